@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns of the trace tables: name, type, unit, meaning.
+
+This is the one place where they are written. Parquet field metadata, the pandas attributes, the check of what the
+guest wrote and `docs/reference/tables.md` are made from it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: `unit` is "" for what has none; a column that is not `nullable` never misses a value."""
+
+    name: str
+    type: pa.DataType
+    unit: str
+    doc: str
+    nullable: bool = True
+
+    def field(self) -> pa.Field:
+        """Arrow field with `unit` and `doc` as its metadata."""
+        return pa.field(self.name, self.type, self.nullable, metadata={"unit": self.unit, "doc": self.doc})
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """One table of `30-trace/`."""
+
+    name: str
+    doc: str
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    def arrow(self, metadata: dict[str, object] | None = None) -> pa.Schema:
+        """Arrow schema; `metadata` values are written as JSON, keys sorted, so that equal input gives equal bytes."""
+        entries: dict[bytes | str, bytes | str] = {
+            "leowarp.table": self.name,
+            "leowarp.schema": str(SCHEMA_VERSION),
+            "doc": self.doc,
+        }
+        for key in sorted(metadata or {}):
+            entries[key] = json.dumps((metadata or {})[key], sort_keys=True, ensure_ascii=False)
+        return pa.schema([column.field() for column in self.columns], metadata=entries)
+
+
+def _key(name: str, type_: pa.DataType, unit: str, doc: str) -> Column:
+    return Column(name, type_, unit, doc, nullable=False)
+
+
+_I64, _I32, _U8, _F64, _BOOL, _TEXT = pa.int64(), pa.int32(), pa.uint8(), pa.float64(), pa.bool_(), pa.string()
+_NS, _B, _P = "ns", "bytes", "pkts"
+_T = _key("t_ns", _I64, _NS, "time since the run's start")
+_FLOW = _key("flow", _I32, "", "number of the flow, as in the plan, from 0")
+_DIRECTION_OF_FLOW = _key("direction", _U8, "", "0: from the flow's source to its destination (data), 1: back (ACKs)")
+_LINK_DIRECTION = _key(
+    "direction", _I32, "", "2 * link + (0 for a>b, 1 for b>a); the table's metadata `directions` names both ends"
+)
+_CAUSE = "1 queue full, 2 loss of the link, 3 link down, 4 no route, 5 unknown"
+
+SOCKETS = TableSchema(
+    "sockets",
+    "TCP_INFO of each flow's sender, and what its receiver has read, at every `observe.sockets`.",
+    (
+        _T,
+        _FLOW,
+        Column("state", _U8, "", "TCP state of the sender (1 established, 2 SYN sent, ... as in linux/tcp_states.h)"),
+        Column("ca_state", _U8, "", "0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss"),
+        Column("cwnd_pkts", _I64, _P, "congestion window"),
+        Column("ssthresh_pkts", _I64, _P, "slow start threshold; null: none was set yet (the kernel's infinity)"),
+        Column("srtt_us", _I64, "us", "smoothed round-trip time"),
+        Column("rttvar_us", _I64, "us", "round-trip time variation"),
+        Column("min_rtt_us", _I64, "us", "smallest round-trip time in the kernel's window; null before the first sample"),
+        Column("rto_us", _I64, "us", "retransmission timeout"),
+        Column("pacing_bps", _I64, "bit/s", "pacing rate; null: not limited"),
+        Column("delivery_rate_bps", _I64, "bit/s", "most recent delivery rate sample of the kernel"),
+        Column("delivery_rate_app_limited", _BOOL, "", "whether that sample was limited by the application"),
+        Column("bytes_acked", _I64, _B, "bytes cumulatively acknowledged"),
+        Column("bytes_sent", _I64, _B, "payload bytes sent, retransmissions included"),
+        Column("bytes_retrans", _I64, _B, "payload bytes retransmitted"),
+        Column("bytes_received", _I64, _B, "bytes received in order at the receiver's socket"),
+        Column("segs_out_pkts", _I64, _P, "segments sent, retransmissions included"),
+        Column("retrans_pkts", _I64, _P, "segments retransmitted so far (tcpi_total_retrans)"),
+        Column("lost_pkts", _I64, _P, "segments that the sender now holds for lost"),
+        Column("sacked_pkts", _I64, _P, "segments now selectively acknowledged"),
+        Column("unacked_pkts", _I64, _P, "segments now sent and not acknowledged"),
+        Column("dsack_pkts", _I64, _P, "duplicate SACKs received so far"),
+        Column("reordering_pkts", _I64, _P, "the sender's reordering metric (starts at net.ipv4.tcp_reordering)"),
+        Column("reord_seen", _I64, "", "reordering events that the sender has seen so far"),
+        Column("delivered_pkts", _I64, _P, "segments delivered so far, as the sender's SACK scoreboard knows"),
+        Column("delivered_ce_pkts", _I64, _P, "of those, acknowledged with ECE"),
+        Column("rcv_ooopack_pkts", _I64, _P, "segments that arrived out of order at the receiver so far"),
+        Column("snd_mss_bytes", _I64, _B, "sender's maximum segment size"),
+        Column("busy_us", _I64, "us", "time with data to send or in flight"),
+        Column("rwnd_limited_us", _I64, "us", "of that, limited by the receiver's window"),
+        Column("sndbuf_limited_us", _I64, "us", "of that, limited by the send buffer"),
+        Column("notsent_bytes", _I64, _B, "bytes in the send buffer not sent yet"),
+        Column("bbr_bw_bps", _I64, "bit/s", "BBR's bottleneck estimate; null for other congestion controls"),
+        Column("bbr_min_rtt_us", _I64, "us", "BBR's minimum round-trip time; null for others"),
+        Column("bbr_pacing_gain", _F64, "ratio", "BBR's pacing gain; null for others"),
+        Column("bbr_cwnd_gain", _F64, "ratio", "BBR's window gain; null for others"),
+    ),
+)
+
+PACKETS = TableSchema(
+    "packets",
+    "Packet truth: when each stored packet was sent, and when it arrived or where and why it was lost.",
+    (
+        _FLOW,
+        _DIRECTION_OF_FLOW,
+        _key("sent_ns", _I64, _NS, "when it left the sending host's interface"),
+        Column("received_ns", _I64, _NS, "when it reached the other host; null: lost, or in flight at the end"),
+        Column("seq", _I64, _B, "first payload byte, from the flow's start (tcp); number of the packet (ping, udp)"),
+        Column("len_bytes", _I32, _B, "payload"),
+        Column("ack", _I64, _B, "cumulative acknowledgement, bytes from the flow's start"),
+        Column("is_retransmission", _BOOL, "", "whether bytes of it were sent before"),
+        Column("is_spurious", _BOOL, "", "whether its original arrived too; null for first transmissions"),
+        Column("is_late", _BOOL, "", "first transmission that arrived after one sent later; null: never arrived"),
+        Column("extent_pkts", _I32, _P, "reordering extent of a late packet (RFC 4737, 4.2.1); null: not late"),
+        Column("path_id", _I32, "", "path on which it left, see 10-routes.parquet"),
+        Column("drop_direction", _I32, "", "direction of the link that lost it; null: not lost there"),
+        Column("drop_cause", _U8, "", _CAUSE + "; null: not lost"),
+        Column("stored_because", _U8, "", "sum of: 1 inside a window, 2 late, 4 lost, 8 retransmission"),
+    ),
+)
+
+BINS = TableSchema(
+    "bins",
+    "Packets of each flow and direction by 50 ms of the time at which they were sent; complete, whatever is stored.",
+    (
+        _T,
+        _FLOW,
+        _DIRECTION_OF_FLOW,
+        Column("sent_pkts", _I64, _P, "sent"),
+        Column("sent_bytes", _I64, _B, "payload sent"),
+        Column("delivered_pkts", _I64, _P, "of those, arrived"),
+        Column("delivered_bytes", _I64, _B, "payload of those"),
+        Column("lost_pkts", _I64, _P, "of those, lost"),
+        Column("late_pkts", _I64, _P, "first transmissions that arrived after one sent later"),
+        Column("retrans_pkts", _I64, _P, "retransmissions sent"),
+        Column("spurious_pkts", _I64, _P, "retransmissions whose original arrived too"),
+        Column("owd_min_ns", _I64, _NS, "smallest one-way delay; null: nothing arrived"),
+        Column("owd_max_ns", _I64, _NS, "largest one-way delay; null: nothing arrived"),
+        Column("owd_sum_ns", _I64, _NS, "sum of the one-way delays of delivered_pkts"),
+    ),
+)
+
+LINKS = TableSchema(
+    "links",
+    "Queue of each direction of a link at every `observe.queues`, only where something changed.",
+    (
+        _T,
+        _LINK_DIRECTION,
+        Column("queue_pkts", _I64, _P, "packets waiting"),
+        Column("queue_bytes", _I64, _B, "bytes waiting, as the kernel counts them"),
+        Column("queue_max_pkts", _I64, _P, "most packets waiting at once since the sample before"),
+    ),
+)
+
+
+def _counted(stem: str, what: str) -> tuple[Column, Column]:
+    return (
+        Column(f"{stem}_pkts", _I64, _P, f"packets {what}"),
+        Column(f"{stem}_bytes", _I64, _B, f"bytes {what}, as the kernel counts them"),
+    )
+
+
+LINKTOTALS = TableSchema(
+    "linktotals",
+    "Balance of each direction of a link at the end: offered = delivered + dropped by cause + held.",
+    (
+        _LINK_DIRECTION,
+        *_counted("offered", "offered"),
+        *_counted("delivered", "delivered"),
+        *_counted("dropped_queue", "dropped by a full queue"),
+        *_counted("dropped_loss", "dropped by the link's loss ratio"),
+        *_counted("dropped_down", "dropped as the link went down"),
+        *_counted("held", "in the queue or flying at the end"),
+        Column("queue_max_pkts", _I64, _P, "most packets that ever waited at once"),
+    ),
+)
+
+COUNTERS = TableSchema(
+    "counters",
+    "The kernel's own counters (/proc/net/snmp, /proc/net/netstat) of each host, whenever one changed.",
+    (
+        _T,
+        _key("host", _I32, "", "number of the host; the table's metadata `hosts` names them"),
+        _key("counter", pa.dictionary(_I32, _TEXT), "", "the kernel's name of the counter, e.g. TcpExtTCPDSACKRecv"),
+        Column("value", _I64, "", "value of the counter since the run's start"),
+    ),
+)
+
+DROPS = TableSchema(
+    "drops",
+    "Every packet dropped on a link, ACKs and probes too.",
+    (
+        _T,
+        Column("direction", _I32, "", "direction of the link that dropped it, numbered as in `links`; null: on no link"),
+        Column("cause", _U8, "", _CAUSE),
+        Column("flow", _I32, "", "flow it belonged to; null: none (for instance ARP)"),
+        Column("flow_direction", _U8, "", "0: data, 1: back; null: of no flow"),
+        Column("seq", _I64, _B, "first payload byte from the flow's start; null: unknown"),
+        Column("len_bytes", _I32, _B, "payload; null: unknown"),
+    ),
+)
+
+FLOWS = TableSchema(
+    "flows",
+    "One row a flow, at the end.",
+    (
+        _FLOW,
+        Column("connect_ns", _I64, _NS, "how long connecting took; null: never connected"),
+        Column("first_byte_ns", _I64, _NS, "when the receiver got its first byte"),
+        Column("last_byte_ns", _I64, _NS, "when the receiver got its last byte"),
+        Column("completion_ns", _I64, _NS, "from the start to the last byte; null: had no size, or did not finish"),
+        Column("bytes", _I64, _B, "bytes that the receiver got in order"),
+        Column("error", _I32, "", "errno with which the flow ended; 0: none"),
+    ),
+)
+
+ECHOES = TableSchema(
+    "echoes",
+    "Probe packets of ping and udp flows.",
+    (
+        _FLOW,
+        _key("index", _I64, "", "number of the probe, from 0"),
+        _key("sent_ns", _I64, _NS, "when it left"),
+        Column("received_ns", _I64, _NS, "when it reached the destination; null: lost"),
+        Column("reply_ns", _I64, _NS, "when the reply was back (ping); null: lost, or udp"),
+    ),
+)
+
+TABLES: dict[str, TableSchema] = {
+    table.name: table
+    for table in (SOCKETS, PACKETS, BINS, LINKS, LINKTOTALS, COUNTERS, DROPS, FLOWS, ECHOES)
+}
