@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Builds the guest kernel: Linux as User Mode Linux, unpatched, statically linked, with two objects of ours added at the
+# link: seed.c (the random seed comes from the environment) and qdisc/leolink.c (the link model).
+#
+#	guest/build.sh SOURCE BUILD OUT
+#
+# SOURCE  an unpacked kernel tree of 6.12 (left as it is)
+# BUILD   a directory for the objects, about 150 MB; made if it is not there, reused if it is
+# OUT     where linux, config, symbols.txt are put
+#
+# Needs gcc, make, flex, bison, bc, perl and libc's static library.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+source=$(cd "$1" && pwd)
+mkdir -p "$2" "$3"
+build=$(cd "$2" && pwd)
+out=$(cd "$3" && pwd)
+jobs=${LEOWARP_JOBS:-$(nproc)}
+
+# What would find its way into the kernel and differs between machines and days
+export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970' KBUILD_BUILD_USER=leowarp KBUILD_BUILD_HOST=leowarp
+export KBUILD_BUILD_VERSION=1 LC_ALL=C
+
+kernel_make() {
+	make -C "$source" ARCH=um O="$build" KBUILD_KCONFIG="$here/Kconfig.top" -j"$jobs" "$@"
+}
+
+echo "leowarp: configure"
+kernel_make KCONFIG_ALLCONFIG="$here/kernel.config" allnoconfig
+lost=$(grep -oE '^CONFIG_[A-Z0-9_]+=.*' "$here/kernel.config" | while read -r option; do
+	grep -qxF "$option" "$build/.config" || echo "$option"
+done)
+if [ -n "$lost" ]; then
+	echo "leowarp: error: options of kernel.config that this kernel does not take:" $lost >&2
+	exit 1
+fi
+
+echo "leowarp: compile"
+# vmlinux.a is everything but the final link, which wants our objects
+kernel_make prepare modules_prepare
+kernel_make vmlinux.a
+mkdir -p "$build/leowarp"
+cp "$here/qdisc/leolink.c" "$here/qdisc/Kbuild" "$build/leowarp/"
+kernel_make M="$build/leowarp" leolink.o
+gcc -O2 -Wall -Wextra -Werror -fno-pic -fno-stack-protector -c -o "$build/leowarp/seed.o" "$here/seed.c"
+
+echo "leowarp: link"
+rm -f "$build/vmlinux" "$build/linux"
+kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc -Wl,--wrap,getrandom \
+	$build/leowarp/seed.o $build/leowarp/leolink.o" linux modules
+
+nm "$build/linux" | grep -E ' (time_travel_time|__wrap_getrandom|leolink_register)$' > "$build/symbols.txt"
+[ "$(wc -l < "$build/symbols.txt")" = 3 ] || { echo "leowarp: error: our objects are not in the kernel" >&2; exit 1; }
+cp "$build/.config" "$out/config"
+cp "$build/symbols.txt" "$out/symbols.txt"
+strip -s -o "$out/linux" "$build/linux"
+echo "leowarp: done"
