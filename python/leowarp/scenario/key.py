@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a key of a scenario is declared: one function for each kind of value."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from leowarp.units import PACKETS, Quantity
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """A file that a plan names. Two are the same if their content is, wherever they lie.
+
+    Attributes
+    ----------
+    name : str
+        Its name without folders; the run directory holds it as ``00-inputs/<name>``.
+    sha256 : str
+        Of its content, hexadecimal.
+    path : Path
+        Where it was found on this machine.
+    """
+
+    name: str
+    sha256: str
+    path: Path = dataclasses.field(compare=False)
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key's declaration.
+
+    Attributes
+    ----------
+    kind : str
+        quantity, queue, word, text, count, flag, instant, file or sysctl.
+    doc : str
+        What it means.
+    default : object
+        As a user would write it; None: none here (a preset, the gazetteer or the user gives it).
+    required : bool
+        It is an error to leave it out.
+    quantity : Quantity, optional
+        Of kind quantity.
+    words : tuple of str
+        Of kind word: all that is allowed.
+    low, high : object
+        Smallest and largest value allowed, as a user would write them.
+    none : str, optional
+        The word that means "no value" (None in the plan).
+    """
+
+    kind: str
+    doc: str
+    default: object = None
+    required: bool = False
+    quantity: Quantity | None = None
+    words: tuple[str, ...] = ()
+    low: Any = None
+    high: Any = None
+    none: str | None = None
+
+    @property
+    def suffix(self) -> str:
+        """What the attribute's name has and the key's has not."""
+        if self.kind == "queue":
+            return "_pkts"
+        return self.quantity.suffix if self.quantity is not None else ""
+
+
+def quantity(
+    of: Quantity,
+    doc: str,
+    default: str | None = None,
+    *,
+    low: str,
+    high: str,
+    none: str | None = None,
+) -> Any:
+    """A quantity between `low` and `high`, or the word `none`."""
+    value = None if default is None or default == none else of.parse(default)
+    return _field(Key("quantity", doc, default, quantity=of, low=low, high=high, none=none), value)
+
+
+def queue(doc: str, default: str) -> Any:
+    """A limit in packets or bytes; fills two attributes, `queue_pkts` and `queue_bytes`, one of them None."""
+    doc += ' In packets, in bytes ("64 kB"), or "unlimited".'
+    return _field(Key("queue", doc, default, low="1 pkts", none="unlimited"), PACKETS.parse(default))
+
+
+def word(doc: str, words: tuple[str, ...], default: str | None) -> Any:
+    """One of a few words."""
+    return _field(Key("word", doc, default, words=words), default)
+
+
+def text(doc: str, default: str | None = None, *, required: bool = False) -> Any:
+    """A name or a path; the word "none" means no value."""
+    none = "none" if default == "none" else None
+    key = Key("text", doc, default, required=required, none=none)
+    return _field(key, None if default == none else default, required)
+
+
+def count(doc: str, default: int | str | None, low: int, high: int, *, none: str | None = None) -> Any:
+    """A bare integer between `low` and `high`, or the word `none`."""
+    key = Key("count", doc, default, low=low, high=high, none=none)
+    return _field(key, None if isinstance(default, str) else default)
+
+
+def flag(doc: str, default: bool) -> Any:
+    """True or false."""
+    return _field(Key("flag", doc, default), default)
+
+
+def instant(doc: str, default: str) -> Any:
+    """An instant of UTC."""
+    return _field(Key("instant", doc, default), default)
+
+
+def file(doc: str, *, required: bool = False) -> Any:
+    """A file beside the scenario; the plan adds a key with its sha256."""
+    key = Key("file", doc, None if required else "none", required=required, none=None if required else "none")
+    return _field(key, None, required)
+
+
+def sysctl(doc: str) -> Any:
+    """A table of sysctls, names and values as strings."""
+    empty: Mapping[str, str] = MappingProxyType({})
+    return _field(Key("sysctl", doc, {}), empty)
+
+
+def keys(section: type) -> dict[str, tuple[str, Key]]:
+    """The keys of a section as written in TOML, each with its attribute's name."""
+    found = {}
+    for field in dataclasses.fields(section):
+        key = field.metadata.get("key")
+        if key is not None:
+            found[field.name.removesuffix(key.suffix)] = (field.name, key)
+    return found
+
+
+def _field(key: Key, value: object, required: bool = False) -> Any:
+    if required:
+        return dataclasses.field(metadata={"key": key})
+    if isinstance(value, Mapping):
+        return dataclasses.field(default_factory=dict, metadata={"key": key})
+    return dataclasses.field(default=value, metadata={"key": key})

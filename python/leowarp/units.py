@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantities with units: text to number and back. The only place where units are converted.
+
+Times are whole nanoseconds, rates whole bits per second, sizes whole bytes: a text that is not exactly that is an
+error, never rounded. Lengths, angles, ratios and the two constants of gravity are floats: the float nearest to the
+exact decimal. For every quantity ``parse(format(x)) == x``.
+
+``"m"`` is metres, never minutes; rates in bytes per second are refused, because ``kbps`` is kilobits to some tools
+and kilobytes to others (tc).
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from leowarp.errors import ScenarioError
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One kind of quantity: its units and how its number is kept.
+
+    Attributes
+    ----------
+    name : str
+        What a message calls it, with its article ("a time").
+    suffix : str
+        The end of the name of every attribute and column that holds it.
+    units : dict
+        Unit as written -> its exact size in the kept unit.
+    whole : bool
+        Kept as an int (and exact), or as a float.
+    written : tuple of str
+        Units that `format` may choose, largest first.
+    example : str
+        A correct text, for messages.
+    mistakes : dict
+        Often-written wrong units -> what to say.
+    """
+
+    name: str
+    suffix: str
+    units: dict[str, Fraction]
+    whole: bool
+    written: tuple[str, ...]
+    example: str
+    mistakes: dict[str, str]
+
+    def parse(self, text: object) -> int | float:
+        """Read a text such as ``"30 ms"``.
+
+        Raises
+        ------
+        ScenarioError
+            If it is a bare number, has no unit or a wrong one, or is not exact in the kept unit.
+        """
+        number, unit = self._split(text)
+        size = self.units.get(unit)
+        if size is None:
+            raise ScenarioError(f'"{unit}" is not a unit of {self.name}', self._unit_hint(unit))
+        value = number * size
+        if self.whole:
+            if value.denominator != 1:
+                kept = next(u for u, s in self.units.items() if s == 1)
+                raise ScenarioError(f"{text!r} is not a whole number of {kept}, and {self.name} is kept exactly so")
+            return value.numerator
+        try:
+            return float(value)
+        except OverflowError:
+            raise ScenarioError(f"{text!r} is too large for {self.name}") from None
+
+    def format(self, value: int | float) -> str:
+        """Write a number with a unit so that `parse` gives the same number back."""
+        if not self.whole and not math.isfinite(value):
+            raise ValueError(f"{self.name} must be finite, not {value}")
+        # repr is the shortest decimal that reads back as the same float; a decimal times a power of ten is exact.
+        exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
+        texts = []
+        for unit in self.written:
+            text = _decimal(exact / self.units[unit])
+            if text is not None:
+                texts.append((len(text), text, unit))
+        # The shortest number wins, and of equals the largest unit, which stands first.
+        best = min(texts, key=lambda t: t[0])
+        return f"{best[1]} {best[2]}"
+
+    def _split(self, text: object) -> tuple[Fraction, str]:
+        if isinstance(text, bool) or not isinstance(text, int | float | str):
+            raise ScenarioError(f"{self.name} is a string with a unit", f'write it like "{self.example}"')
+        if not isinstance(text, str):
+            raise ScenarioError(
+                f"{text} is a bare number; {self.name} is a string with a unit", f'write it like "{self.example}"'
+            )
+        match = _NUMBER.fullmatch(text.strip())
+        if match is None or len(text) > _LONGEST_TEXT:
+            raise ScenarioError(f"{text!r} is not a number with a unit", f'{self.name} looks like "{self.example}"')
+        if match["unit"] == "":
+            raise ScenarioError(f"{text!r} has no unit", f'{self.name} looks like "{self.example}"')
+        return Fraction(match["number"].replace("_", "")), match["unit"]
+
+    def _unit_hint(self, unit: str) -> str:
+        known = ", ".join(self.units)
+        if unit in self.mistakes:
+            return f"{self.mistakes[unit]}; {self.name} is in one of: {known}"
+        near = difflib.get_close_matches(unit, self.units, n=1, cutoff=0.4)
+        did_you_mean = f'did you mean "{near[0]}"? ' if near else ""
+        return f"{did_you_mean}{self.name} is in one of: {known}"
+
+
+def _decimal(value: Fraction) -> str | None:
+    """The exact decimal text of a fraction, or None if it has no short one."""
+    denominator, twos, fives = value.denominator, 0, 0
+    while denominator % 2 == 0:
+        denominator, twos = denominator // 2, twos + 1
+    while denominator % 5 == 0:
+        denominator, fives = denominator // 5, fives + 1
+    if denominator != 1:
+        return None
+    places = max(twos, fives)
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    sign = "-" if value < 0 else ""
+    text = digits if places == 0 else f"{digits[:-places]}.{digits[-places:]}"
+    if len(text) > _LONGEST_PLAIN:
+        stripped = digits.lstrip("0")
+        mantissa = stripped.rstrip("0")
+        exponent = len(stripped) - 1 - places
+        text = f"{mantissa[0]}.{mantissa[1:] or '0'}e{exponent}"
+    return sign + text
+
+
+def _units(**sizes: int | str) -> dict[str, Fraction]:
+    return {name: Fraction(size) for name, size in sizes.items()}
+
+
+# Exponents of three digits: all that a float can hold; 1e999999999 would fill the memory.
+_NUMBER = re.compile(
+    r"(?P<number>[+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?(?:[eE][+-]?[0-9]{1,3})?)"
+    r"\s*(?P<unit>[^0-9\s.+-]\S*|)"
+)
+_LONGEST_TEXT = 80
+_LONGEST_PLAIN = 24
+
+_MINUTES = '"m" is metres; minutes are "min"'
+_BITS = "rates are in bits per second (1 byte = 8 bits)"
+_BPS = '"bps" means bits to some tools and bytes to others, so it is spelt out: bit/s'
+
+TIME = Quantity(
+    "a time",
+    "_ns",
+    {**_units(ns=1, us=10**3), "µs": Fraction(10**3), "μs": Fraction(10**3)}
+    | _units(ms=10**6, s=10**9, min=60 * 10**9, h=3600 * 10**9, d=86400 * 10**9),
+    True,
+    ("s", "ms", "us", "ns"),
+    "30 s",
+    {"m": _MINUTES, "sec": 'seconds are "s"', "seconds": 'seconds are "s"', "minutes": 'minutes are "min"'},
+)
+LENGTH = Quantity(
+    "a length",
+    "_m",
+    _units(m=1, km=1000),
+    False,
+    ("km", "m"),
+    "1200 km",
+    {"ms": '"ms" is milliseconds'},
+)
+RATE = Quantity(
+    "a rate",
+    "_bps",
+    {"bit/s": Fraction(1), "kbit/s": Fraction(10**3), "Mbit/s": Fraction(10**6), "Gbit/s": Fraction(10**9)},
+    True,
+    ("Gbit/s", "Mbit/s", "kbit/s", "bit/s"),
+    "100 Mbit/s",
+    {unit: _BITS for unit in ("B/s", "kB/s", "KB/s", "MB/s", "GB/s", "kiB/s", "MiB/s", "GiB/s")}
+    | {unit: _BPS for unit in ("bps", "kbps", "Kbps", "Mbps", "mbps", "Gbps", "gbps")}
+    | {"Mbit": 'a rate is per second: "Mbit/s"', "mbit": 'a rate is per second: "Mbit/s"'},
+)
+BYTES = Quantity(
+    "a size",
+    "_bytes",
+    _units(
+        B=1, kB=10**3, MB=10**6, GB=10**9, kiB=2**10, KiB=2**10, MiB=2**20, GiB=2**30,
+    ),
+    True,
+    ("GiB", "GB", "MiB", "MB", "KiB", "kB", "B"),
+    "64 kB",
+    {
+        "KB": '"kB" is 1000 bytes, "KiB" is 1024',
+        "K": '"kB" is 1000 bytes, "KiB" is 1024',
+        "M": '"MB" is a million bytes, "MiB" is 1048576',
+        "G": '"GB" is a billion bytes, "GiB" is 1073741824',
+        "pkts": "this one is counted in bytes",
+        "bytes": 'bytes are "B"',
+    },
+)
+PACKETS = Quantity(
+    "a number of packets",
+    "_pkts",
+    _units(pkts=1, pkt=1),
+    True,
+    ("pkts",),
+    "500 pkts",
+    {"packets": 'packets are "pkts"', "p": 'packets are "pkts"'},
+)
+ANGLE = Quantity(
+    "an angle",
+    "_deg",
+    _units(deg=1) | {"°": Fraction(1), "rad": Fraction(180 / math.pi)},
+    False,
+    ("deg",),
+    "53 deg",
+    {"degrees": 'degrees are "deg"', "degree": 'degrees are "deg"'},
+)
+RATIO = Quantity(
+    "a ratio",
+    "_ratio",
+    {"%": Fraction(1, 100), "‰": Fraction(1, 1000), "ppm": Fraction(1, 10**6)},
+    False,
+    ("%",),
+    "0.1 %",
+    {},
+)
+GRAVITY = Quantity(
+    "a gravitational parameter",
+    "_m3_per_s2",
+    {"km3/s2": Fraction(10**9), "m3/s2": Fraction(1)},
+    False,
+    ("km3/s2", "m3/s2"),
+    "398600.4418 km3/s2",
+    {},
+)
+ANGULAR_RATE = Quantity(
+    "an angular rate",
+    "_rad_per_s",
+    {"rad/s": Fraction(1), "deg/s": Fraction(math.pi / 180)},
+    False,
+    ("rad/s",),
+    "7.2921158553e-5 rad/s",
+    {},
+)
+
+QUANTITIES = (TIME, LENGTH, RATE, BYTES, PACKETS, ANGLE, RATIO, GRAVITY, ANGULAR_RATE)
+"""Every quantity that a scenario can hold."""
