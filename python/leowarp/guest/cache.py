@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Things that are built once: a directory per content key, complete or absent.
+
+An entry is made in a directory beside its place and moved there in one rename, so that an interrupted build leaves
+nothing that looks finished. `files.json` holds the sha256 of each file; an entry that no longer matches is reported
+and made again.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager
+from pathlib import Path
+
+from leowarp.errors import HostError
+
+CHECKSUMS = "files.json"
+
+
+def cache_root() -> Path:
+    """Directory of everything built: $LEOWARP_CACHE, else $XDG_CACHE_HOME/leowarp, else ~/.cache/leowarp."""
+    if own := os.environ.get("LEOWARP_CACHE"):
+        return Path(own)
+    if xdg := os.environ.get("XDG_CACHE_HOME"):
+        return Path(xdg) / "leowarp"
+    try:
+        return Path.home() / ".cache" / "leowarp"
+    except RuntimeError as error:
+        raise HostError(
+            f"looking for a cache directory: no home directory is known ({error})",
+            hint="set LEOWARP_CACHE to a directory that may be written",
+        ) from error
+
+
+def sha256_of_file(path: Path) -> str:
+    """sha256 of a file's bytes, as 64 hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
+    """Key of named parts: 16 hexadecimal digits of a sha256 over names and contents (a Path stands for its bytes)."""
+    total = hashlib.sha256()
+    for name, part in parts:
+        content = part.read_bytes() if isinstance(part, Path) else part.encode() if isinstance(part, str) else part
+        # Lengths first, so that no two lists of parts run together into the same bytes.
+        total.update(f"{name}\0{len(content)}\0".encode())
+        total.update(content)
+    return total.hexdigest()[:16]
+
+
+def faults(entry: Path) -> list[str]:
+    """What is wrong with an entry's files: missing or changed since it was built. Empty = sound."""
+    try:
+        recorded = json.loads((entry / CHECKSUMS).read_text())
+    except (OSError, ValueError) as error:
+        return [f"{CHECKSUMS}: {error}"]
+    found = []
+    for name, sha256 in recorded.items():
+        try:
+            if sha256_of_file(entry / name) != sha256:
+                found.append(f"{name}: its sha256 is not the recorded {sha256[:12]}...")
+        except OSError as error:
+            found.append(f"{name}: {error.strerror}")
+    return found
+
+
+def entry_or_build(
+    kind: str,
+    key: str,
+    build: Callable[[Path], None],
+    *,
+    on_message: Callable[[str], None],
+    root: Path | None = None,
+) -> Path:
+    """Directory of the entry `kind/key`, built by `build(directory)` if it is absent or damaged.
+
+    Two processes that want the same entry build it once: the second waits for the first.
+
+    Raises
+    ------
+    HostError
+        If the cache cannot be written. Whatever `build` raises passes through, and the entry stays absent.
+    """
+    home = (root or cache_root()) / kind
+    entry = home / key
+    if entry.is_dir() and not faults(entry):
+        return entry
+    with _writable(home), _lock(home / f"{key}.lock", kind, on_message):
+        # Under the lock nobody else builds this key: what lies there half done was interrupted.
+        for leftover in home.glob(f"{key}.tmp-*"):
+            shutil.rmtree(leftover)
+        if entry.is_dir():
+            wrong = faults(entry)
+            if not wrong:
+                return entry
+            on_message(f"the cached {kind} in {entry} is damaged ({'; '.join(wrong)}): building it again")
+            shutil.rmtree(entry)
+        growing = home / f"{key}.tmp-{os.getpid()}"
+        growing.mkdir()
+        try:
+            build(growing)
+            _seal(growing)
+            growing.rename(entry)
+        except BaseException:
+            shutil.rmtree(growing, ignore_errors=True)
+            raise
+    return entry
+
+
+def _seal(directory: Path) -> None:
+    files = sorted(p for p in directory.iterdir() if p.is_file())
+    (directory / CHECKSUMS).write_text(json.dumps({p.name: sha256_of_file(p) for p in files}, indent=1) + "\n")
+
+
+@contextmanager
+def _writable(home: Path):
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise HostError(
+            f"writing to the cache {home}: {error}",
+            hint="free some space there, or set LEOWARP_CACHE to another directory",
+        ) from error
+
+
+@contextmanager
+def _lock(path: Path, kind: str, on_message: Callable[[str], None]):
+    # The kernel of the host drops a flock with its process, so no killed build can leave it locked.
+    with path.open("w") as file:
+        told = False
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if not told:
+                    on_message(f"another leowarp is building the {kind}: waiting for it")
+                    told = True
+                time.sleep(0.2)
+        yield

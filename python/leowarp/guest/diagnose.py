@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the last words of a guest to one message that says what happened and what to do.
+
+The texts are those of Linux 6.12 (arch/um, mm/oom_kill.c, kernel/panic.c).
+"""
+
+import re
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+from leowarp.errors import GuestError, HostError, LeowarpError
+from leowarp.guest.host import MIB, free_space_bytes
+
+
+@dataclass(frozen=True)
+class _Sign:
+    """A text on the console, the error that it means, and what to do about it."""
+
+    pattern: str
+    error: type[LeowarpError]
+    meaning: str
+    hint: str
+
+
+_MORE_MEMORY = "give the guest more: --set 'guest.memory=\"2 GiB\"', or make the scenario smaller"
+_OTHER_PLACE = "set TMPDIR to a directory with more space (in a container: --shm-size=2g), or lower guest.memory"
+
+# The first that matches is the cause; what follows a cause on the console is its consequence.
+_SIGNS = [
+    _Sign(
+        r"ptrace: Operation not permitted|check_ptrace : expected SIGSTOP",
+        HostError,
+        "this machine forbids ptrace, which User Mode Linux runs on",
+        "leave strace or gdb; in a container use --cap-add=SYS_PTRACE or --security-opt seccomp=unconfined; "
+        "otherwise sysctl kernel.yama.ptrace_scope=1",
+    ),
+    _Sign(
+        r"must be not mounted noexec|must be mounted exec",
+        HostError,
+        "the directory for the guest's memory is mounted noexec",
+        "set TMPDIR to a directory that is mounted exec",
+    ),
+    _Sign(
+        r"likely just ran out of space",
+        HostError,
+        "the file system of the guest's memory ran out of space",
+        _OTHER_PLACE,
+    ),
+    _Sign(r"Failed to mkdir|make_uml_dir", HostError, "the run directory cannot be written", "check its permissions"),
+    _Sign(r"Too few physical memory", GuestError, "the guest's memory is too small to boot in", _MORE_MEMORY),
+    _Sign(
+        r"setup_physmem - mapping \d+ bytes",
+        HostError,
+        "the guest's memory cannot be mapped: the address space is limited",
+        "ulimit -v unlimited",
+    ),
+    _Sign(
+        r"Out of memory: Killed process \d+ \((?P<what>[^)]*)\)|System is deadlocked on memory|"
+        r"Out of memory and no killable processes",
+        GuestError,
+        "the guest ran out of memory",
+        _MORE_MEMORY,
+    ),
+    _Sign(
+        r"wait_stub_done : failed to wait for SIGTRAP",
+        GuestError,
+        "User Mode Linux lost one of its own processes (a fault between this kernel and the host's)",
+        "report it with the console's text; with a kernel of your own: is it linked with guest/rseq.c?",
+    ),
+    _Sign(
+        r"No working init found|Unable to mount root fs|Failed to execute /init",
+        GuestError,
+        "the guest's init does not start",
+        "leowarp kernel build --force builds kernel and agent anew",
+    ),
+    _Sign(
+        r"Attempted to kill init! exitcode=(?P<what>0x[0-9a-f]+)",
+        GuestError,
+        "the agent inside the guest died",
+        "the console's text above it says why",
+    ),
+    _Sign(
+        r"Kernel panic - not syncing: (?P<what>.*)",
+        GuestError,
+        "the guest kernel panicked",
+        "the console's text says where",
+    ),
+]
+
+
+def failure(
+    returncode: int, console: str, agent_error: dict | None, work: Path, console_file: Path
+) -> LeowarpError | None:
+    """The error that a guest's end means, or None if nothing speaks against a good end.
+
+    Parameters
+    ----------
+    returncode : int
+        Of the kernel program; negative = the signal that ended it.
+    console : str
+        Its last output.
+    agent_error : dict or None
+        The agent's own `{"error": ..., "hint": ...}`, which knows best.
+    work, console_file : Path
+        The guest's directory, and where its whole output lies.
+    """
+    if agent_error is not None:
+        hint = agent_error.get("hint")
+        return _with_disk(GuestError, f"the guest reports: {agent_error['error']}", hint, work, console_file)
+    for sign in _SIGNS:
+        if match := re.search(sign.pattern, console):
+            what = (match.groupdict().get("what") or "").strip()
+            message = f"{sign.meaning} ({what})" if what else sign.meaning
+            return _with_disk(sign.error, message, sign.hint, work, console_file)
+    if returncode == 0:
+        return None
+    if returncode == -signal.SIGKILL:
+        return HostError(
+            "the guest was killed from outside (SIGKILL); usually this is the host's out-of-memory killer",
+            hint="dmesg | grep -i 'out of memory'; run fewer guests at a time (--jobs 1) or lower guest.memory",
+        )
+    if returncode == -signal.SIGXFSZ:
+        return HostError("the guest's memory file exceeds the limit on file sizes", hint="ulimit -f unlimited")
+    how = f"signal {signal.Signals(-returncode).name}" if returncode < 0 else f"exit status {returncode}"
+    return _with_disk(GuestError, f"the guest kernel ended with {how}", None, work, console_file)
+
+
+def _with_disk(
+    error: type[LeowarpError], message: str, hint: str | None, work: Path, console_file: Path
+) -> LeowarpError:
+    if free_space_bytes(work) < MIB:
+        return HostError(
+            f"{message}; the file system of {work} is full",
+            hint="free some space there, or name another directory with --out",
+        )
+    return error(f"{message}; its output is in {console_file}", hint=hint)

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boot the guest kernel on a timeline, watch it, collect what it wrote.
+
+Nothing that differs between two machines, users or days may reach the guest: its command line, its environment and
+the names of its files are constants, and its directory is `/proc/self/cwd` (a relative name is not one for hostfs).
+"""
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from leowarp.errors import GuestError
+from leowarp.guest import diagnose, host
+from leowarp.guest.image import GuestImage
+from leowarp.guest.initramfs import initramfs
+from leowarp.guest.watch import CONSOLE_LIMIT_BYTES, Console, GuestMemory, Usage, members_of_session
+
+INCOMPLETE = "INCOMPLETE"
+CONSOLE = "guest-console.txt"
+WORK = ".guest"
+# The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. A constant, because host time would reach the results.
+GUEST_EPOCH_NS = 946_684_800_000_000_000
+# Sizes that the kernel would otherwise derive from its memory, which varies with the host's address layout.
+TABLE_SIZES = (
+    "thash_entries=4096 uhash_entries=1024 dhash_entries=16384 ihash_entries=8192 mhash_entries=1024 mphash_entries=1024"
+)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a guest is.
+
+    `virtual_ns` counts from the run's start and is None while the network is being built; `cpu_s` and `wall_s` count
+    from boot.
+    """
+
+    virtual_ns: int | None
+    duration_ns: int
+    cpu_s: float
+    wall_s: float
+
+
+@dataclass(frozen=True)
+class Patience:
+    """When a guest counts as stuck.
+
+    `frozen_cpu_s`: processor seconds without any progress of the virtual clock (a program that neither sleeps nor
+    reads the clock). `idle_wall_s`: wall seconds without progress of clock or processor. `silent_virtual_s`: virtual
+    seconds without a word of the agent.
+    """
+
+    frozen_cpu_s: float = 60.0
+    idle_wall_s: float = 300.0
+    silent_virtual_s: float = 3600.0
+
+
+@dataclass(frozen=True)
+class GuestResult:
+    """What a complete guest left behind.
+
+    `out_dir` holds the files of interfaces.md section 5; `end` is its `end.json`. `peak_memory_bytes` is the largest
+    resident size of the kernel program, the guest's memory included.
+    """
+
+    out_dir: Path
+    end: dict
+    cpu_s: float
+    wall_s: float
+    peak_memory_bytes: int
+
+    def discard(self) -> None:
+        """Remove the guest's directory once its records are converted."""
+        shutil.rmtree(self.out_dir.parent)
+
+
+def check(image: GuestImage, run_dir: Path, memory_bytes: int) -> list[host.Check]:
+    """Everything that a run needs of this machine, whether it is there or not."""
+    _, place = host.memory_directory(memory_bytes, [run_dir])
+    return [
+        host.program(image.kernel, "the guest kernel"),
+        host.program(image.agent, "the agent"),
+        host.ptrace(),
+        place,
+        host.memory(memory_bytes),
+        host.disk(run_dir),
+        *host.limits(memory_bytes),
+    ]
+
+
+def drive(
+    image: GuestImage,
+    input_dir: Path,
+    run_dir: Path,
+    *,
+    duration_ns: int,
+    seed: int,
+    memory_bytes: int,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    patience: Patience | None = None,
+) -> GuestResult:
+    """Boot `image` on the files of `input_dir` and wait for its end.
+
+    Parameters
+    ----------
+    image : GuestImage
+        Kernel and agent.
+    input_dir : Path
+        Directory with `setup.json` and `events.bin`; it is moved to where the guest sees it.
+    run_dir : Path
+        The run's directory. It is marked incomplete until `mark_complete`; the console stays in it.
+    duration_ns, seed, memory_bytes : int
+        Of the plan.
+    on_progress : callable
+        Called a few times a second.
+
+    Raises
+    ------
+    HostError
+        If the machine lacks something: everything it lacks, in one message.
+    GuestError
+        If the guest panics, runs out of memory, stands still, or ends without `end.json`.
+    """
+    run_dir = run_dir.resolve()
+    mark_incomplete(run_dir, "the run has not come to its end")
+    host.demand(check(image, run_dir, memory_bytes), "booting the guest")
+    work = _work_directory(run_dir, input_dir, image)
+    watched = _Watched(image, work, run_dir / CONSOLE, duration_ns, on_progress, patience or Patience())
+    try:
+        return watched.run(seed, memory_bytes)
+    except BaseException as error:
+        mark_incomplete(run_dir, str(error) or type(error).__name__)
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+
+
+def mark_incomplete(run_dir: Path, why: str) -> None:
+    """Say in the run directory that it is not a whole run. Written first, so that even `kill -9` leaves it."""
+    run_dir.mkdir(parents=True, exist_ok=True)
+    (run_dir / INCOMPLETE).write_text(f"This run is incomplete: {why}\n")
+
+
+def mark_complete(run_dir: Path) -> None:
+    """Take the mark away: the last thing that a run does."""
+    (run_dir / INCOMPLETE).unlink(missing_ok=True)
+
+
+def _work_directory(run_dir: Path, input_dir: Path, image: GuestImage) -> Path:
+    work = run_dir / WORK
+    if work.exists():
+        shutil.rmtree(work)
+    work.mkdir()
+    shutil.move(input_dir, work / "in")
+    (work / "out").mkdir()
+    (work / "init.cpio").write_bytes(initramfs(image.agent))
+    return work
+
+
+def command_line(memory_bytes: int) -> list[str]:
+    """The guest's kernel command line: the same on every machine for the same plan."""
+    memory_mib = -(-memory_bytes // host.MIB)
+    return [
+        f"mem={memory_mib}M",
+        "initrd=init.cpio",
+        "hostfs=/proc/self/cwd",
+        "umid=leowarp",
+        "time-travel=inf-cpu",
+        f"time-travel-start={GUEST_EPOCH_NS}",
+        "con=null",
+        "con0=null,fd:1",
+        "quiet",
+        "panic=-1",
+        *TABLE_SIZES.split(),
+    ]
+
+
+class _Watched:
+    """One guest from boot to end."""
+
+    def __init__(self, image, work, console_file, duration_ns, on_progress, patience) -> None:
+        self._image: GuestImage = image
+        self._work: Path = work
+        self._console_file: Path = console_file
+        self._duration_ns: int = duration_ns
+        self._on_progress: Callable[[Progress], None] = on_progress
+        self._patience: Patience = patience
+        self._virtual_ns: int | None = None
+        self._agent_error: dict | None = None
+
+    def run(self, seed: int, memory_bytes: int) -> GuestResult:
+        began = time.monotonic()
+        process = self._boot(seed, memory_bytes)
+        usage = Usage(process.pid)
+        console = Console(self._console_file)
+        memory = GuestMemory(process.pid, self._image.symbols)
+        try:
+            status, rusage = self._wait(process.pid, usage, console, memory, began)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self._hear(console)
+        finally:
+            _end(process)
+            console.close()
+        # The kernel program to the last tick from wait4, its processes as last seen.
+        cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s) + sum(usage.children_s.values())
+        peak_bytes = max(usage.peak_bytes, rusage.ru_maxrss * 1024)
+        end = self._ending(process.returncode, console)
+        return GuestResult(self._work / "out", end, cpu_s, time.monotonic() - began, peak_bytes)
+
+    def _boot(self, seed: int, memory_bytes: int) -> subprocess.Popen:
+        directory, _ = host.memory_directory(memory_bytes, [self._work])
+        environment = {
+            "HOME": ".",
+            "TMPDIR": str(directory),
+            "LEOWARP_SEED": str(seed),
+            # For kernels that are not linked with guest/rseq.c: glibc would register a restartable sequence, and the
+            # host would kill each guest process that no longer has its memory.
+            "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
+        }
+        launcher = Path(__file__).with_name("launch.py")
+        command = [sys.executable, "-I", "-S", str(launcher), str(os.getpid()), str(self._image.kernel)]
+        with self._console_file.open("wb") as output:
+            return subprocess.Popen(
+                command + command_line(memory_bytes),
+                cwd=self._work,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def _wait(self, pid: int, usage: Usage, console: Console, memory: GuestMemory, began: float):
+        stuck = _Standstill(self._patience)
+        ended = os.pidfd_open(pid)
+        try:
+            while not select.select([ended], [], [], 0.1)[0]:
+                self._hear(console)
+                now = time.monotonic()
+                cpu_s = usage.sample()
+                self._on_progress(Progress(self._virtual_ns, self._duration_ns, cpu_s, now - began))
+                if console.size_bytes > CONSOLE_LIMIT_BYTES:
+                    raise GuestError(
+                        f"the guest printed more than {CONSOLE_LIMIT_BYTES >> 20} MiB; see {self._console_file}"
+                    )
+                if why := stuck.judge(now, cpu_s, memory.clock_ns(), self._virtual_ns):
+                    raise GuestError(*self._standstill(why, memory))
+            _, status, rusage = os.wait4(pid, 0)
+            return status, rusage
+        finally:
+            os.close(ended)
+
+    def _standstill(self, why: str, memory: GuestMemory) -> tuple[str, str]:
+        program = memory.running_program()
+        culprit = f"; the program on its processor: {program}" if program else ""
+        return (
+            f"the guest stands still: {why}{culprit}; its output is in {self._console_file}",
+            "a program in the guest that polls without sleeping and without reading the clock stops virtual time: "
+            "let it sleep or block",
+        )
+
+    def _hear(self, console: Console) -> None:
+        for message in console.messages():
+            if "t_ns" in message:
+                self._virtual_ns = int(message["t_ns"])
+            if "error" in message and self._agent_error is None:
+                self._agent_error = message
+
+    def _ending(self, returncode: int, console: Console) -> dict:
+        error = diagnose.failure(returncode, console.text(), self._agent_error, self._work, self._console_file)
+        if error is not None:
+            raise error
+        try:
+            end = json.loads((self._work / "out" / "end.json").read_text())
+        except FileNotFoundError as missing:
+            reached = "before its start" if self._virtual_ns is None else f"after {self._virtual_ns / 1e9:g} s"
+            raise GuestError(
+                f"the guest ended {reached} of {self._duration_ns / 1e9:g} s without out/end.json; "
+                f"its output is in {self._console_file}"
+            ) from missing
+        except ValueError as broken:
+            raise GuestError(f"out/end.json of the guest is not JSON: {broken}") from broken
+        if end.get("ok") is not True:
+            raise GuestError(f"the guest's end.json does not say ok: {json.dumps(end)[:2000]}")
+        return end
+
+
+class _Standstill:
+    """Decides from samples whether a guest still gets anywhere."""
+
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+        self._clock_ns: int | None = None
+        self._cpu_at_step_s = 0.0
+        self._cpu_s = -1.0
+        self._wall_at_step_s: float | None = None
+        self._heard_ns: int | None = None
+        self._clock_at_word_ns = 0
+
+    def judge(self, wall_s: float, cpu_s: float, clock_ns: int | None, heard_ns: int | None) -> str | None:
+        """Why the guest counts as stuck, or None. Without a readable clock the agent's words stand for it."""
+        clock_ns = clock_ns if clock_ns is not None else heard_ns
+        if heard_ns != self._heard_ns:
+            self._heard_ns, self._clock_at_word_ns = heard_ns, clock_ns or 0
+        if clock_ns != self._clock_ns:
+            self._clock_ns, self._cpu_at_step_s = clock_ns, cpu_s
+        if self._wall_at_step_s is None or cpu_s != self._cpu_s:
+            self._cpu_s, self._wall_at_step_s = cpu_s, wall_s
+        at = f"at {(clock_ns or 0) / 1e9:g} s after boot"
+        if cpu_s - self._cpu_at_step_s > self._patience.frozen_cpu_s:
+            return f"virtual time stopped {at} while it used {cpu_s - self._cpu_at_step_s:.0f} s of processor time"
+        if wall_s - self._wall_at_step_s > self._patience.idle_wall_s:
+            return f"neither its clock nor its processor time moved for {wall_s - self._wall_at_step_s:.0f} s, {at}"
+        if clock_ns is not None and clock_ns - self._clock_at_word_ns > self._patience.silent_virtual_s * 1e9:
+            return f"the agent has said nothing for {self._patience.silent_virtual_s:g} virtual seconds, {at}"
+        return None
+
+
+def _end(process: subprocess.Popen) -> None:
+    """Kill what is left of the guest and wait until nothing of it runs. Its processes die with their kernel."""
+    if process.returncode is None:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    deadline = time.monotonic() + 5
+    while members_of_session(process.pid):
+        if time.monotonic() > deadline:
+            for pid in members_of_session(process.pid):
+                os.kill(pid, signal.SIGKILL)
+            raise GuestError(f"processes of the guest (session {process.pid}) outlived their kernel by 5 s")
+        time.sleep(0.01)

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run needs of this machine, each as a check that says what was found, what is needed and what mends it."""
+
+import functools
+import mmap
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from leowarp.errors import HostError
+
+MIB = 1 << 20
+# The kernel program, its page tables and what execve may put between it and its heap (measured: up to 1 GiB).
+ADDRESS_SPACE_MARGIN_BYTES = 2 << 30
+# Console, capture buffers and the records of a short run; a long run says itself when the disk is full.
+DISK_NEEDED_BYTES = 64 * MIB
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that a machine has or lacks.
+
+    Parameters
+    ----------
+    name : str
+        What was looked at.
+    ok : bool
+        Whether it is as needed.
+    found, needed : str
+        What there is, and the rule.
+    fix_command : str or None
+        The line to type that mends it.
+    """
+
+    name: str
+    ok: bool
+    found: str
+    needed: str
+    fix_command: str | None = None
+
+
+def demand(checks: list[Check], attempted: str) -> None:
+    """Raise one HostError that names every check that failed, with what mends each."""
+    failed = [check for check in checks if not check.ok]
+    if not failed:
+        return
+    lines = [f"{check.name}: {check.found}; needed: {check.needed}" for check in failed]
+    fixes = [check.fix_command for check in failed if check.fix_command]
+    listed = lines[0] if len(lines) == 1 else "".join(f"\n  - {line}" for line in lines)
+    raise HostError(f"{attempted}: this machine lacks {listed}", hint="; ".join(dict.fromkeys(fixes)) or None)
+
+
+def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None, Check]:
+    """The directory for the guest's memory file, and the check that says why.
+
+    The first that is writable, allows programs and has `memory_bytes` free: $TMPDIR, /dev/shm, /tmp, /var/tmp,
+    then `others`. A tmpfs is fastest; any file system works.
+    """
+    tried = []
+    named = os.environ.get("TMPDIR")
+    candidates = ([Path(named)] if named else []) + [Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"), *others]
+    for directory in dict.fromkeys(candidates):
+        why_not = _why_not_for_memory(directory, memory_bytes)
+        if why_not is None:
+            return directory, Check("memory file", True, str(directory), "")
+        tried.append(f"{directory} {why_not}")
+    needed = f"a directory that is writable, mounted exec, with {memory_bytes // MIB} MiB free"
+    fix = "set TMPDIR to such a directory (in a container: --shm-size=2g), or lower guest.memory"
+    return None, Check("a place for the guest's memory", False, ", ".join(tried), needed, fix)
+
+
+def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
+    if not directory.is_dir():
+        return "does not exist"
+    free_bytes = free_space_bytes(directory)
+    if free_bytes < memory_bytes:
+        return f"has {free_bytes // MIB} MiB free"
+    try:
+        with tempfile.TemporaryFile(dir=directory) as file:
+            file.truncate(mmap.PAGESIZE)
+            mmap.mmap(file.fileno(), mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
+    except PermissionError as error:
+        return "is mounted noexec" if os.access(directory, os.W_OK) else f"cannot be written ({error.strerror})"
+    except OSError as error:
+        return f"cannot be used ({error.strerror})"
+    return None
+
+
+def free_space_bytes(directory: Path) -> int:
+    """Bytes that an ordinary user may still write in the file system of `directory`."""
+    status = os.statvfs(directory)
+    return status.f_bavail * status.f_frsize
+
+
+def disk(directory: Path) -> Check:
+    """Whether the run directory can take records."""
+    free_bytes = free_space_bytes(directory)
+    return Check(
+        "space for the run",
+        free_bytes >= DISK_NEEDED_BYTES,
+        f"{free_bytes // MIB} MiB free in {directory}",
+        f"at least {DISK_NEEDED_BYTES // MIB} MiB",
+        "free some space there, or name another directory with --out",
+    )
+
+
+def available_memory_bytes() -> int:
+    """Memory that a new process may use: the host's MemAvailable or what is left in our cgroup, the smaller."""
+    available = next(
+        int(line.split()[1]) * 1024
+        for line in Path("/proc/meminfo").read_text().splitlines()
+        if line.startswith("MemAvailable:")
+    )
+    limit, used = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
+    try:
+        text = limit.read_text().strip()
+        if text != "max":
+            available = min(available, int(text) - int(used.read_text()))
+    except FileNotFoundError:
+        pass  # no cgroup of version 2, or its root: no limit to respect
+    return available
+
+
+def memory(memory_bytes: int) -> Check:
+    """Whether the guest's memory, if it were all used, would fit."""
+    available = available_memory_bytes()
+    return Check(
+        "memory",
+        available >= memory_bytes,
+        f"{available // MIB} MiB available",
+        f"{memory_bytes // MIB} MiB for the guest",
+        "end other programs, or lower the guest's memory: --set 'guest.memory=\"512 MiB\"'",
+    )
+
+
+def limits(memory_bytes: int) -> list[Check]:
+    """Resource limits (ulimit) that would end the guest without a word."""
+    rules = [
+        ("largest file (ulimit -f)", resource.RLIMIT_FSIZE, memory_bytes, "ulimit -f unlimited"),
+        (
+            "address space (ulimit -v)",
+            resource.RLIMIT_AS,
+            memory_bytes + ADDRESS_SPACE_MARGIN_BYTES,
+            "ulimit -v unlimited",
+        ),
+        ("open files (ulimit -n)", resource.RLIMIT_NOFILE, 64, "ulimit -n 1024"),
+    ]
+    checks = []
+    for name, number, least, fix in rules:
+        soft, _ = resource.getrlimit(number)
+        endless = soft == resource.RLIM_INFINITY
+        found = "unlimited" if endless else str(soft)
+        checks.append(Check(name, endless or soft >= least, found, f"at least {least}", fix))
+    return checks
+
+
+@functools.cache
+def ptrace() -> Check:
+    """Whether a process may trace its own child, which is how User Mode Linux runs the guest's programs."""
+    probe = Path(__file__).with_name("ptrace_probe.py")
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(probe)], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+    )
+    return Check(
+        "ptrace",
+        done.returncode == 0,
+        "allowed" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["refused"])[-1],
+        "a process may trace its own child",
+        "outside of strace and gdb; in a container: --cap-add=SYS_PTRACE or --security-opt seccomp=unconfined; "
+        "otherwise sysctl kernel.yama.ptrace_scope=1",
+    )
+
+
+def program(path: Path, name: str) -> Check:
+    """Whether a program is there and may be run."""
+    found = "not there" if not path.is_file() else "not executable" if not os.access(path, os.X_OK) else str(path)
+    ok = found == str(path)
+    return Check(name, ok, found if ok else f"{path} is {found}", "an executable file", "leowarp kernel build")
+
+
+def tool(name: str, package: str) -> Check:
+    """Whether a command is on the PATH, and the Debian package that holds it."""
+    path = shutil.which(name)
+    return Check(name, path is not None, path or "not on the PATH", f"Debian package {package}", apt([package]))
+
+
+def apt(packages: list[str]) -> str:
+    """The line that installs Debian packages."""
+    return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install -y --no-install-recommends {' '.join(packages)}"

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guest's whole userland: a newc cpio archive with one program, the same bytes wherever it is made.
+
+Format: Documentation/driver-api/early-userspace/buffer-format.rst of Linux. Dates, owners and inode numbers are
+fixed, so that nothing of the host reaches the guest.
+"""
+
+from pathlib import Path
+
+_DIRECTORY = 0o040755
+_PROGRAM = 0o100755
+_CHARACTER_DEVICE = 0o020600
+
+
+def initramfs(init: Path) -> bytes:
+    """Archive with `/init`, `/dev/console`, `/dev/null` and the empty directories the agent mounts upon."""
+    entries = [("dev", _DIRECTORY, b"", 0, 0), ("dev/console", _CHARACTER_DEVICE, b"", 5, 1)]
+    entries += [("dev/null", _CHARACTER_DEVICE, b"", 1, 3)]
+    entries += [(name, _DIRECTORY, b"", 0, 0) for name in ("proc", "sys", "host", "run", "tmp")]
+    entries += [("init", _PROGRAM, init.read_bytes(), 0, 0)]
+    archive = b"".join(_entry(number, *entry) for number, entry in enumerate(entries, start=1))
+    archive += _entry(0, "TRAILER!!!", 0, b"", 0, 0)
+    return archive + b"\0" * (-len(archive) % 512)
+
+
+def _entry(inode: int, name: str, mode: int, content: bytes, major: int, minor: int) -> bytes:
+    encoded = name.encode() + b"\0"
+    fields = (inode, mode, 0, 0, 1, 0, len(content), 0, 0, major, minor, len(encoded), 0)
+    header = b"070701" + b"".join(b"%08X" % field for field in fields)
+    head = header + encoded
+    return head + b"\0" * (-len(head) % 4) + content + b"\0" * (-len(content) % 4)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exits with 0 if this process may trace a child of its own, as User Mode Linux does at its start."""
+
+import ctypes
+import os
+import signal
+import sys
+
+PTRACE_TRACEME = 0
+
+
+def main() -> int:
+    libc = ctypes.CDLL(None, use_errno=True)
+    child = os.fork()
+    if child == 0:
+        if libc.ptrace(PTRACE_TRACEME, 0, None, None) != 0:
+            os._exit(ctypes.get_errno())
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os._exit(0)
+    _, status = os.waitpid(child, os.WUNTRACED)
+    if os.WIFSTOPPED(status):
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return 0
+    print(f"ptrace(PTRACE_TRACEME): {os.strerror(os.waitstatus_to_exitcode(status))}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looking at a running guest from outside: its clock, its processor time, its console."""
+
+import json
+import os
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+CONSOLE_KEPT_BYTES = 64 * 1024
+# A guest prints one line a virtual second and its last words; more than this is a guest gone mad.
+CONSOLE_LIMIT_BYTES = 64 << 20
+_COMM_BYTES = 16
+
+
+class GuestMemory:
+    """The guest kernel's own variables, read through /proc/PID/mem.
+
+    The kernel is not position independent, so `nm` gives the addresses. Without them (a stripped kernel of the user's
+    own) every question is answered with None.
+    """
+
+    def __init__(self, pid: int, symbols: dict[str, int]) -> None:
+        self._path = f"/proc/{pid}/mem"
+        self._symbols = symbols
+        self._comm_offset: int | None = None
+
+    def clock_ns(self) -> int | None:
+        """Virtual time since boot in ns, or None if it cannot be known (no symbol, already gone)."""
+        return self._word("time_travel_time")
+
+    def running_program(self) -> str | None:
+        """Name of the guest's task that is on its processor now, at most 15 characters; None if unknown."""
+        task = self._word("cpu_tasks")
+        offset = self._offset_of_name()
+        if not task or offset is None:
+            return None
+        name = self._read(task + offset, _COMM_BYTES)
+        return name.split(b"\0")[0].decode("ascii", "replace") if name else None
+
+    def _offset_of_name(self) -> int | None:
+        # The layout of task_struct depends on the config; but the first task is called "swapper", so its name shows
+        # where every task keeps its own.
+        if self._comm_offset is None and "init_task" in self._symbols:
+            task = self._read(self._symbols["init_task"], 8192) or b""
+            found = task.find(b"swapper\0")
+            self._comm_offset = found if found >= 0 else None
+        return self._comm_offset
+
+    def _word(self, symbol: str) -> int | None:
+        if symbol not in self._symbols:
+            return None
+        raw = self._read(self._symbols[symbol], 8)
+        return struct.unpack("<Q", raw)[0] if raw else None
+
+    def _read(self, address: int, size_bytes: int) -> bytes | None:
+        try:
+            with open(self._path, "rb", buffering=0) as memory:
+                memory.seek(address)
+                return memory.read(size_bytes)
+        except (OSError, ValueError):
+            return None  # the process has ended, or the host forbids it: unknown, as documented
+
+
+@dataclass
+class Usage:
+    """Processor time of the guest and of its processes, from /proc.
+
+    The guest's processes are children that the kernel program never reaps, so `wait4` alone would miss them.
+    """
+
+    pid: int
+    children_s: dict[int, float] = field(default_factory=dict)
+    main_s: float = 0.0
+    peak_bytes: int = 0
+
+    def sample(self) -> float:
+        """Read anew; returns the total so far in CPU seconds."""
+        if (main := _cpu_s(self.pid)) is not None:
+            self.main_s = main
+        for child in _children(self.pid):
+            if (seconds := _cpu_s(child)) is not None:
+                self.children_s[child] = seconds
+        self.peak_bytes = max(self.peak_bytes, _peak_bytes(self.pid))
+        return self.total_s
+
+    @property
+    def total_s(self) -> float:
+        """CPU seconds at the last sample: the kernel program and each process it ever had."""
+        return self.main_s + sum(self.children_s.values())
+
+
+def _cpu_s(pid: int) -> float | None:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # proc(5): utime and stime are the fields 14 and 15, counted from 1 with pid and name before ours
+    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _peak_bytes(pid: int) -> int:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:")), 0)
+
+
+def members_of_session(session: int) -> list[int]:
+    """Processes of a session that are still alive (zombies are not)."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                fields = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if int(fields[3]) == session and fields[0] not in "ZX":
+                found.append(int(entry))
+    return found
+
+
+class Console:
+    """What the guest printed, read from its file as it grows."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb")
+        self._partial = b""
+        self.size_bytes = 0
+        self.tail = b""
+
+    def messages(self) -> list[dict]:
+        """New messages of the agent: the JSON of each `leowarp: {...}` line."""
+        found = []
+        while chunk := self._file.read(1 << 20):
+            self.size_bytes += len(chunk)
+            self.tail = (self.tail + chunk)[-CONSOLE_KEPT_BYTES:]
+            *lines, self._partial = (self._partial + chunk).split(b"\n")
+            # A line without an end must not grow without one
+            self._partial = self._partial[-CONSOLE_KEPT_BYTES:]
+            found += [message for line in lines if (message := _message(line)) is not None]
+        return found
+
+    def text(self) -> str:
+        """The last 64 kB."""
+        return self.tail.decode("utf-8", "replace")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _message(line: bytes) -> dict | None:
+    prefix, found, rest = line.partition(b"leowarp: {")
+    if not found or prefix.strip():
+        return None
+    try:
+        return json.loads(b"{" + rest)
+    except ValueError:
+        return None  # cut by a message of the kernel in its middle: stays in the console's text
