@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trace to metrics: goodput, round-trip times, route changes and recovery from them, queues, conservation.
+
+>>> tables = read_tables("runs/madrid-tokyo")           # doctest: +SKIP
+>>> result = metrics(tables, plan)                      # doctest: +SKIP
+>>> result.summary["flows"][0]["goodput_mean_bps"]      # doctest: +SKIP
+"""
+
+from leowarp.metrics.changes import CHANGE_COLUMNS, LinkValues, flow_pairs, pair_routes, path_delay, route_changes
+from leowarp.metrics.compute import LONG_COLUMNS, Metrics, metrics
+from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes
+from leowarp.metrics.flows import GOODPUT_SERIES, counter, goodput, packet_rtt, srtt
+from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use, queue_series
+from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, dip, recoveries
+from leowarp.metrics.series import bin_edges, ccdf, cdf, holding_ns, rate_in_bins, step_at, weighted_quantile
+from leowarp.metrics.tables import ACK, CAUSES, DATA, Tables, plan_document, read_tables
+
+__all__ = [
+    "ACK",
+    "CAUSES",
+    "CHANGE_COLUMNS",
+    "DATA",
+    "GOODPUT_SERIES",
+    "LINK_COLUMNS",
+    "LONG_COLUMNS",
+    "RECOVERY_COLUMNS",
+    "Balance",
+    "LinkValues",
+    "Metrics",
+    "RecoveryRule",
+    "Tables",
+    "bin_edges",
+    "ccdf",
+    "cdf",
+    "check_conservation",
+    "counter",
+    "dip",
+    "drops_by_cause",
+    "flow_pairs",
+    "goodput",
+    "holding_ns",
+    "late_outside_changes",
+    "link_use",
+    "metrics",
+    "packet_rtt",
+    "pair_routes",
+    "path_delay",
+    "plan_document",
+    "queue_series",
+    "rate_in_bins",
+    "read_tables",
+    "recoveries",
+    "route_changes",
+    "srtt",
+    "step_at",
+    "weighted_quantile",
+]

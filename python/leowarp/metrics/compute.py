@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trace -> metrics: `metrics(tables, plan)`, and how they are stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from leowarp import rundir
+from leowarp.metrics.changes import (
+    ATTRIBUTION_NS,
+    CHANGE_COLUMNS,
+    LinkValues,
+    change_instants,
+    flow_pairs,
+    path_delay,
+    route_changes,
+)
+from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes
+from leowarp.metrics.flows import GOODPUT_SERIES, flow_summary, goodput, srtt
+from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use
+from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, recoveries
+from leowarp.metrics.series import optional
+from leowarp.metrics.tables import Tables
+
+LATE_WITHIN_NS = 2_000_000_000
+"""A packet may be late only this long after a route change: a full queue of 500 packets at 100 Mbit/s is 60 ms a hop."""
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Everything computed from one run.
+
+    Attributes
+    ----------
+    summary : dict
+        Scalars of the run and, under `flows`, of each flow; `summary.json`.
+    route_changes, recoveries, links : DataFrame
+        Columns in `CHANGE_COLUMNS`, `RECOVERY_COLUMNS`, `LINK_COLUMNS`.
+    path_delay : dict of (source, destination) to DataFrame
+        Propagation delay of the path in force over time.
+    goodput : dict of (flow, series) to DataFrame
+        In bins of the sampling interval; series as in `GOODPUT_SERIES`.
+    srtt : dict of flow to DataFrame
+    balances : list of Balance
+        All of them add up, or there would be no Metrics.
+    warnings : list of str
+        What to check before trusting the result.
+    end_ns : int
+        Length of the run on its own clock.
+    """
+
+    summary: dict[str, Any]
+    route_changes: pd.DataFrame
+    recoveries: pd.DataFrame
+    links: pd.DataFrame
+    path_delay: dict[tuple[str, str], pd.DataFrame]
+    goodput: dict[tuple[int, str], pd.DataFrame]
+    srtt: dict[int, pd.DataFrame]
+    balances: list[Balance]
+    warnings: list[str]
+    end_ns: int
+
+    def with_cost(self, *, cpu_s: float | None, wall_s: float | None) -> Metrics:
+        """The same with what the run cost, which no trace knows."""
+        return replace(self, summary=self.summary | {"cpu_s": cpu_s, "wall_s": wall_s})
+
+    def long_form(self) -> pd.DataFrame:
+        """All numbers in one table, columns as in `LONG_COLUMNS`."""
+        return _long_form(self)
+
+    def write(self, run_dir: str | Path) -> None:
+        """Writes `40-metrics.parquet` and `summary.json` into a run directory."""
+        run_dir = Path(run_dir)
+        write_long_form(self.long_form(), run_dir / rundir.METRICS)
+        rundir.write_json(run_dir / rundir.SUMMARY, self.summary)
+
+
+def metrics(
+    tables: Tables, plan: Any, *, rule: RecoveryRule | None = None, attribution_ns: int = ATTRIBUTION_NS
+) -> Metrics:
+    """Metrics of a run.
+
+    Parameters
+    ----------
+    tables : Tables
+        `read_tables(run_dir)`.
+    plan : Plan
+        `flows` and `run.duration_ns` are used.
+    rule : RecoveryRule, optional
+        What counts as recovered.
+    attribution_ns : int
+        Retransmissions and losses are put down to a route change for this long, or until the next one.
+
+    Raises
+    ------
+    TraceError
+        If packets or bytes of a link or a flow do not add up.
+    """
+    rule = rule or RecoveryRule()
+    end_ns = int(plan.run.duration_ns)
+    balances = check_conservation(tables)
+    pairs = flow_pairs(plan.flows)
+    links = LinkValues(tables.timeline)
+    changes = route_changes(tables, pairs, end_ns, attribution_ns)
+    delays = {pair: path_delay(tables, pair, end_ns, links) for pair in pairs}
+    tcp = [number for number, flow in enumerate(plan.flows) if flow.kind == "tcp"]
+    flows = [flow_summary(tables, number, flow, end_ns) for number, flow in enumerate(plan.flows)]
+    late = _late_outside(tables, pairs)
+    summary: dict[str, Any] = {
+        "name": getattr(plan, "name", None),
+        "route_changes": len(changes),
+        "route_changes_shorter": int(changes["is_shorter"].fillna(False).sum()),
+        "route_changes_with_late_pkts": int((changes["late_pkts"].fillna(0) > 0).sum()),
+        **_delay_scalars(delays, end_ns),
+        "no_path_s": _no_path_ns(delays, end_ns) / 1e9,
+        "drops_pkts": len(tables.drops) if tables.has("drops") else None,
+        "drops_by_cause_pkts": drops_by_cause(tables) if tables.has("drops") else None,
+        "late_outside_changes_pkts": len(late),
+        "virtual_s": end_ns / 1e9,
+        "cpu_s": None,
+        "wall_s": None,
+        "flows": flows,
+    }
+    return Metrics(
+        summary=summary,
+        route_changes=changes,
+        recoveries=recoveries(tables, changes, pairs, rule, end_ns),
+        links=link_use(tables, end_ns),
+        path_delay=delays,
+        goodput={(flow, series): goodput(tables, flow, series) for flow in tcp for series in GOODPUT_SERIES},
+        srtt={flow: srtt(tables, flow, end_ns) for flow in tcp},
+        balances=balances,
+        warnings=_warnings(summary, late),
+        end_ns=end_ns,
+    )
+
+
+def write_long_form(frame: pd.DataFrame, path: Path) -> None:
+    """Writes the long form; units and meaning of each column go into the field metadata."""
+    fields = [
+        pa.field(name, kind, metadata={"unit": unit, "doc": doc}) for name, (kind, unit, doc) in LONG_COLUMNS.items()
+    ]
+    table = pa.Table.from_pandas(frame, preserve_index=False, schema=pa.schema([(f.name, f.type) for f in fields]))
+    pq.write_table(table.cast(pa.schema(fields, metadata={"leowarp.table": "metrics"})), path, compression="zstd")
+
+
+def _late_outside(tables: Tables, pairs: dict[tuple[str, str], list[int]]) -> pd.DataFrame:
+    """Late packets away from every change of the way there or the way back."""
+    both = [*pairs, *((b, a) for a, b in pairs)]
+    instants = sorted({t_ns for pair in both for t_ns, _, _ in change_instants(tables, pair)})
+    return late_outside_changes(tables, np.array(instants, dtype="int64"), LATE_WITHIN_NS)
+
+
+def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> dict[str, Any]:
+    """Smallest, time-weighted mean and largest propagation delay, over the paths of all flows' data."""
+    values, weights = [], []
+    for frame in delays.values():
+        held = np.diff(np.append(frame["t_ns"].to_numpy(dtype="int64"), end_ns))
+        known = frame["delay_ns"].notna().to_numpy()
+        values.append(frame["delay_ns"].to_numpy(dtype="float64")[known])
+        weights.append(held[known])
+    value, weight = np.concatenate(values or [np.zeros(0)]), np.concatenate(weights or [np.zeros(0)])
+    inside = weight > 0
+    if not inside.any():
+        return dict.fromkeys(("path_delay_min_ns", "path_delay_mean_ns", "path_delay_max_ns"))
+    return {
+        "path_delay_min_ns": int(value[inside].min()),
+        "path_delay_mean_ns": round(float(np.average(value[inside], weights=weight[inside]))),
+        "path_delay_max_ns": int(value[inside].max()),
+    }
+
+
+def _no_path_ns(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> int:
+    """Longest time that the pair of some flow had no path."""
+    longest = 0
+    for frame in delays.values():
+        held = np.diff(np.append(frame["t_ns"].to_numpy(dtype="int64"), end_ns))
+        longest = max(longest, int(held[frame["delay_ns"].isna().to_numpy()].sum()))
+    return longest
+
+
+def _warnings(summary: dict[str, Any], late: pd.DataFrame) -> list[str]:
+    found = []
+    if len(late):
+        first = late.iloc[0]
+        found.append(
+            f"{len(late)} packets were late outside the {LATE_WITHIN_NS / 1e9:g} s after a route change "
+            f"(the first: flow {first['flow']}, sent at {first['sent_ns'] / 1e9:.6f} s): "
+            "check before you trust a number on reordering"
+        )
+    if summary["no_path_s"]:
+        found.append(f"there was no path for {summary['no_path_s']:g} s of {summary['virtual_s']:g} s")
+    for flow in summary["flows"]:
+        if flow.get("error"):
+            found.append(f"flow {flow['flow']} ended with error {flow['error']} (errno)")
+    return found
+
+
+def _long_form(result: Metrics) -> pd.DataFrame:
+    pieces: list[dict[str, Any]] = []
+
+    def scalar(name: str, value: Any, flow: int | None, t_ns: int | None, definition: str, unit: str | None) -> None:
+        number = optional(value)
+        pieces.append({"metric": [name], "flow": [flow], "t_ns": [t_ns], "value": [number], "unit": [unit or ""],
+                       "definition": [definition]})  # fmt: skip
+
+    for name, value in result.summary.items():
+        if name not in ("flows", "name", "drops_by_cause_pkts", "cpu_s", "wall_s"):
+            scalar(f"run.{name}", value, None, None, "summary.json", _unit(name))
+    for cause, count in (result.summary["drops_by_cause_pkts"] or {}).items():
+        scalar(f"run.drops_{cause}_pkts", count, None, None, "dropped packets of this cause", "pkts")
+    for row in result.summary["flows"]:
+        for name, value in row.items():
+            if name not in ("flow", "kind", "source", "destination", "congestion_control"):
+                scalar(f"flow.{name}", value, row["flow"], None, "summary.json", _unit(name))
+    for prefix, frame, columns in (
+        ("route_change", result.route_changes, CHANGE_COLUMNS),
+        ("recovery", result.recoveries, RECOVERY_COLUMNS),
+    ):
+        for name, (kind, unit, definition) in columns.items():
+            if kind == "object" or name in ("t_ns", "flow") or len(frame) == 0:
+                continue
+            flow = frame["flow"].astype("float64") if "flow" in frame else pd.Series(np.nan, index=frame.index)
+            pieces.append({"metric": f"{prefix}.{name}", "flow": flow, "t_ns": frame["t_ns"],
+                           "value": frame[name].astype("Float64").to_numpy(dtype="float64", na_value=np.nan),
+                           "unit": unit or "", "definition": definition})  # fmt: skip
+    for (flow, series), frame in result.goodput.items():
+        pieces.append({"metric": f"goodput_{series}_bps", "flow": float(flow), "t_ns": frame["t_ns"],
+                       "value": frame["goodput_bps"], "unit": "bit/s",
+                       "definition": f"mean from t_ns to the next sample: {GOODPUT_SERIES[series]}"})  # fmt: skip
+    for flow, frame in result.srtt.items():
+        pieces.append({"metric": "srtt_us", "flow": float(flow), "t_ns": frame["t_ns"], "value": frame["srtt_us"],
+                       "unit": "us", "definition": "the sender's smoothed RTT at t_ns"})  # fmt: skip
+    for (source, destination), frame in result.path_delay.items():
+        pieces.append({"metric": "path_delay_ns", "flow": np.nan, "t_ns": frame["t_ns"], "value": frame["delay_ns"],
+                       "unit": "ns",
+                       "definition": f"propagation along the path {source} to {destination} from t_ns on"})  # fmt: skip
+    frames = [pd.DataFrame(piece) for piece in pieces]
+    kinds = {"metric": "str", "flow": "Int32", "t_ns": "Int64", "value": "float64", "unit": "str", "definition": "str"}
+    return pd.concat([frame.astype(kinds) for frame in frames if len(frame)], ignore_index=True)
+
+
+def _unit(name: str) -> str:
+    return next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
+
+
+_UNITS = {"_pkts": "pkts", "_bps": "bit/s", "_ns": "ns", "_us": "us", "_s": "s", "_bytes": "bytes", "bytes": "bytes"}
+
+LONG_COLUMNS: dict[str, tuple[pa.DataType, str, str]] = {
+    "metric": (pa.string(), "", "name; prefixes run., flow., route_change., recovery. for scalars of those"),
+    "flow": (pa.int32(), "", "flow number; null: of the run or of a pair of stations"),
+    "t_ns": (pa.int64(), "ns", "instant, start of the bin, or instant of the route change; null: of the whole run"),
+    "value": (pa.float64(), "", "the number, in `unit`; null: unknown; truth values are 0 and 1"),
+    "unit": (pa.string(), "", "unit of `value`; empty: a count or a ratio"),
+    "definition": (pa.string(), "", "what exactly is counted"),
+}
+"""Columns of `40-metrics.parquet`."""

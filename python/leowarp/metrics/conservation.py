@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that was sent arrived, was dropped for a named cause, or is still under way. A run that does not add up
+is no result: `check_conservation` raises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from leowarp.errors import TraceError
+from leowarp.metrics.queues import DROP_STEMS, drops_by_cause
+from leowarp.metrics.tables import ACK, DATA, Tables, floats, truths
+
+
+@dataclass(frozen=True)
+class Balance:
+    """One balance: sent = delivered + dropped + under way at the end.
+
+    `what` names the link or the flow and its direction, `unit` is pkts or bytes, `rule` the equation in words.
+    """
+
+    what: str
+    unit: str
+    rule: str
+    sent: int
+    delivered: int
+    dropped: int
+    under_way: int
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether it does; what is under way cannot be less than nothing."""
+        return self.sent == self.delivered + self.dropped + self.under_way and self.under_way >= 0
+
+
+def link_balances(tables: Tables) -> list[Balance]:
+    """Packets and bytes of each direction: offered = delivered + dropped by cause + held."""
+    balances = []
+    for row in tables.linktotals.sort_values("direction").itertuples(index=False):
+        for unit in ("pkts", "bytes"):
+            balances.append(
+                Balance(
+                    what=f"link {tables.direction_name(row.direction)}",
+                    unit=unit,
+                    rule="offered = delivered + dropped + held",
+                    sent=int(getattr(row, f"offered_{unit}")),
+                    delivered=int(getattr(row, f"delivered_{unit}")),
+                    dropped=sum(int(getattr(row, f"dropped_{stem}_{unit}")) for stem in DROP_STEMS),
+                    under_way=int(getattr(row, f"held_{unit}")),
+                )
+            )
+    return balances
+
+
+def flow_balances(tables: Tables) -> list[Balance]:
+    """Packets of each flow and direction: sent = delivered + lost + in flight at the end.
+
+    What is in flight is what the other three leave; the balance holds if that is not negative, not more than all
+    links and hosts can hold at the end, and if the losses are those that the drop table names.
+    """
+    balances = []
+    for (flow, direction), group in tables.bins.groupby(["flow", "direction"], sort=True):
+        sent, delivered, lost = (int(group[f"{name}_pkts"].sum()) for name in ("sent", "delivered", "lost"))
+        balances.append(
+            Balance(
+                what=f"flow {flow}, {'data' if direction == DATA else 'back'}",
+                unit="pkts",
+                rule="sent = delivered + lost + in flight",
+                sent=sent,
+                delivered=delivered,
+                dropped=lost,
+                under_way=sent - delivered - lost,
+            )
+        )
+    return balances
+
+
+def check_conservation(tables: Tables) -> list[Balance]:
+    """All balances of a run.
+
+    Raises
+    ------
+    TraceError
+        If one does not add up, or the tables contradict each other; the message lists every such balance.
+    """
+    balances = link_balances(tables) + flow_balances(tables)
+    wrong = [
+        f"{b.what}: {b.rule} in {b.unit}: {b.sent} = {b.delivered} + {b.dropped} + {b.under_way} is not so"
+        for b in balances
+        if not b.adds_up
+    ]
+    wrong += _contradictions(tables)
+    if wrong:
+        raise TraceError(
+            "the run does not add up, so none of its numbers can be trusted:\n  " + "\n  ".join(wrong),
+            hint="this is a fault of leowarp or of a kernel of your own; please report it with the run directory",
+        )
+    return balances
+
+
+def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_ns: int) -> pd.DataFrame:
+    """Late packets (data or back) that did not arrive within `within_ns` after any route change.
+
+    On links that keep their order a packet can be overtaken only where two paths meet, so there must be none.
+    """
+    packets = tables.packets
+    late = packets[truths(packets["is_late"])]
+    if len(late) == 0:
+        return late
+    changes = np.sort(np.asarray(change_instants_ns, dtype="float64"))
+    received = floats(late["received_ns"])
+    index = np.searchsorted(changes, received, side="right") - 1
+    since = np.where(index >= 0, received - changes[np.maximum(index, 0)], np.inf) if len(changes) else np.inf
+    return late[since > within_ns]
+
+
+def _contradictions(tables: Tables) -> list[str]:
+    found = []
+    if tables.has("drops") and tables.has("bins"):
+        lost = tables.bins.groupby(["flow", "direction"])["lost_pkts"].sum()
+        for (flow, direction), count in lost.items():
+            named = sum(drops_by_cause(tables, int(flow), int(direction)).values())
+            if named != count:
+                way = "data" if direction == DATA else "back"
+                found.append(f"flow {flow}, {way}: {count} packets lost, but the drop table names {named}")
+    if tables.has("drops") and tables.has("linktotals"):
+        counted = int(sum(tables.linktotals[f"dropped_{stem}_pkts"].sum() for stem in DROP_STEMS))
+        named = int(tables.drops["direction"].notna().sum())
+        if counted != named:
+            found.append(f"links count {counted} dropped packets, but the drop table has {named}")
+    if tables.has("sockets") and len(tables.sockets):
+        for flow, group in tables.sockets.groupby("flow", sort=True):
+            read, acked = floats(group["bytes_received"]), floats(group["bytes_acked"])
+            # Acknowledged bytes cannot exceed what the receiver's TCP got; the SYN counts as one byte of bytes_acked.
+            known = ~np.isnan(read) & ~np.isnan(acked)
+            if (acked[known] > read[known] + 1).any():
+                found.append(f"flow {flow}: more bytes acknowledged than received in order")
+            if known.any() and (np.diff(read[known]) < 0).any():
+                found.append(f"flow {flow}: bytes_received went back")
+    if tables.has("bins") and tables.has("packets"):
+        for direction in (DATA, ACK):
+            bins = tables.bins[tables.bins["direction"] == direction].groupby("flow")["late_pkts"].sum()
+            packets = tables.packets[tables.packets["direction"] == direction]
+            stored = packets[truths(packets["is_late"])].groupby("flow").size()
+            for flow, count in bins.items():
+                if int(stored.get(flow, 0)) != count:
+                    found.append(f"flow {flow}: {count} late packets counted, {int(stored.get(flow, 0))} stored")
+    return found

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one flow did: goodput in three readings, round-trip times, reordering, and its scalars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.queues import flow_drops
+from leowarp.metrics.series import bin_edges, holding_ns, optional, rate_in_bins, weighted_quantile
+from leowarp.metrics.tables import ACK, DATA, Tables, floats, truths
+
+GOODPUT_SERIES = {
+    "in_order": "bytes that the receiver got in order (a hole stops it, its filling is a burst)",
+    "acked": "bytes cumulatively acknowledged at the sender",
+    "sacked": "bytes acknowledged cumulatively or selectively at the sender (SACK-aware: a hole does not stop it)",
+}
+"""The three readings of goodput: they differ around a route change, so every number says which it is."""
+
+_COUNTER = {"in_order": "bytes_received", "acked": "bytes_acked"}
+_ACK_GAP_NS = 1_000_000_000
+"""Stored ACKs further apart than this belong to two windows; no RTT is read across the gap."""
+
+
+def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndarray]:
+    """Cumulative bytes of a flow at its socket samples, by one of `GOODPUT_SERIES`: (t_ns, bytes)."""
+    samples = tables.sockets[tables.sockets["flow"] == flow]
+    if series == "sacked":
+        delivered = floats(samples["bytes_acked"]) + floats(samples["sacked_pkts"]) * floats(samples["snd_mss_bytes"])
+    else:
+        delivered = floats(samples[_COUNTER[series]])
+    known = ~np.isnan(delivered)
+    return samples["t_ns"].to_numpy(dtype="int64")[known], delivered[known]
+
+
+def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | None = None) -> pd.DataFrame:
+    """Goodput of a flow in bins: `t_ns` (start of the bin), `goodput_bps`.
+
+    Parameters
+    ----------
+    series : {"in_order", "acked", "sacked"}
+        Which bytes count, see `GOODPUT_SERIES`.
+    bin_ns : int, optional
+        Length of a bin; default: the interval of the socket samples, which needs no interpolation at all.
+    """
+    t_ns, delivered = counter(tables, flow, series)
+    if len(t_ns) < 2:
+        return pd.DataFrame({"t_ns": pd.Series(dtype="int64"), "goodput_bps": pd.Series(dtype="float64")})
+    if bin_ns is None:
+        edges = t_ns
+    else:
+        # Bins sit on whole multiples of their length on the run's clock, so that flows and runs can be compared.
+        first = -(-int(t_ns[0]) // bin_ns) * bin_ns
+        edges = bin_edges(first, int(t_ns[-1]), bin_ns)
+    return pd.DataFrame({"t_ns": edges[:-1], "goodput_bps": rate_in_bins(t_ns, delivered, edges)})
+
+
+def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
+    """Smoothed RTT at the socket samples: `t_ns, srtt_us, held_ns` (how long the sample holds, its weight)."""
+    samples = tables.sockets[tables.sockets["flow"] == flow]
+    when, value = samples["t_ns"].to_numpy(dtype="int64"), floats(samples["srtt_us"])
+    known = ~np.isnan(value) & (value > 0)
+    when, value = when[known], value[known]
+    return pd.DataFrame({"t_ns": when, "srtt_us": value, "held_ns": holding_ns(when, end_ns)})
+
+
+def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
+    """RTT of each stored data packet: `sent_ns, rtt_ns`, to the arrival of the first ACK that covers it.
+
+    Retransmissions and what they repeat are left out (Karn), and so are packets whose ACK was not stored.
+    """
+    packets = tables.packets[tables.packets["flow"] == flow]
+    back = packets[(packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()]
+    data = packets[(packets["direction"] == DATA) & packets["received_ns"].notna() & (packets["len_bytes"] > 0)]
+    again = truths(data["is_retransmission"])
+    data = data[~again & ~data["seq"].isin(data.loc[again, "seq"])]
+    empty = pd.DataFrame({"sent_ns": pd.Series(dtype="int64"), "rtt_ns": pd.Series(dtype="int64")})
+    if len(back) == 0 or len(data) == 0:
+        return empty
+    back = back.sort_values("received_ns", kind="stable")
+    arrived = floats(back["received_ns"])
+    covered = np.maximum.accumulate(floats(back["ack"]))
+    first = np.searchsorted(covered, floats(data["seq"]) + floats(data["len_bytes"]), side="left")
+    found = (first > 0) & (first < len(arrived))
+    index = np.clip(first, 1, len(arrived) - 1)
+    sent = data["sent_ns"].to_numpy(dtype="int64")
+    # The ACK before must have been stored too, or "the first that covers it" may be one of the next window.
+    found &= (arrived[index] - arrived[index - 1] <= _ACK_GAP_NS) & (arrived[index] > sent)
+    return pd.DataFrame({"sent_ns": sent[found], "rtt_ns": (arrived[index][found] - sent[found]).astype("int64")})
+
+
+def flow_summary(tables: Tables, number: int, flow: Any, end_ns: int) -> dict[str, Any]:
+    """Scalars of one flow under stable names; what the run did not record is None.
+
+    Parameters
+    ----------
+    number : int
+        Flow number, as in the tables.
+    flow : plan.flows[number]
+    """
+    row: dict[str, Any] = {
+        "flow": number,
+        "kind": flow.kind,
+        "source": flow.source,
+        "destination": flow.destination,
+        "congestion_control": flow.congestion_control if flow.kind == "tcp" else None,
+    }
+    row |= _packet_scalars(tables, number)
+    row |= _tcp_scalars(tables, number, end_ns) if flow.kind == "tcp" else _echo_scalars(tables, number)
+    ending = tables.flows[tables.flows["flow"] == number]
+    for name in ("bytes", "completion_ns", "connect_ns", "error"):
+        row[name] = optional(floats(ending[name])[0]) if len(ending) else None
+        row[name] = None if row[name] is None else int(row[name])
+    return row
+
+
+def _tcp_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for series in GOODPUT_SERIES:
+        t_ns, delivered = counter(tables, number, series)
+        span_ns = int(t_ns[-1] - t_ns[0]) if len(t_ns) else 0
+        row[f"goodput_{series}_mean_bps"] = (delivered[-1] - delivered[0]) * 8e9 / span_ns if span_ns else None
+    # The plain name is the in-order reading: what an application at the receiver gets.
+    row["goodput_mean_bps"] = row["goodput_in_order_mean_bps"]
+    rtt = srtt(tables, number, end_ns)
+    for name, q in (("p50", 0.5), ("p99", 0.99)):
+        row[f"srtt_{name}_us"] = weighted_quantile(rtt["srtt_us"].to_numpy(), rtt["held_ns"].to_numpy(), q)
+    samples = tables.sockets[tables.sockets["flow"] == number]
+    dsacks = floats(samples["dsack_pkts"])
+    row["dsacks_pkts"] = int(np.nanmax(dsacks)) if np.isfinite(dsacks).any() else None
+    cwnd = floats(samples["cwnd_pkts"])
+    weights = holding_ns(samples["t_ns"].to_numpy(dtype="int64"), end_ns) if len(samples) else np.zeros(0)
+    row["cwnd_p50_pkts"] = weighted_quantile(cwnd, weights, 0.5)
+    return row
+
+
+def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
+    names = {"sent_pkts": "sent_pkts", "delivered_pkts": "delivered_pkts", "lost_pkts": "lost_pkts",
+             "retransmissions_pkts": "retrans_pkts", "spurious_retransmissions_pkts": "spurious_pkts",
+             "late_pkts": "late_pkts"}  # fmt: skip
+    if not tables.has("bins"):
+        return dict.fromkeys([*names, "acks_late_pkts", "acks_lost_pkts", "reordering_extent_max_pkts"])
+    mine = tables.bins[tables.bins["flow"] == number]
+    data, back = mine[mine["direction"] == DATA], mine[mine["direction"] == ACK]
+    row: dict[str, Any] = {name: int(floats(data[column]).sum()) for name, column in names.items()}
+    row["acks_late_pkts"], row["acks_lost_pkts"] = int(back["late_pkts"].sum()), int(back["lost_pkts"].sum())
+    row["data_drops_pkts"], row["ack_drops_pkts"] = flow_drops(tables, number) if tables.has("drops") else (None, None)
+    row["reordering_extent_max_pkts"] = _extent_max(tables, number, row["late_pkts"])
+    return row
+
+
+def _extent_max(tables: Tables, number: int, late_pkts: int) -> int | None:
+    """Largest extent of a late data packet; 0 if none was late (RFC 4737 leaves it undefined for packets in order)."""
+    if late_pkts == 0:
+        return 0
+    packets = tables.packets
+    late = packets[(packets["flow"] == number) & (packets["direction"] == DATA) & truths(packets["is_late"])]
+    extents = floats(late["extent_pkts"])
+    return int(np.nanmax(extents)) if np.isfinite(extents).any() else None
+
+
+def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
+    echoes = tables.echoes[tables.echoes["flow"] == number]
+    sent = floats(echoes["sent_ns"])
+    there, rtt = floats(echoes["received_ns"]) - sent, floats(echoes["reply_ns"]) - sent
+    row: dict[str, Any] = {"probes_pkts": len(echoes), "probes_lost_pkts": int(np.isnan(there).sum())}
+    for name, values in (("owd", there), ("rtt", rtt)):
+        known = values[~np.isnan(values)]
+        row[f"{name}_min_ns"] = int(known.min()) if len(known) else None
+        row[f"{name}_p50_ns"] = optional(weighted_quantile(known, np.ones(len(known)), 0.5))
+        row[f"{name}_max_ns"] = int(known.max()) if len(known) else None
+    return row

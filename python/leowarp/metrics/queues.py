@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queues, use and drops of links."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.changes import LinkValues
+from leowarp.metrics.series import holding_ns, weighted_quantile
+from leowarp.metrics.tables import ACK, CAUSES, DATA, Tables, floats, integers
+
+DROP_STEMS = ("queue", "loss", "down")
+"""Causes that a link itself counts (`linktotals.dropped_*`)."""
+
+
+def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
+    """Queue of one direction as a step function: `t_ns, queue_pkts, queue_bytes, queue_max_pkts`, from 0 to `end_ns`.
+
+    The trace has a row only where something changed, so each value holds until the next; the queue is empty at 0.
+    """
+    mine = tables.links[tables.links["direction"] == direction]
+    frame = pd.DataFrame({
+        "t_ns": integers(mine["t_ns"]),
+        "queue_pkts": floats(mine["queue_pkts"]),
+        "queue_bytes": floats(mine["queue_bytes"]),
+        "queue_max_pkts": floats(mine["queue_max_pkts"]),
+    })  # fmt: skip
+    if len(frame) == 0 or frame["t_ns"].iloc[0] > 0:
+        start = pd.DataFrame({"t_ns": [0], "queue_pkts": [0.0], "queue_bytes": [0.0], "queue_max_pkts": [0.0]})
+        frame = pd.concat([start, frame], ignore_index=True) if len(frame) else start
+    return frame[frame["t_ns"] <= end_ns].reset_index(drop=True)
+
+
+def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
+    """One row per direction of a link that was offered a packet; columns as in `LINK_COLUMNS`.
+
+    `utilisation_ratio` is delivered bits over what the rate in force would have carried while the link was up, in the
+    bytes that the kernel counts; null for unshaped links.
+    """
+    links = LinkValues(tables.timeline)
+    up = _up_spans(tables, end_ns)
+    rows = []
+    for row in tables.linktotals.sort_values("direction").itertuples(index=False):
+        if row.offered_pkts == 0:
+            continue
+        direction = int(row.direction)
+        a, b, kind = tables.directions[direction]
+        capacity_bits = _capacity_bits(links, (a, b), up.get(frozenset((a, b)), [(0, end_ns)]))
+        queue = queue_series(tables, direction, end_ns) if tables.has("links") else None
+        weights = None if queue is None else holding_ns(queue["t_ns"].to_numpy(), end_ns)
+        rows.append({
+            "direction": direction, "a": a, "b": b, "kind": kind,
+            "offered_pkts": row.offered_pkts, "delivered_pkts": row.delivered_pkts,
+            "delivered_bytes": row.delivered_bytes, "held_pkts": row.held_pkts,
+            **{f"dropped_{stem}_pkts": getattr(row, f"dropped_{stem}_pkts") for stem in DROP_STEMS},
+            "utilisation_ratio": row.delivered_bytes * 8 / capacity_bits if capacity_bits else None,
+            "queue_max_pkts": row.queue_max_pkts,
+            "queue_mean_pkts": None if queue is None or not weights.sum()
+            else float(np.average(queue["queue_pkts"], weights=weights)),
+            "queue_p99_pkts": None if queue is None else weighted_quantile(queue["queue_pkts"], weights, 0.99),
+        })  # fmt: skip
+    frame = pd.DataFrame(rows, columns=list(LINK_COLUMNS))
+    return frame.astype({name: kind for name, (kind, _, _) in LINK_COLUMNS.items()})
+
+
+def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | None = None) -> dict[str, int]:
+    """Dropped packets by cause, of all or of one flow (and of its data or its ACKs); causes without a drop too."""
+    drops = tables.drops
+    keep = np.ones(len(drops), dtype=bool)
+    if flow is not None:
+        keep &= (drops["flow"] == flow).to_numpy(dtype=bool)
+    if direction is not None:
+        keep &= (drops["flow_direction"] == direction).to_numpy(dtype=bool)
+    causes = drops.loc[keep, "cause"]
+    return {name: int((causes == number).sum()) for number, name in CAUSES.items()}
+
+
+def flow_drops(tables: Tables, flow: int) -> tuple[int, int]:
+    """(data, ACK) packets of a flow that were dropped."""
+    data, back = (sum(drops_by_cause(tables, flow, direction).values()) for direction in (DATA, ACK))
+    return data, back
+
+
+def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[int, int]]]:
+    """When each link was up, from the timeline's `link` events."""
+    spans: dict[frozenset[str], list[tuple[int, int]]] = {}
+    timeline = tables.timeline
+    if "up" not in timeline.columns:
+        return spans
+    since: dict[frozenset[str], int] = {}
+    for t_ns, a, b, up in timeline.loc[timeline["event"] == "link", ["t_ns", "a", "b", "up"]].itertuples(index=False):
+        link = frozenset((a, b))
+        if up and link not in since:
+            since[link] = int(t_ns)
+        elif not up and link in since:
+            spans.setdefault(link, []).append((since.pop(link), int(t_ns)))
+    for link, start_ns in since.items():
+        spans.setdefault(link, []).append((start_ns, end_ns))
+    return spans
+
+
+def _capacity_bits(links: LinkValues, link: tuple[str, str], spans: list[tuple[int, int]]) -> float | None:
+    """Bits that the direction could have carried: the integral of its rate over the spans; None if ever unshaped."""
+    total = 0.0
+    for start_ns, stop_ns in spans:
+        inside = links.rate_instants_ns(*link)
+        edges = np.unique(np.concatenate([[start_ns], inside[(inside > start_ns) & (inside < stop_ns)], [stop_ns]]))
+        rates = links.rate_bps(*link, edges[:-1].astype("int64"))
+        if np.isnan(rates).any():
+            return None
+        total += float(np.sum(rates * np.diff(edges)) / 1e9)
+    return total or None
+
+
+LINK_COLUMNS: dict[str, tuple[str, str | None, str]] = {
+    "direction": ("int64", None, "number of the direction"),
+    "a": ("object", None, "node that sends"),
+    "b": ("object", None, "node that receives"),
+    "kind": ("object", None, "isl, gsl or wire"),
+    "offered_pkts": ("int64", "pkts", "packets handed to the link"),
+    "delivered_pkts": ("int64", "pkts", "packets that came out of it"),
+    "delivered_bytes": ("int64", "bytes", "likewise, as the kernel counts them"),
+    "held_pkts": ("int64", "pkts", "waiting or flying at the end"),
+    "dropped_queue_pkts": ("int64", "pkts", "dropped because the queue was full"),
+    "dropped_loss_pkts": ("int64", "pkts", "dropped by the link's loss ratio"),
+    "dropped_down_pkts": ("int64", "pkts", "lost as the link went down"),
+    "utilisation_ratio": ("Float64", None, "delivered bits over rate x time up; null = unshaped"),
+    "queue_max_pkts": ("Int64", "pkts", "most packets that waited at once"),
+    "queue_mean_pkts": ("Float64", "pkts", "mean over time of the waiting packets, by samples"),
+    "queue_p99_pkts": ("Float64", "pkts", "99th percentile over time, by samples"),
+}
+"""Columns of the link table: type, unit, meaning."""

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each route change did to each flow: how deep its goodput fell, how long it took to come back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.series import bin_edges, rate_in_bins, step_at
+from leowarp.metrics.tables import DATA, Tables, floats, truths
+
+RECOVERY_STATES = (3, 4)
+"""tcpi_ca_state TCP_CA_Recovery and TCP_CA_Loss (include/uapi/linux/tcp.h)."""
+
+
+@dataclass(frozen=True)
+class RecoveryRule:
+    """What counts as recovered. The words of every number in the recovery table.
+
+    Attributes
+    ----------
+    before_ns : int
+        The mean before the change is taken over this span up to it.
+    share_ratio : float
+        Recovered = back at this share of that mean ...
+    bins : int
+        ... for this many bins in a row.
+    bin_ns : int
+        Length of a bin.
+    window_ns : int
+        Looked at no longer than this after the change, and not past the next one.
+    """
+
+    before_ns: int = 1_000_000_000
+    share_ratio: float = 0.9
+    bins: int = 3
+    bin_ns: int = 50_000_000
+    window_ns: int = 10_000_000_000
+
+
+def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) -> tuple[int | None, int | None]:
+    """First bin below the threshold, and the first bin after it from which `bins` bins in a row are at or above it.
+
+    Parameters
+    ----------
+    rate_bps : array of shape (n,)
+        Rate in bins from the change on.
+
+    Returns
+    -------
+    (fell, recovered) : bin numbers; (None, None) if the rate never fell, (k, None) if it did not come back.
+
+    Examples
+    --------
+    >>> dip(np.array([10., 2., 9., 9., 9.]), 10., 0.9, 3)
+    (1, 2)
+    """
+    good = np.asarray(rate_bps) >= share_ratio * before_bps
+    below = np.flatnonzero(~good)
+    if len(below) == 0:
+        return None, None
+    fell = int(below[0])
+    run = 0
+    for index in range(fell + 1, len(good)):
+        run = run + 1 if good[index] else 0
+        if run == bins:
+            return fell, index - bins + 1
+    return fell, None
+
+
+def recoveries(
+    tables: Tables, changes: pd.DataFrame, flows: dict[tuple[str, str], list[int]], rule: RecoveryRule, end_ns: int
+) -> pd.DataFrame:
+    """One row per route change and flow that it concerns; columns as in `RECOVERY_COLUMNS`.
+
+    Changes without a full `before_ns` of samples before them, or outside the flow's life, have null where a number
+    would need those samples.
+    """
+    rows = []
+    for pair, numbers in flows.items():
+        mine = changes[(changes["source"] == pair[0]) & (changes["destination"] == pair[1])]
+        instants = [int(t) for t in mine["t_ns"]]
+        for flow in numbers:
+            samples = tables.sockets[tables.sockets["flow"] == flow]
+            if len(samples) == 0:
+                continue
+            again = _retransmissions(tables, flow)
+            for index, t_ns in enumerate(instants):
+                until_ns = min([t_ns + rule.window_ns, end_ns, *instants[index + 1 : index + 2]])
+                rows.append({"t_ns": t_ns, "flow": flow, "until_ns": until_ns}
+                            | _goodput_dip(samples, t_ns, until_ns, rule)
+                            | _sender(samples, t_ns, until_ns)
+                            | _resent(again, t_ns, until_ns, known=tables.has("packets")))  # fmt: skip
+    rows.sort(key=lambda row: (row["t_ns"], row["flow"]))
+    frame = pd.DataFrame(rows, columns=list(RECOVERY_COLUMNS))
+    return frame.astype({name: kind for name, (kind, _, _) in RECOVERY_COLUMNS.items()})
+
+
+def _goodput_dip(samples: pd.DataFrame, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
+    names = ("goodput_before_bps", "goodput_min_bps", "depth_ratio", "fell_after_ns", "duration_ns", "recovered")
+    nothing: dict[str, Any] = dict.fromkeys(names)
+    known = samples[samples["bytes_received"].notna()]
+    when, received = known["t_ns"].to_numpy(dtype="int64"), floats(known["bytes_received"])
+    if len(when) < 2 or when[0] > t_ns - rule.before_ns or when[-1] < t_ns + rule.bin_ns:
+        return nothing
+    before_bps = float(rate_in_bins(when, received, np.array([t_ns - rule.before_ns, t_ns]))[0])
+    rate = rate_in_bins(when, received, bin_edges(t_ns, min(until_ns, int(when[-1])), rule.bin_ns))
+    if before_bps <= 0 or len(rate) == 0:
+        return nothing | {"goodput_before_bps": before_bps}
+    fell, back = dip(rate, before_bps, rule.share_ratio, rule.bins)
+    return {
+        "goodput_before_bps": before_bps,
+        "goodput_min_bps": float(rate.min()),
+        "depth_ratio": max(0.0, 1.0 - float(rate.min()) / before_bps),
+        "fell_after_ns": None if fell is None else fell * rule.bin_ns,
+        # Nothing fell: recovered at once. Fell and not back within the window: unknown, not the window's length.
+        "duration_ns": 0 if fell is None else (None if back is None else back * rule.bin_ns),
+        "recovered": fell is None or back is not None,
+    }
+
+
+def _sender(samples: pd.DataFrame, t_ns: int, until_ns: int) -> dict[str, Any]:
+    when = samples["t_ns"].to_numpy(dtype="int64")
+    inside = samples[(when > t_ns) & (when <= until_ns)]
+    row: dict[str, Any] = {}
+    for column, name, unit in (("cwnd_pkts", "cwnd", "pkts"), ("srtt_us", "srtt", "us")):
+        values = floats(inside[column])
+        row[f"{name}_before_{unit}"] = _number(step_at(when, floats(samples[column]), t_ns, np.nan))
+        row[f"{name}_min_{unit}"] = _number(np.nanmin(values)) if np.isfinite(values).any() else None
+        row[f"{name}_max_{unit}"] = _number(np.nanmax(values)) if np.isfinite(values).any() else None
+        row[f"{name}_after_{unit}"] = _number(values[-1]) if len(values) else None
+    before, after = row["cwnd_before_pkts"], floats(inside["cwnd_pkts"])
+    cut = np.flatnonzero(after < 0.9 * before) if before else np.zeros(0, dtype=int)
+    row["cwnd_fell_after_ns"] = int(inside["t_ns"].iloc[cut[0]]) - t_ns if len(cut) else None
+    # Each sample's state is taken to hold until the next sample.
+    held = np.diff(np.append(inside["t_ns"].to_numpy(dtype="int64"), until_ns))
+    in_recovery = inside["ca_state"].isin(RECOVERY_STATES).to_numpy(dtype=bool)
+    row["recovery_state_ns"] = int(held[in_recovery].sum())
+    return row
+
+
+def _retransmissions(tables: Tables, flow: int) -> pd.DataFrame:
+    packets = tables.packets
+    mine = packets[(packets["flow"] == flow) & (packets["direction"] == DATA)]
+    return mine[truths(mine["is_retransmission"])]
+
+
+def _resent(again: pd.DataFrame, t_ns: int, until_ns: int, *, known: bool) -> dict[str, Any]:
+    if not known:
+        return dict.fromkeys(("retransmissions_pkts", "spurious_retransmissions_pkts", "spurious_ratio",
+                              "first_retransmission_after_ns", "last_retransmission_after_ns"))  # fmt: skip
+    inside = again[(again["sent_ns"] >= t_ns) & (again["sent_ns"] < until_ns)]
+    spurious = int(truths(inside["is_spurious"]).sum())
+    return {
+        "retransmissions_pkts": len(inside),
+        "spurious_retransmissions_pkts": spurious,
+        "spurious_ratio": spurious / len(inside) if len(inside) else None,
+        "first_retransmission_after_ns": int(inside["sent_ns"].min()) - t_ns if len(inside) else None,
+        "last_retransmission_after_ns": int(inside["sent_ns"].max()) - t_ns if len(inside) else None,
+    }
+
+
+def _number(value: Any) -> int | None:
+    return None if np.isnan(value) else round(float(value))
+
+
+RECOVERY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
+    "t_ns": ("int64", "ns", "instant of the route change"),
+    "flow": ("int64", None, "flow number"),
+    "until_ns": ("int64", "ns", "end of the window looked at: the next change, at most 10 s on"),
+    "goodput_before_bps": ("Float64", "bit/s", "mean in-order goodput of the second before the change"),
+    "goodput_min_bps": ("Float64", "bit/s", "lowest 50 ms bin of in-order goodput after it"),
+    "depth_ratio": ("Float64", None, "1 - lowest / mean before; 0 = no dip, 1 = nothing arrived in order in some bin"),
+    "fell_after_ns": ("Int64", "ns", "start of the first bin under 90 % of the mean before; null = never"),
+    "duration_ns": ("Int64", "ns", "from the change to the first of 3 bins in a row at 90 % again; null = not within the window"),
+    "recovered": ("boolean", None, "came back within the window, or never fell"),
+    "cwnd_before_pkts": ("Int64", "pkts", "congestion window at the last sample before the change"),
+    "cwnd_min_pkts": ("Int64", "pkts", "lowest sample within the window"),
+    "cwnd_max_pkts": ("Int64", "pkts", "highest sample within the window"),
+    "cwnd_after_pkts": ("Int64", "pkts", "at the end of the window"),
+    "cwnd_fell_after_ns": ("Int64", "ns", "first sample under 90 % of the window before; null = none"),
+    "srtt_before_us": ("Int64", "us", "smoothed RTT at the last sample before the change"),
+    "srtt_min_us": ("Int64", "us", "lowest sample within the window"),
+    "srtt_max_us": ("Int64", "us", "highest sample within the window"),
+    "srtt_after_us": ("Int64", "us", "at the end of the window"),
+    "recovery_state_ns": ("Int64", "ns", "time within the window in TCP_CA_Recovery or TCP_CA_Loss, by samples"),
+    "retransmissions_pkts": ("Int64", "pkts", "retransmissions sent within the window"),
+    "spurious_retransmissions_pkts": ("Int64", "pkts", "those whose original arrived too"),
+    "spurious_ratio": ("Float64", None, "share of retransmissions in vain; null = there were none"),
+    "first_retransmission_after_ns": ("Int64", "ns", "first retransmission, after the change"),
+    "last_retransmission_after_ns": ("Int64", "ns", "last retransmission within the window, after the change"),
+}  # fmt: skip
+"""Columns of the recovery table: type, unit, meaning."""

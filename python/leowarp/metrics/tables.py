@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of one run, as data frames, whatever wrote them.
+
+Metrics are blind to what made a trace: they read the columns of `leowarp.trace.TABLES` and nothing else.
+A table that a run does not have is an empty frame with the right columns, so that "no packet was dropped" and
+"drops were not recorded" stay two different things (`Tables.has`).
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from leowarp import rundir
+from leowarp.errors import TraceError
+from leowarp.trace import TABLES
+
+DATA, ACK = 0, 1
+"""`direction` of a packet or bin within its flow: data towards the destination, acknowledgements back."""
+
+CAUSES = {1: "queue", 2: "loss", 3: "link_down", 4: "no_route", 5: "unknown"}
+"""Drop causes, as in the tables `packets` and `drops`."""
+
+ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path")
+TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Everything that a run left behind, checked for its columns.
+
+    Attributes
+    ----------
+    sockets, packets, bins, links, linktotals, counters, drops, flows, echoes : DataFrame
+        `30-trace/*.parquet`; columns and units in `leowarp.trace.TABLES`.
+    routes, timeline : DataFrame
+        `10-routes.parquet`, `20-timeline.parquet`.
+    directions : tuple of (a, b, kind)
+        What a direction number stands for: packets from node `a` to node `b` over a link of that kind.
+    hosts : tuple of str
+        What a host number of `counters` stands for.
+    missing : frozenset of str
+        Tables that the run does not have.
+    """
+
+    sockets: pd.DataFrame
+    packets: pd.DataFrame
+    bins: pd.DataFrame
+    links: pd.DataFrame
+    linktotals: pd.DataFrame
+    counters: pd.DataFrame
+    drops: pd.DataFrame
+    flows: pd.DataFrame
+    echoes: pd.DataFrame
+    routes: pd.DataFrame
+    timeline: pd.DataFrame
+    directions: tuple[tuple[str, str, str], ...] = ()
+    hosts: tuple[str, ...] = ()
+    missing: frozenset[str] = field(default_factory=frozenset)
+
+    def has(self, table: str) -> bool:
+        """Whether the run recorded this table at all (an empty one counts)."""
+        return table not in self.missing
+
+    def direction_of(self, a: str, b: str) -> int | None:
+        """Number of the direction from node `a` to node `b`, or None if no such link was ever built."""
+        return self._numbers.get((a, b))
+
+    def direction_name(self, direction: int) -> str:
+        """`a>b` for a direction number."""
+        a, b, _ = self.directions[int(direction)]
+        return f"{a}>{b}"
+
+    @cached_property
+    def _numbers(self) -> Mapping[tuple[str, str], int]:
+        return {(a, b): number for number, (a, b, _) in enumerate(self.directions)}
+
+
+def read_tables(run_dir: str | Path) -> Tables:
+    """All tables of a run directory.
+
+    Raises
+    ------
+    TraceError
+        If the directory is not a run, or a table is damaged or lacks a column that the metrics need.
+    """
+    run_dir = Path(run_dir)
+    if not (run_dir / rundir.TRACE).is_dir():
+        raise TraceError(
+            f"cannot read {run_dir} as a run: it has no {rundir.TRACE} folder",
+            hint=f"make one: leowarp run SCENARIO.toml --out {run_dir}",
+        )
+    frames: dict[str, pd.DataFrame] = {}
+    missing: set[str] = set()
+    names: dict[str, Any] = {}
+    for name, schema in TABLES.items():
+        path = run_dir / rundir.TRACE / f"{name}.parquet"
+        if not path.exists():
+            missing.add(name)
+            frames[name] = rundir.data_frame(schema.arrow().empty_table())
+            continue
+        table = _table(path, tuple(schema.names))
+        frames[name] = rundir.data_frame(table)
+        for key in ("directions", "hosts"):
+            names.setdefault(key, _metadata(table, key))
+            names[key] = names[key] or _metadata(table, key)
+    for name, filename, columns in (
+        ("routes", rundir.ROUTES, ROUTE_COLUMNS),
+        ("timeline", rundir.TIMELINE, TIMELINE_COLUMNS),
+    ):
+        path = run_dir / filename
+        if path.exists():
+            frames[name] = rundir.data_frame(_table(path, columns))
+        else:
+            missing.add(name)
+            frames[name] = pd.DataFrame({column: pd.Series(dtype=object) for column in columns})
+    directions = names.get("directions")
+    if directions is None and len(frames["links"]):
+        raise TraceError(f"cannot read {run_dir}: no table names the `directions`, so link numbers mean nothing")
+    return Tables(
+        **frames,
+        directions=tuple((a, b, kind) for a, b, kind in directions or ()),
+        hosts=tuple(names.get("hosts") or ()),
+        missing=frozenset(missing),
+    )
+
+
+def plan_document(run_dir: str | Path) -> dict[str, Any]:
+    """`00-plan.toml` of a run as plain text values, units and all (for printing, not for computing)."""
+    path = Path(run_dir) / rundir.PLAN
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise TraceError(f"cannot read {path}: a run directory begins with its plan, and there is none") from None
+
+
+def integers(series: pd.Series) -> np.ndarray:
+    """A column without missing values as int64.
+
+    Raises
+    ------
+    TraceError
+        If a value is missing: the caller's rule is that none can be.
+    """
+    if series.isna().any():
+        raise TraceError(f"column {series.name} misses {int(series.isna().sum())} values where none may be missing")
+    return series.to_numpy(dtype="int64")
+
+
+def floats(series: pd.Series) -> np.ndarray:
+    """A column as float64, missing values as nan."""
+    return series.to_numpy(dtype="float64", na_value=np.nan)
+
+
+def truths(series: pd.Series) -> np.ndarray:
+    """A column of truth values as bool, missing ones as False (`is_late` of a packet that never arrived)."""
+    return series.fillna(False).to_numpy(dtype=bool)
+
+
+def _table(path: Path, columns: tuple[str, ...]) -> pa.Table:
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise TraceError(f"cannot read {path}: {error}", hint="the file is damaged; make the run again") from error
+    lacking = [column for column in columns if column not in table.column_names]
+    if lacking:
+        raise TraceError(
+            f"cannot read {path}: it has no column {', '.join(lacking)}; it has {', '.join(table.column_names)}",
+            hint="another version of leowarp wrote it; make the run again",
+        )
+    return table
+
+
+def _metadata(table: pa.Table, key: str) -> Any:
+    raw = (table.schema.metadata or {}).get(key.encode())
+    return None if raw is None else json.loads(raw)
