@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Prints the tables and the versions as JSON, so that the Python side can be checked against them.
+
+use leowarp_timeline::{event, record, setup};
+
+fn main() {
+    let schema = serde_json::json!({
+        "setup_version": setup::VERSION,
+        "event_bytes": event::RECORD_BYTES,
+        "magic": std::str::from_utf8(record::MAGIC).unwrap_or_default(),
+        "tables": record::TABLES,
+    });
+    println!("{schema:#}");
+}

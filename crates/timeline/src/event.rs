@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `in/events.bin`: what happens to the network, in order of time.
+
+use crate::setup::Setup;
+
+/// Bytes of one record.
+pub const RECORD_BYTES: usize = 32;
+
+/// In a field that names a direction or a path: none.
+pub const NONE: u32 = u32::MAX;
+
+/// One record: `t_ns i64, kind u32, a u32, b u32, c u32, value i64`, little endian.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Event {
+    /// From the run's start.
+    pub t_ns: i64,
+    /// What happens.
+    pub change: Change,
+}
+
+/// What happens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Change {
+    /// 1: a link comes up; the first time it is made.
+    Up {
+        /// Index into `links`.
+        link: usize,
+    },
+    /// 2: a link goes down.
+    Down {
+        /// Index into `links`.
+        link: usize,
+        /// What it holds is lost.
+        lose: bool,
+    },
+    /// 3: propagation delay.
+    Delay {
+        /// `2 * link`, + 1 for b>a.
+        direction: usize,
+        /// From last bit out to last bit in.
+        delay_ns: u64,
+    },
+    /// 4: rate of the serialiser.
+    Rate {
+        /// `2 * link`, + 1 for b>a.
+        direction: usize,
+        /// 0 = unshaped.
+        rate_bps: u64,
+    },
+    /// 5: random loss.
+    Loss {
+        /// `2 * link`, + 1 for b>a.
+        direction: usize,
+        /// 0 to 1.
+        ratio: f64,
+    },
+    /// 6: a node's next hop to a host.
+    Route {
+        /// Index into `nodes`.
+        node: usize,
+        /// Index into `hosts`.
+        host: usize,
+        /// The direction to send on; none = there is no route any more.
+        direction: Option<usize>,
+        /// The path that wants it.
+        path: Option<u32>,
+    },
+    /// 7: from now on packets from one host to another leave on this path.
+    Path {
+        /// Index into `hosts`.
+        source: usize,
+        /// Index into `hosts`.
+        destination: usize,
+        /// None = there is no path.
+        path: Option<u32>,
+    },
+}
+
+/// Why `events.bin` cannot be used.
+#[derive(Debug, thiserror::Error, PartialEq)]
+pub enum EventError {
+    /// Cut short.
+    #[error("events.bin has {0} bytes, not a multiple of {RECORD_BYTES}: it is cut short")]
+    Length(usize),
+    /// A record that makes no sense.
+    #[error("events.bin, record {index}: {what} is {value}, but {rule}")]
+    Record {
+        /// From 0.
+        index: usize,
+        /// The field.
+        what: &'static str,
+        /// What it holds.
+        value: i64,
+        /// What it must be.
+        rule: &'static str,
+    },
+}
+
+/// Reads and checks `events.bin` against the setup that it goes with.
+///
+/// # Errors
+/// [`EventError`] names the record, the field and the rule.
+pub fn read(bytes: &[u8], setup: &Setup) -> Result<Vec<Event>, EventError> {
+    if bytes.len() % RECORD_BYTES != 0 {
+        return Err(EventError::Length(bytes.len()));
+    }
+    let mut events = Vec::with_capacity(bytes.len() / RECORD_BYTES);
+    let mut before_ns = i64::MIN;
+    for (index, record) in bytes.chunks_exact(RECORD_BYTES).enumerate() {
+        let event =
+            read_one(record, setup).map_err(|(what, value, rule)| EventError::Record { index, what, value, rule })?;
+        if event.t_ns < before_ns {
+            return Err(EventError::Record {
+                index,
+                what: "t_ns",
+                value: event.t_ns,
+                rule: "records must be sorted by time",
+            });
+        }
+        before_ns = event.t_ns;
+        events.push(event);
+    }
+    Ok(events)
+}
+
+type Complaint = (&'static str, i64, &'static str);
+
+fn read_one(record: &[u8], setup: &Setup) -> Result<Event, Complaint> {
+    let word = |at: usize| u32::from_le_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]]);
+    let long = |at: usize| i64::from(word(at + 4)) << 32 | i64::from(word(at));
+    let (t_ns, kind, a, b, c, value) = (long(0), word(8), word(12), word(16), word(20), long(24));
+    let index = |what, value: u32, count: usize, rule| {
+        let i = value as usize;
+        if i < count {
+            Ok(i)
+        } else {
+            Err((what, i64::from(value), rule))
+        }
+    };
+    let link = || index("a", a, setup.links.len(), "it must be a link of the setup");
+    let direction = |what, v| index(what, v, 2 * setup.links.len(), "it must be a direction of a link of the setup");
+    let host = |what, v| index(what, v, setup.hosts.len(), "it must be a host of the setup");
+    let amount = || u64::try_from(value).map_err(|_| ("value", value, "it must not be negative"));
+    let change = match kind {
+        1 => Change::Up { link: link()? },
+        2 => Change::Down { link: link()?, lose: value != 0 },
+        3 => Change::Delay { direction: direction("a", a)?, delay_ns: amount()? },
+        4 => Change::Rate { direction: direction("a", a)?, rate_bps: amount()? },
+        5 => {
+            let ratio = f64::from_bits(value as u64);
+            if !(0.0..=1.0).contains(&ratio) {
+                return Err(("value", value, "it must be the bits of a ratio from 0 to 1"));
+            }
+            Change::Loss { direction: direction("a", a)?, ratio }
+        }
+        6 => Change::Route {
+            node: index("a", a, setup.nodes.len(), "it must be a node of the setup")?,
+            host: host("b", b)?,
+            direction: if c == NONE { None } else { Some(direction("c", c)?) },
+            path: u32::try_from(value).ok().filter(|&p| p != NONE),
+        },
+        7 => Change::Path { source: host("a", a)?, destination: host("b", b)?, path: Some(c).filter(|&c| c != NONE) },
+        _ => return Err(("kind", i64::from(kind), "1 to 7 are known")),
+    };
+    if let Change::Route { node, direction: Some(d), .. } = change {
+        let link = &setup.links[d / 2];
+        if node != if d % 2 == 0 { link.a } else { link.b } {
+            return Err(("c", d as i64, "the direction must begin at the node"));
+        }
+    }
+    Ok(Event { t_ns, change })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setup() -> Setup {
+        Setup::from_json(
+            br#"{"version": 1, "duration_ns": 10, "seed": 1, "drain_ns": 0,
+            "nodes": [{"name": "h", "kind": "host"}, {"name": "g", "kind": "ground"}],
+            "hosts": [{"node": 0, "address": "10.1.0.1", "sysctl": {}}],
+            "links": [{"a": 0, "b": 1, "kind": "wire", "discipline": "netem", "on_down": "drop", "limit_pkts": null,
+                       "limit_bytes": null, "overhead_bytes": 0, "arp": false}],
+            "flows": [], "source_routing": false, "sysctl": {},
+            "observe": {"sockets_ns": 1, "counters_ns": 1, "queues_ns": 1, "packets": "none", "windows_ns": [], "pcap": "none"}}"#,
+        )
+        .unwrap()
+    }
+
+    fn record(t_ns: i64, kind: u32, a: u32, b: u32, c: u32, value: i64) -> Vec<u8> {
+        let mut out = t_ns.to_le_bytes().to_vec();
+        for word in [kind, a, b, c] {
+            out.extend(word.to_le_bytes());
+        }
+        out.extend(value.to_le_bytes());
+        out
+    }
+
+    #[test]
+    fn reads_each_kind() {
+        let bytes = [
+            record(0, 1, 0, 0, 0, 0),
+            record(0, 3, 1, 0, 0, 5_000_000_001),
+            record(0, 5, 0, 0, 0, 0.25f64.to_bits() as i64),
+            record(1, 6, 1, 0, 1, 4),
+            record(1, 6, 1, 0, NONE, -1),
+            record(1, 7, 0, 0, NONE, 0),
+            record(2, 2, 0, 0, 0, 1),
+        ]
+        .concat();
+        let changes: Vec<Change> = read(&bytes, &setup()).unwrap().iter().map(|e| e.change).collect();
+        assert_eq!(
+            changes,
+            [
+                Change::Up { link: 0 },
+                Change::Delay { direction: 1, delay_ns: 5_000_000_001 },
+                Change::Loss { direction: 0, ratio: 0.25 },
+                Change::Route { node: 1, host: 0, direction: Some(1), path: Some(4) },
+                Change::Route { node: 1, host: 0, direction: None, path: None },
+                Change::Path { source: 0, destination: 0, path: None },
+                Change::Down { link: 0, lose: true },
+            ]
+        );
+    }
+
+    #[test]
+    fn refuses_what_makes_no_sense() {
+        let cases = [
+            (record(0, 9, 0, 0, 0, 0), "kind"),
+            (record(0, 1, 1, 0, 0, 0), "a"),
+            (record(0, 3, 0, 0, 0, -1), "value"),
+            (record(0, 5, 0, 0, 0, 2f64.to_bits() as i64), "value"),
+            (record(0, 6, 1, 0, 0, 0), "c"),
+            ([record(5, 1, 0, 0, 0, 0), record(4, 1, 0, 0, 0, 0)].concat(), "t_ns"),
+        ];
+        for (bytes, field) in cases {
+            match read(&bytes, &setup()) {
+                Err(EventError::Record { what, .. }) => assert_eq!(what, field),
+                other => panic!("{field}: {other:?}"),
+            }
+        }
+        assert_eq!(read(&[0; 33], &setup()), Err(EventError::Length(33)));
+    }
+}

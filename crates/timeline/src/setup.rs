@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `in/setup.json`: the network before it moves, the workload and what is to be observed.
+
+use serde::Deserialize;
+
+/// The version of `setup.json` and `events.bin` that this crate reads.
+pub const VERSION: u32 = 1;
+
+/// The whole of `setup.json`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setup {
+    /// Must be [`VERSION`].
+    pub version: u32,
+    /// Length of the run.
+    pub duration_ns: i64,
+    /// Root of all random streams; each link direction draws from its own.
+    pub seed: u64,
+    /// How long packets in flight at the end may still arrive.
+    pub drain_ns: i64,
+    /// Everything that has a network namespace of its own.
+    pub nodes: Vec<Node>,
+    /// The nodes that run flows.
+    pub hosts: Vec<Host>,
+    /// Every link that is ever up.
+    pub links: Vec<Link>,
+    /// The workload.
+    pub flows: Vec<Flow>,
+    /// Packets keep the path they left with: routes carry the path's tag in the TOS field.
+    pub source_routing: bool,
+    /// Kernel parameters of the whole guest, by dotted name.
+    pub sysctl: std::collections::BTreeMap<String, String>,
+    /// What is recorded.
+    pub observe: Observe,
+}
+
+/// A network namespace.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// As in the timeline.
+    pub name: String,
+    /// What it is.
+    pub kind: NodeKind,
+}
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeKind {
+    /// A router in orbit.
+    Satellite,
+    /// A router on the ground.
+    Ground,
+    /// An end of flows.
+    Host,
+    /// A router of a chain.
+    Router,
+}
+
+/// An end of flows.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Index into `nodes`.
+    pub node: usize,
+    /// Its only address, a /32.
+    pub address: std::net::Ipv4Addr,
+    /// Kernel parameters of its namespace, by dotted name.
+    pub sysctl: std::collections::BTreeMap<String, String>,
+}
+
+/// A pair of directions; `2 * index` is a>b and `2 * index + 1` is b>a.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Index into `nodes`.
+    pub a: usize,
+    /// Index into `nodes`.
+    pub b: usize,
+    /// What it is.
+    pub kind: LinkKind,
+    /// What models it; not used for wires.
+    pub discipline: Discipline,
+    /// What becomes of packets that it holds when it goes down; `events.bin` says it again for each time.
+    pub on_down: OnDown,
+    /// Packets that may wait; none of the two limits = unlimited.
+    pub limit_pkts: Option<u32>,
+    /// Bytes that may wait, counted with the overhead.
+    pub limit_bytes: Option<u32>,
+    /// On top of the Ethernet frame (IP packet + 14).
+    pub overhead_bytes: i32,
+    /// Neighbours are resolved by ARP each time the link comes up.
+    pub arp: bool,
+    /// netem only: what its limit counts.
+    #[serde(default)]
+    pub queue_counts: QueueCounts,
+}
+
+/// What a link is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkKind {
+    /// Between satellites.
+    Isl,
+    /// Between satellite and ground.
+    Gsl,
+    /// Between a host and its station: no delay, no rate, no queue.
+    Wire,
+}
+
+/// The queueing discipline that models a direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Discipline {
+    /// Ours (`guest/qdisc/leolink.c`).
+    Leolink,
+    /// The kernel's.
+    Netem,
+}
+
+/// What becomes of packets that a link holds when it goes down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnDown {
+    /// They arrive, and the link goes on taking what is still routed to it.
+    Drain,
+    /// They are lost, and so is what is offered while it is down.
+    Drop,
+}
+
+/// What the limit of a netem link counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueCounts {
+    /// Packets that wait for the serialiser: netem's own limit is raised by what the delay line holds.
+    #[default]
+    Waiting,
+    /// netem's own rule: the delay line counts too.
+    WaitingAndFlying,
+}
+
+/// One flow.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// What it is.
+    pub kind: FlowKind,
+    /// Index into `hosts`.
+    pub source: usize,
+    /// Index into `hosts`.
+    pub destination: usize,
+    /// tcp only.
+    pub congestion_control: Option<String>,
+    /// When it connects or sends first.
+    pub start_ns: i64,
+    /// When it is cut off.
+    pub stop_ns: i64,
+    /// tcp: none = unlimited.
+    pub size_bytes: Option<u64>,
+    /// tcp: what the application offers (none = as much as TCP takes), payload; udp: frames (IP packet + 14).
+    pub rate_bps: Option<u64>,
+    /// ping only.
+    pub interval_ns: Option<i64>,
+    /// ping and udp.
+    pub payload_bytes: Option<u32>,
+}
+
+/// What a flow is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FlowKind {
+    /// Bulk transfer.
+    Tcp,
+    /// ICMP echo.
+    Ping,
+    /// One-way stream at a constant rate.
+    Udp,
+}
+
+/// What is recorded.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Observe {
+    /// Between two samples of TCP_INFO.
+    pub sockets_ns: i64,
+    /// Between two readings of the kernel's counters.
+    pub counters_ns: i64,
+    /// Between two readings of the queues.
+    pub queues_ns: i64,
+    /// Which packets are stored.
+    pub packets: Packets,
+    /// For `changes`: when, by sending time; sorted, disjoint, half open.
+    pub windows_ns: Vec<(i64, i64)>,
+    /// Which ends also leave a pcapng of the first flow.
+    pub pcap: Pcap,
+}
+
+/// Which packets are stored. Late, lost and retransmitted ones always are, unless `none`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Packets {
+    /// No packet; bins and totals are made all the same.
+    None,
+    /// Those inside the windows.
+    Changes,
+    /// All.
+    All,
+}
+
+/// Which ends leave a pcapng.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pcap {
+    /// None.
+    None,
+    /// The first flow's source.
+    Source,
+    /// The first flow's destination.
+    Destination,
+    /// Both.
+    Both,
+}
+
+/// Why a setup cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// Not JSON, or not of this shape.
+    #[error("setup.json: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Of this shape, but it does not make sense.
+    #[error("setup.json: {what} is {value}, but {rule}")]
+    Rule {
+        /// Path of the field.
+        what: String,
+        /// What it holds.
+        value: String,
+        /// What it must be.
+        rule: String,
+    },
+}
+
+impl Setup {
+    /// Reads and checks `setup.json`.
+    ///
+    /// # Errors
+    /// [`SetupError`] names the field, its value and the rule.
+    pub fn from_json(text: &[u8]) -> Result<Self, SetupError> {
+        let setup: Self = serde_json::from_slice(text)?;
+        setup.check()?;
+        Ok(setup)
+    }
+
+    fn check(&self) -> Result<(), SetupError> {
+        let (nodes, hosts) = (self.nodes.len(), self.hosts.len());
+        let rule = |ok: bool, what: String, value: String, rule: String| {
+            if ok {
+                Ok(())
+            } else {
+                Err(SetupError::Rule { what, value, rule })
+            }
+        };
+        let positive =
+            |what: &str, value: i64| rule(value > 0, what.into(), value.to_string(), "it must be above 0".into());
+        rule(
+            self.version == VERSION,
+            "version".into(),
+            self.version.to_string(),
+            format!("this agent reads version {VERSION}; rebuild it with `make agent`"),
+        )?;
+        positive("duration_ns", self.duration_ns)?;
+        positive("observe.sockets_ns", self.observe.sockets_ns)?;
+        positive("observe.counters_ns", self.observe.counters_ns)?;
+        positive("observe.queues_ns", self.observe.queues_ns)?;
+        rule(self.drain_ns >= 0, "drain_ns".into(), self.drain_ns.to_string(), "it must not be negative".into())?;
+        for (i, host) in self.hosts.iter().enumerate() {
+            let is_host = self.nodes.get(host.node).is_some_and(|n| n.kind == NodeKind::Host);
+            rule(is_host, format!("hosts[{i}].node"), host.node.to_string(), "it must be a node of kind host".into())?;
+        }
+        for (i, link) in self.links.iter().enumerate() {
+            rule(
+                link.a < nodes && link.b < nodes && link.a != link.b,
+                format!("links[{i}]"),
+                format!("{} - {}", link.a, link.b),
+                format!("its ends must be two of the {nodes} nodes"),
+            )?;
+            rule(
+                !link.arp || link.kind != LinkKind::Wire,
+                format!("links[{i}].arp"),
+                "true".into(),
+                "wires have no neighbours to resolve".into(),
+            )?;
+        }
+        for (i, flow) in self.flows.iter().enumerate() {
+            rule(
+                flow.source < hosts && flow.destination < hosts && flow.source != flow.destination,
+                format!("flows[{i}]"),
+                format!("{} > {}", flow.source, flow.destination),
+                format!("its ends must be two of the {hosts} hosts"),
+            )?;
+            rule(
+                0 <= flow.start_ns && flow.start_ns <= flow.stop_ns && flow.stop_ns <= self.duration_ns,
+                format!("flows[{i}]"),
+                format!("from {} to {} ns", flow.start_ns, flow.stop_ns),
+                format!("0 <= start <= stop <= {} (the duration) must hold", self.duration_ns),
+            )?;
+            let lacks = match flow.kind {
+                FlowKind::Tcp if flow.congestion_control.is_none() => Some("congestion_control"),
+                FlowKind::Ping if flow.interval_ns.is_none_or(|n| n <= 0) => Some("interval_ns above 0"),
+                FlowKind::Ping if flow.payload_bytes.is_none_or(|n| n > 1472) => Some("payload_bytes up to 1472"),
+                FlowKind::Udp if flow.rate_bps.is_none_or(|n| n == 0) => Some("rate_bps above 0"),
+                // the first 8 bytes carry the packet's number
+                FlowKind::Udp if flow.payload_bytes.is_none_or(|n| !(8..=1472).contains(&n)) => {
+                    Some("payload_bytes from 8 to 1472")
+                }
+                _ => None,
+            };
+            if let Some(lacks) = lacks {
+                rule(false, format!("flows[{i}]"), format!("{:?}", flow.kind), format!("it needs {lacks}"))?;
+            }
+        }
+        let windows = &self.observe.windows_ns;
+        let sorted = windows.iter().all(|w| w.0 < w.1) && windows.windows(2).all(|w| w[0].1 <= w[1].0);
+        rule(sorted, "observe.windows_ns".into(), "not so".into(), "it must be sorted, disjoint, none empty".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> serde_json::Value {
+        serde_json::json!({
+            "version": 1, "duration_ns": 10, "seed": 1, "drain_ns": 0,
+            "nodes": [{"name": "host:A", "kind": "host"}, {"name": "A", "kind": "ground"}, {"name": "host:B", "kind": "host"}],
+            "hosts": [{"node": 0, "address": "10.1.0.1", "sysctl": {}}, {"node": 2, "address": "10.1.0.2", "sysctl": {}}],
+            "links": [{"a": 0, "b": 1, "kind": "wire", "discipline": "leolink", "on_down": "drain", "limit_pkts": null,
+                       "limit_bytes": null, "overhead_bytes": 0, "arp": false}],
+            "flows": [{"kind": "tcp", "source": 0, "destination": 1, "congestion_control": "cubic", "start_ns": 0, "stop_ns": 10,
+                       "size_bytes": null, "rate_bps": null, "interval_ns": null, "payload_bytes": null}],
+            "source_routing": false, "sysctl": {},
+            "observe": {"sockets_ns": 1, "counters_ns": 1, "queues_ns": 1, "packets": "changes", "windows_ns": [[0, 5]], "pcap": "none"}
+        })
+    }
+
+    fn read(value: &serde_json::Value) -> Result<Setup, String> {
+        Setup::from_json(value.to_string().as_bytes()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn reads_the_agreed_shape() {
+        let setup = read(&example()).unwrap();
+        assert_eq!(setup.hosts[1].address.octets(), [10, 1, 0, 2]);
+        assert_eq!(setup.links[0].queue_counts, QueueCounts::Waiting);
+    }
+
+    #[test]
+    fn names_the_field_the_value_and_the_rule() {
+        for (pointer, value, expected) in [
+            ("/version", serde_json::json!(7), "version is 7"),
+            ("/hosts/0/node", serde_json::json!(1), "hosts[0].node is 1, but it must be a node of kind host"),
+            ("/links/0/b", serde_json::json!(9), "links[0] is 0 - 9"),
+            ("/flows/0/stop_ns", serde_json::json!(11), "flows[0] is from 0 to 11 ns"),
+            ("/flows/0/kind", serde_json::json!("ping"), "it needs interval_ns"),
+            ("/observe/windows_ns", serde_json::json!([[5, 1]]), "observe.windows_ns"),
+        ] {
+            let mut broken = example();
+            *broken.pointer_mut(pointer).unwrap() = value;
+            let message = read(&broken).unwrap_err();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_it_does_not_know() {
+        let mut broken = example();
+        broken["links"][0]["color"] = serde_json::json!("red");
+        assert!(read(&broken).unwrap_err().contains("color"));
+    }
+}
