@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real Linux TCP/IP stack over a moving low-Earth-orbit constellation, in virtual time.
+
+>>> import leowarp as lw
+>>> run = lw.run("madrid-tokyo.toml", set={"run.duration": "60 s"})
+>>> run.sockets()                # a pandas data frame, units in the column names
+>>> run.summary["flows"][0]["goodput_mean_bps"]
+>>> run.figure("goodput")
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+# Not below: importing the module later would put it where its function of the same name stands.
+from leowarp.run import run
+
+if TYPE_CHECKING:
+    from leowarp.errors import GuestError, HostError, LeowarpError, ScenarioError, TraceError
+    from leowarp.many import Job, run_many
+    from leowarp.progress import Progress
+    from leowarp.result import Run
+    from leowarp.scenario import Plan, Scenario, load, resolve
+
+__version__ = "0.1.0"
+
+# Names are imported when they are first used: `leowarp --help` and shell completion must not wait for pandas.
+_PUBLIC = {
+    "GuestError": "errors",
+    "HostError": "errors",
+    "Job": "many",
+    "LeowarpError": "errors",
+    "Plan": "scenario",
+    "Progress": "progress",
+    "Run": "result",
+    "Scenario": "scenario",
+    "ScenarioError": "errors",
+    "TraceError": "errors",
+    "load": "scenario",
+    "resolve": "scenario",
+    "run_many": "many",
+}
+
+__all__ = [
+    "GuestError",
+    "HostError",
+    "Job",
+    "LeowarpError",
+    "Plan",
+    "Progress",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "TraceError",
+    "load",
+    "open",
+    "resolve",
+    "run",
+    "run_many",
+]
+
+
+def open(path: Any) -> Run:
+    """The run in a directory.
+
+    Raises
+    ------
+    TraceError
+        If it is no run directory, or an incomplete one; the message says why.
+    """
+    from leowarp.result import Run
+
+    return Run(path)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(importlib.import_module(f"leowarp.{_PUBLIC[name]}"), name)
+    raise AttributeError(f"module 'leowarp' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_PUBLIC]

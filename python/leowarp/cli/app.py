@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The typer application: which verbs there are, in the order of the street."""
+
+from __future__ import annotations
+
+import typer
+
+from leowarp.cli import guest_verbs, look_verbs, result_verbs, run_verbs
+
+app = typer.Typer(
+    name="leowarp",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="The real Linux TCP/IP stack over a moving low-Earth-orbit constellation, in virtual time.",
+    epilog="Exit status: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine lacks something, "
+    "4 the guest failed, 5 trace or report, 130 interrupted.",
+)
+
+_RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel needed)", "Results", "This machine"
+
+app.command(rich_help_panel=_RUN)(run_verbs.run)
+app.command(rich_help_panel=_RUN)(run_verbs.demo)
+app.command(rich_help_panel=_RUN)(run_verbs.reproduce)
+app.command(rich_help_panel=_RUN)(run_verbs.verify)
+app.command(rich_help_panel=_STREET)(look_verbs.plan)
+app.command(rich_help_panel=_STREET)(look_verbs.ephemeris)
+app.command(rich_help_panel=_STREET)(look_verbs.routes)
+app.command(rich_help_panel=_STREET)(look_verbs.timeline)
+app.command(rich_help_panel=_RESULTS)(result_verbs.metrics)
+app.command(rich_help_panel=_RESULTS)(result_verbs.report)
+app.command(rich_help_panel=_RESULTS)(result_verbs.compare)
+app.command(rich_help_panel=_RESULTS)(result_verbs.export)
+app.add_typer(guest_verbs.kernel_app, name="kernel", rich_help_panel=_MACHINE)
+app.command(rich_help_panel=_MACHINE)(guest_verbs.doctor)
+app.command(rich_help_panel=_MACHINE)(guest_verbs.version)

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments and options that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ScenarioFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A scenario (.toml), a plan, or a run directory (its plan).")
+]
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Replace a key of the scenario, dotted; may be repeated. "
+        'For instance --set run.duration="60 s" --set flows.0.congestion_control=bbr',
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a complete run that stands there.")]
+Kernel = Annotated[
+    Path | None,
+    typer.Option("--kernel", metavar="TREE_OR_BINARY", help="A kernel of your own in place of the default one."),
+]
+AtOnce = Annotated[
+    int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; as many as there are cores if not given.")
+]

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the verbs print: tables and text on stdout, errors and notes on stderr, or one JSON object and nothing else."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from leowarp.errors import LeowarpError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PLAIN_WIDTH = 160
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console as wide as the terminal; into a file or a pipe `PLAIN_WIDTH` columns, without colour."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(file=stream, width=None if stream.isatty() else PLAIN_WIDTH, soft_wrap=False, highlight=False)
+
+
+def print_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, left: int = 1) -> None:
+    """A table; the first `left` columns stand left, the others right. A missing value is a dash.
+
+    Values are folded, never cut: a number without its last digits would be another number.
+    """
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False, title_style="bold")
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number < left else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(_plain("–" if value is None else str(value)) for value in row))
+    console().print(table)
+
+
+def print_json(value: Any) -> None:
+    """One JSON value on stdout. NaN is written as null, as JSON knows none."""
+    print(json.dumps(clean(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def note(text: str) -> None:
+    """A line on stderr."""
+    console(stderr=True).print(_plain(text))
+
+
+def print_error(error: LeowarpError) -> None:
+    """An error and its hint on stderr."""
+    from rich.text import Text
+
+    err = console(stderr=True)
+    err.print(Text.assemble(("error: ", "bold red"), error.message), soft_wrap=True)
+    if error.hint:
+        err.print(Text.assemble(("  hint: ", "bold"), error.hint), soft_wrap=True)
+
+
+def print_error_json(error: LeowarpError) -> None:
+    """An error as the one JSON object on stdout."""
+    print_json(
+        {"error": error.message, "hint": error.hint, "kind": _kind(error), "exit_code": error.exit_code}
+    )
+
+
+def clean(value: Any) -> Any:
+    """The same value for JSON: numpy scalars as numbers, NaN as None, tuples as lists."""
+    if isinstance(value, dict):
+        return {str(key): clean(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [clean(item) for item in value]
+    if hasattr(value, "tolist") and not isinstance(value, str):
+        return clean(value.tolist())
+    if isinstance(value, float) and value != value:
+        return None
+    return value
+
+
+def frame_records(frame: Any) -> list[dict[str, Any]]:
+    """A data frame as a list of objects, missing values as None."""
+    import pandas as pd
+
+    records = frame.to_dict(orient="records")
+    for record in records:
+        for key, value in record.items():
+            if not hasattr(value, "__len__") and pd.isna(value):
+                record[key] = None
+    return clean(records)
+
+
+def _kind(error: LeowarpError) -> str:
+    """The nearest of the five kinds of `leowarp.errors`, whatever a room derived from it."""
+    return next(cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "leowarp.errors")
+
+
+def _plain(text: str) -> Any:
+    from rich.text import Text
+
+    # Not markup: node names and TOML hold square brackets.
+    return Text(text)

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verbs that boot the guest: run, demo, reproduce, verify."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leowarp.cli import options
+from leowarp.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from leowarp.progress import OnProgress
+    from leowarp.result import Run
+
+
+class ProgressKind(StrEnum):
+    """How progress is shown on stderr."""
+
+    auto = "auto"
+    none = "none"
+    json = "json"
+
+
+Shown = Annotated[
+    ProgressKind, typer.Option("--progress", help="auto: bars on a terminal, lines elsewhere; json: a line of JSON each.")
+]
+
+
+def run(
+    file: options.ScenarioFile,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The run directory; runs/NAME-HASH if not given.")
+    ] = None,
+    set_: options.Settings = None,
+    kernel: options.Kernel = None,
+    force: options.Force = False,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Make figures and the page.")] = True,
+    json_: options.Json = False,
+    progress: Shown = ProgressKind.auto,
+    set_json: Annotated[Path | None, typer.Option(hidden=True, help="A JSON file with keys and values to set.")] = None,
+) -> None:
+    """Run a scenario: every stage, into a run directory."""
+    import leowarp
+
+    settings: Any = set_ or []
+    if set_json is not None:
+        if set_:
+            raise ScenarioError("--set and --set-json exclude each other", hint="put all keys into one of them")
+        settings = json.loads(set_json.read_text())
+    result = leowarp.run(
+        file, settings, out, kernel=kernel, force=force, report=report, progress=_progress(progress)
+    )
+    _print_run(result, json_)
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory of the three runs.")] = Path("runs/demo"),
+    duration: Annotated[str, typer.Option(help="Virtual time of each run.")] = "1000 s",
+    kernel: options.Kernel = None,
+    jobs: options.AtOnce = None,
+    force: options.Force = False,
+    json_: options.Json = False,
+) -> None:
+    """Madrid to Tokyo with Reno, CUBIC and BBR, as many at a time as there are cores; a table and a report."""
+    import leowarp
+    from leowarp.cli import comparison
+    from leowarp.rundir import why_incomplete
+
+    scenario = example("madrid-tokyo.toml")
+    made = [
+        leowarp.Job(
+            scenario,
+            out / name,
+            {"run.duration": duration, "flows.0.congestion_control": name},
+            label=name,
+        )
+        for name in ("reno", "cubic", "bbr")
+    ]
+    todo = [job for job in made if force or why_incomplete(Path(job.out)) is not None or not _same_plan(job)]
+    leowarp.run_many(todo, at_once=jobs, kernel=kernel, force=True, progress=True)
+    runs = [leowarp.open(job.out) for job in made]
+    page = comparison.write_page(runs, out / "index.html")
+    if json_:
+        comparison.print_comparison_json(runs, page)
+    else:
+        comparison.print_comparison(runs)
+        print(f"Report: {page}")
+
+
+def verify(
+    run: options.RunPath,
+    kernel: options.Kernel = None,
+    keep: Annotated[Path | None, typer.Option(help="Keep the second run in this directory.")] = None,
+    json_: options.Json = False,
+    progress: Shown = ProgressKind.auto,
+) -> None:
+    """Make a run again from its plan and compare every file of its trace; status 1 if any differs."""
+    import leowarp
+    from leowarp.cli.output import print_json, print_table
+    from leowarp.rundir import PLAN, TRACE
+    from leowarp.trace.manifest import sha256_of_files
+
+    first = leowarp.open(run)
+    with tempfile.TemporaryDirectory(prefix="leowarp-verify-") as scratch:
+        again = leowarp.run(
+            first.path / PLAN, None, keep or Path(scratch) / "run", kernel=kernel or _kernel_of(first), report=False,
+            progress=_progress(progress),
+        )  # fmt: skip
+        old, new = sha256_of_files(first.path / TRACE), sha256_of_files(again.path / TRACE)
+        recorded = first.manifest["files"]
+    names = sorted(old.keys() | new.keys())
+    rows = []
+    for name in names:
+        if recorded.get(f"{TRACE}/{name}") != old.get(name):
+            verdict = "changed since the run" if name in old else "missing in the first run"
+        else:
+            verdict = "identical" if old.get(name) == new.get(name) else "differs"
+        rows.append((name, verdict, (old.get(name) or "")[:16], (new.get(name) or "")[:16]))
+    same = all(verdict == "identical" for _, verdict, _, _ in rows)
+    if json_:
+        print_json({"run": str(first.path), "identical": same, "files": {name: verdict for name, verdict, _, _ in rows}})
+    else:
+        print_table(f"{first.path} made again", ("file", "verdict", "sha256 before", "sha256 now"), rows, left=4)
+        print("identical: the same plan gave the same bytes" if same else "NOT identical")
+    raise typer.Exit(0 if same else 1)
+
+
+def reproduce(
+    study: Annotated[str, typer.Argument(help="Which study, for instance frederiksen2024.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Directory; reproductions/STUDY if not given.")] = None,
+    kernel: options.Kernel = None,
+    jobs: options.AtOnce = None,
+    force: options.Force = False,
+    json_: options.Json = False,
+) -> None:
+    """Make all runs of a published study, its figures, and a verdict on each of its claims."""
+    from leowarp.cli.output import print_json, print_table
+
+    raise NotImplementedError
+
+
+def example(name: str) -> Path:
+    """An example scenario: of the checkout, or packed into the wheel."""
+    import leowarp
+
+    package = Path(leowarp.__file__).parent
+    for folder in (package / "examples", package.parents[1] / "examples"):
+        if (folder / name).is_file():
+            return folder / name
+    raise ScenarioError(
+        f"the example {name} is not installed beside the package ({package})",
+        hint="run from a checkout, or install a complete wheel",
+    )
+
+
+def _same_plan(job: Any) -> bool:
+    """Whether the run that stands in the job's directory is of the very plan that the job asks for."""
+    from leowarp import scenario
+    from leowarp.rundir import PLAN
+
+    wanted = scenario.resolve(scenario.load(job.scenario, job.set)).to_toml()
+    return (Path(job.out) / PLAN).read_text() == wanted
+
+
+def _kernel_of(run: Run) -> Path | None:
+    """The kernel binary of the user's own that a run was made with, if it still is there; None = the default one."""
+    given = run.manifest["kernel"].get("given")
+    return Path(given) if given else None
+
+
+def _progress(kind: ProgressKind) -> bool | OnProgress:
+    if kind is ProgressKind.json:
+        from leowarp.progress import json_lines
+
+        return json_lines
+    return kind is ProgressKind.auto
+
+
+def _print_run(run: Run, as_json: bool) -> None:
+    from leowarp.cli.output import note, print_json, print_table
+    from leowarp.result import summary_lines
+
+    for warning in run.warnings:
+        note(f"warning: {warning}")
+    if as_json:
+        print_json(
+            {
+                "run": str(run.path),
+                "summary": run.summary,
+                "warnings": run.warnings,
+                "costs": run.manifest["costs"],
+                "report": None if run.report is None else str(run.report),
+            }
+        )
+        return
+    print_table(None, ("quantity", "value"), summary_lines(run.summary))
+    print(f"Run:    {run.path}")
+    if run.report is not None:
+        print(f"Report: {run.report}")
+    sys.stdout.flush()

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far runs are: on a terminal a bar each, elsewhere a plain line every few seconds. Always on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from types import TracebackType
+from typing import Any, Self
+
+STAGES = ("plan", "ephemeris", "routes", "timeline", "guest", "trace", "metrics", "report", "done", "failed")
+PLAIN_INTERVAL_S = 5.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far one run is.
+
+    Attributes
+    ----------
+    run : str
+        Name of the run.
+    stage : str
+        One of `STAGES`; virtual time moves in `guest` only.
+    t_ns, duration_ns : int
+        Virtual time reached, and the virtual time at which the run ends.
+    wall_s : float
+        Wall clock seconds spent in the guest so far.
+    """
+
+    run: str
+    stage: str
+    t_ns: int = 0
+    duration_ns: int = 0
+    wall_s: float = 0.0
+
+    @property
+    def speed(self) -> float | None:
+        """Virtual seconds per second of the wall clock; None while nothing can be said."""
+        return self.t_ns / 1e9 / self.wall_s if self.wall_s > 0.2 and self.t_ns > 0 else None
+
+    @property
+    def left_s(self) -> float | None:
+        """Wall clock seconds until the guest ends, at the speed so far; None while nothing can be said."""
+        return None if not self.speed else max(0.0, (self.duration_ns - self.t_ns) / 1e9 / self.speed)
+
+    def text(self) -> str:
+        """One line: virtual time, speed, time left."""
+        if self.stage != "guest":
+            return f"{self.run}: {self.stage}"
+        line = f"{self.run}: {self.t_ns / 1e9:.0f} of {self.duration_ns / 1e9:.0f} s"
+        if self.speed is not None and self.left_s is not None:
+            line += f", {self.speed:.1f} x the wall clock, {clock(self.left_s)} left"
+        return line
+
+
+OnProgress = Callable[[Progress], None]
+
+
+class Display:
+    """Shows `Progress` on stderr: `with Display() as show: show(progress)`. May be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tasks: dict[str, Any] = {}
+        self._said: dict[str, tuple[str, float]] = {}
+        self._bars: Any = None
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            self._bars = _bars()
+            self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+    def __call__(self, progress: Progress) -> None:
+        with self._lock:
+            if self._bars is None:
+                self._line(progress)
+            else:
+                self._bar(progress)
+
+    def _line(self, progress: Progress) -> None:
+        stage, said_at = self._said.get(progress.run, ("", 0.0))
+        now = time.monotonic()
+        # Stages that last a moment are not worth a line; the guest and the end are.
+        if progress.stage == stage:
+            if now - said_at < PLAIN_INTERVAL_S:
+                return
+        elif progress.stage not in ("plan", "guest", "done", "failed"):
+            return
+        self._said[progress.run] = (progress.stage, now)
+        print(progress.text(), file=sys.stderr, flush=True)
+
+    def _bar(self, progress: Progress) -> None:
+        task = self._tasks.get(progress.run)
+        if task is None:
+            task = self._tasks[progress.run] = self._bars.add_task(progress.run, total=None, stage="", speed="", left="", virtual="")
+        fields: dict[str, Any] = {"stage": progress.stage, "speed": "", "left": "", "virtual": ""}
+        if progress.duration_ns:
+            fields |= {"total": progress.duration_ns, "completed": progress.t_ns}
+            fields["virtual"] = f"{progress.t_ns / 1e9:.0f}/{progress.duration_ns / 1e9:.0f} s"
+        if progress.stage == "guest" and progress.speed is not None and progress.left_s is not None:
+            fields |= {"speed": f"{progress.speed:.1f}x", "left": clock(progress.left_s)}
+        self._bars.update(task, **fields)
+
+
+class shown:
+    """The progress argument of the public functions as a context that gives a callable."""
+
+    def __init__(self, progress: bool | OnProgress) -> None:
+        self._display = Display() if progress is True else None
+        self._callable: OnProgress = progress if callable(progress) else silent
+
+    def __enter__(self) -> OnProgress:
+        return self._display.__enter__() if self._display is not None else self._callable
+
+    def __exit__(self, *what: Any) -> None:
+        if self._display is not None:
+            self._display.__exit__(*what)
+
+
+def json_lines(progress: Progress) -> None:
+    """Writes `Progress` as a line of JSON on stderr, for a program that started this one."""
+    print(json.dumps(asdict(progress)), file=sys.stderr, flush=True)
+
+
+def clock(seconds: float) -> str:
+    """`m:ss` or `h:mm:ss`."""
+    whole = round(seconds)
+    hours, rest = divmod(whole, 3600)
+    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
+
+
+def silent(progress: Progress) -> None:
+    """Shows nothing."""
+
+
+def _bars() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    return Bars(
+        TextColumn("{task.description}"),
+        TextColumn("{task.fields[stage]:9}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[virtual]}"),
+        TextColumn("{task.fields[speed]}"),
+        TextColumn("{task.fields[left]}"),
+        console=Console(stderr=True),
+        refresh_per_second=4,
+    )

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run directory: the street on disk, either complete or marked incomplete, and its tables.
+
+While a run is being written, the directory holds a file `INCOMPLETE` that says why; the writer keeps it locked, so a
+writer that was killed is told from one that still works. The last step of a run is `manifest.json`, then the mark goes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from leowarp.errors import ScenarioError, TraceError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from leowarp.scenario import Plan
+
+PLAN = "00-plan.toml"
+INPUTS = "00-inputs"
+ROUTES = "10-routes.parquet"
+TIMELINE = "20-timeline.parquet"
+TRACE = "30-trace"
+METRICS = "40-metrics.parquet"
+REPORT = "50-report"
+SUMMARY = "summary.json"
+MANIFEST = "manifest.json"
+INCOMPLETE = "INCOMPLETE"
+GUEST = ".guest"
+CONSOLE = "guest-console.txt"
+ARTEFACTS = (PLAN, INPUTS, ROUTES, TIMELINE, TRACE, METRICS, REPORT, SUMMARY, MANIFEST, GUEST, CONSOLE, INCOMPLETE)
+
+
+class RunDirectory:
+    """A complete run directory.
+
+    Parameters
+    ----------
+    path : path
+        The directory.
+
+    Raises
+    ------
+    TraceError
+        If it is none, or is marked incomplete; the message says why.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        reason = why_incomplete(self.path)
+        if reason is not None:
+            raise TraceError(f"cannot open {self.path} as a run: {reason}", hint=_again(self.path))
+
+    @property
+    def plan(self) -> Plan:
+        """The plan: the scenario with every default written out."""
+        from leowarp import scenario
+
+        return scenario.resolve(scenario.load(self.path / PLAN))
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The run's scalars (`summary.json`), units in the names."""
+        return read_json(self.path / SUMMARY)
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """Versions, seed, warnings, costs and the sha256 of each file (`manifest.json`)."""
+        return read_json(self.path / MANIFEST)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to check before trusting the result."""
+        return list(self.manifest["warnings"])
+
+    def table(self, name: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
+        """A table as Arrow: a trace table, `routes`, `timeline` or `metrics`."""
+        own = {"routes": ROUTES, "timeline": TIMELINE, "metrics": METRICS}
+        if name not in own:
+            from leowarp import trace
+
+            return trace.read(self.path / TRACE, name, columns=columns, filters=filters)
+        import pyarrow.parquet as pq
+
+        path = self.path / own[name]
+        if not path.exists():
+            raise TraceError(f"cannot read {name}: there is no {path}", hint="this scenario has none, or the run is older")
+        return pq.read_table(path, columns=columns, filters=filters)
+
+    def _frame(self, name: str, flow: int | None = None) -> pd.DataFrame:
+        filters = None if flow is None else [("flow", "==", flow)]
+        return data_frame(self.table(name, filters=filters))
+
+    def sockets(self, flow: int | None = None) -> pd.DataFrame:
+        """TCP_INFO over time; of one flow, or of all."""
+        return self._frame("sockets", flow)
+
+    def packets(self, flow: int | None = None) -> pd.DataFrame:
+        """Packet truth: the stored packets, each with its arrival or its place and cause of loss."""
+        return self._frame("packets", flow)
+
+    def bins(self, flow: int | None = None) -> pd.DataFrame:
+        """Packets by 50 ms of sending time; complete, whatever packets are stored."""
+        return self._frame("bins", flow)
+
+    def flows(self) -> pd.DataFrame:
+        """One row a flow: connecting, first and last byte, completion, bytes."""
+        return self._frame("flows")
+
+    def echoes(self, flow: int | None = None) -> pd.DataFrame:
+        """Probe packets of ping and udp flows."""
+        return self._frame("echoes", flow)
+
+    def drops(self) -> pd.DataFrame:
+        """Every packet dropped on a link."""
+        return self._frame("drops")
+
+    def counters(self) -> pd.DataFrame:
+        """The kernel's counters by time, host (by name) and counter."""
+        table = self.table("counters")
+        frame = data_frame(table)
+        hosts = _metadata(table, "hosts")
+        if hosts is not None:
+            frame["host"] = frame["host"].map(dict(enumerate(hosts)))
+        return frame
+
+    def links(self) -> pd.DataFrame:
+        """Queue of each direction of a link over time, with the names of its ends."""
+        return self._with_ends("links")
+
+    def linktotals(self) -> pd.DataFrame:
+        """Balance of each direction of a link at the end, with the names of its ends."""
+        return self._with_ends("linktotals")
+
+    def routes(self) -> pd.DataFrame:
+        """Paths between the stations that talk, one row a route update and pair."""
+        return self._frame("routes")
+
+    def timeline(self) -> pd.DataFrame:
+        """Events of the emulated network."""
+        return self._frame("timeline")
+
+    def metrics(self) -> pd.DataFrame:
+        """What was computed from the trace."""
+        return self._frame("metrics")
+
+    def _with_ends(self, name: str) -> pd.DataFrame:
+        table = self.table(name)
+        frame = data_frame(table)
+        directions = _metadata(table, "directions")
+        if directions is not None:
+            for place, column in ((0, "from"), (1, "to"), (2, "kind")):
+                frame[column] = frame["direction"].map({i: end[place] for i, end in enumerate(directions)})
+        return frame
+
+
+class Writing:
+    """A run directory while it is written: `with Writing(path, force=False) as directory:`.
+
+    It makes the directory and the mark `INCOMPLETE`, and locks that. An exception replaces the text of the mark by
+    its message and leaves what was written; a normal end takes the mark away, provided that there is a manifest.
+
+    Raises
+    ------
+    ScenarioError
+        If `path` holds a complete run and `force` is not set, or something that is no run.
+    """
+
+    def __init__(self, path: Path | str, *, force: bool = False) -> None:
+        self.path = Path(path)
+        self.force = force
+        self._mark = -1
+
+    def __enter__(self) -> Path:
+        self._refuse_what_is_not_ours()
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._mark = os.open(self.path / INCOMPLETE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(self._mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._mark)
+            raise ScenarioError(
+                f"cannot write a run to {self.path}: another process is writing one there",
+                hint="wait for it, or choose another directory with --out",
+            ) from None
+        # The mark stands before anything of an older run goes.
+        self.because("the run was started and has not ended; a kill -9 or a power cut leaves it so")
+        for name in ARTEFACTS:
+            if name != INCOMPLETE:
+                remove(self.path / name)
+        return self.path
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            if error is None and not (self.path / MANIFEST).exists():
+                raise TraceError(f"the run in {self.path} ended without a manifest")
+            if error is None:
+                os.unlink(self.path / INCOMPLETE)
+            else:
+                self.because(f"{kind.__name__ if kind else 'error'}: {error}" if str(error) else "it was interrupted")
+        finally:
+            os.close(self._mark)
+
+    def because(self, reason: str) -> None:
+        """Writes why the directory is not complete."""
+        text = f"This run is not complete: {reason}\n".encode()
+        try:
+            os.truncate(self._mark, 0)
+            os.pwrite(self._mark, text, 0)
+        except OSError as error:
+            # A full disk is one of the reasons why runs end: then the mark alone, an empty file, must do.
+            if error.errno not in _NO_SPACE:
+                raise
+
+    def _refuse_what_is_not_ours(self) -> None:
+        if not self.path.exists():
+            return
+        if not self.path.is_dir():
+            raise ScenarioError(f"cannot write a run to {self.path}: it is a file", hint="choose another with --out")
+        strange = sorted(entry.name for entry in self.path.iterdir() if entry.name not in ARTEFACTS)
+        if strange:
+            raise ScenarioError(
+                f"cannot write a run to {self.path}: it holds {strange[0]!r}, which is not part of a run",
+                hint="choose an empty or a new directory with --out",
+            )
+        if why_incomplete(self.path) is None and not self.force:
+            raise ScenarioError(
+                f"cannot write a run to {self.path}: it holds a complete run",
+                hint="type --force to replace it, or choose another directory with --out",
+            )
+
+
+def why_incomplete(path: Path) -> str | None:
+    """Why a directory is not a complete run; None if it is one."""
+    if not path.is_dir():
+        return "it is not a directory" if path.exists() else "there is no such directory"
+    mark = path / INCOMPLETE
+    if mark.exists():
+        text = mark.read_text(errors="replace").strip()
+        return text or "it is marked incomplete (the file INCOMPLETE is empty: was the disk full?)"
+    absent = [name for name in (PLAN, TRACE, SUMMARY, MANIFEST) if not (path / name).exists()]
+    return f"it has no {absent[0]}" if absent else None
+
+
+def data_frame(table: pa.Table) -> pd.DataFrame:
+    """A table as pandas: types depend on the schema, not on the data.
+
+    Integers that may be missing become float64 with NaN (exact below 2^53 ns = 104 days), truth values that may be
+    missing become pandas' `boolean`. `frame.attrs["units"]` maps columns to units.
+    """
+    import pandas as pd
+    import pyarrow as pa
+
+    columns = {}
+    for field in table.schema:
+        column = table.column(field.name)
+        if field.nullable and pa.types.is_integer(field.type):
+            # Not pa's cast: that refuses what float64 cannot hold exactly, and counters of bytes can be that long.
+            columns[field.name] = column.to_pandas(integer_object_nulls=False).astype("float64")
+        elif field.nullable and pa.types.is_boolean(field.type):
+            columns[field.name] = column.to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
+        else:
+            columns[field.name] = column.to_pandas()
+    frame = pd.DataFrame(columns)
+    frame.attrs["units"] = {f.name: (f.metadata or {}).get(b"unit", b"").decode() for f in table.schema}
+    return frame
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object out of a run directory."""
+    try:
+        value = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise TraceError(f"cannot read {path}: {error}", hint=_again(path.parent)) from error
+    if not isinstance(value, dict):
+        raise TraceError(f"cannot read {path}: it holds no JSON object", hint=_again(path.parent))
+    return value
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """Writes a JSON object so that a reader sees the whole of it or nothing."""
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    os.replace(partial, path)
+
+
+def remove(path: Path) -> None:
+    """Removes a file or a directory of a run, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _metadata(table: pa.Table, key: str) -> Any:
+    from leowarp.trace.convert import metadata_of
+
+    return metadata_of(table, key)
+
+
+def _again(path: Path) -> str:
+    plan = path / PLAN
+    return f"run it again: leowarp run {plan if plan.exists() else 'SCENARIO.toml'} --out {path} --force"
+
+
+_NO_SPACE = (28, 122)  # ENOSPC, EDQUOT

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run left behind: typed tables in `30-trace/`, one Parquet file each."""
+
+from leowarp.trace.convert import TRACE_TABLES, convert, read
+from leowarp.trace.records import open_records, read_records, write_parquet
+from leowarp.trace.schema import TABLES, Column, TableSchema
+
+__all__ = [
+    "TABLES",
+    "TRACE_TABLES",
+    "Column",
+    "TableSchema",
+    "convert",
+    "open_records",
+    "read",
+    "read_records",
+    "write_parquet",
+]

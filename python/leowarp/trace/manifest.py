@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`manifest.json`: what made a run, on which machine, at what cost, with which warnings, and the sha256 of each file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import resource
+import time
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+MANIFEST_VERSION = 1
+_LIBRARIES = ("numpy", "scipy", "sgp4", "pyarrow", "pandas", "matplotlib", "plotly")
+
+
+def manifest(
+    directory: Path,
+    *,
+    seed: int,
+    kernel: dict[str, Any],
+    agent: dict[str, Any],
+    warnings: Iterable[str],
+    costs: dict[str, Any],
+    except_files: Iterable[str] = (),
+) -> dict[str, Any]:
+    """The manifest of a run directory.
+
+    Parameters
+    ----------
+    directory : Path
+        The run directory; each of its files is listed with its sha256, save those that `except_files` names.
+    kernel, agent : dict
+        What the guest was: source, version, config and hashes, as the guest room gives them.
+    warnings : iterable of str
+        Everything to check before trusting the result; repeated ones are written once.
+    costs : dict
+        From `Stopwatch.costs`.
+
+    Notes
+    -----
+    `host` and `costs` differ from machine to machine and from run to run; nothing of them reaches `30-trace/`.
+    """
+    skipped = set(except_files)
+    return {
+        "manifest_version": MANIFEST_VERSION,
+        "leowarp_version": leowarp_version(),
+        "seed": seed,
+        "kernel": kernel,
+        "agent": agent,
+        "python": {"version": platform.python_version(), **{name: metadata.version(name) for name in _LIBRARIES}},
+        "host": host_facts(),
+        "warnings": list(dict.fromkeys(warnings)),
+        "costs": costs,
+        "files": {name: digest for name, digest in sha256_of_files(directory).items() if name not in skipped},
+    }
+
+
+def sha256_of_files(directory: Path) -> dict[str, str]:
+    """The sha256 of each file below a directory, by its relative name, sorted."""
+    files = sorted(path for path in directory.rglob("*") if path.is_file())
+    return {path.relative_to(directory).as_posix(): sha256_of_file(path) for path in files}
+
+
+def sha256_of_file(path: Path) -> str:
+    """The sha256 of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def leowarp_version() -> str:
+    """The version of this package."""
+    from leowarp import __version__
+
+    return __version__
+
+
+def host_facts() -> dict[str, Any]:
+    """The machine, for whoever compares costs. A fact that it does not tell is null."""
+    load_1min, _, _ = os.getloadavg()
+    return {
+        "cpu_model": _first_value("/proc/cpuinfo", "model name"),
+        "cores": os.cpu_count(),
+        "cores_usable": len(os.sched_getaffinity(0)),
+        "memory_kib": _number(_first_value("/proc/meminfo", "MemTotal")),
+        "load_1min": round(load_1min, 2),
+        "host_kernel": platform.release(),
+        "machine": platform.machine(),
+    }
+
+
+class Stopwatch:
+    """Wall clock and CPU seconds of this process since the watch was made."""
+
+    def __init__(self) -> None:
+        self._wall = time.monotonic()
+        self._own = _own_cpu_s()
+
+    def costs(self, *, virtual_s: float, guest_cpu_s: float, peak_memory_bytes: int) -> dict[str, Any]:
+        """What a run has cost so far; `cpu_s` is the guest's and this process' together.
+
+        The guest's is measured where it runs: processes that a kernel program never reaps are missing in the
+        rusage of its parent.
+        """
+        host = _own_cpu_s() - self._own
+        return {
+            "virtual_s": virtual_s,
+            "wall_s": round(time.monotonic() - self._wall, 3),
+            "cpu_s": round(guest_cpu_s + host, 3),
+            "guest_cpu_s": round(guest_cpu_s, 3),
+            "host_cpu_s": round(host, 3),
+            "guest_peak_memory_bytes": peak_memory_bytes,
+        }
+
+
+def _own_cpu_s() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _first_value(path: str, key: str) -> str | None:
+    try:
+        with open(path) as stream:
+            for line in stream:
+                name, _, value = line.partition(":")
+                if name.strip() == key:
+                    return value.strip()
+    except OSError:
+        # Not every machine tells (a container may hide it); a missing fact is null, as said above.
+        return None
+    return None
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text.split()[0])

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guest's record files (`out/*.rec`): read, checked, and written as Parquet.
+
+A file is `LEOWARP1`, a u32 with the length of the header, the header (JSON, padded with blanks so that the records
+start at a multiple of 8), then packed little-endian records. See design/interfaces.md, section 5.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from leowarp.errors import TraceError
+from leowarp.trace.schema import TABLES, Column, TableSchema
+
+
+@dataclass(frozen=True)
+class RecordFile:
+    """Header of a record file, checked; `rows` whole records follow at `offset`."""
+
+    path: Path
+    table: TableSchema
+    dtype: np.dtype
+    offset: int
+    rows: int
+    extra: dict[str, Any] = field(default_factory=dict)
+    unknown: tuple[Column, ...] = ()
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Columns of the table: those of the schema, then those that only the file knows."""
+        return self.table.columns + self.unknown
+
+
+def open_records(path: Path | str) -> RecordFile:
+    """Header of a `.rec` file.
+
+    Raises
+    ------
+    TraceError
+        If the file is not a record file, is cut short, or disagrees with the schema. The message names the file.
+    """
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as stream:
+            preamble = stream.read(_PREAMBLE.size)
+            if len(preamble) < _PREAMBLE.size or preamble[:8] != MAGIC:
+                raise _malformed(path, f"it does not begin with {MAGIC.decode()} (first bytes: {preamble[:8]!r})")
+            header_bytes = _PREAMBLE.unpack(preamble)[1]
+            if header_bytes > _HEADER_MAX_BYTES:
+                raise _malformed(path, f"its header claims {header_bytes} bytes, at most {_HEADER_MAX_BYTES} are allowed")
+            text = stream.read(header_bytes)
+    except OSError as error:
+        raise TraceError(f"cannot read {path}: {error.strerror or error}") from error
+    if len(text) < header_bytes:
+        raise _malformed(path, f"it ends inside its header ({len(text)} of {header_bytes} bytes)")
+    offset = _PREAMBLE.size + header_bytes
+    if offset % 8:
+        raise _malformed(path, f"its records start at byte {offset}, which is no multiple of 8")
+    try:
+        header = json.loads(text.decode("utf-8"))
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise _malformed(path, f"its header is not JSON: {error}") from error
+    table, dtype, unknown = _checked(path, header)
+    rows, rest = divmod(size - offset, dtype.itemsize)
+    if rest:
+        raise _malformed(path, f"{rest} bytes follow its {rows} whole records of {dtype.itemsize} bytes: it was cut short")
+    extra = {key: header[key] for key in header if key not in ("table", "record_bytes", "fields")}
+    return RecordFile(path, table, dtype, offset, rows, extra, unknown)
+
+
+def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBatch]:
+    """The file's records as Arrow batches of at most `rows` rows, sentinels turned into nulls."""
+    schema = _arrow_schema(records, None)
+    names = records.extra.get("names")
+    try:
+        with records.path.open("rb") as stream:
+            stream.seek(records.offset)
+            done = 0
+            while done < records.rows:
+                count = min(rows, records.rows - done)
+                chunk = np.fromfile(stream, dtype=records.dtype, count=count)
+                if len(chunk) < count:
+                    raise _malformed(records.path, f"it lost records while it was read ({done + len(chunk)} of {records.rows})")
+                arrays = [
+                    _arrow_array(records.path, chunk, column, names, done) for column in records.columns
+                ]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+                done += count
+    except OSError as error:
+        raise TraceError(f"cannot read {records.path}: {error.strerror or error}") from error
+
+
+def read_records(path: Path | str, metadata: dict[str, object] | None = None) -> pa.Table:
+    """A whole record file as an Arrow table."""
+    records = open_records(path)
+    table = pa.Table.from_batches(batches(records), schema=_arrow_schema(records, None))
+    return table.replace_schema_metadata(_arrow_schema(records, metadata).metadata)
+
+
+def write_parquet(source: Path | str, target: Path | str, metadata: dict[str, object] | None = None) -> int:
+    """Writes a record file as Parquet and gives the number of rows.
+
+    The same records and metadata give the same bytes: the writer's options are fixed, nothing about the time or the
+    machine is written. Needs memory for one row group only, however long the file is.
+    """
+    records, target = open_records(source), Path(target)
+    schema = _arrow_schema(records, metadata)
+    partial = target.with_name(target.name + ".partial")
+    with pq.ParquetWriter(partial, schema, **_writer_options(records.columns)) as writer:
+        for batch in batches(records, rows=ROW_GROUP_ROWS):
+            writer.write_batch(batch.replace_schema_metadata(schema.metadata), row_group_size=ROW_GROUP_ROWS)
+    os.replace(partial, target)
+    return records.rows
+
+
+def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Column, ...]]:
+    if not isinstance(header, dict) or not isinstance(header.get("fields"), list):
+        raise _malformed(path, "its header has no list `fields`")
+    table = TABLES.get(header["table"]) if isinstance(header.get("table"), str) else None
+    if table is None:
+        raise _malformed(path, f"its table {header.get('table')!r} is none of {', '.join(TABLES)}")
+    names: list[str] = []
+    types: list[str] = []
+    unknown = []
+    known = {column.name: column for column in table.columns}
+    for entry in header["fields"]:
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or entry.get("type") not in _TYPES:
+            raise _malformed(path, f"its field {entry!r} lacks a name or has a type that is none of {', '.join(_TYPES)}")
+        name, unit = entry["name"], entry.get("unit") or ""
+        if name in names:
+            raise _malformed(path, f"its field {name} appears twice")
+        names.append(name)
+        types.append(_TYPES[entry["type"]])
+        if name not in known:
+            unknown.append(Column(name, pa.from_numpy_dtype(np.dtype(types[-1])), str(unit), str(entry.get("doc") or "")))
+        elif unit != known[name].unit:
+            raise _malformed(path, f"its field {name} has the unit {unit!r}, the table's schema says {known[name].unit!r}")
+    missing = [name for name in known if name not in names]
+    if missing:
+        raise _malformed(path, f"it lacks the columns {', '.join(missing)} of the table {table.name}")
+    dtype = np.dtype(list(zip(names, types, strict=True)))
+    if header.get("record_bytes") != dtype.itemsize:
+        raise _malformed(
+            path, f"its header says {header.get('record_bytes')!r} bytes a record, its fields add up to {dtype.itemsize}"
+        )
+    return table, dtype, tuple(unknown)
+
+
+def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, first_row: int) -> pa.Array:
+    values = np.ascontiguousarray(chunk[column.name])
+    missing: np.ndarray | None = np.isnan(values) if values.dtype.kind == "f" else values == _sentinel(values.dtype)
+    if not missing.any():
+        missing = None
+    elif not column.nullable:
+        raise _malformed(path, f"column {column.name} misses its value in record {first_row + int(missing.argmax())}")
+    if pa.types.is_boolean(column.type):
+        wrong = values > 1 if missing is None else (values > 1) & ~missing
+        if wrong.any():
+            raise _malformed(
+                path, f"column {column.name} is {values[wrong.argmax()]} in record {first_row + int(wrong.argmax())}, not 0 or 1"
+            )
+        return pa.array(values.astype(bool), mask=missing)
+    if pa.types.is_dictionary(column.type):
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise _malformed(path, f"its header has no list `names` for the column {column.name}")
+        if len(values) and (int(values.max()) >= len(names) or int(values.min()) < 0):
+            raise _malformed(path, f"column {column.name} goes up to {values.max()}, the header names {len(names)}")
+        return pa.DictionaryArray.from_arrays(pa.array(values.astype(np.int32)), pa.array(names, pa.string()))
+    target = column.type.to_pandas_dtype()
+    if values.dtype != target:
+        kept = values if missing is None else values[~missing]
+        if not np.can_cast(values.dtype, target) and len(kept) and np.dtype(target).kind in "iu":
+            low, high = np.iinfo(target).min, np.iinfo(target).max
+            if int(kept.max()) > high or int(kept.min()) < low:
+                raise _malformed(path, f"column {column.name} goes up to {kept.max()}, which does not fit {column.type}")
+        if missing is not None:
+            values = np.where(missing, values.dtype.type(0), values)
+        values = values.astype(target)
+    return pa.array(values, type=column.type, mask=missing)
+
+
+def _arrow_schema(records: RecordFile, metadata: dict[str, object] | None) -> pa.Schema:
+    known = records.table.arrow(metadata)
+    return pa.schema([*known, *(column.field() for column in records.unknown)], metadata=known.metadata)
+
+
+def _writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
+    return {
+        "compression": "zstd",
+        "compression_level": 1,
+        "version": "2.6",
+        "data_page_version": "1.0",
+        # Times and byte positions differ in nearly each row: a dictionary of them costs time and saves nothing.
+        "use_dictionary": [column.name for column in columns if not _is_position(column)],
+        "write_statistics": True,
+        "store_schema": True,
+    }
+
+
+def _is_position(column: Column) -> bool:
+    return column.unit in ("ns", "bytes") and column.type == pa.int64()
+
+
+def _sentinel(dtype: np.dtype) -> int:
+    limits = np.iinfo(dtype)
+    return int(limits.min if dtype.kind == "i" else limits.max)
+
+
+def _malformed(path: Path, what: str) -> TraceError:
+    return TraceError(
+        f"cannot read the trace file {path}: {what}",
+        hint="the run that wrote it did not end well or another version wrote it; run the scenario again",
+    )
+
+
+MAGIC = b"LEOWARP1"
+_PREAMBLE = struct.Struct("<8sI")
+_HEADER_MAX_BYTES = 1 << 22
+_TYPES = {"i64": "<i8", "u64": "<u8", "i32": "<i4", "u32": "<u4", "u16": "<u2", "u8": "u1", "f64": "<f8"}
+# 2^19 rows of the widest table (sockets, about 300 bytes) are 160 MB at most; of packets 40 MB.
+ROW_GROUP_ROWS = 1 << 18
