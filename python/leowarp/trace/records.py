@@ -137,7 +137,9 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
     for entry in header["fields"]:
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or entry.get("type") not in _TYPES:
             raise _malformed(path, f"its field {entry!r} lacks a name or has a type that is none of {', '.join(_TYPES)}")
-        name, unit = entry["name"], entry.get("unit") or ""
+        name = entry["name"]
+        # The agent writes the unit of what has none as "1".
+        unit = "" if entry.get("unit") in (None, "1") else entry["unit"]
         if name in names:
             raise _malformed(path, f"its field {name} appears twice")
         names.append(name)

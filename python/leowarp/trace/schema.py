@@ -107,8 +107,14 @@ SOCKETS = TableSchema(
         Column("notsent_bytes", _I64, _B, "bytes in the send buffer not sent yet"),
         Column("bbr_bw_bps", _I64, "bit/s", "BBR's bottleneck estimate; null for other congestion controls"),
         Column("bbr_min_rtt_us", _I64, "us", "BBR's minimum round-trip time; null for others"),
-        Column("bbr_pacing_gain", _F64, "ratio", "BBR's pacing gain; null for others"),
-        Column("bbr_cwnd_gain", _F64, "ratio", "BBR's window gain; null for others"),
+        Column("bbr_pacing_gain", _F64, "", "BBR's pacing gain; null for others"),
+        Column("bbr_cwnd_gain", _F64, "", "BBR's window gain; null for others"),
+        Column("retrans_out_pkts", _I64, _P, "retransmitted segments now in flight"),
+        Column("backoff", _U8, "", "doublings of the retransmission timeout now in force"),
+        Column("snd_wnd_bytes", _I64, _B, "the receiver's window as last advertised"),
+        Column("rto_pkts", _I32, "", "retransmission timeouts so far, those of the handshake included"),
+        Column("rcv_rtt_us", _I64, "us", "the receiver's own estimate of the round-trip time"),
+        Column("rcv_space_bytes", _I64, _B, "the receiver's window autotuning estimate"),
     ),
 )
 
@@ -163,7 +169,7 @@ LINKS = TableSchema(
         _LINK_DIRECTION,
         Column("queue_pkts", _I64, _P, "packets waiting"),
         Column("queue_bytes", _I64, _B, "bytes waiting, as the kernel counts them"),
-        Column("queue_max_pkts", _I64, _P, "most packets waiting at once since the sample before"),
+        Column("queue_max_pkts", _I64, _P, "most packets waiting at once since the sample before; null: netem"),
     ),
 )
 
@@ -186,7 +192,8 @@ LINKTOTALS = TableSchema(
         *_counted("dropped_loss", "dropped by the link's loss ratio"),
         *_counted("dropped_down", "dropped as the link went down"),
         *_counted("held", "in the queue or flying at the end"),
-        Column("queue_max_pkts", _I64, _P, "most packets that ever waited at once"),
+        Column("queue_max_pkts", _I64, _P, "most packets that ever waited at once; null: netem"),
+        Column("busy_ns", _I64, _NS, "time spent transmitting; null: netem"),
     ),
 )
 
