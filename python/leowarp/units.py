@@ -80,25 +80,32 @@ class Quantity:
             raise ValueError(f"{self.name} must be finite, not {value}")
         # repr is the shortest decimal that reads back as the same float; a decimal times a power of ten is exact.
         exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
-        texts = []
-        for unit in self.written:
-            text = _decimal(exact / self.units[unit])
-            if text is not None:
-                texts.append((len(text), text, unit))
-        # The shortest number wins, and of equals the largest unit, which stands first.
-        best = min(texts, key=lambda t: t[0])
-        return f"{best[1]} {best[2]}"
+        if exact == 0:
+            return f"0 {self.zero_unit}"
+        written = [(unit, exact / self.units[unit]) for unit in self.written if _decimal(exact / self.units[unit])]
+        # The largest unit of which there is at least one, and for what is kept exactly, a whole number of it.
+        readable = [(unit, number) for unit, number in written if abs(number) >= 1]
+        whole = [(unit, number) for unit, number in readable if number.denominator == 1]
+        unit, number = ((whole if self.whole else []) or readable or written[-1:])[0]
+        return f"{_decimal(number)} {unit}"
+
+    @property
+    def zero_unit(self) -> str:
+        """The unit that nothing is written in: the one of the example, if it is written at all."""
+        return self.example.rpartition(" ")[2] if self.whole else self.written[-1]
 
     def _split(self, text: object) -> tuple[Fraction, str]:
         if isinstance(text, bool) or not isinstance(text, int | float | str):
             raise ScenarioError(f"{self.name} is a string with a unit", f'write it like "{self.example}"')
         if not isinstance(text, str):
+            shown = f"{text} is" if abs(text) < 10**18 else "this is"
             raise ScenarioError(
-                f"{text} is a bare number; {self.name} is a string with a unit", f'write it like "{self.example}"'
+                f"{shown} a bare number; {self.name} is a string with a unit", f'write it like "{self.example}"'
             )
         match = _NUMBER.fullmatch(text.strip())
         if match is None or len(text) > _LONGEST_TEXT:
-            raise ScenarioError(f"{text!r} is not a number with a unit", f'{self.name} looks like "{self.example}"')
+            shown = repr(text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}...")
+            raise ScenarioError(f"{shown} is not a number with a unit", f'{self.name} looks like "{self.example}"')
         if match["unit"] == "":
             raise ScenarioError(f"{text!r} has no unit", f'{self.name} looks like "{self.example}"')
         return Fraction(match["number"].replace("_", "")), match["unit"]
@@ -125,11 +132,11 @@ def _decimal(value: Fraction) -> str | None:
     digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
     sign = "-" if value < 0 else ""
     text = digits if places == 0 else f"{digits[:-places]}.{digits[-places:]}"
-    if len(text) > _LONGEST_PLAIN:
+    if len(text) > _LONGEST_PLAIN or 0 < abs(value) < _SMALLEST_PLAIN:
         stripped = digits.lstrip("0")
         mantissa = stripped.rstrip("0")
         exponent = len(stripped) - 1 - places
-        text = f"{mantissa[0]}.{mantissa[1:] or '0'}e{exponent}"
+        text = f"{mantissa[0]}.{mantissa[1:]}".rstrip(".") + f"e{exponent}"
     return sign + text
 
 
@@ -144,6 +151,7 @@ _NUMBER = re.compile(
 )
 _LONGEST_TEXT = 80
 _LONGEST_PLAIN = 24
+_SMALLEST_PLAIN = Fraction(1, 1000)
 
 _MINUTES = '"m" is metres; minutes are "min"'
 _BITS = "rates are in bits per second (1 byte = 8 bits)"

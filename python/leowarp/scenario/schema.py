@@ -358,7 +358,8 @@ class Plan:
     """A scenario with every default written out: all that a run depends on.
 
     Exactly one of `constellation`, `measured` and `chain` is not None. The two latter have the stations A and B,
-    without coordinates, and their `isl`, `ground` and `routing` hold defaults that nothing uses.
+    without coordinates, and their `isl`, `ground` and `routing` hold defaults that nothing uses. `sysctl` holds what
+    the guest as a whole gets, `hosts[i].sysctl` what each host gets.
     """
 
     name: str
@@ -374,6 +375,7 @@ class Plan:
     flows: tuple[Flow, ...]
     tcp: Tcp = dataclasses.field(default_factory=Tcp)
     hosts: tuple[Host, ...] = ()
+    sysctl: Mapping[str, str] = dataclasses.field(default_factory=dict)
     observe: Observe = dataclasses.field(default_factory=Observe)
     guest: Guest = dataclasses.field(default_factory=Guest)
 

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenario texts as trees whose every value knows where it was written; layers of them put on top of one another.
+
+A scenario is up to three layers: the file that it extends, the file itself, and each ``--set``. A higher layer
+replaces single keys of tables, and whole lists. Where a key governs others (a preset fills a constellation), a higher
+layer that sets the governing key also takes away what lower layers said about the governed ones; otherwise
+``--set constellation.preset=iridium`` on a plan, which spells every key out, would change nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from leowarp.errors import ScenarioError
+from leowarp.scenario.positions import KeyPath, key_lines
+from leowarp.scenario.problems import Origin, Problem, ScenarioProblems
+
+PLAN_FILE = "00-plan.toml"
+
+Overrides = Mapping[str, Any] | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value of a scenario text: a dict or a list of nodes, or a scalar."""
+
+    value: Any
+    origin: Origin
+
+    def get(self, *path: str) -> Node | None:
+        """The node at a path of keys, or None."""
+        node: Node | None = self
+        for part in path:
+            node = node.value.get(part) if node is not None and isinstance(node.value, dict) else None
+        return node
+
+
+def read_document(path: Path, overrides: Overrides = ()) -> Node:
+    """A scenario file with what it extends below it and the overrides on top.
+
+    Raises
+    ------
+    ScenarioError
+        If a file cannot be read, is not TOML, or extends itself; if an override is malformed.
+    """
+    if path.is_dir():
+        path = path / PLAN_FILE
+    node = _read_layers(path, ())
+    for layer in override_layers(overrides, path, node):
+        node = merge(node, layer)
+    return node
+
+
+def merge(lower: Node, upper: Node) -> Node:
+    """`upper` on top of `lower`: tables key by key, everything else replaced."""
+    return _merge(_without_governed(lower, upper), upper)
+
+
+def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[Node]:
+    """One layer for each override. Lists are copied from the document below, with one element changed."""
+    pairs: list[tuple[str, str, Any]] = []
+    if isinstance(overrides, Mapping):
+        pairs = [(f"{key}={value!r}", key, value) for key, value in overrides.items()]
+    else:
+        for text in overrides:
+            key, equals, value = text.partition("=")
+            if not equals:
+                raise ScenarioError(f"--set {text}: has no =", 'write --set KEY=VALUE, as in --set run.duration="60 s"')
+            pairs.append((text, key, _override_value(value)))
+    for text, key, value in pairs:
+        origin = Origin(file, override=text)
+        parts = _override_key(key, origin)
+        layer = _override_node(base, parts, plant(value, origin, (), {}), origin, "")
+        base = merge(base, layer)
+        yield layer
+
+
+def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int]) -> Node:
+    """Plain TOML values as nodes; `lines` gives each path's line, else `origin` stands."""
+    here = Origin(origin.file, lines[path], origin.override) if path in lines else origin
+    if isinstance(value, Mapping):
+        children: dict[str, Node] = {}
+        for key, child in value.items():
+            node = plant(child, here, (*path, str(key)), lines)
+            children[str(key)] = _flat(node) if key == "sysctl" else node
+        return Node(children, here)
+    if isinstance(value, list | tuple):
+        return Node([plant(child, here, (*path, index), lines) for index, child in enumerate(value)], here)
+    return Node(value, here)
+
+
+def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
+    if path.resolve() in below:
+        chain = " -> ".join(file.name for file in (*below, path))
+        raise ScenarioError(f"{path}: extends itself ({chain})", "take one of the `extends` lines out")
+    node = _read_file(path)
+    extends = node.value.pop("extends", None)
+    if extends is None:
+        return node
+    if not isinstance(extends.value, str) or not extends.value:
+        raise ScenarioProblems(
+            [Problem(extends.origin, "extends", f"{extends.value!r} is not a file name", 'extends = "other.toml"')]
+        )
+    base_path = path.parent / extends.value
+    if not base_path.is_file():
+        rule = f"there is no file {base_path} to extend"
+        raise ScenarioProblems([Problem(extends.origin, "extends", rule, "the name is relative to this file's folder")])
+    base = _read_layers(base_path, (*below, path.resolve()))
+    base.value.pop("name", None)  # a variant has a name of its own
+    return merge(base, node)
+
+
+def _read_file(path: Path) -> Node:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise ScenarioError(f"there is no scenario file {path}", "check the path; examples/ holds some") from None
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"{path}: is not UTF-8 text (byte {error.start})", "a scenario is TOML text") from None
+    except OSError as error:
+        raise ScenarioError(f"cannot read the scenario {path}: {error.strerror}") from None
+    try:
+        values = tomllib.loads(text)
+        return plant(values, Origin(path, 1), (), key_lines(text))
+    except RecursionError:
+        raise ScenarioError(f"{path}: is nested too deeply") from None
+    except ValueError as error:
+        raise ScenarioError(_syntax_message(path, str(error)), "this is not valid TOML (https://toml.io)") from None
+
+
+def _syntax_message(path: Path, message: str) -> str:
+    match = re.search(r" \(at line (\d+), column (\d+)\)$", message)
+    if match is None:
+        return f"{path}: {message}"
+    return f"{path}:{match[1]}: column {match[2]}: {message[: match.start()]}"
+
+
+def _override_value(text: str) -> Any:
+    """The TOML value that the text is, or the text itself: a shell eats quotes."""
+    try:
+        parsed = tomllib.loads(f"value = {text.strip()}")
+    except (ValueError, RecursionError):
+        return text.strip()
+    return parsed["value"] if len(parsed) == 1 else text.strip()
+
+
+def _override_key(text: str, origin: Origin) -> list[str]:
+    try:
+        parts, value = [], tomllib.loads(f"{text.strip()} = 0")
+        node: Any = value
+        while isinstance(node, dict) and len(node) == 1:
+            part, node = next(iter(node.items()))
+            parts.append(part)
+    except (ValueError, RecursionError):
+        parts, node = [], None
+    if node != 0 or not parts:
+        raise ScenarioError(f"{origin}: {text!r} is not a dotted key", "write it like run.duration or flows.0.start")
+    return parts
+
+
+def _override_node(base: Node | None, parts: list[str], value: Node, origin: Origin, so_far: str) -> Node:
+    if not parts:
+        return value
+    part, rest = parts[0], parts[1:]
+    here = f"{so_far}.{part}" if so_far else part
+    below = base.value if base is not None else {}
+    if isinstance(below, list):
+        index = int(part) if part.isdecimal() and len(part) < 6 else None
+        if index is None or index > len(below):
+            rule = f"{part!r} is not a place in the list {so_far}, which has {len(below)} (0 is the first)"
+            raise ScenarioProblems([Problem(origin, here, rule, f"write {so_far}.0 to {so_far}.{len(below)}")])
+        old = below[index] if index < len(below) else Node({}, origin)
+        new = _override_node(old, rest, value, origin, here)
+        return Node([*below[:index], merge(old, new), *below[index + 1 :]], origin)
+    if not isinstance(below, dict):
+        raise ScenarioProblems([Problem(origin, here, f"{so_far} is a single value and has no keys")])
+    if part in _LISTS and not so_far and rest and part not in below:
+        below = {part: Node([], origin)}
+    if part == "sysctl" and rest:
+        rest = [".".join(rest)]
+    child = below.get(part)
+    if rest and child is not None and not isinstance(child.value, dict | list):
+        raise ScenarioProblems([Problem(origin, here, f"{here} is a single value and has no keys")])
+    return Node({part: _override_node(child, rest, value, origin, here)}, origin)
+
+
+def _merge(lower: Node, upper: Node) -> Node:
+    if not (isinstance(lower.value, dict) and isinstance(upper.value, dict)):
+        return upper
+    merged = dict(lower.value)
+    for key, node in upper.value.items():
+        merged[key] = _merge(merged[key], node) if key in merged else node
+    # A table's place is the file's, not the override's that changes one key of it.
+    return Node(merged, lower.origin if upper.origin.override is not None else upper.origin)
+
+
+def _without_governed(lower: Node, upper: Node) -> Node:
+    for governing, governed in _GOVERNS.items():
+        setting = upper.get(*governing)
+        if setting is not None and setting.value != "none":
+            lower = _without(lower, [(*governing[:-1], key) for key in governed])
+    if any(upper.get(section) is not None for section in ("tcp", "guest")):
+        lower = _without(lower, [("sysctl",)])
+    hosts, changed = lower.get("hosts"), upper.get("hosts")
+    if hosts is not None and isinstance(hosts.value, dict):
+        for host in hosts.value:
+            if upper.get("tcp") is not None or (changed is not None and changed.get(host, "tcp") is not None):
+                lower = _without(lower, [("hosts", host, "sysctl")])
+    return lower
+
+
+def _without(node: Node, paths: Iterable[tuple[str, ...]]) -> Node:
+    """The node without these keys, unless an override set them: overrides are all of one rank."""
+    for path in paths:
+        found = node.get(*path)
+        if found is not None and found.origin.override is None:
+            children = dict(node.value)
+            if len(path) == 1:
+                del children[path[0]]
+            else:
+                children[path[0]] = _without(children[path[0]], [path[1:]])
+            node = Node(children, node.origin)
+    return node
+
+
+def _flat(node: Node) -> Node:
+    """``net.ipv4.tcp_sack`` unquoted is three tables in TOML; here it is one name again."""
+    if not isinstance(node.value, dict):
+        return node
+    flat: dict[str, Node] = {}
+    for key, child in node.value.items():
+        if isinstance(child.value, dict):
+            flat |= {f"{key}.{name}": leaf for name, leaf in _flat(child).value.items()}
+        else:
+            flat[key] = child
+    return Node(flat, node.origin)
+
+
+_LISTS = ("stations", "flows")
+
+_WALKER = ("pattern", "planes", "satellites_per_plane", "altitude", "inclination", "phasing", "node_offset")
+
+# A key -> keys beside it that a higher layer takes away by setting it.
+_GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("constellation", "preset"): (*_WALKER, "tle", "tle_sha256"),
+    ("constellation", "tle"): (*_WALKER, "preset", "mu", "earth_rotation", "greenwich", "tle_sha256"),
+    ("measured", "file"): ("file_sha256",),
+    ("name",): ("latitude", "longitude", "height"),  # of a station: lists replace, so only its own layer comes here
+}

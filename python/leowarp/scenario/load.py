@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scenario file to a `Scenario`: checked text. Looks at nothing but the file, what it extends, and the overrides."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from leowarp.scenario import schema
+from leowarp.scenario.complete import complete
+from leowarp.scenario.decode import Section, decode_section
+from leowarp.scenario.document import Node, Overrides, read_document
+from leowarp.scenario.key import Key, keys
+from leowarp.scenario.problems import Problems, nearest
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario whose every key is right by itself and together with the others.
+
+    Attributes
+    ----------
+    path : Path
+        The file it was read from.
+    name : str
+        The run's name.
+    sections : dict
+        Section name -> what was said about it; absent ones are there, empty.
+    stations, flows : list of Section
+        In the order of the file.
+    hosts : dict
+        Station name -> its own ``[hosts.NAME.tcp]``, empty if it has none.
+    pinned : dict
+        Station name -> the ``[hosts.NAME.sysctl]`` that a plan spells out; "" -> ``[sysctl]``, of the whole guest.
+    """
+
+    path: Path
+    name: str
+    sections: dict[str, Section] = field(repr=False)
+    stations: list[Section] = field(repr=False)
+    flows: list[Section] = field(repr=False)
+    hosts: dict[str, Section] = field(repr=False)
+    pinned: dict[str, Section] = field(repr=False)
+
+
+def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
+    """Read a scenario file, or the plan in a run directory.
+
+    Parameters
+    ----------
+    path : str or Path
+        A TOML file, or a run directory.
+    overrides : list of "KEY=VALUE" or dict
+        Dotted keys on top of the file, list places as numbers (``flows.0.congestion_control``). In a list, values
+        are TOML, or else plain text; in a dict they are what they are.
+
+    Raises
+    ------
+    ScenarioError
+        With every mistake in it: file, line, key, value, rule and what to write instead.
+    """
+    path = Path(path)
+    document = read_document(path, overrides)
+    problems = Problems()
+    scenario = _decode(path, document, problems)
+    complete(scenario, document, problems)
+    problems.raise_any()
+    return scenario
+
+
+def _decode(path: Path, document: Node, problems: Problems) -> Scenario:
+    known = ("schema", "extends", "name", *TABLES, "stations", "flows", "hosts", "sysctl")
+    elsewhere = {key: name for name, section in TABLES.items() for key in keys(section)}
+    for key, node in document.value.items():
+        if key not in known:
+            near = nearest(key, known)
+            hint = f'did you mean "{near}"?' if near else f"known here: {', '.join(known)}"
+            if near is None and key in elsewhere:
+                hint = f'"{key}" belongs into [{elsewhere[key]}]'
+            problems.add(node.origin, key, "there is no such key", hint)
+    sections = {}
+    for name, section in TABLES.items():
+        given = document.get(name)
+        if given is not None or name not in _ABSENT_UNLESS_GIVEN:
+            node = given if given is not None else Node({}, document.origin)
+            sections[name] = decode_section(name, section, node, problems, elsewhere)
+    scenario = Scenario(
+        path=path,
+        name=_name(document, problems),
+        sections=sections,
+        stations=_list(document, "stations", schema.Station, problems),
+        flows=_list(document, "flows", schema.Flow, problems),
+        hosts={},
+        pinned={},
+    )
+    _decode_hosts(scenario, document, problems)
+    return scenario
+
+
+def _name(document: Node, problems: Problems) -> str:
+    version = document.get("schema")
+    if version is not None and (version.value != schema.SCHEMA_VERSION or isinstance(version.value, bool)):
+        rule = f"this leowarp reads schema = {schema.SCHEMA_VERSION}"
+        problems.add(version.origin, "schema", rule, "a newer leowarp may have written this file")
+    node = document.get("name")
+    if node is None:
+        problems.add(document.origin, "name", "is missing", 'Write name = "..." first; a variant has a name of its own')
+        return ""
+    if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", node.value) is None:
+        rule = f"{node.value!r:.80} is not a name of 1 to 100 letters, digits, dots, dashes and underscores"
+        problems.add(node.origin, "name", rule, "the run directory takes its name from it")
+        return ""
+    return node.value
+
+
+def _list(document: Node, name: str, section: type, problems: Problems) -> list[Section]:
+    node = document.get(name)
+    if node is None:
+        return []
+    if not isinstance(node.value, list):
+        problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
+        return []
+    return [decode_section(f"{name}.{i}", section, child, problems) for i, child in enumerate(node.value)]
+
+
+def _decode_hosts(scenario: Scenario, document: Node, problems: Problems) -> None:
+    _pin(scenario, "", document.get("sysctl"), problems)
+    hosts = document.get("hosts")
+    if hosts is None:
+        return
+    if not isinstance(hosts.value, dict):
+        problems.add(hosts.origin, "hosts", "is not a table", "write [hosts.NAME.tcp]")
+        return
+    for name, node in hosts.value.items():
+        if not isinstance(node.value, dict):
+            problems.add(node.origin, f"hosts.{name}", "is not a table", f"write [hosts.{name}.tcp]")
+            continue
+        for key, child in node.value.items():
+            if key == "tcp":
+                scenario.hosts[name] = decode_section(f"hosts.{name}.tcp", schema.Tcp, child, problems)
+            elif key == "sysctl":
+                _pin(scenario, name, child, problems)
+            else:
+                problems.add(child.origin, f"hosts.{name}.{key}", "there is no such key", "known here: tcp, sysctl")
+
+
+def _pin(scenario: Scenario, host: str, node: Node | None, problems: Problems) -> None:
+    if node is not None:
+        name = f"hosts.{host}" if host else ""
+        scenario.pinned[host] = decode_section(name, _Pinned, Node({"sysctl": node}, node.origin), problems)
+
+
+@dataclass(frozen=True)
+class _Pinned:
+    sysctl: Any = field(default_factory=dict, metadata={"key": Key("sysctl", "", {})})
+
+
+TABLES: dict[str, type] = {
+    "run": schema.Run,
+    "constellation": schema.Constellation,
+    "measured": schema.Measured,
+    "chain": schema.Chain,
+    "isl": schema.Isl,
+    "ground": schema.Ground,
+    "routing": schema.Routing,
+    "network": schema.Network,
+    "tcp": schema.Tcp,
+    "observe": schema.Observe,
+    "guest": schema.Guest,
+}
+"""The tables of a scenario and the dataclass of each, in the order in which a plan writes them."""
+
+_ABSENT_UNLESS_GIVEN = ("constellation", "measured", "chain")

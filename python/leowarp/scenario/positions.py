@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""On which line each key of a TOML text stands. ``tomllib`` gives values without positions.
+
+The text must already have passed ``tomllib``: this reader finds where things begin and end, and judges nothing.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+import tomllib
+
+KeyPath = tuple[str | int, ...]
+
+
+def key_lines(text: str) -> dict[KeyPath, int]:
+    """The first line (from 1) of each key, table and array element, by its path (``("flows", 0, "kind")``)."""
+    return _Reader(text).lines
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text.replace("\r\n", "\n")
+        self.at = 0
+        self.newlines = [match.start() for match in re.finditer("\n", self.text)]
+        self.lines: dict[KeyPath, int] = {}
+        self.lengths: dict[KeyPath, int] = {}  # of the arrays made by [[headers]]
+        self._document()
+
+    def _document(self) -> None:
+        table: KeyPath = ()
+        while True:
+            self._skip(_BLANK_LINES)
+            if self.at >= len(self.text):
+                return
+            start = self.at
+            if self.text.startswith("[", self.at):
+                double = self.text.startswith("[[", self.at)
+                self.at += 2 if double else 1
+                table = self._header(self._key(), start, double)
+                self.at = self.text.index("]", self.at) + (2 if double else 1)
+            else:
+                self._pair(table)
+
+    def _header(self, parts: list[str], start: int, double: bool) -> KeyPath:
+        path: KeyPath = ()
+        for part in parts[:-1]:
+            path = self._note((*path, part), start)
+            if path in self.lengths:
+                path = (*path, self.lengths[path] - 1)
+        path = self._note((*path, parts[-1]), start)
+        if double:
+            index = self.lengths.get(path, 0)
+            self.lengths[path] = index + 1
+            path = self._note((*path, index), start)
+        return path
+
+    def _pair(self, table: KeyPath) -> None:
+        start, path = self.at, table
+        for part in self._key():
+            path = self._note((*path, part), start)
+        self.at = self.text.index("=", self.at) + 1
+        self._skip(_BLANKS)
+        self._value(path)
+
+    def _value(self, path: KeyPath) -> None:
+        opening = self.text[self.at]
+        if opening in "\"'":
+            self._string()
+        elif opening == "[":
+            self._array(path)
+        elif opening == "{":
+            self._inline_table(path)
+        else:
+            self._skip(_SCALAR)
+
+    def _array(self, path: KeyPath) -> None:
+        self.at += 1
+        index = 0
+        while True:
+            self._skip(_BLANK_LINES)
+            if self.text[self.at] == "]":
+                self.at += 1
+                return
+            if self.text[self.at] == ",":
+                self.at += 1
+                continue
+            self._note((*path, index), self.at)
+            self._value((*path, index))
+            index += 1
+
+    def _inline_table(self, path: KeyPath) -> None:
+        self.at += 1
+        while True:
+            self._skip(_BLANK_LINES)
+            if self.text[self.at] == "}":
+                self.at += 1
+                return
+            if self.text[self.at] == ",":
+                self.at += 1
+                continue
+            self._pair(path)
+
+    def _key(self) -> list[str]:
+        parts = []
+        while True:
+            self._skip(_BLANKS)
+            if self.text[self.at] in "\"'":
+                start = self.at
+                self._string()
+                parts.append(tomllib.loads(f"key = {self.text[start : self.at]}")["key"])
+            else:
+                start = self.at
+                self._skip(_BARE_KEY)
+                parts.append(self.text[start : self.at])
+            self._skip(_BLANKS)
+            if self.text[self.at] != ".":
+                return parts
+            self.at += 1
+
+    def _string(self) -> None:
+        quote = self.text[self.at]
+        if self.text.startswith(quote * 3, self.at):
+            end = re.compile(_UP_TO_TRIPLE[quote], re.DOTALL)
+        else:
+            end = re.compile(_UP_TO_SINGLE[quote])
+        self._skip(end)
+
+    def _skip(self, pattern: re.Pattern[str]) -> None:
+        match = pattern.match(self.text, self.at)
+        if match is not None:
+            self.at = match.end()
+
+    def _note(self, path: KeyPath, start: int) -> KeyPath:
+        self.lines.setdefault(path, bisect.bisect_left(self.newlines, start) + 1)
+        return path
+
+
+_BLANKS = re.compile(r"[ \t]*")
+_BLANK_LINES = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_SCALAR = re.compile(r"[^,\]}#\n]*")
+_UP_TO_SINGLE = {'"': r'"(?:\\.|[^"\\])*"', "'": r"'[^']*'"}
+# A text may end in one or two quotes of its own before the closing three.
+_UP_TO_TRIPLE = {'"': r'"""(?:\\.|[^\\])*?"""(?:""|"(?!"))?', "'": r"'''.*?'''(?:''|'(?!'))?"}

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with a scenario, gathered so that one message tells all of it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from leowarp.errors import ScenarioError
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a value was written: a line of a file, or a ``--set``."""
+
+    file: Path
+    line: int | None = None
+    override: str | None = None
+
+    @property
+    def folder(self) -> Path:
+        """What a relative file name beside this value is relative to."""
+        return Path() if self.override is not None else self.file.parent
+
+    def __str__(self) -> str:
+        if self.override is not None:
+            return f"--set {self.override}"
+        return str(self.file) if self.line is None else f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One mistake.
+
+    Attributes
+    ----------
+    origin : Origin
+        Where.
+    key : str
+        The dotted key, as ``--set`` would name it.
+    rule : str
+        The value and the rule that it breaks.
+    hint : str, optional
+        What to write instead.
+    """
+
+    origin: Origin
+    key: str
+    rule: str
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.origin}: {self.key}: {self.rule}" if self.key else f"{self.origin}: {self.rule}"
+        return where if self.hint is None else f"{where}\n    {self.hint}"
+
+
+class ScenarioProblems(ScenarioError):
+    """A scenario with mistakes: all of them, in the order of the file."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        text = "\n".join(str(problem) for problem in self.problems)
+        count = len(self.problems)
+        super().__init__(text if count == 1 else f"{count} errors:\n{text}")
+
+
+@dataclass
+class Problems:
+    """Gathers mistakes; `raise_any` ends the reading if there was one."""
+
+    found: list[Problem] = field(default_factory=list)
+
+    def add(self, origin: Origin, key: str, rule: str, hint: str | None = None) -> None:
+        """Note a mistake and go on."""
+        self.found.append(Problem(origin, key, rule, hint))
+
+    def raise_any(self) -> None:
+        """Raise `ScenarioProblems` if anything was noted."""
+        if self.found:
+            unique = dict.fromkeys(self.found)
+            raise ScenarioProblems(sorted(unique, key=lambda p: (p.origin.override is not None, p.origin.line or 0)))
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that looks most like `word`, if one does."""
+    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.55)
+    return found[0] if found else None

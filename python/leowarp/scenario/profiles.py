@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TCP profiles as sysctls: what a host gets, spelt out, so that nothing derives from the memory a boot happens to find.
+
+Linux computes tcp_mem, udp_mem and the largest buffers from free memory at boot, which varies from boot to boot;
+a plan that did not set them would not give the same run twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from leowarp.scenario.schema import Tcp
+
+
+def host_sysctls(tcp: Tcp) -> dict[str, str]:
+    """Every sysctl of a host (a network namespace), sorted by name."""
+    own = {
+        "net.ipv4.tcp_rmem": f"4096 131072 {tcp.buffer_max_bytes}",
+        "net.ipv4.tcp_wmem": f"4096 16384 {tcp.buffer_max_bytes}",
+    }
+    return dict(sorted({**PROFILE_SYSCTLS[tcp.profile], **own, **tcp.sysctl}.items()))
+
+
+def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, str]) -> dict[str, str]:
+    """Every sysctl of the guest as a whole, sorted by name."""
+    pages = memory_bytes // _PAGE_BYTES
+    # Three thresholds (low, pressure, high), as the kernel's tcp_init_mem forms them: 3/4, 1 and 3/2 of a share. The
+    # kernel's share is a sixteenth of the free pages; a guest that does nothing but networking can give half.
+    thresholds = f"{pages // 8 * 3} {pages // 2} {pages // 4 * 3}"
+    derived = {
+        "net.core.netdev_max_backlog": "100000",
+        "net.core.rmem_max": str(buffer_max_bytes),
+        "net.core.wmem_max": str(buffer_max_bytes),
+        "net.ipv4.tcp_max_orphans": "4096",
+        "net.ipv4.tcp_mem": thresholds,
+        "net.ipv4.udp_mem": thresholds,
+    }
+    return dict(sorted({**derived, **own}.items()))
+
+
+def is_per_host(name: str) -> bool:
+    """Whether Linux 6.12 keeps this sysctl per network namespace (net/core and net/ipv4's sysctl tables)."""
+    if name.startswith("net.core."):
+        return name in _CORE_PER_NAMESPACE
+    return name.startswith("net.") and name not in _IPV4_GLOBAL
+
+
+_PAGE_BYTES = 4096
+
+# Linux 6.12's own values (tcp_sk_init in net/ipv4/tcp_ipv4.c), but tcp_no_metrics_save: a flow must not inherit what
+# an earlier one learnt, or the order of flows would matter.
+_LINUX = {
+    "net.ipv4.tcp_adv_win_scale": "1",
+    "net.ipv4.tcp_autocorking": "1",
+    "net.ipv4.tcp_comp_sack_delay_ns": "1000000",
+    "net.ipv4.tcp_comp_sack_nr": "44",
+    "net.ipv4.tcp_comp_sack_slack_ns": "100000",
+    "net.ipv4.tcp_dsack": "1",
+    "net.ipv4.tcp_early_retrans": "3",
+    "net.ipv4.tcp_ecn": "2",
+    "net.ipv4.tcp_frto": "2",
+    "net.ipv4.tcp_limit_output_bytes": "1048576",
+    "net.ipv4.tcp_max_reordering": "300",
+    "net.ipv4.tcp_min_rtt_wlen": "300",
+    "net.ipv4.tcp_moderate_rcvbuf": "1",
+    "net.ipv4.tcp_no_metrics_save": "1",
+    "net.ipv4.tcp_pacing_ca_ratio": "120",
+    "net.ipv4.tcp_pacing_ss_ratio": "200",
+    "net.ipv4.tcp_recovery": "1",
+    "net.ipv4.tcp_reordering": "3",
+    "net.ipv4.tcp_sack": "1",
+    "net.ipv4.tcp_slow_start_after_idle": "1",
+    "net.ipv4.tcp_timestamps": "1",
+    "net.ipv4.tcp_window_scaling": "1",
+}
+
+# RACK off and the duplicate-ACK threshold fixed at 3. tcp_recovery = 0 alone would not do: the threshold grows up to
+# tcp_max_reordering as reordering is seen.
+_NORACK = _LINUX | {"net.ipv4.tcp_recovery": "0", "net.ipv4.tcp_max_reordering": "3"}
+
+# With timestamps (Eifel) and DSACK the kernel undoes a spurious reduction at once; without them it stands.
+_CLASSIC = _NORACK | {"net.ipv4.tcp_timestamps": "0", "net.ipv4.tcp_dsack": "0"}
+
+PROFILE_SYSCTLS = {
+    "linux": _LINUX,
+    "norack": _NORACK,
+    "classic": _CLASSIC,
+    "newreno": _CLASSIC | {"net.ipv4.tcp_sack": "0"},
+}
+
+_CORE_PER_NAMESPACE = ("net.core.somaxconn", "net.core.optmem_max", "net.core.txrehash")
+_IPV4_GLOBAL = (
+    "net.ipv4.tcp_mem",
+    "net.ipv4.udp_mem",
+    "net.ipv4.tcp_max_orphans",
+    "net.ipv4.tcp_low_latency",
+    "net.ipv4.inet_peer_threshold",
+    "net.ipv4.inet_peer_minttl",
+    "net.ipv4.inet_peer_maxttl",
+    "net.ipv4.fib_sync_mem",
+)

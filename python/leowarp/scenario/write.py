@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan as TOML text: the same plan gives the same bytes, and loading them gives the same plan."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from leowarp.scenario import schema
+from leowarp.scenario.complete import CONSTELLATION_ONLY, FLOW_KEYS, WALKER_KEYS
+from leowarp.scenario.key import InputFile, Key, keys
+from leowarp.units import BYTES, PACKETS
+
+
+def plan_text(plan: schema.Plan) -> str:
+    """The plan as a scenario text."""
+    return "\n".join(_lines(plan)) + "\n"
+
+
+def quoted(text: str) -> str:
+    """A TOML basic string."""
+    # JSON's escapes are TOML's, but TOML also wants U+007F escaped.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _lines(plan: schema.Plan) -> Iterator[str]:
+    yield "# A plan: a scenario with every default written out. Loading it gives the same run."
+    yield f"name = {quoted(plan.name)}"
+    yield f"schema = {schema.SCHEMA_VERSION}"
+    yield from _table("run", plan.run)
+    has_constellation = plan.constellation is not None
+    if plan.constellation is not None:
+        elements = plan.constellation.tle is not None
+        yield from _table("constellation", plan.constellation, WALKER_KEYS if elements else ())
+        for station in plan.stations:
+            yield from _table("stations", station, double=True)
+    if plan.measured is not None:
+        yield from _table("measured", plan.measured)
+    if plan.chain is not None:
+        yield from _table("chain", plan.chain)
+    for name in ("isl", "ground", "routing", "network"):
+        without = CONSTELLATION_ONLY[name]
+        if has_constellation:
+            yield from _table(name, getattr(plan, name))
+        elif without is not None:
+            yield from _table(name, getattr(plan, name), without)
+    for flow in plan.flows:
+        # A flow that lasts to the end says so, and still does when the run is made shorter.
+        last = {"stop_ns": None} if flow.stop_ns == plan.run.duration_ns else {}
+        others = {key for only in FLOW_KEYS.values() for key in only} - set(FLOW_KEYS[flow.kind])
+        yield from _table("flows", flow, others, double=True, replace=last)
+    yield from _table("tcp", plan.tcp)
+    yield from _table("observe", plan.observe)
+    yield from _table("guest", plan.guest)
+    yield from _sysctls("sysctl", plan.sysctl, "Of the guest as a whole; what [guest], [tcp] and leowarp's defaults give.")
+    for host in plan.hosts:
+        yield from _host(host, plan.tcp)
+
+
+def _host(host: schema.Host, common: schema.Tcp) -> Iterator[str]:
+    name = f"hosts.{host.name if host.name.replace('_', 'a').isascii() and host.name.isalnum() else quoted(host.name)}"
+    differs = [key for key, (attribute, _) in keys(schema.Tcp).items()
+               if getattr(host.tcp, attribute) != getattr(common, attribute)]  # fmt: skip
+    if differs:
+        yield from _table(f"{name}.tcp", host.tcp, set(keys(schema.Tcp)) - set(differs))
+    yield from _sysctls(f"{name}.sysctl", host.sysctl, "Of this host; what its TCP profile, buffers and own settings give.")
+
+
+def _table(
+    name: str,
+    section: Any,
+    without: Iterable[str] = (),
+    *,
+    double: bool = False,
+    replace: Mapping[str, Any] | None = None,
+) -> Iterator[str]:
+    yield ""
+    yield f"[[{name}]]" if double else f"[{name}]"
+    for key, (attribute, declared) in keys(type(section)).items():
+        if key in without:
+            continue
+        value = getattr(section, attribute)
+        if replace is not None and attribute in replace:
+            value = replace[attribute]
+        if declared.kind == "queue":
+            in_bytes = getattr(section, "queue_bytes")
+            text = PACKETS.format(value) if value is not None else None
+            text = BYTES.format(in_bytes) if in_bytes is not None else text
+            yield f"{key} = {quoted(text if text is not None else str(declared.none))}"
+        elif isinstance(value, InputFile):
+            yield f"{key} = {quoted(value.name)}"
+            yield f"{key}_sha256 = {quoted(value.sha256)}"
+        else:
+            yield f"{key} = {_value(value, declared)}"
+
+
+def _value(value: Any, declared: Key) -> str:
+    if value is None:
+        assert declared.none is not None, "a key without a word for it cannot be None"
+        return quoted(declared.none)
+    if declared.quantity is not None:
+        return quoted(declared.quantity.format(value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{quoted(name)} = {quoted(text)}" for name, text in sorted(value.items()))
+        return f"{{ {inner} }}" if inner else "{}"
+    return quoted(value)
+
+
+def _sysctls(name: str, table: Mapping[str, str], comment: str) -> Iterator[str]:
+    yield ""
+    yield f"[{name}]  # {comment}"
+    for sysctl, value in sorted(table.items()):
+        yield f"{quoted(sysctl)} = {quoted(value)}"
