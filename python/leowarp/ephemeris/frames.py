@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames of reference, named in types, and the only bridges between them.
+
+Three frames occur, all with their origin at the Earth's centre and z along its axis:
+
+- *ECI*: inertial, x towards the vernal equinox; what a Walker pattern is defined in.
+- *TEME*: true equator, mean equinox of date; what SGP4 gives.
+- *ECEF*: turns with the Earth, x through Greenwich. Everything downstream of `ephemeris` is in ECEF.
+
+TEME goes to ECEF through Greenwich mean sidereal time alone (IAU 1982). Left out: polar motion (at most 0.6 arc
+seconds, 15 m at the ground), UT1 - UTC (below 0.9 s, 420 m of rotation at the equator, the same for satellites and
+stations alike and so nothing in a distance) and the difference between mean and apparent sidereal time, which TEME
+has no need of.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from typing import NewType
+
+import numpy as np
+from numpy.typing import NDArray
+
+EciMetres = NewType("EciMetres", NDArray[np.float64])
+"""Positions in ECI, shape (..., 3), m."""
+TemeMetres = NewType("TemeMetres", NDArray[np.float64])
+"""Positions in TEME, shape (..., 3), m."""
+EcefMetres = NewType("EcefMetres", NDArray[np.float64])
+"""Positions in ECEF, shape (..., 3), m."""
+
+
+def turned_to_ecef_m(inertial_m: NDArray[np.float64], greenwich_rad: NDArray[np.float64] | float) -> EcefMetres:
+    """ECEF positions of inertial ones, when Greenwich stands at an angle from the inertial x axis.
+
+    Parameters
+    ----------
+    inertial_m : float64 array of shape (k, n, 3) or (n, 3), m
+        ECI or TEME.
+    greenwich_rad : float64 array of shape (k,), or float, rad
+    """
+    # x_ecef = R3(theta) x_inertial
+    cos, sin = np.cos(greenwich_rad), np.sin(greenwich_rad)
+    if np.ndim(greenwich_rad) == 1:
+        cos, sin = np.asarray(cos)[:, None], np.asarray(sin)[:, None]
+    x, y = inertial_m[..., 0], inertial_m[..., 1]
+    ecef_m = np.empty_like(inertial_m)
+    ecef_m[..., 0] = cos * x + sin * y
+    ecef_m[..., 1] = cos * y - sin * x
+    ecef_m[..., 2] = inertial_m[..., 2]
+    return EcefMetres(ecef_m)
+
+
+def turned_to_inertial_m(ecef_m: EcefMetres, greenwich_rad: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """The inverse of `turned_to_ecef_m`."""
+    return turned_to_ecef_m(ecef_m, -np.asarray(greenwich_rad))
+
+
+def julian_date(instant: datetime) -> tuple[float, float]:
+    """Julian date of an instant (UTC) as a whole-and-a-half day and the fraction of a day since.
+
+    Two numbers because one float resolves 40 us only; the pair is what `sgp4` takes.
+    """
+    if instant.tzinfo is None:
+        raise ValueError(f"{instant} has no time zone")
+    instant = instant.astimezone(UTC)
+    midnight = datetime(instant.year, instant.month, instant.day, tzinfo=UTC)
+    since = instant - midnight
+    # 0001-01-01 of the proleptic Gregorian calendar, ordinal 1, began at JD 1721425.5.
+    fraction = (since.seconds * 1_000_000 + since.microseconds) / 86_400e6
+    return instant.toordinal() + 1_721_424.5, fraction
+
+
+def gmst_rad(
+    day: NDArray[np.float64] | float, fraction: NDArray[np.float64] | float
+) -> NDArray[np.float64] | float:
+    """Greenwich mean sidereal time at a Julian date (UT1, here taken equal to UTC), rad in [0, 2 pi).
+
+    References
+    ----------
+    Aoki et al. 1982 (IAU 1982), as in Vallado, Fundamentals of Astrodynamics and Applications, eq. 3-47:
+    GMST = 67310.54841 s + (876600 h + 8640184.812866 s) T + 0.093104 s T^2 - 6.2e-6 s T^3.
+    """
+    days = (np.asarray(day) - _J2000_JD) + fraction
+    centuries = days / 36_525.0
+    # The 876600 h of the formula are one turn a day: taken from the fraction of the day, so that nothing is lost to
+    # the 15 digits of a float.
+    turns_s = 86_400.0 * (np.mod(np.asarray(day) - _J2000_JD, 1.0) + fraction)
+    seconds = 67_310.54841 + turns_s + centuries * (8_640_184.812866 + centuries * (0.093104 - 6.2e-6 * centuries))
+    return np.mod(seconds * (2.0 * math.pi / 86_400.0), 2.0 * math.pi)
+
+
+def geodetic_to_ecef_m(
+    latitude_deg: float, longitude_deg: float, height_m: float, *, equatorial_radius_m: float, flattening: float
+) -> EcefMetres:
+    """ECEF position, shape (3,), of a geodetic latitude, longitude and height above an ellipsoid of revolution.
+
+    A sphere is an ellipsoid of flattening 0.
+    """
+    latitude_rad, longitude_rad = math.radians(latitude_deg), math.radians(longitude_deg)
+    squared_eccentricity = flattening * (2.0 - flattening)
+    # N(phi) = a / sqrt(1 - e^2 sin^2 phi): radius of curvature in the prime vertical
+    curvature_m = equatorial_radius_m / math.sqrt(1.0 - squared_eccentricity * math.sin(latitude_rad) ** 2)
+    equatorial_m = (curvature_m + height_m) * math.cos(latitude_rad)
+    return EcefMetres(
+        np.array(
+            [
+                equatorial_m * math.cos(longitude_rad),
+                equatorial_m * math.sin(longitude_rad),
+                (curvature_m * (1.0 - squared_eccentricity) + height_m) * math.sin(latitude_rad),
+            ]
+        )
+    )
+
+
+def vertical(latitude_deg: float, longitude_deg: float) -> NDArray[np.float64]:
+    """Unit vector (ECEF) that points up from a geodetic latitude and longitude, shape (3,)."""
+    latitude_rad, longitude_rad = math.radians(latitude_deg), math.radians(longitude_deg)
+    return np.array(
+        [
+            math.cos(latitude_rad) * math.cos(longitude_rad),
+            math.cos(latitude_rad) * math.sin(longitude_rad),
+            math.sin(latitude_rad),
+        ]
+    )
+
+
+_J2000_JD = 2_451_545.0
+
+WGS84_EQUATORIAL_RADIUS_M = 6_378_137.0
+WGS84_FLATTENING = 1.0 / 298.257223563
+"""NIMA TR8350.2, third edition, table 3.1."""

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Satellites from orbital elements, propagated by SGP4 (all at once, package `sgp4`, constants WGS72)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+from numpy.typing import NDArray
+from sgp4.api import SGP4_ERRORS, Satrec, SatrecArray
+
+from leowarp.ephemeris.frames import EcefMetres, TemeMetres, gmst_rad, julian_date, turned_to_ecef_m
+from leowarp.errors import ScenarioError
+
+OLDEST_ELEMENTS_D = 366.0
+"""Elements older (or younger) than this at the run are an error: SGP4's along-track error grows by 1 to 3 km a day
+(Vallado and Crawford, AIAA 2008-6770), so that after a year the positions mean nothing."""
+OLD_ELEMENTS_D = 14.0
+"""From this age on there is a warning."""
+
+
+@dataclass(frozen=True)
+class Element:
+    """One satellite's elements and where they were read."""
+
+    name: str
+    catalogue_number: int
+    line: int
+    satrec: Satrec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sgp4Orbits:
+    """Satellites that SGP4 propagates, in the order of their file.
+
+    Attributes
+    ----------
+    file : str
+        For messages.
+    names : list of str
+    elements : list of Element
+    epoch : datetime
+        The instant (UTC) at which the constellation's clock is 0.
+    start_ns : int
+        What the constellation's clock shows when the run's clock is 0.
+    """
+
+    file: str
+    names: list[str]
+    elements: list[Element]
+    epoch: datetime
+    start_ns: int = 0
+    _satellites: SatrecArray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_satellites", SatrecArray([element.satrec for element in self.elements]))
+
+    def positions_teme_m(self, t_ns: int | NDArray[np.int64]) -> TemeMetres:
+        """Where the satellites are in TEME at instants of the run's clock: (n, 3), or (k, n, 3); m.
+
+        Raises
+        ------
+        ScenarioError
+            If SGP4 fails for a satellite: named with its line, SGP4's own reason and the instant.
+        """
+        day, fraction = self._julian_date(t_ns)
+        error, position_km, _ = self._satellites.sgp4(np.atleast_1d(day), np.atleast_1d(fraction))
+        if error.any():
+            self._raise_for(error, np.atleast_1d(np.asarray(t_ns)))
+        teme_m = np.ascontiguousarray(position_km.transpose(1, 0, 2)) * 1e3
+        return TemeMetres(teme_m[0] if np.ndim(t_ns) == 0 else teme_m)
+
+    def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> TemeMetres:
+        """The inertial positions; the frame is TEME."""
+        return self.positions_teme_m(t_ns)
+
+    def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
+        """Where the satellites are in ECEF at instants of the run's clock: (n, 3), or (k, n, 3); m."""
+        teme_m = self.positions_teme_m(t_ns)
+        return turned_to_ecef_m(teme_m, gmst_rad(*self._julian_date(t_ns)))
+
+    def age_warnings(self, duration_ns: int) -> list[str]:
+        """What to check before trusting positions so far from the elements' epochs.
+
+        Raises
+        ------
+        ScenarioError
+            If some elements are more than a year away from the run.
+        """
+        first, first_fraction = julian_date(self.epoch)
+        run_d = first + first_fraction + (self.start_ns + np.array([0, duration_ns])) / 86_400e9
+        ages_d = [
+            float(np.abs(run_d - element.satrec.jdsatepoch - element.satrec.jdsatepochF).max())
+            for element in self.elements
+        ]
+        oldest = int(np.argmax(ages_d))
+        element = self.elements[oldest]
+        written = _instant(element.satrec)
+        if ages_d[oldest] > OLDEST_ELEMENTS_D:
+            raise ScenarioError(
+                f"{self.file}:{element.line}: the elements of {self.names[oldest]} are of {written:%Y-%m-%d}, "
+                f"{ages_d[oldest]:.0f} days from the run (constellation.epoch {self.epoch:%Y-%m-%dT%H:%M:%SZ} "
+                f"plus run.start {self.start_ns / 1e9:g} s); SGP4 is meaningless beyond {OLDEST_ELEMENTS_D:.0f} days",
+                f'set constellation.epoch = "{written:%Y-%m-%dT%H:%M:%SZ}", or take elements of the run\'s date',
+            )
+        old = sum(age > OLD_ELEMENTS_D for age in ages_d)
+        if not old:
+            return []
+        return [
+            f"{self.file}: {old} of {len(ages_d)} satellites have elements more than {OLD_ELEMENTS_D:.0f} days from the "
+            f"run (at most {ages_d[oldest]:.1f}); SGP4 errs by 1 to 3 km for each day"
+        ]
+
+    def _julian_date(self, t_ns: int | NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        day, fraction = julian_date(self.epoch)
+        # Leap seconds are not counted: the clock runs in SI seconds from `epoch`.
+        fractions = fraction + (np.asarray(t_ns, dtype=np.int64) + self.start_ns) / 86_400e9
+        return np.full(np.shape(fractions), day), fractions
+
+    def _raise_for(self, error: NDArray[np.uint8], t_ns: NDArray[np.int64]) -> None:
+        satellite, instant = (int(i) for i in np.argwhere(error)[0])
+        element, code = self.elements[satellite], int(error[satellite, instant])
+        when = self.epoch + timedelta(microseconds=(int(t_ns[instant]) + self.start_ns) / 1e3)
+        failed = int(np.count_nonzero(error.any(axis=1)))
+        raise ScenarioError(
+            f"{self.file}:{element.line}: SGP4 cannot propagate {self.names[satellite]} (catalogue number "
+            f"{element.catalogue_number}) from {_instant(element.satrec):%Y-%m-%dT%H:%M:%SZ} to "
+            f"{when:%Y-%m-%dT%H:%M:%SZ}: error {code}, {SGP4_ERRORS.get(code, 'unknown')}"
+            + (f" ({failed} satellites fail)" if failed > 1 else ""),
+            "remove the satellite from the file, or bring constellation.epoch nearer to the epoch of its elements",
+        )
+
+
+def _instant(satrec: Satrec) -> datetime:
+    days = satrec.jdsatepoch - 2_440_587.5 + satrec.jdsatepochF
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)

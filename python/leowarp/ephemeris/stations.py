@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stations on the ground, and how they see satellites."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.ephemeris.frames import (
+    WGS84_EQUATORIAL_RADIUS_M,
+    WGS84_FLATTENING,
+    EcefMetres,
+    geodetic_to_ecef_m,
+    vertical,
+)
+from leowarp.scenario.schema import Station
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stations:
+    """Stations at rest on the Earth.
+
+    Attributes
+    ----------
+    names : list of str
+    positions_ecef_m : float64 array of shape (m, 3), m
+    verticals : float64 array of shape (m, 3)
+        Unit vectors that point up: away from the centre on a sphere, along the ellipsoid's normal on WGS84.
+    sphere_radius_m : float
+        Distances on the ground are measured on this sphere.
+    """
+
+    names: list[str]
+    positions_ecef_m: EcefMetres
+    verticals: NDArray[np.float64]
+    sphere_radius_m: float
+
+    def slant_ranges_m(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
+        """Straight distances from a station to satellites at (..., 3); m."""
+        return np.linalg.norm(satellites_ecef_m - self.positions_ecef_m[station], axis=-1)
+
+    def elevations_deg(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
+        """Angles of satellites at (..., 3) above a station's horizon; deg, negative below it."""
+        sight_m = satellites_ecef_m - self.positions_ecef_m[station]
+        up_m = sight_m @ self.verticals[station]
+        return np.degrees(np.arcsin(np.clip(up_m / np.linalg.norm(sight_m, axis=-1), -1.0, 1.0)))
+
+    def ground_distances_m(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
+        """Great-circle distances from a station to the sub-satellite points of satellites at (..., 3); m.
+
+        Both are taken as directions from the Earth's centre, and the circle is on the sphere, whatever figure the
+        stations stand on: on WGS84 that differs from the geodesic by up to 0.6 %.
+        """
+        position_m = self.positions_ecef_m[station]
+        # angle = atan2(|a x b|, a . b): unlike arccos it stays exact near 0
+        across = np.linalg.norm(np.cross(satellites_ecef_m, position_m), axis=-1)
+        return self.sphere_radius_m * np.arctan2(across, satellites_ecef_m @ position_m)
+
+
+def stations_on(earth: str, sphere_radius_m: float, places: Sequence[Station]) -> Stations:
+    """The stations of a plan on a figure of the Earth ("sphere" or "wgs84")."""
+    radius_m, flattening = (
+        (WGS84_EQUATORIAL_RADIUS_M, WGS84_FLATTENING) if earth == "wgs84" else (sphere_radius_m, 0.0)
+    )
+    positions_m, verticals = [], []
+    for place in places:
+        if place.latitude_deg is None or place.longitude_deg is None or place.height_m is None:
+            raise ValueError(f"station {place.name} has no coordinates: not a resolved plan of a constellation")
+        positions_m.append(
+            geodetic_to_ecef_m(
+                place.latitude_deg,
+                place.longitude_deg,
+                place.height_m,
+                equatorial_radius_m=radius_m,
+                flattening=flattening,
+            )
+        )
+        verticals.append(vertical(place.latitude_deg, place.longitude_deg))
+    return Stations(
+        names=[place.name for place in places],
+        positions_ecef_m=EcefMetres(np.array(positions_m).reshape(-1, 3)),
+        verticals=np.array(verticals).reshape(-1, 3),
+        sphere_radius_m=sphere_radius_m,
+    )

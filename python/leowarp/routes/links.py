@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who can see whom: the rules by which satellites link to each other and to stations, and what a link's delay is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import KDTree
+
+from leowarp.ephemeris import EcefMetres, Stations
+from leowarp.errors import ScenarioError
+from leowarp.routes.grid import Grid
+from leowarp.scenario.schema import Ground, Plan
+
+SPEED_OF_LIGHT_M_PER_S = 299_792_458
+"""Exact, by the definition of the metre."""
+
+Pairs = NDArray[np.intp]
+"""Pairs of satellites, shape (m, 2), the smaller index first, sorted."""
+
+
+class IslRule(Protocol):
+    """A rule for links between satellites."""
+
+    def pairs(self, satellites_m: EcefMetres) -> Pairs:
+        """All links at an instant; `satellites_m` of shape (n, 3)."""
+
+    def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
+        """Whether links that were made could still be kept: range, sight and latitude, but not who is nearest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sight:
+    """The straight line between two satellites must pass this far from the Earth's centre."""
+
+    clear_radius_m: float
+
+    def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
+        start_m, along_m = satellites_m[pairs[:, 0]], satellites_m[pairs[:, 1]] - satellites_m[pairs[:, 0]]
+        # The segment's point nearest to the centre: a + t (b - a) with t = -a.(b - a) / |b - a|^2 within [0, 1]
+        squared = np.einsum("ij,ij->i", along_m, along_m)
+        t = np.clip(-np.einsum("ij,ij->i", start_m, along_m) / squared, 0.0, 1.0)
+        return np.linalg.norm(start_m + t[:, None] * along_m, axis=1) >= self.clear_radius_m
+
+
+@dataclass(frozen=True, kw_only=True)
+class RangeRule:
+    """Any two satellites at most `max_range_m` apart."""
+
+    max_range_m: float
+    sight: Sight | None
+
+    def pairs(self, satellites_m: EcefMetres) -> Pairs:
+        pairs = KDTree(satellites_m).query_pairs(self.max_range_m, output_type="ndarray")
+        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+        return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
+
+    def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
+        near = lengths_m(satellites_m, pairs) <= self.max_range_m
+        return near if self.sight is None else near & self.sight.holds(satellites_m, pairs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridRule:
+    """The four neighbours of a grid of planes and slots."""
+
+    grid: Grid
+    sight: Sight | None
+
+    def pairs(self, satellites_m: EcefMetres) -> Pairs:
+        pairs = self.grid.pairs(satellites_m)
+        return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
+
+    def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
+        below = self.grid.below_cutoff(satellites_m, pairs)
+        return below if self.sight is None else below & self.sight.holds(satellites_m, pairs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoIsl:
+    """No links between satellites: a path is one satellite."""
+
+    def pairs(self, satellites_m: EcefMetres) -> Pairs:
+        return np.empty((0, 2), dtype=np.intp)
+
+    def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
+        return np.zeros(len(pairs), dtype=bool)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FewTerminals:
+    """A rule of which each satellite keeps its `terminals` nearest links.
+
+    Links are given out from the shortest to the longest (equal to the millimetre: by satellite index); one is made if
+    both ends have a terminal left.
+    """
+
+    rule: IslRule
+    terminals: int
+
+    def pairs(self, satellites_m: EcefMetres) -> Pairs:
+        pairs = self.rule.pairs(satellites_m)
+        length_mm = np.rint(lengths_m(satellites_m, pairs) * 1e3)
+        left = pairs[np.lexsort((pairs[:, 1], pairs[:, 0], length_mm))]
+        free = np.full(len(satellites_m), self.terminals)
+        kept = [np.empty((0, 2), dtype=np.intp)]
+        # A link that is among the first `free` ones that are left at both its ends will be made, whatever comes of the
+        # others: so many can be made at once.
+        while len(left):
+            made = (_rank_at_end(left[:, 0], left[:, 1]) < free[left]).all(axis=1)
+            kept.append(left[made])
+            np.subtract.at(free, left[made], 1)
+            left = left[~made]
+            left = left[(free[left] > 0).all(axis=1)]
+        made_pairs = np.concatenate(kept)
+        return made_pairs[np.lexsort((made_pairs[:, 1], made_pairs[:, 0]))]
+
+    def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
+        return self.rule.holds(satellites_m, pairs)
+
+
+def _rank_at_end(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
+    """For each link of an ordered list, how many before it share its end a, and its end b; shape (m, 2)."""
+    ends = np.column_stack([a, b]).ravel()
+    order = np.argsort(ends, kind="stable")
+    first = np.searchsorted(ends[order], np.arange(ends.max() + 1))
+    rank = np.empty(len(ends), dtype=np.intp)
+    rank[order] = np.arange(len(ends)) - first[ends[order]]
+    return rank.reshape(-1, 2)
+
+
+def isl_rule(plan: Plan) -> IslRule:
+    """The rule of a plan's ``[isl]``.
+
+    Raises
+    ------
+    ScenarioError
+        If ``plus-grid`` is asked of a constellation without planes (a file of elements).
+    """
+    isl, constellation = plan.isl, plan.constellation
+    if isl.rule == "none" or constellation is None:
+        return NoIsl()
+    sight = None
+    if isl.grazing_height_m is not None:
+        sight = Sight(clear_radius_m=constellation.earth_radius_m + isl.grazing_height_m)
+    rule: IslRule
+    if isl.rule == "range":
+        rule = RangeRule(max_range_m=isl.max_range_m, sight=sight)
+    elif constellation.tle is not None:
+        raise ScenarioError(
+            f'isl.rule = "plus-grid" with constellation.tle = "{constellation.tle.name}": a file of elements says '
+            "nothing of planes and slots, which the grid is made of",
+            'set isl.rule = "range", perhaps with isl.terminals = 4',
+        )
+    else:
+        rule = GridRule(
+            grid=Grid(
+                planes=constellation.planes,
+                satellites_per_plane=constellation.satellites_per_plane,
+                phasing=constellation.phasing,
+                pattern=constellation.pattern,
+                seam=isl.seam,
+                polar_cutoff_deg=isl.polar_cutoff_deg,
+            ),
+            sight=sight,
+        )
+    return rule if isl.terminals is None else FewTerminals(rule=rule, terminals=isl.terminals)
+
+
+def in_view(
+    ground: Ground, stations: Stations, station: int, satellites_m: EcefMetres
+) -> NDArray[np.bool_]:
+    """Which satellites at (..., 3) a station reaches by the rule of ``[ground]``; shape (...)."""
+    if ground.rule == "ground-range":
+        return stations.ground_distances_m(station, satellites_m) <= ground.max_ground_range_m
+    return stations.elevations_deg(station, satellites_m) >= ground.min_elevation_deg
+
+
+def lengths_m(positions_m: EcefMetres, pairs: Pairs) -> NDArray[np.float64]:
+    """Straight distances between pairs of nodes; positions (n, 3) give (m,), positions (k, n, 3) give (k, m)."""
+    along_m = positions_m[..., pairs[:, 1], :] - positions_m[..., pairs[:, 0], :]
+    return np.sqrt(np.einsum("...i,...i->...", along_m, along_m))
+
+
+def delays_ns(plan: Plan, length_m: NDArray[np.float64], is_ground: NDArray[np.bool_] | bool) -> NDArray[np.int64]:
+    """One-way delays of links, as the guest is given them; int64 of the shape of `length_m`.
+
+    Length over the speed of light, to the nearest ns (``network.delay_rounding = "ceil-ms"``: up to the next whole
+    ms). Ground links: 0 with ``ground.delay = "zero"`` or ``network.endpoints = "satellites"``.
+    """
+    if plan.network.delay_rounding == "ceil-ms":
+        delay_ns = np.ceil(length_m / SPEED_OF_LIGHT_M_PER_S * 1e3).astype(np.int64) * 1_000_000
+    else:
+        delay_ns = np.rint(length_m / SPEED_OF_LIGHT_M_PER_S * 1e9).astype(np.int64)
+    if plan.ground.delay == "zero" or plan.network.endpoints == "satellites":
+        delay_ns = np.where(is_ground, 0, delay_ns)
+    return delay_ns

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens to paths between two route updates: their delays at the L2 clock, and links that leave their range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.ephemeris import EcefMetres, Ephemeris
+from leowarp.routes.links import IslRule, Pairs, delays_ns, in_view, lengths_m
+from leowarp.routes.paths import Path
+from leowarp.routes.table import Leaving
+from leowarp.scenario.schema import Plan
+
+_INSTANTS_AT_ONCE = 32
+
+
+class PathDelays:
+    """Lengths and delays of paths at any instant, and their extremes over a run."""
+
+    def __init__(self, plan: Plan, ephemeris: Ephemeris) -> None:
+        self._plan, self._ephemeris = plan, ephemeris
+        self._satellites = len(ephemeris.names)
+        self._at_ns, self._nodes_m = -1, EcefMetres(np.empty((0, 3)))
+
+    def at(self, t_ns: int, path: Path) -> tuple[float, int]:
+        """Length (m) and one-way delay (ns) of a path at an instant."""
+        if t_ns != self._at_ns:
+            self._at_ns, self._nodes_m = t_ns, node_positions_m(self._ephemeris, t_ns)
+        length_m, delay_ns = self._of(self._nodes_m, path)
+        return float(length_m), int(delay_ns)
+
+    def over_run(self, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> dict[str, int | float]:
+        """Extremes and mean of the delay at the L2 instants (the way there of each pair), and of the ISL hops."""
+        samples: list[NDArray[np.int64]] = []
+        isl_hops: list[int] = []
+        clock_ns = l2_instants_ns(self._plan)
+        in_force = np.searchsorted(t_ns, clock_ns, side="right") - 1
+        for begin in range(0, len(clock_ns), _INSTANTS_AT_ONCE):
+            nodes_m = node_positions_m(self._ephemeris, clock_ns[begin : begin + _INSTANTS_AT_ONCE])
+            updates = in_force[begin : begin + _INSTANTS_AT_ONCE]
+            for update in np.unique(updates).tolist():
+                for path in paths[update][::2]:
+                    if path is not None:
+                        here_m = EcefMetres(nodes_m[updates == update])
+                        samples.append(np.atleast_1d(self._of(here_m, path)[1]))
+        isl_hops = [len(path) - 3 for now in paths for path in now[::2] if path is not None]
+        if not samples:
+            return {}
+        delay_ns = np.concatenate(samples)
+        return {
+            "path_delay_min_ns": int(delay_ns.min()),
+            "path_delay_mean_ns": float(delay_ns.mean()),
+            "path_delay_max_ns": int(delay_ns.max()),
+            "isl_hops_min": min(isl_hops),
+            "isl_hops_max": max(isl_hops),
+        }
+
+    def _of(self, nodes_m: EcefMetres, path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        links = np.column_stack([path[:-1], path[1:]])
+        length_m = lengths_m(nodes_m, links)
+        is_ground = (links >= self._satellites).any(axis=1)
+        return length_m.sum(axis=-1), delays_ns(self._plan, length_m, is_ground).sum(axis=-1)
+
+
+def leavings(
+    plan: Plan, ephemeris: Ephemeris, rule: IslRule, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]
+) -> list[Leaving]:
+    """Links in use that leave their rule's range before the next route update, seen at the L2 instants.
+
+    A link counts once for each route interval in which that happens.
+    """
+    satellites = len(ephemeris.names)
+    clock_ns = l2_instants_ns(plan)
+    clock_ns = clock_ns[~np.isin(clock_ns, t_ns)]
+    in_force = np.searchsorted(t_ns, clock_ns, side="right") - 1
+    found: list[Leaving] = []
+    left: set[tuple[int, int]] = set()
+    update = -1
+    for begin in range(0, len(clock_ns), _INSTANTS_AT_ONCE):
+        instants = clock_ns[begin : begin + _INSTANTS_AT_ONCE]
+        for here_m, at_ns, now in zip(
+            ephemeris.positions_ecef_m(instants), instants.tolist(), in_force[begin:].tolist(), strict=False
+        ):
+            if now != update:
+                update, left = now, set()
+                links = links_of(paths[now])
+                between = links[links[:, 1] < satellites]
+                ground = links[links[:, 1] >= satellites]
+            gone = between[~rule.holds(EcefMetres(here_m), between)].tolist() if len(between) else []
+            for satellite, station in ground.tolist():
+                seen = in_view(plan.ground, ephemeris.stations, station - satellites, EcefMetres(here_m[satellite]))
+                if not seen:
+                    gone.append([satellite, station])
+            for a, b in gone:
+                if (a, b) not in left:
+                    left.add((a, b))
+                    found.append(Leaving(at_ns, a, b))
+    return found
+
+
+def links_of(paths: Sequence[Path | None]) -> Pairs:
+    """The links that some path uses, each once, the smaller node first, sorted; shape (m, 2)."""
+    found = {(min(link), max(link)) for path in paths if path is not None for link in zip(path, path[1:], strict=False)}
+    return np.array(sorted(found), dtype=np.intp).reshape(-1, 2)
+
+
+def l2_instants_ns(plan: Plan) -> NDArray[np.int64]:
+    """When the links' delays are refreshed: 0, ``routing.link_interval``, ... before the end of the run."""
+    return np.arange(0, plan.run.duration_ns, plan.routing.link_interval_ns, dtype=np.int64)
+
+
+def node_positions_m(ephemeris: Ephemeris, t_ns: int | NDArray[np.int64]) -> EcefMetres:
+    """Satellites, then stations, in ECEF, m: (n + m, 3), or (k, n + m, 3) for k instants."""
+    satellites_m = ephemeris.positions_ecef_m(t_ns)
+    stations_m = np.broadcast_to(
+        ephemeris.stations.positions_ecef_m,
+        (*satellites_m.shape[:-2], *ephemeris.stations.positions_ecef_m.shape),
+    )
+    return EcefMetres(np.concatenate([satellites_m, stations_m], axis=-2))

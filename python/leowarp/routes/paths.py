@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shortest paths and the rule for ties.
+
+**The tie rule.** Paths whose cost is within 1 ns of delay of the least (0.2998 m of length; hops: exactly equal) are
+equal. If the path in force is among them, it stays. Otherwise the lexicographically smallest sequence of node ids is
+taken, satellites numbered by index, stations after them. Without it, rounding would choose between the equal paths
+that Walker patterns are full of, and each such change reorders packets.
+
+**Stations do not forward.** A path touches the ground at its two ends only: a station is one host's gateway and has
+no second satellite link (no bent pipe in the middle of a path).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+Path = tuple[int, ...]
+"""Node ids: station, satellites, station."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graph:
+    """The network at one instant.
+
+    Attributes
+    ----------
+    satellites : int
+        Node ids below this are satellites; station j is node ``satellites + j``.
+    isl : csr_array of shape (satellites, satellites)
+        Costs of the links between satellites, symmetric.
+    ground : sequence of (int array, float64 array)
+        For each station: the satellites that it sees, ascending, and what each link costs.
+    """
+
+    satellites: int
+    isl: csr_array
+    ground: Sequence[tuple[NDArray[np.intp], NDArray[np.float64]]]
+
+    @staticmethod
+    def of_links(
+        satellites: int,
+        pairs: NDArray[np.intp],
+        cost: NDArray[np.float64],
+        ground: Sequence[tuple[NDArray[np.intp], NDArray[np.float64]]],
+    ) -> Graph:
+        row, column = np.concatenate([pairs, pairs[:, ::-1]]).T
+        isl = csr_array((np.concatenate([cost, cost]), (row, column)), shape=(satellites, satellites))
+        return Graph(satellites=satellites, isl=isl, ground=ground)
+
+    def costs_to(self, stations: Sequence[int], limits: Sequence[float]) -> NDArray[np.float64]:
+        """Least cost from every satellite to each station, never through another station; (len(stations), satellites).
+
+        What is above a station's limit may be inf.
+        """
+        seen = [self.ground[station] for station in stations]
+        sizes = [len(satellites) for satellites, _ in seen]
+        # Stations are roots with outgoing links only, so that no path goes through one.
+        starts = self.isl.indptr[-1] + np.cumsum([0, *sizes])[1:]
+        graph = csr_array(
+            (
+                np.concatenate([self.isl.data, *(cost for _, cost in seen)]),
+                np.concatenate([self.isl.indices, *(satellites for satellites, _ in seen)]),
+                np.concatenate([self.isl.indptr, starts]),
+            ),
+            shape=(self.satellites + len(seen),) * 2,
+        )
+        costs = np.empty((len(seen), self.satellites))
+        for root, limit in enumerate(limits):
+            costs[root] = dijkstra(graph, indices=self.satellites + root, limit=limit)[: self.satellites]
+        return costs
+
+    def cost_of(self, path: Path) -> float:
+        """What a path costs; inf if one of its links does not exist now."""
+        first, last = path[0] - self.satellites, path[-1] - self.satellites
+        cost = self._ground_cost(first, path[1]) + self._ground_cost(last, path[-2])
+        for a, b in zip(path[1:-2], path[2:-1], strict=True):
+            neighbours, costs = self._neighbours(a)
+            at = np.flatnonzero(neighbours == b)
+            cost += float(costs[at[0]]) if len(at) else np.inf
+        return cost
+
+    def shortest(
+        self, source: int, destination: int, to_destination: NDArray[np.float64], tolerance: float, current: Path | None
+    ) -> Path | None:
+        """The path from one station to another by the tie rule; None if there is none.
+
+        Parameters
+        ----------
+        to_destination : float64 array of shape (satellites,)
+            Of `costs_to`.
+        tolerance : float
+            Paths that cost no more than this above the least are equal.
+        current : path, optional
+            The one in force.
+        """
+        satellites, costs = self.ground[source]
+        if not len(satellites):
+            return None
+        totals = costs + to_destination[satellites]
+        least = float(totals.min())
+        if not np.isfinite(least):
+            return None
+        limit = least + tolerance
+        if current is not None and self.cost_of(current) <= limit:
+            return current
+        # Going from the source, the smallest next node from which the rest still fits within the limit begins the
+        # smallest of all paths that do.
+        at = int(np.flatnonzero(totals <= limit)[0])
+        node, spent = int(satellites[at]), float(costs[at])
+        path = [self.satellites + source, node]
+        while True:
+            neighbours, costs = self._neighbours(node)
+            fits = np.flatnonzero(spent + costs + to_destination[neighbours] <= limit)
+            if not len(fits):
+                return (*path, self.satellites + destination)
+            best = fits[np.argmin(neighbours[fits])]
+            node, spent = int(neighbours[best]), spent + float(costs[best])
+            path.append(node)
+
+    def _neighbours(self, satellite: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        begin, end = self.isl.indptr[satellite], self.isl.indptr[satellite + 1]
+        return self.isl.indices[begin:end], self.isl.data[begin:end]
+
+    def _ground_cost(self, station: int, satellite: int) -> float:
+        satellites, costs = self.ground[station]
+        at = np.flatnonzero(satellites == satellite)
+        return float(costs[at[0]]) if len(at) else np.inf
+
+
+def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
+    """The paths that packets take when nodes forward by destination alone.
+
+    Two paths to one destination may leave a common node in two ways, when both are equal by the tie rule. A node has
+    one next hop for each destination: the first path's. Each step leads nearer to the destination (by more than the
+    tolerance, a link being longer than 0.3 m), so that the walk ends.
+    """
+    next_hop: dict[tuple[int, int], int] = {}
+    for path in paths:
+        if path is not None:
+            for node, after in zip(path, path[1:], strict=False):
+                next_hop.setdefault((path[-1], node), after)
+    walked: list[Path | None] = []
+    for path in paths:
+        if path is None:
+            walked.append(None)
+            continue
+        walk = [path[0]]
+        while walk[-1] != path[-1]:
+            walk.append(next_hop[path[-1], walk[-1]])
+        walked.append(tuple(walk))
+    return walked

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns of `10-routes.parquet`: name, type, unit, meaning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+SCHEMA_VERSION = 1
+
+
+def column(name: str, type_: pa.DataType, unit: str, doc: str, *, nullable: bool = True) -> pa.Field:
+    """An Arrow field that carries its unit and its meaning."""
+    return pa.field(name, type_, nullable, metadata={"unit": unit, "doc": doc})
+
+
+def table_schema(
+    name: str, doc: str, columns: tuple[pa.Field, ...], metadata: Mapping[str, object] | None = None
+) -> pa.Schema:
+    """An Arrow schema; `metadata` values are written as JSON, keys sorted, so that equal input gives equal bytes."""
+    entries: dict[str, str] = {"leowarp.table": name, "leowarp.schema": str(SCHEMA_VERSION), "doc": doc}
+    for key in sorted(metadata or {}):
+        entries[key] = json.dumps((metadata or {})[key], sort_keys=True, ensure_ascii=False)
+    return pa.schema(list(columns), metadata=entries)
+
+
+ROUTES_DOC = "One row for each route update and ordered pair of stations that talk."
+ROUTES = (
+    column("t_ns", pa.int64(), "ns", "time of the route update since the run's start", nullable=False),
+    column("source", pa.string(), "", "station that sends", nullable=False),
+    column("destination", pa.string(), "", "station that receives", nullable=False),
+    column(
+        "path_id",
+        pa.int32(),
+        "",
+        "number of the node sequence, from 0 in order of first use, for each destination; null: no path",
+    ),
+    column("path", pa.list_(pa.string()), "", "station, satellites, station; null: no path"),
+    column(
+        "delay_ns",
+        pa.int64(),
+        "ns",
+        "one-way delay of the path at this instant, the sum of its links' delays as the guest is given them; "
+        "null: no path, or a measured one (see the timeline)",
+    ),
+    column("length_m", pa.float64(), "m", "length of the path at this instant, ground links as slant ranges"),
+    column("hops", pa.int32(), "", "links of the path, the two ground links included"),
+    column(
+        "is_change",
+        pa.bool_(),
+        "",
+        "whether the path is another one than before this update (to or from no path included); false at the first",
+        nullable=False,
+    ),
+    column(
+        "old_delay_ns",
+        pa.int64(),
+        "ns",
+        "of a change: one-way delay, at this instant, of the path that was in force; null: no change, or there was none",
+    ),
+)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Routes as a value: the table, and the same as node ids for the timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from leowarp.routes.paths import Path
+from leowarp.routes.schema import ROUTES, ROUTES_DOC, table_schema
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """A link in use that is out of its rule's range at an L2 instant, for the first time since the route update."""
+
+    t_ns: int
+    a: int
+    b: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Routes:
+    """Which way packets go, from one route update to the next.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        `10-routes.parquet`; its metadata has `summary` and `warnings` (JSON).
+    nodes : list of str
+        Names of the nodes: satellites by index, then stations (a chain: its routers).
+    t_ns : int64 array of shape (k,)
+        Route updates.
+    pairs : list of (int, int)
+        Ordered pairs of nodes that talk.
+    paths : list of k lists of (Path or None)
+        For each update and pair.
+    isl : list of k int arrays of shape (m, 2), or None
+        All links between satellites that the rule gives at each update; only with ``network.instantiate = "all"``.
+    leavings : tuple of Leaving
+        Sorted by time.
+    summary : dict
+        Scalars with their unit in the name.
+    warnings : tuple of str
+    """
+
+    table: pa.Table
+    nodes: list[str]
+    t_ns: NDArray[np.int64]
+    pairs: list[tuple[int, int]]
+    paths: list[list[Path | None]]
+    isl: list[NDArray[np.intp]] | None = None
+    leavings: tuple[Leaving, ...] = ()
+    summary: dict[str, int | float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]]]:
+    """Node names of each path: ``paths_of(table)[source, destination][path_id]``."""
+    found: dict[tuple[str, str], dict[int, tuple[str, ...]]] = {}
+    for row in table.select(["source", "destination", "path_id", "path"]).to_pylist():
+        of_pair = found.setdefault((row["source"], row["destination"]), {})
+        if row["path_id"] is not None:
+            of_pair[row["path_id"]] = tuple(row["path"])
+    return found
+
+
+class PathIds:
+    """Numbers for distinct node sequences, from 0 in order of first use, for each destination."""
+
+    def __init__(self) -> None:
+        self._ids: dict[int, dict[Path, int]] = {}
+
+    def __call__(self, path: Path) -> int:
+        of_destination = self._ids.setdefault(path[-1], {})
+        return of_destination.setdefault(path, len(of_destination))
+
+
+def routes_table(
+    rows: Sequence[dict[str, object]], summary: dict[str, int | float], warnings: Sequence[str]
+) -> pa.Table:
+    """The table from its rows."""
+    schema = table_schema("routes", ROUTES_DOC, ROUTES, {"summary": summary, "warnings": list(warnings)})
+    return pa.Table.from_pylist(list(rows), schema=schema)
