@@ -91,8 +91,8 @@ class Quantity:
 
     @property
     def zero_unit(self) -> str:
-        """The unit that nothing is written in: the one of the example, if it is written at all."""
-        return self.example.rpartition(" ")[2] if self.whole else self.written[-1]
+        """The unit in which a zero is written: seconds, and of all others the smallest."""
+        return "s" if "s" in self.written else self.written[-1]
 
     def _split(self, text: object) -> tuple[Fraction, str]:
         if isinstance(text, bool) or not isinstance(text, int | float | str):
