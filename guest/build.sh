@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds the guest kernel: Linux as User Mode Linux, unpatched, statically linked, with two objects of ours added at the
-# link: seed.c (the random seed comes from the environment) and qdisc/leolink.c (the link model).
+# Builds the guest kernel: Linux as User Mode Linux, unpatched, statically linked, with three objects of ours added at
+# the link: seed.c (the random seed comes from the environment), rseq.c (a quirk of glibc) and qdisc/leolink.c (the link model).
 #
 #	guest/build.sh SOURCE BUILD OUT
 #
@@ -45,15 +45,17 @@ kernel_make vmlinux.a
 mkdir -p "$build/leowarp"
 cp "$here/qdisc/leolink.c" "$here/qdisc/Kbuild" "$build/leowarp/"
 kernel_make M="$build/leowarp" leolink.o
-gcc -O2 -Wall -Wextra -Werror -fno-pic -fno-stack-protector -c -o "$build/leowarp/seed.o" "$here/seed.c"
+for part in seed rseq; do
+	gcc -O2 -Wall -Wextra -Werror -fno-pic -fno-stack-protector -c -o "$build/leowarp/$part.o" "$here/$part.c"
+done
 
 echo "leowarp: link"
 rm -f "$build/vmlinux" "$build/linux"
 kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc -Wl,--wrap,getrandom \
-	$build/leowarp/seed.o $build/leowarp/leolink.o" linux modules
+	$build/leowarp/seed.o $build/leowarp/rseq.o $build/leowarp/leolink.o" linux modules
 
-nm "$build/linux" | grep -E ' (time_travel_time|__wrap_getrandom|leolink_register)$' > "$build/symbols.txt"
-[ "$(wc -l < "$build/symbols.txt")" = 3 ] || { echo "leowarp: error: our objects are not in the kernel" >&2; exit 1; }
+nm "$build/linux" | grep -E ' (time_travel_time|init_task|cpu_tasks|__wrap_getrandom|leolink_register)$' > "$build/symbols.txt"
+[ "$(wc -l < "$build/symbols.txt")" = 5 ] || { echo "leowarp: error: our objects are not in the kernel" >&2; exit 1; }
 cp "$build/.config" "$out/config"
 cp "$build/symbols.txt" "$out/symbols.txt"
 strip -s -o "$out/linux" "$build/linux"

@@ -6,6 +6,7 @@ nothing that looks finished. `files.json` holds the sha256 of each file; an entr
 and made again.
 """
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -123,6 +124,8 @@ def _writable(home: Path):
         home.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
         raise HostError(
             f"writing to the cache {home}: {error}",
             hint="free some space there, or set LEOWARP_CACHE to another directory",

@@ -23,29 +23,13 @@ from leowarp.guest.image import GuestImage
 from leowarp.guest.initramfs import initramfs
 from leowarp.guest.watch import CONSOLE_LIMIT_BYTES, Console, GuestMemory, Usage, members_of_session
 
-INCOMPLETE = "INCOMPLETE"
-CONSOLE = "guest-console.txt"
-WORK = ".guest"
+CONSOLE = "console.txt"
 # The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. A constant, because host time would reach the results.
 GUEST_EPOCH_NS = 946_684_800_000_000_000
 # Sizes that the kernel would otherwise derive from its memory, which varies with the host's address layout.
 TABLE_SIZES = (
     "thash_entries=4096 uhash_entries=1024 dhash_entries=16384 ihash_entries=8192 mhash_entries=1024 mphash_entries=1024"
 )
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a guest is.
-
-    `virtual_ns` counts from the run's start and is None while the network is being built; `cpu_s` and `wall_s` count
-    from boot.
-    """
-
-    virtual_ns: int | None
-    duration_ns: int
-    cpu_s: float
-    wall_s: float
 
 
 @dataclass(frozen=True)
@@ -76,50 +60,46 @@ class GuestResult:
     wall_s: float
     peak_memory_bytes: int
 
-    def discard(self) -> None:
-        """Remove the guest's directory once its records are converted."""
-        shutil.rmtree(self.out_dir.parent)
 
-
-def check(image: GuestImage, run_dir: Path, memory_bytes: int) -> list[host.Check]:
-    """Everything that a run needs of this machine, whether it is there or not."""
-    _, place = host.memory_directory(memory_bytes, [run_dir])
+def check(image: GuestImage, directory: Path, memory_bytes: int) -> list[host.Check]:
+    """Everything that a run in `directory` needs of this machine, whether it is there or not."""
+    _, place = host.memory_directory(memory_bytes, [directory])
     return [
         host.program(image.kernel, "the guest kernel"),
         host.program(image.agent, "the agent"),
         host.ptrace(),
         place,
         host.memory(memory_bytes),
-        host.disk(run_dir),
+        host.disk(directory),
         *host.limits(memory_bytes),
     ]
 
 
 def drive(
     image: GuestImage,
-    input_dir: Path,
-    run_dir: Path,
+    directory: Path,
     *,
     duration_ns: int,
     seed: int,
     memory_bytes: int,
-    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_progress: Callable[[int], None] = lambda t_ns: None,
     patience: Patience | None = None,
 ) -> GuestResult:
-    """Boot `image` on the files of `input_dir` and wait for its end.
+    """Boot `image` on the input in `directory`/in and wait for its end.
 
     Parameters
     ----------
     image : GuestImage
         Kernel and agent.
-    input_dir : Path
-        Directory with `setup.json` and `events.bin`; it is moved to where the guest sees it.
-    run_dir : Path
-        The run's directory. It is marked incomplete until `mark_complete`; the console stays in it.
+    directory : Path
+        Holds `in/` with `setup.json` and `events.bin`. The guest sees this directory and nothing else of the host;
+        it writes to `out/`, its console goes to `console.txt`.
     duration_ns, seed, memory_bytes : int
         Of the plan.
     on_progress : callable
-        Called a few times a second.
+        Called a few times a second with the virtual time in ns from the run's start; 0 while the network is built.
+    patience : Patience, optional
+        When the guest counts as stuck.
 
     Raises
     ------
@@ -128,39 +108,14 @@ def drive(
     GuestError
         If the guest panics, runs out of memory, stands still, or ends without `end.json`.
     """
-    run_dir = run_dir.resolve()
-    mark_incomplete(run_dir, "the run has not come to its end")
-    host.demand(check(image, run_dir, memory_bytes), "booting the guest")
-    work = _work_directory(run_dir, input_dir, image)
-    watched = _Watched(image, work, run_dir / CONSOLE, duration_ns, on_progress, patience or Patience())
-    try:
-        return watched.run(seed, memory_bytes)
-    except BaseException as error:
-        mark_incomplete(run_dir, str(error) or type(error).__name__)
-        shutil.rmtree(work, ignore_errors=True)
-        raise
-
-
-def mark_incomplete(run_dir: Path, why: str) -> None:
-    """Say in the run directory that it is not a whole run. Written first, so that even `kill -9` leaves it."""
-    run_dir.mkdir(parents=True, exist_ok=True)
-    (run_dir / INCOMPLETE).write_text(f"This run is incomplete: {why}\n")
-
-
-def mark_complete(run_dir: Path) -> None:
-    """Take the mark away: the last thing that a run does."""
-    (run_dir / INCOMPLETE).unlink(missing_ok=True)
-
-
-def _work_directory(run_dir: Path, input_dir: Path, image: GuestImage) -> Path:
-    work = run_dir / WORK
-    if work.exists():
-        shutil.rmtree(work)
-    work.mkdir()
-    shutil.move(input_dir, work / "in")
-    (work / "out").mkdir()
-    (work / "init.cpio").write_bytes(initramfs(image.agent))
-    return work
+    directory = directory.resolve()
+    host.demand(check(image, directory, memory_bytes), "booting the guest")
+    out = directory / "out"
+    if out.exists():
+        shutil.rmtree(out)
+    out.mkdir()
+    (directory / "init.cpio").write_bytes(initramfs(image.agent))
+    return _Watched(image, directory, duration_ns, on_progress, patience or Patience()).run(seed, memory_bytes)
 
 
 def command_line(memory_bytes: int) -> list[str]:
@@ -184,13 +139,20 @@ def command_line(memory_bytes: int) -> list[str]:
 class _Watched:
     """One guest from boot to end."""
 
-    def __init__(self, image, work, console_file, duration_ns, on_progress, patience) -> None:
-        self._image: GuestImage = image
-        self._work: Path = work
-        self._console_file: Path = console_file
-        self._duration_ns: int = duration_ns
-        self._on_progress: Callable[[Progress], None] = on_progress
-        self._patience: Patience = patience
+    def __init__(
+        self,
+        image: GuestImage,
+        work: Path,
+        duration_ns: int,
+        on_progress: Callable[[int], None],
+        patience: Patience,
+    ) -> None:
+        self._image = image
+        self._work = work
+        self._console_file = work / CONSOLE
+        self._duration_ns = duration_ns
+        self._on_progress = on_progress
+        self._patience = patience
         self._virtual_ns: int | None = None
         self._agent_error: dict | None = None
 
@@ -201,7 +163,7 @@ class _Watched:
         console = Console(self._console_file)
         memory = GuestMemory(process.pid, self._image.symbols)
         try:
-            status, rusage = self._wait(process.pid, usage, console, memory, began)
+            status, rusage = self._wait(process.pid, usage, console, memory)
             process.returncode = os.waitstatus_to_exitcode(status)
             self._hear(console)
         finally:
@@ -236,7 +198,7 @@ class _Watched:
                 start_new_session=True,
             )
 
-    def _wait(self, pid: int, usage: Usage, console: Console, memory: GuestMemory, began: float):
+    def _wait(self, pid: int, usage: Usage, console: Console, memory: GuestMemory):
         stuck = _Standstill(self._patience)
         ended = os.pidfd_open(pid)
         try:
@@ -244,7 +206,7 @@ class _Watched:
                 self._hear(console)
                 now = time.monotonic()
                 cpu_s = usage.sample()
-                self._on_progress(Progress(self._virtual_ns, self._duration_ns, cpu_s, now - began))
+                self._on_progress(self._virtual_ns or 0)
                 if console.size_bytes > CONSOLE_LIMIT_BYTES:
                     raise GuestError(
                         f"the guest printed more than {CONSOLE_LIMIT_BYTES >> 20} MiB; see {self._console_file}"

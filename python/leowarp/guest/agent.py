@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guest's one program: `leowarp-agent`, built by cargo into the cache, or shipped in the wheel."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from leowarp.errors import HostError
+from leowarp.guest import recipe
+from leowarp.guest.cache import cache_root, content_key, entry_or_build, faults, sha256_of_file
+from leowarp.guest.host import apt
+
+KIND = "agent"
+# glibc, linked statically: the initramfs has no libraries.
+TARGET = "x86_64-unknown-linux-gnu"
+DEBIAN_PACKAGES = ["rustc-web", "cargo-web"]
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A built agent: the program, and what it was built from."""
+
+    program: Path
+    facts: dict
+
+
+def agent(*, on_message: Callable[[str], None] = lambda text: None) -> Agent:
+    """The agent for this installation: from the cache, built by cargo, or the one that the wheel carries.
+
+    Raises
+    ------
+    HostError
+        If cargo or rustc is missing, or the build fails: with cargo's errors.
+    """
+    checkout = recipe.agent_sources()
+    if checkout is None:
+        return _packaged()
+    parts = recipe.agent_recipe(checkout)
+    facts = {"recipe_sha256": recipe.recipe_sha256(parts), "compiler": _compiler()}
+    key = content_key(sorted(facts.items()))
+
+    def make(entry: Path) -> None:
+        on_message("building the agent (cargo)")
+        program = _cargo_build(checkout)
+        shutil.copyfile(program, entry / "leowarp-agent")
+        (entry / "leowarp-agent").chmod(0o755)
+        sealed = {**facts, "key": key, "agent_sha256": sha256_of_file(program)}
+        (entry / "agent.json").write_text(json.dumps(sealed, indent=1, sort_keys=True) + "\n")
+
+    return _read_entry(entry_or_build(KIND, key, make, on_message=on_message))
+
+
+def _packaged() -> Agent:
+    program = recipe.packaged("leowarp-agent")
+    if program is None:
+        raise HostError(
+            "looking for the agent: this installation has neither a built agent nor crates/agent",
+            hint="install a wheel made by `make wheel`, or work in a checkout",
+        )
+    if wrong := faults(program.parent):
+        raise HostError(
+            f"using the agent of the installed package: {'; '.join(wrong)}",
+            hint="install it again: pip install --force-reinstall leowarp",
+        )
+    return _read_entry(program.parent)
+
+
+def _read_entry(entry: Path) -> Agent:
+    return Agent(entry / "leowarp-agent", json.loads((entry / "agent.json").read_text()))
+
+
+def _compiler() -> str:
+    if shutil.which("cargo") is None or shutil.which("rustc") is None:
+        raise HostError(
+            "building the agent: cargo and rustc are not on the PATH",
+            hint=f"{apt(DEBIAN_PACKAGES)}; or https://rustup.rs",
+        )
+    return recipe.first_line_of("rustc", "--version")
+
+
+def _cargo_build(checkout: Path) -> Path:
+    target = cache_root() / "cargo-target"
+    # Panic messages hold the paths of sources; without the prefixes the same recipe would give other bytes elsewhere.
+    cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    flags = [
+        "-Ctarget-feature=+crt-static",
+        f"--remap-path-prefix={checkout}=leowarp",
+        f"--remap-path-prefix={cargo_home}=cargo",
+    ]
+    # The separator of CARGO_ENCODED_RUSTFLAGS, so that a blank in a path is no end of a flag.
+    environment = {**os.environ, "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags), "CARGO_TARGET_DIR": str(target)}
+    command = ["cargo", "build", "--release", "--locked", "--package", "leowarp-agent", "--target", TARGET]
+    done = subprocess.run(
+        command, cwd=checkout, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        errors = [line for line in done.stderr.splitlines() if line.startswith("error")]
+        last = "\n    ".join(errors[:5] or done.stderr.splitlines()[-5:])
+        log = cache_root() / KIND / "failed-build.log"
+        log.write_text(done.stderr)
+        raise HostError(
+            f"building the agent by `{' '.join(command)}` failed; its output is in {log}; its errors:\n    {last}",
+            hint=f"rustc must be 1.85 or newer (Debian 12: {apt(DEBIAN_PACKAGES)}); crates come from the registry",
+        )
+    return target / TARGET / "release" / "leowarp-agent"

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Addresses of a program's variables from its symbol table, without binutils (ELF-64, little endian; elf(5))."""
+
+import struct
+from pathlib import Path
+
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_SYMTAB = 2
+_ET_EXEC = 2
+_EM_X86_64 = 62
+
+
+def is_static_address_program(path: Path) -> bool:
+    """Whether a file is an x86-64 ELF program that is not position independent, as User Mode Linux is."""
+    with path.open("rb") as file:
+        head = file.read(20)
+    if len(head) < 20 or head[:6] != b"\x7fELF\x02\x01":
+        return False
+    kind, machine = struct.unpack_from("<HH", head, 16)
+    return kind == _ET_EXEC and machine == _EM_X86_64
+
+
+def symbols(path: Path, names: set[str]) -> dict[str, int]:
+    """Address of each of `names` that the symbol table has; empty if the program is stripped."""
+    data = path.read_bytes()
+    (table,) = struct.unpack_from("<Q", data, 0x28)
+    (entry_bytes, count) = struct.unpack_from("<HH", data, 0x3A)
+    sections = [_SECTION.unpack_from(data, table + number * entry_bytes) for number in range(count)]
+    found: dict[str, int] = {}
+    for section in sections:
+        if section[1] != _SYMTAB:
+            continue
+        offset, size_bytes, strings = section[4], section[5], sections[section[6]]
+        texts = data[strings[4] : strings[4] + strings[5]]
+        wanted = {name.encode(): name for name in names}
+        for name_at, _, _, _, address, _ in _SYMBOL.iter_unpack(data[offset : offset + size_bytes]):
+            name = wanted.get(texts[name_at : texts.find(b"\0", name_at)])
+            if name is not None:
+                found[name] = address
+    return found

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the guest reads: `setup.json` and `events.bin` (design/interfaces.md, section 4).
+
+A timeline of millions of events stays in columns: names become numbers once per name, links become numbers through
+one sorted table of node pairs.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from leowarp.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from leowarp.scenario import Plan
+
+EVENT = np.dtype([("t_ns", "<i8"), ("kind", "<u4"), ("a", "<u4"), ("b", "<u4"), ("c", "<u4"), ("value", "<i8")])
+LINK_UP, LINK_DOWN, DELAY, RATE, LOSS, ROUTE, PATH = range(1, 8)
+NONE = 0xFFFFFFFF
+HOST_PREFIX = "host:"
+# Length of an Ethernet header: the kernel's qdiscs count it, a plan's overhead is on top of the IP length.
+ETHERNET_BYTES = 14
+# /24 by /24 from 10.1.0.1: .0 and .255 are left out because they look like mistakes in a capture
+HOSTS_PER_BLOCK = 254
+HOSTS_LIMIT = HOSTS_PER_BLOCK * 256
+
+
+def write_input(plan: "Plan", timeline: pa.Table, directory: Path) -> None:
+    """Write `setup.json` and `events.bin` into `directory`, which is made if it is not there.
+
+    Raises
+    ------
+    ScenarioError
+        If the timeline names a node or a link that it does not create, or is not sorted.
+    """
+    network = Network.of_timeline(timeline)
+    directory.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(setup(plan, timeline, network), indent=1, ensure_ascii=False)
+    (directory / "setup.json").write_text(text + "\n", encoding="utf-8")
+    with (directory / "events.bin").open("wb") as file:
+        events(timeline, network).tofile(file)
+
+
+@dataclass(frozen=True)
+class Network:
+    """Numbers of nodes, hosts and links.
+
+    Parameters
+    ----------
+    nodes : list of (name, kind)
+    hosts : list of int
+        Node numbers, in order of appearance.
+    links : structured columns of the first appearance of each link: `a`, `b` are node numbers.
+    """
+
+    nodes: list[tuple[str, str]]
+    hosts: list[int]
+    links: pa.Table
+    link_a: np.ndarray
+    link_b: np.ndarray
+
+    @classmethod
+    def of_timeline(cls, timeline: pa.Table) -> "Network":
+        """Nodes, hosts and links in order of first appearance."""
+        rows = timeline.filter(pc.equal(timeline["event"], "node")).select(["a", "kind"]).to_pylist()
+        nodes = [(row["a"], row["kind"]) for row in rows]
+        if len({name for name, _ in nodes}) != len(nodes):
+            raise ScenarioError("reading the timeline: a node appears twice among its node events")
+        hosts = [number for number, (_, kind) in enumerate(nodes) if kind == "host"]
+        if len(hosts) > HOSTS_LIMIT:
+            raise ScenarioError(f"numbering the hosts: {len(hosts)} of them; 10.1.0.0/16 holds {HOSTS_LIMIT}")
+        numbers = {name: number for number, (name, _) in enumerate(nodes)}
+        rows = timeline.filter(pc.equal(timeline["event"], "link"))
+        a, b = _numbers(rows["a"], numbers), _numbers(rows["b"], numbers)
+        _, first = np.unique(_pair(a, b, len(nodes)), return_index=True)
+        first.sort()
+        return cls(nodes, hosts, rows.take(pa.array(first)), a[first], b[first])
+
+    @property
+    def node_numbers(self) -> dict[str, int]:
+        """Node number by name."""
+        return {name: number for number, (name, _) in enumerate(self.nodes)}
+
+    @property
+    def host_numbers(self) -> dict[str, int]:
+        """Host number by node name."""
+        return {self.nodes[node][0]: host for host, node in enumerate(self.hosts)}
+
+    def directions(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Direction number of each (from, to) pair of node numbers: 2 * link, + 1 against the link's own order."""
+        keys = _pair(self.link_a, self.link_b, len(self.nodes))
+        order = np.argsort(keys)
+        wanted = _pair(a, b, len(self.nodes))
+        at = np.searchsorted(keys, wanted, sorter=order)
+        at = np.minimum(at, max(len(keys) - 1, 0))
+        if len(wanted) and (not len(keys) or np.any(keys[order[at]] != wanted)):
+            bad = 0 if not len(keys) else int(np.flatnonzero(keys[order[at]] != wanted)[0])
+            ends = self.nodes[a[bad]][0], self.nodes[b[bad]][0]
+            raise ScenarioError(f"reading the timeline: an event uses the link {ends[0]} - {ends[1]}, never created")
+        link = order[at] if len(keys) else np.zeros(0, dtype=np.int64)
+        return (2 * link + (self.link_a[link] != a)).astype(np.uint32)
+
+
+def _pair(a: np.ndarray, b: np.ndarray, nodes: int) -> np.ndarray:
+    return np.minimum(a, b) * nodes + np.maximum(a, b)
+
+
+def _numbers(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
+    """Number of each name, int64; a null is -1."""
+    if len(column) == 0:
+        return np.zeros(0, dtype=np.int64)
+    coded = column.combine_chunks()
+    if not pa.types.is_dictionary(coded.type):
+        coded = coded.dictionary_encode()
+    names = coded.dictionary.to_pylist()
+    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    used = np.unique(codes)
+    unknown = [names[code] for code in used if code >= 0 and names[code] not in numbers]
+    if unknown:
+        raise ScenarioError(f"reading the timeline: {unknown[0]!r} is used but is not among its nodes of that kind")
+    by_code = np.array([numbers.get(name, -1) for name in names] + [-1], dtype=np.int64)
+    return by_code[codes]  # code -1 picks the last: null
+
+
+def events(timeline: pa.Table, network: Network) -> np.ndarray:
+    """Records of the events of a timeline but `node`, in its order; dtype `EVENT`."""
+    t_ns = timeline["t_ns"].to_numpy()
+    if np.any(np.diff(t_ns) < 0):
+        raise ScenarioError("reading the timeline: its events are not sorted by t_ns")
+    kinds = timeline["event"].combine_chunks()
+    if not pa.types.is_dictionary(kinds.type):
+        kinds = kinds.dictionary_encode()
+    names, codes = kinds.dictionary.to_pylist(), kinds.indices.to_numpy()
+    records = np.zeros(len(timeline), dtype=EVENT)
+    records["t_ns"] = t_ns
+    keep = np.ones(len(timeline), dtype=bool)
+    for code, name in enumerate(names):
+        at = np.flatnonzero(codes == code)
+        if name == "node":
+            keep[at] = False
+        elif name in _FILL:
+            _FILL[name](records, at, timeline.take(pa.array(at)), network)
+        elif len(at):
+            raise ScenarioError(f"reading the timeline: {name!r} is not an event that the guest knows")
+    return records[keep]
+
+
+def _ends(rows: pa.Table, network: Network) -> np.ndarray:
+    numbers = network.node_numbers
+    return network.directions(_numbers(rows["a"], numbers), _numbers(rows["b"], numbers))
+
+
+def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
+    up = rows["up"].to_numpy().astype(bool)
+    records["kind"][at] = np.where(up, LINK_UP, LINK_DOWN)
+    records["a"][at] = _ends(rows, network) // 2
+    dropped = pc.equal(rows["on_down"], "drop").fill_null(False).to_numpy()
+    records["c"][at] = np.where(up, 0, dropped)
+
+
+def _fill_value(kind: int, column: str):
+    def fill(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
+        records["kind"][at] = kind
+        records["a"][at] = _ends(rows, network)
+        if kind == LOSS:
+            values = rows[column].to_numpy().astype("<f8").view("<i8")
+        else:
+            # A rate that is null is 0 here: unshaped
+            values = rows[column].fill_null(0).to_numpy()
+        records["value"][at] = values
+
+    return fill
+
+
+def _fill_route(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
+    node = _numbers(rows["node"], network.node_numbers)
+    hop = _numbers(rows["next_hop"], network.node_numbers)
+    known = hop >= 0
+    direction = np.full(len(at), NONE, dtype=np.uint32)
+    direction[known] = network.directions(node[known], hop[known])
+    records["kind"][at] = ROUTE
+    records["a"][at] = node
+    records["b"][at] = _numbers(rows["destination"], network.host_numbers)
+    records["c"][at] = direction
+    records["value"][at] = rows["path_id"].cast(pa.int64()).fill_null(NONE).to_numpy()
+
+
+def _fill_path(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
+    records["kind"][at] = PATH
+    records["a"][at] = _numbers(rows["a"], network.host_numbers)
+    records["b"][at] = _numbers(rows["b"], network.host_numbers)
+    records["c"][at] = rows["path_id"].cast(pa.int64()).fill_null(NONE).to_numpy()
+
+
+_FILL = {
+    "link": _fill_link,
+    "rate": _fill_value(RATE, "rate_bps"),
+    "delay": _fill_value(DELAY, "delay_ns"),
+    "loss": _fill_value(LOSS, "loss_ratio"),
+    "route": _fill_route,
+    "path": _fill_path,
+}
+
+
+def setup(plan: "Plan", timeline: pa.Table, network: Network) -> dict[str, Any]:
+    """`setup.json` as a dict."""
+    host_numbers = network.host_numbers
+    sysctls = {HOST_PREFIX + host.name: dict(host.sysctl) for host in plan.hosts}
+    return {
+        "version": 1,
+        "duration_ns": plan.run.duration_ns,
+        "seed": plan.run.seed,
+        "drain_ns": 0,
+        "nodes": [{"name": name, "kind": kind} for name, kind in network.nodes],
+        "hosts": [
+            {"node": node, "address": address(number), "sysctl": sysctls.get(network.nodes[node][0], {})}
+            for number, node in enumerate(network.hosts)
+        ],
+        "links": _links(plan, network),
+        "flows": [_flow(flow, host_numbers) for flow in plan.flows],
+        "source_routing": plan.routing.in_flight == "source",
+        "sysctl": dict(plan.guest.sysctl),
+        "observe": {
+            "sockets_ns": plan.observe.sockets_ns,
+            "counters_ns": plan.observe.counters_ns,
+            "queues_ns": plan.observe.queues_ns,
+            "packets": plan.observe.packets,
+            "windows_ns": windows(plan, timeline),
+            "pcap": plan.observe.pcap,
+        },
+    }
+
+
+def address(host: int) -> str:
+    """IPv4 address of a host: 10.1.x.y."""
+    return f"10.1.{host // HOSTS_PER_BLOCK}.{host % HOSTS_PER_BLOCK + 1}"
+
+
+def _links(plan: "Plan", network: Network) -> list[dict[str, Any]]:
+    arp = plan.network.neighbours == "arp"
+    rows = network.links.select(
+        ["kind", "discipline", "on_down", "limit_pkts", "limit_bytes", "overhead_bytes"]
+    ).to_pylist()
+    links = []
+    for a, b, row in zip(network.link_a.tolist(), network.link_b.tolist(), rows, strict=True):
+        on_wire = row.pop("overhead_bytes")
+        # A wire has no rate, so that no byte of overhead could be counted on it
+        overhead_bytes = 0 if on_wire is None else on_wire - ETHERNET_BYTES
+        discipline = row["discipline"] or "leolink"
+        on_down = row["on_down"] or "drain"
+        links.append(
+            {"a": a, "b": b, **row, "discipline": discipline, "on_down": on_down, "overhead_bytes": overhead_bytes}
+            | {"arp": arp}
+        )
+    return links
+
+
+def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
+    ends = []
+    for station in (flow.source, flow.destination):
+        name = HOST_PREFIX + station
+        if name not in host_numbers:
+            raise ScenarioError(f"setting up a flow {flow.source} - {flow.destination}: the timeline has no {name!r}")
+        ends.append(host_numbers[name])
+    return {
+        "kind": flow.kind,
+        "source": ends[0],
+        "destination": ends[1],
+        "congestion_control": flow.congestion_control,
+        "start_ns": flow.start_ns,
+        "stop_ns": flow.stop_ns,
+        "size_bytes": flow.size_bytes,
+        "rate_bps": flow.rate_bps,
+        "interval_ns": flow.interval_ns,
+        "payload_bytes": flow.payload_bytes,
+    }
+
+
+def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
+    """When packets are stored: [from, to) in ns, sorted, disjoint.
+
+    Around each change of a path; the first path of a pair at the run's start is no change, a path that appears later
+    or goes away is one.
+    """
+    if plan.observe.packets == "none":
+        return []
+    if plan.observe.packets == "all":
+        return [[0, plan.run.duration_ns]]
+    paths = timeline.filter(pc.equal(timeline["event"], "path"))
+    last: dict[tuple[str, str], int | None] = {}
+    merged: list[list[int]] = []
+    for row in paths.select(["t_ns", "a", "b", "path_id"]).to_pylist():
+        pair = row["a"], row["b"]
+        changed = row["t_ns"] > 0 and last.get(pair) != row["path_id"]
+        last[pair] = row["path_id"]
+        if not changed:
+            continue
+        begin = max(0, row["t_ns"] - plan.observe.packets_before_ns)
+        end = min(plan.run.duration_ns, row["t_ns"] + plan.observe.packets_after_ns)
+        if merged and begin <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], end)
+        elif begin < end:
+            merged.append([begin, end])
+    return merged

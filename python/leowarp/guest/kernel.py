@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guest kernel: Linux as a program, built once for each content of its recipe.
+
+The key is a sha256 of source tarball, configuration, build script, our C files and the compiler's version. The build
+itself is `guest/build.sh`, which works alone; here are its cache, its progress and its errors.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from leowarp.errors import HostError, ScenarioError
+from leowarp.guest import recipe
+from leowarp.guest.cache import cache_root, content_key, entry_or_build, faults, sha256_of_file
+from leowarp.guest.elf import is_static_address_program, symbols
+from leowarp.guest.source import Source, fetch_source, local_source, tree_sha256, tree_version, unpack
+
+KIND = "kernel"
+# Read from outside while it runs: the clock, and what it takes to name the program that is on the processor.
+WATCHED = {"time_travel_time", "init_task", "cpu_tasks"}
+# Lines that kbuild prints for one build with guest/kernel.config (measured, Linux 6.12.117); only the bar's end.
+EXPECTED_STEPS = 1160
+_STEP = re.compile(r"^  [A-Z][A-Z0-9]*( \[M\])? +\S")
+
+OnProgress = Callable[[int, int], None]
+OnMessage = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A built kernel.
+
+    Parameters
+    ----------
+    program : Path
+        The kernel, an executable file.
+    symbols : dict of str to int
+        Addresses for watching it; empty if unknown.
+    facts : dict
+        Version, source, checksums, compiler and warnings: what the manifest says of it.
+    """
+
+    program: Path
+    symbols: dict[str, int]
+    facts: dict
+
+
+def kernel(
+    choice: str | Path = "default",
+    *,
+    on_message: OnMessage = lambda text: None,
+    on_progress: OnProgress = lambda done, expected: None,
+    keep_tree: bool = False,
+    force: bool = False,
+) -> Kernel:
+    """The kernel for `choice`: ours, one built from the user's tree, or the user's binary.
+
+    Parameters
+    ----------
+    choice : str or Path
+        "default", a directory (a kernel tree; built with our configuration and objects) or a file (used as it is).
+    on_message, on_progress : callable
+        Called with a line of text; with (steps done, steps expected) while building.
+    keep_tree : bool
+        Keep source and build tree beside the cache entry, to compile modules against.
+    force : bool
+        Build even if the cache has it.
+
+    Raises
+    ------
+    HostError
+        If the machine lacks what a build needs, or the build fails: with the log's name and its last errors.
+    ScenarioError
+        If `choice` is not a kernel.
+    """
+    if str(choice) != "default":
+        path = Path(choice).expanduser()
+        if path.is_dir():
+            return _from_tree(path.resolve(), on_message, on_progress, keep_tree, force)
+        return _from_binary(path)
+    if not force and (ready := _packaged() or _without_source(on_message)):
+        return ready
+    source = local_source() or fetch_source(on_message)
+    return _from_source(source, on_message, on_progress, keep_tree, force)
+
+
+def kernel_entry(kernel: Kernel) -> Path:
+    """Directory of a built kernel: `linux`, `config`, `symbols.json`, `kernel.json`, `build.log`."""
+    return kernel.program.parent
+
+
+def _packaged() -> Kernel | None:
+    """The kernel that a wheel carries, unless a checkout's own recipe is there."""
+    program = recipe.packaged("linux")
+    if program is None or (recipe.CHECKOUT / "guest" / "build.sh").is_file():
+        return None
+    if wrong := faults(program.parent):
+        raise HostError(
+            f"using the kernel of the installed package: {'; '.join(wrong)}",
+            hint="install it again: pip install --force-reinstall leowarp",
+        )
+    return _read_entry(program.parent)
+
+
+def _without_source(on_message: OnMessage) -> Kernel | None:
+    """A kernel built earlier from the same recipe, if the source it was built from is no longer on this machine."""
+    directory = recipe.guest_sources()
+    home = cache_root() / KIND
+    if directory is None or local_source() is not None or not home.is_dir():
+        return None
+    wanted = recipe.recipe_sha256(recipe.kernel_recipe(directory))
+    for entry in sorted(home.iterdir(), reverse=True):
+        facts = entry / "kernel.json"
+        if facts.is_file() and json.loads(facts.read_text()).get("recipe_sha256") == wanted and not faults(entry):
+            on_message(f"the kernel's source is not installed: using the kernel built earlier, {entry}")
+            return _read_entry(entry)
+    return None
+
+
+def _from_source(source: Source, on_message, on_progress, keep_tree, force) -> Kernel:
+    directory = _guest_sources()
+    facts = {"source": source.version, "source_sha256": source.sha256}
+    build = _Build(directory, facts, on_message, on_progress)
+    key = build.key
+
+    def make(entry: Path) -> None:
+        scratch = _scratch(key)
+        try:
+            on_message(f"unpacking {source.tarball.name} {source.version}")
+            build.run(unpack(source, scratch / "source"), scratch / "build", entry)
+        finally:
+            _put_away(scratch, key, keep_tree)
+
+    return _cached(key, make, on_message, force)
+
+
+def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
+    if not (tree / "arch" / "um").is_dir():
+        raise ScenarioError(f"using the kernel tree {tree}: it has no arch/um", hint="name the top of a Linux tree")
+    facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
+    build = _Build(_guest_sources(), facts, on_message, on_progress)
+    key = build.key
+
+    def make(entry: Path) -> None:
+        scratch = _scratch(key)
+        try:
+            build.run(tree, scratch / "build", entry)
+        finally:
+            _put_away(scratch, key, keep_tree)
+
+    return _cached(key, make, on_message, force)
+
+
+def _from_binary(path: Path) -> Kernel:
+    attempted = f"using the kernel {path}"
+    if not path.is_file():
+        raise ScenarioError(f"{attempted}: there is no such file or directory")
+    if not os.access(path, os.X_OK):
+        raise ScenarioError(f"{attempted}: it is not executable", hint=f"chmod +x {path}")
+    if not is_static_address_program(path):
+        raise ScenarioError(
+            f"{attempted}: it is not an x86-64 program at a fixed address, which a User Mode Linux kernel is",
+            hint="name the file `linux` of a build with ARCH=um",
+        )
+    try:
+        version = recipe.first_line_of(str(path), "--version")
+        config = subprocess.run(
+            [str(path), "--showconfig"], capture_output=True, text=True, check=True, timeout=10
+        ).stdout
+    except (HostError, subprocess.SubprocessError) as error:
+        raise ScenarioError(f"{attempted}: it does not answer --version and --showconfig: {error}") from error
+    if "CONFIG_UML_TIME_TRAVEL_SUPPORT=y" not in config:
+        raise ScenarioError(
+            f"{attempted}: it was built without CONFIG_UML_TIME_TRAVEL_SUPPORT, so that its clock is the host's",
+            hint="build it with guest/kernel.config, or name its tree instead",
+        )
+    content = path.read_bytes()
+    warnings = []
+    if b"LEOWARP_SEED" not in content:
+        warnings.append(f"the kernel {path} takes its random seed from the host: no run with it repeats")
+    if b"leolink" not in content:
+        warnings.append(f'the kernel {path} has no leolink: only network.link_model = "netem" works')
+    facts = {
+        "source": "a binary of the user's own",
+        "linux_version": version,
+        "linux_sha256": sha256_of_file(path),
+        "warnings": warnings,
+    }
+    return Kernel(path.resolve(), symbols(path, WATCHED), facts)
+
+
+def _cached(key: str, make: Callable[[Path], None], on_message: OnMessage, force: bool) -> Kernel:
+    entry = cache_root() / KIND / key
+    if force and entry.is_dir():
+        shutil.rmtree(entry)
+    return _read_entry(entry_or_build(KIND, key, make, on_message=on_message))
+
+
+def _read_entry(entry: Path) -> Kernel:
+    facts = json.loads((entry / "kernel.json").read_text())
+    return Kernel(entry / "linux", json.loads((entry / "symbols.json").read_text()), facts)
+
+
+def _guest_sources() -> Path:
+    directory = recipe.guest_sources()
+    if directory is None:
+        raise HostError(
+            "building the guest kernel: this installation has neither a built kernel nor guest/build.sh",
+            hint="install a wheel made by `make wheel`, or work in a checkout",
+        )
+    return directory
+
+
+def _scratch(key: str) -> Path:
+    # In the cache, not in /tmp: an unpacked kernel takes 1.7 GB, and a tmpfs is memory.
+    scratch = cache_root() / KIND / f"{key}.tmp-tree-{os.getpid()}"
+    scratch.mkdir(parents=True)
+    return scratch
+
+
+def _put_away(scratch: Path, key: str, keep_tree: bool) -> None:
+    kept = scratch.with_name(f"{key}.tree")
+    if keep_tree:
+        if kept.exists():
+            shutil.rmtree(kept)
+        scratch.rename(kept)
+    else:
+        shutil.rmtree(scratch)
+
+
+class _Build:
+    """One run of guest/build.sh."""
+
+    def __init__(self, directory: Path, facts: dict, on_message: OnMessage, on_progress: OnProgress) -> None:
+        self._directory = directory
+        self._on_message = on_message
+        self._on_progress = on_progress
+        parts = recipe.kernel_recipe(directory)
+        self._facts = {
+            **facts,
+            "recipe_sha256": recipe.recipe_sha256(parts),
+            "compiler": recipe.first_line_of("gcc", "--version"),
+            "linker": recipe.first_line_of("ld", "--version"),
+        }
+        # tree_sha256 of a user's tree stands for its content as the tarball's does.
+        named = [(name, str(value)) for name, value in sorted(self._facts.items())]
+        self.key = content_key(named)
+
+    def run(self, tree: Path, build: Path, entry: Path) -> None:
+        """Build `tree` into the cache entry `entry`."""
+        log = entry / "build.log"
+        self._on_message(f"building Linux {tree_version(tree)} as the guest kernel (log: {log})")
+        with log.open("w") as file:
+            process = subprocess.Popen(
+                ["sh", str(self._directory / "build.sh"), str(tree), str(build), str(entry)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                env={**os.environ, "LC_ALL": "C"},
+                start_new_session=True,
+            )
+            try:
+                self._follow(process, file)
+            finally:
+                # Ctrl-C or a full disk: make and its compilers are a session of their own and end with it.
+                if process.poll() is None:
+                    os.killpg(process.pid, 9)
+                    process.wait()
+        if process.returncode != 0:
+            raise self._failed(log)
+        addresses = [line.split() for line in (entry / "symbols.txt").read_text().splitlines()]
+        found = {name: int(address, 16) for address, _, name in addresses if name in WATCHED}
+        (entry / "symbols.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+        facts = {
+            **self._facts,
+            "key": self.key,
+            "linux_version": tree_version(tree),
+            "linux_sha256": sha256_of_file(entry / "linux"),
+            "config_sha256": sha256_of_file(entry / "config"),
+            "warnings": [],
+        }
+        (entry / "kernel.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
+
+    def _follow(self, process: subprocess.Popen, log) -> None:
+        assert process.stdout is not None
+        steps = 0
+        for line in process.stdout:
+            log.write(line)
+            if _STEP.match(line):
+                steps += 1
+                self._on_progress(steps, max(steps, EXPECTED_STEPS))
+
+    def _failed(self, log: Path) -> HostError:
+        # The entry's directory goes away with the failed build; its log must not.
+        kept = cache_root() / KIND / f"failed-{self.key}.log"
+        shutil.copyfile(log, kept)
+        lines = log.read_text(errors="replace").splitlines()
+        telling = [line for line in lines if re.search(r"\berror\b|Error |\*\*\*|not found|No such file", line)]
+        last = "\n    ".join(telling[-5:] or lines[-5:])
+        return HostError(
+            f"building the guest kernel failed; the log is {kept}; its last errors:\n    {last}",
+            hint="leowarp doctor says whether this machine lacks something that a build needs",
+        )

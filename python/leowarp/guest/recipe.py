@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the guest's own sources are: beside a checkout, or inside an installed package with the built guest."""
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+from leowarp.errors import HostError
+
+PACKAGED = Path(__file__).resolve().parent.parent / "_guest"
+CHECKOUT = Path(__file__).resolve().parents[3]
+# What decides how the kernel comes out, beside the source and the compiler; relative to guest/.
+KERNEL_FILES = ("kernel.config", "Kconfig.top", "build.sh", "seed.c", "rseq.c", "qdisc/Kbuild", "qdisc/leolink.c")
+
+
+def guest_sources() -> Path | None:
+    """Directory with what the kernel is built with (`guest/`), or None if this installation has none."""
+    for directory in (CHECKOUT / "guest", PACKAGED / "source"):
+        if (directory / "build.sh").is_file():
+            return directory
+    return None
+
+
+def agent_sources() -> Path | None:
+    """The checkout whose `crates/` hold the agent, or None if this installation has none."""
+    return CHECKOUT if (CHECKOUT / "crates" / "agent" / "Cargo.toml").is_file() else None
+
+
+def packaged(name: str) -> Path | None:
+    """A file of the guest that came built with the package (in a wheel), or None."""
+    file = PACKAGED / name
+    return file if file.is_file() else None
+
+
+def kernel_recipe(directory: Path) -> list[tuple[str, Path]]:
+    """Name and file of each part of the kernel's recipe, for its content key."""
+    return [(name, directory / name) for name in KERNEL_FILES]
+
+
+def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
+    """Name and file of each part of the agent's recipe, for its content key."""
+    tops = [checkout / name for name in ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", ".cargo/config.toml")]
+    sources = sorted(p for p in (checkout / "crates").rglob("*") if p.is_file() and p.suffix in (".rs", ".toml"))
+    return [(str(p.relative_to(checkout)), p) for p in [*(t for t in tops if t.is_file()), *sources]]
+
+
+def recipe_sha256(parts: list[tuple[str, Path]]) -> str:
+    """sha256 over names and contents of a recipe."""
+    total = hashlib.sha256()
+    for name, path in parts:
+        total.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return total.hexdigest()
+
+
+def first_line_of(*command: str) -> str:
+    """First line that a tool prints, such as its version.
+
+    Raises
+    ------
+    HostError
+        If the tool is not there or fails.
+    """
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
+    except FileNotFoundError as error:
+        raise HostError(f"asking `{' '.join(command)}`: it is not on the PATH", hint="leowarp doctor") from error
+    except subprocess.CalledProcessError as error:
+        raise HostError(f"asking `{' '.join(command)}`: {error.stderr.strip()}", hint="leowarp doctor") from error
+    return done.stdout.splitlines()[0]

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel's source: Debian's `linux-source-6.12`, installed, fetched by apt, or fetched by its checksum.
+
+Every way gives the same tarball, Debian's, so that the kernel does not depend on the distribution it is built on.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from leowarp.errors import HostError, ScenarioError
+from leowarp.guest.cache import cache_root, sha256_of_file
+from leowarp.guest.host import apt
+
+SERIES = "6.12"
+PACKAGE = f"linux-source-{SERIES}"
+INSTALLED = Path(f"/usr/src/{PACKAGE}.tar.xz")
+# Where no apt is: this package by name and checksum, from the archive that keeps every version Debian ever had.
+PINNED_VERSION = "6.12.117-1~deb12u1"
+PINNED_SHA256 = "e849faf31ca3555757f3a8877cb01af92122f744f75d1f3102734651c4e14703"
+PINNED_FILE = f"{PACKAGE}_{PINNED_VERSION}_all.deb"
+PINNED_URLS = (
+    f"https://deb.debian.org/debian-security/pool/updates/main/l/linux-{SERIES}/{PINNED_FILE}",
+    f"https://snapshot.debian.org/file/{PINNED_SHA256}/{PINNED_FILE}",
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A tarball of the kernel's source.
+
+    Parameters
+    ----------
+    tarball : Path
+        xz-compressed, with one directory at its top.
+    version : str
+        Of the Debian package, or the file's name for a tarball of the user's own.
+    sha256 : str
+        Of the tarball.
+    """
+
+    tarball: Path
+    version: str
+    sha256: str
+
+
+def local_source() -> Source | None:
+    """The source that is on this machine already, or None."""
+    named = os.environ.get("LEOWARP_KERNEL_SOURCE")
+    if named:
+        tarball = Path(named)
+        if not tarball.is_file():
+            raise ScenarioError(f"looking for the kernel's source: LEOWARP_KERNEL_SOURCE={named} is not a file")
+        return Source(tarball, tarball.name, remembered_sha256(tarball))
+    if INSTALLED.is_file():
+        return Source(INSTALLED, _installed_version(), remembered_sha256(INSTALLED))
+    kept = _sources() / f"{PACKAGE}.tar.xz"
+    if kept.is_file():
+        version = (_sources() / "version").read_text().strip()
+        return Source(kept, version, remembered_sha256(kept))
+    return None
+
+
+def fetch_source(on_message: Callable[[str], None]) -> Source:
+    """Fetch Debian's package (153 MB) as an ordinary user and take the tarball out of it.
+
+    Raises
+    ------
+    HostError
+        If neither apt nor any of the addresses gives it.
+    """
+    _sources().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=_sources()) as scratch:
+        directory = Path(scratch)
+        package = _by_apt(directory, on_message) or _by_checksum(directory, on_message)
+        version = package.name.split("_")[1].replace("%7e", "~")
+        tarball = take_tarball(package, directory)
+        (_sources() / "version").write_text(version + "\n")
+        os.replace(tarball, _sources() / f"{PACKAGE}.tar.xz")
+    source = local_source()
+    assert source is not None
+    return source
+
+
+def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
+    if shutil.which("apt-get") is None:
+        return None
+    on_message(f"fetching {PACKAGE} (153 MB) by apt-get download")
+    # As root apt would rather fetch as its own user, who may not write here.
+    command = ["apt-get", "download", "-o", "APT::Sandbox::User=root", PACKAGE]
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+    found = sorted(directory.glob("*.deb"))
+    if done.returncode == 0 and found:
+        return found[0]
+    on_message(f"apt-get download {PACKAGE} failed: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}")
+    return None
+
+
+def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
+    refused = []
+    for url in PINNED_URLS:
+        on_message(f"fetching {url}")
+        target = directory / PINNED_FILE
+        try:
+            with urllib.request.urlopen(url, timeout=60) as answer, target.open("wb") as file:
+                shutil.copyfileobj(answer, file, 1 << 20)
+        except (urllib.error.URLError, OSError) as error:
+            refused.append(f"{url}: {error}")
+            continue
+        if (sha256 := sha256_of_file(target)) == PINNED_SHA256:
+            return target
+        refused.append(f"{url}: sha256 is {sha256}, expected {PINNED_SHA256}")
+    raise HostError(
+        "fetching the kernel's source: " + "; ".join(refused),
+        hint=f"on Debian or Ubuntu: {apt([PACKAGE])}; elsewhere fetch {PINNED_FILE} (or the tarball of Linux {SERIES} "
+        "from https://cdn.kernel.org/pub/linux/kernel/v6.x/) by hand, take the .tar.xz out and set "
+        "LEOWARP_KERNEL_SOURCE to it",
+    )
+
+
+def take_tarball(package: Path, directory: Path) -> Path:
+    """The kernel's tarball out of a Debian package, without dpkg: an ar archive with a tar inside (deb(5)).
+
+    Raises
+    ------
+    HostError
+        If the package is not one, or holds no such tarball.
+    """
+    data = _member_of_ar(package, "data.tar", directory)
+    subprocess.run(["tar", "-xf", str(data), "-C", str(directory), f"./usr/src/{PACKAGE}.tar.xz"], check=True)
+    data.unlink()
+    return directory / "usr" / "src" / f"{PACKAGE}.tar.xz"
+
+
+def _member_of_ar(archive: Path, prefix: str, directory: Path) -> Path:
+    with archive.open("rb") as file:
+        if file.read(8) != b"!<arch>\n":
+            raise HostError(f"unpacking {archive}: it is not a Debian package")
+        while header := file.read(60):
+            name, size_bytes = header[:16].decode().strip().rstrip("/"), int(header[48:58])
+            if name.startswith(prefix):
+                target = directory / name
+                target.write_bytes(file.read(size_bytes))
+                return target
+            file.seek(size_bytes + size_bytes % 2, os.SEEK_CUR)
+    raise HostError(f"unpacking {archive}: it holds no {prefix}")
+
+
+def unpack(source: Source, directory: Path) -> Path:
+    """Unpack a tarball into `directory`; returns the kernel tree."""
+    directory.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        ["tar", "-xf", str(source.tarball), "-C", str(directory)], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise HostError(
+            f"unpacking {source.tarball} into {directory}: {done.stderr.strip()[-500:]}",
+            hint=f"it needs xz and 2 GB there: {apt(['xz-utils'])}; LEOWARP_CACHE names another place",
+        )
+    trees = [p for p in directory.iterdir() if (p / "Kconfig").is_file()]
+    if len(trees) != 1:
+        raise HostError(f"unpacking {source.tarball}: it holds no kernel tree at its top")
+    return trees[0]
+
+
+def tree_version(tree: Path) -> str:
+    """Version of a kernel tree, from the first lines of its Makefile: "6.12.117"."""
+    fields = {}
+    with (tree / "Makefile").open(encoding="utf-8") as file:
+        for line in file.readlines()[:10]:
+            name, separator, value = line.partition("=")
+            if separator:
+                fields[name.strip()] = value.strip()
+    try:
+        return f"{fields['VERSION']}.{fields['PATCHLEVEL']}.{fields['SUBLEVEL']}{fields.get('EXTRAVERSION', '')}"
+    except KeyError as error:
+        raise ScenarioError(f"reading {tree / 'Makefile'}: it has no {error} line: not a kernel tree") from error
+
+
+def tree_sha256(tree: Path) -> str:
+    """A sha256 that changes when the content of a tree changes.
+
+    With git: commit, `git diff HEAD` and the contents of untracked files. Without git every file that can matter to
+    ARCH=um is read, some seconds each time: other architectures, documentation, graphics and sound are left out.
+    """
+    total = hashlib.sha256()
+    if (tree / ".git").exists():
+        total.update(_git(tree, "rev-parse", "HEAD^{tree}"))
+        total.update(_git(tree, "diff", "HEAD", "--binary"))
+        names = sorted(_git(tree, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"))
+        files = [tree / os.fsdecode(name) for name in names if name]
+    else:
+        files = sorted(p for p in tree.rglob("*") if p.is_file() and not p.is_symlink() and _matters(p, tree))
+    for path in files:
+        total.update(f"{path.relative_to(tree)}\0{sha256_of_file(path)}\n".encode())
+    return total.hexdigest()
+
+
+def _matters(path: Path, tree: Path) -> bool:
+    parts = path.relative_to(tree).parts
+    if parts[0] == "arch":
+        return len(parts) < 3 or parts[1] in ("um", "x86")
+    # Their Kconfig files are read by the configuration of every architecture.
+    aside = parts[0] in ("Documentation", "tools", "samples", "sound") or parts[:2] == ("drivers", "gpu")
+    return not aside or path.name.startswith("Kconfig")
+
+
+def _git(tree: Path, *arguments: str) -> bytes:
+    # The tree may belong to somebody else; nothing of it is run, and optional locks are not taken.
+    command = ["git", "-c", f"safe.directory={tree.resolve()}", "--no-optional-locks", "-C", str(tree), *arguments]
+    try:
+        return subprocess.run(command, capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        detail = error.stderr.decode(errors="replace").strip() if isinstance(error, subprocess.CalledProcessError) else error
+        raise HostError(f"asking git about {tree}: {detail}") from error
+
+
+def _installed_version() -> str:
+    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", PACKAGE], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 and done.stdout.strip() else INSTALLED.name
+
+
+def _sources() -> Path:
+    return cache_root() / "sources"
+
+
+def remembered_sha256(path: Path) -> str:
+    """sha256 of a large file, computed once for each size and modification time of it."""
+    status = path.stat()
+    stamp = [str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino]
+    name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    memory = cache_root() / "checksums" / f"{name}.json"
+    try:
+        known = json.loads(memory.read_text())
+        if known["stamp"] == stamp:
+            return known["sha256"]
+    except (OSError, ValueError, KeyError):
+        pass  # not remembered, or not readable: it is computed below
+    sha256 = sha256_of_file(path)
+    memory.parent.mkdir(parents=True, exist_ok=True)
+    partial = memory.with_suffix(f".{os.getpid()}")
+    partial.write_text(json.dumps({"stamp": stamp, "sha256": sha256}))
+    os.replace(partial, memory)
+    return sha256
