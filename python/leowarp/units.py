@@ -62,7 +62,7 @@ class Quantity:
         number, unit = self._split(text)
         size = self.units.get(unit)
         if size is None:
-            raise ScenarioError(f'"{unit}" is not a unit of {self.name}', self._unit_hint(unit))
+            raise ScenarioError(f'"{text}": "{unit}" is not a unit of {self.name}', self._unit_hint(unit))
         value = number * size
         if self.whole:
             if value.denominator != 1:
@@ -190,9 +190,7 @@ RATE = Quantity(
 BYTES = Quantity(
     "a size",
     "_bytes",
-    _units(
-        B=1, kB=10**3, MB=10**6, GB=10**9, kiB=2**10, KiB=2**10, MiB=2**20, GiB=2**30,
-    ),
+    _units(B=1, kB=10**3, MB=10**6, GB=10**9, kiB=2**10, KiB=2**10, MiB=2**20, GiB=2**30),
     True,
     ("GiB", "GB", "MiB", "MB", "KiB", "kB", "B"),
     "64 kB",

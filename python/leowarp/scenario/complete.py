@@ -97,7 +97,8 @@ def _complete_constellation(section: Section, problems: Problems) -> None:
             hint = f"write it, or preset = one of: {', '.join(PRESETS)}"
             problems.add(section.origin, f"constellation.{key}", "is missing", hint)
     if section.gave("tle_sha256"):
-        problems.add(section.where("tle_sha256"), "constellation.tle_sha256", "has no effect without tle", "take it out")
+        rule = "has no effect without tle"
+        problems.add(section.where("tle_sha256"), "constellation.tle_sha256", rule, "take it out")
     planes, phasing = section.values.get("planes"), section.values.get("phasing", 0)
     if planes is not None and phasing >= planes:
         rule = f"{phasing} is not below the number of planes ({planes}), as Walker's F is"
@@ -114,7 +115,8 @@ def _complete_elements(section: Section, problems: Problems) -> None:
         problems.add(section.where("tle"), "constellation.epoch", rule, 'write epoch = "2022-09-14T00:00:00Z"')
     if section.gave("greenwich") and section.values.get("greenwich_deg", 0.0) is not None:
         rule = "satellites from orbital elements are turned to the Earth by sidereal time"
-        problems.add(section.where("greenwich"), "constellation.greenwich", rule, 'write greenwich = "gmst", or nothing')
+        hint = 'write greenwich = "gmst", or nothing'
+        problems.add(section.where("greenwich"), "constellation.greenwich", rule, hint)
     for attribute in ("pattern", "planes", "satellites_per_plane", "altitude_m", "inclination_deg", "phasing",
                       "node_offset_deg", "greenwich_deg", "preset"):  # fmt: skip
         section.values[attribute] = None
@@ -140,11 +142,13 @@ def _complete_stations(scenario: Scenario, document: Node, problems: Problems) -
                 section.values["latitude_deg"] = units.ANGLE.parse(place["latitude"])
                 section.values["longitude_deg"] = units.ANGLE.parse(place["longitude"])
                 missing = []
-        for key in missing:
-            near = nearest(name, PLACES)
-            guess = f'; did you mean the place "{near}"?' if near and near != name else ""
-            rule = "is missing" if name in PLACES else f'is missing, and the gazetteer has no "{name}"{guess}'
-            problems.add(section.origin, f"{section.name}.{key}", rule, f'write {key} = "40.2 deg"')
+        if missing:
+            near = nearest(name, PLACES) if name not in PLACES else None
+            guess = f'did you mean the place "{near}"? else ' if near else ""
+            rule = f'"{name}" has no {" and no ".join(missing)}'
+            rule += "" if name in PLACES else ", and is not in the gazetteer"
+            hint = guess + "write " + " and ".join(f'{key} = "40.2 deg"' for key in missing)
+            problems.add(section.origin, section.name, rule, hint)
 
 
 def _check_station_name(section: Section, name: str, seen: set[str], problems: Problems) -> None:
@@ -181,17 +185,19 @@ def _complete_flows(scenario: Scenario, document: Node, problems: Problems) -> N
     duration_ns = value_of(scenario.sections["run"], schema.Run, "duration_ns")
     for section in scenario.flows:
         kind = value_of(section, schema.Flow, "kind")
-        _check_ends(section, station_names(scenario), problems)
+        _check_ends(section, scenario, problems)
         _check_flow_keys(section, kind, problems)
         if kind == "tcp":
             _check_congestion_control(section, scenario, problems)
         _complete_flow_times(section, duration_ns, problems)
 
 
-def _check_ends(section: Section, stations: list[str], problems: Problems) -> None:
+def _check_ends(section: Section, scenario: Scenario, problems: Problems) -> None:
+    stations = station_names(scenario)
     for key in ("source", "destination"):
         name = section.values.get(key)
-        if name is not None and name not in stations:
+        all_named = len(stations) == len(scenario.stations)
+        if name is not None and name not in stations and all_named:
             near = nearest(name, stations)
             guess = f'did you mean "{near}"? ' if near else ""
             hint = f"{guess}stations: {', '.join(stations) or 'none'}"
@@ -209,7 +215,7 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
             continue
         if section.gave(key):
             kinds = " and ".join(other for other, only in FLOW_KEYS.items() if key in only)
-            rule = f"has no effect on {kind}; {kinds} have it" if " and " in kinds else f"is a key of {kinds}, not {kind}"
+            rule = f"is a key of {kinds}, and this flow is {kind}"
             problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
         section.values[known[key][0]] = None
     if kind == "udp":
@@ -245,7 +251,8 @@ def _complete_flow_times(section: Section, duration_ns: int, problems: Problems)
         problems.add(section.where("start"), f"{section.name}.start", rule, "start earlier or let the run last longer")
     elif stop_ns <= start_ns:
         rule = f'"{units.TIME.format(stop_ns)}" is not after the start ("{units.TIME.format(start_ns)}")'
-        problems.add(section.where("stop"), f"{section.name}.stop", rule, 'a flow stops after it starts; "end" is the run\'s end')
+        hint = 'a flow stops after it starts; "end" is the end of the run'
+        problems.add(section.where("stop"), f"{section.name}.stop", rule, hint)
     if stop_ns > duration_ns:
         rule = f'"{units.TIME.format(stop_ns)}" is after the end of the run ({duration})'
         problems.add(section.where("stop"), f"{section.name}.stop", rule, 'write "end", or let the run last longer')
@@ -263,10 +270,10 @@ def _check_network(scenario: Scenario, problems: Problems) -> None:
             rule = "netem's limit is in packets"
             problems.add(section.where("queue"), f"{name}.queue", rule, 'write "500 pkts", or link_model = "leolink"')
     constellation, isl = scenario.sections.get("constellation"), scenario.sections["isl"]
-    if constellation is not None and constellation.values.get("tle") is not None:
-        if value_of(isl, schema.Isl, "rule") == "plus-grid":
-            rule = "a grid needs planes and slots, which a file of orbital elements does not have"
-            problems.add(isl.where("rule"), "isl.rule", rule, 'write rule = "range"')
+    elements = constellation is not None and constellation.values.get("tle") is not None
+    if elements and value_of(isl, schema.Isl, "rule") == "plus-grid":
+        rule = "a grid needs planes and slots, which a file of orbital elements does not have"
+        problems.add(isl.where("rule"), "isl.rule", rule, 'write rule = "range"')
 
 
 def _check_hosts(scenario: Scenario, problems: Problems) -> None:
@@ -283,8 +290,9 @@ def _check_hosts(scenario: Scenario, problems: Problems) -> None:
             if not is_per_host(sysctl) and section.name:
                 rule = f"{sysctl} is one for the whole guest, not one a host"
                 problems.add(section.where("sysctl"), f"{section.name}.sysctl", rule, "write it into [guest.sysctl]")
-    for section in (scenario.sections["guest"], scenario.pinned.get("")):
-        for sysctl in section.values.get("sysctl", {}) if section is not None else ():
+    pinned = [scenario.pinned[""]] if "" in scenario.pinned else []
+    for section in (scenario.sections["guest"], *pinned):
+        for sysctl in section.values.get("sysctl", {}):
             if is_per_host(sysctl):
                 rule = f"each host has its own {sysctl}"
                 hint = "write it into [tcp.sysctl] or [hosts.NAME.tcp.sysctl]"

@@ -12,7 +12,7 @@ from typing import Any
 from leowarp.errors import ScenarioError
 from leowarp.scenario.document import Node
 from leowarp.scenario.key import Key, keys
-from leowarp.scenario.problems import Origin, Problems, nearest
+from leowarp.scenario.problems import Origin, Problems, nearest, unknown_key_hint
 from leowarp.units import BYTES, PACKETS
 
 
@@ -71,7 +71,8 @@ def decode_section(
             section.nodes[key] = child
             section.values[key] = _checked(_hash, child, prefix + key, problems)
         else:
-            problems.add(child.origin, prefix + key, "there is no such key", _unknown_hint(key, known, elsewhere or {}))
+            hint = unknown_key_hint(key, known, elsewhere or {})
+            problems.add(child.origin, prefix + key, "there is no such key", hint)
     for key, (_, declared) in known.items():
         if declared.required and key not in node.value:
             problems.add(node.origin, prefix + key, "is missing", f"{declared.doc} {_example(key, declared)}")
@@ -227,17 +228,9 @@ def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
 
 def _hash(raw: Any) -> str:
     if not isinstance(raw, str) or re.fullmatch(r"[0-9a-f]{64}", raw) is None:
-        raise ScenarioError(f"{_shown(raw)} is not a sha256 (64 hexadecimal digits)", "leave it out to accept any content")
+        rule = f"{_shown(raw)} is not a sha256 (64 hexadecimal digits)"
+        raise ScenarioError(rule, "leave it out to accept any content")
     return raw
-
-
-def _unknown_hint(key: str, known: dict[str, Any], elsewhere: dict[str, str]) -> str:
-    near = nearest(key, known)
-    if near is not None:
-        return f'did you mean "{near}"?'
-    if key in elsewhere:
-        return f'"{key}" belongs into [{elsewhere[key]}]'
-    return f"known here: {', '.join(known)}"
 
 
 def _example(key: str, declared: Key) -> str:

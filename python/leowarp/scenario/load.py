@@ -13,7 +13,7 @@ from leowarp.scenario.complete import complete
 from leowarp.scenario.decode import Section, decode_section
 from leowarp.scenario.document import Node, Overrides, read_document
 from leowarp.scenario.key import Key, keys
-from leowarp.scenario.problems import Problems, nearest
+from leowarp.scenario.problems import Problems, unknown_key_hint
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,7 @@ def _decode(path: Path, document: Node, problems: Problems) -> Scenario:
     elsewhere = {key: name for name, section in TABLES.items() for key in keys(section)}
     for key, node in document.value.items():
         if key not in known:
-            near = nearest(key, known)
-            hint = f'did you mean "{near}"?' if near else f"known here: {', '.join(known)}"
-            if near is None and key in elsewhere:
-                hint = f'"{key}" belongs into [{elsewhere[key]}]'
-            problems.add(node.origin, key, "there is no such key", hint)
+            problems.add(node.origin, key, "there is no such key", unknown_key_hint(key, known, elsewhere))
     sections = {}
     for name, section in TABLES.items():
         given = document.get(name)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from pathlib import Path
 from typing import Any, TypeVar
@@ -61,9 +62,8 @@ def _built(schema_class: type[T], section: Section, files: dict[str, InputFile] 
 
 def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:
     own = scenario.hosts[name].values if name in scenario.hosts else {}
-    mixed = {"profile": tcp.profile, "buffer_max_bytes": tcp.buffer_max_bytes} | own
-    mixed["sysctl"] = dict(sorted({**tcp.sysctl, **own.get("sysctl", {})}.items()))
-    merged = schema.Tcp(**mixed)
+    mixed = dict(sorted({**tcp.sysctl, **own.get("sysctl", {})}.items()))
+    merged = dataclasses.replace(tcp, **(own | {"sysctl": mixed}))
     sysctl = host_sysctls(merged) | _pinned(scenario, name)
     return schema.Host(name=name, tcp=merged, sysctl=dict(sorted(sysctl.items())))
 

@@ -62,7 +62,7 @@ PRESETS = {
     ),
     "starlink-shell1": _walker(
         "delta", 72, 22, "550 km", "53 deg", 39,
-        "Starlink's first shell as filed with the FCC (also in Hypatia, StarPerf and Celestial). The filing gives no F; "
+        "Starlink's first shell as filed with the FCC (also in Hypatia, StarPerf, Celestial). The filing gives no F; "
         "39 is the estimate of doi:10.1109/ASMS/SPSC55670.2022.9914716. The TLEs of 2022-09-14 show 18 slots a plane "
         "and F = 45.",
     ),

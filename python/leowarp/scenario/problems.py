@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -80,10 +80,30 @@ class Problems:
         """Raise `ScenarioProblems` if anything was noted."""
         if self.found:
             unique = dict.fromkeys(self.found)
-            raise ScenarioProblems(sorted(unique, key=lambda p: (p.origin.override is not None, p.origin.line or 0)))
+            raise ScenarioProblems(sorted(unique, key=_place))
+
+
+def _place(problem: Problem) -> tuple[bool, str, int]:
+    origin = problem.origin
+    return origin.override is not None, str(origin.file), origin.line or 0
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that looks most like `word`, if one does."""
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.55)
+    # Long words are cut: matching costs the product of the lengths.
+    found = difflib.get_close_matches(word[:_LONGEST_WORD], list(known), n=1, cutoff=0.55)
     return found[0] if found else None
+
+
+def unknown_key_hint(key: str, known: Iterable[str], elsewhere: Mapping[str, str]) -> str:
+    """What to write in place of a key that is not known here; `elsewhere` maps other sections' keys to the section."""
+    here = list(known)
+    near = nearest(key, [*here, *elsewhere])
+    if near in here:
+        return f'did you mean "{near}"?'
+    if near is not None:
+        return f'did you mean "{near}" in [{elsewhere[near]}]?'
+    return f"known here: {', '.join(here)}"
+
+
+_LONGEST_WORD = 60

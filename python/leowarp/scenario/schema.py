@@ -43,9 +43,7 @@ class Constellation:
     """Where the satellites are: a Walker pattern, or a file of orbital elements."""
 
     preset: str | None = text("Name of a built-in constellation; fills the keys below, each can be overridden.", "none")
-    pattern: str | None = word(
-        "Ascending nodes over 180 deg (star) or over 360 deg (delta).", ("star", "delta"), None
-    )
+    pattern: str | None = word("Ascending nodes over 180 deg (star) or over 360 deg (delta).", ("star", "delta"), None)
     planes: int | None = count("Number of orbital planes.", None, 1, 1000)
     satellites_per_plane: int | None = count("Number of satellites in each plane.", None, 1, 1000)
     altitude_m: float | None = quantity(
@@ -60,7 +58,9 @@ class Constellation:
     node_offset_deg: float | None = quantity(
         units.ANGLE, "Right ascension of plane 0's ascending node.", "0 deg", low="-360 deg", high="360 deg"
     )
-    tle: InputFile | None = file("A TLE, 3LE or OMM file in place of the Walker keys; SGP4 propagates it.")
+    tle: InputFile | None = file(  # noqa: RUF009
+        "A TLE, 3LE or OMM file in place of the Walker keys; SGP4 propagates it."
+    )
     epoch: str = instant(
         "The instant (UTC) at which the constellation's clock is 0; to be given with `tle`.", "2000-01-01T00:00:00Z"
     )
@@ -94,7 +94,7 @@ class Constellation:
 class Measured:
     """One link between hosts A and B that follows a measured table."""
 
-    file: InputFile = file(
+    file: InputFile = file(  # noqa: RUF009
         "CSV with the columns `t_s, delay_ms, rate_mbps, loss_ratio`; "
         "`delay_up_ms, rate_up_mbps, loss_up_ratio` if B to A differs. Each row holds from its time on.",
         required=True,
@@ -193,7 +193,7 @@ class Ground:
     min_elevation_deg: float = quantity(
         units.ANGLE, "Lowest elevation of the rule `min-elevation`.", "25 deg", low="0 deg", high="90 deg"
     )
-    delay: str = word("Delay of a ground link: its slant range over c, or none.", ("slant-range", "zero"), "slant-range")
+    delay: str = word("A ground link's delay: its slant range over c, or none.", ("slant-range", "zero"), "slant-range")
     rate_bps: int | None = quantity(
         units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="1 bit/s", high="1000 Gbit/s",
         none="unshaped",
@@ -265,7 +265,7 @@ class Network:
         ("waiting", "waiting-and-flying"),
         "waiting",
     )
-    neighbours: str = word("Neighbour entries are set, or asked for by ARP on every new link.", ("static", "arp"), "static")
+    neighbours: str = word("Neighbours are set, or asked for by ARP on every new link.", ("static", "arp"), "static")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,9 +288,7 @@ class Flow:
         units.RATE, "Payload that the application offers per second; udp needs it.", "unlimited", low="1 bit/s",
         high="1000 Gbit/s", none="unlimited",
     )  # fmt: skip
-    interval_ns: int | None = quantity(
-        units.TIME, "ping: time between two probes.", "1 s", low="100 us", high="1 h"
-    )
+    interval_ns: int | None = quantity(units.TIME, "ping: time between two probes.", "1 s", low="100 us", high="1 h")
     payload_bytes: int | None = quantity(
         units.BYTES, "ping, udp: payload of a packet (default of udp: 1200 B).", "56 B", low="16 B", high="1472 B"
     )
@@ -329,7 +327,7 @@ class Observe:
     counters_ns: int = quantity(units.TIME, "Interval of the kernel's TCP counters.", "1 s", low="1 ms", high="1 h")
     queues_ns: int = quantity(units.TIME, "Interval of the queue samples.", "50 ms", low="1 ms", high="1 h")
     packets: str = word(
-        "Packets stored one by one: none, those around route changes, all. Late, lost and retransmitted ones always are.",
+        "Packets stored one by one: none, those around route changes, all; late, lost and retransmitted ones always.",
         ("none", "changes", "all"),
         "changes",
     )

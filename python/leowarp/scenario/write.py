@@ -53,7 +53,7 @@ def _lines(plan: schema.Plan) -> Iterator[str]:
     yield from _table("tcp", plan.tcp)
     yield from _table("observe", plan.observe)
     yield from _table("guest", plan.guest)
-    yield from _sysctls("sysctl", plan.sysctl, "Of the guest as a whole; what [guest], [tcp] and leowarp's defaults give.")
+    yield from _sysctls("sysctl", plan.sysctl, "Of the guest as a whole: its own, and what follows from the rest.")
     for host in plan.hosts:
         yield from _host(host, plan.tcp)
 
@@ -64,7 +64,7 @@ def _host(host: schema.Host, common: schema.Tcp) -> Iterator[str]:
                if getattr(host.tcp, attribute) != getattr(common, attribute)]  # fmt: skip
     if differs:
         yield from _table(f"{name}.tcp", host.tcp, set(keys(schema.Tcp)) - set(differs))
-    yield from _sysctls(f"{name}.sysctl", host.sysctl, "Of this host; what its TCP profile, buffers and own settings give.")
+    yield from _sysctls(f"{name}.sysctl", host.sysctl, "Of this host: what its [tcp] comes to.")
 
 
 def _table(
@@ -84,7 +84,7 @@ def _table(
         if replace is not None and attribute in replace:
             value = replace[attribute]
         if declared.kind == "queue":
-            in_bytes = getattr(section, "queue_bytes")
+            in_bytes = section.queue_bytes
             text = PACKETS.format(value) if value is not None else None
             text = BYTES.format(in_bytes) if in_bytes is not None else text
             yield f"{key} = {quoted(text if text is not None else str(declared.none))}"

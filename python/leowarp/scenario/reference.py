@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reference page of scenario keys, made from the schema.
+
+``python -m leowarp.scenario.reference FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from leowarp.scenario import schema
+from leowarp.scenario.gazetteer import PLACES
+from leowarp.scenario.key import Key, keys
+from leowarp.scenario.load import TABLES
+from leowarp.scenario.presets import PRESETS
+from leowarp.scenario.profiles import PROFILE_SYSCTLS, guest_sysctls, host_sysctls
+from leowarp.units import QUANTITIES
+
+
+def reference_page() -> str:
+    """The page as Markdown."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield from _INTRODUCTION.splitlines()
+    yield ""
+    yield "## Units"
+    yield ""
+    yield "| a value that is | has one of the units | for example |"
+    yield "|---|---|---|"
+    for quantity in QUANTITIES:
+        units = ", ".join(f"`{unit}`" for unit in quantity.units)
+        yield f'| {quantity.name} | {units} | `"{quantity.example}"` |'
+    yield ""
+    yield _UNITS_NOTE
+    for heading, section in _sections():
+        yield ""
+        yield f"## {heading}"
+        yield ""
+        yield from (section.__doc__ or "").split("\n\n")[0].strip().splitlines()
+        yield ""
+        yield "| key | value | default | meaning |"
+        yield "|---|---|---|---|"
+        for key, (_, declared) in keys(section).items():
+            yield f"| `{key}` | {_value(declared)} | {_default(key, declared)} | {_cell(declared.doc)} |"
+    yield from _presets()
+    yield from _places()
+    yield from _profiles()
+
+
+def _sections() -> Iterator[tuple[str, type]]:
+    for name, section in TABLES.items():
+        if name == "isl":
+            yield "[[stations]]", schema.Station
+        if name == "tcp":
+            yield "[[flows]]", schema.Flow
+        suffix = " and [hosts.NAME.tcp]" if name == "tcp" else ""
+        yield f"[{name}]{suffix}", section
+
+
+def _value(declared: Key) -> str:
+    if declared.kind == "word":
+        return ", ".join(f'`"{word}"`' for word in declared.words)
+    names = {"queue": "packets or bytes", "flag": "`true`, `false`", "text": "text", "file": "file name",
+             "instant": "instant of UTC", "sysctl": "table of texts", "count": "integer"}  # fmt: skip
+    kind = declared.quantity.name if declared.quantity is not None else names[declared.kind]
+    if declared.low is not None and declared.high is not None:
+        kind += f", {declared.low} to {declared.high}"
+    return kind if declared.none is None else f'{kind}; or `"{declared.none}"`'
+
+
+def _default(key: str, declared: Key) -> str:
+    if declared.required:
+        return "**required**"
+    if declared.default is None:
+        return "place" if key in ("latitude", "longitude") else "preset"
+    if isinstance(declared.default, bool):
+        return f"`{str(declared.default).lower()}`"
+    if isinstance(declared.default, str):
+        return f'`"{declared.default}"`'
+    return "`{}`" if declared.default == {} else f"`{declared.default}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _presets() -> Iterator[str]:
+    yield ""
+    yield "## Constellations by name"
+    yield ""
+    yield "| preset | pattern | planes x satellites | altitude | inclination | F | source |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, preset in PRESETS.items():
+        k = preset.keys
+        size = f"{k['planes']} x {k['satellites_per_plane']}"
+        orbit = f"{k['altitude']} | {k['inclination']} | {k['phasing']}"
+        yield f"| `{name}` | {k['pattern']} | {size} | {orbit} | {_cell(preset.source)} |"
+
+
+def _places() -> Iterator[str]:
+    yield ""
+    yield "## Places by name"
+    yield ""
+    yield "Latitude north positive, longitude east positive."
+    yield ""
+    yield "| place | latitude | longitude |"
+    yield "|---|---|---|"
+    for name, (latitude, longitude) in sorted(PLACES.items()):
+        yield f"| {name} | {latitude} | {longitude} |"
+
+
+def _profiles() -> Iterator[str]:
+    names = list(PROFILE_SYSCTLS)
+    yield ""
+    yield "## TCP profiles"
+    yield ""
+    yield "What a host gets with the default buffers. A plan writes it out under `[hosts.NAME.sysctl]`."
+    yield ""
+    yield f"| sysctl | {' | '.join(names)} |"
+    yield f"|---|{'---|' * len(names)}"
+    profiles = [host_sysctls(schema.Tcp(profile=name)) for name in names]
+    for sysctl in profiles[0]:
+        yield f"| `{sysctl}` | {' | '.join(profile[sysctl] for profile in profiles)} |"
+    yield ""
+    yield "The guest as a whole gets, with the default buffers and memory (a plan writes it out under `[sysctl]`):"
+    yield ""
+    yield "| sysctl | value |"
+    yield "|---|---|"
+    for sysctl, value in guest_sysctls(schema.Tcp.buffer_max_bytes, schema.Guest.memory_bytes, {}).items():
+        yield f"| `{sysctl}` | {value} |"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check the page; 1 if it is out of date."""
+    parser = argparse.ArgumentParser(prog="python -m leowarp.scenario.reference", description=__doc__)
+    parser.add_argument("file", type=Path, help="the page, docs/reference/scenario.md")
+    parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
+    options = parser.parse_args(arguments)
+    page = reference_page()
+    if not options.check:
+        options.file.parent.mkdir(parents=True, exist_ok=True)
+        options.file.write_text(page, encoding="utf-8")
+        return 0
+    if options.file.is_file() and options.file.read_text(encoding="utf-8") == page:
+        return 0
+    command = f"python -m leowarp.scenario.reference {options.file}"
+    print(f"{options.file} is not what the schema says; run: {command}", file=sys.stderr)
+    return 1
+
+
+_INTRODUCTION = """\
+<!-- Made from the schema by `python -m leowarp.scenario.reference docs/reference/scenario.md`; do not edit. -->
+# Scenario keys
+
+A scenario is a TOML file. Quantities are strings with a unit; counts are bare integers; a bare number where a quantity
+is meant, an unknown key, a wrong unit and a value out of range are errors. `leowarp plan FILE` writes every default
+out; that plan loads as a scenario and gives itself.
+
+| at the top | meaning |
+|---|---|
+| `name` | The run's name: letters, digits, dots, dashes, underscores. Required; a variant has a name of its own. |
+| `schema` | Version of these keys, `1`. |
+| `extends` | A scenario (relative to this file) below this one: tables are merged key by key, lists replaced whole. |
+
+Exactly one of `[constellation]`, `[measured]` and `[chain]` is given. With the two latter the stations are `A` and
+`B`, and `[isl]`, `[ground]` and `[routing]` have no effect, so they are errors.
+
+`--set KEY=VALUE` lies on top of the file. Dotted keys, places in lists as numbers: `--set run.duration="60 s"`,
+`--set flows.0.congestion_control=bbr`. Setting `constellation.preset`, `constellation.tle`, `measured.file`, a
+station's `name` or anything in `[tcp]` and `[guest]` takes away what the file below says about the keys that it governs, so that it
+works on a plan too.
+"""
+
+_UNITS_NOTE = """\
+`"m"` is metres; minutes are `"min"`. Rates are in bits per second; `bps` and bytes per second are refused. Times are
+whole nanoseconds, rates whole bits per second, sizes whole bytes: what is not exactly that is an error."""
+
+if __name__ == "__main__":
+    sys.exit(main())
