@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints requirements.lock: every package of pyproject.toml, pinned with the checksums of its wheels.
+
+pip resolves once for each CPython that is supported (`pip install --dry-run --report`); wheels only, so that an
+installation runs no code of a package. It names no index: pip uses the one that the machine is configured for.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+GLIBCS = ("2_28", "2_27", "2_17", "2_12", "2_5")
+ALIASES = ("manylinux2014", "manylinux2010", "manylinux1")
+
+
+def main() -> None:
+    project = tomllib.loads(Path("pyproject.toml").read_text())
+    wanted = project["project"]["dependencies"] + project["dependency-groups"]["dev"]
+    pinned: dict[str, set[str]] = defaultdict(set)
+    for python in PYTHONS:
+        for entry in _resolved(wanted, python):
+            name = entry["metadata"]["name"].lower().replace("_", "-").replace(".", "-")
+            sha256 = entry["download_info"]["archive_info"]["hashes"]["sha256"]
+            pinned[f"{name}=={entry['metadata']['version']}"].add(sha256)
+    print("# Every package that the project, its tests and its build use, pinned: `make lock` writes this file. Wheels for")
+    print(f"# CPython {PYTHONS[0]} to {PYTHONS[-1]} on x86-64; pip refuses anything else, whichever index it comes from.")
+    for requirement, checksums in sorted(pinned.items()):
+        print(" \\\n".join([requirement, *(f"    --hash=sha256:{sha256}" for sha256 in sorted(checksums))]))
+
+
+def _resolved(wanted: list[str], python: str) -> list[dict]:
+    platforms = [f"manylinux_{glibc}_x86_64" for glibc in GLIBCS] + [f"{alias}_x86_64" for alias in ALIASES]
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch) / "report.json"
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed"]
+        command += ["--only-binary=:all:", "--implementation=cp", f"--python-version={python}"]
+        command += [f"--platform={platform}" for platform in platforms]
+        command += [f"--target={scratch}/target", f"--report={report}", *wanted]
+        subprocess.run(command, check=True)
+        return json.loads(report.read_text())["install"]
+
+
+if __name__ == "__main__":
+    main()
