@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics to figures and pages.
+
+>>> figure("runs/madrid-tokyo", "goodput").savefig("goodput.pdf")     # doctest: +SKIP
+>>> write_report("runs/madrid-tokyo")                                # doctest: +SKIP
+"""
+
+from leowarp.report.figures import FIGURES, FigureKind, figure, views
+from leowarp.report.style import FORMATS, save
+from leowarp.report.view import RunView
+
+__all__ = ["FIGURES", "FORMATS", "FigureKind", "RunView", "figure", "save", "views"]

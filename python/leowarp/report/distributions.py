@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of distributions: goodput CDF (fig. 4), RTT CCDF (fig. 5), and both across scenarios (fig. 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from leowarp.metrics import ccdf, cdf, goodput
+from leowarp.report.lines import SERIES_NAMES
+from leowarp.report.style import COLUMN_IN, new_figure
+from leowarp.report.view import RunView, footer_of, labels, styles
+
+SMALLEST_SHARE = 1e-4
+
+
+def goodput_cdf(
+    runs: Sequence[RunView], *, series: str = "in_order", bin_ns: int = 50_000_000, y_scale: str = "linear",
+    skip_s: float = 0.0,
+) -> Figure:  # fmt: skip
+    """Share of time at or below a goodput (fig. 4); the x axis is stretched around the path's capacity.
+
+    Parameters
+    ----------
+    y_scale : {"linear", "log"}
+        "log" shows rare dips.
+    skip_s : float
+        Leave out this much of the start (slow start).
+    """
+    figure = new_figure(COLUMN_IN, 2.75, footer_of(runs))
+    axes = figure.subplots()
+    highest = 0.0
+    for run, label, style in zip(runs, labels(runs), styles(runs), strict=True):
+        frame = goodput(run.tables, run.main_flow, series, bin_ns)
+        rate = frame["goodput_bps"].to_numpy()[frame["t_ns"].to_numpy() >= skip_s * 1e9] / 1e6
+        x, share = cdf(rate)
+        highest = max(highest, float(x.max()) if len(x) else 0.0)
+        axes.plot(x, share, drawstyle="steps-post", label=label, **style)
+    capacities = [run.capacity_bps for run in runs if run.capacity_bps]
+    if capacities:
+        _stretch(axes, min(capacities) / 1e6, highest)
+    axes.set_xlabel(f"goodput, Mbit/s, {SERIES_NAMES[series]}, {bin_ns / 1e6:g} ms bins"
+                    + ("\n(axis stretched around the path's capacity)" if capacities else ""))  # fmt: skip
+    axes.set_ylabel("share of time at or below")
+    _share_axis(axes, y_scale)
+    axes.legend(loc="upper left")
+    return figure
+
+
+def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
+    """Share of time with a smoothed RTT above a value, log scale (fig. 5)."""
+    figure = new_figure(COLUMN_IN, 2.65, footer_of(runs))
+    axes = figure.subplots()
+    for run, label, style in zip(runs, labels(runs), styles(runs), strict=True):
+        frame = run.metrics.srtt[run.main_flow]
+        frame = frame[frame["t_ns"] >= skip_s * 1e9]
+        x, share = ccdf(frame["srtt_us"].to_numpy() / 1e3, frame["held_ns"].to_numpy())
+        if len(x):
+            # From 1 at the smallest value on; the last step goes down to the axis, not to a zero that log cannot show.
+            axes.plot(np.insert(x, 0, x[0]), np.insert(np.maximum(share, SMALLEST_SHARE / 10), 0, 1.0),
+                      drawstyle="steps-post", label=label, **style)  # fmt: skip
+    axes.set_xlabel("smoothed RTT, ms, by time")
+    axes.set_ylabel("share of time above")
+    _share_axis(axes, "log")
+    axes.legend(loc="lower left")
+    return figure
+
+
+def _share_axis(axes: Axes, scale: str) -> None:
+    if scale == "log":
+        axes.set_yscale("log")
+        axes.set_ylim(SMALLEST_SHARE, 1.15)
+        axes.yaxis.set_major_locator(FixedLocator([1e-4, 1e-3, 1e-2, 1e-1, 1]))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    else:
+        axes.set_ylim(0, 1.02)
+
+
+def _stretch(axes: Axes, capacity_mbps: float, highest_mbps: float) -> None:
+    """asinh around the capacity: 1 Mbit/s beside it is as wide as tens of Mbit/s far from it."""
+    width = 0.01 * capacity_mbps
+
+    def forward(x: np.ndarray) -> np.ndarray:
+        return np.arcsinh((np.asarray(x, dtype="float64") - capacity_mbps) / width)
+
+    def inverse(y: np.ndarray) -> np.ndarray:
+        # Bounded: matplotlib probes far beyond the limits, where sinh overflows.
+        return capacity_mbps + width * np.sinh(np.clip(y, -20, 20))
+
+    axes.set_xscale("function", functions=(forward, inverse))
+    axes.set_xlim(0, max(highest_mbps * 1.02, capacity_mbps * 1.02))
+    shares = np.array([0, 0.5, 0.8, 0.9, 0.96, 0.99, 1.0, 1.01, 1.04, 1.1, 1.25, 1.5, 2.0, 3.0])
+    ticks = np.unique(np.round(shares * capacity_mbps, 1 if capacity_mbps < 1000 else 0))
+    axes.xaxis.set_major_locator(FixedLocator([t for t in ticks if t <= axes.get_xlim()[1]]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}" if value < 100 else f"{value:.0f}"))
+    axes.axvline(capacity_mbps, color="#777777", linewidth=0.6, linestyle=":", zorder=0.6)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All figures by name: `figure(run, "goodput")`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from leowarp.errors import ScenarioError
+from leowarp.report import distributions, lines, packets, routemap
+from leowarp.report.style import styled
+from leowarp.report.view import RunView
+
+
+@dataclass(frozen=True)
+class FigureKind:
+    """A figure that can be drawn of one run or of several.
+
+    Attributes
+    ----------
+    draw : callable
+        `draw(runs, **options) -> Figure`.
+    title : str
+    caption : str
+        What is drawn and how to read it.
+    study : str
+        The figure of `frederiksen2024` that it re-makes, or "".
+    several : bool
+        Whether it draws all runs given, not only the first.
+    """
+
+    draw: Callable[..., Figure]
+    title: str
+    caption: str
+    study: str = ""
+    several: bool = True
+
+
+FIGURES: dict[str, FigureKind] = {
+    "goodput": FigureKind(
+        lines.goodput_over_time, "Goodput over time",
+        "Bytes that the receiver got in order, in 50 ms bins; a pink line is a route change. A hole in the sequence stops "
+        "this series, its filling is a burst above the link's rate.",
+        "Fig. 6",
+    ),
+    "goodput_cdf": FigureKind(
+        distributions.goodput_cdf, "Distribution of goodput",
+        "Share of 50 ms bins with in-order goodput at or below x. The axis is stretched around the path's capacity "
+        "(dotted).",
+        "Fig. 4",
+    ),
+    "rtt_ccdf": FigureKind(
+        distributions.rtt_ccdf, "Distribution of the round-trip time",
+        "Share of time in which the sender's smoothed RTT was above x, each sample weighted by how long it held.",
+        "Fig. 5",
+    ),
+    "cwnd": FigureKind(
+        lines.cwnd_around_changes, "Window and retransmissions around route changes",
+        "Above: congestion window at every sample. Below: retransmissions by the 50 ms in which they were sent; hatched: "
+        "in vain, because the original arrived too. The changes shown are those with the most late packets.",
+        "Fig. 7",
+    ),
+    "srtt": FigureKind(
+        lines.srtt_around_changes, "Round-trip time around route changes",
+        "The sender's smoothed RTT, the RTT of each stored packet when its ACK arrived, and the propagation of the empty "
+        "path there and back.",
+        "Fig. 8",
+    ),
+    "packets": FigureKind(
+        packets.packet_diagram, "A route change, packet by packet",
+        "Each packet at its number: when it left and when it arrived, on the old or the new path. Late: a first "
+        "transmission that arrived after one sent later.",
+        "Fig. 2", several=False,
+    ),
+    "map": FigureKind(
+        routemap.route_map, "The route before and after a change",
+        "Orthographic view from above the middle of the path; grey dots are satellites; the outline of the land is coarse.",
+        "Fig. 3", several=False,
+    ),
+    "queues": FigureKind(
+        lines.queues, "Where the queue stands",
+        "Packets waiting at the n-th link of the path in force, largest sample in each pixel.",
+    ),
+    "queues_change": FigureKind(
+        lines.queues_at_change, "Queues around route changes",
+        "Queues of the links that the change abandons (dashed), keeps (solid) and newly takes (dotted); links with fewer "
+        "than 2 waiting packets are left out. What stands on an abandoned link is overtaken.",
+    ),
+    "goodput_cdf_log": FigureKind(
+        functools.partial(distributions.goodput_cdf, y_scale="log"), "Distribution of goodput, rare dips",
+        "As the distribution of goodput, with a logarithmic share, so that dips of 0.5 % of the time can be read.",
+        "Fig. 9b",
+    ),
+}  # fmt: skip
+"""Every figure, in the order in which a report shows them."""
+
+Runs = str | Path | RunView | Sequence[str | Path | RunView]
+
+
+def views(runs: Runs) -> list[RunView]:
+    """Runs as views: a directory, several, or views already."""
+    many = [runs] if isinstance(runs, str | Path | RunView) else list(runs)
+    return [run if isinstance(run, RunView) else RunView(getattr(run, "path", run)) for run in many]
+
+
+def figure(runs: Runs, name: str, **options: Any) -> Figure:
+    """A figure of a run or of several runs.
+
+    Parameters
+    ----------
+    runs : path, RunView, or a sequence of them
+        Run directories.
+    name : str
+        One of `FIGURES`.
+    options
+        Of that figure, e.g. `bin_ns`, `start_s`, `change_s`.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such figure or option.
+    TraceError
+        If the runs lack what it shows.
+    """
+    if name not in FIGURES:
+        raise ScenarioError(f"there is no figure {name!r}", hint=f"the figures are: {', '.join(FIGURES)}")
+    given = views(runs)
+    if not given:
+        raise ScenarioError(f"cannot draw the figure {name!r} of no runs", hint="give at least one run directory")
+    with styled():
+        drawn = FIGURES[name].draw(given, **options)
+        # Laid out while our settings hold; the caller's would move things.
+        drawn.draw_without_rendering()
+    return drawn

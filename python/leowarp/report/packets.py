@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The packet-level diagram of one real route change (fig. 2): when each packet left and arrived, by which path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from leowarp.errors import TraceError
+from leowarp.metrics import ACK, DATA
+from leowarp.metrics.tables import floats, truths
+from leowarp.report.lines import chosen_changes
+from leowarp.report.style import AFTER, BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, new_figure
+from leowarp.report.view import RunView, footer_of
+
+TRACKS = 60
+"""Packets drawn as a line from sending to arrival: enough to see the two slopes, few enough to see between them."""
+
+
+def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) -> Figure:
+    """Sequence against time around one route change: sent, arrived on the old and on the new path, late, resent, ACKs.
+
+    Parameters
+    ----------
+    change_s : float, optional
+        Which change; the one with the most late packets if not given.
+
+    Raises
+    ------
+    TraceError
+        If the packets around the change were not stored.
+    """
+    run = runs[0]
+    t_ns = chosen_changes(run, 1)[0] if change_s is None else round(change_s * 1e9)
+    packets = run.tables.packets
+    mine = packets[(packets["flow"] == run.main_flow) & (packets["sent_ns"] - t_ns).abs().le(3e9)]
+    data = mine[(mine["direction"] == DATA) & (mine["len_bytes"] > 0)].sort_values("sent_ns", kind="stable")
+    if len(data) == 0:
+        raise TraceError(
+            f"cannot draw the packets around {t_ns / 1e9:g} s of {run.path}: none were stored",
+            hint='ask for them: --set observe.packets="changes"',
+        )
+    mss = float(data["len_bytes"].max())
+    late = data[truths(data["is_late"])]
+    again = data[truths(data["is_retransmission"])]
+    zero = float(late["seq"].min() if len(late) else data.loc[data["sent_ns"] >= t_ns, "seq"].min())
+    data = data.assign(number=(data["seq"] - zero) / mss)
+    low, high, left_ms, right_ms = _frame(data, late, again, t_ns, zero, mss)
+    figure = new_figure(PAGE_IN, 3.6, footer_of(runs[:1]))
+    axes = figure.subplots()
+    _draw(axes, data, mine[mine["direction"] == ACK], t_ns, zero, mss)
+    axes.axvline(0, color=CHANGE_COLOUR, linewidth=1.0, zorder=0.5, label="route change")
+    axes.set_xlim(left_ms, right_ms)
+    axes.set_ylim(low, high)
+    axes.set_xlabel("time after the route change, ms")
+    axes.set_ylabel("packet number, from the first late one" if len(late) else "packet number, from the change")
+    axes.set_title(f"{run.name}, {run.algorithm}, change at {t_ns / 1e9:g} s: {len(late)} packets overtaken", loc="left")
+    axes.legend(loc="upper left", ncols=2, markerscale=1.6)
+    return figure
+
+
+def _frame(
+    data: pd.DataFrame, late: pd.DataFrame, again: pd.DataFrame, t_ns: int, zero: float, mss: float
+) -> tuple[float, float, float, float]:
+    """Limits that hold the overtaken packets, those that overtook them, and the first retransmissions."""
+    if len(late) == 0:
+        near = data[(data["sent_ns"] - t_ns).abs() < 60e6]["number"]
+        return float(near.min()), float(near.max()), -80.0, 160.0
+    last_late_ns = float(late["received_ns"].max())
+    overtook = data[(data["received_ns"] <= last_late_ns) & (data["sent_ns"] >= t_ns)]
+    number_late = (late["seq"] - zero) / mss
+    spread = max(float(number_late.max()), 10.0)
+    high = max(float(overtook["number"].max()) if len(overtook) else spread, spread) + 0.55 * spread
+    resent = again[(again["sent_ns"] >= t_ns) & (again["seq"] >= zero) & (again["seq"] <= late["seq"].max())]
+    end_ns = max(last_late_ns, float(resent["received_ns"].quantile(0.9)) if len(resent) else 0.0)
+    left = (float(late["sent_ns"].min()) - t_ns) / 1e6
+    right = (end_ns - t_ns) / 1e6
+    margin = 0.06 * (right - left)
+    return -0.25 * spread, high, left - margin, right + margin
+
+
+def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: float, mss: float) -> None:
+    sent = (data["sent_ns"].to_numpy() - t_ns) / 1e6
+    received = (floats(data["received_ns"]) - t_ns) / 1e6
+    number = data["number"].to_numpy()
+    late, again = truths(data["is_late"]), truths(data["is_retransmission"])
+    lost = np.isnan(received)
+    # Paths are told apart by when the packet left: the first after the change takes the new one.
+    old = sent < 0
+    near = np.flatnonzero(~lost & ~again & (np.abs(sent) < 200))
+    for index in near[:: max(len(near) // TRACKS, 1)]:
+        axes.plot([sent[index], received[index]], [number[index]] * 2, color=BEFORE if old[index] else AFTER,
+                  linewidth=0.4, alpha=0.7, zorder=1)  # fmt: skip
+    for keep, marker, colour, size, name in (
+        (~again, "|", "#8c8c8c", 1.8, "sent"),
+        (old & ~late & ~again, "o", BEFORE, 1.6, "arrived, old path"),
+        (~old & ~late & ~again, "s", AFTER, 1.6, "arrived, new path"),
+        (late, "x", BAD, 2.6, "arrived late (overtaken)"),
+    ):
+        when = sent if name == "sent" else received
+        axes.plot(when[keep], number[keep], marker, color=colour, markersize=size, markeredgewidth=0.5, label=name,
+                  zorder=3, linestyle="none")  # fmt: skip
+    if again.any():
+        axes.plot(sent[again], number[again], "^", color="black", markersize=2.6, markeredgewidth=0, zorder=4,
+                  label="retransmission sent", linestyle="none")  # fmt: skip
+        axes.plot(received[again], number[again], "v", markerfacecolor="none", color="black", markersize=2.6,
+                  markeredgewidth=0.4, zorder=4, label="retransmission arrived", linestyle="none")  # fmt: skip
+    if lost.any():
+        axes.plot(sent[lost], number[lost], "D", color="black", markersize=2.4, label="lost", linestyle="none", zorder=4)
+    arrived = acks[acks["received_ns"].notna() & acks["ack"].notna()].sort_values("received_ns", kind="stable")
+    if len(arrived):
+        level = (np.maximum.accumulate(floats(arrived["ack"])) - zero) / mss
+        axes.step((floats(arrived["received_ns"]) - t_ns) / 1e6, level, where="post", color="#444444", linewidth=0.9,
+                  linestyle="--", label="acknowledged at the sender", zorder=2)  # fmt: skip

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run as figures and pages see it: its plan, its tables, its metrics, and the rules that shaped its results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from leowarp import rundir
+from leowarp.errors import TraceError
+from leowarp.metrics import Metrics, Tables, metrics, plan_document, read_tables
+from leowarp.report.style import ALGORITHMS, line_style
+
+
+class RunView:
+    """A run directory, read when needed.
+
+    Parameters
+    ----------
+    path : path
+        The run directory. It needs a plan and a trace; a summary and a manifest are used if they are there.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.document: dict[str, Any] = plan_document(self.path)
+
+    @cached_property
+    def plan(self) -> Any:
+        """The plan, with numbers in place of texts."""
+        from leowarp import scenario
+
+        return scenario.resolve(scenario.load(self.path / rundir.PLAN))
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The run's tables."""
+        return read_tables(self.path)
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """What the tables say."""
+        return metrics(self.tables, self.plan)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """`summary.json` (it knows what the run cost), or the same computed."""
+        path = self.path / rundir.SUMMARY
+        return rundir.read_json(path) if path.exists() else self.metrics.summary
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """`manifest.json`, empty if there is none yet."""
+        path = self.path / rundir.MANIFEST
+        return rundir.read_json(path) if path.exists() else {}
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return str(self.document.get("name", self.path.name))
+
+    @property
+    def warnings(self) -> list[str]:
+        """Of the run and of its metrics, each once."""
+        return list(dict.fromkeys([*self.manifest.get("warnings", []), *self.metrics.warnings]))
+
+    @property
+    def tcp_flows(self) -> list[int]:
+        """Numbers of the TCP flows."""
+        return [number for number, flow in enumerate(self.plan.flows) if flow.kind == "tcp"]
+
+    @property
+    def main_flow(self) -> int:
+        """The flow that a figure with one flow a run shows: the first TCP flow.
+
+        Raises
+        ------
+        TraceError
+            If the run has none.
+        """
+        if not self.tcp_flows:
+            raise TraceError(
+                f"cannot draw this figure of {self.path}: the run has no TCP flow", hint="its flows are ping or udp"
+            )
+        return self.tcp_flows[0]
+
+    @property
+    def algorithm(self) -> str:
+        """Congestion control of the main flow."""
+        return str(self.plan.flows[self.main_flow].congestion_control)
+
+    @cached_property
+    def changes(self) -> pd.DataFrame:
+        """Route changes of the main flow's pair."""
+        flow = self.plan.flows[self.main_flow]
+        changes = self.metrics.route_changes
+        mine = (changes["source"] == flow.source) & (changes["destination"] == flow.destination)
+        return changes[mine].reset_index(drop=True)
+
+    @cached_property
+    def capacity_bps(self) -> float | None:
+        """Payload rate of the narrowest link of the plan: rate x payload / (IP length + overhead); None = unshaped.
+
+        With timestamps a full segment is 1448 bytes of 1500, so 100 Mbit/s at 14 bytes of overhead carry 95.64 Mbit/s.
+        """
+        sections = self.plan.chain and (self.plan.chain,) or (self.plan.isl, self.plan.ground)
+        shaped = [
+            section.rate_bps / (1500 + section.overhead_bytes)
+            for section in sections
+            if getattr(section, "rate_bps", None) is not None
+        ]
+        if not shaped or self.plan.measured is not None:
+            return None
+        segments = self.tables.sockets["snd_mss_bytes"].dropna()
+        payload_bytes = float(segments.max()) if len(segments) else 1448.0
+        return min(shaped) * payload_bytes
+
+    def rules(self) -> list[tuple[str, str]]:
+        """The rules that shape results, as (name, text): what stands at the foot of every figure."""
+        return _rules(self.document, self.manifest)
+
+    def footer(self) -> str:
+        """The rules in one paragraph."""
+        return " · ".join(f"{name}: {text}" for name, text in self.rules())
+
+
+def labels(runs: Sequence[RunView]) -> list[str]:
+    """A short name for each run that tells it from the others: the algorithm, the scenario, or both."""
+    algorithms = [_algorithm_name(run.algorithm) if run.tcp_flows else "no TCP" for run in runs]
+    names = [run.name for run in runs]
+    if len(set(algorithms)) == len(runs):
+        return algorithms
+    if len(set(names)) == len(runs):
+        return names
+    both = [f"{name}, {algorithm}" for name, algorithm in zip(names, algorithms, strict=True)]
+    return both if len(set(both)) == len(runs) else [run.path.name for run in runs]
+
+
+def styles(runs: Sequence[RunView]) -> list[dict[str, Any]]:
+    """Colour and dashes of each run's line: fixed for the study's algorithms, else by position."""
+    algorithms = [run.algorithm if run.tcp_flows else "" for run in runs]
+    if len(set(algorithms)) == len(runs) and all(name in ALGORITHMS for name in algorithms):
+        return [line_style(ALGORITHMS[name]) for name in algorithms]
+    return [line_style(index) for index in range(len(runs))]
+
+
+def footer_of(runs: Sequence[RunView]) -> str:
+    """Rules that all runs share, then those that differ with each run's value."""
+    each = [dict(run.rules()) for run in runs]
+    parts = []
+    for name in dict.fromkeys(name for rules in each for name in rules):
+        values = [rules.get(name, "none") for rules in each]
+        parts.append(f"{name}: {' | '.join(dict.fromkeys(values))}")
+    return " · ".join(parts)
+
+
+def _algorithm_name(name: str) -> str:
+    return {"bbr": "BBR", "cubic": "CUBIC", "reno": "Reno"}.get(name, name)
+
+
+def _rules(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str, str]]:
+    rules: list[tuple[str, str]] = []
+    if "constellation" in document:
+        rules += _constellation_rules(document)
+    elif "chain" in document:
+        chain = document["chain"]
+        rules.append(("chain", f"{chain.get('hops')} links of {chain.get('delay')}"))
+        rules.append(("links", _link_text(chain)))
+    elif "measured" in document:
+        rules.append(("measured path", str(document["measured"].get("file"))))
+    network, tcp = document.get("network", {}), document.get("tcp", {})
+    queue_counts = network.get("queue_counts", "waiting")
+    model = network.get("link_model", "leolink")
+    rules.append(("queue discipline", model if queue_counts == "waiting" else f"{model}, limit counts packets in flight too"))
+    profile = str(tcp.get("profile", "linux"))
+    if tcp.get("sysctl"):
+        profile += " with " + ", ".join(f"{key}={value}" for key, value in tcp["sysctl"].items())
+    rules.append(("TCP", profile))
+    rules.append(("kernel", kernel_name(manifest)))
+    rules.append(("seed", str(document.get("run", {}).get("seed", "?"))))
+    return rules
+
+
+def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
+    shell, isl, ground = document["constellation"], document.get("isl", {}), document.get("ground", {})
+    routing, network = document.get("routing", {}), document.get("network", {})
+    if shell.get("tle", "none") not in ("none", None):
+        place = f"elements of {Path(str(shell['tle'])).name}"
+    else:
+        place = (
+            f"Walker {shell.get('pattern')} {shell.get('planes')} x {shell.get('satellites_per_plane')}, "
+            f"{shell.get('altitude')}, {shell.get('inclination')}, F={shell.get('phasing')}"
+        )
+    isl_rule = {
+        "range": f"any pair within {isl.get('max_range')}",
+        "plus-grid": "+Grid" + ("" if isl.get("seam", True) else " without seam"),
+        "none": "none",
+    }.get(str(isl.get("rule")), str(isl.get("rule")))
+    if ground.get("rule") == "min-elevation":
+        ground_rule = f"elevation over {ground.get('min_elevation')}"
+    else:
+        ground_rule = f"sub-satellite point within {ground.get('max_ground_range')}"
+    links = _link_text(isl)
+    if _link_text(ground) != links:
+        links = f"ISL {links}; ground {_link_text(ground)}"
+    if network.get("delay_rounding", "none") != "none":
+        links += f", delays rounded {network['delay_rounding']}"
+    if network.get("neighbours", "static") != "static":
+        links += f", neighbours by {str(network['neighbours']).upper()}"
+    if network.get("endpoints", "stations") != "stations":
+        links += ", ground links ideal"
+    elif ground.get("delay", "slant-range") != "slant-range":
+        links += ", no ground delay"
+    return [
+        ("constellation", place),
+        ("ISL", isl_rule),
+        ("ground", ground_rule),
+        ("routes", f"{routing.get('metric')}, every {routing.get('interval')}, links every {routing.get('link_interval')}"),
+        ("in flight", f"{routing.get('in_flight')}, leaving links {routing.get('leaving_links')}"),
+        ("links", links),
+    ]
+
+
+def _link_text(link: dict[str, Any]) -> str:
+    loss = str(link.get("loss", "0 %"))
+    text = f"{link.get('rate')} counting IP + {link.get('overhead')}, queue {link.get('queue')}"
+    return text if loss.split()[0] in ("0", "0.0") else f"{text}, loss {loss}"
+
+
+def kernel_name(manifest: dict[str, Any]) -> str:
+    """The guest kernel's version as the manifest gives it."""
+    kernel = manifest.get("kernel")
+    if isinstance(kernel, dict):
+        for key in ("version", "release", "source"):
+            if kernel.get(key):
+                return f"Linux {kernel[key]}".replace("Linux Linux", "Linux")
+    return str(kernel) if kernel else "not recorded"
+
+
