@@ -38,10 +38,8 @@ if [ -n "$lost" ]; then
 	exit 1
 fi
 
-echo "leowarp: compile"
-# vmlinux.a is everything but the final link, which wants our objects
+echo "leowarp: our objects"
 kernel_make prepare modules_prepare
-kernel_make vmlinux.a
 mkdir -p "$build/leowarp"
 cp "$here/qdisc/leolink.c" "$here/qdisc/Kbuild" "$build/leowarp/"
 kernel_make M="$build/leowarp" leolink.o
@@ -49,7 +47,7 @@ for part in seed rseq; do
 	gcc -O2 -Wall -Wextra -Werror -fno-pic -fno-stack-protector -c -o "$build/leowarp/$part.o" "$here/$part.c"
 done
 
-echo "leowarp: link"
+echo "leowarp: compile and link"
 rm -f "$build/vmlinux" "$build/linux"
 kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc -Wl,--wrap,getrandom \
 	$build/leowarp/seed.o $build/leowarp/rseq.o $build/leowarp/leolink.o" linux modules

@@ -5,15 +5,43 @@ The room knows nothing of orbits: `write_input` turns a plan's workload and a ti
 kernel on them and returns when the guest has written its last record.
 """
 
-from leowarp.guest.drive import GuestResult, Patience, check, drive
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leowarp.guest.drive import GuestResult, Patience, Progress, check, drive
 from leowarp.guest.image import GuestImage, guest_image
 from leowarp.guest.input import write_input
 
-__all__ = ["GuestImage", "GuestResult", "Patience", "check", "drive", "guest_image", "run", "write_input"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from leowarp.scenario import Plan
+
+__all__ = [
+    "GuestImage",
+    "GuestResult",
+    "Patience",
+    "Progress",
+    "check",
+    "drive",
+    "guest_image",
+    "run",
+    "write_input",
+]
+
+DIRECTORY = ".guest"
+CONSOLE = "guest-console.txt"
 
 
-def run(image, plan, timeline, directory, on_progress=lambda t_ns: None) -> GuestResult:
-    """Records of `plan` on `timeline`: `write_input`, then `drive`, in `directory` (made if it is not there).
+def run(
+    image: GuestImage,
+    plan: "Plan",
+    timeline: "pa.Table",
+    run_dir: Path,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> GuestResult:
+    """Records of `plan` on `timeline`: `write_input`, then `drive`.
 
     Parameters
     ----------
@@ -21,15 +49,23 @@ def run(image, plan, timeline, directory, on_progress=lambda t_ns: None) -> Gues
     plan : leowarp.scenario.Plan
     timeline : pyarrow.Table
         Columns of `leowarp.timeline.schema`.
-    directory : Path
-        Of the guest; `in/`, `out/` and `console.txt` end up in it.
+    run_dir : Path
+        Run directory. The guest works in `.guest` inside it (`in/`, `out/`), which `GuestResult.discard` removes; what it
+        prints stays in `guest-console.txt`.
     on_progress : callable
-        Called with the virtual time in ns.
+        Called a few times a second.
+
+    Raises
+    ------
+    ScenarioError, HostError, GuestError
+        As `write_input` and `drive`.
     """
+    directory = run_dir / DIRECTORY
     write_input(plan, timeline, directory / "in")
     return drive(
         image,
         directory,
+        run_dir / CONSOLE,
         duration_ns=plan.run.duration_ns,
         seed=plan.run.seed,
         memory_bytes=plan.guest.memory_bytes,

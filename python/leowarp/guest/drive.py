@@ -23,13 +23,22 @@ from leowarp.guest.image import GuestImage
 from leowarp.guest.initramfs import initramfs
 from leowarp.guest.watch import CONSOLE_LIMIT_BYTES, Console, GuestMemory, Usage, members_of_session
 
-CONSOLE = "console.txt"
 # The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. A constant, because host time would reach the results.
 GUEST_EPOCH_NS = 946_684_800_000_000_000
 # Sizes that the kernel would otherwise derive from its memory, which varies with the host's address layout.
 TABLE_SIZES = (
-    "thash_entries=4096 uhash_entries=1024 dhash_entries=16384 ihash_entries=8192 mhash_entries=1024 mphash_entries=1024"
+    "thash_entries=4096 uhash_entries=1024 dhash_entries=16384 "
+    "ihash_entries=8192 mhash_entries=1024 mphash_entries=1024"
 )
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a guest is: virtual time from the run's start, None while the network is built; both since boot."""
+
+    virtual_ns: int | None
+    cpu_s: float
+    wall_s: float
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,10 @@ class GuestResult:
     wall_s: float
     peak_memory_bytes: int
 
+    def discard(self) -> None:
+        """Remove the guest's directory: its records are Parquet by now."""
+        shutil.rmtree(self.out_dir.parent)
+
 
 def check(image: GuestImage, directory: Path, memory_bytes: int) -> list[host.Check]:
     """Everything that a run in `directory` needs of this machine, whether it is there or not."""
@@ -78,11 +91,12 @@ def check(image: GuestImage, directory: Path, memory_bytes: int) -> list[host.Ch
 def drive(
     image: GuestImage,
     directory: Path,
+    console: Path,
     *,
     duration_ns: int,
     seed: int,
     memory_bytes: int,
-    on_progress: Callable[[int], None] = lambda t_ns: None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
     patience: Patience | None = None,
 ) -> GuestResult:
     """Boot `image` on the input in `directory`/in and wait for its end.
@@ -92,12 +106,14 @@ def drive(
     image : GuestImage
         Kernel and agent.
     directory : Path
-        Holds `in/` with `setup.json` and `events.bin`. The guest sees this directory and nothing else of the host;
-        it writes to `out/`, its console goes to `console.txt`.
+        Holds `in/` with `setup.json` and `events.bin`. The guest sees this directory and nothing else of the host,
+        and writes to `out/` in it.
+    console : Path
+        File for all that the guest prints.
     duration_ns, seed, memory_bytes : int
         Of the plan.
     on_progress : callable
-        Called a few times a second with the virtual time in ns from the run's start; 0 while the network is built.
+        Called a few times a second.
     patience : Patience, optional
         When the guest counts as stuck.
 
@@ -115,7 +131,9 @@ def drive(
         shutil.rmtree(out)
     out.mkdir()
     (directory / "init.cpio").write_bytes(initramfs(image.agent))
-    return _Watched(image, directory, duration_ns, on_progress, patience or Patience()).run(seed, memory_bytes)
+    return _Watched(image, directory, console.resolve(), duration_ns, on_progress, patience or Patience()).run(
+        seed, memory_bytes
+    )
 
 
 def command_line(memory_bytes: int) -> list[str]:
@@ -143,13 +161,14 @@ class _Watched:
         self,
         image: GuestImage,
         work: Path,
+        console_file: Path,
         duration_ns: int,
-        on_progress: Callable[[int], None],
+        on_progress: Callable[[Progress], None],
         patience: Patience,
     ) -> None:
         self._image = image
         self._work = work
-        self._console_file = work / CONSOLE
+        self._console_file = console_file
         self._duration_ns = duration_ns
         self._on_progress = on_progress
         self._patience = patience
@@ -163,7 +182,7 @@ class _Watched:
         console = Console(self._console_file)
         memory = GuestMemory(process.pid, self._image.symbols)
         try:
-            status, rusage = self._wait(process.pid, usage, console, memory)
+            status, rusage = self._wait(process.pid, usage, console, memory, began)
             process.returncode = os.waitstatus_to_exitcode(status)
             self._hear(console)
         finally:
@@ -198,7 +217,7 @@ class _Watched:
                 start_new_session=True,
             )
 
-    def _wait(self, pid: int, usage: Usage, console: Console, memory: GuestMemory):
+    def _wait(self, pid: int, usage: Usage, console: Console, memory: GuestMemory, began: float):
         stuck = _Standstill(self._patience)
         ended = os.pidfd_open(pid)
         try:
@@ -206,7 +225,7 @@ class _Watched:
                 self._hear(console)
                 now = time.monotonic()
                 cpu_s = usage.sample()
-                self._on_progress(self._virtual_ns or 0)
+                self._on_progress(Progress(self._virtual_ns, cpu_s, now - began))
                 if console.size_bytes > CONSOLE_LIMIT_BYTES:
                     raise GuestError(
                         f"the guest printed more than {CONSOLE_LIMIT_BYTES >> 20} MiB; see {self._console_file}"

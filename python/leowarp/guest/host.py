@@ -33,15 +33,15 @@ class Check:
         Whether it is as needed.
     found, needed : str
         What there is, and the rule.
-    fix_command : str or None
-        The line to type that mends it.
+    mend : str or None
+        What to type or to change where it is lacking.
     """
 
     name: str
     ok: bool
     found: str
     needed: str
-    fix_command: str | None = None
+    mend: str | None = None
 
 
 def demand(checks: list[Check], attempted: str) -> None:
@@ -50,7 +50,7 @@ def demand(checks: list[Check], attempted: str) -> None:
     if not failed:
         return
     lines = [f"{check.name}: {check.found}; needed: {check.needed}" for check in failed]
-    fixes = [check.fix_command for check in failed if check.fix_command]
+    fixes = [check.mend for check in failed if check.mend]
     listed = lines[0] if len(lines) == 1 else "".join(f"\n  - {line}" for line in lines)
     raise HostError(f"{attempted}: this machine lacks {listed}", hint="; ".join(dict.fromkeys(fixes)) or None)
 

@@ -22,7 +22,7 @@ class GuestImage:
     symbols : dict of str to int
         Addresses of the kernel's variables that are read from outside; may be empty.
     kernel_facts, agent_facts : dict
-        What they were built from, for the manifest. `kernel_facts["warnings"]` belong into the manifest's warnings.
+        What they were built from, for the manifest.
     """
 
     kernel: Path
@@ -30,6 +30,11 @@ class GuestImage:
     symbols: dict[str, int] = field(default_factory=dict)
     kernel_facts: dict = field(default_factory=dict)
     agent_facts: dict = field(default_factory=dict)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a user's own kernel cannot do, for the manifest and the report."""
+        return list(self.kernel_facts.get("warnings", []))
 
 
 def guest_image(

@@ -160,7 +160,7 @@ def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Net
     records["kind"][at] = np.where(up, LINK_UP, LINK_DOWN)
     records["a"][at] = _ends(rows, network) // 2
     dropped = pc.equal(rows["on_down"], "drop").fill_null(False).to_numpy()
-    records["c"][at] = np.where(up, 0, dropped)
+    records["value"][at] = np.where(up, 0, dropped)
 
 
 def _fill_value(kind: int, column: str):
@@ -243,20 +243,20 @@ def address(host: int) -> str:
 
 def _links(plan: "Plan", network: Network) -> list[dict[str, Any]]:
     arp = plan.network.neighbours == "arp"
-    rows = network.links.select(
-        ["kind", "discipline", "on_down", "limit_pkts", "limit_bytes", "overhead_bytes"]
-    ).to_pylist()
+    columns = ["kind", "discipline", "on_down", "limit_pkts", "limit_bytes", "overhead_bytes"]
+    rows = network.links.select(columns).to_pylist()
     links = []
     for a, b, row in zip(network.link_a.tolist(), network.link_b.tolist(), rows, strict=True):
-        on_wire = row.pop("overhead_bytes")
-        # A wire has no rate, so that no byte of overhead could be counted on it
-        overhead_bytes = 0 if on_wire is None else on_wire - ETHERNET_BYTES
-        discipline = row["discipline"] or "leolink"
-        on_down = row["on_down"] or "drain"
-        links.append(
-            {"a": a, "b": b, **row, "discipline": discipline, "on_down": on_down, "overhead_bytes": overhead_bytes}
-            | {"arp": arp}
-        )
+        link = {"a": a, "b": b, **row, "arp": arp}
+        if row["kind"] == "wire":
+            # Nothing of it is counted, and nobody is there to resolve
+            link |= {"overhead_bytes": 0, "arp": False}
+        else:
+            link["overhead_bytes"] = row["overhead_bytes"] - ETHERNET_BYTES
+        if row["discipline"] == "netem":
+            # The timeline's limit already is netem's own, the delay line included
+            link["queue_counts"] = "waiting-and-flying"
+        links.append(link)
     return links
 
 

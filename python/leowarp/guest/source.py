@@ -218,13 +218,17 @@ def _git(tree: Path, *arguments: str) -> bytes:
     command = ["git", "-c", f"safe.directory={tree.resolve()}", "--no-optional-locks", "-C", str(tree), *arguments]
     try:
         return subprocess.run(command, capture_output=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError) as error:
-        detail = error.stderr.decode(errors="replace").strip() if isinstance(error, subprocess.CalledProcessError) else error
-        raise HostError(f"asking git about {tree}: {detail}") from error
+    except FileNotFoundError as error:
+        raise HostError(f"asking git about {tree}: git is not on the PATH", hint=apt(["git"])) from error
+    except subprocess.CalledProcessError as error:
+        raise HostError(f"asking git about {tree}: {error.stderr.decode(errors='replace').strip()}") from error
 
 
 def _installed_version() -> str:
-    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", PACKAGE], capture_output=True, text=True, check=False)
+    if shutil.which("dpkg-query") is None:
+        return INSTALLED.name
+    command = ["dpkg-query", "-W", "-f", "${Version}", PACKAGE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.returncode == 0 and done.stdout.strip() else INSTALLED.name
 
 

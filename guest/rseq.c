@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * glibc 2.35 and later registers a restartable-sequences area for each thread. User Mode Linux makes its guest
+ * processes by fork and then unmaps all of their memory, so that the host kernel finds no area to write to and kills
+ * them with SIGSEGV ("wait_stub_done: failed to wait for SIGTRAP"). The registration is undone before main.
+ * Reference: glibc manual, "Restartable Sequences"; rseq(2).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void __attribute__((constructor)) unregister_rseq(void)
+{
+	char *area = (char *)__builtin_thread_pointer() + __rseq_offset;
+
+	if (__rseq_size == 0)
+		return;
+	/* the registered length is that of struct rseq, 32 bytes, whatever __rseq_size says is in use */
+	if (syscall(SYS_rseq, area, 32, RSEQ_FLAG_UNREGISTER, RSEQ_SIG)) {
+		perror("leowarp: cannot unregister rseq; start with GLIBC_TUNABLES=glibc.pthread.rseq=0");
+		exit(1);
+	}
+}

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this machine lacks for building and running the guest, all at once."""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from leowarp.guest import host, recipe
+from leowarp.guest.agent import DEBIAN_PACKAGES as RUST_PACKAGES
+from leowarp.guest.cache import cache_root
+from leowarp.guest.host import MIB, Check
+from leowarp.guest.source import INSTALLED, PACKAGE, local_source
+
+DEFAULT_GUEST_MEMORY_BYTES = 1024 * MIB
+# An unpacked kernel source (1.7 GB) and its objects (150 MB), while the kernel is built
+BUILD_SPACE_BYTES = 2500 * MIB
+RUST_LEAST = (1, 85)
+PYTHON_LEAST = (3, 11)
+# Commands that the kernel's build runs, and the Debian packages that hold them; libc6-dev has libc's static library.
+BUILD_TOOLS = {"gcc": "gcc", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "xz": "xz-utils"}
+BUILD_TOOLS |= {"ld": "binutils", "perl": "perl", "tar": "tar"}
+
+
+def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
+    """Every check, passed or not: what a run needs, then what building kernel and agent needs.
+
+    An installation that carries a built guest (a wheel) is not asked for compilers.
+    """
+    checks = [_machine(), _python(), host.ptrace(), _memory_file(memory_bytes), host.memory(memory_bytes)]
+    checks += [host.disk(Path.cwd()), *host.limits(memory_bytes), _cache()]
+    if recipe.agent_sources() is not None:
+        checks += build_checks()
+    return checks
+
+
+def build_checks() -> list[Check]:
+    """What building the guest needs."""
+    checks = [host.tool(name, package) for name, package in BUILD_TOOLS.items()]
+    return [*checks, _static_libc(), _source(), *_rust(), _build_space()]
+
+
+def _machine() -> Check:
+    found = f"{platform.system()} {platform.machine()}"
+    return Check("machine", found == "Linux x86_64", found, "Linux x86_64", "use another machine")
+
+
+def _python() -> Check:
+    found = ".".join(map(str, sys.version_info[:3]))
+    return Check("python", sys.version_info[:2] >= PYTHON_LEAST, found, "3.11 or newer", host.apt(["python3"]))
+
+
+def _memory_file(memory_bytes: int) -> Check:
+    return host.memory_directory(memory_bytes, [Path.cwd()])[1]
+
+
+def _cache() -> Check:
+    root = cache_root()
+    needed = "a directory that may be written"
+    mend = "set LEOWARP_CACHE to a directory that may be written"
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=root):
+            return Check("cache", True, str(root), needed)
+    except OSError as error:
+        return Check("cache", False, f"{root}: {error.strerror}", needed, mend)
+
+
+def _build_space() -> Check:
+    root = cache_root()
+    place = next(p for p in (root, *root.parents) if p.is_dir())
+    free_bytes = host.free_space_bytes(place)
+    return Check(
+        "space for the build",
+        free_bytes >= BUILD_SPACE_BYTES,
+        f"{free_bytes // MIB} MiB free in {place}",
+        f"{BUILD_SPACE_BYTES // MIB} MiB while the kernel is built",
+        "free some space there, or set LEOWARP_CACHE to another directory",
+    )
+
+
+def _static_libc() -> Check:
+    name, needed = "static libc", "libc.a, Debian package libc6-dev"
+    if shutil.which("gcc") is None:
+        return Check(name, False, "unknown without gcc", needed, host.apt(["gcc", "libc6-dev"]))
+    done = subprocess.run(["gcc", "-print-file-name=libc.a"], capture_output=True, text=True, check=False)
+    path = done.stdout.strip()
+    # gcc answers with the bare name where it finds none
+    return Check(name, os.path.isabs(path), path or "gcc does not answer", needed, host.apt(["libc6-dev"]))
+
+
+def _source() -> Check:
+    source = local_source()
+    if source is not None:
+        return Check("kernel source", True, f"{source.tarball} ({source.version})", f"Debian package {PACKAGE}")
+    fetchable = shutil.which("apt-get") is not None
+    found = f"no {INSTALLED}" + ("; apt-get download will fetch it" if fetchable else "; it will be fetched")
+    return Check("kernel source", fetchable, found, f"Debian package {PACKAGE}", host.apt([PACKAGE]))
+
+
+def _rust() -> list[Check]:
+    checks = []
+    for name in ("rustc", "cargo"):
+        mend = f"{host.apt(RUST_PACKAGES)}; or https://rustup.rs"
+        needed = f"{RUST_LEAST[0]}.{RUST_LEAST[1]} or newer"
+        if shutil.which(name) is None:
+            checks.append(Check(name, False, "not on the PATH", needed, mend))
+            continue
+        done = subprocess.run([name, "--version"], capture_output=True, text=True, check=False)
+        match = re.search(r"(\d+)\.(\d+)\.\d+", done.stdout)
+        ok = match is not None and (int(match[1]), int(match[2])) >= RUST_LEAST
+        checks.append(Check(name, ok, match[0] if match else done.stderr.strip(), needed, mend))
+    return checks
