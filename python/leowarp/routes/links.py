@@ -55,7 +55,7 @@ class RangeRule:
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
         pairs = KDTree(satellites_m).query_pairs(self.max_range_m, output_type="ndarray")
-        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+        pairs = pairs[np.argsort(pairs[:, 0] * len(satellites_m) + pairs[:, 1])]
         return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
@@ -104,7 +104,7 @@ class FewTerminals:
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
         pairs = self.rule.pairs(satellites_m)
         length_mm = np.rint(lengths_m(satellites_m, pairs) * 1e3)
-        left = pairs[np.lexsort((pairs[:, 1], pairs[:, 0], length_mm))]
+        left = pairs[np.argsort(length_mm, kind="stable")]
         free = np.full(len(satellites_m), self.terminals)
         kept = [np.empty((0, 2), dtype=np.intp)]
         # A link that is among the first `free` ones that are left at both its ends will be made, whatever comes of the

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that happens to the network, as events: `timeline(plan)`. The guest knows nothing else."""
+
+from leowarp.routes.table import paths_of
+from leowarp.timeline.files import read_table, write_table
+from leowarp.timeline.from_chain import from_chain
+from leowarp.timeline.from_measured import from_measured
+from leowarp.timeline.from_routes import from_routes
+from leowarp.timeline.of_plan import describe, timeline, warnings_of
+
+__all__ = [
+    "describe",
+    "from_chain",
+    "from_measured",
+    "from_routes",
+    "paths_of",
+    "read_table",
+    "timeline",
+    "warnings_of",
+    "write_table",
+]

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events are gathered in any order and leave as one sorted table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from leowarp.routes.schema import table_schema
+from leowarp.scenario.schema import Chain, Ground, Isl, Measured, Plan
+from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
+
+_RANKS = {"node": 0, "link": 1, "rate": 2, "delay": 3, "loss": 4, "route": 5, "path": 6}
+_LINK_DOWN_RANK = 7
+
+FULL_PACKET_BYTES = 1500
+"""IP length of a full packet (the Ethernet MTU), to turn a delay line into packets."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkKind:
+    """What links of one kind have in common.
+
+    Attributes
+    ----------
+    kind : str
+        isl, gsl or wire.
+    rate_bps : int or None
+        None: unshaped.
+    limit_pkts, limit_bytes : int or None
+        Waiting packets or bytes of a direction.
+    has_own_rate : bool
+        False: the rate comes from elsewhere, event by event (a wire has none, a measured link its table's).
+    limit_counts_flying : bool
+        netem counts the delay line too, and the plan does not want that.
+    """
+
+    kind: str
+    discipline: str
+    on_down: str
+    overhead_bytes: int
+    rate_bps: int | None = None
+    limit_pkts: int | None = None
+    limit_bytes: int | None = None
+    loss_ratio: float = 0.0
+    has_own_rate: bool = True
+    limit_counts_flying: bool = False
+
+    @staticmethod
+    def shaped(plan: Plan, kind: str, of: Isl | Ground | Chain | Measured, on_down: str) -> LinkKind:
+        """A link with a queue, as a part of the plan describes it."""
+        discipline, counts = plan.network.link_model, plan.network.queue_counts
+        if discipline == "netem" and of.queue_bytes is not None:
+            raise ValueError("netem limits packets, not bytes: not a resolved plan")
+        return LinkKind(
+            kind=kind,
+            discipline=discipline,
+            on_down=on_down,
+            overhead_bytes=of.overhead_bytes,
+            rate_bps=None if isinstance(of, Measured) else of.rate_bps,
+            limit_pkts=of.queue_pkts,
+            limit_bytes=of.queue_bytes,
+            loss_ratio=0.0 if isinstance(of, Measured) else of.loss_ratio,
+            has_own_rate=not isinstance(of, Measured),
+            limit_counts_flying=discipline == "netem" and counts == "waiting",
+        )
+
+    @staticmethod
+    def ideal(plan: Plan, kind: str, on_down: str = "drain") -> LinkKind:
+        """A link without rate, delay, limit or loss."""
+        return LinkKind(
+            kind=kind,
+            discipline=plan.network.link_model,
+            on_down=on_down,
+            overhead_bytes=0,
+            has_own_rate=kind != "wire",
+        )
+
+    def limit_with_flying_pkts(self, delay_ns: int, rate_bps: int | None) -> int | None:
+        """netem's own limit, so that `limit_pkts` packets can wait while the delay line is full: Q + ceil(D R/packet).
+
+        Without a rate nothing ever waits, and netem's limit would only cut the delay line: none then.
+        """
+        if not self.limit_counts_flying or self.limit_pkts is None:
+            return self.limit_pkts
+        if rate_bps is None:
+            return None
+        packet_bits = 8 * (FULL_PACKET_BYTES + self.overhead_bytes)
+        return self.limit_pkts + -(-delay_ns * rate_bps // (packet_bits * 1_000_000_000))
+
+
+class Events:
+    """Events of a timeline under construction; nodes are numbers into `names`."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = list(names)
+        self._rows: list[tuple[int, int, dict[str, object]]] = []
+        self._links: dict[tuple[int, int], list[tuple[dict[str, object], LinkKind]]] = {}
+        self._delays: list[tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp], NDArray[np.int64]]] = []
+
+    def node(self, node: int, kind: str) -> None:
+        self._add(0, "node", a=self._names[node], kind=kind)
+
+    def link_up(self, t_ns: int, a: int, b: int, of: LinkKind) -> None:
+        """A link comes up, with its rate and loss in both directions."""
+        self._link(t_ns, a, b, of, up=True)
+        for sender, receiver in ((a, b), (b, a)):
+            if of.has_own_rate:
+                self.rate(t_ns, sender, receiver, of.rate_bps)
+            if of.loss_ratio:
+                self.loss(t_ns, sender, receiver, of.loss_ratio)
+
+    def link_down(self, t_ns: int, a: int, b: int, of: LinkKind) -> None:
+        self._link(t_ns, a, b, of, up=False)
+
+    def make_room_for_flying(self, longest_ns: Mapping[tuple[int, int], int], rate_bps: int | None = None) -> None:
+        """Raise netem's limits by what the delay line holds, given each link's longest delay in the run.
+
+        `rate_bps` stands in for links whose rate changes (the highest then); else each link's own is taken.
+        """
+        for ends, longest in longest_ns.items():
+            for row, of in self._links.get(ends, ()):
+                row["limit_pkts"] = of.limit_with_flying_pkts(longest, of.rate_bps if rate_bps is None else rate_bps)
+
+    def rate(self, t_ns: int, a: int, b: int, rate_bps: int | None) -> None:
+        self._add(t_ns, "rate", a=self._names[a], b=self._names[b], rate_bps=rate_bps)
+
+    def loss(self, t_ns: int, a: int, b: int, loss_ratio: float) -> None:
+        self._add(t_ns, "loss", a=self._names[a], b=self._names[b], loss_ratio=loss_ratio)
+
+    def delays(
+        self, t_ns: int, a: NDArray[np.intp], b: NDArray[np.intp], delay_ns: NDArray[np.int64], *, both_ways: bool = True
+    ) -> None:
+        """Delays of many links at once, the same in both directions (or of directions a>b)."""
+        if both_ways:
+            a, b, delay_ns = (
+                np.column_stack([a, b]).ravel(),
+                np.column_stack([b, a]).ravel(),
+                np.repeat(delay_ns, 2),
+            )
+        self._delays.append((np.full(len(a), t_ns, dtype=np.int64), a, b, delay_ns))
+
+    def route(self, t_ns: int, node: int, destination: int, next_hop: int | None, path_id: int | None) -> None:
+        self._add(
+            t_ns,
+            "route",
+            node=self._names[node],
+            destination=self._names[destination],
+            next_hop=None if next_hop is None else self._names[next_hop],
+            path_id=path_id,
+        )
+
+    def path(self, t_ns: int, source: int, destination: int, path_id: int | None) -> None:
+        self._add(t_ns, "path", a=self._names[source], b=self._names[destination], path_id=path_id)
+
+    def table(self, metadata: Mapping[str, object]) -> pa.Table:
+        """All events so far, in order."""
+        schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata)
+        rows = pa.Table.from_pylist([row for _, _, row in self._rows], schema=schema)
+        if not self._delays:
+            return rows.take(pa.array(np.lexsort(self._keys())))
+        t_ns, a, b, delay_ns = (np.concatenate(part) for part in zip(*self._delays, strict=True))
+        given = {"t_ns": pa.array(t_ns), "a": self._named(a), "b": self._named(b), "delay_ns": pa.array(delay_ns)}
+        given["event"] = pa.array(["delay"]).take(pa.array(np.zeros(len(t_ns), dtype=np.int32)))
+        delays = pa.Table.from_arrays(
+            [given.get(field.name, pa.nulls(len(t_ns), field.type)) for field in schema], schema=schema
+        )
+        rank, time = self._keys()
+        order = np.lexsort(
+            [np.concatenate([rank, np.full(len(t_ns), _RANKS["delay"])]), np.concatenate([time, t_ns])]
+        )
+        return pa.concat_tables([rows, delays]).combine_chunks().take(pa.array(order)).replace_schema_metadata(
+            schema.metadata
+        )
+
+    def _keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Sorting keys of the rows, the last one first, as `lexsort` wants them (it is stable)."""
+        return (
+            np.array([rank for _, rank, _ in self._rows], dtype=np.int64),
+            np.array([t_ns for t_ns, _, _ in self._rows], dtype=np.int64),
+        )
+
+    def _named(self, nodes: NDArray[np.intp]) -> pa.Array:
+        return pa.array(self._names).take(pa.array(nodes))
+
+    def _link(self, t_ns: int, a: int, b: int, of: LinkKind, *, up: bool) -> None:
+        row = self._add(
+            t_ns,
+            "link",
+            rank=_RANKS["link"] if up else _LINK_DOWN_RANK,
+            a=self._names[a],
+            b=self._names[b],
+            kind=of.kind,
+            up=up,
+            on_down=of.on_down,
+            limit_pkts=of.limit_pkts,
+            limit_bytes=of.limit_bytes,
+            discipline=of.discipline,
+            overhead_bytes=of.overhead_bytes,
+        )
+        self._links.setdefault((a, b), []).append((row, of))
+
+    def _add(self, t_ns: int, event: str, *, rank: int | None = None, **values: object) -> dict[str, object]:
+        row: dict[str, object] = {"t_ns": int(t_ns), "event": event, **values}
+        self._rows.append((int(t_ns), _RANKS[event] if rank is None else rank, row))
+        return row

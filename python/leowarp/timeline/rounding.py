@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`network.delay_rounding` for delays that are given and not computed from geometry."""
+
+from __future__ import annotations
+
+from leowarp.scenario.schema import Plan
+
+
+def rounded_ns(plan: Plan, delay_ns: int) -> int:
+    """The delay as the guest is given it: itself, or up to the next whole ms with ``ceil-ms``."""
+    if plan.network.delay_rounding == "ceil-ms":
+        return -(-delay_ns // 1_000_000) * 1_000_000
+    return delay_ns
