@@ -22,7 +22,8 @@ from typing import Any, Literal
 
 from leowarp import errors
 from leowarp.errors import GuestError, LeowarpError
-from leowarp.progress import OnProgress, Progress, shown
+from leowarp.guest import guest_image
+from leowarp.progress import OnProgress, Progress, building, shown
 from leowarp.result import Run
 
 
@@ -76,6 +77,9 @@ def run_many(
     twice = next((out for out in outs if outs.count(out) > 1), None)
     if twice is not None:
         raise errors.ScenarioError(f"cannot make two runs in {twice}", hint="give each job a directory of its own")
+    # Once and visibly, before processes that would all wait for it in silence.
+    with building(progress) as built:
+        guest_image(kernel or "default", on_message=built.message, on_progress=built.steps)
     workers = max(1, min(at_once or len(os.sched_getaffinity(0)), len(jobs) or 1))
     family = _Family()
     options = [*(["--kernel", str(kernel)] if kernel else []), *(["--force"] if force else [])]
@@ -141,7 +145,8 @@ def _one(family: _Family, job: Job, options: list[str], overrides: Path, show: O
         return GuestError(f"the run {label} was not started: interrupted")
     words: list[str] = []
     answer: list[str] = []
-    assert child.stdout is not None and child.stderr is not None
+    assert child.stdout is not None
+    assert child.stderr is not None
     reader = threading.Thread(target=lambda: answer.append(child.stdout.read()), daemon=True)
     reader.start()
     for line in child.stderr:

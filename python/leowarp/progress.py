@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any, Self
 
-STAGES = ("plan", "ephemeris", "routes", "timeline", "guest", "trace", "metrics", "report", "done", "failed")
+STAGES = ("timeline", "guest", "trace", "metrics", "report", "done", "failed")
 PLAIN_INTERVAL_S = 5.0
 
 
@@ -96,7 +96,7 @@ class Display:
         if progress.stage == stage:
             if now - said_at < PLAIN_INTERVAL_S:
                 return
-        elif progress.stage not in ("plan", "guest", "done", "failed"):
+        elif progress.stage not in ("timeline", "guest", "done", "failed"):
             return
         self._said[progress.run] = (progress.stage, now)
         print(progress.text(), file=sys.stderr, flush=True)
@@ -104,7 +104,9 @@ class Display:
     def _bar(self, progress: Progress) -> None:
         task = self._tasks.get(progress.run)
         if task is None:
-            task = self._tasks[progress.run] = self._bars.add_task(progress.run, total=None, stage="", speed="", left="", virtual="")
+            task = self._tasks[progress.run] = self._bars.add_task(
+                progress.run, total=None, stage="", speed="", left="", virtual=""
+            )
         fields: dict[str, Any] = {"stage": progress.stage, "speed": "", "left": "", "virtual": ""}
         if progress.duration_ns:
             fields |= {"total": progress.duration_ns, "completed": progress.t_ns}
@@ -112,6 +114,48 @@ class Display:
         if progress.stage == "guest" and progress.speed is not None and progress.left_s is not None:
             fields |= {"speed": f"{progress.speed:.1f}x", "left": clock(progress.left_s)}
         self._bars.update(task, **fields)
+
+
+class building:
+    """Shows on stderr how a build goes: `with building(True) as built`, then `built.message` and `built.steps`.
+
+    Nothing appears if nothing has to be built, and nothing at all unless `progress` is True.
+    """
+
+    def __init__(self, progress: bool | OnProgress) -> None:
+        self._shown = progress is True
+        self._bars: Any = None
+        self._task: Any = None
+        self._said = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+    def message(self, text: str) -> None:
+        """A line of text."""
+        if self._shown:
+            print(text, file=sys.stderr, flush=True)
+
+    def steps(self, done: int, expected: int) -> None:
+        """How many of how many steps are done."""
+        if not self._shown:
+            return
+        if sys.stderr.isatty():
+            if self._bars is None:
+                self._bars = _bars()
+                self._bars.start()
+                fields = {"stage": "build", "virtual": "", "speed": "", "left": ""}
+                self._task = self._bars.add_task("guest kernel", total=expected, **fields)
+            self._bars.update(self._task, completed=done, total=expected, virtual=f"{done}/{expected} steps")
+        elif time.monotonic() - self._said > PLAIN_INTERVAL_S:
+            self._said = time.monotonic()
+            print(f"building the guest kernel: {done} of about {expected} steps", file=sys.stderr, flush=True)
 
 
 class shown:

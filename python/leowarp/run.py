@@ -4,12 +4,12 @@ a trace, a trace has metrics, metrics make a report. The only file that names ev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.progress import OnProgress, Progress, shown
-from leowarp.rundir import INPUTS, PLAN, ROUTES, TIMELINE, TRACE, Writing
+from leowarp.progress import OnProgress, Progress, building, shown
+from leowarp.rundir import GUEST, ROUTES, TIMELINE, TRACE, Writing, default_directory, plan_of, write_plan, write_table
 
 if TYPE_CHECKING:
     from leowarp.result import Run
@@ -17,33 +17,61 @@ if TYPE_CHECKING:
 
 
 def run(
-    scenario: Path | str | Plan, set: Mapping[str, Any] | None = None, out: Path | str | None = None, *,
+    scenario: Path | str | Plan, set: Mapping[str, Any] | Sequence[str] = (), out: Path | str | None = None, *,
     kernel: Path | str | None = None, force: bool = False, report: bool = True, progress: bool | OnProgress = True,
 ) -> Run:  # fmt: skip
-    """The run of a scenario (a file or a plan): every stage, into a new run directory.
+    """The run of a scenario (a file or a plan): every stage, into a run directory.
 
     Parameters
     ----------
-    set : mapping of str to value
+    set : mapping of str to value, or sequence of "KEY=VALUE"
         Dotted keys and what replaces them: `{"run.duration": "60 s", "flows.0.congestion_control": "bbr"}`.
     out : path, optional
-        The run directory; `runs/<name>-<hash of the plan>` if not given. `force`: replace a complete run there.
+        The run directory; `runs/<name>-<hash of the plan>` if not given. `force` replaces a complete run there.
     kernel : path, optional
-        A kernel tree or binary in place of the plan's.
+        A kernel tree or binary in place of the plan's `guest.kernel`.
     report : bool
-        Whether to make figures and page (`leowarp report RUN` can do it later).
-    progress : bool or callable
-        True: a display on stderr; a callable gets each `leowarp.Progress`.
+        Whether to make figures and page. `progress`: a display on stderr, or what gets each `leowarp.Progress`.
 
-    Raises
-    ------
-    ScenarioError, HostError, GuestError, TraceError
-        The directory is then marked incomplete, with the reason in its file `INCOMPLETE`.
+    Raises any `LeowarpError`; the directory then is marked incomplete, with the reason in its file `INCOMPLETE`.
     """
-    from leowarp import ephemeris, guest, metrics, routes, scenario as scenarios, timeline, trace  # noqa: I001
+    # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
+    from leowarp import ephemeris, guest, metrics, routes, timeline, trace
     from leowarp import report as reports
     from leowarp.result import Run
 
-    with shown(progress) as show:
-        plan = scenario if isinstance(scenario, scenarios.Plan) else scenarios.resolve(scenarios.load(scenario, set or {}))
-        raise NotImplementedError
+    watch = trace.Stopwatch()
+    plan = plan_of(scenario, set, kernel)
+    target = Path(out) if out is not None else default_directory(plan.name, plan.to_toml())
+    inputs = {path.name: path.read_bytes() for path in plan.inputs()}
+    with building(progress) as built:
+        image = guest.guest_image(plan.guest.kernel, on_message=built.message, on_progress=built.steps)
+    with shown(progress) as show, Writing(target, force=force) as directory:
+
+        def stage(name: str, t_ns: int | None = None, wall_s: float = 0.0) -> None:
+            show(Progress(target.name, name, t_ns or 0, plan.run.duration_ns, wall_s))
+
+        stage("timeline")
+        write_plan(directory, plan.to_toml(), inputs)
+        sky = ephemeris.ephemeris(plan)
+        ways = routes.routes(plan, sky)
+        write_table(ways.table, directory / ROUTES)
+        events = timeline.timeline(plan, sky, ways)
+        write_table(events, directory / TIMELINE)
+        stage("guest")
+        done = guest.run(image, plan, events, directory, lambda at: stage("guest", at.virtual_ns, at.wall_s))
+        stage("trace")
+        trace.convert(done.out_dir, directory / TRACE, directory / GUEST / "in" / "setup.json")
+        done.discard()
+        stage("metrics")
+        costs = watch.costs(plan.run.duration_ns / 1e9, done.cpu_s, done.peak_memory_bytes)
+        numbers = metrics.metrics(metrics.read_tables(directory), plan)
+        numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(directory)
+        warnings = [*image.kernel_facts["warnings"], *ways.warnings, *done.end["warnings"], *numbers.warnings]
+        trace.write_manifest(directory, plan.run.seed, image.kernel_facts, image.agent_facts, warnings, costs)
+        if report:
+            stage("report")
+            reports.write_report(directory)
+            trace.list_files(directory)
+        stage("done")
+    return Run(target)

@@ -7,13 +7,16 @@ writer that was killed is told from one that still works. The last step of a run
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
+import hashlib
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from leowarp.errors import ScenarioError, TraceError
 
@@ -91,7 +94,9 @@ class RunDirectory:
 
         path = self.path / own[name]
         if not path.exists():
-            raise TraceError(f"cannot read {name}: there is no {path}", hint="this scenario has none, or the run is older")
+            raise TraceError(
+                f"cannot read {name}: there is no {path}", hint="this scenario has none, or the run is older"
+            )
         return pq.read_table(path, columns=columns, filters=filters)
 
     def _frame(self, name: str, flow: int | None = None) -> pd.DataFrame:
@@ -237,6 +242,42 @@ class Writing:
                 f"cannot write a run to {self.path}: it holds a complete run",
                 hint="type --force to replace it, or choose another directory with --out",
             )
+
+
+def default_directory(name: str, plan_text: str) -> Path:
+    """`runs/<name>-<first digits of the plan's sha256>`: the same plan, the same place."""
+    return Path("runs") / f"{name}-{hashlib.sha256(plan_text.encode()).hexdigest()[:10]}"
+
+
+def plan_of(scenario: Path | str | Plan, overrides: Any = (), kernel: Path | str | None = None) -> Plan:
+    """The plan of a scenario file with overrides, or the plan given; `kernel` replaces its guest kernel."""
+    from leowarp import scenario as scenarios
+
+    if isinstance(scenario, scenarios.Plan):
+        if overrides:
+            raise ScenarioError("a resolved plan takes no overrides", hint="set them when the scenario is loaded")
+        plan = scenario
+    else:
+        plan = scenarios.resolve(scenarios.load(scenario, overrides))
+    if kernel is None:
+        return plan
+    chosen = str(kernel) if str(kernel) == "default" else str(Path(kernel).expanduser().resolve())
+    return dataclasses.replace(plan, guest=dataclasses.replace(plan.guest, kernel=chosen))
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """Writes a table of the run directory, with the same bytes for the same rows."""
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, path, compression="zstd", compression_level=1, version="2.6")
+
+
+def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes]) -> None:
+    """Writes `00-plan.toml` and, if it names files, their copies in `00-inputs/`."""
+    (directory / PLAN).write_text(plan_text)
+    for name, content in inputs.items():
+        (directory / INPUTS).mkdir(exist_ok=True)
+        (directory / INPUTS / name).write_bytes(content)
 
 
 def why_incomplete(path: Path) -> str | None:

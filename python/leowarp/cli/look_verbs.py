@@ -95,6 +95,106 @@ def ephemeris(
     )  # fmt: skip
 
 
+def routes(
+    file: options.ScenarioFile,
+    changes: Annotated[bool, typer.Option("--changes", help="Only updates at which the path changed.")] = False,
+    both: Annotated[bool, typer.Option("--both-ways", help="The way back, too.")] = False,
+    set_: options.Settings = None,
+    json_: options.Json = False,
+) -> None:
+    """The path between the stations at each route update: hops, delay, change, nodes."""
+    from leowarp import ephemeris as skies
+    from leowarp import routes as rooms
+    from leowarp.cli.output import print_json, print_table
+
+    resolved = _plan(file, set_)
+    found = rooms.routes(resolved, skies.ephemeris(resolved))
+    # Ordered pairs come as the way there, then the way back.
+    ways = [(found.nodes[a], found.nodes[b]) for a, b in found.pairs][:: 1 if both else 2]
+    rows = [row for row in found.table.to_pylist() if _talks(row, ways, resolved) and (row["is_change"] or not changes)]
+    if json_:
+        print_json({"summary": found.summary, "warnings": list(found.warnings), "routes": rows})
+        return
+    _notes(found.warnings)
+    print_table(
+        f"{resolved.name}: {_scalars(found.summary)}",
+        ("t_s", "source", "destination", "hops", "delay_ms", "was_ms", "path_id", "", "path"),
+        [
+            (
+                f"{row['t_ns'] / 1e9:g}", row["source"], row["destination"], row["hops"], _ms(row["delay_ns"]),
+                _ms(row["old_delay_ns"]), row["path_id"], "change" if row["is_change"] else "",
+                "no path" if row["path"] is None else " ".join(row["path"]),
+            )
+            for row in rows
+        ],
+        left=9,
+    )  # fmt: skip
+
+
+def timeline(
+    file: options.ScenarioFile,
+    events: Annotated[bool, typer.Option("--events", help="Every event, not only how many there are.")] = False,
+    from_: Annotated[str, typer.Option("--from", help="Events from this time on.")] = "0 s",
+    to: Annotated[str, typer.Option("--to", help="Events before this time; the run's end if not given.")] = "",
+    node: Annotated[str, typer.Option("--node", help="Only events that name this node.")] = "",
+    set_: options.Settings = None,
+    json_: options.Json = False,
+) -> None:
+    """The events of the emulated network: links, delays, rates, routes."""
+    from leowarp import ephemeris as skies
+    from leowarp import routes as ways
+    from leowarp import timeline as rooms
+    from leowarp import units
+    from leowarp.cli.output import print_json, print_table
+
+    resolved = _plan(file, set_)
+    sky = skies.ephemeris(resolved)
+    table = rooms.timeline(resolved, sky, ways.routes(resolved, sky))
+    begin_ns = _parsed(units.TIME, "--from", from_)
+    end_ns = _parsed(units.TIME, "--to", to) if to else resolved.run.duration_ns + 1
+    rows = [
+        {key: value for key, value in row.items() if value is not None}
+        for row in table.to_pylist()
+        if begin_ns <= row["t_ns"] < end_ns and (not node or node in row.values())
+    ]
+    kinds: dict[str, int] = {}
+    for row in rows:
+        what = row["event"] if row["event"] != "link" else f"link {'up' if row['up'] else 'down'}"
+        kinds[what] = kinds.get(what, 0) + 1
+    if json_:
+        print_json({"counts": kinds, **({"events": rows} if events else {})})
+    elif events:
+        print_table(
+            f"{resolved.name}: {len(rows)} events",
+            ("t_s", "event", "what"),
+            [(f"{row['t_ns'] / 1e9:.9f}", row["event"], _event(row)) for row in rows],
+            left=3,
+        )
+    else:
+        print_table(f"{resolved.name}: {len(rows)} events", ("event", "number"), sorted(kinds.items()))
+
+
+def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool:
+    # The pairs of a chain are named by their routers, the rows by its hosts A and B.
+    return plan.constellation is None or (row["source"], row["destination"]) in ways
+
+
+def _event(row: dict[str, Any]) -> str:
+    ends = f"{row['a']} > {row['b']}" if "a" in row and "b" in row else row.get("a", row.get("node", ""))
+    rest = [f"{key}={value}" for key, value in row.items() if key not in ("t_ns", "event", "a", "b", "node")]
+    return " ".join([ends, *rest])
+
+
+def _scalars(summary: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{key} {f'{value:.10g}' if isinstance(value, float) else value}" for key, value in summary.items()
+    )
+
+
+def _ms(nanoseconds: int | None) -> str | None:
+    return None if nanoseconds is None else f"{nanoseconds / 1e6:.6f}"
+
+
 def _plan(file: Path, settings: list[str] | None) -> Plan:
     from leowarp import scenario
 

@@ -62,9 +62,7 @@ def print_error(error: LeowarpError) -> None:
 
 def print_error_json(error: LeowarpError) -> None:
     """An error as the one JSON object on stdout."""
-    print_json(
-        {"error": error.message, "hint": error.hint, "kind": _kind(error), "exit_code": error.exit_code}
-    )
+    print_json({"error": error.message, "hint": error.hint, "kind": _kind(error), "exit_code": error.exit_code})
 
 
 def clean(value: Any) -> Any:

@@ -29,7 +29,8 @@ class ProgressKind(StrEnum):
 
 
 Shown = Annotated[
-    ProgressKind, typer.Option("--progress", help="auto: bars on a terminal, lines elsewhere; json: a line of JSON each.")
+    ProgressKind,
+    typer.Option("--progress", help="auto: bars on a terminal, lines elsewhere; json: a line of JSON each."),
 ]
 
 
@@ -54,9 +55,7 @@ def run(
         if set_:
             raise ScenarioError("--set and --set-json exclude each other", hint="put all keys into one of them")
         settings = json.loads(set_json.read_text())
-    result = leowarp.run(
-        file, settings, out, kernel=kernel, force=force, report=report, progress=_progress(progress)
-    )
+    result = leowarp.run(file, settings, out, kernel=kernel, force=force, report=report, progress=_progress(progress))
     _print_run(result, json_)
 
 
@@ -110,7 +109,7 @@ def verify(
     first = leowarp.open(run)
     with tempfile.TemporaryDirectory(prefix="leowarp-verify-") as scratch:
         again = leowarp.run(
-            first.path / PLAN, None, keep or Path(scratch) / "run", kernel=kernel or _kernel_of(first), report=False,
+            first.path / PLAN, None, keep or Path(scratch) / "run", kernel=kernel, report=False,
             progress=_progress(progress),
         )  # fmt: skip
         old, new = sha256_of_files(first.path / TRACE), sha256_of_files(again.path / TRACE)
@@ -125,7 +124,9 @@ def verify(
         rows.append((name, verdict, (old.get(name) or "")[:16], (new.get(name) or "")[:16]))
     same = all(verdict == "identical" for _, verdict, _, _ in rows)
     if json_:
-        print_json({"run": str(first.path), "identical": same, "files": {name: verdict for name, verdict, _, _ in rows}})
+        print_json(
+            {"run": str(first.path), "identical": same, "files": {name: verdict for name, verdict, _, _ in rows}}
+        )
     else:
         print_table(f"{first.path} made again", ("file", "verdict", "sha256 before", "sha256 now"), rows, left=4)
         print("identical: the same plan gave the same bytes" if same else "NOT identical")
@@ -134,7 +135,9 @@ def verify(
 
 def reproduce(
     study: Annotated[str, typer.Argument(help="Which study, for instance frederiksen2024.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Directory; reproductions/STUDY if not given.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Directory; reproductions/STUDY if not given.")
+    ] = None,
     kernel: options.Kernel = None,
     jobs: options.AtOnce = None,
     force: options.Force = False,
@@ -167,12 +170,6 @@ def _same_plan(job: Any) -> bool:
 
     wanted = scenario.resolve(scenario.load(job.scenario, job.set)).to_toml()
     return (Path(job.out) / PLAN).read_text() == wanted
-
-
-def _kernel_of(run: Run) -> Path | None:
-    """The kernel binary of the user's own that a run was made with, if it still is there; None = the default one."""
-    given = run.manifest["kernel"].get("given")
-    return Path(given) if given else None
 
 
 def _progress(kind: ProgressKind) -> bool | OnProgress:

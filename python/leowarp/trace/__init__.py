@@ -2,6 +2,7 @@
 """What a run left behind: typed tables in `30-trace/`, one Parquet file each."""
 
 from leowarp.trace.convert import TRACE_TABLES, convert, read
+from leowarp.trace.manifest import Stopwatch, list_files, write_manifest
 from leowarp.trace.records import open_records, read_records, write_parquet
 from leowarp.trace.schema import TABLES, Column, TableSchema
 
@@ -9,10 +10,13 @@ __all__ = [
     "TABLES",
     "TRACE_TABLES",
     "Column",
+    "Stopwatch",
     "TableSchema",
     "convert",
+    "list_files",
     "open_records",
     "read",
     "read_records",
+    "write_manifest",
     "write_parquet",
 ]

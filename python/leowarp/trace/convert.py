@@ -55,7 +55,7 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
         promised = (end.get("records") or {}).get(name)
         if promised is not None and promised != rows[name]:
             raise TraceError(
-                f"cannot read the trace file {source}: it holds {rows[name]} records, end.json says {promised} were written",
+                f"cannot read the trace file {source}: it holds {rows[name]} records of {promised} in end.json",
                 hint="the disk may have been full; run the scenario again",
             )
     for name in CAPTURES:

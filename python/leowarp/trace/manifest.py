@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`manifest.json`: what made a run, on which machine, at what cost, with which warnings, and the sha256 of each file."""
+"""`manifest.json`: what made a run, on which machine, at what cost, which warnings, and the sha256 of each file."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import resource
@@ -14,25 +15,25 @@ from pathlib import Path
 from typing import Any
 
 MANIFEST_VERSION = 1
+_NAME = "manifest.json"
+_NOT_LISTED = (_NAME, "INCOMPLETE")
 _LIBRARIES = ("numpy", "scipy", "sgp4", "pyarrow", "pandas", "matplotlib", "plotly")
 
 
-def manifest(
+def write_manifest(
     directory: Path,
-    *,
     seed: int,
     kernel: dict[str, Any],
     agent: dict[str, Any],
     warnings: Iterable[str],
     costs: dict[str, Any],
-    except_files: Iterable[str] = (),
-) -> dict[str, Any]:
-    """The manifest of a run directory.
+) -> None:
+    """Writes `manifest.json` of a run directory.
 
     Parameters
     ----------
     directory : Path
-        The run directory; each of its files is listed with its sha256, save those that `except_files` names.
+        The run directory; each of its files but the manifest itself and the mark INCOMPLETE gets its sha256.
     kernel, agent : dict
         What the guest was: source, version, config and hashes, as the guest room gives them.
     warnings : iterable of str
@@ -44,25 +45,42 @@ def manifest(
     -----
     `host` and `costs` differ from machine to machine and from run to run; nothing of them reaches `30-trace/`.
     """
-    skipped = set(except_files)
-    return {
+    content = {
         "manifest_version": MANIFEST_VERSION,
         "leowarp_version": leowarp_version(),
         "seed": seed,
         "kernel": kernel,
         "agent": agent,
-        "python": {"version": platform.python_version(), **{name: metadata.version(name) for name in _LIBRARIES}},
+        "python": library_versions(),
         "host": host_facts(),
         "warnings": list(dict.fromkeys(warnings)),
         "costs": costs,
-        "files": {name: digest for name, digest in sha256_of_files(directory).items() if name not in skipped},
     }
+    (directory / _NAME).write_text(json.dumps(content | {"files": files_of_run(directory)}, indent=2) + "\n")
+
+
+def list_files(directory: Path) -> None:
+    """Writes the manifest's list of files anew, after a stage that adds or replaces some; the rest stays."""
+    path = directory / _NAME
+    content = json.loads(path.read_text()) | {"files": files_of_run(directory)}
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(json.dumps(content, indent=2) + "\n")
+    partial.replace(path)
+
+
+def files_of_run(directory: Path) -> dict[str, str]:
+    """The sha256 of each file of a run directory but the manifest, which cannot hold its own, and the mark."""
+    return {name: digest for name, digest in sha256_of_files(directory).items() if _is_listed(name)}
 
 
 def sha256_of_files(directory: Path) -> dict[str, str]:
     """The sha256 of each file below a directory, by its relative name, sorted."""
     files = sorted(path for path in directory.rglob("*") if path.is_file())
     return {path.relative_to(directory).as_posix(): sha256_of_file(path) for path in files}
+
+
+def _is_listed(name: str) -> bool:
+    return name not in _NOT_LISTED and not name.startswith(".guest/") and not name.endswith(".partial")
 
 
 def sha256_of_file(path: Path) -> str:
@@ -76,6 +94,11 @@ def leowarp_version() -> str:
     from leowarp import __version__
 
     return __version__
+
+
+def library_versions() -> dict[str, str]:
+    """Versions of Python and of the libraries whose numbers end up in results."""
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in _LIBRARIES}}
 
 
 def host_facts() -> dict[str, Any]:
@@ -99,7 +122,7 @@ class Stopwatch:
         self._wall = time.monotonic()
         self._own = _own_cpu_s()
 
-    def costs(self, *, virtual_s: float, guest_cpu_s: float, peak_memory_bytes: int) -> dict[str, Any]:
+    def costs(self, virtual_s: float, guest_cpu_s: float, peak_memory_bytes: int) -> dict[str, Any]:
         """What a run has cost so far; `cpu_s` is the guest's and this process' together.
 
         The guest's is measured where it runs: processes that a kernel program never reaps are missing in the

@@ -58,7 +58,9 @@ def open_records(path: Path | str) -> RecordFile:
                 raise _malformed(path, f"it does not begin with {MAGIC.decode()} (first bytes: {preamble[:8]!r})")
             header_bytes = _PREAMBLE.unpack(preamble)[1]
             if header_bytes > _HEADER_MAX_BYTES:
-                raise _malformed(path, f"its header claims {header_bytes} bytes, at most {_HEADER_MAX_BYTES} are allowed")
+                raise _malformed(
+                    path, f"its header claims {header_bytes} bytes, at most {_HEADER_MAX_BYTES} are allowed"
+                )
             text = stream.read(header_bytes)
     except OSError as error:
         raise TraceError(f"cannot read {path}: {error.strerror or error}") from error
@@ -74,7 +76,9 @@ def open_records(path: Path | str) -> RecordFile:
     table, dtype, unknown = _checked(path, header)
     rows, rest = divmod(size - offset, dtype.itemsize)
     if rest:
-        raise _malformed(path, f"{rest} bytes follow its {rows} whole records of {dtype.itemsize} bytes: it was cut short")
+        raise _malformed(
+            path, f"{rest} bytes follow its {rows} whole records of {dtype.itemsize} bytes: it was cut short"
+        )
     extra = {key: header[key] for key in header if key not in ("table", "record_bytes", "fields")}
     return RecordFile(path, table, dtype, offset, rows, extra, unknown)
 
@@ -91,10 +95,10 @@ def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBa
                 count = min(rows, records.rows - done)
                 chunk = np.fromfile(stream, dtype=records.dtype, count=count)
                 if len(chunk) < count:
-                    raise _malformed(records.path, f"it lost records while it was read ({done + len(chunk)} of {records.rows})")
-                arrays = [
-                    _arrow_array(records.path, chunk, column, names, done) for column in records.columns
-                ]
+                    raise _malformed(
+                        records.path, f"it lost records while it was read ({done + len(chunk)} of {records.rows})"
+                    )
+                arrays = [_arrow_array(records.path, chunk, column, names, done) for column in records.columns]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
                 done += count
     except OSError as error:
@@ -136,7 +140,9 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
     known = {column.name: column for column in table.columns}
     for entry in header["fields"]:
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or entry.get("type") not in _TYPES:
-            raise _malformed(path, f"its field {entry!r} lacks a name or has a type that is none of {', '.join(_TYPES)}")
+            raise _malformed(
+                path, f"its field {entry!r} lacks a name or has a type that is none of {', '.join(_TYPES)}"
+            )
         name = entry["name"]
         # The agent writes the unit of what has none as "1".
         unit = "" if entry.get("unit") in (None, "1") else entry["unit"]
@@ -145,16 +151,21 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
         names.append(name)
         types.append(_TYPES[entry["type"]])
         if name not in known:
-            unknown.append(Column(name, pa.from_numpy_dtype(np.dtype(types[-1])), str(unit), str(entry.get("doc") or "")))
+            unknown.append(
+                Column(name, pa.from_numpy_dtype(np.dtype(types[-1])), str(unit), str(entry.get("doc") or ""))
+            )
         elif unit != known[name].unit:
-            raise _malformed(path, f"its field {name} has the unit {unit!r}, the table's schema says {known[name].unit!r}")
+            raise _malformed(
+                path, f"its field {name} has the unit {unit!r}, the table's schema says {known[name].unit!r}"
+            )
     missing = [name for name in known if name not in names]
     if missing:
         raise _malformed(path, f"it lacks the columns {', '.join(missing)} of the table {table.name}")
     dtype = np.dtype(list(zip(names, types, strict=True)))
     if header.get("record_bytes") != dtype.itemsize:
         raise _malformed(
-            path, f"its header says {header.get('record_bytes')!r} bytes a record, its fields add up to {dtype.itemsize}"
+            path,
+            f"its header says {header.get('record_bytes')!r} bytes a record, its fields add up to {dtype.itemsize}",
         )
     return table, dtype, tuple(unknown)
 
@@ -169,9 +180,8 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
     if pa.types.is_boolean(column.type):
         wrong = values > 1 if missing is None else (values > 1) & ~missing
         if wrong.any():
-            raise _malformed(
-                path, f"column {column.name} is {values[wrong.argmax()]} in record {first_row + int(wrong.argmax())}, not 0 or 1"
-            )
+            at = int(wrong.argmax())
+            raise _malformed(path, f"column {column.name} is {values[at]} in record {first_row + at}, not 0 or 1")
         return pa.array(values.astype(bool), mask=missing)
     if pa.types.is_dictionary(column.type):
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -185,7 +195,9 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
         if not np.can_cast(values.dtype, target) and len(kept) and np.dtype(target).kind in "iu":
             low, high = np.iinfo(target).min, np.iinfo(target).max
             if int(kept.max()) > high or int(kept.min()) < low:
-                raise _malformed(path, f"column {column.name} goes up to {kept.max()}, which does not fit {column.type}")
+                raise _malformed(
+                    path, f"column {column.name} goes up to {kept.max()}, which does not fit {column.type}"
+                )
         if missing is not None:
             values = np.where(missing, values.dtype.type(0), values)
         values = values.astype(target)

@@ -80,7 +80,9 @@ SOCKETS = TableSchema(
         Column("ssthresh_pkts", _I64, _P, "slow start threshold; null: none was set yet (the kernel's infinity)"),
         Column("srtt_us", _I64, "us", "smoothed round-trip time"),
         Column("rttvar_us", _I64, "us", "round-trip time variation"),
-        Column("min_rtt_us", _I64, "us", "smallest round-trip time in the kernel's window; null before the first sample"),
+        Column(
+            "min_rtt_us", _I64, "us", "smallest round-trip time in the kernel's window; null before the first sample"
+        ),
         Column("rto_us", _I64, "us", "retransmission timeout"),
         Column("pacing_bps", _I64, "bit/s", "pacing rate; null: not limited"),
         Column("delivery_rate_bps", _I64, "bit/s", "most recent delivery rate sample of the kernel"),
@@ -213,7 +215,9 @@ DROPS = TableSchema(
     "Every packet dropped on a link, ACKs and probes too.",
     (
         _T,
-        Column("direction", _I32, "", "direction of the link that dropped it, numbered as in `links`; null: on no link"),
+        Column(
+            "direction", _I32, "", "direction of the link that dropped it, numbered as in `links`; null: on no link"
+        ),
         Column("cause", _U8, "", _CAUSE),
         Column("flow", _I32, "", "flow it belonged to; null: none (for instance ARP)"),
         Column("flow_direction", _U8, "", "0: data, 1: back; null: of no flow"),
@@ -249,6 +253,5 @@ ECHOES = TableSchema(
 )
 
 TABLES: dict[str, TableSchema] = {
-    table.name: table
-    for table in (SOCKETS, PACKETS, BINS, LINKS, LINKTOTALS, COUNTERS, DROPS, FLOWS, ECHOES)
+    table.name: table for table in (SOCKETS, PACKETS, BINS, LINKS, LINKTOTALS, COUNTERS, DROPS, FLOWS, ECHOES)
 }

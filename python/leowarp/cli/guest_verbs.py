@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verbs on this machine: kernel, doctor, version."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leowarp.cli import options
+from leowarp.errors import HostError
+
+if TYPE_CHECKING:
+    from leowarp.guest import GuestImage
+
+kernel_app = typer.Typer(no_args_is_help=True, help="The guest kernel: build it, show it, clean its cache.")
+
+Choice = Annotated[
+    str, typer.Argument(metavar="[TREE_OR_BINARY]", help="A kernel of your own; the default one if not given.")
+]
+
+
+@kernel_app.command()
+def build(choice: Choice = "default", json_: options.Json = False) -> None:
+    """Build kernel and agent, once; does nothing if they are there."""
+    from leowarp.cli.output import print_json
+
+    image = built_image(choice)
+    if json_:
+        print_json(_facts(image))
+    else:
+        print(f"kernel: {image.kernel}\nagent:  {image.agent}")
+
+
+@kernel_app.command()
+def info(choice: Choice = "default", json_: options.Json = False) -> None:
+    """What the kernel and the agent are made of: versions, sources, checksums. Builds them if they are not there."""
+    from leowarp.cli.output import print_json, print_table
+
+    facts = _facts(built_image(choice))
+    if json_:
+        print_json(facts)
+        return
+    for part in ("kernel", "agent"):
+        print_table(
+            part, ("fact", "value"), [(key, value) for key, value in facts[part].items() if key != "warnings"], left=2
+        )
+
+
+@kernel_app.command()
+def path(choice: Choice = "default") -> None:
+    """The path of the kernel program. Builds it if it is not there."""
+    print(built_image(choice).kernel)
+
+
+@kernel_app.command()
+def clean(
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False, json_: options.Json = False
+) -> None:
+    """Remove everything that was built and cached; the next run builds it again."""
+    from leowarp.cli.output import print_json
+    from leowarp.guest.cache import cache_root
+
+    root = cache_root()
+    if not root.is_dir():
+        freed = 0
+    else:
+        freed = sum(file.lstat().st_size for file in root.rglob("*") if file.is_file())
+        if not yes:
+            if not sys.stdin.isatty():
+                raise HostError(f"removing {root} ({freed >> 20} MiB): nobody is there to ask", hint="type --yes")
+            typer.confirm(f"Remove {root} ({freed >> 20} MiB)?", abort=True)
+        shutil.rmtree(root)
+    if json_:
+        print_json({"removed": str(root), "freed_bytes": freed})
+    else:
+        print(f"removed {root} ({freed >> 20} MiB)")
+
+
+def doctor(json_: options.Json = False) -> None:
+    """Everything that this machine lacks, all at once, with the command that mends each; status 3 if it lacks some."""
+    from leowarp.cli.output import print_json, print_table
+    from leowarp.guest.doctor import examine
+
+    checks = examine()
+    lacking = [check for check in checks if not check.ok]
+    if json_:
+        print_json(
+            {
+                "ok": not lacking,
+                "checks": [
+                    {"name": c.name, "ok": c.ok, "found": c.found, "needed": c.needed, "mend": None if c.ok else c.mend}
+                    for c in checks
+                ],
+            }
+        )
+    else:
+        rows = [(check.name, "ok" if check.ok else "LACKS", check.found, check.needed) for check in checks]
+        print_table(None, ("what", "", "found", "needed"), rows, left=4)
+        for check in lacking:
+            print(f"{check.name}: {check.mend}")
+        print("this machine has everything" if not lacking else f"{len(lacking)} of {len(checks)} lacking")
+    raise typer.Exit(HostError.exit_code if lacking else 0)
+
+
+def version(json_: options.Json = False) -> None:
+    """Versions of leowarp, its libraries and, if it is built, its kernel."""
+    from leowarp.cli.output import print_json
+    from leowarp.guest.cache import cache_root
+    from leowarp.trace.manifest import leowarp_version, library_versions
+
+    # Only what is there: asking for the version must not build a kernel.
+    kernels = sorted(
+        {json.loads(file.read_text())["linux_version"] for file in cache_root().glob("kernel/*/kernel.json")}
+    )
+    facts: dict[str, Any] = {"leowarp": leowarp_version(), **library_versions(), "kernels_built": kernels}
+    if json_:
+        print_json(facts)
+    else:
+        for name, value in facts.items():
+            print(name, *(value if isinstance(value, list) else [value]))
+
+
+def built_image(choice: str | Path) -> GuestImage:
+    """Kernel and agent, with messages and the build's progress on stderr."""
+    from leowarp.guest import guest_image
+    from leowarp.progress import building
+
+    with building(True) as built:
+        return guest_image(choice, on_message=built.message, on_progress=built.steps)
+
+
+def _facts(image: GuestImage) -> dict[str, Any]:
+    return {
+        "kernel": {"program": str(image.kernel), **image.kernel_facts},
+        "agent": {"program": str(image.agent), **image.agent_facts},
+    }

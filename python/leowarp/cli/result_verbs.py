@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verbs on runs that exist: metrics, report, compare, export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leowarp.cli import options
+from leowarp.errors import ScenarioError
+
+
+def metrics(
+    run: options.RunPath,
+    again: Annotated[bool, typer.Option("--again", help="Compute them anew from the trace and write them.")] = False,
+    json_: options.Json = False,
+) -> None:
+    """The scalars of a run and its route changes."""
+    import leowarp
+    from leowarp.cli.output import print_json, print_table
+    from leowarp.result import summary_lines
+
+    opened = leowarp.open(run)
+    if again:
+        from leowarp import metrics as rooms
+        from leowarp import trace
+
+        costs = opened.manifest["costs"]
+        numbers = rooms.metrics(rooms.read_tables(opened.path), opened.plan)
+        numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(opened.path)
+        trace.list_files(opened.path)
+    if json_:
+        print_json(opened.summary)
+    else:
+        print_table(str(opened.path), ("quantity", "value"), summary_lines(opened.summary))
+
+
+def report(run: options.RunPath, json_: options.Json = False) -> None:
+    """Make figures and page of a run anew (also: metrics and plan may have been made by an older version)."""
+    import leowarp
+    from leowarp import report as rooms
+    from leowarp import trace
+    from leowarp.cli.output import print_json
+
+    opened = leowarp.open(run)
+    page = rooms.report(opened.path)
+    trace.list_files(opened.path)
+    if json_:
+        print_json({"run": str(opened.path), "report": str(page)})
+    else:
+        print(page)
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Two or more run directories.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Page to write.")] = Path("comparison.html"),
+    json_: options.Json = False,
+) -> None:
+    """Runs side by side: a table of their scalars, and a page with their figures."""
+    import leowarp
+    from leowarp.cli import comparison
+
+    if len(runs) < 2:
+        raise ScenarioError("compare needs two runs or more", hint="leowarp compare RUN RUN [RUN...]")
+    opened = [leowarp.open(run) for run in runs]
+    page = comparison.write_page(opened, out)
+    if json_:
+        comparison.print_comparison_json(opened, page)
+    else:
+        comparison.print_comparison(opened)
+        print(f"Page: {page}")
+
+
+def export(
+    run: options.RunPath,
+    what: Annotated[
+        str, typer.Argument(metavar="TABLE", help="A table (sockets, packets, bins, links, ...), or pcapng.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="File, or for pcapng a directory; stdout for a table if not given."),
+    ] = None,
+    flow: Annotated[int | None, typer.Option("--flow", min=0, help="Only rows of this flow.")] = None,
+) -> None:
+    """A table of a run as CSV, or the packet captures as pcapng."""
+    import leowarp
+    from leowarp import export as exports
+
+    opened = leowarp.open(run)
+    if what == "pcapng":
+        for path in exports.pcapng(opened, out or Path()):
+            print(path)
+    elif out is None:
+        import sys
+
+        exports.csv(opened, what, sys.stdout.buffer, flow=flow)
+    else:
+        with out.open("wb") as stream:
+            exports.csv(opened, what, stream, flow=flow)

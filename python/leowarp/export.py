@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of a run as CSV, its packet captures as pcapng."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+
+from leowarp.errors import ScenarioError, TraceError
+from leowarp.rundir import PLAN, TRACE, RunDirectory
+from leowarp.trace.convert import CAPTURES
+from leowarp.trace.schema import TABLES
+
+EXPORTED = (*TABLES, "routes", "timeline", "metrics")
+
+
+def csv(run: RunDirectory, table: str, stream: BinaryIO, *, flow: int | None = None) -> None:
+    """Writes a table as CSV (RFC 4180, comma, header line, UTF-8); a missing value is an empty field.
+
+    A list, as the nodes of a path, becomes one field with blanks between its items.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such table, or `flow` is asked of a table without flows.
+    """
+    if table not in EXPORTED:
+        raise ScenarioError(f"there is no table {table!r} to export", hint=f"one of {', '.join(EXPORTED)}, or pcapng")
+    filters = None
+    if flow is not None:
+        if table not in TABLES or "flow" not in TABLES[table].names:
+            raise ScenarioError(f"the table {table} has no column `flow`", hint="leave --flow out")
+        filters = [("flow", "==", flow)]
+    values = run.table(table, filters=filters)
+    for number, field in enumerate(values.schema):
+        if pa.types.is_list(field.type):
+            joined = pc.binary_join(values.column(number).cast(pa.list_(pa.string())), " ")
+            values = values.set_column(number, field.name, joined)
+        elif pa.types.is_dictionary(field.type):
+            values = values.set_column(number, field.name, values.column(number).cast(pa.string()))
+    pacsv.write_csv(values, stream)
+
+
+def pcapng(run: RunDirectory, target: Path) -> list[Path]:
+    """Copies the guest's own captures into the directory `target` and gives their paths.
+
+    Raises
+    ------
+    TraceError
+        If the run recorded none; the hint is the command that makes them.
+    """
+    present = [run.path / TRACE / name for name in CAPTURES if (run.path / TRACE / name).exists()]
+    if not present:
+        raise TraceError(
+            f"the run {run.path} recorded no packet capture (observe.pcap = {run.plan.observe.pcap!r} in its plan)",
+            hint=f"the same run with captures, byte for byte the same packets: "
+            f"leowarp run {run.path / PLAN} --set observe.pcap=both --out {run.path}-pcap",
+        )
+    target.mkdir(parents=True, exist_ok=True)
+    return [Path(shutil.copyfile(path, target / f"{run.path.name}-{path.name}")) for path in present]

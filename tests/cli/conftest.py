@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A command line to type on, and a run directory that no guest was needed for."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from leowarp import rundir, trace
+from leowarp.trace.encode import encode_records
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What a command answered."""
+
+    status: int
+    out: str
+    err: str
+
+    def json(self):
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def leowarp(tmp_path):
+    """Types `leowarp ...` in an empty directory, without a terminal."""
+
+    def run(*words, env=None, cwd=tmp_path):
+        done = subprocess.run(
+            [sys.executable, "-m", "leowarp", *map(str, words)],
+            cwd=cwd,
+            env={**os.environ, "LEOWARP_CACHE": str(tmp_path / "cache"), **(env or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        return Typed(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def write_run(tmp_path):
+    """Writes a complete run of `examples/chain.toml` whose trace is made up, and gives its directory."""
+
+    def write(name="run", *, captures=(), **settings):
+        plan = rundir.plan_of(EXAMPLES / "chain.toml", {"run.duration": "1 s", **settings})
+        output = tmp_path / f"{name}-guest-output"
+        output.mkdir()
+        for table, columns in _TABLES.items():
+            (output / f"{table}.rec").write_bytes(encode_records(table, columns, names=["TcpRetransSegs"]))
+        (output / "end.json").write_text('{"ok": true, "warnings": []}')
+        for capture in captures:
+            (output / capture).write_bytes(b"\x0a\x0d\x0d\x0a" + capture.encode())
+        with rundir.Writing(tmp_path / name) as directory:
+            rundir.write_plan(directory, plan.to_toml(), {})
+            trace.convert(output, directory / rundir.TRACE)
+            rundir.write_json(directory / rundir.SUMMARY, {"name": plan.name, "drops_pkts": None, "flows": [_FLOW]})
+            costs = trace.Stopwatch().costs(1.0, 2.5, 1 << 20)
+            trace.write_manifest(directory, 1, {"linux_version": "6.12"}, {}, ["look twice"], costs)
+        return directory
+
+    return write
+
+
+_FLOW = {"flow": 0, "goodput_mean_bps": 9.5e6, "srtt_p50_us": None}
+_TABLES = {
+    "sockets": {"t_ns": [0, 50_000_000], "flow": [0, 0], "cwnd_pkts": [10, 20], "ssthresh_pkts": [None, 15]},
+    "packets": {
+        "flow": [0, 0],
+        "direction": [0, 1],
+        "sent_ns": [1, 2],
+        "received_ns": [3, None],
+        "is_late": [False, None],
+    },
+    "bins": {"t_ns": [0], "flow": [0], "direction": [0]},
+    "links": {"t_ns": [0], "direction": [0], "queue_pkts": [1]},
+    "linktotals": {"direction": [0]},
+    "counters": {"t_ns": [0], "host": [0], "counter": [0], "value": [7]},
+    "drops": {},
+    "flows": {"flow": [0, 1]},
+    "echoes": {"flow": [1], "index": [0], "sent_ns": [5]},
+}

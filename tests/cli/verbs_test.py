@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verbs that need no kernel: what they print, where, and with which status they end."""
+
+import hashlib
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.csv as pacsv
+import pytest
+
+import leowarp as lw
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+MADRID_TOKYO = EXAMPLES / "madrid-tokyo.toml"
+CHAIN = EXAMPLES / "chain.toml"
+
+
+def test_help_comes_at_once_and_names_every_verb(leowarp):
+    began = time.monotonic()
+    answer = leowarp("--help")
+    # 0.2 s measured; libraries that a verb needs (pandas: 0.6 s) must not be imported for the others.
+    assert time.monotonic() - began < 2
+    assert answer.status == 0
+    for verb in (
+        "run", "report", "reproduce", "compare", "plan", "ephemeris", "routes", "timeline", "metrics", "export",
+        "kernel", "doctor", "verify", "demo", "version",
+    ):  # fmt: skip
+        assert verb in answer.out
+
+
+def test_plan_is_a_scenario_and_gives_itself(leowarp, tmp_path):
+    first = leowarp("plan", MADRID_TOKYO, "--set", "run.duration=60 s")
+    assert first.status == 0
+    (tmp_path / "plan.toml").write_text(first.out)
+    assert leowarp("plan", tmp_path / "plan.toml").out == first.out
+    assert leowarp("plan", tmp_path / "plan.toml", "--json").json()["run"]["duration"] == "60 s"
+
+
+def test_routes_show_each_change_with_both_delays(leowarp):
+    answer = leowarp("routes", MADRID_TOKYO, "--set", "run.duration=120 s", "--json").json()
+    rows = answer["routes"]
+    assert [row["t_ns"] for row in rows] == [0, 30_000_000_000, 60_000_000_000, 90_000_000_000]
+    assert all(row["path"][0] == "Madrid" and row["path"][-1] == "Tokyo" for row in rows)
+    assert answer["summary"]["route_changes"] == sum(row["is_change"] for row in rows)
+    table = leowarp("routes", MADRID_TOKYO, "--set", "run.duration=120 s").out
+    assert all(" ".join(row["path"]) in table for row in rows)
+
+
+def test_ephemeris_gives_positions_and_elevations(leowarp):
+    answer = leowarp("ephemeris", MADRID_TOKYO, "--at", "30 s", "--json").json()
+    assert answer["t_ns"] == 30_000_000_000
+    assert len(answer["satellites"]) == 648
+    first = answer["satellites"][0]
+    assert sum(metres**2 for metres in first["position_ecef_m"]) ** 0.5 == pytest.approx(7_578_137, abs=0.01)
+    assert first["elevation_deg"].keys() == {"Madrid", "Tokyo"}
+
+
+def test_ephemeris_of_a_chain_says_that_there_is_none(leowarp):
+    answer = leowarp("ephemeris", CHAIN)
+    assert answer.status == 2
+    assert "no constellation" in answer.err
+    assert answer.out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "telling"),
+    [
+        (("plan", "nowhere.toml"), "nowhere.toml"),
+        (("plan", MADRID_TOKYO, "--set", "run.duration=60"), "unit"),
+        (("plan", MADRID_TOKYO, "--set", "run.durration=60 s"), "duration"),
+        (("ephemeris", MADRID_TOKYO, "--at", "30"), "--at"),
+        (("compare", "a-run"), "two runs"),
+        (("fly",), "fly"),
+    ],
+)
+def test_what_was_typed_wrong_ends_with_status_2_and_one_message(leowarp, words, telling):
+    answer = leowarp(*words)
+    assert answer.status == 2
+    assert telling in answer.err
+    assert "Traceback" not in answer.err
+    assert answer.out == ""
+
+
+def test_a_directory_that_is_no_run_ends_with_status_5(leowarp, tmp_path):
+    answer = leowarp("metrics", tmp_path)
+    assert answer.status == 5
+    assert str(tmp_path) in answer.err
+
+
+def test_an_error_is_one_json_object_when_json_was_asked_for(leowarp):
+    answer = leowarp("plan", "nowhere.toml", "--json")
+    assert answer.status == 2
+    told = answer.json()
+    assert told["kind"] == "ScenarioError"
+    assert told["exit_code"] == 2
+    assert "nowhere.toml" in told["error"]
+
+
+def test_debugging_shows_the_traceback(leowarp):
+    assert "Traceback" in leowarp("plan", "nowhere.toml", env={"LEOWARP_DEBUG": "1"}).err
+
+
+def test_csv_has_a_header_and_an_empty_field_for_what_is_missing(leowarp, write_run, tmp_path):
+    run = write_run()
+    answer = leowarp("export", run, "sockets", "--out", tmp_path / "sockets.csv")
+    assert answer.status == 0
+    table = pacsv.read_csv(tmp_path / "sockets.csv")
+    assert table.column("cwnd_pkts").to_pylist() == [10, 20]
+    assert table.column("ssthresh_pkts").to_pylist() == [None, 15]
+    assert leowarp("export", run, "counters").out.splitlines()[1] == '0,0,"TcpRetransSegs",7'
+    assert leowarp("export", run, "echoes", "--flow", "0").out.count("\n") == 1
+
+
+def test_captures_are_exported_or_the_command_that_makes_them_is_told(leowarp, write_run, tmp_path):
+    with_capture = write_run("a", captures=("source.pcapng",))
+    answer = leowarp("export", with_capture, "pcapng", "--out", tmp_path / "out")
+    assert answer.out.strip() == str(tmp_path / "out" / "a-source.pcapng")
+    assert (tmp_path / "out" / "a-source.pcapng").read_bytes().startswith(b"\x0a\x0d\x0d\x0a")
+    without = leowarp("export", write_run("b"), "pcapng")
+    assert without.status == 5
+    assert "--set observe.pcap=both" in without.err
+
+
+def test_metrics_print_a_dash_for_what_is_missing(leowarp, write_run):
+    answer = leowarp("metrics", write_run())
+    lines = [line.split() for line in answer.out.splitlines() if line.strip()]
+    assert ["drops_pkts", "–"] in lines
+    assert ["flow", "0:", "goodput_mean_bps", "9,500,000"] in lines
+
+
+def test_output_into_a_narrow_terminal_cuts_no_value(leowarp, write_run):
+    answer = leowarp("metrics", write_run(), env={"COLUMNS": "40"})
+    assert "9,500,000" in answer.out
+    assert "…" not in answer.out
+
+
+def test_version_names_the_libraries(leowarp):
+    told = leowarp("version", "--json").json()
+    assert told["leowarp"]
+    assert {"python", "numpy", "pyarrow"} <= told.keys()
+
+
+def test_a_broken_pipe_is_no_error(leowarp, tmp_path):
+    script = tmp_path / "pipe.sh"
+    script.write_text(f'"{sys.executable}" -m leowarp plan {MADRID_TOKYO} | head -1\necho "${{PIPESTATUS[0]}}"\n')
+    done = subprocess.run(["bash", str(script)], capture_output=True, text=True, check=True)
+    assert "Traceback" not in done.stderr
+    assert done.stdout.splitlines()[-1] == "0"
+
+
+def test_frames_carry_units_and_missing_values_stay_missing(write_run):
+    run = lw.open(write_run())
+    sockets = run.sockets()
+    assert sockets.attrs["units"]["cwnd_pkts"] == "pkts"
+    assert sockets["ssthresh_pkts"].isna().tolist() == [True, False]
+    assert run.packets()["is_late"].isna().tolist() == [False, True]
+    assert run.packets()["sent_ns"].dtype == "int64"
+    assert len(run.sockets(flow=1)) == 0
+    assert run.plan.name == "chain"
+    assert run.warnings == ["look twice"]
+
+
+def test_the_manifest_lists_each_file_with_its_sha256(write_run):
+    run = write_run()
+    files = json.loads((run / "manifest.json").read_text())["files"]
+    assert files.keys() == {
+        path.relative_to(run).as_posix() for path in run.rglob("*") if path.is_file() and path.name != "manifest.json"
+    }
+    for name, digest in files.items():
+        assert hashlib.sha256((run / name).read_bytes()).hexdigest() == digest
