@@ -27,8 +27,12 @@ def main() -> None:
             name = entry["metadata"]["name"].lower().replace("_", "-").replace(".", "-")
             sha256 = entry["download_info"]["archive_info"]["hashes"]["sha256"]
             pinned[f"{name}=={entry['metadata']['version']}"].add(sha256)
-    print("# Every package that the project, its tests and its build use, pinned: `make lock` writes this file. Wheels for")
-    print(f"# CPython {PYTHONS[0]} to {PYTHONS[-1]} on x86-64; pip refuses anything else, whichever index it comes from.")
+    print(
+        "# Every package that the project, its tests and its build use, pinned: `make lock` writes this file. Wheels for"
+    )
+    print(
+        f"# CPython {PYTHONS[0]} to {PYTHONS[-1]} on x86-64; pip refuses anything else, whichever index it comes from."
+    )
     for requirement, checksums in sorted(pinned.items()):
         print(" \\\n".join([requirement, *(f"    --hash=sha256:{sha256}" for sha256 in sorted(checksums))]))
 

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make` alone prints what there is. Everything that is built lies in .venv, target/, build/, dist/ and the cache
+# (~/.cache/leowarp), and is built once.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+LEOWARP := $(VENV)/bin/leowarp
+INSTALLED := $(VENV)/.installed
+
+.PHONY: help setup kernel demo test test-fast check bench wheel docs lock clean
+
+help: ## print this
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+demo: kernel ## install what is missing, build the kernel once, run Madrid-Tokyo with Reno, CUBIC and BBR
+	@$(LEOWARP) demo --out runs/demo
+
+test: kernel ## everything needed, then all tests, those in the guest included
+	@cargo test --workspace --locked --quiet
+	@$(PYTHON) -m pytest
+
+test-fast: $(INSTALLED) ## the tests that need no guest: under a minute
+	@$(PYTHON) -m pytest -m "not guest and not slow"
+
+check: $(INSTALLED) ## style, imports, lints, licences
+	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m ruff format --check .
+	@$(VENV)/bin/lint-imports --no-logo
+	@$(PYTHON) tools/licences.py
+	@cargo fmt --check
+	@cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+
+bench: kernel ## speed and memory, as the table of docs/performance.md
+	@$(PYTHON) bench/bench.py
+
+wheel: kernel ## dist/leowarp-*.whl: package, agent and kernel in one file
+	@$(PYTHON) tools/wheel.py
+
+docs: $(INSTALLED) ## make the reference pages anew from the code
+	@$(PYTHON) -m leowarp.scenario.reference docs/reference/scenario.md
+	@$(PYTHON) -m leowarp.trace.reference docs/reference/tables.md
+
+kernel: $(INSTALLED) ## build guest kernel and agent, if they are not in the cache
+	@$(LEOWARP) kernel build
+
+setup: $(INSTALLED) ## install what is missing: system packages, the virtual environment
+
+$(INSTALLED): requirements.lock pyproject.toml tools/setup.sh
+	@tools/setup.sh
+	@test -x $(PYTHON) || python3 -m venv $(VENV)
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
+	@touch $@
+
+lock: $(INSTALLED) ## resolve the dependencies of pyproject.toml anew
+	@$(PYTHON) tools/lock.py > requirements.lock.new
+	@mv requirements.lock.new requirements.lock
+
+clean: ## remove what was built here (the cache: leowarp kernel clean)
+	@rm -rf $(VENV) target build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that every dependency's licence goes with Apache-2.0: Python's by pip-licenses, Rust's by cargo metadata.
+
+Exit status 1 names each that does not, or that nobody has looked at.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+# Licences that let an Apache-2.0 program use, link or ship the work. MPL-2.0 is per file: used unchanged, as a library.
+COMPATIBLE = {
+    "0BSD",
+    "Apache-2.0",
+    "Apache Software License",
+    "Apache License 2.0",
+    "Apache License, Version 2.0",
+    "BSD",
+    "BSD License",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "CC0-1.0",
+    "HPND",
+    "ISC",
+    "ISC License (ISCL)",
+    "MIT",
+    "MIT License",
+    "MIT-CMU",
+    "MIT-0",
+    "MPL-2.0",
+    "Mozilla Public License 2.0 (MPL 2.0)",
+    "PSF-2.0",
+    "Python Software Foundation License",
+    "Python-2.0",
+    "The Unlicense (Unlicense)",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+    "zlib-acknowledgement",
+}
+# Exceptions only ever add permissions
+_EXCEPTION = re.compile(r"\s+WITH\s+[\w.-]+")
+# What pip-licenses cannot read from a package's metadata, looked up by hand in the package itself
+LOOKED_UP = {
+    "contourpy": "BSD-3-Clause",
+    "matplotlib": "Python-2.0",  # its own licence, derived from Python's
+}
+
+
+def main() -> int:
+    bad = [*_python(), *_rust()]
+    for line in bad:
+        print(line, file=sys.stderr)
+    return 1 if bad else 0
+
+
+def runtime_packages(pyproject: Path) -> set[str]:
+    """Names of the distributions that an installation of leowarp brings in, all the way down."""
+    wanted = [_name(entry) for entry in tomllib.loads(pyproject.read_text())["project"]["dependencies"]]
+    found: set[str] = set()
+    while wanted:
+        name = wanted.pop()
+        if name in found:
+            continue
+        try:
+            requires = metadata.requires(name) or []
+        except metadata.PackageNotFoundError:
+            continue  # behind a marker of another platform
+        found.add(name)
+        wanted += [_name(entry) for entry in requires if "extra ==" not in entry]
+    return found
+
+
+def _name(requirement: str) -> str:
+    match = re.match(r"[A-Za-z0-9._-]+", requirement)
+    assert match is not None, requirement
+    return re.sub(r"[-_.]+", "-", match[0]).lower()
+
+
+def _python() -> list[str]:
+    names = runtime_packages(Path("pyproject.toml"))
+    command = [sys.executable, "-m", "piplicenses", "--format=json", "--from=mixed", "--packages", *sorted(names)]
+    listed = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    print(f"{len(listed)} Python packages")
+    return _incompatible([(_name(entry["Name"]), entry["License"]) for entry in listed])
+
+
+def _rust() -> list[str]:
+    command = ["cargo", "metadata", "--format-version=1", "--locked"]
+    packages = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["packages"]
+    print(f"{len(packages)} Rust crates")
+    return _incompatible([(entry["name"], entry["license"] or "none") for entry in packages])
+
+
+def _incompatible(found: list[tuple[str, str]]) -> list[str]:
+    return [f"{name}: {licence}" for name, licence in found if not compatible(LOOKED_UP.get(name, licence))]
+
+
+def compatible(expression: str) -> bool:
+    """Whether a licence expression (SPDX, or a list of trove names) can be met with compatible licences alone."""
+    if expression.strip() in COMPATIBLE:
+        return True
+    plain = _EXCEPTION.sub("", expression).replace("/", " OR ")
+    if plain.strip() in COMPATIBLE:
+        return True
+    # Not nested in practice: every "(A OR B)" inside an AND is one alternative to be met.
+    terms = re.split(r"\s+AND\s+|;\s*", re.sub(r"\(([^()]*)\)", lambda m: m[1].replace(" OR ", "|"), plain))
+    if len(terms) == 1:
+        return any(part.strip() in COMPATIBLE for part in re.split(r"\s+OR\s+|\|", terms[0]))
+    return all(any(part.strip() in COMPATIBLE for part in re.split(r"\s+OR\s+|\|", term)) for term in terms)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

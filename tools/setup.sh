@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs the system packages that are missing: by apt as root or by sudo without a password. Otherwise it prints the
+# exact line to type and ends with status 3. It looks at commands rather than at packages, so that a rustc from rustup
+# or a python of one's own will do.
+set -eu
+
+missing=""
+need() { # need COMMAND-THAT-SUCCEEDS PACKAGE...
+	if ! sh -c "$1" >/dev/null 2>&1; then
+		shift
+		missing="$missing $*"
+	fi
+}
+
+for tool in gcc make flex bison bc perl tar; do
+	need "command -v $tool" "$tool"
+done
+need "command -v xz" xz-utils
+need "command -v ld" binutils
+need "test -f \"\$(gcc -print-file-name=libc.a)\" -a -f /usr/include/stdio.h" libc6-dev
+need "test -f /etc/ssl/certs/ca-certificates.crt" ca-certificates
+need "python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))'" python3 python3-venv
+# rust-version of Cargo.toml
+need "rustc --version | grep -qE ' 1\\.(8[5-9]|9[0-9]|[1-9][0-9]{2,})\\.' && cargo --version" rustc-web cargo-web
+need "test -f \"\${LEOWARP_KERNEL_SOURCE:-/usr/src/linux-source-6.12.tar.xz}\"" linux-source-6.12
+
+missing=$(echo $missing)
+[ -n "$missing" ] || exit 0
+
+line="apt-get update && apt-get install -y --no-install-recommends $missing"
+if ! command -v apt-get >/dev/null; then
+	echo "leowarp: this machine lacks (names of Debian's packages): $missing" >&2
+	echo "Install them with this distribution's own tools; for the kernel's source see LEOWARP_KERNEL_SOURCE in" >&2
+	echo "docs/guides, for rustc 1.85 or newer https://rustup.rs. Then type the command again." >&2
+	exit 3
+fi
+if [ "$(id -u)" = 0 ]; then
+	become=""
+elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+	become="sudo"
+else
+	echo "leowarp: this machine lacks some system packages, and only root may install them. Type:" >&2
+	echo >&2
+	echo "    sudo sh -c '$line'" >&2
+	echo >&2
+	echo "and then the command again." >&2
+	exit 3
+fi
+echo "leowarp: installing $missing"
+$become apt-get update
+$become env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing

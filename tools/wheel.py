@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds dist/leowarp-*.whl: the package, the agent, the guest kernel, and what the GPL asks for beside a kernel."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from leowarp.guest import guest_image, recipe
+from leowarp.guest.cache import CHECKSUMS, sha256_of_file
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "guest"
+KERNEL_PARTS = ("linux", "config", "symbols.json", "kernel.json")
+AGENT_PARTS = ("leowarp-agent", "agent.json")
+SOURCE_PARTS = (*recipe.KERNEL_FILES, "REBUILD.md")
+
+
+def main() -> None:
+    image = guest_image(on_message=lambda text: print(text, file=sys.stderr))
+    if BUILD.exists():
+        shutil.rmtree(BUILD)
+    BUILD.mkdir(parents=True)
+    for entry, names in ((image.kernel.parent, KERNEL_PARTS), (image.agent.parent, AGENT_PARTS)):
+        for name in names:
+            shutil.copy(entry / name, BUILD / name)
+    checksums = {name: sha256_of_file(BUILD / name) for name in sorted((*KERNEL_PARTS, *AGENT_PARTS))}
+    (BUILD / CHECKSUMS).write_text(json.dumps(checksums, indent=1) + "\n")
+    for name in SOURCE_PARTS:
+        (BUILD / "source" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / "guest" / name, BUILD / "source" / name)
+    shutil.copy(ROOT / "LICENSES" / "GPL-2.0-only.txt", BUILD / "source" / "COPYING")
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel"], cwd=ROOT, check=True)
+
+
+if __name__ == "__main__":
+    main()
