@@ -152,7 +152,8 @@ def _from_xml(path: Path, text: str) -> Iterator[Element]:
         raise ScenarioError(f"{path}:{error.position[0]}: not XML: {error.msg}", _FORMATS) from error
     except (AttributeError, TypeError) as error:
         raise ScenarioError(
-            f"{path}: a segment lacks metadata, meanElements or tleParameters", "OMM files from CelesTrak have all three"
+            f"{path}: a segment lacks metadata, meanElements or tleParameters",
+            "OMM files from CelesTrak have all three",
         ) from error
     for index, message in enumerate(messages):
         yield _from_omm(path, _line_of(text, "<NORAD_CAT_ID", index), message)

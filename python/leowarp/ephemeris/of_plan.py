@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +87,8 @@ def ephemeris(plan: Plan) -> Ephemeris | None:
 
 def _walker(constellation: Constellation, epoch: datetime, start_ns: int) -> Walker:
     keys = ("pattern", "planes", "satellites_per_plane", "altitude_m", "inclination_deg", "phasing", "node_offset_deg")
-    missing = [key for key in keys if getattr(constellation, key) is None]
+    values: dict[str, Any] = {key: getattr(constellation, key) for key in keys}
+    missing = [key for key, value in values.items() if value is None]
     if missing:
         raise ValueError(f"constellation lacks {', '.join(missing)}: not a resolved plan")
     if constellation.greenwich_deg is None:
@@ -95,13 +96,13 @@ def _walker(constellation: Constellation, epoch: datetime, start_ns: int) -> Wal
     else:
         greenwich_rad = math.radians(constellation.greenwich_deg)
     return Walker(
-        planes=constellation.planes,
-        satellites_per_plane=constellation.satellites_per_plane,
-        radius_m=constellation.earth_radius_m + constellation.altitude_m,
-        inclination_rad=math.radians(constellation.inclination_deg),
-        ascending_nodes_over_deg=180.0 if constellation.pattern == "star" else 360.0,
-        phasing=constellation.phasing,
-        node_offset_rad=math.radians(constellation.node_offset_deg),
+        planes=values["planes"],
+        satellites_per_plane=values["satellites_per_plane"],
+        radius_m=constellation.earth_radius_m + values["altitude_m"],
+        inclination_rad=math.radians(values["inclination_deg"]),
+        ascending_nodes_over_deg=180.0 if values["pattern"] == "star" else 360.0,
+        phasing=values["phasing"],
+        node_offset_rad=math.radians(values["node_offset_deg"]),
         mu_m3_per_s2=constellation.mu_m3_per_s2,
         earth_rotation_rad_per_s=constellation.earth_rotation_rad_per_s,
         greenwich_rad=greenwich_rad,

@@ -108,8 +108,8 @@ class Sgp4Orbits:
         if not old:
             return []
         return [
-            f"{self.file}: {old} of {len(ages_d)} satellites have elements more than {OLD_ELEMENTS_D:.0f} days from the "
-            f"run (at most {ages_d[oldest]:.1f}); SGP4 errs by 1 to 3 km for each day"
+            f"{self.file}: {old} of {len(ages_d)} satellites have elements more than {OLD_ELEMENTS_D:.0f} days "
+            f"from the run (at most {ages_d[oldest]:.1f}); SGP4 errs by 1 to 3 km for each day"
         ]
 
     def _julian_date(self, t_ns: int | NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

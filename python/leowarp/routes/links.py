@@ -156,12 +156,17 @@ def isl_rule(plan: Plan) -> IslRule:
             'set isl.rule = "range", perhaps with isl.terminals = 4',
         )
     else:
+        p, s, f, pattern = (
+            constellation.planes, constellation.satellites_per_plane, constellation.phasing, constellation.pattern,
+        )  # fmt: skip
+        if p is None or s is None or f is None or pattern is None:
+            raise ValueError("the constellation lacks Walker keys: not a resolved plan")
         rule = GridRule(
             grid=Grid(
-                planes=constellation.planes,
-                satellites_per_plane=constellation.satellites_per_plane,
-                phasing=constellation.phasing,
-                pattern=constellation.pattern,
+                planes=p,
+                satellites_per_plane=s,
+                phasing=f,
+                pattern=pattern,
                 seam=isl.seam,
                 polar_cutoff_deg=isl.polar_cutoff_deg,
             ),

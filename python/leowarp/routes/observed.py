@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,7 @@ class PathDelays:
     def _of(self, nodes_m: EcefMetres, path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         links = np.column_stack([path[:-1], path[1:]])
         length_m = lengths_m(nodes_m, links)
-        is_ground = (links >= self._satellites).any(axis=1)
+        is_ground: NDArray[np.bool_] = links.max(axis=1) >= self._satellites
         return length_m.sum(axis=-1), delays_ns(self._plan, length_m, is_ground).sum(axis=-1)
 
 
@@ -103,7 +104,7 @@ def leavings(
 
 def links_of(paths: Sequence[Path | None]) -> Pairs:
     """The links that some path uses, each once, the smaller node first, sorted; shape (m, 2)."""
-    found = {(min(link), max(link)) for path in paths if path is not None for link in zip(path, path[1:], strict=False)}
+    found = {(min(link), max(link)) for path in paths if path is not None for link in pairwise(path)}
     return np.array(sorted(found), dtype=np.intp).reshape(-1, 2)
 
 

@@ -302,7 +302,8 @@ def _outages(
 
 def _no_path_hint(plan: Plan) -> str:
     if plan.isl.rule == "range":
-        return f"set isl.max_range above {plan.isl.max_range_m / 1e3:g} km, or relax isl.grazing_height and isl.terminals"
+        range_km = plan.isl.max_range_m / 1e3
+        return f"set isl.max_range above {range_km:g} km, or relax isl.grazing_height and isl.terminals"
     if plan.isl.rule == "none":
         return 'set isl.rule = "range" or "plus-grid": without links between satellites one must see both stations'
     return "set isl.seam = true, or relax isl.polar_cutoff and isl.grazing_height"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +80,7 @@ class Graph:
         """What a path costs; inf if one of its links does not exist now."""
         first, last = path[0] - self.satellites, path[-1] - self.satellites
         cost = self._ground_cost(first, path[1]) + self._ground_cost(last, path[-2])
-        for a, b in zip(path[1:-2], path[2:-1], strict=True):
+        for a, b in pairwise(path[1:-1]):
             neighbours, costs = self._neighbours(a)
             at = np.flatnonzero(neighbours == b)
             cost += float(costs[at[0]]) if len(at) else np.inf
@@ -143,7 +144,7 @@ def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
     next_hop: dict[tuple[int, int], int] = {}
     for path in paths:
         if path is not None:
-            for node, after in zip(path, path[1:], strict=False):
+            for node, after in pairwise(path):
                 next_hop.setdefault((path[-1], node), after)
     walked: list[Path | None] = []
     for path in paths:

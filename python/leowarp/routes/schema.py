@@ -58,6 +58,6 @@ ROUTES = (
         "old_delay_ns",
         pa.int64(),
         "ns",
-        "of a change: one-way delay, at this instant, of the path that was in force; null: no change, or there was none",
+        "of a change: one-way delay, at this instant, of the path that was in force; null: no change, or no path",
     ),
 )

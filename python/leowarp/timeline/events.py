@@ -133,7 +133,13 @@ class Events:
         self._add(t_ns, "loss", a=self._names[a], b=self._names[b], loss_ratio=loss_ratio)
 
     def delays(
-        self, t_ns: int, a: NDArray[np.intp], b: NDArray[np.intp], delay_ns: NDArray[np.int64], *, both_ways: bool = True
+        self,
+        t_ns: int,
+        a: NDArray[np.intp],
+        b: NDArray[np.intp],
+        delay_ns: NDArray[np.int64],
+        *,
+        both_ways: bool = True,
     ) -> None:
         """Delays of many links at once, the same in both directions (or of directions a>b)."""
         if both_ways:

@@ -30,6 +30,6 @@ def read_table(path: Path) -> pa.Table:
     try:
         return pq.read_table(path, memory_map=False)
     except FileNotFoundError as error:
-        raise TraceError(f"reading {path}: no such file", "is the run complete? re-make it with `leowarp run`") from error
+        raise TraceError(f"reading {path}: no such file", "is the run complete? see its manifest.json") from error
     except pa.ArrowInvalid as error:
         raise TraceError(f"reading {path}: not a Parquet file ({error})", "re-make it with `leowarp run`") from error

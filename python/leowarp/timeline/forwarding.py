@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from leowarp.routes.paths import Path
 from leowarp.timeline.events import Events
 
@@ -43,13 +45,13 @@ class Forwarding:
         source, destination = pair
         host = self._host_of[destination]
         if path is None:
-            entry = (source, host, None)
-            if entry in self._next:
+            first: _Entry = (source, host, None)
+            if first in self._next:
                 # Nodes further on keep their entries: what is under way still arrives.
-                self._remove(t_ns, entry)
+                self._remove(t_ns, first)
         else:
-            for node, after in zip(path, path[1:], strict=False):
-                entry = (node, host, path_id if self._by_path else None)
+            for node, after in pairwise(path):
+                entry: _Entry = (node, host, path_id if self._by_path else None)
                 if self._next.get(entry) != after:
                     self._forget(entry)
                     self._next[entry] = after

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from leowarp.scenario.schema import Plan
 from leowarp.timeline.events import Events, LinkKind
-from leowarp.timeline.row_of_routers import row_of_routers
 from leowarp.timeline.rounding import rounded_ns
+from leowarp.timeline.row_of_routers import row_of_routers
 
 
 def from_chain(plan: Plan) -> pa.Table:

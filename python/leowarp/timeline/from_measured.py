@@ -20,6 +20,7 @@ import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -113,7 +114,7 @@ def _play(plan: Plan, events: Events, link: LinkKind, rows: list[Row], start_ns:
 def _warnings(path: Path, rows: list[Row], end_ns: int) -> list[str]:
     if len(rows) < 2:
         return []
-    longest_ns = max(b.t_ns - a.t_ns for a, b in zip(rows, rows[1:], strict=False))
+    longest_ns = max(b.t_ns - a.t_ns for a, b in pairwise(rows))
     held_ns = end_ns - rows[-1].t_ns
     if held_ns <= longest_ns:
         return []

@@ -107,7 +107,7 @@ class _Builder:
     def _build_nodes(self) -> None:
         plan, routes = self._plan, self._routes
         if plan.network.instantiate == "all":
-            satellites = range(self._satellites)
+            satellites = list(range(self._satellites))
         else:
             used = {node for now in routes.paths for path in now if path is not None for node in path[1:-1]}
             satellites = sorted(used)
