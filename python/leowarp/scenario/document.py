@@ -209,7 +209,8 @@ def _without_governed(lower: Node, upper: Node) -> Node:
     hosts, changed = lower.get("hosts"), upper.get("hosts")
     if hosts is not None and isinstance(hosts.value, dict):
         for host in hosts.value:
-            if upper.get("tcp") is not None or (changed is not None and changed.get(host, "tcp") is not None):
+            everywhere = upper.get("tcp") is not None or upper.get("stations") is not None
+            if everywhere or (changed is not None and changed.get(host, "tcp") is not None):
                 lower = _without(lower, [("hosts", host, "sysctl")])
     return lower
 

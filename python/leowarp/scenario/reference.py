@@ -172,8 +172,8 @@ Exactly one of `[constellation]`, `[measured]` and `[chain]` is given. With the 
 
 `--set KEY=VALUE` lies on top of the file. Dotted keys, places in lists as numbers: `--set run.duration="60 s"`,
 `--set flows.0.congestion_control=bbr`. Setting `constellation.preset`, `constellation.tle`, `measured.file`, a
-station's `name` or anything in `[tcp]` and `[guest]` takes away what the file below says about the keys that it governs, so that it
-works on a plan too.
+station's `name` or anything in `[tcp]` and `[guest]` takes away what the file below says about the keys that it
+governs, so that it works on a plan too.
 """
 
 _UNITS_NOTE = """\

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples, the study's above all, are what they say."""
+
+from pathlib import Path
+
+import pytest
+
+from leowarp.scenario import load, resolve
+from leowarp.scenario.reference import main
+
+ROOT = Path(__file__).parents[3]
+EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
+
+
+def plan_of(name: str, overrides=()):
+    return resolve(load(ROOT / "examples" / f"{name}.toml", overrides))
+
+
+def test_there_are_examples():
+    assert {"madrid-tokyo", "chain", "measured-path"} <= {path.stem for path in EXAMPLES}
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_resolves_under_its_own_name(path):
+    assert resolve(load(path)).name == path.stem
+
+
+def test_the_studys_example_is_as_the_study_describes_it():
+    plan = plan_of("madrid-tokyo")
+    sky = plan.constellation
+    assert sky is not None
+    assert (sky.pattern, sky.planes, sky.satellites_per_plane, sky.phasing) == ("star", 18, 36, 0)
+    assert (sky.altitude_m, sky.inclination_deg, sky.node_offset_deg) == (1_200_000.0, 86.4, 0.0)
+    assert (sky.earth, sky.earth_radius_m, sky.mu_m3_per_s2) == ("sphere", 6_378_137.0, 398600.4418e9)
+    assert (sky.earth_rotation_rad_per_s, sky.greenwich_deg, sky.tle) == (7.2921158553e-5, 0.0, None)
+    places = [
+        (station.name, station.latitude_deg, station.longitude_deg, station.height_m) for station in plan.stations
+    ]
+    assert places == [("Madrid", 40.228732, -4.010844, 0.0), ("Tokyo", 35.678892, 139.768596, 0.0)]
+    assert (plan.isl.rule, plan.isl.max_range_m, plan.isl.grazing_height_m, plan.isl.terminals) == (
+        "range", 3_000_000.0, None, None,
+    )  # fmt: skip
+    assert (plan.ground.rule, plan.ground.max_ground_range_m, plan.ground.delay) == (
+        "ground-range", 1_500_000.0, "slant-range",
+    )  # fmt: skip
+    for link in (plan.isl, plan.ground):
+        assert (link.rate_bps, link.queue_pkts, link.queue_bytes, link.overhead_bytes, link.loss_ratio) == (
+            100_000_000, 500, None, 14, 0.0,
+        )  # fmt: skip
+    routing = plan.routing
+    assert (routing.metric, routing.ground_cost, routing.interval_ns, routing.link_interval_ns) == (
+        "distance", "slant-range", 30 * 10**9, 15 * 10**9,
+    )  # fmt: skip
+    assert (routing.in_flight, routing.leaving_links, routing.reverse) == ("drain", "keep", "mirror")
+    assert (plan.run.duration_ns, plan.run.start_ns) == (1000 * 10**9, 0)
+    assert [(flow.kind, flow.source, flow.destination, flow.congestion_control) for flow in plan.flows] == [
+        ("tcp", "Madrid", "Tokyo", "cubic")
+    ]
+    assert (plan.tcp.profile, plan.tcp.buffer_max_bytes) == ("linux", 16 * 2**20)
+    assert plan.observe.sockets_ns == 50_000_000
+
+
+def test_the_variants_differ_from_it_where_they_should_and_nowhere_else():
+    base = plan_of("madrid-tokyo").to_toml().splitlines()
+
+    def differences(name: str) -> set[str]:
+        return {line for line in plan_of(name).to_toml().splitlines() if line not in base}
+
+    assert differences("madrid-tokyo-nine-planes") == {
+        'name = "madrid-tokyo-nine-planes"', 'preset = "oneweb-9x36"', "planes = 9",
+    }  # fmt: skip
+    assert differences("madrid-tokyo-emulator") == {
+        'name = "madrid-tokyo-emulator"', 'delay = "zero"', 'ground_cost = "ground-distance"', 'link_model = "netem"',
+        'delay_rounding = "ceil-ms"', 'queue_counts = "waiting-and-flying"', 'neighbours = "arp"',
+    }  # fmt: skip
+    assert differences("madrid-tokyo-classic") == {
+        'name = "madrid-tokyo-classic"', 'profile = "classic"', '"net.ipv4.tcp_recovery" = "0"',
+        '"net.ipv4.tcp_max_reordering" = "3"', '"net.ipv4.tcp_timestamps" = "0"', '"net.ipv4.tcp_dsack" = "0"',
+    }  # fmt: skip
+    assert [(station.name, station.latitude_deg) for station in plan_of("aalborg-cape-town").stations] == [
+        ("Aalborg", 57.048), ("Cape Town", -33.925),
+    ]  # fmt: skip
+
+
+def test_the_reference_page_is_what_the_schema_says(capsys):
+    page = ROOT / "docs" / "reference" / "scenario.md"
+    assert main(["--check", str(page)]) == 0, capsys.readouterr().err
+
+
+def test_an_old_reference_page_is_noticed_and_rewritten(tmp_path, capsys):
+    page = tmp_path / "scenario.md"
+    page.write_text("old", encoding="utf-8")
+    assert main(["--check", str(page)]) == 1
+    assert "python -m leowarp.scenario.reference" in capsys.readouterr().err
+    assert main([str(page)]) == 0
+    assert main(["--check", str(page)]) == 0

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan spells everything out, loads as a scenario, gives itself, and finds its files in a run directory."""
+
+import hashlib
+import shutil
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leowarp.errors import ScenarioError
+from leowarp.scenario import INPUTS_FOLDER, load, plan_inputs, resolve, schema
+from leowarp.scenario.key import Key, keys
+from leowarp.scenario.load import TABLES
+from leowarp.scenario.load_test import GOOD, write
+from leowarp.scenario.presets import PRESETS
+from leowarp.scenario.schema import Plan
+from leowarp.units import BYTES, PACKETS
+
+MEASURED = """\
+name = "measured"
+[measured]
+file = "tables/path.csv"
+[[flows]]
+source = "A"
+destination = "B"
+"""
+ELEMENTS = """\
+name = "elements"
+[constellation]
+tle = "some.tle"
+epoch = 2022-09-14T02:00:00+02:00
+[[stations]]
+name = "Madrid"
+[[stations]]
+name = "Somewhere else"
+latitude = "-10.5 deg"
+longitude = "20 deg"
+height = "1200 m"
+[[flows]]
+kind = "ping"
+source = "Madrid"
+destination = "Somewhere else"
+[[flows]]
+kind = "udp"
+source = "Madrid"
+destination = "Somewhere else"
+rate = "1.5 Mbit/s"
+start = "10 s"
+stop = "20.5 s"
+["hosts"."Somewhere else".tcp]
+profile = "newreno"
+sysctl = { "net.ipv4.tcp_ecn" = "1" }
+"""
+CHAIN = """\
+name = "chain"
+[chain]
+hops = 4
+queue = "unlimited"
+rate = "unshaped"
+[[flows]]
+source = "A"
+destination = "B"
+size = "10 MB"
+"""
+
+
+def again(folder: Path, plan: Plan, overrides=()) -> Plan:
+    """The plan that its own text gives, as a run directory would hold it."""
+    run = folder / "run"
+    (run / INPUTS_FOLDER).mkdir(parents=True, exist_ok=True)
+    for path in plan_inputs(plan):
+        shutil.copy(path, run / INPUTS_FOLDER)
+    (run / "00-plan.toml").write_text(plan.to_toml(), encoding="utf-8")
+    return resolve(load(run, overrides))
+
+
+@pytest.mark.parametrize("text", [GOOD, MEASURED, ELEMENTS, CHAIN], ids=["walker", "measured", "elements", "chain"])
+def test_a_plan_gives_itself(tmp_path, text):
+    (tmp_path / "tables").mkdir()
+    write(tmp_path / "tables", "t_s,delay_ms,rate_mbps,loss_ratio\n0,10,100,0\n", "path.csv")
+    write(tmp_path, "1 25544U\n", "some.tle")
+    plan = resolve(load(write(tmp_path, text)))
+    second = again(tmp_path, plan)
+    assert second == plan
+    assert second.to_toml() == plan.to_toml()
+
+
+def values_of(declared: Key) -> st.SearchStrategy:
+    """Texts that a user could write for a key, all of them right."""
+    words = [st.just(f'"{declared.none}"')] if declared.none is not None else []
+    if declared.kind == "word":
+        return st.sampled_from([f'"{word}"' for word in declared.words])
+    if declared.kind == "flag":
+        return st.sampled_from(["true", "false"])
+    if declared.kind == "count":
+        return st.one_of(st.integers(declared.low, declared.high).map(str), *words)
+    if declared.kind == "queue":
+        limits = st.integers(1, 10**9)
+        texts = [limits.map(lambda n: f'"{PACKETS.format(n)}"'), limits.map(lambda n: f'"{BYTES.format(n)}"')]
+        return st.one_of(*texts, *words)
+    assert declared.quantity is not None
+    low, high = declared.quantity.parse(declared.low), declared.quantity.parse(declared.high)
+    numbers = st.integers(low, high) if declared.quantity.whole else st.floats(low, high)
+    return st.one_of(numbers.map(lambda x: f'"{declared.quantity.format(x)}"'), *words)
+
+
+FREE = {
+    f"{name}.{key}": declared
+    for name in ("run", "isl", "ground", "routing", "observe", "tcp", "guest")
+    for key, (_, declared) in keys(TABLES[name]).items()
+    if declared.kind not in ("text", "sysctl") and f"{name}.{key}" != "run.duration"
+}
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_any_valid_values_give_a_plan_that_gives_itself(tmp_path_factory, data):
+    chosen = data.draw(st.lists(st.sampled_from(sorted(FREE)), unique=True, max_size=12))
+    overrides = [f"{key}={data.draw(values_of(FREE[key]))}" for key in chosen]
+    folder = tmp_path_factory.getbasetemp()
+    plan = resolve(load(write(folder, GOOD, "free.toml"), overrides))
+    path = write(folder, plan.to_toml(), "plan.toml")
+    assert resolve(load(path)) == plan
+    assert resolve(load(path)).to_toml() == plan.to_toml()
+
+
+def test_every_key_of_the_schema_stands_in_some_plan(tmp_path):
+    (tmp_path / "tables").mkdir()
+    write(tmp_path / "tables", "t_s,delay_ms,rate_mbps,loss_ratio\n0,10,100,0\n", "path.csv")
+    write(tmp_path, "1 25544U\n", "some.tle")
+    written = ""
+    for text in (GOOD, MEASURED, ELEMENTS, CHAIN):
+        written += resolve(load(write(tmp_path, text))).to_toml()
+    sections = [*TABLES.values(), schema.Station, schema.Flow]
+    missing = [key for section in sections for key in keys(section) if f"\n{key} = " not in written]
+    assert missing == []
+
+
+def test_a_plan_names_files_by_name_and_hash_only(tmp_path):
+    (tmp_path / "tables").mkdir()
+    content = "t_s,delay_ms,rate_mbps,loss_ratio\n0,10,100,0\n"
+    write(tmp_path / "tables", content, "path.csv")
+    plan = resolve(load(write(tmp_path, MEASURED)))
+    assert plan_inputs(plan) == [tmp_path / "tables" / "path.csv"]
+    text = plan.to_toml()
+    assert 'file = "path.csv"' in text
+    assert f'file_sha256 = "{hashlib.sha256(content.encode()).hexdigest()}"' in text
+    assert str(tmp_path) not in text
+
+
+def test_a_file_that_has_changed_since_the_plan_is_refused(tmp_path):
+    (tmp_path / "tables").mkdir()
+    write(tmp_path / "tables", "t_s\n", "path.csv")
+    plan = resolve(load(write(tmp_path, MEASURED)))
+    again(tmp_path, plan)
+    write(tmp_path / "run" / INPUTS_FOLDER, "t_s,changed\n", "path.csv")
+    with pytest.raises(ScenarioError, match="the plan was made with"):
+        resolve(load(tmp_path / "run"))
+
+
+def test_a_file_that_is_not_there_is_named_with_where_it_was_looked_for(tmp_path):
+    with pytest.raises(ScenarioError) as caught:
+        resolve(load(write(tmp_path, MEASURED)))
+    assert 'measured.file: there is no file "tables/path.csv"' in str(caught.value)
+    assert str(tmp_path / "tables" / "path.csv") in str(caught.value)
+
+
+def test_a_preset_set_on_a_plan_replaces_what_the_plan_spells_out(tmp_path):
+    plan = resolve(load(write(tmp_path, GOOD)))
+    assert plan.constellation is not None
+    assert plan.constellation.planes == 6
+    other = again(tmp_path, plan, ["constellation.preset=oneweb-study"]).constellation
+    assert other is not None
+    assert (other.planes, other.altitude_m, other.phasing) == (18, 1_200_000.0, 0)
+    kept = again(tmp_path, plan, ["constellation.planes=9", "constellation.preset=oneweb-study"]).constellation
+    assert kept is not None
+    assert kept.planes == 9
+
+
+def test_a_profile_set_on_a_plan_replaces_the_sysctls_that_the_plan_spells_out(tmp_path):
+    plan = resolve(load(write(tmp_path, GOOD)))
+    assert again(tmp_path, plan).hosts[0].sysctl["net.ipv4.tcp_recovery"] == "1"
+    assert again(tmp_path, plan, ["tcp.profile=classic"]).hosts[0].sysctl["net.ipv4.tcp_recovery"] == "0"
+    hosts = again(tmp_path, plan, ["hosts.Tokyo.tcp.profile=classic"]).hosts
+    assert [host.sysctl["net.ipv4.tcp_recovery"] for host in hosts] == ["1", "0"]
+    larger = again(tmp_path, plan, ["tcp.buffer_max=64 MiB"])
+    assert larger.sysctl["net.core.rmem_max"] == str(64 * 2**20)
+    assert larger.hosts[0].sysctl["net.ipv4.tcp_rmem"] == f"4096 131072 {64 * 2**20}"
+
+
+def test_a_place_set_on_a_plan_brings_its_own_coordinates(tmp_path):
+    plan = resolve(load(write(tmp_path, GOOD)))
+    moved = again(tmp_path, plan, ["stations.0.name=Paris", "flows.0.source=Paris"])
+    assert (moved.stations[0].name, moved.stations[0].latitude_deg) == ("Paris", 48.86)
+
+
+def test_a_shorter_run_of_a_plan_ends_its_flows_earlier(tmp_path):
+    plan = resolve(load(write(tmp_path, GOOD)))
+    assert again(tmp_path, plan, ["run.duration=10 s"]).flows[0].stop_ns == 10 * 10**9
+
+
+def test_profiles_differ_in_what_their_names_say():
+    from leowarp.scenario.profiles import host_sysctls
+
+    def of(profile: str) -> dict[str, str]:
+        return {name.removeprefix("net.ipv4.tcp_"): v for name, v in host_sysctls(schema.Tcp(profile=profile)).items()}
+
+    linux, norack, classic, newreno = (of(profile) for profile in schema.PROFILES)
+    assert set(norack.items()) - set(linux.items()) == {("recovery", "0"), ("max_reordering", "3")}
+    assert set(classic.items()) - set(norack.items()) == {("timestamps", "0"), ("dsack", "0")}
+    assert set(newreno.items()) - set(classic.items()) == {("sack", "0")}
+    assert linux["no_metrics_save"] == "1"
+    assert linux["rmem"] == "4096 131072 16777216"
+
+
+def test_ones_own_sysctls_win_over_the_profile(tmp_path):
+    text = GOOD + '[tcp.sysctl]\nnet.ipv4.tcp_reordering = "30"\n"net.ipv4.tcp_max_reordering" = "1000"\n'
+    plan = resolve(load(write(tmp_path, text)))
+    assert plan.hosts[1].sysctl["net.ipv4.tcp_reordering"] == "30"
+    assert plan.tcp.sysctl == {"net.ipv4.tcp_max_reordering": "1000", "net.ipv4.tcp_reordering": "30"}
+
+
+def test_flows_have_only_the_keys_of_their_kind(tmp_path):
+    write(tmp_path, "1 25544U\n", "some.tle")
+    ping, udp = resolve(load(write(tmp_path, ELEMENTS))).flows
+    assert (ping.congestion_control, ping.interval_ns, ping.payload_bytes) == (None, 10**9, 56)
+    assert (udp.rate_bps, udp.interval_ns, udp.payload_bytes, udp.stop_ns) == (1_500_000, None, 1200, 20_500_000_000)
+
+
+def test_orbital_elements_bring_sidereal_time_and_the_ellipsoid(tmp_path):
+    write(tmp_path, "1 25544U\n", "some.tle")
+    constellation = resolve(load(write(tmp_path, ELEMENTS))).constellation
+    assert constellation is not None
+    assert (constellation.greenwich_deg, constellation.earth, constellation.planes) == (None, "wgs84", None)
+    assert constellation.epoch == "2022-09-14T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (CHAIN + "[isl]\nseam = true\n", "isl.seam"),
+        (CHAIN + '[network]\ninstantiate = "all"\n', "network.instantiate"),
+        (CHAIN + '[[stations]]\nname = "Madrid"\n', "stations.0.name"),
+        (ELEMENTS.replace("[constellation]", "[constellation]\nplanes = 4"), "constellation.planes"),
+        (ELEMENTS.replace("[constellation]", '[constellation]\ngreenwich = "0 deg"'), "constellation.greenwich"),
+        (ELEMENTS + '[isl]\nrule = "plus-grid"\n', "isl.rule"),
+        (CHAIN.replace('"unlimited"', '"64 kB"') + '[network]\nlink_model = "netem"\n', "chain.queue"),
+    ],
+)
+def test_keys_without_effect_are_errors(tmp_path, text, key):
+    write(tmp_path, "1 25544U\n", "some.tle")
+    with pytest.raises(ScenarioError) as caught:
+        resolve(load(write(tmp_path, text)))
+    assert f": {key}: " in str(caught.value)
+
+
+def test_kuipers_phasing_puts_odd_planes_half_a_slot_ahead():
+    preset = PRESETS["kuiper-630"].keys
+    planes, slots, phasing = preset["planes"], preset["satellites_per_plane"], preset["phasing"]
+    offsets = [Fraction(phasing * plane, planes * slots) * slots % 1 for plane in range(planes)]
+    assert offsets == [Fraction(plane % 2, 2) for plane in range(planes)]
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_every_preset_resolves(tmp_path, preset):
+    constellation = resolve(load(write(tmp_path, GOOD), [f"constellation.preset={preset}"])).constellation
+    assert constellation is not None
+    assert constellation.preset == preset
+    assert constellation.phasing is not None
+    assert constellation.planes is not None
+    assert constellation.phasing < constellation.planes
