@@ -224,7 +224,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network) -> dict[str, Any]:
         "links": _links(plan, network),
         "flows": [_flow(flow, host_numbers) for flow in plan.flows],
         "source_routing": plan.routing.in_flight == "source",
-        "sysctl": dict(plan.guest.sysctl),
+        "sysctl": dict(plan.sysctl),
         "observe": {
             "sockets_ns": plan.observe.sockets_ns,
             "counters_ns": plan.observe.counters_ns,
