@@ -22,7 +22,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp import rundir
+from leowarp import rundir, scenario
 from leowarp.metrics.tables import ACK, DATA
 from leowarp.trace import TABLES
 
@@ -86,7 +86,10 @@ def write_synthetic_run(run_dir: str | Path) -> Path:
     run_dir = Path(run_dir)
     trace = run_dir / rundir.TRACE
     trace.mkdir(parents=True, exist_ok=True)
-    (run_dir / rundir.PLAN).write_text(PLAN_TOML, encoding="utf-8")
+    scenario_file = run_dir / "scenario.toml"
+    scenario_file.write_text(PLAN_TOML, encoding="utf-8")
+    (run_dir / rundir.PLAN).write_text(scenario.resolve(scenario.load(scenario_file)).to_toml(), encoding="utf-8")
+    scenario_file.unlink()
     pq.write_table(routes(), run_dir / rundir.ROUTES)
     pq.write_table(timeline(), run_dir / rundir.TIMELINE)
     data = data_packets()

@@ -31,6 +31,23 @@ DATA, ACK = 0, 1
 CAUSES = {1: "queue", 2: "loss", 3: "link_down", 4: "no_route", 5: "unknown"}
 """Drop causes, as in the tables `packets` and `drops`."""
 
+NEEDED: dict[str, tuple[str, ...]] = {
+    "sockets": ("t_ns", "flow", "ca_state", "cwnd_pkts", "srtt_us", "bytes_acked", "bytes_received", "sacked_pkts",
+                "dsack_pkts", "snd_mss_bytes"),
+    "packets": ("flow", "direction", "sent_ns", "received_ns", "seq", "len_bytes", "ack", "is_retransmission",
+                "is_spurious", "is_late", "extent_pkts"),
+    "bins": ("t_ns", "flow", "direction", "sent_pkts", "delivered_pkts", "lost_pkts", "late_pkts", "retrans_pkts",
+             "spurious_pkts"),
+    "links": ("t_ns", "direction", "queue_pkts", "queue_bytes", "queue_max_pkts"),
+    "linktotals": ("direction", "offered_pkts", "offered_bytes", "delivered_pkts", "delivered_bytes", "held_pkts",
+                   "held_bytes", "queue_max_pkts"),
+    "counters": ("t_ns", "host", "counter", "value"),
+    "drops": ("t_ns", "direction", "cause", "flow", "flow_direction"),
+    "flows": ("flow", "bytes", "completion_ns", "connect_ns", "error"),
+    "echoes": ("flow", "sent_ns", "received_ns", "reply_ns"),
+}  # fmt: skip
+"""The columns of trace tables that metrics read: a table of an older run may lack others."""
+
 ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path")
 TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
 
@@ -109,7 +126,7 @@ def read_tables(run_dir: str | Path) -> Tables:
             missing.add(name)
             frames[name] = rundir.data_frame(schema.arrow().empty_table())
             continue
-        table = _table(path, tuple(schema.names))
+        table = _table(path, NEEDED[name])
         frames[name] = rundir.data_frame(table)
         for key in ("directions", "hosts"):
             names.setdefault(key, _metadata(table, key))

@@ -6,7 +6,8 @@
 """
 
 from leowarp.report.figures import FIGURES, FigureKind, figure, views
+from leowarp.report.page import draw_all, write_comparison, write_report
 from leowarp.report.style import FORMATS, save
 from leowarp.report.view import RunView
 
-__all__ = ["FIGURES", "FORMATS", "FigureKind", "RunView", "figure", "save", "views"]
+__all__ = ["FIGURES", "FORMATS", "FigureKind", "RunView", "draw_all", "figure", "save", "views", "write_comparison", "write_report"]

@@ -44,12 +44,12 @@ def goodput_over_time(
         ends.append(run.metrics.end_ns / 1e9)
         mark_changes(axes, list(run.changes["t_ns"] / 1e9))
         axes.plot(t_s, frame["goodput_bps"] / 1e6, color=style["color"], linewidth=0.6)
-        axes.set_title(label, loc="left", pad=2)
+        axes.set_title(f"{label}, {SERIES_NAMES[series]}, {bin_ns / 1e6:g} ms bins", loc="left", pad=2)
+        axes.set_ylabel("goodput, Mbit/s")
         axes.margins(x=0)
     panels[0].set_xlim(start_s, end_s or max(ends))
     panels[0].set_ylim(bottom=0)
     panels[-1].set_xlabel("time, s (vertical lines: route changes)")
-    figure.supylabel(f"goodput, Mbit/s\n{SERIES_NAMES[series]}, {bin_ns / 1e6:g} ms bins", fontsize=7.5)
     return figure
 
 
@@ -175,17 +175,17 @@ def queues(runs: Sequence[RunView]) -> Figure:
     image = None
     for axes, run, label, (edges_ns, waiting) in zip(panels, runs, labels(runs), maps, strict=True):
         places = np.arange(waiting.shape[0] + 1) + 0.5
-        image = axes.pcolormesh(edges_ns / 1e9, places, waiting, cmap="cividis_r", vmin=0, vmax=max(highest, 1),
+        image = axes.pcolormesh(edges_ns / 1e9, places, waiting, cmap="YlGnBu", vmin=0, vmax=max(highest, 1),
                                 rasterized=True)  # fmt: skip
-        mark_changes(axes, [])
         axes.plot(run.changes["t_ns"] / 1e9, np.full(len(run.changes), places[-1]), "v", color=CHANGE_COLOUR,
                   markersize=3, clip_on=False)  # fmt: skip
         axes.set_title(label, loc="left", pad=5)
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(visible=False)
         axes.set_ylim(places[0], places[-1])
-    figure.supylabel("link of the path, from the source", fontsize=7.5)
-    panels[-1].set_xlabel("time, s (triangles: route changes)")
+        axes.set_facecolor("#dddddd")
+        axes.set_ylabel("link of the path")
+    panels[-1].set_xlabel("time, s (triangles: route changes; link 1 leaves the source; grey: the path has no such link)")
     if image is not None:
         figure.colorbar(image, ax=list(panels), label="packets waiting", pad=0.01, aspect=30)
     return figure

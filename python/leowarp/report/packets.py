@@ -59,7 +59,7 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
     axes.set_xlabel("time after the route change, ms")
     axes.set_ylabel("packet number, from the first late one" if len(late) else "packet number, from the change")
     axes.set_title(f"{run.name}, {run.algorithm}, change at {t_ns / 1e9:g} s: {len(late)} packets overtaken", loc="left")
-    axes.legend(loc="upper left", ncols=2, markerscale=1.6)
+    figure.legend(loc="outside right upper", markerscale=1.6)
     return figure
 
 

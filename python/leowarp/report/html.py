@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pieces of a self-contained HTML page: one file, no network, readable on paper and by a screen reader."""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+LARGEST_SVG_BYTES = 400_000
+"""Above this a page takes the PNG: thousands of marks make a vector picture heavier than its pixels."""
+
+STYLE = """
+:root { color-scheme: light; }
+body { font: 15px/1.5 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; color: #1c1c1c; background: #fff;
+       max-width: 1080px; margin: 0 auto; padding: 1.2rem; }
+h1 { font-size: 1.5rem; margin: 0 0 .2rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
+p { margin: .4rem 0; } .quiet { color: #555; }
+.warnings { border-left: 5px solid #d55e00; background: #fff4ec; padding: .5rem .9rem; margin: 1rem 0; }
+.warnings ul { margin: .2rem 0 .2rem 1.1rem; padding: 0; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .86rem; margin: .4rem 0; }
+caption { text-align: left; color: #555; padding: .2rem 0; }
+th, td { padding: .22rem .6rem; border-bottom: 1px solid #ddd; text-align: right; vertical-align: top;
+         font-variant-numeric: tabular-nums; }
+th { border-bottom: 1.5px solid #666; font-weight: 600; } tbody th { border-bottom: 1px solid #ddd; font-weight: 500; }
+th.left, td.left, tbody th { text-align: left; }
+figure { margin: 1.3rem 0; } figure img { max-width: 100%; height: auto; display: block; }
+figcaption { font-size: .86rem; color: #444; max-width: 56rem; margin-top: .3rem; }
+nav a { margin-right: .9rem; } code, pre { font: .85em/1.45 "DejaVu Sans Mono", ui-monospace, monospace; }
+pre { background: #f6f6f6; padding: .7rem .9rem; overflow-x: auto; }
+details summary { cursor: pointer; font-weight: 600; margin: 1rem 0 .3rem; }
+.chart { min-height: 200px; }
+.holds { color: #00613f; font-weight: 600; } .partly { color: #8a5a00; font-weight: 600; }
+.fails { color: #a33c00; font-weight: 600; } .unknown { color: #555; font-weight: 600; }
+@media print { body { max-width: none; padding: 0; font-size: 10pt; } nav, .screen { display: none; }
+  figure, tr { break-inside: avoid; } details > * { display: block; } .scroll { overflow: visible; }
+  table { font-size: 7pt; } th, td { padding: .1rem .25rem; } }
+"""
+
+
+def page(title: str, body: str) -> str:
+    """A whole document."""
+    return (
+        "<!DOCTYPE html>\n"
+        '<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{text(title)}</title><style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
+    )
+
+
+def text(value: object) -> str:
+    """Escaped text."""
+    return html.escape(str(value))
+
+
+def section(name: str, heading: str, content: str) -> str:
+    """A part of the page that the navigation can point to."""
+    return f'<section id="{text(name)}"><h2>{text(heading)}</h2>\n{content}\n</section>\n'
+
+
+def navigation(entries: Iterable[tuple[str, str]]) -> str:
+    """Links to the sections."""
+    links = "".join(f'<a href="#{text(name)}">{text(heading)}</a>' for name, heading in entries)
+    return f'<nav aria-label="Sections">{links}</nav>\n'
+
+
+def warning_box(warnings: Sequence[str]) -> str:
+    """What to check before trusting the page; empty if there is nothing."""
+    if not warnings:
+        return ""
+    items = "".join(f"<li>{text(warning)}</li>" for warning in warnings)
+    return f'<div class="warnings" role="note"><strong>Check before you trust the result</strong><ul>{items}</ul></div>\n'
+
+
+def table(
+    caption: str, header: Sequence[str], rows: Iterable[Sequence[object]], *, left: frozenset[int] = frozenset((0,)),
+    raw: frozenset[int] = frozenset(),
+) -> str:  # fmt: skip
+    """A table whose first column heads its rows.
+
+    Parameters
+    ----------
+    left : frozenset of int
+        Columns of text, aligned left.
+    raw : frozenset of int
+        Columns whose cells are HTML already.
+    """
+    head = "".join(
+        f'<th scope="col"{" class=left" if place in left else ""}>{text(name)}</th>' for place, name in enumerate(header)
+    )
+    lines = []
+    for row in rows:
+        cells = []
+        for place, value in enumerate(row):
+            shown = str(value) if place in raw else text(cell(value))
+            if place == 0:
+                cells.append(f'<th scope="row">{shown}</th>')
+            else:
+                cells.append(f"<td{' class=left' if place in left else ''}>{shown}</td>")
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    return (
+        f'<div class="scroll"><table><caption>{text(caption)}</caption><thead><tr>{head}</tr></thead>\n'
+        f"<tbody>{chr(10).join(lines)}</tbody></table></div>\n"
+    )
+
+
+def cell(value: object) -> str:
+    """A value as a cell shows it: missing as a dash, never as 0."""
+    if value is None or value != value:  # nan is the only value that is not itself
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return str(value)
+
+
+def picture(stem: Path, title: str, caption: str, folder: str) -> str:
+    """A figure out of its files, embedded; the files of all formats are named below it."""
+    svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
+    if svg.exists() and svg.stat().st_size <= LARGEST_SVG_BYTES:
+        source = "data:image/svg+xml;base64," + base64.b64encode(svg.read_bytes()).decode()
+    else:
+        source = "data:image/png;base64," + base64.b64encode(png.read_bytes()).decode()
+    kinds = [kind for kind in ("svg", "pdf", "png") if stem.with_suffix(f".{kind}").exists()]
+    files = ", ".join(f'<a href="{folder}/{stem.name}.{kind}">{stem.name}.{kind}</a>' for kind in kinds)
+    return (
+        f'<figure id="figure-{text(stem.name)}"><img src="{source}" alt="{text(f"{title}. {caption}")}">'
+        f"<figcaption><strong>{text(title)}.</strong> {text(caption)} Files: {files}.</figcaption></figure>\n"
+    )

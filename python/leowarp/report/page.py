@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of one run, and of several compared: `50-report/index.html`, with the figures' files beside it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from leowarp import rundir
+from leowarp.errors import ScenarioError, TraceError
+from leowarp.report import html, interactive
+from leowarp.report.figures import FIGURES, Runs, figure, views
+from leowarp.report.style import FORMATS, save
+from leowarp.report.view import RunView, labels
+
+FIGURES_FOLDER = "figures"
+
+FLOW_ROWS = (
+    ("congestion_control", "congestion control", 1, ""),
+    ("goodput_mean_bps", "mean goodput, in order at the receiver", 1e6, "Mbit/s"),
+    ("goodput_acked_mean_bps", "mean goodput, acknowledged", 1e6, "Mbit/s"),
+    ("goodput_sacked_mean_bps", "mean goodput, SACK-aware", 1e6, "Mbit/s"),
+    ("srtt_p50_us", "smoothed RTT, median by time", 1e3, "ms"),
+    ("srtt_p99_us", "smoothed RTT, 99th percentile by time", 1e3, "ms"),
+    ("cwnd_p50_pkts", "congestion window, median by time", 1, "packets"),
+    ("sent_pkts", "data packets sent", 1, "packets"),
+    ("retransmissions_pkts", "retransmissions", 1, "packets"),
+    ("spurious_retransmissions_pkts", "of them in vain (the original arrived)", 1, "packets"),
+    ("dsacks_pkts", "DSACKs received", 1, "packets"),
+    ("data_drops_pkts", "data packets dropped", 1, "packets"),
+    ("late_pkts", "late packets (overtaken)", 1, "packets"),
+    ("reordering_extent_max_pkts", "largest reordering extent", 1, "packets"),
+    ("acks_late_pkts", "late acknowledgements", 1, "packets"),
+    ("completion_ns", "flow completion time", 1e9, "s"),
+    ("probes_pkts", "probes", 1, "packets"),
+    ("probes_lost_pkts", "probes lost", 1, "packets"),
+    ("owd_min_ns", "smallest one-way delay", 1e6, "ms"),
+    ("owd_p50_ns", "median one-way delay", 1e6, "ms"),
+    ("owd_max_ns", "largest one-way delay", 1e6, "ms"),
+)
+RUN_ROWS = (
+    ("route_changes", "route changes", 1, ""),
+    ("route_changes_shorter", "of them to a shorter path", 1, ""),
+    ("route_changes_with_late_pkts", "of them with late packets", 1, ""),
+    ("path_delay_min_ns", "path delay, smallest", 1e6, "ms"),
+    ("path_delay_mean_ns", "path delay, mean", 1e6, "ms"),
+    ("path_delay_max_ns", "path delay, largest", 1e6, "ms"),
+    ("no_path_s", "time without a path", 1, "s"),
+    ("drops_pkts", "packets dropped on links", 1, "packets"),
+    ("late_outside_changes_pkts", "late packets outside route changes", 1, "packets"),
+    ("virtual_s", "virtual time", 1, "s"),
+    ("cpu_s", "processor time", 1, "s"),
+    ("wall_s", "wall-clock time", 1, "s"),
+)
+
+
+def write_report(run_dir: str | Path, *, command: str | None = None, formats: Sequence[str] = FORMATS) -> Path:
+    """Writes a run's figures and page into `50-report/`; returns the page.
+
+    Parameters
+    ----------
+    run_dir : path
+        A run directory with plan and trace.
+    command : str, optional
+        The command that made the run; by default the one that re-makes it from its plan.
+    formats : sequence of str
+        Of the figures' files; the page needs "png".
+    """
+    view = RunView(run_dir)
+    folder = view.path / rundir.REPORT
+    drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, [*FIGURES], formats)
+    return _write(folder, _run_body(view, drawn, not_drawn, command), view.name)
+
+
+def write_comparison(
+    runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = FORMATS,
+    command: str | None = None,
+) -> Path:  # fmt: skip
+    """Writes one page that shows several runs side by side; returns it.
+
+    Parameters
+    ----------
+    runs : sequence of paths
+        Run directories.
+    out_dir : path
+        Where `index.html` and `figures/` go.
+    title : str, optional
+        Heading of the page.
+    lead : str
+        HTML to stand below the heading (a claims table, for instance).
+    command : str, optional
+        What made the page.
+    """
+    many = views(runs)
+    if len(many) < 2:
+        raise ScenarioError(f"cannot compare {len(many)} run(s)", hint="give two or more: leowarp compare RUN RUN")
+    folder = Path(out_dir)
+    names = [name for name, kind in FIGURES.items() if kind.several]
+    drawn, not_drawn = draw_all(many, folder / FIGURES_FOLDER, names, formats)
+    title = title or "Runs compared: " + ", ".join(labels(many))
+    warnings = [f"{label}: {text}" for run, label in zip(many, labels(many), strict=True) for text in run.warnings]
+    parts = [
+        ("summary", "Summary", _summary_tables(many) + _not_drawn(not_drawn)),
+        ("figures", "Figures", _pictures(folder, drawn)),
+        ("zoom", "Over time, to zoom into", _chart(many)),
+        ("rules", "Rules and versions", "".join(_rules_table(run, label) for run, label in
+                                                zip(many, labels(many), strict=True))),
+        ("runs", "The runs", _run_links(many, folder)),
+    ]  # fmt: skip
+    if command:
+        parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
+    body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings) + lead + _assembled(parts)
+    return _write(folder, body, title)
+
+
+def draw_all(
+    runs: Sequence[RunView], folder: Path, names: Sequence[str], formats: Sequence[str] = FORMATS
+) -> tuple[list[str], dict[str, str]]:
+    """Draws and saves figures; returns those drawn, and for the others why they could not be."""
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn, not_drawn = [], {}
+    for name in names:
+        try:
+            save(figure(runs, name), folder / name, formats)
+        except TraceError as error:
+            # The run lacks what this figure shows (no constellation, no change, no packets): said on the page.
+            not_drawn[name] = error.message
+        else:
+            drawn.append(name)
+    return drawn, not_drawn
+
+
+def _run_body(view: RunView, drawn: Sequence[str], not_drawn: dict[str, str], command: str | None) -> str:
+    parts = [
+        ("summary", "Summary", _summary_tables([view])),
+        ("changes", "Route changes", _changes_table(view)),
+        ("figures", "Figures", _pictures(view.path / rundir.REPORT, drawn) + _not_drawn(not_drawn)),
+        ("zoom", "Over time, to zoom into", _chart([view])),
+        ("recovery", "Recovery after route changes", _recovery_table(view)),
+        ("links", "Links", _links_table(view)),
+        ("rules", "Rules and versions", _rules_table(view, "") + _versions(view)),
+        ("again", "How to make this run again", _again(view, command)),
+    ]
+    count = len(view.plan.flows)
+    line = f"{count} flow{'s' if count > 1 else ''}, {view.metrics.end_ns / 1e9:g} s of virtual time"
+    return (
+        f'<h1>{html.text(view.name)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(view.footer())}</p>\n'
+        + html.warning_box(view.warnings)
+        + _assembled(parts)
+    )
+
+
+def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
+    shown = [part for part in parts if part[2]]
+    return html.navigation((name, heading) for name, heading, _ in shown) + "".join(html.section(*part) for part in shown)
+
+
+def _write(folder: Path, body: str, title: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "index.html"
+    path.write_text(html.page(title, body), encoding="utf-8")
+    return path
+
+
+def _summary_tables(runs: Sequence[RunView]) -> str:
+    heads, columns = [], []
+    for run, label in zip(runs, labels(runs), strict=True):
+        for flow in run.summary["flows"]:
+            several = len(run.summary["flows"]) > 1
+            way = f"flow {flow['flow']}: {flow['source']} to {flow['destination']}"
+            heads.append(f"{label}, {way}" if len(runs) > 1 and several else (label if len(runs) > 1 else way))
+            columns.append(flow)
+    tables = html.table("Each flow", ["", "unit", *heads], _lines(FLOW_ROWS, columns), left=frozenset((0, 1)))
+    heads = list(labels(runs)) if len(runs) > 1 else [""]
+    return tables + html.table(
+        "Each run", ["", "unit", *heads], _lines(RUN_ROWS, [run.summary for run in runs]), left=frozenset((0, 1))
+    )
+
+
+def _lines(rows: Sequence[tuple[str, str, float, str]], columns: Sequence[dict[str, Any]]) -> list[list[object]]:
+    lines: list[list[object]] = []
+    for key, name, scale, unit in rows:
+        if any(key in column for column in columns):
+            values = [column.get(key) for column in columns]
+            lines.append([name, unit, *(_scaled(value, scale) for value in values)])
+    return lines
+
+
+def _scaled(value: Any, scale: float) -> object:
+    return value if value is None or isinstance(value, str) or scale == 1 else float(value) / scale
+
+
+def _changes_table(view: RunView) -> str:
+    changes = view.metrics.route_changes
+    if len(changes) == 0:
+        return "<p>The route never changed.</p>"
+    rows = []
+    for change in changes.itertuples(index=False):
+        hops_changed = [name for name, changed in (("first", change.first_hop_changed),
+                                                   ("middle", change.middle_hops_changed),
+                                                   ("last", change.last_hop_changed)) if changed is True]  # fmt: skip
+        rows.append([
+            f"{change.t_ns / 1e9:g}", f"{change.source} to {change.destination}", ", ".join(hops_changed) or "–",
+            _arrow(change.hops_before, change.hops_after, 1), _arrow(change.delay_before_ns, change.delay_after_ns, 1e6),
+            *(_missing(getattr(change, name)) for name in (
+                "overtaken_pkts", "extent_max_pkts", "queue_left_pkts", "retransmissions_pkts",
+                "spurious_retransmissions_pkts", "dsacks_pkts", "lost_pkts")),
+        ])  # fmt: skip
+    header = ["at, s", "pair", "hop changed", "hops", "delay, ms", "overtaken", "largest extent", "queue left",
+              "retransmitted", "in vain", "DSACKs", "lost"]  # fmt: skip
+    return html.table(
+        "Packets, put down to a change until the next one, at most 5 s. Queue left: packets waiting on the abandoned "
+        "links at the last sample before.", header, rows, left=frozenset((0, 1, 2)),
+    )  # fmt: skip
+
+
+def _recovery_table(view: RunView) -> str:
+    frame = view.metrics.recoveries
+    if len(frame) == 0:
+        return ""
+    rows = []
+    for row in frame.itertuples(index=False):
+        rows.append([
+            f"{row.t_ns / 1e9:g}", row.flow, *(_missing(value, scale) for value, scale in (
+                (row.goodput_before_bps, 1e6), (row.goodput_min_bps, 1e6), (row.depth_ratio, 0.01),
+                (row.duration_ns, 1e6), (row.recovery_state_ns, 1e6), (row.cwnd_before_pkts, 1), (row.cwnd_min_pkts, 1),
+                (row.cwnd_after_pkts, 1), (row.srtt_before_us, 1e3), (row.srtt_min_us, 1e3), (row.srtt_max_us, 1e3),
+                (row.spurious_ratio, 0.01))),
+        ])  # fmt: skip
+    header = ["at, s", "flow", "goodput before, Mbit/s", "lowest", "depth, %", "back after, ms", "in recovery, ms",
+              "window before", "lowest", "after", "srtt before, ms", "lowest", "highest", "in vain, %"]  # fmt: skip
+    caption = ("Goodput in order at the receiver, 50 ms bins; before: mean of the second before the change; back: first of "
+               "3 bins in a row at 90 % of that; a dash: not within 10 s or before the next change.")  # fmt: skip
+    return f"<details><summary>{len(rows)} rows</summary>{html.table(caption, header, rows)}</details>"
+
+
+def _links_table(view: RunView) -> str:
+    links = view.metrics.links.sort_values(["queue_max_pkts", "offered_pkts"], ascending=False).head(40)
+    if len(links) == 0:
+        return ""
+    rows = [
+        [f"{row.a} > {row.b}", row.kind, row.offered_pkts, row.dropped_queue_pkts, row.dropped_loss_pkts,
+         row.dropped_down_pkts, _missing(row.utilisation_ratio, 0.01), _missing(row.queue_max_pkts),
+         _missing(row.queue_mean_pkts)]
+        for row in links.itertuples(index=False)
+    ]  # fmt: skip
+    header = ["direction", "kind", "offered", "dropped: queue", "loss", "link down", "use, %", "longest queue", "mean queue"]
+    count = len(view.metrics.links)
+    caption = f"Packets; the {len(rows)} directions with the longest queues, of {count} that carried any."
+    return (
+        f"<details><summary>{len(rows)} of {count} directions</summary>"
+        f"{html.table(caption, header, rows, left=frozenset((0, 1)))}</details>"
+    )
+
+
+def _rules_table(view: RunView, label: str) -> str:
+    caption = f"Rules that shape the results{' of ' + label if label else ''}"
+    return html.table(caption, ["rule", "value"], view.rules(), left=frozenset((0, 1)))
+
+
+def _versions(view: RunView) -> str:
+    rows: list[tuple[str, str]] = []
+
+    def walk(prefix: str, value: Any) -> None:
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                walk(f"{prefix}.{key}" if prefix else key, inner)
+        elif not isinstance(value, list):
+            rows.append((prefix, html.cell(value)))
+
+    walk("", {key: value for key, value in view.manifest.items() if key not in ("warnings", "files", "sha256")})
+    if not rows:
+        return ""
+    return f"<details><summary>Versions and hashes</summary>{html.table('manifest.json', ['what', 'value'], rows, left=frozenset((0, 1)))}</details>"
+
+
+def _again(view: RunView, command: str | None) -> str:
+    directory = view.path.name
+    lines = [
+        command or f"leowarp run {shlex.quote(f'{directory}/{rundir.PLAN}')} --out {shlex.quote(directory + '-again')}",
+        f"leowarp verify {shlex.quote(directory)}    # makes it again and compares the traces byte by byte",
+        f"leowarp report {shlex.quote(directory)}    # makes this page again",
+    ]
+    plan = (view.path / rundir.PLAN).read_text(encoding="utf-8")
+    return (
+        f"<pre>{html.text(chr(10).join(lines))}</pre>"
+        f"<details><summary>The plan ({rundir.PLAN})</summary><pre>{html.text(plan)}</pre></details>"
+    )
+
+
+def _pictures(folder: Path, names: Sequence[str]) -> str:
+    blocks = []
+    for name in names:
+        kind = FIGURES[name]
+        title = f"{kind.title} ({kind.study} of the study)" if kind.study else kind.title
+        blocks.append(html.picture(folder / FIGURES_FOLDER / name, title, kind.caption, FIGURES_FOLDER))
+    return "".join(blocks)
+
+
+def _not_drawn(not_drawn: dict[str, str]) -> str:
+    if not not_drawn:
+        return ""
+    items = "".join(f"<li>{html.text(FIGURES[name].title)}: {html.text(why)}</li>" for name, why in not_drawn.items())
+    return f'<p class="quiet">Not drawn:</p><ul class="quiet">{items}</ul>'
+
+
+def _chart(runs: Sequence[RunView]) -> str:
+    if not all(run.tcp_flows for run in runs):
+        return ""
+    note = ("<p class='quiet screen'>Drag to zoom, double-click to go back, click a name to hide it. Goodput in order at "
+            "the receiver, 50 ms bins; queue: packets waiting on all links of the path in force.</p>")  # fmt: skip
+    return f'<div class="screen">{note}{interactive.library()}{interactive.chart(runs, "chart")}</div>'
+
+
+def _run_links(runs: Sequence[RunView], folder: Path) -> str:
+    items = []
+    for run, label in zip(runs, labels(runs), strict=True):
+        page = run.path / rundir.REPORT / "index.html"
+        shown = html.text(f"{label}: {run.path.name}")
+        if page.exists():
+            relative = Path(_relative(page, folder)).as_posix()
+            shown = f'<a href="{html.text(relative)}">{shown}</a>'
+        items.append(f"<li>{shown}</li>")
+    return f"<ul>{''.join(items)}</ul>"
+
+
+def _relative(path: Path, start: Path) -> str:
+    return os.path.relpath(path.resolve(), start.resolve())
+
+
+def _arrow(before: Any, after: Any, scale: float) -> str:
+    def one(value: Any) -> str:
+        return "none" if value is None or pd.isna(value) else (f"{value / scale:.2f}" if scale != 1 else f"{int(value)}")
+
+    return f"{one(before)} → {one(after)}"
+
+
+def _missing(value: Any, scale: float = 1) -> object:
+    if value is None or pd.isna(value):
+        return None
+    return int(value) if scale == 1 and float(value).is_integer() else float(value) / scale
