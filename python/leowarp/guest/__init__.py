@@ -50,8 +50,8 @@ def run(
     timeline : pyarrow.Table
         Columns of `leowarp.timeline.schema`.
     run_dir : Path
-        Run directory. The guest works in `.guest` inside it (`in/`, `out/`), which `GuestResult.discard` removes; what it
-        prints stays in `guest-console.txt`.
+        Run directory. The guest works in `.guest` inside it (`in/`, `out/`), which `GuestResult.discard` removes; what
+        it prints stays in `guest-console.txt`.
     on_progress : callable
         Called a few times a second.
 

@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -91,7 +91,7 @@ def entry_or_build(
     entry = home / key
     if entry.is_dir() and not faults(entry):
         return entry
-    with _writable(home), _lock(home / f"{key}.lock", kind, on_message):
+    with _writable(home), locked(home / f"{key}.lock", kind, on_message):
         # Under the lock nobody else builds this key: what lies there half done was interrupted.
         for leftover in home.glob(f"{key}.tmp-*"):
             shutil.rmtree(leftover)
@@ -119,7 +119,7 @@ def _seal(directory: Path) -> None:
 
 
 @contextmanager
-def _writable(home: Path):
+def _writable(home: Path) -> Iterator[None]:
     try:
         home.mkdir(parents=True, exist_ok=True)
         yield
@@ -133,7 +133,8 @@ def _writable(home: Path):
 
 
 @contextmanager
-def _lock(path: Path, kind: str, on_message: Callable[[str], None]):
+def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator[None]:
+    """Hold a lock file; another process that holds it is waited for, after one message."""
     # The kernel of the host drops a flock with its process, so no killed build can leave it locked.
     with path.open("w") as file:
         told = False

@@ -10,13 +10,14 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import recipe
-from leowarp.guest.cache import cache_root, content_key, entry_or_build, faults, sha256_of_file
+from leowarp.guest.cache import cache_root, content_key, entry_or_build, faults, locked, sha256_of_file
 from leowarp.guest.elf import is_static_address_program, symbols
 from leowarp.guest.source import Source, fetch_source, local_source, tree_sha256, tree_version, unpack
 
@@ -123,20 +124,19 @@ def _without_source(on_message: OnMessage) -> Kernel | None:
 
 
 def _from_source(source: Source, on_message, on_progress, keep_tree, force) -> Kernel:
-    directory = _guest_sources()
     facts = {"source": source.version, "source_sha256": source.sha256}
-    build = _Build(directory, facts, on_message, on_progress)
-    key = build.key
+    build = _Build(_guest_sources(), facts, on_message, on_progress)
 
     def make(entry: Path) -> None:
-        scratch = _scratch(key)
-        try:
-            on_message(f"unpacking {source.tarball.name} {source.version}")
-            build.run(unpack(source, scratch / "source"), scratch / "build", entry)
-        finally:
-            _put_away(scratch, key, keep_tree)
+        with _tree(build.tree_key, keep_tree, on_message) as scratch:
+            if not (scratch / "source").is_dir():
+                on_message(f"unpacking {source.tarball.name} {source.version}")
+                unpack(source, scratch / "unpacking")
+                (scratch / "unpacking").rename(scratch / "source")
+            (tree,) = (scratch / "source").iterdir()
+            build.run(tree, scratch / "build", entry)
 
-    return _cached(key, make, on_message, force)
+    return _cached(build.key, make, on_message, force)
 
 
 def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
@@ -144,16 +144,13 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
         raise ScenarioError(f"using the kernel tree {tree}: it has no arch/um", hint="name the top of a Linux tree")
     facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
     build = _Build(_guest_sources(), facts, on_message, on_progress)
-    key = build.key
 
     def make(entry: Path) -> None:
-        scratch = _scratch(key)
-        try:
+        # Objects are kept by the tree's place: make itself finds out what of a changed tree is to be compiled again.
+        with _tree(content_key([("tree", str(tree))]), keep_tree, on_message) as scratch:
             build.run(tree, scratch / "build", entry)
-        finally:
-            _put_away(scratch, key, keep_tree)
 
-    return _cached(key, make, on_message, force)
+    return _cached(build.key, make, on_message, force)
 
 
 def _from_binary(path: Path) -> Kernel:
@@ -216,21 +213,35 @@ def _guest_sources() -> Path:
     return directory
 
 
-def _scratch(key: str) -> Path:
-    # In the cache, not in /tmp: an unpacked kernel takes 1.7 GB, and a tmpfs is memory.
-    scratch = cache_root() / KIND / f"{key}.tmp-tree-{os.getpid()}"
-    scratch.mkdir(parents=True)
-    return scratch
+@contextmanager
+def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
+    """Directory for source and objects: one that was kept, or a fresh one that is removed unless `keep`.
 
-
-def _put_away(scratch: Path, key: str, keep_tree: bool) -> None:
-    kept = scratch.with_name(f"{key}.tree")
-    if keep_tree:
-        if kept.exists():
+    A kept tree makes the next build with another of our objects a matter of seconds, and modules are compiled against
+    it. It lies in the cache, not in /tmp: it takes 1.9 GB, and a tmpfs is memory.
+    """
+    kept = cache_root() / KIND / f"tree-{key}"
+    busy = kept / "busy"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with locked(kept.with_suffix(".lock"), "kernel tree", on_message):
+        keep = keep or (kept.is_dir() and not busy.exists())
+        if busy.exists():
+            # A build was killed in the middle: one of its objects may be cut short.
             shutil.rmtree(kept)
-        scratch.rename(kept)
-    else:
-        shutil.rmtree(scratch)
+        kept.mkdir(exist_ok=True)
+        busy.touch()
+        whole = False
+        try:
+            yield kept
+            whole = True
+        except HostError:
+            whole = True  # the compiler said no; what it has made is sound
+            raise
+        finally:
+            if keep and whole:
+                busy.unlink()
+            else:
+                shutil.rmtree(kept)
 
 
 class _Build:
@@ -250,6 +261,8 @@ class _Build:
         # tree_sha256 of a user's tree stands for its content as the tarball's does.
         named = [(name, str(value)) for name, value in sorted(self._facts.items())]
         self.key = content_key(named)
+        objects = [*named, *((name, directory / name) for name in ("kernel.config", "Kconfig.top"))]
+        self.tree_key = content_key(part for part in objects if part[0] != "recipe_sha256")
 
     def run(self, tree: Path, build: Path, entry: Path) -> None:
         """Build `tree` into the cache entry `entry`."""
