@@ -40,6 +40,9 @@ fi
 
 echo "leowarp: our objects"
 kernel_make prepare modules_prepare
+# leolink reads the virtual clock to the nanosecond: the symbol is made global in the object, not in the source
+kernel_make arch/um/kernel/time.o
+objcopy --globalize-symbol=time_travel_time "$build/arch/um/kernel/time.o"
 mkdir -p "$build/leowarp"
 cp "$here/qdisc/leolink.c" "$here/qdisc/Kbuild" "$build/leowarp/"
 kernel_make M="$build/leowarp" leolink.o
