@@ -127,6 +127,29 @@ def test_any_valid_values_give_a_plan_that_gives_itself(tmp_path_factory, data):
     assert resolve(load(path)).to_toml() == plan.to_toml()
 
 
+@settings(max_examples=100, deadline=None)
+@given(name=st.text(min_size=1, max_size=12))
+def test_any_station_name_that_is_allowed_survives(tmp_path_factory, name):
+    folder = tmp_path_factory.getbasetemp()
+    place = {"stations.0.name": name, "stations.0.latitude": "1 deg", "stations.0.longitude": "2 deg"}
+    try:
+        plan = resolve(load(write(folder, GOOD, "named.toml"), place | {"flows.0.source": name}))
+    except ScenarioError as error:
+        assert "stations.0.name" in str(error)  # noqa: PT017
+        return
+    assert resolve(load(write(folder, plan.to_toml(), "plan.toml"))) == plan
+
+
+@pytest.mark.parametrize("name", ["Århus", "St. John's", 'the "dish"', "東京", "A.B", "x=y", "#1"])
+def test_names_that_toml_must_quote_are_allowed(tmp_path, name):
+    place = {"stations.0.name": name, "stations.0.latitude": "1 deg", "stations.0.longitude": "2 deg"}
+    plan = resolve(
+        load(write(tmp_path, GOOD), place | {"flows.0.source": name, f"hosts.{name!r}.tcp.profile": "classic"})
+    )
+    assert plan.hosts[0].tcp.profile == "classic"
+    assert again(tmp_path, plan) == plan
+
+
 def test_every_key_of_the_schema_stands_in_some_plan(tmp_path):
     (tmp_path / "tables").mkdir()
     write(tmp_path / "tables", "t_s,delay_ms,rate_mbps,loss_ratio\n0,10,100,0\n", "path.csv")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -59,7 +60,7 @@ def _lines(plan: schema.Plan) -> Iterator[str]:
 
 
 def _host(host: schema.Host, common: schema.Tcp) -> Iterator[str]:
-    name = f"hosts.{host.name if host.name.replace('_', 'a').isascii() and host.name.isalnum() else quoted(host.name)}"
+    name = f"hosts.{host.name if _BARE_KEY.fullmatch(host.name) else quoted(host.name)}"
     differs = [key for key, (attribute, _) in keys(schema.Tcp).items()
                if getattr(host.tcp, attribute) != getattr(common, attribute)]  # fmt: skip
     if differs:
@@ -116,3 +117,6 @@ def _sysctls(name: str, table: Mapping[str, str], comment: str) -> Iterator[str]
     yield f"[{name}]  # {comment}"
     for sysctl, value in sorted(table.items()):
         yield f"{quoted(sysctl)} = {quoted(value)}"
+
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
