@@ -43,7 +43,7 @@ wheel: kernel ## dist/leowarp-*.whl: package, agent and kernel in one file
 
 docs: $(INSTALLED) ## make the reference pages anew from the code
 	@$(PYTHON) -m leowarp.scenario.reference docs/reference/scenario.md
-	@$(PYTHON) -m leowarp.trace.reference docs/reference/tables.md
+	@$(PYTHON) -m leowarp.cli.reference docs/reference/tables.md
 
 kernel: $(INSTALLED) ## build guest kernel and agent, if they are not in the cache
 	@$(LEOWARP) kernel build

@@ -27,6 +27,10 @@ from leowarp.progress import OnProgress, Progress, building, shown
 from leowarp.result import Run
 
 
+PATIENCE_S = 10.0
+"""How long an interrupted run may take to mark its directory before it is killed."""
+
+
 @dataclass(frozen=True)
 class Job:
     """One run to be made: as the arguments of `leowarp.run`.
@@ -116,8 +120,15 @@ class _Family:
         with self._lock:
             if self._over:
                 return None
+            # A session of its own: Ctrl-C reaches this process alone, which then ends each child once. A child whose
+            # parent was killed ends by itself, as soon as it has progress to tell and finds nobody listening.
             child = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
             )
             self._members.add(child)
             return child
@@ -129,9 +140,15 @@ class _Family:
     def end(self) -> None:
         with self._lock:
             self._over = True
-            for child in self._members:
-                if child.poll() is None:
-                    child.send_signal(signal.SIGINT)
+            alive = [child for child in self._members if child.poll() is None]
+        for child in alive:
+            child.send_signal(signal.SIGINT)
+        for child in alive:
+            try:
+                child.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                # Its guest dies with it; the run directory is marked incomplete from the start.
+                child.kill()
 
 
 def _one(family: _Family, job: Job, options: list[str], overrides: Path, show: OnProgress) -> Run | LeowarpError:
@@ -149,14 +166,15 @@ def _one(family: _Family, job: Job, options: list[str], overrides: Path, show: O
     assert child.stderr is not None
     reader = threading.Thread(target=lambda: answer.append(child.stdout.read()), daemon=True)
     reader.start()
-    for line in child.stderr:
-        update = _progress(line, label)
-        if update is not None:
-            show(update)
-        else:
-            words.append(line)
-    status = child.wait()
-    reader.join()
+    with child:
+        for line in child.stderr:
+            update = _progress(line, label)
+            if update is None:
+                words.append(line)
+            elif update.stage != "done":
+                show(update)
+        reader.join()
+        status = child.wait()
     family.forget(child)
     if status == 0:
         show(Progress(label, "done"))

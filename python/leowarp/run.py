@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leowarp.progress import OnProgress, Progress, building, shown
-from leowarp.rundir import GUEST, ROUTES, TIMELINE, TRACE, Writing, default_directory, plan_of, write_plan, write_table
+from leowarp.rundir import GUEST, ROUTES, TIMELINE, TRACE, Writing, default_directory, plan_of, write_plan
 
 if TYPE_CHECKING:
     from leowarp.result import Run
@@ -55,9 +55,9 @@ def run(
         write_plan(directory, plan.to_toml(), inputs)
         sky = ephemeris.ephemeris(plan)
         ways = routes.routes(plan, sky)
-        write_table(ways.table, directory / ROUTES)
+        timeline.write_table(ways.table, directory / ROUTES)
         events = timeline.timeline(plan, sky, ways)
-        write_table(events, directory / TIMELINE)
+        timeline.write_table(events, directory / TIMELINE)
         stage("guest")
         done = guest.run(image, plan, events, directory, lambda at: stage("guest", at.virtual_ns, at.wall_s))
         stage("trace")
@@ -67,7 +67,8 @@ def run(
         costs = watch.costs(plan.run.duration_ns / 1e9, done.cpu_s, done.peak_memory_bytes)
         numbers = metrics.metrics(metrics.read_tables(directory), plan)
         numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(directory)
-        warnings = [*image.kernel_facts["warnings"], *ways.warnings, *done.end["warnings"], *numbers.warnings]
+        warnings = [*image.kernel_facts["warnings"], *ways.warnings, *timeline.warnings_of(events)]
+        warnings += [*done.end["warnings"], *numbers.warnings]
         trace.write_manifest(directory, plan.run.seed, image.kernel_facts, image.agent_facts, warnings, costs)
         if report:
             stage("report")

@@ -265,13 +265,6 @@ def plan_of(scenario: Path | str | Plan, overrides: Any = (), kernel: Path | str
     return dataclasses.replace(plan, guest=dataclasses.replace(plan.guest, kernel=chosen))
 
 
-def write_table(table: pa.Table, path: Path) -> None:
-    """Writes a table of the run directory, with the same bytes for the same rows."""
-    import pyarrow.parquet as pq
-
-    pq.write_table(table, path, compression="zstd", compression_level=1, version="2.6")
-
-
 def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes]) -> None:
     """Writes `00-plan.toml` and, if it names files, their copies in `00-inputs/`."""
     (directory / PLAN).write_text(plan_text)

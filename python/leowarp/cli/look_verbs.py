@@ -157,12 +157,8 @@ def timeline(
         for row in table.to_pylist()
         if begin_ns <= row["t_ns"] < end_ns and (not node or node in row.values())
     ]
-    kinds: dict[str, int] = {}
-    for row in rows:
-        what = row["event"] if row["event"] != "link" else f"link {'up' if row['up'] else 'down'}"
-        kinds[what] = kinds.get(what, 0) + 1
     if json_:
-        print_json({"counts": kinds, **({"events": rows} if events else {})})
+        print_json({**rooms.describe(table), **({"events": rows} if events else {})})
     elif events:
         print_table(
             f"{resolved.name}: {len(rows)} events",
@@ -171,7 +167,14 @@ def timeline(
             left=3,
         )
     else:
-        print_table(f"{resolved.name}: {len(rows)} events", ("event", "number"), sorted(kinds.items()))
+        described = [(key, value) for key, value in rooms.describe(table).items() if not isinstance(value, dict)]
+        counts = [
+            (f"{key}: {kind}", n)
+            for key, part in rooms.describe(table).items()
+            if isinstance(part, dict)
+            for kind, n in part.items()
+        ]
+        print_table(resolved.name, ("quantity", "value"), [*counts, *described])
 
 
 def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool:

@@ -31,8 +31,12 @@ def print_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequen
     """
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False, title_style="bold")
+    # Not the table's own title: that is broken at the table's width.
+    if title:
+        console().print(Text(title, style="bold"))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(columns):
         table.add_column(column, justify="left" if number < left else "right", overflow="fold")
     for row in rows:

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reference page of the run directory and its table columns, made from the schemas.
+
+``python -m leowarp.cli.reference FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from leowarp.metrics import CHANGE_COLUMNS, LONG_COLUMNS, RECOVERY_COLUMNS
+from leowarp.routes.schema import ROUTES, ROUTES_DOC
+from leowarp.timeline.schema import EVENTS, TIMELINE, TIMELINE_DOC
+from leowarp.trace import TABLES
+
+
+def reference_page() -> str:
+    """The page as Markdown."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield from _INTRODUCTION.splitlines()
+    yield from _table("10-routes.parquet", ROUTES_DOC, (_of_field(field) for field in ROUTES))
+    yield from _table("20-timeline.parquet", TIMELINE_DOC, (_of_field(field) for field in TIMELINE))
+    yield ""
+    yield "| event | meaning |"
+    yield "|---|---|"
+    for event, meaning in EVENTS.items():
+        yield f"| `{event}` | {_cell(meaning)} |"
+    for table in TABLES.values():
+        columns = (_of_field(column.field()) for column in table.columns)
+        yield from _table(f"30-trace/{table.name}.parquet", table.doc, columns)
+    yield from _table(
+        "40-metrics.parquet",
+        "Every number computed from the trace, one a row.",
+        ((name, str(kind), unit, doc) for name, (kind, unit, doc) in LONG_COLUMNS.items()),
+    )
+    yield from _table(
+        "Metrics `route_change.*`",
+        "One row a change of a path, in `40-metrics.parquet` under these names.",
+        ((name, kind, unit, doc) for name, (kind, unit, doc) in CHANGE_COLUMNS.items()),
+    )
+    yield from _table(
+        "Metrics `recovery.*`",
+        "One row a change of a path and TCP flow, in `40-metrics.parquet` under these names.",
+        ((name, kind, unit, doc) for name, (kind, unit, doc) in RECOVERY_COLUMNS.items()),
+    )
+
+
+def _table(name: str, doc: str, columns: Iterable[tuple[str, str, str | None, str]]) -> Iterator[str]:
+    yield ""
+    yield f"## {name}"
+    yield ""
+    yield doc
+    yield ""
+    yield "| column | type | unit | meaning |"
+    yield "|---|---|---|---|"
+    for column, kind, unit, meaning in columns:
+        yield f"| `{column}` | {kind} | {unit or ''} | {_cell(meaning)} |"
+
+
+def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
+    kind = {"double": "float64", "list<item: string>": "list of string"}.get(str(field.type), str(field.type))
+    if pa.types.is_dictionary(field.type):
+        kind = "string"
+    metadata = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
+    return field.name, kind if field.nullable else f"{kind}, never null", metadata["unit"], metadata["doc"]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check the page; exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="compare only")
+    parser.add_argument("file", type=Path)
+    given = parser.parse_args(arguments)
+    if not given.check:
+        given.file.write_text(reference_page(), encoding="utf-8")
+        return 0
+    if given.file.is_file() and given.file.read_text(encoding="utf-8") == reference_page():
+        return 0
+    print(f"{given.file} is not what the schemas say: make docs", file=sys.stderr)
+    return 1
+
+
+_INTRODUCTION = """\
+# A run directory and its tables
+
+<!-- Made by `python -m leowarp.cli.reference`; do not edit. -->
+
+| file | content |
+|---|---|
+| `00-plan.toml`, `00-inputs/` | the scenario with every default written out, and the files it names: enough to re-make the run |
+| `10-routes.parquet` | which way packets go |
+| `20-timeline.parquet` | the events of the emulated network |
+| `30-trace/*.parquet` | what was observed; the same bytes whenever the plan is run again (`leowarp verify`) |
+| `40-metrics.parquet`, `summary.json` | what was computed from it |
+| `50-report/` | figures and `index.html` |
+| `manifest.json` | versions, seed, machine, cost, every warning, the sha256 of each file |
+| `guest-console.txt` | what the guest kernel printed |
+| `INCOMPLETE` | only there while a run is written, or if it failed: says why |
+
+A missing value is null, never 0. Times are ns of the run's own virtual clock. `_bps` are bits per second. Unit and
+meaning of each column also stand in the field metadata of the Parquet files (`unit`, `doc`), and names of hosts, flows
+and link directions in the metadata of each trace table (`hosts`, `flows`, `directions`; JSON)."""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several runs at once, with a stand-in for the process that makes each."""
+
+import json
+import os
+import stat
+import sys
+import threading
+import time
+
+import pytest
+
+from leowarp import many
+from leowarp.errors import GuestError, ScenarioError, TraceError
+from leowarp.many import Job, run_many
+
+_CHILD = """\
+#!{python}
+import json, os, sys, time
+words = sys.argv[1:]
+out = words[words.index("--out") + 1]
+given = json.load(open(words[words.index("--set-json") + 1]))
+open(os.path.join({log!r}, os.path.basename(out)), "w").write(f"{{os.getpid()}} {{time.monotonic()}}")
+tell = lambda **what: print(json.dumps(what), file=sys.stderr, flush=True)
+tell(run="x", stage="guest", t_ns=500, duration_ns=1000, wall_s=1.0)
+if given.get("sleep"):
+    time.sleep(given["sleep"])
+if given.get("words"):
+    print(given["words"], file=sys.stderr)
+if given.get("error"):
+    print(json.dumps(given["error"]))
+sys.exit(given.get("status", 0))
+"""
+
+
+@pytest.fixture
+def child(tmp_path, monkeypatch):
+    """Puts the stand-in in the place of `python -m leowarp run`; gives the directory of its footprints."""
+    log = tmp_path / "log"
+    log.mkdir()
+    program = tmp_path / "child"
+    program.write_text(_CHILD.format(python=sys.executable, log=str(log)))
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setattr(many.sys, "executable", str(program))
+    monkeypatch.setattr(many, "guest_image", lambda *given, **named: None)
+    return log
+
+
+def test_each_job_gives_its_run_in_order_and_its_progress_under_its_label(child, write_run):
+    outs = [write_run(name) for name in ("a", "b", "c")]
+    seen = []
+    runs = run_many([Job("s.toml", out, label=out.name.upper()) for out in outs], at_once=2, progress=seen.append)
+    assert [run.path for run in runs] == outs
+    assert {(p.run, p.stage, p.t_ns) for p in seen if p.stage == "guest"} == {(n, "guest", 500) for n in "ABC"}
+    assert sorted(p.run for p in seen if p.stage == "done") == ["A", "B", "C"]
+
+
+def test_a_failure_is_raised_with_its_kind_its_hint_and_its_label(child, tmp_path):
+    error = {"error": "the queue is full", "hint": "drain it", "kind": "TraceError", "exit_code": 5}
+    job = Job("s.toml", tmp_path / "a", {"error": error, "status": 5})
+    with pytest.raises(TraceError, match="the run a failed: the queue is full") as told:
+        run_many([job], progress=False)
+    assert told.value.hint == "drain it"
+
+
+def test_a_failure_stands_in_the_place_of_its_run_when_asked(child, write_run, tmp_path):
+    good = write_run("good")
+    jobs = [Job("s.toml", tmp_path / "bad", {"status": 9, "words": "last words"}), Job("s.toml", good)]
+    bad, run = run_many(jobs, progress=False, failures="return")
+    assert isinstance(bad, GuestError)
+    assert "status 9" in str(bad)
+    assert "last words" in str(bad)
+    assert run.path == good
+
+
+def test_no_more_run_at_a_time_than_asked(child, write_run):
+    outs = [write_run(name) for name in ("a", "b")]
+    run_many([Job("s.toml", out, {"sleep": 0.5}) for out in outs], at_once=1, progress=False)
+    first, second = sorted(float(path.read_text().split()[1]) for path in child.iterdir())
+    assert second - first >= 0.5
+
+
+def test_two_runs_cannot_go_into_one_directory(child, tmp_path):
+    with pytest.raises(ScenarioError, match="two runs"):
+        run_many([Job("a.toml", tmp_path / "x"), Job("b.toml", tmp_path / "y" / ".." / "x")])
+
+
+def test_an_interruption_leaves_no_process_behind(child, tmp_path):
+    def interrupt(progress):
+        if progress.stage == "guest":
+            # What Ctrl-C does to the main thread of a program
+            threading.Timer(0.1, os.kill, (os.getpid(), 2)).start()
+
+    with pytest.raises(KeyboardInterrupt):
+        run_many([Job("s.toml", tmp_path / "a", {"sleep": 60})], progress=interrupt)
+    pid = int((child / "a").read_text().split()[0])
+    deadline = time.monotonic() + 5
+    while os.path.exists(f"/proc/{pid}"):
+        assert time.monotonic() < deadline, "the child lives on"
+        time.sleep(0.05)
+
+
+def test_values_reach_the_run_as_they_are(child, write_run, tmp_path):
+    out = write_run("a")
+    error = {"error": json.dumps(["a list", 1]), "hint": None, "kind": "GuestError", "exit_code": 4}
+    with pytest.raises(GuestError, match=r'\["a list", 1\]'):
+        run_many([Job("s.toml", out, {"error": error, "status": 4})], progress=False)
