@@ -6,6 +6,7 @@ from __future__ import annotations
 import typer
 
 from leowarp.cli import guest_verbs, look_verbs, result_verbs, run_verbs
+from leowarp.cli.output import interruptible
 
 app = typer.Typer(
     name="leowarp",
@@ -20,10 +21,8 @@ app = typer.Typer(
 
 _RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel needed)", "Results", "This machine"
 
-app.command(rich_help_panel=_RUN)(run_verbs.run)
-app.command(rich_help_panel=_RUN)(run_verbs.demo)
-app.command(rich_help_panel=_RUN)(run_verbs.reproduce)
-app.command(rich_help_panel=_RUN)(run_verbs.verify)
+for _verb in (run_verbs.run, run_verbs.demo, run_verbs.reproduce, run_verbs.verify):
+    app.command(rich_help_panel=_RUN)(interruptible(_verb))
 app.command(rich_help_panel=_STREET)(look_verbs.plan)
 app.command(rich_help_panel=_STREET)(look_verbs.ephemeris)
 app.command(rich_help_panel=_STREET)(look_verbs.routes)

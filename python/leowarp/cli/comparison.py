@@ -11,13 +11,23 @@ if TYPE_CHECKING:
     from leowarp.result import Run
 
 
-def print_comparison(runs: Sequence[Run]) -> None:
-    """The runs' scalars as a table, one column a run."""
+SHORT = (
+    "goodput_mean_bps", "srtt_p50_us", "srtt_p99_us", "retransmissions_pkts", "spurious_retransmissions_pkts",
+    "dsacks_pkts", "late_pkts", "reordering_extent_max_pkts", "route_changes", "path_delay_min_ns", "path_delay_max_ns",
+    "drops_pkts", "virtual_s", "cpu_s", "wall_s",
+)  # fmt: skip
+"""What a short table shows."""
+
+
+def print_comparison(runs: Sequence[Run], chosen: Sequence[str] = ()) -> None:
+    """The runs' scalars as a table, one column a run; all of them, or the chosen ones."""
     from leowarp.cli.output import print_table
     from leowarp.result import summary_lines
 
     columns = [dict(summary_lines(run.summary)) for run in runs]
     names = list(dict.fromkeys(name for column in columns for name in column))
+    if chosen:
+        names = [name for name in names if name.rpartition(" ")[2] in chosen]
     print_table(
         None,
         ("quantity", *labels(runs)),

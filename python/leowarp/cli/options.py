@@ -18,7 +18,7 @@ Settings = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="Replace a key of the scenario, dotted; may be repeated. "
-        'For instance --set run.duration="60 s" --set flows.0.congestion_control=bbr',
+        'For instance --set run.duration="60 s"',
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")]

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ParamSpec
 
-from leowarp.errors import LeowarpError
+from leowarp.errors import INTERRUPTED_EXIT_CODE, LeowarpError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 PLAIN_WIDTH = 160
+P = ParamSpec("P")
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -62,6 +64,20 @@ def print_error(error: LeowarpError) -> None:
     err.print(Text.assemble(("error: ", "bold red"), error.message), soft_wrap=True)
     if error.hint:
         err.print(Text.assemble(("  hint: ", "bold"), error.hint), soft_wrap=True)
+
+
+def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
+    """The verb, which after Ctrl-C says what is left behind and ends with status 130."""
+
+    @functools.wraps(verb)
+    def run(*given: P.args, **named: P.kwargs) -> None:
+        try:
+            verb(*given, **named)
+        except KeyboardInterrupt:
+            print("leowarp: interrupted; unfinished run directories hold a file INCOMPLETE", file=sys.stderr)
+            sys.exit(INTERRUPTED_EXIT_CODE)
+
+    return run
 
 
 def print_error_json(error: LeowarpError) -> None:

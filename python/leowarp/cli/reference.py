@@ -99,7 +99,7 @@ _INTRODUCTION = """\
 
 | file | content |
 |---|---|
-| `00-plan.toml`, `00-inputs/` | the scenario with every default written out, and the files it names: enough to re-make the run |
+| `00-plan.toml`, `00-inputs/` | the scenario with every default written out, and its files: enough to re-make the run |
 | `10-routes.parquet` | which way packets go |
 | `20-timeline.parquet` | the events of the emulated network |
 | `30-trace/*.parquet` | what was observed; the same bytes whenever the plan is run again (`leowarp verify`) |

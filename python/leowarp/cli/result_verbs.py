@@ -45,7 +45,7 @@ def report(run: options.RunPath, json_: options.Json = False) -> None:
     from leowarp.cli.output import print_json
 
     opened = leowarp.open(run)
-    page = rooms.report(opened.path)
+    page = rooms.write_report(opened.path)
     trace.list_files(opened.path)
     if json_:
         print_json({"run": str(opened.path), "report": str(page)})
@@ -55,17 +55,20 @@ def report(run: options.RunPath, json_: options.Json = False) -> None:
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Two or more run directories.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Page to write.")] = Path("comparison.html"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for the page and its figures.")] = Path(
+        "comparison"
+    ),
     json_: options.Json = False,
 ) -> None:
     """Runs side by side: a table of their scalars, and a page with their figures."""
     import leowarp
+    from leowarp import report as report_room
     from leowarp.cli import comparison
 
     if len(runs) < 2:
         raise ScenarioError("compare needs two runs or more", hint="leowarp compare RUN RUN [RUN...]")
     opened = [leowarp.open(run) for run in runs]
-    page = comparison.write_page(opened, out)
+    page = report_room.write_comparison(opened, out, command=f"leowarp compare {' '.join(map(str, runs))}")
     if json_:
         comparison.print_comparison_json(opened, page)
     else:

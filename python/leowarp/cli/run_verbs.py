@@ -69,6 +69,7 @@ def demo(
 ) -> None:
     """Madrid to Tokyo with Reno, CUBIC and BBR, as many at a time as there are cores; a table and a report."""
     import leowarp
+    from leowarp import report
     from leowarp.cli import comparison
     from leowarp.rundir import why_incomplete
 
@@ -77,7 +78,7 @@ def demo(
         leowarp.Job(
             scenario,
             out / name,
-            {"run.duration": duration, "flows.0.congestion_control": name},
+            {"name": f"madrid-tokyo-{name}", "run.duration": duration, "flows.0.congestion_control": name},
             label=name,
         )
         for name in ("reno", "cubic", "bbr")
@@ -85,11 +86,11 @@ def demo(
     todo = [job for job in made if force or why_incomplete(Path(job.out)) is not None or not _same_plan(job)]
     leowarp.run_many(todo, at_once=jobs, kernel=kernel, force=True, progress=True)
     runs = [leowarp.open(job.out) for job in made]
-    page = comparison.write_page(runs, out / "index.html")
+    page = report.write_comparison(runs, out, title="Madrid to Tokyo: Reno, CUBIC, BBR", command="leowarp demo")
     if json_:
         comparison.print_comparison_json(runs, page)
     else:
-        comparison.print_comparison(runs)
+        comparison.print_comparison(runs, comparison.SHORT)
         print(f"Report: {page}")
 
 
