@@ -267,10 +267,21 @@ class _Build:
     def run(self, tree: Path, build: Path, entry: Path) -> None:
         """Build `tree` into the cache entry `entry`."""
         log = entry / "build.log"
+        # A copy, because an editor may save these files during the minutes that a build takes.
+        recipe_copy = build.parent / "recipe"
+        if recipe_copy.exists():
+            shutil.rmtree(recipe_copy)
+        for name, path in recipe.kernel_recipe(self._directory):
+            (recipe_copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, recipe_copy / name)
+        if recipe.recipe_sha256(recipe.kernel_recipe(recipe_copy)) != self._facts["recipe_sha256"]:
+            raise HostError(
+                f"building the guest kernel: files in {self._directory} changed meanwhile", hint="try again"
+            )
         self._on_message(f"building Linux {tree_version(tree)} as the guest kernel (log: {log})")
         with log.open("w") as file:
             process = subprocess.Popen(
-                ["sh", str(self._directory / "build.sh"), str(tree), str(build), str(entry)],
+                ["sh", str(recipe_copy / "build.sh"), str(tree), str(build), str(entry)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

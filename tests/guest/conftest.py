@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel that is built, an init that goes wrong on purpose, and a run directory for it."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from leowarp.guest import GuestImage, GuestResult, Patience, drive
+from leowarp.guest.kernel import Kernel, kernel
+from leowarp.guest.watch import members_of_session
+
+MIB = 1 << 20
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="session")
+def built_kernel() -> Kernel:
+    """The default kernel; built if the cache has none."""
+    return kernel()
+
+
+@pytest.fixture(scope="session")
+def fault_image(built_kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> GuestImage:
+    """The default kernel with `fault_init.c` in place of the agent."""
+    program = tmp_path_factory.mktemp("init") / "fault_init"
+    source = HERE / "fault_init.c"
+    subprocess.run(["gcc", "-O1", "-static", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
+    return GuestImage(built_kernel.program, program, built_kernel.symbols)
+
+
+@pytest.fixture
+def guest_directory(tmp_path: Path) -> Path:
+    """A guest's directory with an empty `in/`."""
+    (tmp_path / "guest" / "in").mkdir(parents=True)
+    return tmp_path / "guest"
+
+
+@pytest.fixture
+def drive_fault(fault_image: GuestImage, guest_directory: Path) -> Callable[..., GuestResult]:
+    """Drive the init that goes wrong in the way that `fault` names; afterwards nothing of it may be alive."""
+    sessions: list[int] = []
+
+    def run(fault: str, **changed) -> GuestResult:
+        (guest_directory / "in" / "fault").write_text(fault)
+        defaults = {"duration_ns": 3_000_000_000, "seed": 1, "memory_bytes": 96 * MIB}
+        patience = Patience(frozen_cpu_s=2, idle_wall_s=60, silent_virtual_s=600)
+        arguments = defaults | {"patience": patience} | changed
+        return drive(fault_image, guest_directory, guest_directory / "console.txt", **arguments)
+
+    yield run
+    assert [member for session in sessions for member in members_of_session(session)] == []

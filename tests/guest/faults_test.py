@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever goes wrong in the guest or around it ends with one clear message and leaves no process behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from leowarp.errors import GuestError, HostError
+from leowarp.guest import GuestImage, Progress
+from leowarp.guest.drive import Patience
+
+pytestmark = pytest.mark.guest
+
+MIB = 1 << 20
+
+
+def guests_in(directory: Path) -> list[int]:
+    """Processes whose working directory is `directory`: the guests that run there."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if Path(os.readlink(f"/proc/{entry}/cwd")) == directory.resolve():
+                found.append(int(entry))
+        except OSError:
+            continue
+    return found
+
+
+def wait_until(condition, seconds: float = 10.0):
+    """The first true value of `condition()`; fails after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+    return value
+
+
+def test_a_good_guest_gives_its_end_its_cost_and_its_progress(drive_fault, guest_directory):
+    seen: list[Progress] = []
+    result = drive_fault("none", on_progress=seen.append)
+    assert result.end["virtual_ns"] == 3_000_000_000
+    assert result.out_dir == guest_directory / "out"
+    assert 0 < result.cpu_s < 5
+    assert 10 * MIB < result.peak_memory_bytes < 1024 * MIB
+    assert guests_in(guest_directory) == []
+    result.discard()
+    assert not guest_directory.exists()
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "says"),
+    [
+        ("no-end", GuestError, r"ended after 2 s of 3 s without out/end\.json"),
+        ("not-ok", GuestError, "does not say ok"),
+        ("exit", GuestError, r"the agent inside the guest died \(0x00000300\)"),
+        ("crash", GuestError, r"the agent inside the guest died \(0x0000000b\)"),
+        ("memory-of-init", GuestError, r"ran out of memory"),
+        ("memory-of-child", GuestError, r"ran out of memory \(init\)"),
+        ("report", GuestError, "the guest reports: cannot do it"),
+        ("flood", GuestError, "printed more than 64 MiB"),
+    ],
+)
+def test_a_fault_of_the_guest_is_named(drive_fault, guest_directory, fault, error, says):
+    with pytest.raises(error, match=says) as caught:
+        drive_fault(fault)
+    assert "console.txt" in str(caught.value) or fault in ("not-ok",)
+    assert guests_in(guest_directory) == []
+
+
+def test_memory_errors_say_what_to_type(drive_fault):
+    with pytest.raises(GuestError) as caught:
+        drive_fault("memory-of-child")
+    assert "guest.memory" in caught.value.hint
+
+
+def test_a_hint_of_the_agent_is_passed_on(drive_fault):
+    with pytest.raises(GuestError) as caught:
+        drive_fault("report")
+    assert caught.value.hint == "do something else"
+
+
+@pytest.mark.parametrize("fault", ["spin", "spin-in-child"])
+def test_a_program_that_never_sleeps_is_found_and_named(drive_fault, guest_directory, fault):
+    with pytest.raises(GuestError, match=r"virtual time stopped at .* s after boot.*on its processor: init"):
+        drive_fault(fault)
+    assert guests_in(guest_directory) == []
+
+
+def test_a_guest_that_sleeps_for_ever_is_found(drive_fault):
+    with pytest.raises(GuestError, match="the agent has said nothing for 600 virtual seconds"):
+        drive_fault("sleep")
+
+
+def test_memory_too_small_to_boot_in(drive_fault):
+    with pytest.raises(GuestError, match=r"memory is too small to boot in|ran out of memory|panicked"):
+        drive_fault("none", memory_bytes=8 * MIB)
+
+
+def test_an_interrupt_ends_the_guest(drive_fault, guest_directory):
+    def interrupt(progress: Progress) -> None:
+        if progress.virtual_ns:
+            assert guests_in(guest_directory)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        drive_fault("endless", on_progress=interrupt)
+    assert guests_in(guest_directory) == []
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from leowarp.errors import LeowarpError
+from leowarp.guest import GuestImage, drive
+kernel, init, directory, memory_mib = sys.argv[1:5]
+directory = Path(directory)
+try:
+    result = drive(GuestImage(Path(kernel), Path(init)), directory, directory / "console.txt", duration_ns=3_000_000_000,
+                   seed=1, memory_bytes=int(memory_mib) << 20)
+    print("end", result.end["ok"])
+except LeowarpError as error:
+    print(f"{type(error).__name__}: {error}")
+    sys.exit(error.exit_code)
+"""
+
+
+def driver(image: GuestImage, directory: Path, fault: str, before: list[str] = [], memory_mib: int = 96):  # noqa: B006
+    """A process of its own that drives a guest, behind the command `before`."""
+    (directory / "in").mkdir(exist_ok=True)
+    (directory / "in" / "fault").write_text(fault)
+    command = [sys.executable, "-c", DRIVER, str(image.kernel), str(image.agent), str(directory), str(memory_mib)]
+    return subprocess.Popen([*before, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def outcome(process: subprocess.Popen) -> tuple[int, str]:
+    """Exit status and output of a driver."""
+    output, _ = process.communicate(timeout=60)
+    return process.returncode, output
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_the_guest_dies_with_its_parent(fault_image, guest_directory, number):
+    parent = driver(fault_image, guest_directory, "endless")
+    console = guest_directory / "console.txt"
+    wait_until(lambda: console.exists() and b"t_ns" in console.read_bytes())
+    assert len(guests_in(guest_directory)) >= 2
+    parent.send_signal(number)
+    parent.communicate(timeout=20)
+    assert parent.returncode != 0
+    wait_until(lambda: not guests_in(guest_directory))
+
+
+def test_a_guest_killed_from_outside_is_blamed_on_the_host(fault_image, guest_directory):
+    parent = driver(fault_image, guest_directory, "endless")
+    console = guest_directory / "console.txt"
+    wait_until(lambda: console.exists() and b"t_ns" in console.read_bytes())
+    os.kill(min(guests_in(guest_directory)), signal.SIGKILL)
+    status, output = outcome(parent)
+    assert status == HostError.exit_code
+    assert "killed from outside" in output
+
+
+# seccomp(2): ptrace, system call 101, answers EPERM; everything else is allowed
+NO_PTRACE = """
+import ctypes, os, struct, sys
+program = b"".join(struct.pack("HBBI", *line) for line in
+                   [(0x20, 0, 0, 0), (0x15, 0, 1, 101), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)])
+buffer = ctypes.create_string_buffer(program)
+class Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.byref(Program(4, ctypes.cast(buffer, ctypes.c_void_p))), 0, 0) == 0
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_without_ptrace_the_message_says_so_before_anything_boots(fault_image, guest_directory):
+    status, output = outcome(driver(fault_image, guest_directory, "none", [sys.executable, "-c", NO_PTRACE]))
+    assert status == HostError.exit_code
+    assert "ptrace(PTRACE_TRACEME): Operation not permitted" in output
+    assert "--cap-add=SYS_PTRACE" in output
+    assert not (guest_directory / "console.txt").exists()
+
+
+def test_everything_that_is_lacking_is_said_at_once(fault_image, guest_directory):
+    before = ["sh", "-c", 'ulimit -f 1000; ulimit -v 2000000; exec "$0" "$@"', sys.executable, "-c", NO_PTRACE]
+    status, output = outcome(driver(fault_image, guest_directory, "none", before, memory_mib=1 << 24))
+    assert status == HostError.exit_code
+    for lacking in ("ulimit -f", "ulimit -v", "ptrace", "a place for the guest's memory", "MiB available"):
+        assert lacking in output
+
+
+def in_own_mounts(script: str) -> list[str]:
+    """A command before which file systems can be mounted without touching the machine's."""
+    unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
+    return [*unshare, "sh", "-e", "-c", f'{script}; exec "$0" "$@"']
+
+
+@pytest.mark.parametrize("options", ["noexec", "size=64k"])
+def test_a_noexec_or_tiny_shared_memory_is_passed_over(fault_image, guest_directory, options):
+    before = in_own_mounts(f"mount -t tmpfs -o {options} none /dev/shm")
+    status, output = outcome(driver(fault_image, guest_directory, "none", before))
+    assert (status, output) == (0, "end True\n")
+
+
+def test_no_place_for_the_memory_is_an_error_that_lists_each(fault_image, tmp_path):
+    # The program and its directory must stay reachable, so they move onto the only file system that is left.
+    directory = tmp_path / "small"
+    directory.mkdir()
+    mounts = "; ".join(f"mount -t tmpfs -o size=64k none {place}" for place in ("/dev/shm", "/var/tmp"))
+    mounts += f"; export TMPDIR=/nonexistent; mount -t tmpfs -o size=70m none {directory}; mkdir {directory}/in"
+    status, output = outcome(driver(fault_image, directory, "none", in_own_mounts(mounts), memory_mib=1 << 24))
+    assert status == HostError.exit_code
+    assert "/nonexistent does not exist" in output
+    assert "/dev/shm has 0 MiB free" in output
+    assert "set TMPDIR" in output
+
+
+def test_a_full_disk_is_said_whatever_else_happens(fault_image, tmp_path):
+    directory = tmp_path / "small"
+    directory.mkdir()
+    mounts = f"mount -t tmpfs -o size=70m none {directory}; mkdir {directory}/in; printf disk > {directory}/in/fault"
+    status, output = outcome(driver(fault_image, directory, "none", in_own_mounts(mounts)))
+    assert status == HostError.exit_code
+    assert "No space left on device" in output
+    assert f"the file system of {directory} is full" in output
+
+
+def test_an_unwritable_home_and_an_odd_environment_do_not_matter(fault_image, guest_directory):
+    before = ["env", "-i", "HOME=/nonexistent", "PATH=/usr/bin:/bin"]
+    assert outcome(driver(fault_image, guest_directory, "none", before)) == (0, "end True\n")
+
+
+def test_a_missing_kernel_is_a_clear_error(fault_image, guest_directory):
+    image = GuestImage(Path("/nonexistent/linux"), fault_image.agent)
+    status, output = outcome(driver(image, guest_directory, "none"))
+    assert status == HostError.exit_code
+    assert "/nonexistent/linux is not there" in output
+    assert "leowarp kernel build" in output
+
+
+def test_patience_has_defaults_that_building_a_whole_constellation_does_not_reach():
+    # 72 x 22 satellites are built in 6.3 CPU s without the clock moving much (DESIGN.md)
+    assert Patience().frozen_cpu_s >= 5 * 6.3
