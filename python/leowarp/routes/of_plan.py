@@ -296,7 +296,7 @@ def _outages(
             first_s = without[0] * plan.routing.interval_ns / 1e9
             yield (
                 f"no path from {nodes[source]} to {nodes[destination]} after {len(without)} of {len(paths)} route "
-                f"updates, the first at {first_s:g} s"
+                f"updates (one every {plan.routing.interval_ns / 1e9:g} s), the first at {first_s:g} s"
             )
 
 

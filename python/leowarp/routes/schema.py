@@ -42,8 +42,8 @@ ROUTES = (
         "delay_ns",
         pa.int64(),
         "ns",
-        "one-way delay of the path at this instant, the sum of its links' delays as the guest is given them; "
-        "null: no path, or a measured one (see the timeline)",
+        "one-way delay of the path with the satellites where they are at this instant, the sum of its links' delays "
+        "as the timeline rounds them; null: no path, or a measured one (see the timeline)",
     ),
     column("length_m", pa.float64(), "m", "length of the path at this instant, ground links as slant ranges"),
     column("hops", pa.int32(), "", "links of the path, the two ground links included"),

@@ -7,14 +7,17 @@ from leowarp.timeline.from_chain import from_chain
 from leowarp.timeline.from_measured import from_measured
 from leowarp.timeline.from_routes import from_routes
 from leowarp.timeline.of_plan import describe, timeline, warnings_of
+from leowarp.timeline.replay import Replay, replay
 
 __all__ = [
+    "Replay",
     "describe",
     "from_chain",
     "from_measured",
     "from_routes",
     "paths_of",
     "read_table",
+    "replay",
     "timeline",
     "warnings_of",
     "write_table",

@@ -70,13 +70,13 @@ class LinkKind:
         )
 
     @staticmethod
-    def ideal(plan: Plan, kind: str, on_down: str = "drain") -> LinkKind:
+    def ideal(plan: Plan, kind: str, on_down: str = "drain", overhead_bytes: int = 0) -> LinkKind:
         """A link without rate, delay, limit or loss."""
         return LinkKind(
             kind=kind,
             discipline=plan.network.link_model,
             on_down=on_down,
-            overhead_bytes=0,
+            overhead_bytes=overhead_bytes,
             has_own_rate=kind != "wire",
         )
 

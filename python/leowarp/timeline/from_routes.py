@@ -73,7 +73,7 @@ class _Builder:
         on_down = "drop" if plan.routing.in_flight == "drop" or plan.network.neighbours == "arp" else "drain"
         self._isl = LinkKind.shaped(plan, "isl", plan.isl, on_down)
         if plan.network.endpoints == "satellites":
-            self._gsl = LinkKind.ideal(plan, "gsl", on_down)
+            self._gsl = LinkKind.ideal(plan, "gsl", on_down, plan.ground.overhead_bytes)
         else:
             self._gsl = LinkKind.shaped(plan, "gsl", plan.ground, on_down)
         self._up: set[int] = set()

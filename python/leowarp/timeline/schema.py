@@ -47,5 +47,5 @@ TIMELINE = (
     column("node", pa.string(), "", "of route: the node whose table changes"),
     column("destination", pa.string(), "", "of route: the host that packets are for"),
     column("next_hop", pa.string(), "", "of route: neighbour that they go to; null: no route any more"),
-    column("path_id", pa.int32(), "", "as in the routes table; of route: the path it belongs to; of path: null is none"),
+    column("path_id", pa.int32(), "", "as in the routes table; of route: the path it is for; of path: null is none"),
 )  # fmt: skip

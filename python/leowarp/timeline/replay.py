@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The network at an instant, re-made from a timeline's events as the guest would: to look at and to check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from leowarp.errors import TraceError
+
+_Ends = tuple[str, str]
+
+
+@dataclass
+class Replay:
+    """State of a network after some events.
+
+    Attributes
+    ----------
+    nodes : dict
+        Kind of each node.
+    links : dict
+        For each link as it was first named, whether it is up.
+    delay_ns, rate_bps, loss_ratio : dict
+        Of each direction (sender, receiver) that has one.
+    next_hop : dict
+        Of (node, destination host, path id); the path id is None unless packets keep the path they left with.
+    path_id : dict
+        Of (source host, destination host); None: no path.
+    """
+
+    by_path: bool = False
+    nodes: dict[str, str] = field(default_factory=dict)
+    links: dict[_Ends, bool] = field(default_factory=dict)
+    delay_ns: dict[_Ends, int] = field(default_factory=dict)
+    rate_bps: dict[_Ends, int | None] = field(default_factory=dict)
+    loss_ratio: dict[_Ends, float] = field(default_factory=dict)
+    next_hop: dict[tuple[str, str, int | None], str] = field(default_factory=dict)
+    path_id: dict[_Ends, int | None] = field(default_factory=dict)
+
+    def apply(self, event: dict[str, Any]) -> None:
+        """Take one event (a row of the timeline) into account.
+
+        Raises
+        ------
+        TraceError
+            If it names a node or link that does not exist.
+        """
+        kind = event["event"]
+        if kind == "node":
+            self.nodes[event["a"]] = event["kind"]
+            return
+        if kind == "route":
+            self._route(event)
+            return
+        ends = (event["a"], event["b"])
+        if not self.nodes.keys() >= set(ends):
+            raise TraceError(f"replaying a timeline: {kind} at {event['t_ns']} ns between {ends}, which are no nodes")
+        if kind == "link":
+            self.links[ends] = event["up"]
+        elif kind == "path":
+            self.path_id[ends] = event["path_id"]
+        else:
+            if ends not in self.links and ends[::-1] not in self.links:
+                raise TraceError(f"replaying a timeline: {kind} at {event['t_ns']} ns on {ends}, which is no link")
+            {"delay": self.delay_ns, "rate": self.rate_bps, "loss": self.loss_ratio}[kind][ends] = event[_VALUE[kind]]
+
+    def is_up(self, a: str, b: str) -> bool:
+        return self.links.get((a, b), False) or self.links.get((b, a), False)
+
+    def walk(self, source: str, destination: str) -> list[str] | None:
+        """Nodes that a packet passes from a host to a host, both included; None if it gets stuck on its way.
+
+        Raises
+        ------
+        TraceError
+            If it would go round in a loop.
+        """
+        path_id = self.path_id.get((source, destination)) if self.by_path else None
+        nodes = [source]
+        while nodes[-1] != destination:
+            here = nodes[-1]
+            after = self.next_hop.get((here, destination, path_id), self.next_hop.get((here, destination, None)))
+            if after is None or not self.is_up(here, after):
+                return None
+            if after in nodes:
+                raise TraceError(f"replaying a timeline: packets for {destination} loop: {' > '.join([*nodes, after])}")
+            nodes.append(after)
+        return nodes
+
+    def _route(self, event: dict[str, Any]) -> None:
+        if event["node"] not in self.nodes:
+            where = f"{event['t_ns']} ns on {event['node']}"
+            raise TraceError(f"replaying a timeline: a route at {where}, which is no node")
+        key = (event["node"], event["destination"], event["path_id"] if self.by_path else None)
+        if event["next_hop"] is None:
+            self.next_hop.pop(key, None)
+        else:
+            self.next_hop[key] = event["next_hop"]
+
+
+def replay(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay:
+    """The network after all events up to an instant, that instant's included.
+
+    Parameters
+    ----------
+    by_path : bool
+        Whether nodes forward by path (``in_flight = "source"``), or by destination alone.
+    """
+    state = Replay(by_path=by_path)
+    for event in table.to_pylist():
+        if event["t_ns"] > until_ns:
+            break
+        state.apply(event)
+    return state
+
+
+_VALUE = {"delay": "delay_ns", "rate": "rate_bps", "loss": "loss_ratio"}
