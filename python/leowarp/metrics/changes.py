@@ -7,6 +7,7 @@ computation saw: the two differ when links are refreshed more often than routes.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.metrics.series import step_at
-from leowarp.metrics.tables import DATA, Tables, floats, integers, truths
+from leowarp.metrics.tables import DATA, Tables, floats, integers, truths, typed_frame
 
 ATTRIBUTION_NS = 5_000_000_000
 """Default window after a change in which retransmissions, losses and DSACKs are put down to it (shorter if the next
@@ -44,7 +45,7 @@ def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
 
 def hops(path: Sequence[str]) -> list[tuple[str, str]]:
     """Directed links of a path, source first."""
-    return list(zip(path[:-1], path[1:], strict=True))
+    return list(itertools.pairwise(path))
 
 
 class LinkValues:
@@ -142,8 +143,7 @@ def route_changes(
             row |= _consequences(tables, flows, t_ns, until_ns)
             rows.append(row)
     rows.sort(key=lambda row: (row["t_ns"], row["source"], row["destination"]))
-    frame = pd.DataFrame(rows, columns=list(CHANGE_COLUMNS))
-    return frame.astype({name: kind for name, (kind, _, _) in CHANGE_COLUMNS.items()})
+    return typed_frame(rows, CHANGE_COLUMNS)
 
 
 def _what_changed(

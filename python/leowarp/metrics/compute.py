@@ -24,13 +24,13 @@ from leowarp.metrics.changes import (
 )
 from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes
 from leowarp.metrics.flows import GOODPUT_SERIES, flow_summary, goodput, srtt
-from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use
+from leowarp.metrics.queues import drops_by_cause, link_use
 from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, recoveries
 from leowarp.metrics.series import optional
-from leowarp.metrics.tables import Tables
+from leowarp.metrics.tables import Tables, floats, truths
 
 LATE_WITHIN_NS = 2_000_000_000
-"""A packet may be late only this long after a route change: a full queue of 500 packets at 100 Mbit/s is 60 ms a hop."""
+"""A packet may be late only this long after a route change: 500 packets at 100 Mbit/s are 60 ms a hop."""
 
 
 @dataclass(frozen=True)
@@ -115,9 +115,7 @@ def metrics(
     late = _late_outside(tables, pairs)
     summary: dict[str, Any] = {
         "name": getattr(plan, "name", None),
-        "route_changes": len(changes),
-        "route_changes_shorter": int(changes["is_shorter"].fillna(False).sum()),
-        "route_changes_with_late_pkts": int((changes["late_pkts"].fillna(0) > 0).sum()),
+        **_change_scalars(changes),
         **_delay_scalars(delays, end_ns),
         "no_path_s": _no_path_ns(delays, end_ns) / 1e9,
         "drops_pkts": len(tables.drops) if tables.has("drops") else None,
@@ -156,6 +154,22 @@ def _late_outside(tables: Tables, pairs: dict[tuple[str, str], list[int]]) -> pd
     both = [*pairs, *((b, a) for a, b in pairs)]
     instants = sorted({t_ns for pair in both for t_ns, _, _ in change_instants(tables, pair)})
     return late_outside_changes(tables, np.array(instants, dtype="int64"), LATE_WITHIN_NS)
+
+
+def _change_scalars(changes: pd.DataFrame) -> dict[str, int]:
+    """Route changes; those of the same instant between the same two stations are one, whichever way data goes."""
+    ends = [frozenset(pair) for pair in zip(changes["source"], changes["destination"], strict=True)]
+    each = pd.DataFrame({
+        "change": list(zip(changes["t_ns"], ends, strict=True)),
+        "shorter": truths(changes["is_shorter"]),
+        "late": floats(changes["late_pkts"]) > 0,
+    })  # fmt: skip
+    each = each.groupby("change", sort=False).max() if len(each) else each
+    return {
+        "route_changes": len(each),
+        "route_changes_shorter": int(each["shorter"].sum()),
+        "route_changes_with_late_pkts": int(each["late"].sum()),
+    }
 
 
 def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> dict[str, Any]:

@@ -112,8 +112,10 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
         return late
     changes = np.sort(np.asarray(change_instants_ns, dtype="float64"))
     received = floats(late["received_ns"])
+    if len(changes) == 0:
+        return late
     index = np.searchsorted(changes, received, side="right") - 1
-    since = np.where(index >= 0, received - changes[np.maximum(index, 0)], np.inf) if len(changes) else np.inf
+    since = np.where(index >= 0, received - changes[np.maximum(index, 0)], np.inf)
     return late[since > within_ns]
 
 

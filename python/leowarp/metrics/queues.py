@@ -8,7 +8,7 @@ import pandas as pd
 
 from leowarp.metrics.changes import LinkValues
 from leowarp.metrics.series import holding_ns, weighted_quantile
-from leowarp.metrics.tables import ACK, CAUSES, DATA, Tables, floats, integers
+from leowarp.metrics.tables import ACK, CAUSES, DATA, Tables, floats, integers, typed_frame
 
 DROP_STEMS = ("queue", "loss", "down")
 """Causes that a link itself counts (`linktotals.dropped_*`)."""
@@ -47,8 +47,8 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
         direction = int(row.direction)
         a, b, kind = tables.directions[direction]
         capacity_bits = _capacity_bits(links, (a, b), up.get(frozenset((a, b)), [(0, end_ns)]))
-        queue = queue_series(tables, direction, end_ns) if tables.has("links") else None
-        weights = None if queue is None else holding_ns(queue["t_ns"].to_numpy(), end_ns)
+        queue = queue_series(tables, direction, end_ns)
+        weights = holding_ns(queue["t_ns"].to_numpy(), end_ns) * tables.has("links")
         rows.append({
             "direction": direction, "a": a, "b": b, "kind": kind,
             "offered_pkts": row.offered_pkts, "delivered_pkts": row.delivered_pkts,
@@ -56,12 +56,11 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
             **{f"dropped_{stem}_pkts": getattr(row, f"dropped_{stem}_pkts") for stem in DROP_STEMS},
             "utilisation_ratio": row.delivered_bytes * 8 / capacity_bits if capacity_bits else None,
             "queue_max_pkts": row.queue_max_pkts,
-            "queue_mean_pkts": None if queue is None or not weights.sum()
-            else float(np.average(queue["queue_pkts"], weights=weights)),
-            "queue_p99_pkts": None if queue is None else weighted_quantile(queue["queue_pkts"], weights, 0.99),
+            # Without samples all weights are 0, and the two are unknown.
+            "queue_mean_pkts": float(np.average(queue["queue_pkts"], weights=weights)) if weights.sum() else None,
+            "queue_p99_pkts": weighted_quantile(queue["queue_pkts"].to_numpy(), weights, 0.99),
         })  # fmt: skip
-    frame = pd.DataFrame(rows, columns=list(LINK_COLUMNS))
-    return frame.astype({name: kind for name, (kind, _, _) in LINK_COLUMNS.items()})
+    return typed_frame(rows, LINK_COLUMNS)
 
 
 def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | None = None) -> dict[str, int]:

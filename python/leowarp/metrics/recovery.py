@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.metrics.series import bin_edges, rate_in_bins, step_at
-from leowarp.metrics.tables import DATA, Tables, floats, truths
+from leowarp.metrics.tables import DATA, Tables, floats, truths, typed_frame
 
 RECOVERY_STATES = (3, 4)
 """tcpi_ca_state TCP_CA_Recovery and TCP_CA_Loss (include/uapi/linux/tcp.h)."""
@@ -95,8 +95,7 @@ def recoveries(
                             | _sender(samples, t_ns, until_ns)
                             | _resent(again, t_ns, until_ns, known=tables.has("packets")))  # fmt: skip
     rows.sort(key=lambda row: (row["t_ns"], row["flow"]))
-    frame = pd.DataFrame(rows, columns=list(RECOVERY_COLUMNS))
-    return frame.astype({name: kind for name, (kind, _, _) in RECOVERY_COLUMNS.items()})
+    return typed_frame(rows, RECOVERY_COLUMNS)
 
 
 def _goodput_dip(samples: pd.DataFrame, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
@@ -175,7 +174,7 @@ RECOVERY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "goodput_min_bps": ("Float64", "bit/s", "lowest 50 ms bin of in-order goodput after it"),
     "depth_ratio": ("Float64", None, "1 - lowest / mean before; 0 = no dip, 1 = nothing arrived in order in some bin"),
     "fell_after_ns": ("Int64", "ns", "start of the first bin under 90 % of the mean before; null = never"),
-    "duration_ns": ("Int64", "ns", "from the change to the first of 3 bins in a row at 90 % again; null = not within the window"),
+    "duration_ns": ("Int64", "ns", "from the change to the first of 3 bins in a row at 90 % again; null = never"),
     "recovered": ("boolean", None, "came back within the window, or never fell"),
     "cwnd_before_pkts": ("Int64", "pkts", "congestion window at the last sample before the change"),
     "cwnd_min_pkts": ("Int64", "pkts", "lowest sample within the window"),

@@ -13,6 +13,7 @@ One sender, a packet of 1448 bytes every millisecond for 60 s, Madrid to Tokyo. 
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -276,7 +277,7 @@ def stored(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
             len_bytes=PAYLOAD_BYTES if direction == DATA else 0,
             ack=None if direction == DATA else frame["ack"],
             path_id=[path_number(t) for t in frame["sent_ns"]],
-            drop_direction=np.where(lost, 2 * LINKS.index(("Madrid", "s-03-00")), None),
+            drop_direction=pd.Series(2 * LINKS.index(("Madrid", "s-03-00")), index=frame.index).where(lost),
         )  # fmt: skip
         pieces.append(piece[because > 0])
     return pd.concat([piece.astype(object) for piece in pieces]).sort_values("sent_ns", kind="stable")
@@ -333,7 +334,7 @@ def totals(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
             lost = int(mine["drop_cause"].notna().sum())
             flying = int(mine["received_ns"].isna().sum()) - lost
             nodes = tuple(reversed(path)) if backwards else path
-            for place, (a, b) in enumerate(zip(nodes[:-1], nodes[1:], strict=True)):
+            for place, (a, b) in enumerate(itertools.pairwise(nodes)):
                 row = count[2 * LINKS.index((a, b)) if (a, b) in LINKS else 2 * LINKS.index((b, a)) + 1]
                 dropped, last = (lost if place == 0 else 0), place == len(nodes) - 2
                 offered = len(mine) - (lost if place else 0)

@@ -184,6 +184,15 @@ def truths(series: pd.Series) -> np.ndarray:
     return series.fillna(False).to_numpy(dtype=bool)
 
 
+def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
+    """Rows as a frame with the types that `columns` (name to type, unit, meaning) gives; missing text is None."""
+    frame = pd.DataFrame(rows, columns=list(columns)).astype({name: kind for name, (kind, _, _) in columns.items()})
+    for name, (kind, _, _) in columns.items():
+        if kind == "object":
+            frame[name] = frame[name].where(frame[name].notna(), None)
+    return frame
+
+
 def _table(path: Path, columns: tuple[str, ...]) -> pa.Table:
     try:
         table = pq.read_table(path)

@@ -10,4 +10,15 @@ from leowarp.report.page import draw_all, write_comparison, write_report
 from leowarp.report.style import FORMATS, save
 from leowarp.report.view import RunView
 
-__all__ = ["FIGURES", "FORMATS", "FigureKind", "RunView", "draw_all", "figure", "save", "views", "write_comparison", "write_report"]
+__all__ = [
+    "FIGURES",
+    "FORMATS",
+    "FigureKind",
+    "RunView",
+    "draw_all",
+    "figure",
+    "save",
+    "views",
+    "write_comparison",
+    "write_report",
+]

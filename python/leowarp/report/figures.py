@@ -44,8 +44,8 @@ class FigureKind:
 FIGURES: dict[str, FigureKind] = {
     "goodput": FigureKind(
         lines.goodput_over_time, "Goodput over time",
-        "Bytes that the receiver got in order, in 50 ms bins; a pink line is a route change. A hole in the sequence stops "
-        "this series, its filling is a burst above the link's rate.",
+        "Bytes that the receiver got in order, in 50 ms bins; a pink line is a route change. A hole in the sequence "
+        "stops this series, its filling is a burst above the link's rate.",
         "Fig. 6",
     ),
     "goodput_cdf": FigureKind(
@@ -54,6 +54,11 @@ FIGURES: dict[str, FigureKind] = {
         "(dotted).",
         "Fig. 4",
     ),
+    "goodput_cdf_log": FigureKind(
+        functools.partial(distributions.goodput_cdf, y_scale="log"), "Distribution of goodput, rare dips",
+        "As the distribution of goodput, with a logarithmic share, so that dips of 0.5 % of the time can be read.",
+        "Fig. 9b",
+    ),
     "rtt_ccdf": FigureKind(
         distributions.rtt_ccdf, "Distribution of the round-trip time",
         "Share of time in which the sender's smoothed RTT was above x, each sample weighted by how long it held.",
@@ -61,14 +66,14 @@ FIGURES: dict[str, FigureKind] = {
     ),
     "cwnd": FigureKind(
         lines.cwnd_around_changes, "Window and retransmissions around route changes",
-        "Above: congestion window at every sample. Below: retransmissions by the 50 ms in which they were sent; hatched: "
-        "in vain, because the original arrived too. The changes shown are those with the most late packets.",
+        "Above: congestion window at every sample. Below: retransmissions by the 50 ms in which they were sent; "
+        "hatched: in vain, because the original arrived too. The changes shown are those with the most late packets.",
         "Fig. 7",
     ),
     "srtt": FigureKind(
         lines.srtt_around_changes, "Round-trip time around route changes",
-        "The sender's smoothed RTT, the RTT of each stored packet when its ACK arrived, and the propagation of the empty "
-        "path there and back.",
+        "The sender's smoothed RTT, the RTT of each stored packet when its ACK arrived, and the propagation of the "
+        "empty path there and back.",
         "Fig. 8",
     ),
     "packets": FigureKind(
@@ -79,7 +84,7 @@ FIGURES: dict[str, FigureKind] = {
     ),
     "map": FigureKind(
         routemap.route_map, "The route before and after a change",
-        "Orthographic view from above the middle of the path; grey dots are satellites; the outline of the land is coarse.",
+        "Orthographic view from above the middle of the path; grey dots are satellites; the land is a coarse outline.",
         "Fig. 3", several=False,
     ),
     "queues": FigureKind(
@@ -88,13 +93,8 @@ FIGURES: dict[str, FigureKind] = {
     ),
     "queues_change": FigureKind(
         lines.queues_at_change, "Queues around route changes",
-        "Queues of the links that the change abandons (dashed), keeps (solid) and newly takes (dotted); links with fewer "
-        "than 2 waiting packets are left out. What stands on an abandoned link is overtaken.",
-    ),
-    "goodput_cdf_log": FigureKind(
-        functools.partial(distributions.goodput_cdf, y_scale="log"), "Distribution of goodput, rare dips",
-        "As the distribution of goodput, with a logarithmic share, so that dips of 0.5 % of the time can be read.",
-        "Fig. 9b",
+        "Queues of the links that the change abandons (dashed), keeps (solid) and newly takes (dotted); links with "
+        "fewer than 2 waiting packets are left out. What stands on an abandoned link is overtaken.",
     ),
 }  # fmt: skip
 """Every figure, in the order in which a report shows them."""

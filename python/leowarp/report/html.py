@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import base64
 import html
+import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 LARGEST_SVG_BYTES = 400_000
 """Above this a page takes the PNG: thousands of marks make a vector picture heavier than its pixels."""
+
+HALF_WIDTH_PX = 1000
 
 STYLE = """
 :root { color-scheme: light; }
@@ -27,6 +30,8 @@ th, td { padding: .22rem .6rem; border-bottom: 1px solid #ddd; text-align: right
 th { border-bottom: 1.5px solid #666; font-weight: 600; } tbody th { border-bottom: 1px solid #ddd; font-weight: 500; }
 th.left, td.left, tbody th { text-align: left; }
 figure { margin: 1.3rem 0; } figure img { max-width: 100%; height: auto; display: block; }
+.figures { display: flex; flex-wrap: wrap; gap: 0 1.5rem; } .figures figure { flex: 1 1 100%; }
+.figures figure.half { flex: 0 1 calc(50% - .8rem); min-width: 20rem; }
 figcaption { font-size: .86rem; color: #444; max-width: 56rem; margin-top: .3rem; }
 nav a { margin-right: .9rem; } code, pre { font: .85em/1.45 "DejaVu Sans Mono", ui-monospace, monospace; }
 pre { background: #f6f6f6; padding: .7rem .9rem; overflow-x: auto; }
@@ -71,7 +76,8 @@ def warning_box(warnings: Sequence[str]) -> str:
     if not warnings:
         return ""
     items = "".join(f"<li>{text(warning)}</li>" for warning in warnings)
-    return f'<div class="warnings" role="note"><strong>Check before you trust the result</strong><ul>{items}</ul></div>\n'
+    lead = "<strong>Check before you trust the result</strong>"
+    return f'<div class="warnings" role="note">{lead}<ul>{items}</ul></div>\n'
 
 
 def table(
@@ -88,7 +94,8 @@ def table(
         Columns whose cells are HTML already.
     """
     head = "".join(
-        f'<th scope="col"{" class=left" if place in left else ""}>{text(name)}</th>' for place, name in enumerate(header)
+        f'<th scope="col"{" class=left" if place in left else ""}>{text(name)}</th>'
+        for place, name in enumerate(header)
     )
     lines = []
     for row in rows:
@@ -126,9 +133,12 @@ def picture(stem: Path, title: str, caption: str, folder: str) -> str:
         source = "data:image/svg+xml;base64," + base64.b64encode(svg.read_bytes()).decode()
     else:
         source = "data:image/png;base64," + base64.b64encode(png.read_bytes()).decode()
+    # Column-wide figures stand two in a row.
+    width_px = struct.unpack(">I", png.read_bytes()[16:20])[0]
+    half = ' class="half"' if width_px < HALF_WIDTH_PX else ""
     kinds = [kind for kind in ("svg", "pdf", "png") if stem.with_suffix(f".{kind}").exists()]
     files = ", ".join(f'<a href="{folder}/{stem.name}.{kind}">{stem.name}.{kind}</a>' for kind in kinds)
     return (
-        f'<figure id="figure-{text(stem.name)}"><img src="{source}" alt="{text(f"{title}. {caption}")}">'
+        f'<figure{half} id="figure-{text(stem.name)}"><img src="{source}" alt="{text(f"{title}. {caption}")}">'
         f"<figcaption><strong>{text(title)}.</strong> {text(caption)} Files: {files}.</figcaption></figure>\n"
     )

@@ -29,7 +29,7 @@ def chart(runs: Sequence[RunView], div_id: str) -> str:
         for row, (t_s, value) in enumerate(_series(run), start=1):
             figure.add_trace(
                 go.Scatter(
-                    x=t_s.astype("float32"), y=value.astype("float32"), name=label, legendgroup=label,
+                    **_evenly(t_s), y=value.astype("float32"), name=label, legendgroup=label,
                     showlegend=row == 1, mode="lines",
                     line={"color": colour, "width": 1.2, "dash": DASHES[place % len(DASHES)] if row > 1 else "solid"},
                     hovertemplate="%{y:.4g} at %{x:.2f} s",
@@ -61,6 +61,14 @@ def library() -> str:
     from plotly.offline import get_plotlyjs
 
     return f"<script>{get_plotlyjs()}</script>\n"
+
+
+def _evenly(t_s: np.ndarray) -> dict[str, Any]:
+    """x values of a trace; evenly spaced ones (all series of a run are) as start and step, which halves the page."""
+    steps = np.diff(t_s)
+    if len(steps) and np.allclose(steps, steps[0], rtol=0, atol=1e-9):
+        return {"x0": float(t_s[0]), "dx": float(steps[0])}
+    return {"x": t_s.astype("float64")}
 
 
 def _series(run: RunView) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures over time: goodput (fig. 6), window and retransmissions (7) and smoothed RTT (8) around route changes, queues."""
+"""Figures over time: goodput (fig. 6), window (7) and smoothed RTT (8) around route changes, queues."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from matplotlib.ticker import MaxNLocator
 
 from leowarp.errors import TraceError
 from leowarp.metrics import DATA, goodput, packet_rtt, queue_series, step_at
-from leowarp.metrics.changes import LinkValues, hops, pair_routes
+from leowarp.metrics.changes import hops, pair_routes
 from leowarp.metrics.tables import floats
 from leowarp.report.style import (
     AFTER,
     BAD,
     CHANGE_COLOUR,
-    COLUMN_IN,
     PAGE_IN,
     line_style,
     mark_changes,
@@ -129,7 +128,8 @@ def srtt_around_changes(
         axes.step((grid - t_ns) / 1e9, 2 * step_at(path["t_ns"], path["delay_ns"], grid, np.nan) / 1e6, where="post",
                   color="#000000", linewidth=0.8, linestyle=":", label="empty path, there and back")  # fmt: skip
         samples = _around(run.tables.sockets, run.main_flow, t_ns, before_s, after_s)
-        axes.plot((samples["t_ns"] - t_ns) / 1e9, floats(samples["srtt_us"]) / 1e3, color=style["color"], label="smoothed")
+        when_s, value_ms = (samples["t_ns"] - t_ns) / 1e9, floats(samples["srtt_us"]) / 1e3
+        axes.plot(when_s, value_ms, color=style["color"], label="smoothed")
         mark_changes(axes, [0.0])
         axes.set_title(title, pad=3)
         axes.set_xlim(-before_s, after_s)
@@ -185,15 +185,13 @@ def queues(runs: Sequence[RunView]) -> Figure:
         axes.set_ylim(places[0], places[-1])
         axes.set_facecolor("#dddddd")
         axes.set_ylabel("link of the path")
-    panels[-1].set_xlabel("time, s (triangles: route changes; link 1 leaves the source; grey: the path has no such link)")
+    panels[-1].set_xlabel("time, s (triangles: route changes; link 1 leaves the source; grey: no such link)")
     if image is not None:
         figure.colorbar(image, ax=list(panels), label="packets waiting", pad=0.01, aspect=30)
     return figure
 
 
-def queues_at_change(
-    runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 3.0, count: int = 3
-) -> Figure:
+def queues_at_change(runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 3.0, count: int = 3) -> Figure:
     """Queues of the links that a route change leaves (dashed), keeps and newly takes, around it."""
     columns = _columns(runs, count)
     figure = new_figure(PAGE_IN, 2.6, footer_of(runs))

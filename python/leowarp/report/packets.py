@@ -58,7 +58,8 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
     axes.set_ylim(low, high)
     axes.set_xlabel("time after the route change, ms")
     axes.set_ylabel("packet number, from the first late one" if len(late) else "packet number, from the change")
-    axes.set_title(f"{run.name}, {run.algorithm}, change at {t_ns / 1e9:g} s: {len(late)} packets overtaken", loc="left")
+    what = f"change at {t_ns / 1e9:g} s: {len(late)} packets overtaken"
+    axes.set_title(f"{run.name}, {run.algorithm}, {what}", loc="left")
     figure.legend(loc="outside right upper", markerscale=1.6)
     return figure
 
@@ -110,7 +111,7 @@ def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: f
         axes.plot(received[again], number[again], "v", markerfacecolor="none", color="black", markersize=2.6,
                   markeredgewidth=0.4, zorder=4, label="retransmission arrived", linestyle="none")  # fmt: skip
     if lost.any():
-        axes.plot(sent[lost], number[lost], "D", color="black", markersize=2.4, label="lost", linestyle="none", zorder=4)
+        axes.plot(sent[lost], number[lost], "D", color="black", markersize=2.4, zorder=4, label="lost", ls="none")
     arrived = acks[acks["received_ns"].notna() & acks["ack"].notna()].sort_values("received_ns", kind="stable")
     if len(arrived):
         level = (np.maximum.accumulate(floats(arrived["ack"])) - zero) / mss

@@ -157,7 +157,8 @@ def _run_body(view: RunView, drawn: Sequence[str], not_drawn: dict[str, str], co
 
 def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
     shown = [part for part in parts if part[2]]
-    return html.navigation((name, heading) for name, heading, _ in shown) + "".join(html.section(*part) for part in shown)
+    sections = "".join(html.section(*part) for part in shown)
+    return html.navigation((name, heading) for name, heading, _ in shown) + sections
 
 
 def _write(folder: Path, body: str, title: str) -> Path:
@@ -201,12 +202,14 @@ def _changes_table(view: RunView) -> str:
         return "<p>The route never changed.</p>"
     rows = []
     for change in changes.itertuples(index=False):
-        hops_changed = [name for name, changed in (("first", change.first_hop_changed),
-                                                   ("middle", change.middle_hops_changed),
-                                                   ("last", change.last_hop_changed)) if changed is True]  # fmt: skip
+        hops_changed = [
+            name for name in ("first", "middle", "last")
+            if _true(getattr(change, f"{name}_hop{'s' if name == 'middle' else ''}_changed"))
+        ]  # fmt: skip
         rows.append([
             f"{change.t_ns / 1e9:g}", f"{change.source} to {change.destination}", ", ".join(hops_changed) or "–",
-            _arrow(change.hops_before, change.hops_after, 1), _arrow(change.delay_before_ns, change.delay_after_ns, 1e6),
+            _arrow(change.hops_before, change.hops_after, 1),
+            _arrow(change.delay_before_ns, change.delay_after_ns, 1e6),
             *(_missing(getattr(change, name)) for name in (
                 "overtaken_pkts", "extent_max_pkts", "queue_left_pkts", "retransmissions_pkts",
                 "spurious_retransmissions_pkts", "dsacks_pkts", "lost_pkts")),
@@ -234,8 +237,8 @@ def _recovery_table(view: RunView) -> str:
         ])  # fmt: skip
     header = ["at, s", "flow", "goodput before, Mbit/s", "lowest", "depth, %", "back after, ms", "in recovery, ms",
               "window before", "lowest", "after", "srtt before, ms", "lowest", "highest", "in vain, %"]  # fmt: skip
-    caption = ("Goodput in order at the receiver, 50 ms bins; before: mean of the second before the change; back: first of "
-               "3 bins in a row at 90 % of that; a dash: not within 10 s or before the next change.")  # fmt: skip
+    caption = ("Goodput in order at the receiver, 50 ms bins; before: mean of the second before the change; back: "
+               "first of 3 bins in a row at 90 % of that; a dash: not within 10 s or before the next change.")  # fmt: skip
     return f"<details><summary>{len(rows)} rows</summary>{html.table(caption, header, rows)}</details>"
 
 
@@ -249,7 +252,8 @@ def _links_table(view: RunView) -> str:
          _missing(row.queue_mean_pkts)]
         for row in links.itertuples(index=False)
     ]  # fmt: skip
-    header = ["direction", "kind", "offered", "dropped: queue", "loss", "link down", "use, %", "longest queue", "mean queue"]
+    header = ["direction", "kind", "offered", "dropped: queue", "loss", "link down", "use, %", "longest queue",
+              "mean queue"]  # fmt: skip
     count = len(view.metrics.links)
     caption = f"Packets; the {len(rows)} directions with the longest queues, of {count} that carried any."
     return (
@@ -276,7 +280,8 @@ def _versions(view: RunView) -> str:
     walk("", {key: value for key, value in view.manifest.items() if key not in ("warnings", "files", "sha256")})
     if not rows:
         return ""
-    return f"<details><summary>Versions and hashes</summary>{html.table('manifest.json', ['what', 'value'], rows, left=frozenset((0, 1)))}</details>"
+    shown = html.table("manifest.json", ["what", "value"], rows, left=frozenset((0, 1)))
+    return f"<details><summary>Versions and hashes</summary>{shown}</details>"
 
 
 def _again(view: RunView, command: str | None) -> str:
@@ -299,7 +304,7 @@ def _pictures(folder: Path, names: Sequence[str]) -> str:
         kind = FIGURES[name]
         title = f"{kind.title} ({kind.study} of the study)" if kind.study else kind.title
         blocks.append(html.picture(folder / FIGURES_FOLDER / name, title, kind.caption, FIGURES_FOLDER))
-    return "".join(blocks)
+    return f'<div class="figures">{"".join(blocks)}</div>' if blocks else ""
 
 
 def _not_drawn(not_drawn: dict[str, str]) -> str:
@@ -312,8 +317,8 @@ def _not_drawn(not_drawn: dict[str, str]) -> str:
 def _chart(runs: Sequence[RunView]) -> str:
     if not all(run.tcp_flows for run in runs):
         return ""
-    note = ("<p class='quiet screen'>Drag to zoom, double-click to go back, click a name to hide it. Goodput in order at "
-            "the receiver, 50 ms bins; queue: packets waiting on all links of the path in force.</p>")  # fmt: skip
+    note = ("<p class='quiet screen'>Drag to zoom, double-click to go back, click a name to hide it. Goodput in order "
+            "at the receiver, 50 ms bins; queue: packets waiting on all links of the path in force.</p>")  # fmt: skip
     return f'<div class="screen">{note}{interactive.library()}{interactive.chart(runs, "chart")}</div>'
 
 
@@ -335,9 +340,15 @@ def _relative(path: Path, start: Path) -> str:
 
 def _arrow(before: Any, after: Any, scale: float) -> str:
     def one(value: Any) -> str:
-        return "none" if value is None or pd.isna(value) else (f"{value / scale:.2f}" if scale != 1 else f"{int(value)}")
+        if value is None or pd.isna(value):
+            return "none"
+        return f"{value / scale:.2f}" if scale != 1 else f"{int(value)}"
 
     return f"{one(before)} → {one(after)}"
+
+
+def _true(value: Any) -> bool:
+    return not pd.isna(value) and bool(value)
 
 
 def _missing(value: Any, scale: float = 1) -> object:

@@ -133,9 +133,10 @@ def _globe(axes: Axes, view: _View) -> None:
         for degrees in polygons:
             flat = view.outline(degrees)
             if flat is not None:
-                axes.add_patch(Polygon(flat, closed=True, facecolor=colour, edgecolor="#b5b0a0", linewidth=0.25, zorder=1))
-    for degrees in [*(np.stack([np.full(181, lon), np.linspace(-90, 90, 181)], 1) for lon in range(-180, 180, 30)),
-                    *(np.stack([np.linspace(-180, 180, 361), np.full(361, lat)], 1) for lat in range(-60, 90, 30))]:  # fmt: skip
+                axes.add_patch(Polygon(flat, facecolor=colour, edgecolor="#b5b0a0", linewidth=0.25, zorder=1))
+    meridians = [np.stack([np.full(181, lon), np.linspace(-90, 90, 181)], 1) for lon in range(-180, 180, 30)]
+    parallels = [np.stack([np.linspace(-180, 180, 361), np.full(361, lat)], 1) for lat in range(-60, 90, 30)]
+    for degrees in [*meridians, *parallels]:
         lon, lat = np.radians(degrees.T)
         sphere = np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=-1)
         flat = view.xy(sphere * view.radius_m)

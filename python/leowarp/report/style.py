@@ -21,9 +21,10 @@ COLUMN_IN, PAGE_IN = 3.5, 7.16
 """Widths of one and of two columns of an IEEE page (IEEE author centre: 3.5 in and 7.16 in)."""
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#000000")
-"""Okabe and Ito's palette (2008), distinguishable with every common colour vision deficiency; yellow left out on white."""
+"""Okabe and Ito's palette (2008), told apart with every common colour vision deficiency; without its yellow."""
 
-LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.2, 1.2, 1.2)), (0, (1.2, 1.2)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)))
+LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.2, 1.2, 1.2)), (0, (1.2, 1.2)), (0, (8, 2)),
+                          (0, (3, 1, 1, 1, 1, 1)))  # fmt: skip
 """Dash patterns that stay apart in grey print."""
 
 ALGORITHMS = {"cubic": 0, "reno": 1, "bbr": 2}
@@ -71,7 +72,8 @@ RC: dict[str, Any] = {
 @contextmanager
 def styled() -> Iterator[None]:
     """Matplotlib's defaults with our settings on top, whatever the user's matplotlibrc says."""
-    with mpl.rc_context(rc=mpl.rcParamsDefault | RC | {"backend": mpl.rcParams["backend"]}):
+    settings: Any = mpl.rcParamsDefault | RC | {"backend": mpl.rcParams["backend"]}
+    with mpl.rc_context(rc=settings):
         yield
 
 
@@ -107,6 +109,9 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[P
         "png": {"Software": None},
     }
     with styled():
+        # Laid out once, not once a format: the layout costs more than the drawing.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
         for kind in formats:
             path = stem.with_name(f"{stem.name}.{kind}")
             figure.savefig(path, format=kind, metadata=metadata[kind])

@@ -107,7 +107,7 @@ class RunView:
 
         With timestamps a full segment is 1448 bytes of 1500, so 100 Mbit/s at 14 bytes of overhead carry 95.64 Mbit/s.
         """
-        sections = self.plan.chain and (self.plan.chain,) or (self.plan.isl, self.plan.ground)
+        sections = (self.plan.isl, self.plan.ground) if self.plan.chain is None else (self.plan.chain,)
         shaped = [
             section.rate_bps / (1500 + section.overhead_bytes)
             for section in sections
@@ -175,7 +175,9 @@ def _rules(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str
     network, tcp = document.get("network", {}), document.get("tcp", {})
     queue_counts = network.get("queue_counts", "waiting")
     model = network.get("link_model", "leolink")
-    rules.append(("queue discipline", model if queue_counts == "waiting" else f"{model}, limit counts packets in flight too"))
+    if queue_counts != "waiting":
+        model += ", limit counts packets in flight too"
+    rules.append(("queue discipline", model))
     profile = str(tcp.get("profile", "linux"))
     if tcp.get("sysctl"):
         profile += " with " + ", ".join(f"{key}={value}" for key, value in tcp["sysctl"].items())
@@ -219,7 +221,8 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("constellation", place),
         ("ISL", isl_rule),
         ("ground", ground_rule),
-        ("routes", f"{routing.get('metric')}, every {routing.get('interval')}, links every {routing.get('link_interval')}"),
+        ("routes", f"by {routing.get('metric')}, every {routing.get('interval')}"),
+        ("delays", f"every {routing.get('link_interval')}"),
         ("in flight", f"{routing.get('in_flight')}, leaving links {routing.get('leaving_links')}"),
         ("links", links),
     ]
@@ -239,5 +242,3 @@ def kernel_name(manifest: dict[str, Any]) -> str:
             if kernel.get(key):
                 return f"Linux {kernel[key]}".replace("Linux Linux", "Linux")
     return str(kernel) if kernel else "not recorded"
-
-

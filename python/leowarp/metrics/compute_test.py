@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics of the synthetic run, whose truth is arithmetic (see `synthetic.py`)."""
+
+import dataclasses
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from leowarp.errors import TraceError
+from leowarp.metrics import (
+    RecoveryRule,
+    check_conservation,
+    counter,
+    dip,
+    goodput,
+    late_outside_changes,
+    metrics,
+    packet_rtt,
+    path_delay,
+    read_tables,
+)
+from leowarp.metrics import synthetic as syn
+from leowarp.metrics.flows import GOODPUT_SERIES
+
+MS, S = syn.MS, syn.S
+
+
+def test_scalars_of_the_run(result):
+    run = result.summary
+    assert run["route_changes"] == 2
+    assert run["route_changes_shorter"] == 1
+    assert run["route_changes_with_late_pkts"] == 1
+    assert run["path_delay_min_ns"] == 30 * MS
+    assert run["path_delay_max_ns"] == 45 * MS
+    # 10 s of 40, 10 s of 41, 20 s of 30, 20 s of 45 ms.
+    assert run["path_delay_mean_ns"] == (10 * 40 + 10 * 41 + 20 * 30 + 20 * 45) * MS // 60
+    assert run["drops_pkts"] == syn.DROPPED_PKTS
+    assert run["drops_by_cause_pkts"] == {"queue": 3, "loss": 0, "link_down": 0, "no_route": 0, "unknown": 0}
+    assert run["late_outside_changes_pkts"] == 0
+    assert run["virtual_s"] == 60.0
+    assert run["cpu_s"] is None
+
+
+def test_scalars_of_the_flow(result):
+    (flow,) = result.summary["flows"]
+    assert flow["sent_pkts"] == 60_000 + syn.SPURIOUS_PKTS + syn.DROPPED_PKTS
+    assert flow["retransmissions_pkts"] == syn.SPURIOUS_PKTS + syn.DROPPED_PKTS
+    assert flow["spurious_retransmissions_pkts"] == syn.SPURIOUS_PKTS
+    assert flow["dsacks_pkts"] == syn.SPURIOUS_PKTS
+    assert flow["data_drops_pkts"] == syn.DROPPED_PKTS
+    assert flow["late_pkts"] == syn.LATE_PKTS
+    assert flow["acks_late_pkts"] == syn.LATE_ACKS
+    assert flow["reordering_extent_max_pkts"] == syn.EXTENT_MAX_PKTS
+    # The last packet that is there at 60 s was sent 45 ms before, the first at 0.5 ms: 59955 packets.
+    assert flow["goodput_mean_bps"] == pytest.approx(59_955 * 1448 * 8 / 60)
+    # 10 s of 80, 10 s of 82, 20 s of 60, 20 s of 90 ms.
+    assert flow["srtt_p50_us"] == 80_000
+    assert flow["srtt_p99_us"] == 90_000
+
+
+def test_the_change_that_overtakes(result):
+    row = result.route_changes.iloc[0]
+    assert row["t_ns"] == 20 * S
+    assert row["path_before"] == " ".join(syn.PATHS[0])
+    assert row["path_after"] == " ".join(syn.PATHS[1])
+    # The delay in force, 1 ms more than at the route update's time.
+    assert row["delay_before_ns"] == 41 * MS
+    assert row["delay_after_ns"] == 30 * MS
+    assert row["is_shorter"]
+    assert not row["first_hop_changed"]
+    assert row["middle_hops_changed"]
+    assert not row["last_hop_changed"]
+    assert row["shared_hops"] == 1
+    assert row["queue_left_pkts"] == syn.QUEUE_PKTS
+    assert row["queue_left_link"] == "s-00-00>s-01-00"
+    # The rate is whole bit/s, so the wait is right to 1 ns.
+    assert abs(row["queue_left_wait_ns"] - syn.QUEUE_WAIT_NS) <= 1
+    assert row["late_pkts"] == row["overtaken_pkts"] == syn.LATE_PKTS
+    assert row["extent_max_pkts"] == syn.EXTENT_MAX_PKTS
+    assert row["retransmissions_pkts"] == row["spurious_retransmissions_pkts"] == syn.SPURIOUS_PKTS
+    assert row["dsacks_pkts"] == syn.SPURIOUS_PKTS
+    assert row["lost_pkts"] == 0
+
+
+def test_the_change_to_a_longer_path(result):
+    row = result.route_changes.iloc[1]
+    assert row["delay_step_ns"] == 15 * MS
+    assert row["first_hop_changed"]
+    assert row["last_hop_changed"]
+    assert row["late_pkts"] == 0
+    assert pd.isna(row["extent_max_pkts"])
+    assert row["queue_left_pkts"] == 0
+
+
+def test_recovery_reads_window_and_retransmissions(result):
+    row = result.recoveries.iloc[0]
+    assert (row["cwnd_before_pkts"], row["cwnd_min_pkts"], row["cwnd_after_pkts"]) == (1000, 700, 1000)
+    assert row["cwnd_fell_after_ns"] == 100 * MS
+    assert row["recovery_state_ns"] == 200 * MS
+    assert row["first_retransmission_after_ns"] == 80_250_000
+    assert row["last_retransmission_after_ns"] == 89_250_000
+    assert row["spurious_ratio"] == 1.0
+    longer = result.recoveries.iloc[1]
+    # 15 ms more delay: 15 packets fewer in the first 50 ms, then as before.
+    assert longer["goodput_min_bps"] == pytest.approx(35 * 1448 * 8 / 0.05)
+    assert longer["depth_ratio"] == pytest.approx(0.3)
+    assert longer["duration_ns"] == 50 * MS
+    assert longer["recovered"]
+    assert pd.isna(longer["spurious_ratio"])
+
+
+@pytest.mark.parametrize(
+    ("rate", "expected"),
+    [
+        ([10, 10, 10], (None, None)),
+        ([10, 2, 9, 9, 9], (1, 2)),
+        ([2, 9, 9, 2, 9, 9, 9], (0, 4)),
+        ([2, 9, 9], (0, None)),
+        ([8.999, 9, 9, 9], (0, 1)),
+    ],
+)
+def test_a_dip_ends_when_three_bins_in_a_row_are_back(rate, expected):
+    assert dip(np.array(rate, dtype=float), 10.0, 0.9, 3) == expected
+
+
+def test_recovery_needs_a_full_second_before(tables, plan):
+    early = metrics(tables, plan, rule=RecoveryRule(before_ns=30 * S)).recoveries
+    assert early["goodput_before_bps"].isna().tolist() == [True, False]
+    assert early["duration_ns"].isna().tolist() == [True, False]
+
+
+def test_goodput_readings_add_up_to_their_counters(tables):
+    for series in GOODPUT_SERIES:
+        t_ns, delivered = counter(tables, 0, series)
+        for bin_ns in (None, 50 * MS, 250 * MS, 70 * MS):
+            frame = goodput(tables, 0, series, bin_ns)
+            edges = np.append(frame["t_ns"], frame["t_ns"].iloc[-1] + (bin_ns or 50 * MS))
+            got = (frame["goodput_bps"] * np.diff(edges) / 8e9).sum()
+            expected = np.interp(edges[-1], t_ns, delivered) - np.interp(edges[0], t_ns, delivered)
+            assert got == pytest.approx(expected)
+
+
+def test_a_hole_stops_in_order_goodput_and_not_the_sack_aware_one(tables):
+    window = (20 * S + 100 * MS, 20 * S + 200 * MS)
+    _, acked = counter(tables, 0, "acked")
+    t_ns, sacked = counter(tables, 0, "sacked")
+    inside = (t_ns >= window[0]) & (t_ns < window[1])
+    assert (sacked - acked)[inside].tolist() == [syn.LATE_PKTS * 1448] * 2
+    assert not (sacked - acked)[~inside].any()
+
+
+def test_path_delay_follows_links_and_routes(tables):
+    frame = path_delay(tables, syn.STATIONS, syn.END_NS)
+    assert dict(zip(frame["t_ns"] // S, frame["delay_ns"] // MS, strict=True)) == {
+        0: 40, 10: 41, 20: 30, 30: 30, 40: 45, 50: 45,
+    }  # fmt: skip
+
+
+def test_packet_rtt_is_the_way_there_and_back_and_the_wait_for_a_second_packet(tables):
+    frame = packet_rtt(tables, 0)
+    calm = frame[frame["sent_ns"].between(21 * S, 22 * S)]
+    # An ACK answers every second packet, so one of two waits 1 ms.
+    assert set(calm["rtt_ns"] // MS) == {60, 61}
+    assert len(calm) == 1000
+    queued = frame[frame["sent_ns"].between(19 * S + 500 * MS, 19 * S + 900 * MS)]
+    assert set(queued["rtt_ns"]) == {82 * MS + syn.QUEUE_WAIT_NS, 83 * MS + syn.QUEUE_WAIT_NS}
+    # No RTT is read across the gap between the two stored windows, nor for what was sent twice.
+    assert frame["rtt_ns"].max() < 150 * MS
+    again = 19_974 * MS + MS // 2
+    assert not frame["sent_ns"].isin([again]).any()
+
+
+def test_link_use(result):
+    row = result.links.set_index("direction").loc[2 * syn.LINKS.index(("s-00-00", "s-01-00"))]
+    assert row["offered_pkts"] == 20_000
+    assert row["utilisation_ratio"] == pytest.approx(20_000 * 1514 * 8 / (syn.RATE_BPS * 60))
+    assert row["queue_max_pkts"] == syn.QUEUE_PKTS
+    # 15 packets for 0.55 s of 60 s.
+    assert row["queue_mean_pkts"] == pytest.approx(15 * 0.55 / 60)
+
+
+def test_balances_of_all_links_and_flows(result):
+    assert all(balance.adds_up for balance in result.balances)
+    flow = next(balance for balance in result.balances if balance.what == "flow 0, data")
+    assert (flow.sent, flow.dropped, flow.under_way) == (60_013, 3, 45)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "words"),
+    [
+        ("linktotals", "delivered_pkts", "link Madrid>s-00-00: offered = delivered"),
+        ("linktotals", "held_bytes", "link Madrid>s-00-00: offered = delivered"),
+        ("linktotals", "dropped_queue_pkts", "drop table has 3"),
+        ("bins", "lost_pkts", "the drop table names 3"),
+        ("bins", "late_pkts", "late packets counted"),
+        ("bins", "delivered_pkts", "flow 0, data: sent = delivered"),
+    ],
+)
+def test_a_run_that_does_not_add_up_fails(tables, plan, table, column, words):
+    frame = getattr(tables, table).copy()
+    frame.loc[frame.index[0], column] += 100_000 if column == "delivered_pkts" else 1
+    with pytest.raises(TraceError, match=words):
+        metrics(dataclasses.replace(tables, **{table: frame}), plan)
+
+
+def test_a_counter_that_goes_back_fails(tables):
+    frame = tables.sockets.copy()
+    frame.loc[frame.index[500], "bytes_received"] = 0
+    with pytest.raises(TraceError, match="went back"):
+        check_conservation(dataclasses.replace(tables, sockets=frame))
+
+
+def test_late_packets_far_from_a_change_are_found(tables, plan):
+    late = late_outside_changes(tables, np.array(syn.CHANGES_NS), 2 * S)
+    assert len(late) == 0
+    assert len(late_outside_changes(tables, np.array([40 * S]), 2 * S)) == syn.LATE_PKTS + syn.LATE_ACKS
+    assert len(late_outside_changes(tables, np.array([]), 2 * S)) == syn.LATE_PKTS + syn.LATE_ACKS
+    still = tables.routes[tables.routes["t_ns"] == 0]
+    found = metrics(dataclasses.replace(tables, routes=still), plan)
+    assert found.summary["late_outside_changes_pkts"] == syn.LATE_PKTS + syn.LATE_ACKS
+    assert "late outside" in found.warnings[0]
+
+
+def test_time_without_a_path_is_counted_and_warned_of(tables, plan):
+    routes = tables.routes.copy()
+    for index in routes.index[(routes["t_ns"] >= 40 * S) & (routes["t_ns"] < 50 * S)]:
+        routes.at[index, "path"] = None
+    found = metrics(dataclasses.replace(tables, routes=routes), plan)
+    assert found.summary["no_path_s"] == 10.0
+    assert found.summary["route_changes"] == 3
+    gone, back = found.route_changes.iloc[1], found.route_changes.iloc[2]
+    assert gone["path_after"] is None
+    assert pd.isna(gone["delay_after_ns"])
+    assert pd.isna(gone["is_shorter"])
+    assert back["path_before"] is None
+    assert any("no path for 10 s" in warning for warning in found.warnings)
+
+
+def test_missing_tables_give_null_and_not_zero(run_dir, plan, tmp_path):
+    copy = tmp_path / "run"
+    shutil.copytree(run_dir, copy)
+    for name in ("packets", "drops", "links"):
+        (copy / "30-trace" / f"{name}.parquet").unlink()
+    found = metrics(read_tables(copy), plan)
+    assert found.summary["drops_pkts"] is None
+    assert found.summary["flows"][0]["reordering_extent_max_pkts"] is None
+    assert found.route_changes["late_pkts"].isna().all()
+    assert found.route_changes["lost_pkts"].isna().all()
+    assert found.route_changes["queue_left_pkts"].isna().all()
+    assert found.recoveries["retransmissions_pkts"].isna().all()
+
+
+def test_what_is_written_can_be_read(result, tmp_path):
+    result.with_cost(cpu_s=1.5, wall_s=None).write(tmp_path)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["cpu_s"] == 1.5
+    assert summary["wall_s"] is None
+    assert summary["flows"][0]["late_pkts"] == syn.LATE_PKTS
+    table = pq.read_table(tmp_path / "40-metrics.parquet")
+    assert table.schema.field("t_ns").metadata[b"unit"] == b"ns"
+    frame = table.to_pandas()
+    assert not frame["definition"].isna().any()
+    late = frame[frame["metric"] == "route_change.late_pkts"]
+    assert dict(zip(late["t_ns"], late["value"], strict=True)) == {20 * S: 26.0, 40 * S: 0.0}
+    assert frame.loc[frame["metric"] == "run.route_changes", "value"].tolist() == [2.0]
+    first = (tmp_path / "40-metrics.parquet").read_bytes()
+    result.write(tmp_path)
+    assert (tmp_path / "40-metrics.parquet").read_bytes() == first
+
+
+def test_a_directory_that_is_no_run_is_refused(tmp_path):
+    with pytest.raises(TraceError, match="no 30-trace folder") as caught:
+        read_tables(tmp_path)
+    assert "leowarp run" in str(caught.value)
+
+
+def test_a_damaged_table_is_named(run_dir, tmp_path):
+    copy = tmp_path / "run"
+    shutil.copytree(run_dir, copy)
+    path = copy / "30-trace" / "bins.parquet"
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(TraceError, match=r"bins\.parquet"):
+        read_tables(copy)
+
+
+def test_a_table_without_a_needed_column_is_named(run_dir, tmp_path):
+    copy = tmp_path / "run"
+    shutil.copytree(run_dir, copy)
+    path = copy / "30-trace" / "sockets.parquet"
+    pq.write_table(pq.read_table(path).drop_columns(["cwnd_pkts"]), path)
+    with pytest.raises(TraceError, match="no column cwnd_pkts"):
+        read_tables(copy)
