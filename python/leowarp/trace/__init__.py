@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run left behind: typed tables in `30-trace/`, one Parquet file each."""
 
+from leowarp.trace.captures import packets_from_captures
 from leowarp.trace.convert import TRACE_TABLES, convert, read
 from leowarp.trace.manifest import Stopwatch, list_files, write_manifest
 from leowarp.trace.records import open_records, read_records, write_parquet
@@ -15,6 +16,7 @@ __all__ = [
     "convert",
     "list_files",
     "open_records",
+    "packets_from_captures",
     "read",
     "read_records",
     "write_manifest",

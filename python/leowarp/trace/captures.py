@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Captures of both ends of TCP connections -> packet truth, the table `packets`.
+
+The door through which a real path or another emulator's capture enters at *trace*; and, on captures of our own guest,
+a second opinion on what the agent computed as the packets passed.
+"""
+
+from __future__ import annotations
+
+import bisect
+import json
+from collections import defaultdict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from leowarp.errors import TraceError
+from leowarp.trace.pcap import Segment, segments
+from leowarp.trace.schema import PACKETS
+
+SYN, ACK = 0x02, 0x10
+
+
+def packets_from_captures(
+    source: Path | str, destination: Path | str, *, clock_offset_ns: int = 0, start_ns: int | None = None
+) -> pa.Table:
+    """Packet truth of the TCP connections that two captures have in common.
+
+    Parameters
+    ----------
+    source, destination : path
+        Captures at the hosts that open and that accept the connections. Offloads must have been off on both
+        (`ethtool -K DEV tso off gso off gro off`), or segments are not the same at both ends.
+    clock_offset_ns : int
+        What to add to the destination's times to have them on the source's clock. It cannot be found from the
+        captures: only the sum of both one-way delays can.
+    start_ns : int, optional
+        Time of the source's clock that becomes 0; the first segment of a connection if not given.
+
+    Returns
+    -------
+    packets : Table
+        Columns of `packets`; `path_id`, `drop_direction` and `drop_cause` are null, as captures do not tell. A
+        packet that arrived before it was sent (a wrong offset) is an error, not a negative delay.
+
+    Raises
+    ------
+    TraceError
+        If a file cannot be read, no connection is in both, or most segments have no counterpart.
+    """
+    here, there = list(segments(source)), list(segments(destination))
+    arrivals = [(segment, segment.t_ns + clock_offset_ns) for segment in there]
+    connections = _connections(here, {_ends(segment) for segment in there})
+    if not connections:
+        raise TraceError(
+            f"no TCP connection is in both {source} ({len(here)} segments) and {destination} ({len(there)})",
+            hint="address translation between the captures, or captures of different times?",
+        )
+    zero_ns = min(segment.t_ns for segment in here if _ends(segment) in connections) if start_ns is None else start_ns
+    rows: list[_Packet] = []
+    for ends, (flow, opener) in connections.items():
+        outward = [(s, s.t_ns) for s in here if _ends(s) == ends and s.source == opener]
+        arrived = [(s, t_ns) for s, t_ns in arrivals if _ends(s) == ends and s.source == opener]
+        back = [(s, t_ns) for s, t_ns in arrivals if _ends(s) == ends and s.source != opener]
+        returned = [(s, s.t_ns) for s in here if _ends(s) == ends and s.source != opener]
+        base = (_first_byte(outward), _first_byte(back))
+        rows += _direction(flow, 0, _matched(outward, arrived, str(source)), base)
+        rows += _direction(flow, 1, _matched(back, returned, str(destination)), base[::-1])
+    rows.sort(key=lambda row: row.sent_ns)
+    return _table(rows, zero_ns, connections)
+
+
+@dataclass
+class _Packet:
+    flow: int
+    direction: int
+    sent_ns: int
+    received_ns: int | None
+    seq: int
+    len_bytes: int
+    ack: int | None
+    is_retransmission: bool = False
+    is_spurious: bool | None = None
+    is_late: bool | None = None
+    extent_pkts: int | None = None
+
+
+Ends = frozenset[tuple[bytes, int]]
+Timed = list[tuple[Segment, int]]
+
+
+def _ends(segment: Segment) -> Ends:
+    return frozenset((segment.source, segment.destination))
+
+
+def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[int, tuple[bytes, int]]]:
+    """Number and opener of each connection: who sent the SYN, or the first segment if that was not captured."""
+    found: dict[Ends, tuple[int, tuple[bytes, int]]] = {}
+    for segment in here:
+        ends = _ends(segment)
+        if ends in known and ends not in found:
+            answers = segment.flags & SYN and segment.flags & ACK
+            found[ends] = (len(found), segment.destination if answers else segment.source)
+    return found
+
+
+def _first_byte(sent: Timed) -> int | None:
+    """Sequence number of the stream's first payload byte: after the SYN, or the first one seen."""
+    for segment, _ in sent:
+        if segment.flags & SYN:
+            return (segment.seq + 1) & _MASK
+    return sent[0][0].seq if sent else None
+
+
+def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int, int | None]]:
+    """Each segment sent, with its arrival: the first unclaimed one of an equal segment at or after its sending."""
+    waiting: dict[tuple[int, ...], deque[int]] = defaultdict(deque)
+    for segment, t_ns in arrived:
+        waiting[_same(segment)].append(t_ns)
+    pairs: list[tuple[Segment, int, int | None]] = []
+    early = 0
+    for segment, t_ns in sent:
+        queue = waiting[_same(segment)]
+        if queue and queue[0] < t_ns:
+            early += 1
+            queue.popleft()
+        pairs.append((segment, t_ns, queue.popleft() if queue else None))
+    lost = sum(1 for *_, received in pairs if received is None)
+    if early:
+        raise TraceError(
+            f"{early} segments sent in {name} arrived at the other end before they were sent: the clocks disagree",
+            hint="give clock_offset_ns, what to add to the destination's times",
+        )
+    if len(pairs) > 20 and lost > len(pairs) / 2:
+        raise TraceError(
+            f"{lost} of {len(pairs)} segments sent in {name} are not in the other capture",
+            hint="was segmentation offload on? ethtool -K DEV tso off gso off gro off",
+        )
+    return pairs
+
+
+def _same(segment: Segment) -> tuple[int, ...]:
+    return segment.seq, segment.len_bytes, segment.ack, segment.flags, segment.ip_id
+
+
+def _direction(
+    flow: int, direction: int, pairs: list[tuple[Segment, int, int | None]], base: tuple[int | None, int | None]
+) -> list[_Packet]:
+    """Packets of one direction in order of sending, with what became of each."""
+    own, other = _Unwrapped(base[0]), _Unwrapped(base[1])
+    sent_to, rows, arrived = 0, [], _Ranges()
+    for segment, sent_ns, received_ns in pairs:
+        begin = own(segment.seq + 1 if segment.flags & SYN else segment.seq)
+        end = begin + segment.len_bytes
+        ack = other(segment.ack) if segment.flags & ACK and base[1] is not None else None
+        row = _Packet(flow, direction, sent_ns, received_ns, begin, segment.len_bytes, ack)
+        row.is_retransmission = segment.len_bytes > 0 and begin < sent_to
+        if row.is_retransmission:
+            row.is_spurious = arrived.holds(begin, end)
+        sent_to = max(sent_to, end)
+        if received_ns is not None and segment.len_bytes:
+            arrived.add(begin, end)
+        rows.append(row)
+    _judge_order(rows)
+    return rows
+
+
+def _judge_order(rows: list[_Packet]) -> None:
+    """Late packets and their extent, RFC 4737 4.2.1, numbered as sent; a retransmission is never late itself."""
+    came = [(row.received_ns, number, row) for number, row in enumerate(rows) if row.received_ns is not None]
+    came.sort(key=lambda one: (one[0], one[1]))
+    highest: list[int] = []
+    for place, (_, number, row) in enumerate(came):
+        row.is_late = not row.is_retransmission and bool(highest) and number < highest[-1]
+        if row.is_late:
+            # The earliest arrival with a greater number: the running maximum first exceeds it there.
+            row.extent_pkts = place - bisect.bisect_right(highest, number)
+        highest.append(max(number, highest[-1]) if highest else number)
+
+
+@dataclass
+class _Unwrapped:
+    """Sequence numbers modulo 2^32 -> bytes from the start of the stream, each near the one before."""
+
+    base: int | None
+    last: int = 0
+
+    def __call__(self, number: int) -> int:
+        wrapped = (number - (self.base or 0)) & _MASK
+        turns = (self.last - wrapped + (1 << 31)) >> 32
+        self.last = wrapped + (turns << 32)
+        return self.last
+
+
+@dataclass
+class _Ranges:
+    """Disjoint half-open ranges of bytes, sorted."""
+
+    begins: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+
+    def add(self, begin: int, end: int) -> None:
+        first = bisect.bisect_left(self.ends, begin)
+        last = bisect.bisect_right(self.begins, end)
+        if first < last:
+            begin, end = min(begin, self.begins[first]), max(end, self.ends[last - 1])
+        self.begins[first:last], self.ends[first:last] = [begin], [end]
+
+    def holds(self, begin: int, end: int) -> bool:
+        at = bisect.bisect_right(self.begins, begin) - 1
+        return at >= 0 and self.ends[at] >= end
+
+
+def _table(rows: list[_Packet], zero_ns: int, connections: dict[Ends, tuple[int, tuple[bytes, int]]]) -> pa.Table:
+    values = {
+        "flow": [row.flow for row in rows],
+        "direction": [row.direction for row in rows],
+        "sent_ns": [row.sent_ns - zero_ns for row in rows],
+        "received_ns": [None if row.received_ns is None else row.received_ns - zero_ns for row in rows],
+    }
+    for name in ("seq", "len_bytes", "ack", "is_retransmission", "is_spurious", "is_late", "extent_pkts"):
+        values[name] = [getattr(row, name) for row in rows]
+    schema = PACKETS.arrow()
+    columns = [pa.array(values.get(name.name, [None] * len(rows)), name.type) for name in schema]
+    flows = []
+    for ends, (_, opener) in connections.items():
+        accepts = next((end for end in ends if end != opener), opener)
+        flows.append({"kind": "tcp", "source": _text(opener), "destination": _text(accepts)})
+    metadata = {**(schema.metadata or {}), b"flows": json.dumps(flows).encode()}
+    return pa.Table.from_arrays(columns, schema=schema.with_metadata(metadata))
+
+
+def _text(end: tuple[bytes, int]) -> str:
+    import ipaddress
+
+    address = ipaddress.ip_address(end[0])
+    return f"[{address}]:{end[1]}" if address.version == 6 else f"{address}:{end[1]}"
+
+
+_MASK = 0xFFFFFFFF

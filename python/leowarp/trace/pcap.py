@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TCP segments out of a packet capture: pcap or pcapng, either byte order, IPv4 and IPv6.
+
+References: draft-ietf-opsawg-pcap-05, draft-ietf-opsawg-pcapng-03, RFC 9293 (TCP), RFC 791, RFC 8200.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from leowarp.errors import TraceError
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A TCP segment as captured; `t_ns` on the capture's own clock."""
+
+    t_ns: int
+    source: tuple[bytes, int]
+    destination: tuple[bytes, int]
+    seq: int
+    ack: int
+    flags: int
+    len_bytes: int
+    ip_id: int
+
+
+def segments(path: Path | str) -> Iterator[Segment]:
+    """The TCP segments of a capture in its order; what is not TCP is passed over.
+
+    Raises
+    ------
+    TraceError
+        If the file is no capture, is cut short, or its link layer is not known. The message names the file.
+    """
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise TraceError(f"cannot read the capture {path}: {error.strerror}") from error
+    try:
+        for t_ns, link_type, frame in _frames(content):
+            segment = _segment(t_ns, link_type, frame)
+            if segment is not None:
+                yield segment
+    except _MalformedError as error:
+        raise TraceError(
+            f"cannot read the capture {path}: {error}", hint="was it copied while it was written?"
+        ) from error
+    except struct.error as error:
+        raise TraceError(f"cannot read the capture {path}: it ends inside a header ({error})") from error
+
+
+class _MalformedError(Exception):
+    """Something in the file contradicts its format."""
+
+
+def _frames(content: bytes) -> Iterator[tuple[int, int, bytes]]:
+    magic = content[:4]
+    if magic == _SECTION.to_bytes(4, "little"):
+        yield from _pcapng(content)
+    elif magic in _PCAP:
+        yield from _pcap(content, *_PCAP[magic])
+    else:
+        raise _MalformedError(f"it is neither pcap nor pcapng (first bytes: {magic!r})")
+
+
+def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, bytes]]:
+    link_type = struct.unpack_from(order + "I", content, 20)[0] & 0xFFFF
+    at = 24
+    while at < len(content):
+        seconds, fraction, captured, _ = struct.unpack_from(order + "IIII", content, at)
+        at += 16
+        yield seconds * 10**9 + fraction * unit_ns, link_type, _slice(content, at, captured)
+        at += captured
+
+
+def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
+    at, order = 0, "<"
+    interfaces: list[tuple[int, int, int]] = []
+    while at < len(content):
+        kind = struct.unpack_from(order + "I", content, at)[0]
+        if kind == _SECTION:
+            order = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}.get(content[at + 8 : at + 12], "")
+            if not order:
+                raise _MalformedError(f"the section at byte {at} has no byte-order magic")
+            interfaces = []
+        length = struct.unpack_from(order + "I", content, at + 4)[0]
+        if length < 12 or length % 4:
+            raise _MalformedError(f"the block at byte {at} says it is {length} bytes long")
+        body = _slice(content, at + 8, length - 12)
+        if kind == _INTERFACE:
+            interfaces.append(_interface(order, body))
+        elif kind == _ENHANCED:
+            number, high, low, captured, _ = struct.unpack_from(order + "IIIII", body)
+            if number >= len(interfaces):
+                raise _MalformedError(f"the packet at byte {at} is of interface {number}, which was never described")
+            link_type, per_second, offset_s = interfaces[number]
+            ticks = high << 32 | low
+            t_ns = offset_s * 10**9 + ticks * 10**9 // per_second
+            yield t_ns, link_type, _slice(body, 20, captured)
+        at += length
+
+
+def _interface(order: str, body: bytes) -> tuple[int, int, int]:
+    """Link type, clock ticks a second, seconds to add."""
+    link_type = struct.unpack_from(order + "H", body)[0]
+    per_second, offset_s, at = 10**6, 0, 8
+    while at + 4 <= len(body):
+        code, length = struct.unpack_from(order + "HH", body, at)
+        value = _slice(body, at + 4, length)
+        if code == 0:
+            break
+        if code == _TSRESOL and length == 1:
+            per_second = 2 ** (value[0] & 0x7F) if value[0] & 0x80 else 10 ** value[0]
+        elif code == _TSOFFSET and length == 8:
+            offset_s = struct.unpack(order + "q", value)[0]
+        at += 4 + length + (-length % 4)
+    return link_type, per_second, offset_s
+
+
+def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
+    packet = _ip_packet(link_type, frame)
+    if not packet:
+        return None
+    version = packet[0] >> 4
+    if version == 4 and len(packet) >= 20:
+        header, protocol, total = (packet[0] & 0xF) * 4, packet[9], int.from_bytes(packet[2:4], "big")
+        ip_id, source, destination = int.from_bytes(packet[4:6], "big"), packet[12:16], packet[16:20]
+        if int.from_bytes(packet[6:8], "big") & 0x1FFF:
+            # Only the first fragment has a TCP header.
+            return None
+    elif version == 6 and len(packet) >= 40:
+        header, protocol, total, ip_id = 40, packet[6], 40 + int.from_bytes(packet[4:6], "big"), 0
+        source, destination = packet[8:24], packet[24:40]
+    else:
+        return None
+    if protocol != 6 or len(packet) < header + 20:
+        return None
+    ports, seq, ack, offset, flags = packet[header : header + 4], *struct.unpack_from("!IIBB", packet, header + 4)
+    return Segment(
+        t_ns=t_ns,
+        source=(source, int.from_bytes(ports[:2], "big")),
+        destination=(destination, int.from_bytes(ports[2:], "big")),
+        seq=seq,
+        ack=ack,
+        flags=flags,
+        len_bytes=max(0, total - header - (offset >> 4) * 4),
+        ip_id=ip_id,
+    )
+
+
+def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
+    """The IP packet in a frame, or None if it holds another protocol."""
+    if link_type in _RAW_IP:
+        return frame
+    if link_type == _NULL:
+        return frame[4:]
+    if link_type not in _ETHERTYPE_AT:
+        raise _MalformedError(
+            f"its link type {link_type} is none of Ethernet (1), raw IP (101), Linux cooked (113, 276), loopback (0)"
+        )
+    at, payload = _ETHERTYPE_AT[link_type]
+    ethertype = frame[at : at + 2]
+    while ethertype in (b"\x81\x00", b"\x88\xa8"):
+        at, payload = payload + 2, payload + 4
+        ethertype = frame[at : at + 2]
+    return frame[payload:] if ethertype in (b"\x08\x00", b"\x86\xdd") else None
+
+
+def _slice(content: bytes, at: int, length: int) -> bytes:
+    if at + length > len(content):
+        raise _MalformedError(f"it ends at byte {len(content)}, inside a packet that reaches to {at + length}")
+    return content[at : at + length]
+
+
+_SECTION, _INTERFACE, _ENHANCED = 0x0A0D0D0A, 1, 6
+_TSRESOL, _TSOFFSET = 9, 14
+_PCAP = {
+    b"\xd4\xc3\xb2\xa1": ("<", 1000),
+    b"\xa1\xb2\xc3\xd4": (">", 1000),
+    b"\x4d\x3c\xb2\xa1": ("<", 1),
+    b"\xa1\xb2\x3c\x4d": (">", 1),
+}
+_NULL = 0
+_RAW_IP = (101, 228, 229, 12)
+# Link type: where the EtherType stands, where the packet begins.
+_ETHERTYPE_AT = {1: (12, 14), 113: (14, 16), 276: (0, 20)}
