@@ -120,11 +120,14 @@ def _seal(directory: Path) -> None:
 
 @contextmanager
 def _writable(home: Path) -> Iterator[None]:
+    made = False
     try:
         home.mkdir(parents=True, exist_ok=True)
+        made = True
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS):
+        # What else a build may trip over is not the cache's fault and passes through.
+        if made and error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS):
             raise
         raise HostError(
             f"writing to the cache {home}: {error}",

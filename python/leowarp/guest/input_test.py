@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+import json
+import struct
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leowarp.errors import ScenarioError
+from leowarp.guest.input import EVENT, NONE, Network, address, events, setup, windows, write_input
+
+SCHEMA = pa.schema(
+    [("t_ns", pa.int64()), ("event", pa.string()), ("a", pa.string()), ("b", pa.string()), ("kind", pa.string())]
+    + [("up", pa.bool_()), ("on_down", pa.string()), ("limit_pkts", pa.int64()), ("limit_bytes", pa.int64())]
+    + [("discipline", pa.string()), ("overhead_bytes", pa.int64()), ("rate_bps", pa.int64())]
+    + [("delay_ns", pa.int64()), ("loss_ratio", pa.float64()), ("node", pa.string())]
+    + [("destination", pa.string()), ("next_hop", pa.string()), ("path_id", pa.int32())]
+)
+
+
+def timeline(*rows: dict) -> pa.Table:
+    return pa.Table.from_pylist(list(rows), schema=SCHEMA)
+
+
+def node(name: str, kind: str) -> dict:
+    return {"t_ns": 0, "event": "node", "a": name, "kind": kind}
+
+
+def link(t_ns: int, a: str, b: str, up: bool, **more) -> dict:
+    row = {"t_ns": t_ns, "event": "link", "a": a, "b": b, "kind": "isl", "up": up, "on_down": "drain"}
+    return row | {"discipline": "leolink", "limit_pkts": 500, "overhead_bytes": 14} | more
+
+
+NODES = [node("host:A", "host"), node("s1", "satellite"), node("s2", "satellite"), node("host:B", "host")]
+WIRES = [
+    link(0, "host:A", "s1", True, kind="wire", limit_pkts=None, overhead_bytes=0),
+    link(0, "s2", "host:B", True, kind="wire", limit_pkts=None, overhead_bytes=0),
+]
+
+
+def plan(**changed):
+    """The parts of a plan that the guest's input is made of."""
+    flow = SimpleNamespace(kind="tcp", source="A", destination="B", congestion_control="cubic", start_ns=0, stop_ns=9)
+    flow.size_bytes = flow.rate_bps = flow.interval_ns = flow.payload_bytes = None
+    observe = SimpleNamespace(sockets_ns=50, counters_ns=100, queues_ns=50, packets="changes", pcap="none")
+    observe.packets_before_ns, observe.packets_after_ns = changed.pop("around_ns", (1, 3))
+    observe.packets = changed.pop("packets", "changes")
+    return SimpleNamespace(
+        run=SimpleNamespace(duration_ns=changed.pop("duration_ns", 100), seed=7),
+        routing=SimpleNamespace(in_flight=changed.pop("in_flight", "drain")),
+        network=SimpleNamespace(neighbours=changed.pop("neighbours", "static")),
+        hosts=[SimpleNamespace(name="A", sysctl={"net.ipv4.tcp_sack": "1"}), SimpleNamespace(name="B", sysctl={})],
+        sysctl={"net.core.netdev_max_backlog": "100000"},
+        flows=[flow],
+        observe=observe,
+    )
+
+
+def test_each_event_becomes_the_agreed_record():
+    table = timeline(
+        *NODES,
+        *WIRES,
+        link(0, "s1", "s2", True),
+        {"t_ns": 0, "event": "rate", "a": "s1", "b": "s2", "rate_bps": 100_000_000},
+        {"t_ns": 0, "event": "rate", "a": "s2", "b": "s1", "rate_bps": None},
+        {"t_ns": 0, "event": "delay", "a": "s2", "b": "s1", "delay_ns": 10_000_000_001},
+        {"t_ns": 0, "event": "loss", "a": "s1", "b": "s2", "loss_ratio": 0.25},
+        {"t_ns": 0, "event": "route", "node": "s2", "destination": "host:A", "next_hop": "s1", "path_id": 4},
+        {"t_ns": 5, "event": "route", "node": "s1", "destination": "host:B", "next_hop": None, "path_id": None},
+        {"t_ns": 5, "event": "path", "a": "host:A", "b": "host:B", "path_id": 3},
+        {"t_ns": 6, "event": "path", "a": "host:B", "b": "host:A", "path_id": None},
+        link(7, "s2", "s1", False, on_down="drop"),
+        link(8, "s1", "s2", True),
+        link(9, "s1", "s2", False),
+    )
+    records = events(table, Network.of_timeline(table)).tobytes()
+    # t_ns, kind, a, b, c, value: interfaces.md, section 4, with the layout spelt out once more
+    expected = [
+        (0, 1, 0, 0, 0, 0),
+        (0, 1, 1, 0, 0, 0),
+        (0, 1, 2, 0, 0, 0),
+        (0, 4, 4, 0, 0, 100_000_000),
+        (0, 4, 5, 0, 0, 0),
+        (0, 3, 5, 0, 0, 10_000_000_001),
+        (0, 5, 4, 0, 0, struct.unpack("<q", struct.pack("<d", 0.25))[0]),
+        (0, 6, 2, 0, 5, 4),
+        (5, 6, 1, 1, NONE, NONE),
+        (5, 7, 0, 1, 3, 0),
+        (6, 7, 1, 0, NONE, 0),
+        (7, 2, 2, 0, 0, 1),
+        (8, 1, 2, 0, 0, 0),
+        (9, 2, 2, 0, 0, 0),
+    ]
+    assert records == b"".join(struct.pack("<qIIIIq", *record) for record in expected)
+    assert EVENT.itemsize == 32
+
+
+def test_setup_has_the_agreed_keys(tmp_path):
+    table = timeline(*NODES, *WIRES, link(0, "s1", "s2", True, limit_pkts=None, limit_bytes=64000, overhead_bytes=20))
+    write_input(plan(), table, tmp_path / "in")
+    made = json.loads((tmp_path / "in" / "setup.json").read_text())
+    assert made["version"] == 1
+    assert (made["duration_ns"], made["seed"], made["drain_ns"]) == (100, 7, 0)
+    assert made["nodes"][1] == {"name": "s1", "kind": "satellite"}
+    assert made["hosts"] == [
+        {"node": 0, "address": "10.1.0.1", "sysctl": {"net.ipv4.tcp_sack": "1"}},
+        {"node": 3, "address": "10.1.0.2", "sysctl": {}},
+    ]
+    assert made["links"][0] == {
+        "a": 0, "b": 1, "kind": "wire", "discipline": "leolink", "on_down": "drain", "limit_pkts": None,
+        "limit_bytes": None, "overhead_bytes": 0, "arp": False,
+    }  # fmt: skip
+    # 20 bytes on top of the IP length are 6 on top of the Ethernet frame, which the kernel counts by itself
+    assert made["links"][2]["overhead_bytes"] == 6
+    assert made["links"][2]["limit_bytes"] == 64000
+    assert (made["flows"][0]["source"], made["flows"][0]["destination"]) == (0, 1)
+    assert made["source_routing"] is False
+
+
+def test_source_routing_and_arp_reach_the_guest():
+    table = timeline(*NODES, *WIRES, link(0, "s1", "s2", True))
+    made = setup(plan(in_flight="source", neighbours="arp"), table, Network.of_timeline(table))
+    assert made["source_routing"] is True
+    assert [entry["arp"] for entry in made["links"]] == [False, False, True]
+
+
+def test_netem_limits_are_passed_on_as_they_are():
+    table = timeline(*NODES, *WIRES, link(0, "s1", "s2", True, discipline="netem"))
+    made = setup(plan(), table, Network.of_timeline(table))
+    assert made["links"][2]["queue_counts"] == "waiting-and-flying"
+
+
+def path(t_ns: int, path_id: int | None, a: str = "host:A", b: str = "host:B") -> dict:
+    return {"t_ns": t_ns, "event": "path", "a": a, "b": b, "path_id": path_id}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ([path(0, 0)], []),
+        ([path(0, 0), path(20, 0)], []),
+        ([path(0, 0), path(20, 1)], [[19, 23]]),
+        ([path(0, 0), path(20, 1), path(20, 1, "host:B", "host:A")], [[19, 23]]),
+        ([path(0, 0), path(20, 1), path(24, 2)], [[19, 27]]),
+        ([path(0, 0), path(20, 1), path(25, 2)], [[19, 23], [24, 28]]),
+        ([path(0, None), path(20, 1)], [[19, 23]]),
+        ([path(0, 0), path(20, None), path(40, 0)], [[19, 23], [39, 43]]),
+        ([path(0, 0), path(99, 1)], [[98, 100]]),
+        ([path(0, None), path(20, None)], []),
+    ],
+)
+def test_windows_lie_around_changes_of_path(changes, expected):
+    assert windows(plan(), timeline(*NODES, *changes)) == expected
+
+
+def test_windows_of_all_and_none():
+    table = timeline(*NODES, path(0, 0), path(20, 1))
+    assert windows(plan(packets="all"), table) == [[0, 100]]
+    assert windows(plan(packets="none"), table) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"t_ns": 0, "event": "delay", "a": "s1", "b": "s2", "delay_ns": 1}, "s1 - s2, never created"),
+        ({"t_ns": 0, "event": "delay", "a": "s1", "b": "s9", "delay_ns": 1}, "'s9'"),
+        ({"t_ns": 0, "event": "path", "a": "s1", "b": "host:B", "path_id": 1}, "'s1'"),
+        ({"t_ns": 0, "event": "jitter", "a": "s1", "b": "s2"}, "'jitter' is not an event"),
+        ({"t_ns": -1, "event": "path", "a": "host:A", "b": "host:B", "path_id": 1}, "not sorted"),
+    ],
+)
+def test_a_timeline_that_contradicts_itself_is_refused(row, says):
+    table = timeline(*NODES, *WIRES, row)
+    with pytest.raises(ScenarioError, match=says):
+        events(table, Network.of_timeline(table))
+
+
+def test_a_flow_to_an_unknown_station_is_refused():
+    table = timeline(*NODES[:3])
+    with pytest.raises(ScenarioError, match="the timeline has no 'host:B'"):
+        setup(plan(), table, Network.of_timeline(table))
+
+
+def test_addresses_are_unique_and_avoid_0_and_255():
+    made = [address(host) for host in range(254 * 3)]
+    assert made[0] == "10.1.0.1"
+    assert made[253:255] == ["10.1.0.254", "10.1.1.1"]
+    assert len(set(made)) == len(made)
+    assert {text.rsplit(".", 1)[1] for text in made}.isdisjoint({"0", "255"})
+
+
+names = st.integers(0, 5)
+
+
+@given(st.lists(st.tuples(names, names).filter(lambda pair: pair[0] != pair[1]), min_size=1, max_size=40))
+def test_directions_equal_a_slow_search(pairs):
+    nodes = [node(f"n{number}", "satellite") for number in range(6)]
+    links = [link(0, f"n{a}", f"n{b}", True) for a, b in pairs]
+    table = timeline(*nodes, *links)
+    network = Network.of_timeline(table)
+    known: list[tuple[int, int]] = []
+    for a, b in pairs:
+        if (a, b) not in known and (b, a) not in known:
+            known.append((a, b))
+    slow = [2 * known.index((a, b)) if (a, b) in known else 2 * known.index((b, a)) + 1 for a, b in pairs]
+    a, b = np.array(pairs).T
+    assert network.directions(a, b).tolist() == slow
