@@ -67,7 +67,7 @@ def test_a_good_guest_gives_its_end_its_cost_and_its_progress(drive_fault, guest
 )
 def test_a_fault_of_the_guest_is_named(drive_fault, guest_directory, fault, error, says):
     with pytest.raises(error, match=says) as caught:
-        drive_fault(fault)
+        drive_fault(fault, patience=Patience(frozen_cpu_s=30))
     assert "console.txt" in str(caught.value) or fault in ("not-ok",)
     assert guests_in(guest_directory) == []
 
@@ -120,8 +120,9 @@ from leowarp.guest import GuestImage, drive
 kernel, init, directory, memory_mib = sys.argv[1:5]
 directory = Path(directory)
 try:
-    result = drive(GuestImage(Path(kernel), Path(init)), directory, directory / "console.txt", duration_ns=3_000_000_000,
-                   seed=1, memory_bytes=int(memory_mib) << 20)
+    image = GuestImage(Path(kernel), Path(init))
+    result = drive(image, directory, directory / "console.txt", duration_ns=3_000_000_000, seed=1,
+                   memory_bytes=int(memory_mib) << 20)
     print("end", result.end["ok"])
 except LeowarpError as error:
     print(f"{type(error).__name__}: {error}")
@@ -227,8 +228,7 @@ def test_a_full_disk_is_said_whatever_else_happens(fault_image, tmp_path):
     directory.mkdir()
     mounts = f"mount -t tmpfs -o size=70m none {directory}; mkdir {directory}/in; printf disk > {directory}/in/fault"
     status, output = outcome(driver(fault_image, directory, "none", in_own_mounts(mounts)))
-    assert status == HostError.exit_code
-    assert "No space left on device" in output
+    assert status == HostError.exit_code, output
     assert f"the file system of {directory} is full" in output
 
 

@@ -107,12 +107,12 @@ def failure(
     """
     if agent_error is not None:
         hint = agent_error.get("hint")
-        return _with_disk(GuestError, f"the guest reports: {agent_error['error']}", hint, work, console_file)
+        return with_disk(GuestError, f"the guest reports: {agent_error['error']}", hint, work, console_file)
     for sign in _SIGNS:
         if match := re.search(sign.pattern, console):
             what = (match.groupdict().get("what") or "").strip()
             message = f"{sign.meaning} ({what})" if what else sign.meaning
-            return _with_disk(sign.error, message, sign.hint, work, console_file)
+            return with_disk(sign.error, message, sign.hint, work, console_file)
     if returncode == 0:
         return None
     if returncode == -signal.SIGKILL:
@@ -123,12 +123,13 @@ def failure(
     if returncode == -signal.SIGXFSZ:
         return HostError("the guest's memory file exceeds the limit on file sizes", hint="ulimit -f unlimited")
     how = f"signal {signal.Signals(-returncode).name}" if returncode < 0 else f"exit status {returncode}"
-    return _with_disk(GuestError, f"the guest kernel ended with {how}", None, work, console_file)
+    return with_disk(GuestError, f"the guest kernel ended with {how}", None, work, console_file)
 
 
-def _with_disk(
+def with_disk(
     error: type[LeowarpError], message: str, hint: str | None, work: Path, console_file: Path
 ) -> LeowarpError:
+    """`error`, unless the disk is full: then that is the cause. The guest's own words may be lost in that case."""
     if free_space_bytes(work) < MIB:
         return HostError(
             f"{message}; the file system of {work} is full",

@@ -261,10 +261,8 @@ class _Watched:
             end = json.loads((self._work / "out" / "end.json").read_text())
         except FileNotFoundError as missing:
             reached = "before its start" if self._virtual_ns is None else f"after {self._virtual_ns / 1e9:g} s"
-            raise GuestError(
-                f"the guest ended {reached} of {self._duration_ns / 1e9:g} s without out/end.json; "
-                f"its output is in {self._console_file}"
-            ) from missing
+            message = f"the guest ended {reached} of {self._duration_ns / 1e9:g} s without out/end.json"
+            raise diagnose.with_disk(GuestError, message, None, self._work, self._console_file) from missing
         except ValueError as broken:
             raise GuestError(f"out/end.json of the guest is not JSON: {broken}") from broken
         if end.get("ok") is not True:

@@ -26,7 +26,7 @@ def test_the_archive_holds_init_and_the_console(tmp_path):
     assert found["init"] == (0o100755, b"\x7fELF odd length", 0, 0)
     assert found["dev/console"] == (0o020600, b"", 5, 1)
     assert found["dev/null"] == (0o020600, b"", 1, 3)
-    assert list(found)[0] == "dev"
+    assert next(iter(found)) == "dev"
 
 
 def test_the_archive_is_the_same_everywhere(tmp_path):

@@ -11,14 +11,9 @@ from hypothesis import strategies as st
 
 from leowarp.errors import ScenarioError
 from leowarp.guest.input import EVENT, NONE, Network, address, events, setup, windows, write_input
+from leowarp.timeline.schema import TIMELINE
 
-SCHEMA = pa.schema(
-    [("t_ns", pa.int64()), ("event", pa.string()), ("a", pa.string()), ("b", pa.string()), ("kind", pa.string())]
-    + [("up", pa.bool_()), ("on_down", pa.string()), ("limit_pkts", pa.int64()), ("limit_bytes", pa.int64())]
-    + [("discipline", pa.string()), ("overhead_bytes", pa.int64()), ("rate_bps", pa.int64())]
-    + [("delay_ns", pa.int64()), ("loss_ratio", pa.float64()), ("node", pa.string())]
-    + [("destination", pa.string()), ("next_hop", pa.string()), ("path_id", pa.int32())]
-)
+SCHEMA = pa.schema([(field.name, field.type) for field in TIMELINE])
 
 
 def timeline(*rows: dict) -> pa.Table:

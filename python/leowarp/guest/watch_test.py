@@ -60,7 +60,11 @@ def test_messages_are_read_as_they_grow(tmp_path):
 
 
 def test_usage_counts_a_process_and_its_children():
-    burn = "import os, time\nend = time.process_time() + 0.3\nos.fork()\nwhile time.process_time() < end: pass\ntime.sleep(9)"
+    burn = """import os, time
+end = time.process_time() + 0.3
+os.fork()
+while time.process_time() < end: pass
+time.sleep(9)"""
     process = subprocess.Popen([sys.executable, "-S", "-c", burn], start_new_session=True)
     usage = Usage(process.pid)
     deadline = time.monotonic() + 20
