@@ -37,11 +37,11 @@ def leowarp(tmp_path):
         done = subprocess.run(
             [sys.executable, "-m", "leowarp", *map(str, words)],
             cwd=cwd,
-            env={**os.environ, "LEOWARP_CACHE": str(tmp_path / "cache"), **(env or {})},
+            env={**os.environ, **(env or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=250,
         )
         return Typed(done.returncode, done.stdout, done.stderr)
 

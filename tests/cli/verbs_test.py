@@ -137,8 +137,23 @@ def test_output_into_a_narrow_terminal_cuts_no_value(leowarp, write_run):
     assert "…" not in answer.out
 
 
-def test_version_names_the_libraries(leowarp):
-    told = leowarp("version", "--json").json()
+def test_cleaning_removes_the_cache_only_when_told(leowarp, tmp_path):
+    cache = tmp_path / "cache"
+    (cache / "kernel").mkdir(parents=True)
+    (cache / "kernel" / "linux").write_bytes(b"x" * 100)
+    env = {"LEOWARP_CACHE": str(cache)}
+    refused = leowarp("kernel", "clean", env=env)
+    assert refused.status == 3
+    assert "--yes" in refused.err
+    assert cache.is_dir()
+    assert leowarp("kernel", "clean", "--yes", "--json", env=env).json()["freed_bytes"] == 100
+    assert not cache.exists()
+
+
+def test_version_names_the_libraries_and_builds_nothing(leowarp, tmp_path):
+    told = leowarp("version", "--json", env={"LEOWARP_CACHE": str(tmp_path / "cache")}).json()
+    assert told["kernels_built"] == []
+    assert not (tmp_path / "cache").exists()
     assert told["leowarp"]
     assert {"python", "numpy", "pyarrow"} <= told.keys()
 

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole street, from a scenario file to a report, on a short chain."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import leowarp as lw
+from leowarp.rundir import ARTEFACTS
+from leowarp.trace import packets_from_captures
+from leowarp.trace.manifest import files_of_run
+
+pytestmark = pytest.mark.guest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+CHAIN = EXAMPLES / "chain.toml"
+SHORT = ("--set", "run.duration=3 s", "--progress", "none")
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory):
+    """A complete run of the chain, 3 s."""
+    return lw.run(CHAIN, {"run.duration": "3 s"}, tmp_path_factory.mktemp("chain") / "run", progress=False)
+
+
+def test_a_run_directory_holds_every_stage_and_nothing_else(chain):
+    assert {entry.name for entry in chain.path.iterdir()} <= set(ARTEFACTS)
+    for name in ("00-plan.toml", "10-routes.parquet", "20-timeline.parquet", "40-metrics.parquet", "summary.json"):
+        assert (chain.path / name).is_file()
+    assert chain.report == chain.path / "50-report" / "index.html"
+    assert not (chain.path / ".guest").exists()
+    assert not (chain.path / "INCOMPLETE").exists()
+
+
+def test_the_manifest_says_what_made_the_run_and_lists_what_is_there(chain):
+    manifest = chain.manifest
+    assert manifest["seed"] == 1
+    assert manifest["kernel"]["linux_sha256"]
+    assert manifest["agent"]["agent_sha256"]
+    assert manifest["costs"]["virtual_s"] == 3
+    assert manifest["costs"]["cpu_s"] > 0
+    assert manifest["files"] == files_of_run(chain.path)
+
+
+def test_every_table_opens_as_a_frame_with_units(chain):
+    for name in ("sockets", "packets", "bins", "flows", "echoes", "drops", "counters", "links", "linktotals"):
+        frame = getattr(chain, name)()
+        assert frame.attrs["units"] is not None
+    assert chain.sockets(flow=0)["cwnd_pkts"].max() > 10
+    assert set(chain.counters()["host"]) == {"host:A", "host:B"}
+    assert {"host:A", "r0"} <= set(chain.links()["from"]) | set(chain.linktotals()["from"])
+    assert len(chain.routes()) == 2
+    assert len(chain.timeline()) > 10
+    assert len(chain.metrics()) > 10
+
+
+def test_a_notebook_shows_summary_and_figure(chain):
+    page = chain._repr_html_()
+    assert "goodput_mean_bps" in page
+    assert "data:image/png;base64," in page
+    assert chain.figure("goodput").axes
+
+
+def test_json_is_one_object_on_stdout(leowarp, tmp_path):
+    answer = leowarp("run", CHAIN, "--out", tmp_path / "run", "--no-report", "--json", *SHORT)
+    assert answer.status == 0, answer.err
+    told = answer.json()
+    assert told["run"] == str(tmp_path / "run")
+    assert told["report"] is None
+    assert told["summary"]["virtual_s"] == 3
+
+
+def test_a_run_again_from_its_directory_gives_the_same_bytes(leowarp, chain):
+    answer = leowarp("verify", chain.path, "--json", "--progress", "none")
+    assert answer.json()["identical"] is True, answer.json()
+    assert answer.status == 0
+    assert set(answer.json()["files"].values()) == {"identical"}
+
+
+def test_verify_notices_one_changed_byte(leowarp, tmp_path):
+    run = lw.run(CHAIN, {"run.duration": "1 s"}, tmp_path / "run", report=False, progress=False)
+    path = run.path / "30-trace" / "flows.parquet"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    answer = leowarp("verify", run.path, "--json", "--progress", "none")
+    assert answer.status == 1
+    assert answer.json()["files"]["flows.parquet"] == "changed since the run"
+
+
+def test_a_second_run_into_the_same_directory_needs_force(leowarp, tmp_path):
+    words = ("run", CHAIN, "--out", tmp_path / "run", "--no-report", *SHORT)
+    assert leowarp(*words).status == 0
+    refused = leowarp(*words)
+    assert refused.status == 2
+    assert "--force" in refused.err
+    assert leowarp(*words, "--force").status == 0
+
+
+@pytest.mark.parametrize(("deadly", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9), (signal.SIGTERM, -15)])
+def test_an_interrupted_run_is_marked_and_leaves_no_process(tmp_path, deadly, status):
+    out = tmp_path / "run"
+    command = [sys.executable, "-m", "leowarp", "run", CHAIN, "--out", out, "--set", "run.duration=100000 s"]
+    with subprocess.Popen([*map(str, command)], stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL) as child:
+        _until(lambda: _working_in(out))
+        child.send_signal(deadly)
+        assert child.wait(20) == status
+    _until(lambda: not _working_in(out))
+    assert (out / "INCOMPLETE").read_text()
+    with pytest.raises(lw.TraceError, match="not complete"):
+        lw.open(out)
+
+
+def test_several_runs_at_once_equal_each_alone(tmp_path, chain):
+    jobs = [lw.Job(CHAIN, tmp_path / name, {"run.duration": "3 s"}) for name in ("a", "b", "c")]
+    seen = []
+    for run in lw.run_many(jobs, at_once=2, report=False, progress=seen.append):
+        for path in sorted((chain.path / "30-trace").iterdir()):
+            assert (run.path / "30-trace" / path.name).read_bytes() == path.read_bytes(), path.name
+    assert {progress.run for progress in seen} == {"a", "b", "c"}
+
+
+def test_compare_writes_a_table_and_a_page(leowarp, chain, tmp_path):
+    reno = lw.run(
+        CHAIN, {"run.duration": "3 s", "flows.0.congestion_control": "reno", "name": "chain-reno"}, tmp_path / "reno",
+        report=False, progress=False,
+    )  # fmt: skip
+    answer = leowarp("compare", chain.path, reno.path, "--out", tmp_path / "page")
+    assert answer.status == 0, answer.err
+    assert "flow 0: goodput_mean_bps" in answer.out
+    assert (tmp_path / "page" / "index.html").is_file()
+
+
+def test_what_the_agent_says_of_packets_is_what_the_captures_of_both_ends_say(leowarp, tmp_path):
+    run = lw.run(
+        CHAIN, {"run.duration": "5 s", "observe.packets": "all", "observe.pcap": "both", "flows": [_TCP]},
+        tmp_path / "run", report=False, progress=False,
+    )  # fmt: skip
+    assert leowarp("export", run.path, "pcapng", "--out", tmp_path / "out").status == 0
+    source, destination = (tmp_path / "out" / f"run-{end}.pcapng" for end in ("source", "destination"))
+    captured = packets_from_captures(source, destination, start_ns=_EPOCH_NS).to_pandas()
+    told = run.packets()
+    assert len(captured) == len(told) > 1000
+    keys = ["direction", "sent_ns", "seq", "len_bytes"]
+    captured, told = (frame.sort_values(keys).reset_index(drop=True) for frame in (captured, told))
+    for column in (*keys, "received_ns", "ack", "extent_pkts"):
+        assert captured[column].astype("float64").equals(told[column].astype("float64")), column
+    for column in ("is_retransmission", "is_spurious"):
+        assert captured[column].fillna(False).astype(bool).equals(told[column].fillna(False).astype(bool)), column
+    assert json.loads((run.path / "summary.json").read_text())["drops_pkts"] > 0
+
+
+_TCP = {"kind": "tcp", "source": "A", "destination": "B", "congestion_control": "cubic"}
+# The guest's clock at the run's start is in its captures.
+_EPOCH_NS = None
+
+
+def _working_in(out: Path) -> list[int]:
+    """Processes whose working directory is the guest's, in the run directory `out`."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{entry}/cwd").startswith(str(out.resolve())):
+                found.append(int(entry))
+        except OSError:
+            continue
+    return found
+
+
+def _until(condition, seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
