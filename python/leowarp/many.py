@@ -164,7 +164,8 @@ def _one(family: _Family, job: Job, options: list[str], overrides: Path, show: O
     answer: list[str] = []
     assert child.stdout is not None
     assert child.stderr is not None
-    reader = threading.Thread(target=lambda: answer.append(child.stdout.read()), daemon=True)
+    stdout = child.stdout
+    reader = threading.Thread(target=lambda: answer.append(stdout.read()), daemon=True)
     reader.start()
     with child:
         for line in child.stderr:

@@ -17,8 +17,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Replace a key of the scenario, dotted; may be repeated. "
-        'For instance --set run.duration="60 s"',
+        help='Replace a key of the scenario, dotted; may be repeated. For instance --set run.duration="60 s"',
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")]

@@ -68,7 +68,7 @@ def compare(
     if len(runs) < 2:
         raise ScenarioError("compare needs two runs or more", hint="leowarp compare RUN RUN [RUN...]")
     opened = [leowarp.open(run) for run in runs]
-    page = report_room.write_comparison(opened, out, command=f"leowarp compare {' '.join(map(str, runs))}")
+    page = report_room.write_comparison(runs, out, command=f"leowarp compare {' '.join(map(str, runs))}")
     if json_:
         comparison.print_comparison_json(opened, page)
     else:

@@ -86,7 +86,9 @@ def demo(
     todo = [job for job in made if force or why_incomplete(Path(job.out)) is not None or not _same_plan(job)]
     leowarp.run_many(todo, at_once=jobs, kernel=kernel, force=True, progress=True)
     runs = [leowarp.open(job.out) for job in made]
-    page = report.write_comparison(runs, out, title="Madrid to Tokyo: Reno, CUBIC, BBR", command="leowarp demo")
+    page = report.write_comparison(
+        [job.out for job in made], out, title="Madrid to Tokyo: Reno, CUBIC, BBR", command="leowarp demo"
+    )
     if json_:
         comparison.print_comparison_json(runs, page)
     else:
@@ -110,7 +112,7 @@ def verify(
     first = leowarp.open(run)
     with tempfile.TemporaryDirectory(prefix="leowarp-verify-") as scratch:
         again = leowarp.run(
-            first.path / PLAN, None, keep or Path(scratch) / "run", kernel=kernel, report=False,
+            first.path / PLAN, (), keep or Path(scratch) / "run", kernel=kernel, report=False,
             progress=_progress(progress),
         )  # fmt: skip
         old, new = sha256_of_files(first.path / TRACE), sha256_of_files(again.path / TRACE)

@@ -50,7 +50,7 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
     for name in TABLES:
         source = output / f"{name}.rec"
         header = open_records(source).extra
-        own = {key: header[key] for key in ("directions", "hosts", "flows") if key in header}
+        own: dict[str, object] = {key: header[key] for key in ("directions", "hosts", "flows") if key in header}
         rows[name] = write_parquet(source, target / f"{name}.parquet", {**metadata, **own})
         promised = (end.get("records") or {}).get(name)
         if promised is not None and promised != rows[name]:

@@ -172,10 +172,9 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
 
 def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, first_row: int) -> pa.Array:
     values = np.ascontiguousarray(chunk[column.name])
-    missing: np.ndarray | None = np.isnan(values) if values.dtype.kind == "f" else values == _sentinel(values.dtype)
-    if not missing.any():
-        missing = None
-    elif not column.nullable:
+    sentinels = np.isnan(values) if values.dtype.kind == "f" else values == _sentinel(values.dtype)
+    missing = sentinels if sentinels.any() else None
+    if missing is not None and not column.nullable:
         raise _malformed(path, f"column {column.name} misses its value in record {first_row + int(missing.argmax())}")
     if pa.types.is_boolean(column.type):
         wrong = values > 1 if missing is None else (values > 1) & ~missing
