@@ -16,6 +16,8 @@ from leowarp.cli import options
 from leowarp.errors import ScenarioError
 
 if TYPE_CHECKING:
+    from leowarp.guest import GuestImage
+    from leowarp.many import Job
     from leowarp.progress import OnProgress
     from leowarp.result import Run
 
@@ -71,7 +73,8 @@ def demo(
     import leowarp
     from leowarp import report
     from leowarp.cli import comparison
-    from leowarp.rundir import why_incomplete
+    from leowarp.cli.guest_verbs import built_image
+    from leowarp.cli.output import note
 
     scenario = example("madrid-tokyo.toml")
     made = [
@@ -83,7 +86,11 @@ def demo(
         )
         for name in ("reno", "cubic", "bbr")
     ]
-    todo = [job for job in made if force or why_incomplete(Path(job.out)) is not None or not _same_plan(job)]
+    image = built_image(kernel or "default")
+    todo = [job for job in made if force or not _stands(job, kernel, image)]
+    for job in made:
+        if job not in todo:
+            note(f"{job.out} is there already, of the same plan, kernel and agent; --force makes it again")
     leowarp.run_many(todo, at_once=jobs, kernel=kernel, force=True, progress=True)
     runs = [leowarp.open(job.out) for job in made]
     page = report.write_comparison(
@@ -166,13 +173,20 @@ def example(name: str) -> Path:
     )
 
 
-def _same_plan(job: Any) -> bool:
-    """Whether the run that stands in the job's directory is of the very plan that the job asks for."""
-    from leowarp import scenario
-    from leowarp.rundir import PLAN
+def _stands(job: Job, kernel: Path | None, image: GuestImage) -> bool:
+    """Whether the job's directory holds a complete run of the very plan, kernel and agent that it asks for."""
+    import leowarp
+    from leowarp.rundir import PLAN, plan_of, why_incomplete
 
-    wanted = scenario.resolve(scenario.load(job.scenario, job.set)).to_toml()
-    return (Path(job.out) / PLAN).read_text() == wanted
+    if why_incomplete(Path(job.out)) is not None:
+        return False
+    manifest = leowarp.open(job.out).manifest
+    return (
+        (Path(job.out) / PLAN).read_text() == plan_of(job.scenario, job.set, kernel).to_toml()
+        and manifest["leowarp_version"] == leowarp.__version__
+        and manifest["kernel"] == image.kernel_facts
+        and manifest["agent"] == image.agent_facts
+    )
 
 
 def _progress(kind: ProgressKind) -> bool | OnProgress:
