@@ -47,7 +47,10 @@ def info(choice: Choice = "default", json_: options.Json = False) -> None:
         return
     for part in ("kernel", "agent"):
         print_table(
-            part, ("fact", "value"), [(key, value) for key, value in facts[part].items() if key != "warnings"], left=2
+            part,
+            ("fact", "value"),
+            [(key, value) for key, value in facts[part].items() if key != "warnings"],
+            text=("value",),
         )
 
 
@@ -100,7 +103,7 @@ def doctor(json_: options.Json = False) -> None:
         )
     else:
         rows = [(check.name, "ok" if check.ok else "LACKS", check.found, check.needed) for check in checks]
-        print_table(None, ("what", "", "found", "needed"), rows, left=4)
+        print_table(None, ("what", "", "found", "needed"), rows, text=("", "found", "needed"))
         for check in lacking:
             print(f"{check.name}: {check.mend}")
         print("this machine has everything" if not lacking else f"{len(lacking)} of {len(checks)} lacking")

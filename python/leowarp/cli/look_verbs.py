@@ -116,18 +116,20 @@ def routes(
         print_json({"summary": found.summary, "warnings": list(found.warnings), "routes": rows})
         return
     _notes(found.warnings)
+    print(f"{resolved.name}: {_scalars(found.summary)}")
+    several = ("source", "destination") if len({(row["source"], row["destination"]) for row in rows}) > 1 else ()
     print_table(
-        f"{resolved.name}: {_scalars(found.summary)}",
-        ("t_s", "source", "destination", "hops", "delay_ms", "was_ms", "path_id", "", "path"),
+        None,
+        ("t_s", *several, "hops", "delay_ms", "was_ms", "path_id", "change", "path"),
         [
             (
-                f"{row['t_ns'] / 1e9:g}", row["source"], row["destination"], row["hops"], _ms(row["delay_ns"]),
-                _ms(row["old_delay_ns"]), row["path_id"], "change" if row["is_change"] else "",
+                f"{row['t_ns'] / 1e9:g}", *(row[end] for end in several), row["hops"], _ms(row["delay_ns"]),
+                _ms(row["old_delay_ns"]), row["path_id"], "yes" if row["is_change"] else "",
                 "no path" if row["path"] is None else " ".join(row["path"]),
             )
             for row in rows
         ],
-        left=9,
+        text=("source", "destination", "path"),
     )  # fmt: skip
 
 
@@ -164,7 +166,7 @@ def timeline(
             f"{resolved.name}: {len(rows)} events",
             ("t_s", "event", "what"),
             [(f"{row['t_ns'] / 1e9:.9f}", row["event"], _event(row)) for row in rows],
-            left=3,
+            text=("event", "what"),
         )
     else:
         described = [(key, value) for key, value in rooms.describe(table).items() if not isinstance(value, dict)]

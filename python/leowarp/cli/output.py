@@ -26,10 +26,11 @@ def console(*, stderr: bool = False) -> Console:
     return Console(file=stream, width=None if stream.isatty() else PLAIN_WIDTH, soft_wrap=False, highlight=False)
 
 
-def print_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, left: int = 1) -> None:
-    """A table; the first `left` columns stand left, the others right. A missing value is a dash.
-
-    Values are folded, never cut: a number without its last digits would be another number.
+def print_table(
+    title: str | None, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, text: Sequence[str] = ()
+) -> None:
+    """A table. The first column and those named in `text` stand left and are folded if they must; all others are
+    numbers, stand right and are never broken, because half a number is another number. A missing value is a dash.
     """
     from rich import box
     from rich.table import Table
@@ -40,7 +41,8 @@ def print_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequen
         console().print(Text(title, style="bold"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number < left else "right", overflow="fold")
+        is_text = number == 0 or column in text
+        table.add_column(column, justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text)
     for row in rows:
         table.add_row(*(_plain("–" if value is None else str(value)) for value in row))
     console().print(table)

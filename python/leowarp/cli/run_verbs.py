@@ -138,7 +138,9 @@ def verify(
             {"run": str(first.path), "identical": same, "files": {name: verdict for name, verdict, _, _ in rows}}
         )
     else:
-        print_table(f"{first.path} made again", ("file", "verdict", "sha256 before", "sha256 now"), rows, left=4)
+        print_table(
+            f"{first.path} made again", ("file", "verdict", "sha256 before", "sha256 now"), rows, text=("verdict",)
+        )
         print("identical: the same plan gave the same bytes" if same else "NOT identical")
     raise typer.Exit(0 if same else 1)
 
