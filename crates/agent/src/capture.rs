@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The thread that turns what the hosts' interfaces saw and what the links dropped into packet truth.
+//!
+//! It sleeps until a ring has a block ready. Departures are entered as they are read; arrivals and drops wait until the
+//! sender's ring has been read up to their time, since rings hand over blocks at different moments.
+
+use crate::clock::Clock;
+use crate::error::{check, Error, Result};
+use crate::frame::{self, Parsed};
+use crate::ledger::{Ledger, Totals};
+use crate::network::{interface_name, Network};
+use crate::pcapng::{PcapNg, SNAP_BYTES};
+use crate::ring::{Ring, RETIRE_MS};
+use crate::table::Rows;
+use crate::truth::{Loss, Numbers, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN};
+use leowarp_timeline::record::Drop;
+use leowarp_timeline::setup::{Flow, FlowKind, LinkKind, Pcap, Setup};
+use leowarp_timeline::Event;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Read;
+use std::sync::{Arc, Mutex};
+
+/// Ethernet, IP, and TCP or the number of a datagram.
+const SNAP_HEADERS_BYTES: u32 = 64;
+/// A ring hands over whatever it has after at most this.
+const LAG_NS: i64 = 2 * RETIRE_MS as i64 * 1_000_000 + 10_000_000;
+/// A packet of which nothing is heard for so long is lost.
+const SILENCE_NS: i64 = 60_000_000_000;
+const DROP_RECORD_BYTES: usize = 64;
+
+/// How long after the last packet everything has been handed over.
+pub const FLUSH_NS: i64 = LAG_NS + 100_000_000;
+
+/// What the thread must know at the end.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Held {
+    /// Packets in links when the run ended; none = links do not tell.
+    pub held_pkts: Option<u64>,
+    /// Packets that no router had a route for.
+    pub no_route_pkts: u64,
+}
+
+/// What packet truth comes to.
+pub struct Outcome {
+    /// By 2 * flow + direction.
+    pub totals: Vec<Totals>,
+    /// First payload, last payload, completion; by flow.
+    pub times_ns: Vec<(Option<i64>, Option<i64>, Option<i64>)>,
+    /// Payload that arrived at the destination, each byte once; by flow.
+    pub arrived_bytes: Vec<u64>,
+    pub warnings: Vec<String>,
+    pub failures: Vec<String>,
+}
+
+struct Host {
+    index: usize,
+    ring: Ring,
+    /// Run time up to which the ring has been read.
+    read_until_ns: i64,
+    arrivals: VecDeque<(usize, Seen)>,
+    pcap: Option<PcapNg>,
+}
+
+struct Dropped {
+    t_ns: i64,
+    parsed: Option<Parsed>,
+    loss: Loss,
+}
+
+/// The thread's work.
+pub struct Capture {
+    clock: Clock,
+    duration_ns: i64,
+    flows: Vec<Flow>,
+    hosts: Vec<Host>,
+    streams: Vec<Stream>,
+    ledger: Ledger,
+    drops_file: Option<File>,
+    drops_buffer: Vec<u8>,
+    drops: VecDeque<Dropped>,
+    drop_rows: Rows<Drop>,
+    failures: Vec<String>,
+}
+
+/// Tells the thread that the run is over.
+pub struct Finish {
+    event: i32,
+    held: Arc<Mutex<Held>>,
+}
+
+impl Finish {
+    pub fn tell(&self, held: Held) -> Result<()> {
+        *self.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = held;
+        let one = 1u64;
+        // SAFETY: the value lives through the call.
+        check(unsafe { libc::write(self.event, (&raw const one).cast(), 8) }, "end the capture").map(|_| ())
+    }
+}
+
+impl Capture {
+    /// Opens a ring on the wire of each host that has flows.
+    pub fn open(
+        network: &Network,
+        setup: &Setup,
+        events: &[Event],
+        clock: Clock,
+        header: &serde_json::Map<String, serde_json::Value>,
+    ) -> Result<Self> {
+        let mut hosts = Vec::new();
+        for index in 0..setup.hosts.len() {
+            if !setup.flows.iter().any(|f| f.source == index || f.destination == index) {
+                continue;
+            }
+            let first = |end: fn(&Flow) -> usize| setup.flows.first().is_some_and(|f| end(f) == index);
+            let file = match setup.observe.pcap {
+                Pcap::Source | Pcap::Both if first(|f| f.source) => Some("source.pcapng"),
+                Pcap::Destination | Pcap::Both if first(|f| f.destination) => Some("destination.pcapng"),
+                _ => None,
+            };
+            let node = setup.hosts[index].node;
+            let wire = |l: &leowarp_timeline::setup::Link| l.kind == LinkKind::Wire && (l.a == node || l.b == node);
+            let name = interface_name(setup.links.iter().position(wire).unwrap_or_default());
+            let ifindex = network.wire_of(index)?;
+            let snap = if file.is_some() { SNAP_BYTES } else { SNAP_HEADERS_BYTES };
+            let ring = network.inside(node, || Ring::open(ifindex, snap))?;
+            let pcap = file.map(|f| PcapNg::create(f, &name)).transpose()?;
+            hosts.push(Host { index, ring, read_until_ns: i64::MIN, arrivals: VecDeque::new(), pcap });
+        }
+        let numbers = |f: &Flow| match f.kind {
+            FlowKind::Tcp => Numbers::Tcp,
+            FlowKind::Ping => Numbers::Packets(16),
+            FlowKind::Udp => Numbers::Packets(32),
+        };
+        let streams =
+            setup.flows.iter().flat_map(|f| [Stream::new(numbers(f), f.size_bytes), Stream::new(numbers(f), None)]);
+        Ok(Self {
+            clock,
+            duration_ns: setup.duration_ns,
+            flows: setup.flows.clone(),
+            hosts,
+            streams: streams.collect(),
+            ledger: Ledger::create(setup, events, header)?,
+            drops_file: File::open("/proc/leolink/drops").ok(),
+            drops_buffer: vec![0; 1024 * DROP_RECORD_BYTES],
+            drops: VecDeque::new(),
+            drop_rows: Rows::create(header)?,
+            failures: Vec::new(),
+        })
+    }
+
+    /// Starts the thread. If it fails, so does the run, at once.
+    pub fn start(self) -> Result<(Finish, std::thread::JoinHandle<Outcome>)> {
+        // SAFETY: plain system call.
+        let event = check(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) }, "make an eventfd")?;
+        let held = Arc::new(Mutex::new(Held::default()));
+        let finish = Finish { event, held: held.clone() };
+        let body = move || match self.run(event, &held) {
+            Ok(outcome) => outcome,
+            Err(e) => crate::say::fail(&e),
+        };
+        let thread = std::thread::Builder::new().name("capture".into()).spawn(body);
+        let thread = thread.map_err(|source| Error::Kernel { attempt: "start the capture thread".into(), source })?;
+        Ok((finish, thread))
+    }
+
+    fn run(mut self, event: i32, held: &Mutex<Held>) -> Result<Outcome> {
+        let poll = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        let mut fds: Vec<libc::pollfd> = self.hosts.iter().map(|h| poll(h.ring.raw())).chain([poll(event)]).collect();
+        loop {
+            // SAFETY: the descriptors live through the call.
+            check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as u64, -1) }, "wait for captured packets")?;
+            let over = fds.last().is_some_and(|f| f.revents != 0);
+            self.read_rings()?;
+            self.read_drops()?;
+            if over {
+                let held = *held.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                return self.finish(held);
+            }
+            let latest_ns = self.hosts.iter().map(|h| h.read_until_ns).max().unwrap_or(i64::MIN);
+            let until = |h: &Host| h.read_until_ns.max(latest_ns.saturating_sub(LAG_NS));
+            let until_ns = self.hosts.iter().map(until).min().unwrap_or(i64::MIN);
+            self.match_until(until_ns)?;
+            self.settle(until_ns.saturating_sub(SILENCE_NS))?;
+        }
+    }
+
+    fn read_rings(&mut self) -> Result<()> {
+        let Self { clock, duration_ns, flows, streams, hosts, .. } = self;
+        for host in hosts {
+            let Host { index, ring, read_until_ns, arrivals, pcap } = host;
+            ring.drain(|frame| {
+                let t_ns = clock.of_real_ns(frame.real_ns);
+                *read_until_ns = t_ns;
+                if let (Some(pcap), true) = (&mut *pcap, t_ns >= 0) {
+                    pcap.push(t_ns, frame)?;
+                }
+                let Some(parsed) = frame.ip().and_then(|ip| frame::parse(t_ns, ip)) else { return Ok(()) };
+                let Some(flow) = flows.get(parsed.flow).filter(|f| f.kind == parsed.kind) else { return Ok(()) };
+                let ends = [flow.source, flow.destination];
+                let stream = 2 * parsed.flow + parsed.direction;
+                if frame.outgoing && ends[parsed.direction] == *index {
+                    // What leaves after the end is not part of the run (resets of the sockets that it closes).
+                    if t_ns < *duration_ns {
+                        streams[stream].sent(parsed.seen);
+                    }
+                } else if !frame.outgoing && ends[1 - parsed.direction] == *index {
+                    arrivals.push_back((stream, parsed.seen));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    fn read_drops(&mut self) -> Result<()> {
+        let Some(file) = &mut self.drops_file else { return Ok(()) };
+        loop {
+            let n = file
+                .read(&mut self.drops_buffer)
+                .map_err(|source| Error::Kernel { attempt: "read /proc/leolink/drops".into(), source })?;
+            for r in self.drops_buffer[..n].chunks_exact(DROP_RECORD_BYTES) {
+                let word = |at: usize| u32::from_ne_bytes([r[at], r[at + 1], r[at + 2], r[at + 3]]);
+                let t_ns = self.clock.of_monotonic_ns((u64::from(word(4)) << 32 | u64::from(word(0))) as i64);
+                let captured = (word(20) as usize).min(40);
+                self.drops.push_back(Dropped {
+                    t_ns,
+                    parsed: frame::parse(t_ns, &r[24..24 + captured]),
+                    loss: Loss { cause: word(12) as u8, direction: Some(word(8)) },
+                });
+            }
+            if n < self.drops_buffer.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Arrivals and drops up to a time at which all departures before it are known.
+    fn match_until(&mut self, until_ns: i64) -> Result<()> {
+        for host in &mut self.hosts {
+            while let Some((stream, seen)) = pop_if(&mut host.arrivals, |(_, seen)| seen.t_ns <= until_ns) {
+                if !self.streams[stream].received(&seen) && seen.t_ns < self.duration_ns {
+                    let (flow, direction) = (stream / 2, stream % 2);
+                    self.failures.push(format!(
+                        "flow {flow}, direction {direction}: a packet arrived that never left: {seen:?}"
+                    ));
+                }
+            }
+        }
+        while let Some(drop) = pop_if(&mut self.drops, |d| d.t_ns <= until_ns) {
+            let mut row = Drop {
+                t_ns: drop.t_ns,
+                direction: drop.loss.direction.unwrap_or(u32::MAX),
+                cause: drop.loss.cause,
+                flow: u32::MAX,
+                flow_direction: u8::MAX,
+                seq: u64::MAX,
+                len_bytes: u32::MAX,
+            };
+            if let Some(p) = drop.parsed.filter(|p| self.flows.get(p.flow).is_some_and(|f| f.kind == p.kind)) {
+                let stream = &mut self.streams[2 * p.flow + p.direction];
+                row.flow = p.flow as u32;
+                row.flow_direction = p.direction as u8;
+                row.seq = stream.offset(&p.seen).max(0) as u64;
+                row.len_bytes = p.seen.len_bytes;
+                if !stream.dropped(&p.seen, drop.loss) && drop.t_ns < self.duration_ns {
+                    self.failures.push(format!("flow {}: a packet was dropped that never left: {:?}", p.flow, p.seen));
+                }
+            }
+            self.drop_rows.push(&row)?;
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, unknown_before_ns: i64) -> Result<()> {
+        let mut result = Ok(());
+        for (account, stream) in self.streams.iter_mut().enumerate() {
+            stream.settle(unknown_before_ns, |packet| {
+                if result.is_ok() {
+                    result = self.ledger.enter(account, packet);
+                }
+            });
+        }
+        result
+    }
+
+    fn finish(mut self, held: Held) -> Result<Outcome> {
+        self.match_until(i64::MAX)?;
+        let mut warnings = Vec::new();
+        // Of nothing heard: as many of the latest as links still hold are in flight, the others found no route, if
+        // that many did not and links tell all the rest.
+        let unsettled: usize = self.streams.iter_mut().map(|s| s.unsettled().count()).sum();
+        let mut in_flight = held.held_pkts.unwrap_or(0).min(unsettled as u64) as usize;
+        let silent = unsettled - in_flight;
+        let no_route = held.held_pkts.is_some() && held.no_route_pkts >= silent as u64;
+        let cause = if no_route { CAUSE_NO_ROUTE } else { CAUSE_UNKNOWN };
+        if silent > 0 && held.held_pkts.is_some() && !no_route {
+            self.failures.push(format!(
+                "{silent} packets vanished: no link dropped them and only {} found no route",
+                held.no_route_pkts
+            ));
+        } else if silent > 0 && held.held_pkts.is_none() {
+            warnings.push(format!("{silent} packets were lost for a reason that the links' discipline does not tell"));
+        }
+        let mut latest: Vec<_> = self.streams.iter_mut().flat_map(|s| s.unsettled()).collect();
+        latest.sort_by_key(|p| std::cmp::Reverse(p.sent_ns));
+        for packet in latest {
+            if in_flight > 0 {
+                in_flight -= 1;
+            } else {
+                packet.loss = Some(Loss { cause, direction: None });
+            }
+        }
+        for (account, stream) in self.streams.iter_mut().enumerate() {
+            let mut result = Ok(());
+            stream.finish(|packet| {
+                if result.is_ok() {
+                    result = self.ledger.enter(account, packet);
+                }
+            });
+            result?;
+        }
+        for host in &mut self.hosts {
+            let lost = host.ring.dropped()?;
+            if lost > 0 {
+                self.failures.push(format!("the capture at host {} missed {lost} packets", host.index));
+            }
+            if let Some(pcap) = &mut host.pcap {
+                pcap.flush()?;
+            }
+        }
+        self.drop_rows.flush()?;
+        let data = || self.streams.iter().step_by(2);
+        Ok(Outcome {
+            times_ns: data().map(Stream::times_ns).collect(),
+            arrived_bytes: data().map(Stream::arrived_bytes).collect(),
+            totals: self.ledger.finish()?,
+            warnings,
+            failures: self.failures,
+        })
+    }
+}
+
+fn pop_if<T>(queue: &mut VecDeque<T>, wanted: impl Fn(&T) -> bool) -> Option<T> {
+    if queue.front().is_some_and(wanted) {
+        queue.pop_front()
+    } else {
+        None
+    }
+}

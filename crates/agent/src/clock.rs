@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The guest's virtual clock. Reading it from a process costs 256 ns of virtual time, so it is read where a result needs
+//! it and nowhere else; sleeping is by absolute times.
+
+use crate::error::{Error, Result};
+
+/// The run's time 0 on the guest's clocks.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    /// Monotonic clock at the run's time 0.
+    pub start_ns: i64,
+    /// Real-time clock less monotonic clock. Nothing sets or slews the guest's clock.
+    real_less_monotonic_ns: i64,
+}
+
+impl Clock {
+    /// Time 0 is the next multiple of 10 s: what happened before has died down, and all is aligned to it.
+    pub fn begin() -> Self {
+        const ROUND_NS: i64 = 10_000_000_000;
+        let before = read(libc::CLOCK_MONOTONIC);
+        let real = read(libc::CLOCK_REALTIME);
+        let after = read(libc::CLOCK_MONOTONIC);
+        // each reading takes 256 ns, so the real one lies half way
+        Self { start_ns: (after / ROUND_NS + 1) * ROUND_NS, real_less_monotonic_ns: real - (before + after) / 2 }
+    }
+
+    /// Run time now.
+    pub fn now_ns(&self) -> i64 {
+        read(libc::CLOCK_MONOTONIC) - self.start_ns
+    }
+
+    /// Run time of a time stamp of the real-time clock.
+    pub fn of_real_ns(&self, real_ns: i64) -> i64 {
+        real_ns - self.real_less_monotonic_ns - self.start_ns
+    }
+
+    /// Run time of a time stamp of the monotonic clock.
+    pub fn of_monotonic_ns(&self, monotonic_ns: i64) -> i64 {
+        monotonic_ns - self.start_ns
+    }
+
+    /// Sleeps until a run time. False = a signal came first.
+    pub fn sleep_until(&self, t_ns: i64) -> Result<bool> {
+        let at = self.start_ns + t_ns;
+        let when = libc::timespec { tv_sec: at / 1_000_000_000, tv_nsec: at % 1_000_000_000 };
+        // SAFETY: `when` lives through the call.
+        let result = unsafe {
+            libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const when, std::ptr::null_mut())
+        };
+        match result {
+            0 => Ok(true),
+            libc::EINTR => Ok(false),
+            errno => Err(Error::errno(format!("sleep until {t_ns} ns"), errno)),
+        }
+    }
+}
+
+/// Has sleeps end when they should: the default slack is 50 us. Threads made later inherit it.
+pub fn disable_timer_slack() -> Result<()> {
+    // SAFETY: plain system call.
+    crate::error::check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) }, "set the timer slack").map(|_| ())
+}
+
+fn read(clock: libc::clockid_t) -> i64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `t` lives through the call, which cannot fail for these clocks.
+    unsafe { libc::clock_gettime(clock, &raw mut t) };
+    t.tv_sec * 1_000_000_000 + t.tv_nsec
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What can go wrong, said once, on the guest's standard output, as `leowarp: {"error": ..., "hint": ...}`.
+
+use std::io;
+
+/// Grouped by what the reader can do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The input does not make sense: the host wrote it wrong.
+    #[error("{0}")]
+    Input(String),
+    /// The kernel refused something.
+    #[error("{attempt}: {source}")]
+    Kernel { attempt: String, source: io::Error },
+    /// The guest kernel lacks something that the scenario asks for.
+    #[error("{what}")]
+    Lacks { what: String, hint: String },
+    /// The host directory could not be written.
+    #[error("write {file}: {source}")]
+    Output { file: String, source: io::Error },
+    /// The run contradicts itself.
+    #[error("{0}")]
+    Broken(String),
+}
+
+/// Of this program.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// The last failed system call, with what it was for.
+    pub fn last_os(attempt: impl Into<String>) -> Self {
+        Self::Kernel { attempt: attempt.into(), source: io::Error::last_os_error() }
+    }
+
+    /// A system call's error number, with what it was for.
+    pub fn errno(attempt: impl Into<String>, errno: i32) -> Self {
+        Self::Kernel { attempt: attempt.into(), source: io::Error::from_raw_os_error(errno) }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Input(_) => {
+                "the guest's input comes from `leowarp run`; make agent and package of the same version (`make agent`)"
+                    .into()
+            }
+            Self::Lacks { hint, .. } => hint.clone(),
+            Self::Output { source, .. } if source.raw_os_error() == Some(libc::ENOSPC) => {
+                "the disk of the run directory is full; free some space and run again".into()
+            }
+            Self::Output { .. } => "check the run directory's permissions".into(),
+            Self::Kernel { source, .. } if matches!(source.raw_os_error(), Some(libc::ENOMEM | libc::ENOBUFS)) => {
+                "the guest is out of memory; raise guest.memory".into()
+            }
+            Self::Kernel { .. } | Self::Broken(_) => {
+                "this should not happen: please report it with the plan of this run".into()
+            }
+        }
+    }
+}
+
+/// The result of a system call that gives -1 on failure.
+pub fn check<T: Copy + PartialEq + From<i8>>(result: T, attempt: &str) -> Result<T> {
+    if result == T::from(-1) {
+        Err(Error::last_os(attempt))
+    } else {
+        Ok(result)
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Sockets, in the namespace of the calling thread.
+
+use crate::error::{check, Error, Result};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// An address with a port as the kernel takes it.
+pub fn address(ip: Ipv4Addr, port: u16) -> libc::sockaddr_in {
+    libc::sockaddr_in {
+        sin_family: libc::AF_INET as u16,
+        sin_port: port.to_be(),
+        sin_addr: libc::in_addr { s_addr: u32::from(ip).to_be() },
+        sin_zero: [0; 8],
+    }
+}
+
+pub fn open(kind: i32, protocol: i32) -> Result<OwnedFd> {
+    // SAFETY: plain system call; the descriptor is owned from here on.
+    unsafe {
+        Ok(OwnedFd::from_raw_fd(check(
+            libc::socket(libc::AF_INET, kind | libc::SOCK_CLOEXEC, protocol),
+            "open a socket",
+        )?))
+    }
+}
+
+pub fn bind(fd: &OwnedFd, to: &libc::sockaddr_in) -> Result<()> {
+    let size = size_of::<libc::sockaddr_in>() as u32;
+    // SAFETY: the address lives through the call and has the size that is said.
+    check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const *to).cast(), size) }, "bind a flow's socket").map(|_| ())
+}
+
+/// The errno on failure.
+pub fn connect(fd: i32, to: &libc::sockaddr_in) -> std::result::Result<(), i32> {
+    let size = size_of::<libc::sockaddr_in>() as u32;
+    // SAFETY: the address lives through the call and has the size that is said.
+    match unsafe { libc::connect(fd, (&raw const *to).cast(), size) } {
+        0 => Ok(()),
+        _ => Err(errno()),
+    }
+}
+
+/// Sets an option that is a plain value.
+pub fn set<T>(fd: i32, level: i32, option: i32, value: &T, attempt: &str) -> Result<()> {
+    // SAFETY: the value lives through the call and has the size that is said.
+    let result = unsafe { libc::setsockopt(fd, level, option, (&raw const *value).cast(), size_of::<T>() as u32) };
+    check(result, attempt).map(|_| ())
+}
+
+/// Reads an option into a buffer; how many bytes of it were set, or the errno.
+pub fn get(fd: i32, level: i32, option: i32, buffer: &mut [u8]) -> std::result::Result<usize, i32> {
+    let mut size = buffer.len() as u32;
+    // SAFETY: the buffer lives through the call and has the size that is said.
+    match unsafe { libc::getsockopt(fd, level, option, buffer.as_mut_ptr().cast(), &raw mut size) } {
+        0 => Ok(size as usize),
+        _ => Err(errno()),
+    }
+}
+
+/// Marks what the socket sends from now on; TCP keeps its ECN bits.
+pub fn set_tos(fd: i32, tos: u8) -> Result<()> {
+    set(fd, libc::IPPROTO_IP, libc::IP_TOS, &i32::from(tos), "set the path of a flow")
+}
+
+pub fn set_congestion_control(fd: &OwnedFd, name: &str) -> Result<()> {
+    // SAFETY: the name lives through the call and has the length that is said.
+    let result = unsafe {
+        let (level, option) = (libc::IPPROTO_TCP, libc::TCP_CONGESTION);
+        libc::setsockopt(fd.as_raw_fd(), level, option, name.as_ptr().cast(), name.len() as u32)
+    };
+    if result == 0 {
+        return Ok(());
+    }
+    if errno() != libc::ENOENT {
+        return Err(Error::last_os(format!("choose the congestion control {name}")));
+    }
+    let available = crate::netns::sysctl("net.ipv4.tcp_available_congestion_control")?;
+    Err(Error::Lacks {
+        what: format!("congestion_control = {name:?}: this guest kernel does not have it"),
+        hint: format!("it has: {available}"),
+    })
+}
+
+pub fn errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A bulk transfer: one thread writes, one reads. Both block in a single system call for a gigabyte at a time, because a
+//! system call costs as much as the stack's work on ten packets.
+//!
+//! The reader drops what it reads (MSG_TRUNC) and is woken for every 64 KiB: read more eagerly and the receiver's window
+//! updates, read less and its advertised window, would not be those of an ordinary program. One ACK for every two segments
+//! stays (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
+
+use super::socket;
+use crate::clock::Clock;
+use crate::error::{check, Error, Result};
+use crate::frame::{DESTINATION_PORT, SOURCE_PORT};
+use crate::network::Network;
+use leowarp_timeline::setup::{Flow, Setup};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::SeqCst};
+use std::sync::Arc;
+
+const RECEIVE_LOW_WATER_BYTES: i32 = 64 * 1024;
+/// What one system call writes: this many pieces of this size.
+const PIECES: usize = 1024;
+const PIECE_BYTES: usize = 1 << 20;
+/// An application with a rate writes this often, or a segment at a time if that is rarer.
+const RATE_INTERVAL_NS: i64 = 10_000_000;
+const SEGMENT_BYTES: u64 = 1448;
+const STACK_BYTES: usize = 256 * 1024;
+
+/// What the threads of a flow and its observers share.
+#[derive(Debug)]
+pub struct Shared {
+    pub sender: OwnedFd,
+    listener: OwnedFd,
+    /// The accepted socket; -1 = not accepted yet.
+    receiver: AtomicI32,
+    /// Run time at which the connection stood at the source; i64::MIN = it does not.
+    pub connect_ns: AtomicI64,
+    /// What ended it early; 0 = nothing.
+    pub error: AtomicI32,
+    stop: AtomicBool,
+    /// The sending thread does not use the socket any more.
+    pub ended: AtomicBool,
+    writer: AtomicU64,
+}
+
+/// A transfer that is ready to run.
+#[derive(Debug, Clone)]
+pub struct Transfer {
+    pub flow: usize,
+    pub shared: Arc<Shared>,
+}
+
+impl Transfer {
+    /// Opens its sockets in the namespaces of its hosts.
+    pub fn open(network: &Network, setup: &Setup, flow: usize) -> Result<Self> {
+        let spec = &setup.flows[flow];
+        let name = spec.congestion_control.as_deref().unwrap_or_default();
+        let at = |host: usize, port: u16| socket::address(setup.hosts[host].address, port + flow as u16);
+        let make = |host: usize, port: u16| {
+            network.inside(setup.hosts[host].node, || {
+                let fd = socket::open(libc::SOCK_STREAM, 0)?;
+                socket::set(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, &1i32, "reuse a flow's address")?;
+                socket::set_congestion_control(&fd, name)?;
+                socket::bind(&fd, &at(host, port))?;
+                Ok(fd)
+            })
+        };
+        let (sender, listener) = (make(spec.source, SOURCE_PORT)?, make(spec.destination, DESTINATION_PORT)?);
+        let low_water = RECEIVE_LOW_WATER_BYTES;
+        socket::set(listener.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, &low_water, "set SO_RCVLOWAT")?;
+        // SAFETY: plain system call.
+        check(unsafe { libc::listen(listener.as_raw_fd(), 1) }, "listen")?;
+        let shared = Shared {
+            sender,
+            listener,
+            receiver: AtomicI32::new(-1),
+            connect_ns: AtomicI64::new(i64::MIN),
+            error: AtomicI32::new(0),
+            stop: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+            writer: AtomicU64::new(0),
+        };
+        Ok(Self { flow, shared: Arc::new(shared) })
+    }
+
+    /// Starts its threads. They sleep until the flow starts.
+    pub fn start(&self, clock: Clock, spec: &Flow, destination: libc::sockaddr_in) -> Result<()> {
+        let (reader, writer, spec) = (self.shared.clone(), self.shared.clone(), spec.clone());
+        let spawn = |name: String, body: Box<dyn FnOnce() + Send>| match std::thread::Builder::new()
+            .name(name)
+            .stack_size(STACK_BYTES)
+            .spawn(body)
+        {
+            Ok(_) => Ok(()),
+            Err(source) => Err(Error::Kernel { attempt: "start a flow's thread".into(), source }),
+        };
+        spawn(format!("read {}", self.flow), Box::new(move || read(&reader)))?;
+        spawn(
+            format!("write {}", self.flow),
+            Box::new(move || {
+                // SAFETY: names the calling thread.
+                writer.writer.store(unsafe { libc::pthread_self() }, SeqCst);
+                write(&writer, clock, &spec, &destination);
+            }),
+        )
+    }
+
+    /// The accepted socket.
+    pub fn receiver(&self) -> Option<i32> {
+        Some(self.shared.receiver.load(SeqCst)).filter(|&fd| fd >= 0)
+    }
+
+    /// Ends the transfer at this instant: what is queued at the sender is never sent.
+    pub fn stop(&self) {
+        if self.shared.stop.swap(true, SeqCst) || self.shared.ended.load(SeqCst) {
+            return;
+        }
+        // The writer, interrupted, resets the connection.
+        // SAFETY: the thread has not ended: it says so before it does.
+        unsafe { libc::pthread_kill(self.shared.writer.load(SeqCst), libc::SIGUSR1) };
+    }
+
+    /// Marks what both ends send: data if the flow goes that way, acknowledgements if it goes the other.
+    pub fn set_tos(&self, data: bool, tos: u8) -> Result<()> {
+        if data {
+            return if self.shared.ended.load(SeqCst) {
+                Ok(())
+            } else {
+                socket::set_tos(self.shared.sender.as_raw_fd(), tos)
+            };
+        }
+        socket::set_tos(self.shared.listener.as_raw_fd(), tos)?;
+        self.receiver().map_or(Ok(()), |fd| socket::set_tos(fd, tos))
+    }
+}
+
+/// A signal that does nothing but interrupt a system call.
+pub fn prepare_signal() -> Result<()> {
+    extern "C" fn nothing(_: i32) {}
+    // SAFETY: the handler does nothing; no SA_RESTART, so that system calls return.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = nothing as extern "C" fn(i32) as usize;
+        check(libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut()), "set a signal handler")
+            .map(|_| ())
+    }
+}
+
+fn read(shared: &Shared) {
+    // SAFETY: plain system calls. With MSG_TRUNC nothing is written to the buffer.
+    unsafe {
+        let fd =
+            libc::accept4(shared.listener.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut(), libc::SOCK_CLOEXEC);
+        if fd < 0 {
+            return;
+        }
+        shared.receiver.store(fd, SeqCst);
+        let nowhere = std::ptr::without_provenance_mut(1 << 20);
+        while libc::recv(fd, nowhere, PIECES * PIECE_BYTES, libc::MSG_TRUNC | libc::MSG_WAITALL) > 0 {}
+        // The end of the stream, or a reset: either way the other side is done. The socket stays for its last sample.
+        libc::shutdown(fd, libc::SHUT_WR);
+    }
+}
+
+fn write(shared: &Shared, clock: Clock, spec: &Flow, destination: &libc::sockaddr_in) {
+    let result = transfer(shared, clock, spec, destination);
+    if shared.stop.load(SeqCst) {
+        // SAFETY: plain system calls; closing with a linger time of 0 resets the connection and forgets what is queued.
+        // The descriptor is replaced, not closed, so that its number stays taken.
+        unsafe {
+            let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+            let (fd, size) = (shared.sender.as_raw_fd(), size_of::<libc::linger>() as u32);
+            libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, (&raw const linger).cast(), size);
+            shared.ended.store(true, SeqCst);
+            libc::dup2(shared.listener.as_raw_fd(), fd);
+        }
+    } else if let Err(errno) = result {
+        shared.error.store(errno, SeqCst);
+    }
+    shared.ended.store(true, SeqCst);
+}
+
+/// The errno on failure.
+fn transfer(
+    shared: &Shared,
+    clock: Clock,
+    spec: &Flow,
+    destination: &libc::sockaddr_in,
+) -> std::result::Result<(), i32> {
+    let sleep = |t_ns: i64| match clock.sleep_until(t_ns) {
+        Ok(true) if !shared.stop.load(SeqCst) => Ok(()),
+        _ => Err(libc::EINTR),
+    };
+    let fd = shared.sender.as_raw_fd();
+    sleep(spec.start_ns)?;
+    socket::connect(fd, destination)?;
+    shared.connect_ns.store(clock.now_ns(), SeqCst);
+    let mut left = spec.size_bytes.unwrap_or(u64::MAX);
+    if let Some(rate_bps) = spec.rate_bps {
+        // bits per second over bits per segment
+        let segment_ns = (SEGMENT_BYTES * 8 * 1_000_000_000).div_ceil(rate_bps) as i64;
+        let interval_ns = segment_ns.max(RATE_INTERVAL_NS);
+        let at = |k: i64| (i128::from(rate_bps) * i128::from(interval_ns) * i128::from(k) / 8_000_000_000) as u64;
+        let begin_ns = shared.connect_ns.load(SeqCst);
+        for k in 0.. {
+            let chunk = (at(k + 1) - at(k)).min(left);
+            send(shared, fd, chunk)?;
+            left -= chunk;
+            if left == 0 {
+                break;
+            }
+            sleep(begin_ns + (k + 1) * interval_ns)?;
+        }
+    } else {
+        send(shared, fd, left)?;
+    }
+    // SAFETY: plain system calls. The receiver closes once it has read everything, so this ends when all has arrived.
+    unsafe {
+        libc::shutdown(fd, libc::SHUT_WR);
+        let mut byte = 0u8;
+        if libc::recv(fd, (&raw mut byte).cast(), 1, 0) < 0 {
+            return Err(socket::errno());
+        }
+    }
+    Ok(())
+}
+
+/// Blocks until `left` bytes are written.
+fn send(shared: &Shared, fd: i32, mut left: u64) -> std::result::Result<(), i32> {
+    static ZEROS: [u8; PIECE_BYTES] = [0; PIECE_BYTES];
+    let piece = libc::iovec { iov_base: ZEROS.as_ptr().cast_mut().cast(), iov_len: PIECE_BYTES };
+    let mut pieces = [piece; PIECES];
+    while left > 0 {
+        if shared.stop.load(SeqCst) {
+            return Err(libc::EINTR);
+        }
+        let count = (left as usize / PIECE_BYTES).min(PIECES).max(1);
+        pieces[0].iov_len = (left as usize).min(PIECE_BYTES);
+        // SAFETY: the message's vectors live through the call; a zeroed header is a valid one.
+        let n = unsafe {
+            let mut message: libc::msghdr = std::mem::zeroed();
+            message.msg_iov = pieces.as_mut_ptr();
+            message.msg_iovlen = count;
+            libc::sendmsg(fd, &raw const message, libc::MSG_NOSIGNAL)
+        };
+        if n < 0 {
+            return Err(socket::errno());
+        }
+        left -= n as u64;
+    }
+    Ok(())
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is written about packets whose fate is known, and the sums that must add up.
+
+use crate::error::Result;
+use crate::table::Rows;
+use crate::truth::Packet;
+use leowarp_timeline::event::Change;
+use leowarp_timeline::record::{self, Bin, Echo, MISSING_I64};
+use leowarp_timeline::setup::{FlowKind, Packets, Setup};
+use leowarp_timeline::Event;
+use std::collections::BTreeMap;
+
+/// Width of a bin, by sending time.
+pub const BIN_NS: i64 = 50_000_000;
+
+const BECAUSE_WINDOW: u8 = 1;
+const BECAUSE_LATE: u8 = 2;
+const BECAUSE_LOST: u8 = 4;
+const BECAUSE_RETRANSMISSION: u8 = 8;
+
+/// Packets and bytes of payload.
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
+pub struct Sum {
+    pub pkts: u64,
+    pub bytes: u64,
+}
+
+impl Sum {
+    pub fn add(&mut self, len_bytes: u32) {
+        self.pkts += 1;
+        self.bytes += u64::from(len_bytes);
+    }
+}
+
+/// What became of all packets of a direction of a flow.
+#[derive(Debug, Clone, Default)]
+pub struct Totals {
+    pub sent: Sum,
+    pub received: Sum,
+    /// By cause, from 1.
+    pub lost: [Sum; 5],
+    pub in_flight: Sum,
+}
+
+impl Totals {
+    pub fn adds_up(&self) -> bool {
+        let parts = self.lost.iter().chain([&self.received, &self.in_flight]);
+        let (pkts, bytes) = parts.fold((0, 0), |(p, b), s| (p + s.pkts, b + s.bytes));
+        (pkts, bytes) == (self.sent.pkts, self.sent.bytes)
+    }
+}
+
+#[derive(Debug)]
+struct Account {
+    flow: usize,
+    direction: u8,
+    kind: FlowKind,
+    bin: Option<Bin>,
+    totals: Totals,
+    /// The paths that packets of this direction leave on, in order of time, and how many have come into force.
+    paths: Vec<(i64, Option<u32>)>,
+    path: usize,
+    window: usize,
+    first_number: Option<i64>,
+}
+
+/// The tables about packets.
+pub struct Ledger {
+    packets: Packets,
+    windows_ns: Vec<(i64, i64)>,
+    accounts: Vec<Account>,
+    bins: Rows<Bin>,
+    stored: Rows<record::Packet>,
+    echoes: Rows<Echo>,
+    pings: BTreeMap<(u32, u32), Echo>,
+}
+
+impl Ledger {
+    pub fn create(
+        setup: &Setup,
+        events: &[Event],
+        header: &serde_json::Map<String, serde_json::Value>,
+    ) -> Result<Self> {
+        let mut accounts = Vec::new();
+        for (flow, spec) in setup.flows.iter().enumerate() {
+            for (direction, ends) in
+                [(spec.source, spec.destination), (spec.destination, spec.source)].into_iter().enumerate()
+            {
+                let path = |e: &Event| match e.change {
+                    Change::Path { source, destination, path } if (source, destination) == ends => Some((e.t_ns, path)),
+                    _ => None,
+                };
+                accounts.push(Account {
+                    flow,
+                    direction: direction as u8,
+                    kind: spec.kind,
+                    bin: None,
+                    totals: Totals::default(),
+                    paths: events.iter().filter_map(path).collect(),
+                    path: 0,
+                    window: 0,
+                    first_number: None,
+                });
+            }
+        }
+        let mut bin_header = header.clone();
+        bin_header.insert("bin_ns".into(), BIN_NS.into());
+        Ok(Self {
+            packets: setup.observe.packets,
+            windows_ns: setup.observe.windows_ns.clone(),
+            accounts,
+            bins: Rows::create(&bin_header)?,
+            stored: Rows::create(header)?,
+            echoes: Rows::create(header)?,
+            pings: BTreeMap::new(),
+        })
+    }
+
+    /// Enters a packet. Those of an account (2 * flow + direction) come in the order in which they were sent.
+    pub fn enter(&mut self, account: usize, packet: &Packet) -> Result<()> {
+        let a = &mut self.accounts[account];
+        a.totals.sent.add(packet.len_bytes);
+        match (packet.received_ns, packet.loss) {
+            (Some(_), _) => a.totals.received.add(packet.len_bytes),
+            (None, Some(loss)) => a.totals.lost[usize::from(loss.cause.clamp(1, 5)) - 1].add(packet.len_bytes),
+            (None, None) => a.totals.in_flight.add(packet.len_bytes),
+        }
+        let start_ns = packet.sent_ns - packet.sent_ns.rem_euclid(BIN_NS);
+        if a.bin.is_none_or(|b| b.t_ns != start_ns) {
+            if let Some(full) = a.bin.replace(empty_bin(start_ns, a.flow, a.direction)) {
+                self.bins.push(&full)?;
+            }
+        }
+        if let Some(bin) = &mut a.bin {
+            count(bin, packet);
+        }
+        if a.kind != FlowKind::Tcp {
+            self.echo(account, packet)?;
+        }
+        self.store(account, packet)
+    }
+
+    /// Writes out what is left and gives the sums by account.
+    pub fn finish(mut self) -> Result<Vec<Totals>> {
+        for account in &self.accounts {
+            account.bin.iter().try_for_each(|bin| self.bins.push(bin))?;
+        }
+        self.pings.values().try_for_each(|echo| self.echoes.push(echo))?;
+        self.bins.flush()?;
+        self.stored.flush()?;
+        self.echoes.flush()?;
+        Ok(self.accounts.into_iter().map(|a| a.totals).collect())
+    }
+
+    fn echo(&mut self, account: usize, packet: &Packet) -> Result<()> {
+        let a = &mut self.accounts[account];
+        let first = *a.first_number.get_or_insert(packet.seq);
+        let (flow, index) = (a.flow as u32, (packet.seq - first) as u32);
+        let arrived = packet.received_ns.unwrap_or(MISSING_I64);
+        if a.kind == FlowKind::Udp {
+            let echo = Echo { flow, index, sent_ns: packet.sent_ns, received_ns: arrived, reply_ns: MISSING_I64 };
+            return self.echoes.push(&echo);
+        }
+        let empty = Echo { flow, index, sent_ns: MISSING_I64, received_ns: MISSING_I64, reply_ns: MISSING_I64 };
+        // Replies carry the request's number, so they are not counted from the first of their own.
+        let number = if a.direction == 0 { index } else { packet.seq as u32 };
+        let echo = self.pings.entry((flow, number)).or_insert(Echo { index: number, ..empty });
+        if a.direction == 0 {
+            (echo.sent_ns, echo.received_ns) = (packet.sent_ns, arrived);
+        } else {
+            echo.reply_ns = arrived;
+        }
+        Ok(())
+    }
+
+    fn store(&mut self, account: usize, packet: &Packet) -> Result<()> {
+        let a = &mut self.accounts[account];
+        let mut because = 0;
+        if self.packets == Packets::None {
+            return Ok(());
+        }
+        while self.windows_ns.get(a.window).is_some_and(|w| w.1 <= packet.sent_ns) {
+            a.window += 1;
+        }
+        let in_window = self.windows_ns.get(a.window).is_some_and(|w| w.0 <= packet.sent_ns);
+        if in_window || self.packets == Packets::All {
+            because |= BECAUSE_WINDOW;
+        }
+        if packet.extent_pkts.is_some() {
+            because |= BECAUSE_LATE;
+        }
+        if packet.loss.is_some() {
+            because |= BECAUSE_LOST;
+        }
+        if packet.is_retransmission {
+            because |= BECAUSE_RETRANSMISSION;
+        }
+        if because == 0 {
+            return Ok(());
+        }
+        while a.paths.get(a.path).is_some_and(|p| p.0 <= packet.sent_ns) {
+            a.path += 1;
+        }
+        let path = a.path.checked_sub(1).and_then(|i| a.paths[i].1);
+        self.stored.push(&record::Packet {
+            sent_ns: packet.sent_ns,
+            received_ns: packet.received_ns.unwrap_or(MISSING_I64),
+            flow: a.flow as u32,
+            direction: a.direction,
+            is_retransmission: u8::from(packet.is_retransmission),
+            is_spurious: packet.is_spurious.map_or(u8::MAX, u8::from),
+            is_late: u8::from(packet.extent_pkts.is_some()),
+            stored_because: because,
+            drop_cause: packet.loss.map_or(u8::MAX, |l| l.cause),
+            drop_direction: packet.loss.and_then(|l| l.direction).unwrap_or(u32::MAX),
+            path_id: path.unwrap_or(u32::MAX),
+            extent_pkts: packet.extent_pkts.unwrap_or(u32::MAX),
+            len_bytes: packet.len_bytes,
+            seq: packet.seq.max(0) as u64,
+            ack: packet.ack.map_or(u64::MAX, |a| a.max(0) as u64),
+        })
+    }
+}
+
+fn empty_bin(t_ns: i64, flow: usize, direction: u8) -> Bin {
+    Bin {
+        t_ns,
+        flow: flow as u32,
+        direction,
+        sent_pkts: 0,
+        sent_bytes: 0,
+        delivered_pkts: 0,
+        delivered_bytes: 0,
+        lost_pkts: 0,
+        late_pkts: 0,
+        retrans_pkts: 0,
+        spurious_pkts: 0,
+        owd_min_ns: MISSING_I64,
+        owd_max_ns: MISSING_I64,
+        owd_sum_ns: 0,
+    }
+}
+
+fn count(bin: &mut Bin, packet: &Packet) {
+    bin.sent_pkts += 1;
+    bin.sent_bytes += u64::from(packet.len_bytes);
+    bin.lost_pkts += u32::from(packet.loss.is_some());
+    bin.late_pkts += u32::from(packet.extent_pkts.is_some());
+    bin.retrans_pkts += u32::from(packet.is_retransmission);
+    bin.spurious_pkts += u32::from(packet.is_spurious == Some(true));
+    if let Some(received_ns) = packet.received_ns {
+        let delay_ns = received_ns - packet.sent_ns;
+        bin.delivered_pkts += 1;
+        bin.delivered_bytes += u64::from(packet.len_bytes);
+        bin.owd_min_ns = if bin.owd_min_ns == MISSING_I64 { delay_ns } else { bin.owd_min_ns.min(delay_ns) };
+        bin.owd_max_ns = bin.owd_max_ns.max(delay_ns);
+        bin.owd_sum_ns += delay_ns;
+    }
+}

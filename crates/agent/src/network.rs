@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The network as it is to be, and the netlink batches that make the kernel's agree with it.
+//!
+//! A node is a network namespace, a link a veth pair between two of them. Both ends of a link carry the same MAC address
+//! and do without ARP, so that a route is `destination dev interface` and no neighbour is ever to be resolved (`arp`
+//! links: addresses at both ends, routes through the other's). The queueing discipline of a direction hangs on the
+//! sending side. Interfaces stay up once made: whether a link is up decides only what its discipline takes.
+//!
+//! All events of an instant become two rounds of batches, one send a namespace and round: what is made, then the rest.
+
+use crate::error::{Error, Result};
+use crate::message::{self, Hop, Interface};
+use crate::netlink::Batch;
+use crate::netns::{self, Namespace};
+use crate::tags::Tags;
+use crate::tc::{self, Direction, Say};
+use leowarp_timeline::event::Change;
+use leowarp_timeline::setup::{Discipline, LinkKind, NodeKind, Setup};
+use leowarp_timeline::Event;
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// From now on packets from a host to another carry this TOS value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PathChange {
+    pub source: usize,
+    pub destination: usize,
+    pub tos: u8,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct LinkState {
+    /// Interface numbers at a and b; 0 = not made yet.
+    ifindex: [u32; 2],
+}
+
+/// The network of a run.
+pub struct Network<'a> {
+    setup: &'a Setup,
+    home: Namespace,
+    spaces: Vec<Namespace>,
+    watch: OwnedFd,
+    next_ifindex: Vec<u32>,
+    links: Vec<LinkState>,
+    directions: Vec<Direction>,
+    /// What is to be said of a direction at the end of the instant.
+    say: Vec<Option<Say>>,
+    to_say: Vec<usize>,
+    /// (node, host, TOS) that have a route.
+    routes: BTreeSet<(usize, usize, u8)>,
+    tags: Vec<Tags>,
+    making: Vec<Batch>,
+    changing: Vec<Batch>,
+    touched: BTreeSet<usize>,
+    host_of_node: Vec<Option<usize>>,
+}
+
+impl<'a> Network<'a> {
+    /// Namespaces for all nodes, with nothing in them yet.
+    pub fn new(setup: &'a Setup) -> Result<Self> {
+        let home = Namespace::current()?;
+        // Namespaces made later begin with the settings of this one (net.core.devconf_inherit_init_net).
+        for (name, value) in [
+            ("net.core.devconf_inherit_init_net", "1"),
+            ("net.ipv4.ip_forward", "1"),
+            ("net.ipv4.conf.all.rp_filter", "0"),
+            ("net.ipv4.conf.default.rp_filter", "0"),
+            ("net.ipv4.conf.all.send_redirects", "0"),
+            ("net.ipv4.conf.default.send_redirects", "0"),
+            ("net.core.netdev_max_backlog", "1000000"),
+        ] {
+            netns::set_sysctl(name, value)?;
+        }
+        for (name, value) in &setup.sysctl {
+            netns::set_sysctl(name, value)?;
+        }
+        // SAFETY: plain system call; the descriptor is owned from here on.
+        let watch = unsafe {
+            OwnedFd::from_raw_fd(crate::error::check(libc::epoll_create1(libc::EPOLL_CLOEXEC), "make an epoll")?)
+        };
+        let mut spaces = Vec::with_capacity(setup.nodes.len());
+        for i in 0..setup.nodes.len() {
+            let space = Namespace::create()?;
+            let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: i as u64 };
+            // SAFETY: `event` lives through the call.
+            crate::error::check(
+                unsafe { libc::epoll_ctl(watch.as_raw_fd(), libc::EPOLL_CTL_ADD, space.route.raw(), &raw mut event) },
+                "watch a netlink socket",
+            )?;
+            spaces.push(space);
+        }
+        home.enter()?;
+        let mut host_of_node = vec![None; setup.nodes.len()];
+        for (i, host) in setup.hosts.iter().enumerate() {
+            host_of_node[host.node] = Some(i);
+        }
+        let nodes = setup.nodes.len();
+        let mut network = Self {
+            setup,
+            home,
+            spaces,
+            watch,
+            next_ifindex: vec![2; nodes],
+            links: vec![LinkState::default(); setup.links.len()],
+            directions: (0..2 * setup.links.len()).map(|d| initial_direction(setup, d)).collect(),
+            say: vec![None; 2 * setup.links.len()],
+            to_say: Vec::new(),
+            routes: BTreeSet::new(),
+            tags: vec![Tags::default(); setup.hosts.len()],
+            making: vec![Batch::default(); nodes],
+            changing: vec![Batch::default(); nodes],
+            touched: BTreeSet::new(),
+            host_of_node,
+        };
+        for (i, node) in setup.nodes.iter().enumerate() {
+            match node.kind {
+                NodeKind::Host => message::up(network.changing(i), 1),
+                // what has no route is discarded without an ICMP answer; the guest's in_no_route counts it
+                _ => message::discard_by_default(network.changing(i)),
+            }
+        }
+        network.flush(0)?;
+        for host in &setup.hosts {
+            network.inside(host.node, || host.sysctl.iter().try_for_each(|(n, v)| netns::set_sysctl(n, v)))?;
+        }
+        Ok(network)
+    }
+
+    /// Runs `what` with the calling thread in a node's namespace.
+    pub fn inside<T>(&self, node: usize, what: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.spaces[node].enter()?;
+        let result = what();
+        self.home.enter()?;
+        result
+    }
+
+    /// A node's route netlink socket.
+    pub fn route_socket(&self, node: usize) -> &crate::netlink::Socket {
+        &self.spaces[node].route
+    }
+
+    /// The interface number of the wire of a host.
+    pub fn wire_of(&self, host: usize) -> Result<u32> {
+        let node = self.setup.hosts[host].node;
+        for (link, state) in self.setup.links.iter().zip(&self.links) {
+            if link.kind == LinkKind::Wire && (link.a == node || link.b == node) && state.ifindex[0] != 0 {
+                return Ok(state.ifindex[usize::from(link.b == node)]);
+            }
+        }
+        Err(Error::Input(format!("host {host} has no wire that is up at the start")))
+    }
+
+    /// The namespace and interface number of the sending side of a direction, once the link is made.
+    pub fn sending_side(&self, direction: usize) -> Option<(usize, u32)> {
+        let (link, side) = (&self.setup.links[direction / 2], direction % 2);
+        let ifindex = self.links[direction / 2].ifindex[side];
+        (ifindex != 0).then_some((if side == 0 { link.a } else { link.b }, ifindex))
+    }
+
+    /// Carries out all events of one instant. The clock is not read in between, so that for the guest they happen at once.
+    pub fn apply(&mut self, events: &[Event]) -> Result<Vec<PathChange>> {
+        let mut paths = Vec::new();
+        for event in events {
+            match event.change {
+                Change::Up { link } => self.bring_up(link),
+                Change::Down { link, lose: false } => {
+                    // it drains, and goes on taking what is still routed to it
+                    debug_assert!(self.links[link].ifindex[0] != 0);
+                }
+                Change::Down { link, lose: true } => {
+                    for d in [2 * link, 2 * link + 1] {
+                        self.directions[d].down = true;
+                        self.mark(d, Say::Flush);
+                    }
+                }
+                Change::Delay { direction, delay_ns } => {
+                    self.directions[direction].delay_ns = delay_ns;
+                    self.mark(direction, Say::Changes);
+                }
+                Change::Rate { direction, rate_bps } => {
+                    self.directions[direction].rate_bps = rate_bps;
+                    self.mark(direction, Say::Changes);
+                }
+                Change::Loss { direction, ratio } => {
+                    self.directions[direction].loss_ratio = ratio;
+                    self.mark(direction, Say::Changes);
+                }
+                Change::Route { node, host, direction, path } => self.route(node, host, direction, path)?,
+                Change::Path { source, destination, path: Some(path) } if self.setup.source_routing => {
+                    paths.push(PathChange { source, destination, tos: self.tags[destination].tos(path) });
+                }
+                Change::Path { .. } => {}
+            }
+        }
+        self.flush(events.first().map_or(0, |e| e.t_ns))?;
+        Ok(paths)
+    }
+
+    fn changing(&mut self, node: usize) -> &mut Batch {
+        self.touched.insert(node);
+        &mut self.changing[node]
+    }
+
+    fn mark(&mut self, direction: usize, say: Say) {
+        let made = self.links[direction / 2].ifindex[0] != 0;
+        if !made || self.setup.links[direction / 2].kind == LinkKind::Wire {
+            return;
+        }
+        match &mut self.say[direction] {
+            Some(Say::All | Say::Flush) => {}
+            Some(already) => *already = say,
+            none => {
+                *none = Some(say);
+                self.to_say.push(direction);
+            }
+        }
+    }
+
+    fn bring_up(&mut self, link: usize) {
+        let spec = &self.setup.links[link];
+        if self.links[link].ifindex[0] == 0 {
+            self.make(link);
+            return;
+        }
+        for d in [2 * link, 2 * link + 1] {
+            if self.directions[d].down {
+                self.directions[d].down = false;
+                self.mark(d, Say::Changes);
+            }
+        }
+        if spec.arp {
+            for (side, node) in [spec.a, spec.b].into_iter().enumerate() {
+                let ifindex = self.links[link].ifindex[side];
+                message::forget_neighbours(self.changing(node), ifindex);
+            }
+        }
+    }
+
+    fn make(&mut self, link: usize) {
+        let spec = &self.setup.links[link];
+        let ends = [spec.a, spec.b];
+        let interfaces = [0, 1].map(|side| {
+            let ifindex = self.next_ifindex[ends[side]];
+            self.next_ifindex[ends[side]] += 1;
+            self.links[link].ifindex[side] = ifindex;
+            Interface {
+                ifindex,
+                name: interface_name(link),
+                mac: mac(link, if spec.arp { side } else { 0 }),
+                arp: spec.arp,
+            }
+        });
+        self.touched.insert(spec.a);
+        message::make_pair(&mut self.making[spec.a], &interfaces[0], &interfaces[1], self.spaces[spec.b].raw());
+        message::up(self.changing(spec.b), interfaces[1].ifindex);
+        for side in [0, 1] {
+            if spec.arp {
+                message::address(self.changing(ends[side]), interfaces[side].ifindex, end_address(link, side), 31);
+            }
+            if spec.kind == LinkKind::Wire {
+                if let Some(host) = self.host_of_node[ends[side]] {
+                    let address = self.setup.hosts[host].address;
+                    let batch = self.changing(ends[side]);
+                    message::address(batch, interfaces[side].ifindex, address, 32);
+                    message::default_route(batch, interfaces[side].ifindex, address);
+                    let hop = Hop { ifindex: interfaces[1 - side].ifindex, gateway: None };
+                    message::route(self.changing(ends[1 - side]), address, 0, hop);
+                    self.routes.insert((ends[1 - side], host, 0));
+                }
+            } else {
+                self.say[2 * link + side] = Some(Say::All);
+                self.to_say.push(2 * link + side);
+            }
+        }
+    }
+
+    fn route(&mut self, node: usize, host: usize, direction: Option<usize>, path: Option<u32>) -> Result<()> {
+        let address = self.setup.hosts[host].address;
+        if self.setup.hosts[host].node == node {
+            return Err(Error::Input(format!("host {host} has a route to itself in events.bin")));
+        }
+        let Some(direction) = direction else {
+            if self.routes.remove(&(node, host, 0)) {
+                message::no_route(self.changing(node), address, 0);
+            }
+            return Ok(());
+        };
+        let Some((_, ifindex)) = self.sending_side(direction) else {
+            return Err(Error::Input(format!(
+                "node {node} has a route over link {}, which was never up",
+                direction / 2
+            )));
+        };
+        let arp = self.setup.links[direction / 2].arp;
+        let hop = Hop { ifindex, gateway: arp.then(|| end_address(direction / 2, 1 - direction % 2)) };
+        self.routes.insert((node, host, 0));
+        message::route(self.changing(node), address, 0, hop);
+        if let (true, Some(path)) = (self.setup.source_routing, path) {
+            let tos = self.tags[host].tos(path);
+            self.routes.insert((node, host, tos));
+            message::route(self.changing(node), address, tos, hop);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, t_ns: i64) -> Result<()> {
+        for direction in std::mem::take(&mut self.to_say) {
+            let (Some(say), Some((node, ifindex))) = (self.say[direction].take(), self.sending_side(direction)) else {
+                continue;
+            };
+            let (spec, d) = (&self.setup.links[direction / 2], self.directions[direction]);
+            let batch = &mut self.changing[node];
+            self.touched.insert(node);
+            match spec.discipline {
+                Discipline::Leolink => tc::leolink(batch, ifindex, &d, say),
+                Discipline::Netem => tc::netem(batch, ifindex, &d, spec.queue_counts, say),
+            }
+        }
+        let touched = std::mem::take(&mut self.touched);
+        for &node in touched.iter().filter(|&&n| !self.making[n].is_empty()) {
+            self.spaces[node].route.send(&self.making[node])?;
+        }
+        for &node in touched.iter().filter(|&&n| !self.changing[n].is_empty()) {
+            self.spaces[node].route.send(&self.changing[node])?;
+        }
+        self.errors(t_ns)?;
+        for &node in &touched {
+            self.making[node].clear();
+            self.changing[node].clear();
+        }
+        Ok(())
+    }
+
+    /// The kernel answers only what it refused, so one look over all sockets tells whether anything failed.
+    fn errors(&self, t_ns: i64) -> Result<()> {
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        // SAFETY: `event` lives through the call and has room for the one that is asked for.
+        let n = unsafe { libc::epoll_wait(self.watch.as_raw_fd(), &raw mut event, 1, 0) };
+        if crate::error::check(n, "look for netlink errors")? == 0 {
+            return Ok(());
+        }
+        let node = event.u64 as usize;
+        let Some(refusal) = self.spaces[node].route.refusals()?.into_iter().next() else { return Ok(()) };
+        let leolink = self.setup.links.iter().any(|l| l.discipline == Discipline::Leolink && l.kind != LinkKind::Wire);
+        if refusal.errno == libc::ENOENT && leolink && !std::path::Path::new("/proc/leolink").exists() {
+            return Err(Error::Lacks {
+                what: "this guest kernel has no queueing discipline leolink".into(),
+                hint: "build the kernel with `leowarp kernel build`, or set network.link_model = \"netem\"".into(),
+            });
+        }
+        let name = &self.setup.nodes[node].name;
+        let words = refusal.text.as_deref().unwrap_or("the kernel gives no reason");
+        let attempt = format!(
+            "change the network of {name} at {t_ns} ns (netlink message {}, kind {}): {words}",
+            refusal.number, refusal.kind
+        );
+        Err(Error::errno(attempt, refusal.errno))
+    }
+}
+
+fn initial_direction(setup: &Setup, d: usize) -> Direction {
+    let link = &setup.links[d / 2];
+    Direction {
+        id: d as u32,
+        rate_bps: 0,
+        delay_ns: 0,
+        loss_ratio: 0.0,
+        limit_pkts: link.limit_pkts,
+        limit_bytes: link.limit_bytes,
+        overhead_bytes: link.overhead_bytes,
+        seed: substream(setup.seed, "link.loss", d as u64),
+        down: false,
+    }
+}
+
+/// The seed of a named stream: FNV-1a over seed, name and number, so that no stream depends on how many others there are.
+fn substream(seed: u64, name: &str, number: u64) -> u64 {
+    let bytes = seed.to_le_bytes().into_iter().chain(name.bytes()).chain(number.to_le_bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// The name of both ends of a link.
+pub fn interface_name(link: usize) -> String {
+    format!("l{link}")
+}
+
+/// Locally administered, from the link's number and side.
+fn mac(link: usize, side: usize) -> [u8; 6] {
+    let n = (link as u32).to_be_bytes();
+    [2, side as u8, n[0], n[1], n[2], n[3]]
+}
+
+/// Of an end of an `arp` link, from 10.128.0.0/9.
+fn end_address(link: usize, side: usize) -> Ipv4Addr {
+    Ipv4Addr::from(0x0a80_0000 + (2 * link + side) as u32)
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A run from its input to `end.json`.
+
+use crate::capture::{Capture, Held, Outcome, FLUSH_NS};
+use crate::clock::Clock;
+use crate::error::{Error, Result};
+use crate::flows::{probe::Probe, socket, tcp::Transfer};
+use crate::frame::{DESTINATION_PORT, FLOWS_MAX};
+use crate::network::{interface_name, Network};
+use crate::play::Player;
+use crate::sample::{self, Counters, Queues};
+use crate::table::{self, Rows};
+use crate::{netns, say};
+use leowarp_timeline::event;
+use leowarp_timeline::record::{FlowEnd, LinkTotal, MISSING_I64};
+use leowarp_timeline::setup::{Discipline, FlowKind, LinkKind, Setup};
+use serde_json::{json, Map, Value};
+use std::sync::atomic::Ordering::SeqCst;
+
+/// All of it.
+pub fn run() -> Result<()> {
+    let setup = Setup::from_json(&input("setup.json")?).map_err(|e| Error::Input(e.to_string()))?;
+    let events = event::read(&input("events.bin")?, &setup).map_err(|e| Error::Input(e.to_string()))?;
+    if setup.flows.len() > FLOWS_MAX {
+        return Err(Error::Input(format!(
+            "{} flows, but the agent has port numbers for {FLOWS_MAX}",
+            setup.flows.len()
+        )));
+    }
+    let allowed = netns::sysctl("net.ipv4.tcp_available_congestion_control")?;
+    netns::set_sysctl("net.ipv4.tcp_allowed_congestion_control", &allowed)?;
+
+    let mut network = Network::new(&setup)?;
+    let first = events.iter().take_while(|e| e.t_ns <= 0).count();
+    let paths = network.apply(&events[..first])?;
+    for (i, link) in setup.links.iter().enumerate().filter(|(_, l)| l.kind == LinkKind::Wire) {
+        for node in [link.a, link.b].into_iter().filter(|&n| setup.hosts.iter().any(|h| h.node == n)) {
+            network.inside(node, || netns::disable_segmentation_offload(&interface_name(i)))?;
+        }
+    }
+    let (mut transfers, mut probes) = (Vec::new(), Vec::new());
+    for (i, flow) in setup.flows.iter().enumerate() {
+        match flow.kind {
+            FlowKind::Tcp => transfers.push(Transfer::open(&network, &setup, i)?),
+            FlowKind::Ping | FlowKind::Udp => probes.push(Probe::open(&network, &setup, i)?),
+        }
+    }
+
+    let clock = Clock::begin();
+    let header = header(&setup, &clock);
+    let counters = Counters::open(&network, &setup)?;
+    let queues = Queues::open(&setup)?;
+    let mut counter_header = header.clone();
+    counter_header.insert("names".into(), json!(counters.names()));
+    let capture = Capture::open(&network, &setup, &events, clock, &header)?;
+    let mut player = Player {
+        setup: &setup,
+        events: &events,
+        clock,
+        network,
+        transfers,
+        probes,
+        counters,
+        queues,
+        socket_rows: Rows::create(&header)?,
+        counter_rows: Rows::create(&counter_header)?,
+        queue_rows: Rows::create(&header)?,
+    };
+    player.mark(&paths)?;
+    let (finish, capturing) = capture.start()?;
+    for transfer in &player.transfers {
+        let flow = &setup.flows[transfer.flow];
+        let to = setup.hosts[flow.destination].address;
+        transfer.start(clock, flow, socket::address(to, DESTINATION_PORT + transfer.flow as u16))?;
+    }
+    player.play(first)?;
+
+    clock.sleep_until(setup.duration_ns + setup.drain_ns.max(1) + FLUSH_NS)?;
+    let totals = player.queues.totals()?;
+    let told = setup.links.iter().all(|l| l.kind == LinkKind::Wire || l.discipline == Discipline::Leolink);
+    let held_pkts = told.then(|| totals.iter().map(|t| t.held_pkts).sum());
+    finish.tell(Held { held_pkts, no_route_pkts: sample::no_route_pkts()? })?;
+    let outcome = capturing.join().map_err(|_| Error::Broken("the capture thread broke".into()))?;
+    player.finish()?;
+    end(&setup, &header, &totals, &player.transfers, outcome)
+}
+
+fn input(name: &str) -> Result<Vec<u8>> {
+    let path = format!("/host/in/{name}");
+    std::fs::read(&path).map_err(|e| Error::Input(format!("read {path}: {e}")))
+}
+
+fn header(setup: &Setup, clock: &Clock) -> Map<String, Value> {
+    let names = |i: usize| setup.nodes[i].name.clone();
+    let directions: Vec<Value> = setup
+        .links
+        .iter()
+        .flat_map(|l| {
+            let kind = format!("{:?}", l.kind).to_lowercase();
+            [json!([names(l.a), names(l.b), kind]), json!([names(l.b), names(l.a), kind])]
+        })
+        .collect();
+    let mut out = Map::new();
+    out.insert("start_monotonic_ns".into(), clock.start_ns.into());
+    out.insert("duration_ns".into(), setup.duration_ns.into());
+    out.insert("directions".into(), directions.into());
+    out
+}
+
+fn end(
+    setup: &Setup,
+    header: &Map<String, Value>,
+    links: &[LinkTotal],
+    transfers: &[Transfer],
+    outcome: Outcome,
+) -> Result<()> {
+    let mut failures = outcome.failures;
+    let mut conservation = Vec::new();
+
+    let mut rows = Rows::create(header)?;
+    for link in links {
+        rows.push(link)?;
+        let dropped_pkts = link.dropped_queue_pkts + link.dropped_loss_pkts + link.dropped_down_pkts;
+        let dropped_bytes = link.dropped_queue_bytes + link.dropped_loss_bytes + link.dropped_down_bytes;
+        let ok = link.offered_pkts == link.delivered_pkts + dropped_pkts + link.held_pkts
+            && link.offered_bytes == link.delivered_bytes + dropped_bytes + link.held_bytes;
+        if !ok {
+            failures.push(format!("link direction {} does not add up: {link:?}", link.direction));
+        }
+        if link.offered_pkts > 0 || !ok {
+            conservation.push(json!({
+                "what": "link", "direction": link.direction, "ok": ok,
+                "offered_pkts": link.offered_pkts, "delivered_pkts": link.delivered_pkts,
+                "dropped_pkts": dropped_pkts, "held_pkts": link.held_pkts,
+                "offered_bytes": link.offered_bytes, "delivered_bytes": link.delivered_bytes,
+                "dropped_bytes": dropped_bytes, "held_bytes": link.held_bytes,
+            }));
+        }
+    }
+    rows.flush()?;
+
+    let mut rows = Rows::create(header)?;
+    for flow in 0..setup.flows.len() {
+        let transfer = transfers.iter().find(|t| t.flow == flow);
+        let (first, last, complete) = outcome.times_ns[flow];
+        rows.push(&FlowEnd {
+            flow: flow as u32,
+            connect_ns: transfer.map_or(MISSING_I64, |t| t.shared.connect_ns.load(SeqCst)),
+            first_byte_ns: first.unwrap_or(MISSING_I64),
+            last_byte_ns: last.unwrap_or(MISSING_I64),
+            completion_ns: complete.map_or(MISSING_I64, |t| t - setup.flows[flow].start_ns),
+            bytes: outcome.arrived_bytes[flow],
+            error: transfer.map_or(0, |t| t.shared.error.load(SeqCst)) as u32,
+        })?;
+    }
+    rows.flush()?;
+    for (account, t) in outcome.totals.iter().enumerate() {
+        let ok = t.adds_up();
+        if !ok {
+            failures.push(format!("flow {}, direction {} does not add up: {t:?}", account / 2, account % 2));
+        }
+        let lost = |i: usize| json!({"pkts": t.lost[i].pkts, "bytes": t.lost[i].bytes});
+        conservation.push(json!({
+            "what": "flow", "flow": account / 2, "direction": account % 2, "ok": ok,
+            "sent": t.sent, "received": t.received, "in_flight": t.in_flight,
+            "lost": {"queue": lost(0), "loss": lost(1), "down": lost(2), "no_route": lost(3), "unknown": lost(4)},
+        }));
+    }
+
+    let ok = failures.is_empty();
+    let text = json!({
+        "ok": ok, "virtual_ns": setup.duration_ns, "warnings": outcome.warnings, "failures": failures,
+        "conservation": conservation,
+    });
+    table::write_file("end.json", text.to_string().as_bytes())?;
+    if let Some(first) = failures.first() {
+        say::line(&json!({
+            "error": format!("packets do not add up ({} findings): {first}", failures.len()),
+            "hint": "end.json lists them; please report it with the plan of this run",
+        }));
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tags of paths for source routing: a packet carries its path's tag in the TOS field, and routers have a route per tag.
+
+/// IPv4 routes of Linux 6.12 look at three bits of the field (`IPTOS_TOS_MASK`, include/net/ip_fib.h), and none set means
+/// "any": seven paths to a destination can be told apart at a time.
+const TAGS: usize = 7;
+
+/// The paths to one destination that have a tag, least recently named first.
+#[derive(Debug, Clone, Default)]
+pub struct Tags {
+    recent: Vec<(u32, u8)>,
+}
+
+impl Tags {
+    /// The TOS value of a path. A path without a tag takes that of the one that has not been named for longest.
+    pub fn tos(&mut self, path: u32) -> u8 {
+        let tag = match self.recent.iter().position(|&(p, _)| p == path) {
+            Some(i) => self.recent.remove(i).1,
+            None if self.recent.len() < TAGS => self.recent.len() as u8 + 1,
+            None => self.recent.remove(0).1,
+        };
+        self.recent.push((path, tag));
+        4 * tag
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seven_paths_have_tags_of_their_own_within_the_three_bits() {
+        let mut tags = Tags::default();
+        let first: Vec<u8> = (100..107).map(|p| tags.tos(p)).collect();
+        assert_eq!(first, [4, 8, 12, 16, 20, 24, 28]);
+        assert!(first.iter().all(|t| t & 0x1c == *t));
+        assert_eq!(tags.tos(100), 4);
+    }
+
+    #[test]
+    fn the_eighth_takes_the_tag_that_has_rested_longest() {
+        let mut tags = Tags::default();
+        for path in 0..7 {
+            tags.tos(path);
+        }
+        tags.tos(0);
+        assert_eq!(tags.tos(7), 8);
+        assert_eq!(tags.tos(1), 12);
+    }
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Packet truth: what became of each packet of one direction of one flow. Pure: it is told what was seen and when.
+//!
+//! Before working on this file read RFC 4737, sections 3.3 and 4.2 (reordering by order of sending, extent), and
+//! include/net/ip.h, `ip_select_ident` (why the IP identification tells packets of a connection apart).
+//!
+//! A packet is settled once it arrived or a link told that it dropped it. Packets are handed on in the order in which
+//! they were sent, each after all that were sent before it, so memory holds no more than what lies between the oldest
+//! unsettled packet and the newest. That order also makes "spurious" a simple question: by the time a retransmission is
+//! handed on, the fate of every earlier copy of its bytes is known.
+
+use crate::ranges::Ranges;
+use std::collections::VecDeque;
+
+/// What tells a packet on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    pub t_ns: i64,
+    pub ip_id: u16,
+    /// TCP: sequence number; ping and udp: the packet's number as far as its header holds it.
+    pub seq: u32,
+    /// TCP with ACK: acknowledgement number, else 0.
+    pub ack: u32,
+    /// TCP flags, else 0.
+    pub flags: u8,
+    pub len_bytes: u32,
+}
+
+pub const FLAG_SYN: u8 = 2;
+pub const FLAG_ACK: u8 = 16;
+
+/// Where and why a packet was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loss {
+    pub cause: u8,
+    /// The link direction; none = not known.
+    pub direction: Option<u32>,
+}
+
+pub const CAUSE_NO_ROUTE: u8 = 4;
+pub const CAUSE_UNKNOWN: u8 = 5;
+
+/// A packet and what became of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Packet {
+    pub sent_ns: i64,
+    /// None = lost, or in flight at the end.
+    pub received_ns: Option<i64>,
+    pub loss: Option<Loss>,
+    /// Offset of its first byte in the stream (TCP), else its number.
+    pub seq: i64,
+    /// Bytes of the other direction that it acknowledges.
+    pub ack: Option<i64>,
+    pub len_bytes: u32,
+    pub is_retransmission: bool,
+    /// For retransmissions: all its bytes also arrived in packets sent before it.
+    pub is_spurious: Option<bool>,
+    /// Reordering extent; none = not late.
+    pub extent_pkts: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    packet: Packet,
+    seen: Seen,
+    /// Number of the packet sent before it with the same IP identification.
+    same_id_before: u32,
+}
+
+/// How sequence numbers are to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Numbers {
+    /// Of bytes, 32 bits, beginning after a SYN.
+    Tcp,
+    /// Of packets, this many bits.
+    Packets(u32),
+}
+
+/// One direction of one flow.
+#[derive(Debug)]
+pub struct Stream {
+    numbers: Numbers,
+    entries: VecDeque<Entry>,
+    /// Number of the first entry.
+    first: u32,
+    /// The last packet sent with each IP identification.
+    last_with_id: Vec<u32>,
+    /// Number and offset of the furthest seen, to unwrap by.
+    seq_reference: Option<(u32, i64)>,
+    ack_reference: Option<(u32, i64)>,
+    /// End of what was sent so far.
+    sent_until: i64,
+    arrivals: u64,
+    /// Arrivals that were in order, as runs: (arrival number, packet number, length).
+    in_order: VecDeque<(u64, u32, u32)>,
+    /// Bytes that arrived in packets that are settled, in order of sending.
+    settled_bytes: Ranges,
+    /// Bytes that arrived so far.
+    arrived_bytes: Ranges,
+    first_byte_ns: Option<i64>,
+    last_byte_ns: Option<i64>,
+    size_bytes: Option<u64>,
+    complete_ns: Option<i64>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Stream {
+    pub fn new(numbers: Numbers, size_bytes: Option<u64>) -> Self {
+        Self {
+            numbers,
+            entries: VecDeque::new(),
+            first: 0,
+            last_with_id: vec![NONE; 1 << 16],
+            seq_reference: None,
+            ack_reference: None,
+            sent_until: 0,
+            arrivals: 0,
+            in_order: VecDeque::new(),
+            settled_bytes: Ranges::default(),
+            arrived_bytes: Ranges::default(),
+            first_byte_ns: None,
+            last_byte_ns: None,
+            size_bytes,
+            complete_ns: None,
+        }
+    }
+
+    /// A packet left its host.
+    pub fn sent(&mut self, seen: Seen) {
+        let number = self.first + self.entries.len() as u32;
+        let seq = self.unwrap_seq(&seen);
+        let ack = (seen.flags & FLAG_ACK != 0).then(|| {
+            let offset = unwrap(self.ack_reference.unwrap_or((seen.ack, 0)), seen.ack, 32);
+            self.ack_reference = Some((seen.ack, offset));
+            offset
+        });
+        let tcp = self.numbers == Numbers::Tcp;
+        let end = seq + if tcp { i64::from(seen.len_bytes) } else { 1 };
+        let packet = Packet {
+            sent_ns: seen.t_ns,
+            received_ns: None,
+            loss: None,
+            seq,
+            ack,
+            len_bytes: seen.len_bytes,
+            is_retransmission: tcp && seen.len_bytes > 0 && seq < self.sent_until,
+            is_spurious: None,
+            extent_pkts: None,
+        };
+        self.sent_until = self.sent_until.max(end);
+        let before = &mut self.last_with_id[usize::from(seen.ip_id)];
+        let same_id_before = std::mem::replace(before, number);
+        self.entries.push_back(Entry { packet, seen, same_id_before });
+    }
+
+    /// A packet reached its host. False = it was never sent.
+    #[must_use]
+    pub fn received(&mut self, seen: &Seen) -> bool {
+        let Some(number) = self.find(seen) else { return false };
+        let arrival = self.arrivals;
+        self.arrivals += 1;
+        let extent = self.arrive_in_order(arrival, number);
+        let entry = &mut self.entries[(number - self.first) as usize];
+        entry.packet.received_ns = Some(seen.t_ns);
+        if !entry.packet.is_retransmission {
+            entry.packet.extent_pkts = extent;
+        }
+        let (seq, length) = (entry.packet.seq, i64::from(seen.len_bytes));
+        if length > 0 {
+            let before = self.arrived_bytes.total();
+            match self.numbers {
+                Numbers::Tcp => self.arrived_bytes.insert(seq, seq + length),
+                Numbers::Packets(_) => self.arrived_bytes.insert(seq * length, (seq + 1) * length),
+            }
+            if self.arrived_bytes.total() > before {
+                self.first_byte_ns.get_or_insert(seen.t_ns);
+                self.last_byte_ns = Some(seen.t_ns);
+            }
+            if self.size_bytes.is_some_and(|size| self.arrived_bytes.total() >= size) {
+                self.complete_ns.get_or_insert(seen.t_ns);
+            }
+        }
+        true
+    }
+
+    /// A link dropped a packet. False = it was never sent.
+    #[must_use]
+    pub fn dropped(&mut self, seen: &Seen, loss: Loss) -> bool {
+        let Some(number) = self.find(seen) else { return false };
+        self.entries[(number - self.first) as usize].packet.loss = Some(loss);
+        true
+    }
+
+    /// The offset that a packet's number stands for, near what was sent last.
+    pub fn offset(&self, seen: &Seen) -> i64 {
+        self.seq_reference.map_or(0, |r| unwrap(r, seen.seq, self.bits()))
+    }
+
+    /// Hands on, in the order of sending, what is settled. A packet of which nothing was heard until `unknown_before_ns`
+    /// counts as lost for an unknown reason.
+    pub fn settle(&mut self, unknown_before_ns: i64, mut each: impl FnMut(&Packet)) {
+        while let Some(entry) = self.entries.front_mut() {
+            let packet = &mut entry.packet;
+            if packet.received_ns.is_none() && packet.loss.is_none() {
+                if packet.sent_ns >= unknown_before_ns {
+                    break;
+                }
+                packet.loss = Some(Loss { cause: CAUSE_UNKNOWN, direction: None });
+            }
+            self.settle_first(&mut each);
+        }
+        // A packet still to come was sent at `first` or later: runs that end before it decide nothing any more.
+        while self.in_order.front().is_some_and(|r| r.1 + r.2 <= self.first) && self.in_order.len() > 1 {
+            self.in_order.pop_front();
+        }
+    }
+
+    /// Packets that are neither settled nor handed on, in the order of sending.
+    pub fn unsettled(&mut self) -> impl DoubleEndedIterator<Item = &mut Packet> {
+        self.entries.iter_mut().map(|e| &mut e.packet).filter(|p| p.received_ns.is_none() && p.loss.is_none())
+    }
+
+    /// Hands on everything that is left, whatever became of it.
+    pub fn finish(&mut self, mut each: impl FnMut(&Packet)) {
+        while !self.entries.is_empty() {
+            self.settle_first(&mut each);
+        }
+    }
+
+    /// Payload that arrived, each byte once.
+    pub fn arrived_bytes(&self) -> u64 {
+        self.arrived_bytes.total()
+    }
+
+    /// When the first payload arrived, the last that did, and all of it.
+    pub fn times_ns(&self) -> (Option<i64>, Option<i64>, Option<i64>) {
+        (self.first_byte_ns, self.last_byte_ns, self.complete_ns)
+    }
+
+    fn settle_first(&mut self, each: &mut impl FnMut(&Packet)) {
+        let Some(entry) = self.entries.pop_front() else { return };
+        self.first += 1;
+        let mut packet = entry.packet;
+        if self.numbers == Numbers::Tcp && packet.len_bytes > 0 {
+            let end = packet.seq + i64::from(packet.len_bytes);
+            if packet.is_retransmission {
+                packet.is_spurious = Some(self.settled_bytes.contains(packet.seq, end));
+            }
+            if packet.received_ns.is_some() {
+                self.settled_bytes.insert(packet.seq, end);
+            }
+        }
+        each(&packet);
+    }
+
+    fn bits(&self) -> u32 {
+        match self.numbers {
+            Numbers::Tcp => 32,
+            Numbers::Packets(bits) => bits,
+        }
+    }
+
+    fn unwrap_seq(&mut self, seen: &Seen) -> i64 {
+        // The first byte after a SYN has offset 0; packets are counted from the first one's number.
+        let syn = self.numbers == Numbers::Tcp && seen.flags & FLAG_SYN != 0;
+        let start = if self.numbers == Numbers::Tcp { 0 } else { i64::from(seen.seq) };
+        if syn {
+            self.seq_reference.get_or_insert((seen.seq.wrapping_add(1), 0));
+            return 0;
+        }
+        let reference = *self.seq_reference.get_or_insert((seen.seq, start));
+        let offset = unwrap(reference, seen.seq, self.bits());
+        if offset > reference.1 {
+            self.seq_reference = Some((seen.seq, offset));
+        }
+        offset
+    }
+
+    /// The packet that `seen` is, if it is not settled yet.
+    fn find(&self, seen: &Seen) -> Option<u32> {
+        let mut number = self.last_with_id[usize::from(seen.ip_id)];
+        while number != NONE && number >= self.first {
+            let entry = &self.entries[(number - self.first) as usize];
+            let same = Seen { t_ns: entry.seen.t_ns, ..*seen } == entry.seen;
+            if same && entry.packet.received_ns.is_none() && entry.packet.loss.is_none() {
+                return Some(number);
+            }
+            number = entry.same_id_before;
+        }
+        None
+    }
+
+    /// Notes an arrival; its reordering extent if a packet sent later came before it. The extent is the distance to the
+    /// earliest such arrival (RFC 4737, 4.2), which is one that was itself in order.
+    fn arrive_in_order(&mut self, arrival: u64, number: u32) -> Option<u32> {
+        match self.in_order.back_mut() {
+            Some(run) if number < run.1 + run.2 => {
+                let i = self.in_order.partition_point(|r| r.1 + r.2 - 1 <= number);
+                let run = self.in_order[i];
+                let into = u64::from((number + 1).saturating_sub(run.1));
+                return Some((arrival - (run.0 + into)) as u32);
+            }
+            Some(run) if number == run.1 + run.2 && arrival == run.0 + u64::from(run.2) => run.2 += 1,
+            _ => self.in_order.push_back((arrival, number, 1)),
+        }
+        None
+    }
+}
+
+/// The offset of `value`, a number of `bits` bits, nearest to a reference (number, offset).
+fn unwrap(reference: (u32, i64), value: u32, bits: u32) -> i64 {
+    let shift = 32 - bits;
+    let delta = (value.wrapping_sub(reference.0) << shift) as i32 >> shift;
+    reference.1 + i64::from(delta)
+}
+
+#[cfg(test)]
+#[path = "truth_test.rs"]
+mod tests;

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+use super::*;
+use proptest::prelude::*;
+
+fn seen(t_ns: i64, ip_id: u16, seq: u32, len_bytes: u32) -> Seen {
+    Seen { t_ns, ip_id, seq, ack: 0, flags: FLAG_ACK, len_bytes }
+}
+
+fn settle_all(stream: &mut Stream) -> Vec<Packet> {
+    let mut out = Vec::new();
+    stream.finish(|p| out.push(*p));
+    out
+}
+
+/// Sends 1, 2, 3, ... and lets them arrive in the given order; the extents by packet.
+fn extents(arrivals: &[u32]) -> Vec<Option<u32>> {
+    let mut stream = Stream::new(Numbers::Packets(32), None);
+    for n in 1..=*arrivals.iter().max().unwrap() {
+        stream.sent(seen(i64::from(n), n as u16, n, 100));
+    }
+    for (i, &n) in arrivals.iter().enumerate() {
+        assert!(stream.received(&seen(1000 + i as i64, n as u16, n, 100)));
+    }
+    settle_all(&mut stream).iter().map(|p| p.extent_pkts).collect()
+}
+
+#[test]
+fn extents_are_those_of_the_examples_of_rfc_4737() {
+    let late = |v: Vec<Option<u32>>| -> Vec<(u32, u32)> {
+        v.into_iter().zip(1..).filter_map(|(e, n)| e.map(|e| (n, e))).collect()
+    };
+    // section 7, tables 1 to 4
+    assert_eq!(late(extents(&[1, 2, 3, 5, 6, 7, 8, 4, 9, 10])), [(4, 4)]);
+    assert_eq!(late(extents(&[1, 2, 3, 4, 7, 5, 6, 8, 9, 10])), [(5, 1), (6, 2)]);
+    assert_eq!(late(extents(&[1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11])), [(4, 4), (5, 5), (6, 6)]);
+    assert_eq!(late(extents(&[1, 2, 3, 6, 7, 4, 5, 8, 9, 10, 12, 13, 11, 14, 15, 16])), [(4, 2), (5, 3), (11, 2)]);
+}
+
+#[test]
+fn a_retransmission_is_spurious_when_the_original_arrives_even_after_it() {
+    let mut stream = Stream::new(Numbers::Tcp, None);
+    stream.sent(Seen { flags: FLAG_SYN, ..seen(0, 9, 999, 0) });
+    stream.sent(seen(1, 10, 1000, 100));
+    stream.sent(seen(2, 11, 1100, 100));
+    stream.sent(seen(3, 12, 1000, 100));
+    stream.sent(seen(4, 13, 1100, 100));
+    assert!(stream.dropped(&seen(5, 11, 1100, 100), Loss { cause: 1, direction: Some(7) }));
+    for (t, id, seq) in [(6, 12, 1000), (7, 13, 1100), (8, 10, 1000)] {
+        assert!(stream.received(&seen(t, id, seq, 100)));
+    }
+    assert!(stream.received(&Seen { flags: FLAG_SYN, ..seen(9, 9, 999, 0) }));
+    let mut packets = Vec::new();
+    stream.settle(0, |p| packets.push(*p));
+    assert_eq!(packets.len(), 5, "nothing is held back once all are settled");
+    assert_eq!(packets[1].is_spurious, None);
+    assert_eq!(packets[1].extent_pkts, Some(2));
+    assert_eq!((packets[2].received_ns, packets[2].loss), (None, Some(Loss { cause: 1, direction: Some(7) })));
+    assert_eq!((packets[3].is_retransmission, packets[3].is_spurious, packets[3].seq), (true, Some(true), 0));
+    assert_eq!((packets[4].is_retransmission, packets[4].is_spurious, packets[4].seq), (true, Some(false), 100));
+    assert_eq!(stream.arrived_bytes(), 200);
+    assert_eq!(stream.times_ns(), (Some(6), Some(7), None));
+}
+
+#[test]
+fn a_copy_that_was_not_sent_is_said_so() {
+    let mut stream = Stream::new(Numbers::Tcp, None);
+    stream.sent(seen(0, 1, 0, 10));
+    assert!(stream.received(&seen(1, 1, 0, 10)));
+    assert!(!stream.received(&seen(2, 1, 0, 10)), "the same packet cannot arrive twice");
+    assert!(!stream.received(&seen(2, 2, 0, 10)));
+}
+
+#[test]
+fn silence_is_a_loss_of_unknown_cause_after_a_while() {
+    let mut stream = Stream::new(Numbers::Tcp, None);
+    stream.sent(seen(100, 1, 0, 10));
+    stream.sent(seen(200, 2, 10, 10));
+    let mut packets = Vec::new();
+    stream.settle(100, |p| packets.push(*p));
+    assert!(packets.is_empty());
+    stream.settle(101, |p| packets.push(*p));
+    assert_eq!(packets[0].loss, Some(Loss { cause: CAUSE_UNKNOWN, direction: None }));
+    assert_eq!(packets.len(), 1);
+    assert!(!stream.received(&seen(300, 1, 0, 10)), "too late to change what was handed on");
+}
+
+#[test]
+fn sequence_numbers_go_on_beyond_32_bits() {
+    let mut stream = Stream::new(Numbers::Tcp, None);
+    let step = 1 << 30;
+    for i in 0..9u32 {
+        let seq = 4_000_000_000u32.wrapping_add(i.wrapping_mul(step));
+        stream.sent(seen(i64::from(i), i as u16, seq, 5));
+    }
+    assert_eq!(settle_all(&mut stream).last().unwrap().seq, 8 << 30);
+    assert_eq!(unwrap((65_530, 65_530), 4, 16), 65_540);
+    assert_eq!(unwrap((4, 65_540), 65_530, 16), 65_530);
+}
+
+#[test]
+fn an_ip_identification_may_come_again_while_older_packets_are_unsettled() {
+    let mut stream = Stream::new(Numbers::Tcp, None);
+    for (i, seq) in [(0, 0), (1, 100), (2, 200)] {
+        stream.sent(seen(i, 7, seq, 100));
+    }
+    for (t, seq) in [(5, 200), (6, 0), (7, 100)] {
+        assert!(stream.received(&seen(t, 7, seq, 100)));
+    }
+    let times: Vec<_> = settle_all(&mut stream).iter().map(|p| p.received_ns).collect();
+    assert_eq!(times, [Some(6), Some(7), Some(5)]);
+}
+
+/// What a run of packets does: each sends bytes `seq..seq + len` and arrives after `delay`, or is lost.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    seq: u32,
+    len: u32,
+    delay: i64,
+    lost: bool,
+}
+
+fn plan() -> impl Strategy<Value = Vec<Plan>> {
+    let one = (0u32..30, 0u32..6, 1i64..40, proptest::bool::weighted(0.2));
+    proptest::collection::vec(one.prop_map(|(seq, len, delay, lost)| Plan { seq, len, delay, lost }), 1..60)
+}
+
+/// The definitions, one by one, on everything at once.
+fn slow(plan: &[Plan]) -> Vec<Packet> {
+    let sent_ns = |i: usize| 2 * i as i64;
+    let received_ns = |i: usize| (!plan[i].lost).then(|| sent_ns(i) + 2 * plan[i].delay + 1);
+    let mut order: Vec<usize> = (0..plan.len()).filter(|&i| !plan[i].lost).collect();
+    order.sort_by_key(|&i| (received_ns(i), i));
+    (0..plan.len())
+        .map(|i| {
+            let bytes = |j: usize| plan[j].seq..plan[j].seq + plan[j].len;
+            let is_retransmission = plan[i].len > 0 && (0..i).any(|j| plan[i].seq < plan[j].seq + plan[j].len);
+            let arrived_before = |b: u32| (0..i).any(|j| !plan[j].lost && bytes(j).contains(&b));
+            let position = order.iter().position(|&j| j == i);
+            let overtaker = position.and_then(|p| (0..p).find(|&q| order[q] > i).map(|q| (p - q) as u32));
+            Packet {
+                sent_ns: sent_ns(i),
+                received_ns: received_ns(i),
+                loss: plan[i].lost.then_some(Loss { cause: 1, direction: Some(3) }),
+                seq: i64::from(plan[i].seq),
+                ack: Some(0),
+                len_bytes: plan[i].len,
+                is_retransmission,
+                is_spurious: is_retransmission.then(|| bytes(i).all(arrived_before)),
+                extent_pkts: overtaker.filter(|_| !is_retransmission),
+            }
+        })
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn agrees_with_the_definitions(plan in plan(), id_bits in 0u32..6) {
+        let mut stream = Stream::new(Numbers::Tcp, None);
+        stream.sent(Seen { flags: FLAG_SYN | FLAG_ACK, ..seen(-2, 0, u32::MAX, 0) });
+        let syn = Seen { flags: FLAG_SYN | FLAG_ACK, ..seen(-1, 0, u32::MAX, 0) };
+        prop_assert!(stream.received(&syn));
+        let packet = |t_ns: i64, i: usize| {
+            let mut s = seen(t_ns, (i & ((1 << id_bits) - 1)) as u16, plan[i].seq, plan[i].len);
+            s.ack = 0;
+            s
+        };
+        let mut todo: Vec<(i64, usize, u8)> = Vec::new();
+        for (i, expected) in slow(&plan).iter().enumerate() {
+            todo.push((expected.sent_ns, i, 0));
+            match expected.received_ns {
+                Some(t) => todo.push((t, i, 1)),
+                None => todo.push((expected.sent_ns + 5, i, 2)),
+            }
+        }
+        todo.sort();
+        let mut out = Vec::new();
+        for (t, i, what) in todo {
+            match what {
+                0 => stream.sent(packet(t, i)),
+                // identical packets in flight at once cannot be told apart: either may be taken
+                1 => prop_assert!(stream.received(&packet(t, i))),
+                _ => {
+                    let loss = Loss { cause: 1, direction: Some(3) };
+                    prop_assert!(stream.dropped(&packet(t, i), loss));
+                }
+            }
+            stream.settle(i64::MIN, |p| out.push(*p));
+        }
+        let (expected, identical) = (slow(&plan), (0..plan.len()).any(|i| (0..i).any(|j| {
+            Seen { t_ns: 0, ..packet(0, i) } == Seen { t_ns: 0, ..packet(0, j) }
+        })));
+        prop_assert_eq!(out.len(), plan.len() + 1);
+        prop_assume!(!identical);
+        prop_assert_eq!(&out[1..], &expected[..]);
+        prop_assert!(stream.in_order.len() <= 1);
+    }
+
+    #[test]
+    fn every_packet_is_handed_on_once_in_order_of_sending(plan in plan(), cut in 0usize..60) {
+        let mut stream = Stream::new(Numbers::Packets(32), None);
+        let mut out = Vec::new();
+        for (i, p) in plan.iter().enumerate() {
+            stream.sent(seen(i as i64, i as u16, i as u32, p.len));
+            if !p.lost && i < cut {
+                prop_assert!(stream.received(&seen(i as i64 + 1, i as u16, i as u32, p.len)));
+            }
+            stream.settle(i as i64 - 10, |p| out.push(*p));
+        }
+        stream.finish(|p| out.push(*p));
+        let numbers: Vec<i64> = out.iter().map(|p| p.seq).collect();
+        prop_assert_eq!(numbers, (0..plan.len() as i64).collect::<Vec<_>>());
+    }
+}
