@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds dist/leowarp-*.whl: the package, the agent, the guest kernel, and what the GPL asks for beside a kernel."""
+"""Builds dist/leowarp-*.whl: the package, the agent, the guest kernel, and what the GPL asks for beside a kernel.
+
+`python tools/wheel.py [DIRECTORY]`; the directory is dist/ if not given.
+"""
 
 import json
 import shutil
@@ -31,7 +34,9 @@ def main() -> None:
         (BUILD / "source" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "guest" / name, BUILD / "source" / name)
     shutil.copy(ROOT / "LICENSES" / "GPL-2.0-only.txt", BUILD / "source" / "COPYING")
-    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel"], cwd=ROOT, check=True)
+    target = Path(sys.argv[1] if len(sys.argv) > 1 else "dist").resolve()
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(target)]
+    subprocess.run(command, cwd=ROOT, check=True)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from leowarp.errors import HostError
 from leowarp.guest import recipe
-from leowarp.guest.cache import cache_root, content_key, entry_or_build, faults, sha256_of_file
+from leowarp.guest.cache import cache_root, content_key, entry_or_build, faults, locked, sha256_of_file
 from leowarp.guest.host import apt
 
 KIND = "agent"
@@ -45,9 +45,11 @@ def agent(*, on_message: Callable[[str], None] = lambda text: None) -> Agent:
 
     def make(entry: Path) -> None:
         on_message("building the agent (cargo)")
-        program = _cargo_build(checkout)
-        shutil.copyfile(program, entry / "leowarp-agent")
-        (entry / "leowarp-agent").chmod(0o755)
+        program = entry / "leowarp-agent"
+        # One directory of objects serves all checkouts; nobody may build into it between cargo's end and the copy.
+        with locked(cache_root() / "cargo-target.lock", "agent", on_message):
+            shutil.copyfile(_cargo_build(checkout), program)
+        program.chmod(0o755)
         sealed = {**facts, "key": key, "agent_sha256": sha256_of_file(program)}
         (entry / "agent.json").write_text(json.dumps(sealed, indent=1, sort_keys=True) + "\n")
 

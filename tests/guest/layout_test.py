@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Python writes for the guest is what the Rust side reads: the two implementations of interfaces.md, section 4."""
+
+import json
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pytest
+
+from leowarp.guest import write_input
+from leowarp.timeline.schema import TIMELINE
+
+# Cargo is needed, as for the guest
+pytestmark = pytest.mark.guest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def example(name: str, *arguments: str) -> str:
+    """Output of an example program of crates/timeline."""
+    command = ["cargo", "run", "--quiet", "--locked", "--package", "leowarp-timeline", "--example", name, "--"]
+    return subprocess.run([*command, *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
+def plan():
+    flows = [
+        {"kind": "tcp", "congestion_control": "bbr", "size_bytes": 10_000_000},
+        {"kind": "ping", "interval_ns": 1_000_000, "payload_bytes": 56},
+        {"kind": "udp", "rate_bps": 1_000_000, "payload_bytes": 1200},
+    ]
+    common = {"source": "A", "destination": "B", "start_ns": 0, "stop_ns": 90}
+    optional = dict.fromkeys(["congestion_control", "size_bytes", "rate_bps", "interval_ns", "payload_bytes"])
+    observe = {"sockets_ns": 50, "counters_ns": 100, "queues_ns": 50, "packets": "changes", "pcap": "both"}
+    return SimpleNamespace(
+        run=SimpleNamespace(duration_ns=100, seed=7),
+        routing=SimpleNamespace(in_flight="source"),
+        network=SimpleNamespace(neighbours="arp"),
+        hosts=[SimpleNamespace(name=name, sysctl={"net.ipv4.tcp_sack": "1"}) for name in "AB"],
+        sysctl={"net.core.netdev_max_backlog": "100000"},
+        flows=[SimpleNamespace(**{**optional, **common, **flow}) for flow in flows],
+        observe=SimpleNamespace(**observe, packets_before_ns=1, packets_after_ns=3),
+    )
+
+
+LINK = {"event": "link", "kind": "isl", "on_down": "drain", "limit_pkts": 500, "overhead_bytes": 14}
+WIRE = {"event": "link", "kind": "wire", "on_down": "drain", "discipline": "leolink", "overhead_bytes": 0, "up": True}
+ROWS = [
+    {"event": "node", "a": "host:A", "kind": "host"},
+    {"event": "node", "a": "A", "kind": "ground"},
+    {"event": "node", "a": "s-00-01", "kind": "satellite"},
+    {"event": "node", "a": "r0", "kind": "router"},
+    {"event": "node", "a": "host:B", "kind": "host"},
+    WIRE | {"a": "host:A", "b": "A"},
+    WIRE | {"a": "r0", "b": "host:B"},
+    LINK | {"a": "A", "b": "s-00-01", "up": True, "discipline": "leolink", "kind": "gsl"},
+    LINK | {"a": "s-00-01", "b": "r0", "up": True, "discipline": "netem"},
+    {"event": "rate", "a": "s-00-01", "b": "A", "rate_bps": 100_000_000_000},
+    {"event": "rate", "a": "A", "b": "s-00-01", "rate_bps": None},
+    {"event": "delay", "a": "r0", "b": "s-00-01", "delay_ns": 5_000_000_001},
+    {"event": "loss", "a": "s-00-01", "b": "r0", "loss_ratio": 0.001},
+    {"event": "route", "node": "s-00-01", "destination": "host:B", "next_hop": "r0", "path_id": 12},
+    {"t_ns": 30, "event": "route", "node": "r0", "destination": "host:A", "next_hop": None, "path_id": None},
+    {"t_ns": 30, "event": "path", "a": "host:A", "b": "host:B", "path_id": 12},
+    {"t_ns": 60, "event": "path", "a": "host:B", "b": "host:A", "path_id": None},
+    LINK | {"t_ns": 60, "a": "r0", "b": "s-00-01", "up": False, "discipline": "netem", "on_down": "drop"},
+]
+READ = """\
+0 up host:A A
+0 up r0 host:B
+0 up A s-00-01
+0 up s-00-01 r0
+0 rate s-00-01 A 100000000000
+0 rate A s-00-01 0
+0 delay r0 s-00-01 5000000001
+0 loss s-00-01 r0 0.001
+0 route s-00-01 host:B s-00-01 r0 Some(12)
+30 route r0 host:A none None
+30 path host:A host:B Some(12)
+60 path host:B host:A None
+60 down s-00-01 r0 true
+"""
+
+
+def test_rust_reads_what_python_writes(tmp_path):
+    schema = pa.schema([(field.name, field.type) for field in TIMELINE])
+    write_input(plan(), pa.Table.from_pylist([{"t_ns": 0} | row for row in ROWS], schema=schema), tmp_path)
+    assert example("read_input", str(tmp_path)) == READ
+
+
+def test_versions_and_sizes_agree():
+    from leowarp.guest.input import EVENT
+
+    rust = json.loads(example("schema"))
+    assert rust["setup_version"] == 1
+    assert rust["event_bytes"] == EVENT.itemsize

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wheel by itself runs a scenario: in an empty environment, without compilers, as an ordinary user."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.guest, pytest.mark.slow]
+
+ROOT = Path(__file__).resolve().parents[2]
+NOBODY = 65534
+# Compilers and the like that a machine without them has not; nothing of them may be asked for.
+TOOLS = ("gcc", "cc", "ld", "make", "cargo", "rustc", "nm", "flex", "bison")
+
+
+@pytest.fixture(scope="module")
+def wheel() -> Iterator[Path]:
+    """The wheel, in a directory that every user may read (pytest's own are private)."""
+    with tempfile.TemporaryDirectory(prefix="leowarp-wheel-") as scratch:
+        os.chmod(scratch, 0o755)
+        subprocess.run([sys.executable, ROOT / "tools" / "wheel.py", scratch], check=True, capture_output=True)
+        (wheel,) = Path(scratch).glob("*.whl")
+        yield wheel
+
+
+def test_the_wheel_carries_kernel_agent_and_what_the_gpl_asks_for(wheel):
+    assert wheel.name.endswith("-py3-none-manylinux_2_17_x86_64.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        facts = json.loads(archive.read("leowarp/_guest/kernel.json"))
+        copying = archive.read("leowarp/_guest/source/COPYING").decode()
+        rebuild = archive.read("leowarp/_guest/source/REBUILD.md").decode()
+    for name in ("kernel.config", "Kconfig.top", "build.sh", "seed.c", "rseq.c", "qdisc/Kbuild", "qdisc/leolink.c"):
+        assert f"leowarp/_guest/source/{name}" in names
+    assert {"leowarp/_guest/linux", "leowarp/_guest/config", "leowarp/_guest/leowarp-agent"} <= names
+    assert "leowarp/examples/chain.toml" in names
+    assert facts["linux_version"].startswith("6.12.")
+    assert len(facts["source_sha256"]) == 64
+    assert "GNU GENERAL PUBLIC LICENSE" in copying
+    assert "linux-source-6.12" in rebuild
+    assert not [name for name in names if name.endswith("_test.py")]
+
+
+def test_an_ordinary_user_without_a_compiler_runs_a_scenario(wheel):
+    home = wheel.parent / "home"
+    environment = home / "environment"
+    home.mkdir()
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    python = environment / "bin" / "python"
+    install = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "--quiet", wheel]
+    subprocess.run(install, check=True)
+    # The libraries come from this environment, after the new one's own packages; leowarp itself must not.
+    (site_packages,) = environment.glob("lib/python*/site-packages")
+    (site_packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    programs = home / "bin"
+    programs.mkdir()
+    for tool in ("sh", "uname"):
+        (programs / tool).symlink_to(shutil.which(tool))
+    assert not any(shutil.which(tool, path=str(programs)) for tool in TOOLS)
+
+    become: list[str] = []
+    if os.geteuid() == 0:
+        become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs"]
+        os.chown(home, NOBODY, NOBODY)
+    clean = {"PATH": str(programs), "HOME": str(home), "LANG": "C.UTF-8"}
+
+    def run(*command: str) -> str:
+        full = [*become, str(python), "-P", "-m", "leowarp", *command]
+        done = subprocess.run(full, cwd=home, env=clean, capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    where = [*become, str(python), "-P", "-c", "import leowarp; print(leowarp.__file__)"]
+    assert (
+        str(environment)
+        in subprocess.run(where, cwd=home, env=clean, check=True, capture_output=True, text=True).stdout
+    )
+    assert str(environment) in run("kernel", "path")
+    scenario = site_packages / "leowarp" / "examples" / "chain.toml"
+    run("run", str(scenario), "--out", "run", "--set", 'run.duration="5 s"')
+    summary = json.loads((home / "run" / "summary.json").read_text())
+    assert summary["virtual_s"] == 5
+    assert not (home / "run" / "INCOMPLETE").exists()
