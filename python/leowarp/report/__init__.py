@@ -5,6 +5,7 @@
 >>> write_report("runs/madrid-tokyo")                                # doctest: +SKIP
 """
 
+from leowarp.report import html
 from leowarp.report.figures import FIGURES, FigureKind, figure, views
 from leowarp.report.page import draw_all, write_comparison, write_report
 from leowarp.report.style import FORMATS, save
@@ -17,6 +18,7 @@ __all__ = [
     "RunView",
     "draw_all",
     "figure",
+    "html",
     "save",
     "views",
     "write_comparison",

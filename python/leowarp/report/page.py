@@ -238,7 +238,7 @@ def _recovery_table(view: RunView) -> str:
     header = ["at, s", "flow", "goodput before, Mbit/s", "lowest", "depth, %", "back after, ms", "in recovery, ms",
               "window before", "lowest", "after", "srtt before, ms", "lowest", "highest", "in vain, %"]  # fmt: skip
     caption = ("Goodput in order at the receiver, 50 ms bins; before: mean of the second before the change; back: "
-               "first of 3 bins in a row at 90 % of that; a dash: not within 10 s or before the next change.")  # fmt: skip
+               "first of 3 bins in a row at 90 % of that; a dash: not within 10 s.")  # fmt: skip
     return f"<details><summary>{len(rows)} rows</summary>{html.table(caption, header, rows)}</details>"
 
 

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A claim of a study, how it is tested, and what came out.
+
+A test is written down before its result is known, and printed with it: which series, which window, which threshold.
+A result that hangs on a threshold is given for two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from leowarp.errors import TraceError
+from leowarp.report import RunView
+
+Verdict = Literal["holds", "partly", "does not hold", "cannot be told"]
+
+Sample = Mapping[str, RunView]
+"""The runs of one sample, by slug."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a test found.
+
+    Attributes
+    ----------
+    verdict : str
+        "cannot be told" if a run has nothing that the test could be applied to.
+    measured : str
+        In words, with the numbers that decided.
+    numbers : dict
+        The same for machines, units in the names.
+    cause : str
+        For a claim that holds partly or not: why, from counts in the trace. Empty if it holds.
+    """
+
+    verdict: Verdict
+    measured: str
+    numbers: dict[str, Any] = field(default_factory=dict)
+    cause: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim.
+
+    Attributes
+    ----------
+    number : str
+        As in the list of claims, e.g. "1.4".
+    says : str
+        What the paper says.
+    figure : str
+        Where.
+    test : str
+        Series, window, thresholds.
+    runs : tuple of str
+        Slugs of the runs that the test looks at.
+    evaluate : callable
+        `evaluate(sample) -> Outcome`.
+    """
+
+    number: str
+    says: str
+    figure: str
+    test: str
+    runs: tuple[str, ...]
+    evaluate: Callable[[Sample], Outcome]
+
+
+def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any]:
+    """A claim with its outcome in the first sample and, as spread, in those others that have its runs."""
+    found = []
+    for name, sample in samples:
+        if all(slug in sample for slug in claim.runs):
+            found.append((name, claim.evaluate(sample)))
+    if not found:
+        missing = [slug for slug in claim.runs if all(slug not in sample for _, sample in samples)]
+        raise TraceError(
+            f"cannot judge claim {claim.number}: there is no run {', '.join(missing)}",
+            hint="reproduce the study anew: the missing runs are made, the others kept",
+        )
+    row: dict[str, Any] = {key: getattr(claim, key) for key in ("number", "says", "figure", "test")}
+    row |= {"runs": list(claim.runs)} | asdict(found[0][1])
+    row["samples"] = [{"sample": name} | asdict(outcome) for name, outcome in found]
+    return row
+
+
+def holds_if(parts: Mapping[str, bool]) -> Verdict:
+    """All parts: holds; some: partly; none: does not hold."""
+    passed = sum(bool(value) for value in parts.values())
+    if passed == len(parts):
+        return "holds"
+    return "partly" if passed else "does not hold"

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A study on disk: `study.toml`, `runs/<slug>/`, `results/`, `figures/`, `claims.json`, `index.html`; resumable."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import leowarp
+from leowarp import rundir, scenario
+from leowarp.errors import LeowarpError, ScenarioError
+from leowarp.many import Job, run_many
+from leowarp.progress import OnProgress
+
+
+@dataclass(frozen=True)
+class StudyRun:
+    """One run of a study.
+
+    Attributes
+    ----------
+    slug : str
+        Its name within the study, and of its directory.
+    example : str
+        File name of the example scenario.
+    set : mapping
+        What replaces the scenario's keys.
+    why : str
+        What it is for.
+    """
+
+    slug: str
+    example: str
+    set: Mapping[str, Any] = field(default_factory=dict)
+    why: str = ""
+
+
+def example_file(name: str) -> Path:
+    """An example scenario, of a checkout or packed into the wheel."""
+    package = Path(leowarp.__file__).parent
+    for folder in (package / "examples", package.parents[1] / "examples"):
+        if (folder / name).is_file():
+            return folder / name
+    raise ScenarioError(
+        f"the example {name} is not installed beside the package ({package})",
+        hint="run from a checkout, or install a complete wheel",
+    )
+
+
+def make_runs(
+    folder: Path,
+    runs: Sequence[StudyRun],
+    *,
+    settings: Mapping[str, Any],
+    at_once: int | None,
+    kernel: Path | str | None,
+    force: bool,
+    progress: bool | OnProgress,
+) -> tuple[dict[str, Path], dict[str, LeowarpError]]:
+    """Makes the runs that are not there yet; returns directories of complete runs, and failures by slug.
+
+    A complete run of the very same plan is kept, unless `force`; one of another plan is made anew.
+    """
+    jobs, done, failed = [], {}, {}
+    for run in runs:
+        target = folder / "runs" / run.slug
+        job = Job(example_file(run.example), target, {**settings, **run.set}, label=run.slug)
+        if not force and _is_made(target, _plan_text(job)):
+            done[run.slug] = target
+        else:
+            jobs.append(job)
+    if jobs:
+        made = run_many(jobs, at_once=at_once, kernel=kernel, force=True, progress=progress, failures="return")
+        for job, result in zip(jobs, made, strict=True):
+            if isinstance(result, LeowarpError):
+                failed[Path(job.out).name] = result
+            else:
+                done[Path(job.out).name] = Path(job.out)
+    return {run.slug: done[run.slug] for run in runs if run.slug in done}, failed
+
+
+def write_study(folder: Path, key: str, runs: Sequence[StudyRun], settings: Mapping[str, Any]) -> None:
+    """`study.toml`: which runs, from which scenario, with what replaced, and the hash of each plan."""
+    lines = [f"study = {json.dumps(key)}", "schema = 1", f"leowarp = {json.dumps(leowarp.__version__)}", ""]
+    for run in runs:
+        plan = folder / "runs" / run.slug / rundir.PLAN
+        lines += [
+            "[[runs]]",
+            f"slug = {json.dumps(run.slug)}",
+            f"why = {json.dumps(run.why, ensure_ascii=False)}",
+            f"example = {json.dumps(run.example)}",
+            "set = { "
+            + ", ".join(f"{json.dumps(key)} = {_toml(value)}" for key, value in {**settings, **run.set}.items())
+            + " }",
+        ]
+        if plan.exists():
+            lines.append(f'plan_sha256 = "{hashlib.sha256(plan.read_bytes()).hexdigest()}"')
+        lines.append("")
+    (folder / "study.toml").write_text("\n".join(lines), encoding="utf-8")
+
+
+def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
+    """`results/run=<slug>/metrics.parquet`: the metrics of all runs as one partitioned data set."""
+    results = folder / "results"
+    if results.exists():
+        shutil.rmtree(results)
+    for slug, path in made.items():
+        target = results / f"run={slug}"
+        target.mkdir(parents=True)
+        shutil.copyfile(path / rundir.METRICS, target / "metrics.parquet")
+
+
+def _plan_text(job: Job) -> str:
+    return scenario.resolve(scenario.load(job.scenario, job.set)).to_toml()
+
+
+def _is_made(target: Path, plan: str) -> bool:
+    if rundir.why_incomplete(target) is not None:
+        return False
+    return (target / rundir.PLAN).read_text(encoding="utf-8") == plan
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + " }"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims on what happens after a route change, and on reordering itself (1.6 to 1.11, 1.17 to 1.19)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.report import RunView
+from leowarp.study.claim import Claim, Outcome, Sample, holds_if
+from leowarp.study.frederiksen2024 import evidence as ev
+from leowarp.study.frederiksen2024.evidence import NAMES
+from leowarp.study.frederiksen2024.runs import ALGORITHMS
+
+NONE_TO_TEST = Outcome("cannot be told", "no route change of these runs made a packet late")
+MS = 1_000_000
+
+
+def drops_after_changes(sample: Sample) -> Outcome:
+    count: dict[str, dict[str, int]] = {"50 %": {}, "90 %": {}}
+    series_count: dict[str, int] = {}
+    changes = {}
+    for slug in ALGORITHMS:
+        run = sample[slug]
+        depth = run.metrics.recoveries.loc[run.metrics.recoveries["flow"] == run.main_flow, "depth_ratio"].dropna()
+        changes[slug] = len(depth)
+        count["50 %"][slug] = int((depth > 0.5).sum())
+        count["90 %"][slug] = int((depth > 0.9).sum())
+        series_count[slug] = _sack_aware_drops(run)
+    parts = {slug: count["50 %"][slug] >= 1 for slug in ALGORITHMS}
+    cause = "" if all(parts.values()) else _reordered_text(sample, ALGORITHMS)
+    return Outcome(
+        holds_if(parts),
+        "changes followed by a 50 ms bin that lost more than 50 % of the mean before: "
+        + ", ".join(
+            f"{NAMES[slug]} {count['50 %'][slug]} of {changes[slug]} (over 90 %: {count['90 %'][slug]}; in SACK-aware "
+            f"delivery: {series_count[slug]})"
+            for slug in ALGORITHMS
+        ),
+        {"changes": changes, "over_50": count["50 %"], "over_90": count["90 %"], "over_50_sack_aware": series_count},
+        cause,
+    )
+
+
+def window_growth(sample: Sample) -> Outcome:
+    growth = {slug: ev.median(ev.growth_pkts_per_s(sample[slug])) for slug in ALGORITHMS}
+    if any(np.isnan(value) for value in growth.values()):
+        return NONE_TO_TEST
+    parts = {slug: growth[slug] > growth["reno"] for slug in ("cubic", "bbr")}
+    cause = ""
+    if not all(parts.values()):
+        cut = {slug: _median_of(sample[slug], "cwnd_min_pkts") for slug in ALGORITHMS}
+        cause = f"median lowest window after those changes {_plain(cut, 'packets')}; {_sender_text(sample)}"
+    return Outcome(
+        holds_if(parts), f"median growth {_plain(growth, 'packets/s')}", {"growth_pkts_per_s": growth}, cause
+    )
+
+
+def spike_after_a_second(sample: Sample) -> Outcome:
+    rows: dict[str, dict[str, Any]] = {}
+    parts: dict[str, bool] = {}
+    some = False
+    for slug in ALGORITHMS:
+        found = ev.reordered(sample[slug])
+        if len(found) == 0:
+            return NONE_TO_TEST
+        spike = found["retransmissions_pkts"].fillna(0) >= 10
+        fall = found["cwnd_fell_after_ns"].notna() & (found["cwnd_fell_after_ns"].fillna(10**18) <= 2000 * MS)
+        first_s = found["first_retransmission_after_ns"].astype("Float64") / 1e9
+        rows[slug] = {
+            "changes": len(found),
+            "spike_ratio": ev.share(spike),
+            "fall_ratio": ev.share(fall),
+            "first_retransmission_s": ev.median(first_s),
+            "window_fell_s": ev.median(found["cwnd_fell_after_ns"].astype("Float64") / 1e9),
+        }
+        both = rows[slug]["spike_ratio"] > 0.5 and rows[slug]["fall_ratio"] > 0.5
+        some |= rows[slug]["spike_ratio"] > 0.5 or rows[slug]["fall_ratio"] > 0.5
+        parts[slug] = both and 0.5 <= rows[slug]["first_retransmission_s"] <= 1.5
+    verdict = holds_if(parts)
+    if verdict == "does not hold" and some:
+        verdict = "partly"
+    text = ", ".join(
+        f"{NAMES[slug]}: spike in {row['spike_ratio']:.0%}, window falls in {row['fall_ratio']:.0%} of {row['changes']}, first "
+        f"retransmission {row['first_retransmission_s']:.2f} s after"
+        for slug, row in rows.items()
+    )
+    return Outcome(verdict, text, rows, "" if verdict == "holds" else _sender_text(sample) + "; " + _gap_text(sample))
+
+
+def cubic_recovers_first(sample: Sample) -> Outcome:
+    span, length = {}, {}
+    for slug in ALGORITHMS:
+        found = ev.reordered(sample[slug])
+        found = found[found["retransmissions_pkts"].fillna(0) > 0]
+        last = found["last_retransmission_after_ns"].clip(upper=5000 * MS)
+        span[slug] = ev.median((last - found["first_retransmission_after_ns"]) / 1e9)
+        length[slug] = ev.median(found["recovery_state_ns"] / 1e9)
+    if all(np.isnan(value) for value in span.values()):
+        return Outcome("cannot be told", "no change with late packets was followed by a retransmission")
+    parts = {"cubic": span["cubic"] < 0.5, "reno": span["reno"] > 1.0, "bbr": span["bbr"] > 1.0}
+    return Outcome(
+        holds_if(parts),
+        f"median time from the first to the last retransmission (at most 5 s after the change) {_plain(span, 's', 2)}; "
+        f"median time in recovery {_plain(length, 's', 2)}",
+        {"retransmitting_s": span, "recovery_state_s": length},
+        "" if all(parts.values()) else _sender_text(sample) + "; " + _reordered_text(sample, ALGORITHMS),
+    )
+
+
+def rtt_shapes(sample: Sample) -> Outcome:
+    shares: dict[str, float] = {}
+    for slug in ALGORITHMS:
+        found = _rtt_around(sample[slug])
+        if len(found) == 0:
+            return NONE_TO_TEST
+        if slug == "reno":
+            match = (found["max"] > 1.1 * found["before"]) & (found["after"] <= found["before"])
+        else:
+            match = (found["min"] < 0.95 * found["before"]) & (found["after"] > 1.02 * found["min"])
+        shares[slug] = ev.share(match)
+    parts = {slug: value > 0.5 for slug, value in shares.items()}
+    cause = ""
+    if not all(parts.values()):
+        shape = {slug: _rtt_around(sample[slug]).median().to_dict() for slug in ALGORITHMS}
+        cause = "median smoothed RTT before, lowest and highest within 2 s, 5 s after: " + ", ".join(
+            f"{NAMES[slug]} {row['before']:.0f}, {row['min']:.0f}, {row['max']:.0f}, {row['after']:.0f} ms"
+            for slug, row in shape.items()
+        )
+    return Outcome(
+        holds_if(parts),
+        "changes with late packets that follow the described shape: "
+        + _plain({k: 100 * v for k, v in shares.items()}, "%"),
+        {"share_ratio": shares},
+        cause,
+    )
+
+
+def bbr_held_by_window(sample: Sample) -> Outcome:
+    run = sample["bbr"]
+    samples, weights = ev.window_weights(run)
+    capacity = ev.capacity_bps(run)
+    pacing = ev.floats(samples["pacing_bps"])
+    cwnd, flight = (
+        ev.floats(samples["cwnd_pkts"]),
+        ev.floats(samples["unacked_pkts"]) - ev.floats(samples["sacked_pkts"]),
+    )
+    # The pacing rate counts payload and headers; 1448 of 1514 bytes are payload.
+    over = float(np.average(np.nan_to_num(pacing) > capacity * 1514 / 1448, weights=weights))
+    held = float(np.average(flight >= 0.95 * cwnd, weights=weights))
+    bdp_pkts = (
+        ev.floats(samples["bbr_bw_bps"])
+        * ev.floats(samples["bbr_min_rtt_us"])
+        / 8e6
+        / ev.floats(samples["snd_mss_bytes"])
+    )
+    gain = ev.median(pd.Series(cwnd / bdp_pkts).replace([np.inf, -np.inf], np.nan))
+    bw = ev.median(samples["bbr_bw_bps"].astype("Float64") / capacity)
+    parts = {
+        "paced above the capacity": over > 0.5,
+        "window-limited": held > 0.5,
+        "window is 3 x BDP": abs(gain - 3) <= 0.5,
+    }
+    return Outcome(
+        holds_if(parts),
+        f"paced above the links' rate {over:.0%} of the time; in flight 95 % of the window or more {held:.0%} of the time; "
+        f"window = {gain:.2f} x estimated BDP (median); bandwidth estimate = {bw:.3f} x payload capacity (median)",
+        {
+            "paced_above_ratio": over,
+            "window_limited_ratio": held,
+            "window_over_bdp_ratio": gain,
+            "bw_over_capacity_ratio": bw,
+        },
+        ""
+        if all(parts.values())
+        else "Linux's BBR sets its window to cwnd_gain 2 times the estimated BDP (2.89 in STARTUP, net/ipv4/tcp_bbr.c), not 3; "
+        + f"its pacing is above the links' rate in the probing phase (gain 1.25) only, {over:.0%} of the time; "
+        + f"median estimate of the smallest RTT {ev.median(samples['bbr_min_rtt_us']) / 1e3:.1f} ms, propagation there and "
+        + f"back {2 * run.metrics.summary['path_delay_min_ns'] / 1e6:.1f} ms at least",
+    )
+
+
+def transient_length(sample: Sample) -> Outcome:
+    lengths = []
+    unfinished = 0
+    for slug in ALGORITHMS:
+        found = ev.reordered(sample[slug])
+        fell = found[found["fell_after_ns"].notna()]
+        unfinished += int(fell["duration_ns"].isna().sum())
+        lengths += [value / 1e9 for value in fell["duration_ns"].dropna()]
+    if not lengths:
+        return Outcome("cannot be told", "no change with late packets lowered the goodput of a 50 ms bin by 10 %")
+    inside = {
+        limits: ev.share([limits[0] <= value <= limits[1] for value in lengths]) for limits in ((0.2, 2.5), (0.1, 5.0))
+    }
+    middle = ev.median(lengths)
+    parts = {"median": 0.2 <= middle <= 2.5, "most": inside[0.2, 2.5] > 0.5}
+    return Outcome(
+        holds_if(parts),
+        f"median {middle:.2f} s over {len(lengths)} transients, {inside[0.2, 2.5]:.0%} between 0.2 and 2.5 s, "
+        f"{inside[0.1, 5.0]:.0%} between 0.1 and 5 s; {unfinished} not over within 10 s",
+        {"duration_median_s": middle, "inside_ratio": inside[0.2, 2.5], "inside_wider_ratio": inside[0.1, 5.0],
+         "not_over_within_10_s": unfinished},
+        "" if all(parts.values()) else _reordered_text(sample, ALGORITHMS) + "; " + _sender_text(sample),
+    )  # fmt: skip
+
+
+def reordering_by_shorter_routes(sample: Sample) -> Outcome:
+    found = pd.concat([ev.reordered(sample[slug]) for slug in ALGORITHMS])
+    if len(found) == 0:
+        return NONE_TO_TEST
+    shorter = ev.share(found["is_shorter"].fillna(False).astype(bool))
+    late = found["late_pkts"].astype("int64")
+    hundreds = {limit: ev.share(late >= limit) for limit in (100, 30)}
+    parts = {"shorter": shorter >= 0.9, "hundreds": hundreds[100] > 0.5}
+    step = found["delay_step_ns"].astype("Float64") / 1e6
+    queue = (found["queue_left_wait_ns"] - found["queue_met_wait_ns"]).astype("Float64") / 1e6
+    by_queue = ev.share(((step >= 0) & (queue > 0)).fillna(False))
+    more = ev.share((queue > -step).fillna(False))
+    cause = ""
+    if not all(parts.values()):
+        cause = (
+            f"{by_queue:.0%} of these changes went to a path that is not shorter, past a queue left behind on an abandoned "
+            f"link; at {more:.0%} the queue weighs more than the difference in propagation (medians: queue "
+            f"{ev.median(queue):.2f} ms, propagation {ev.median(-step):.2f} ms)"
+        )
+    return Outcome(
+        holds_if(parts),
+        f"{len(found)} changes with late packets in the three runs; the new path is shorter at {shorter:.0%}; late packets: "
+        f"median {late.median():.0f}, largest {late.max()}, 100 or more at {hundreds[100]:.0%}, 30 or more at "
+        f"{hundreds[30]:.0%}",
+        {"changes": len(found), "shorter_ratio": shorter, "late_median_pkts": float(late.median()),
+         "late_max_pkts": int(late.max()), "hundred_or_more_ratio": hundreds[100], "by_queue_alone_ratio": by_queue,
+         "queue_outweighs_ratio": more},
+        cause,
+    )  # fmt: skip
+
+
+def raised_threshold(sample: Sample) -> Outcome:
+    rows: dict[str, dict[str, Any]] = {}
+    for slug in ("cubic", "threshold-300-linux", "classic-cubic", "threshold-300-classic", "threshold-3-lossy",
+                 "threshold-300-lossy"):  # fmt: skip
+        run = sample[slug]
+        flow = run.metrics.summary["flows"][run.main_flow]
+        delays = ev.repair_delays_ns(run) / 1e6
+        rows[slug] = {
+            "spurious_retransmissions_pkts": flow["spurious_retransmissions_pkts"],
+            "data_drops_pkts": flow["data_drops_pkts"],
+            "timeouts": ev.counters(run)["TcpExtTCPTimeouts"],
+            "repair_median_ms": ev.median(delays),
+            "goodput_mean_mbps": flow["goodput_mean_bps"] / 1e6,
+        }
+    pairs = (("classic-cubic", "threshold-300-classic"), ("cubic", "threshold-300-linux"))
+    left = {
+        after: rows[after]["spurious_retransmissions_pkts"] / max(rows[before]["spurious_retransmissions_pkts"], 1)
+        for before, after in pairs
+    }
+    absorbed = left["threshold-300-classic"] <= 0.1
+    low, high = rows["threshold-3-lossy"], rows["threshold-300-lossy"]
+    slower = high["repair_median_ms"] / low["repair_median_ms"] if low["repair_median_ms"] else float("nan")
+    broken = high["timeouts"] > low["timeouts"] or slower >= 2
+    # The claim: it cannot be absorbed without breaking. It falls if the threshold absorbs and nothing breaks.
+    verdict = "does not hold" if absorbed and not broken else ("holds" if broken else "partly")
+    text = "; ".join(
+        f"{slug}: {row['spurious_retransmissions_pkts']} retransmissions in vain, {row['timeouts']} timeouts, a loss "
+        f"repaired after {row['repair_median_ms']:.0f} ms (median of {row['data_drops_pkts']} drops), "
+        f"{row['goodput_mean_mbps']:.2f} Mbit/s"
+        for slug, row in rows.items()
+    )
+    cause = ""
+    if verdict != "holds":
+        cause = (
+            f"with classic TCP {left['threshold-300-classic']:.0%} of the retransmissions in vain are left at threshold 300, "
+            f"with Linux 6.12 {left['threshold-300-linux']:.0%}; a real loss takes {slower:.2f} times as long to be repaired "
+            f"and timeouts go from {low['timeouts']} to {high['timeouts']}: with about a thousand packets in flight, 300 "
+            "duplicate ACKs come within a round trip"
+        )
+    return Outcome(verdict, text, {"runs": rows, "left_ratio": left, "repair_slower_ratio": slower}, cause)
+
+
+def _sack_aware_drops(run: RunView) -> int:
+    """Changes after which SACK-aware delivery has, within 2 s, a 50 ms bin under half of the second before."""
+    rate = run.metrics.goodput[run.main_flow, "sacked"]
+    t_ns, value = rate["t_ns"].to_numpy(), rate["goodput_bps"].to_numpy()
+    found = 0
+    for change_ns in run.changes["t_ns"]:
+        before = value[(t_ns >= change_ns - 1000 * MS) & (t_ns < change_ns)]
+        after = value[(t_ns >= change_ns) & (t_ns < change_ns + 2000 * MS)]
+        found += bool(len(before) and len(after) and after.min() < 0.5 * before.mean())
+    return found
+
+
+def _rtt_around(run: RunView) -> pd.DataFrame:
+    """Smoothed RTT in ms before each change with late packets, lowest and highest within 2 s, and 5 s after."""
+    frame = run.metrics.srtt[run.main_flow]
+    t_ns, value = frame["t_ns"].to_numpy(), frame["srtt_us"].to_numpy() / 1e3
+    rows = []
+    for change_ns in ev.reordered(run)["t_ns"]:
+        near = value[(t_ns > change_ns) & (t_ns <= change_ns + 2000 * MS)]
+        before, after = value[t_ns <= change_ns], value[t_ns <= change_ns + 5000 * MS]
+        if len(near) and len(before):
+            rows.append({"before": before[-1], "min": near.min(), "max": near.max(), "after": after[-1]})
+    return pd.DataFrame(rows, columns=["before", "min", "max", "after"])
+
+
+def _median_of(run: RunView, column: str) -> float:
+    return ev.median(ev.reordered(run)[column])
+
+
+def _sender_text(sample: Sample) -> str:
+    return "; ".join(f"{NAMES[slug]}: {ev.counters_text(sample[slug])}" for slug in ALGORITHMS)
+
+
+def _reordered_text(sample: Sample, slugs: tuple[str, ...]) -> str:
+    parts = []
+    for slug in slugs:
+        found = ev.reordered(sample[slug])
+        again, vain = found["retransmissions_pkts"].sum(), found["spurious_retransmissions_pkts"].sum()
+        parts.append(
+            f"{NAMES[slug]}: {len(found)} of {len(sample[slug].changes)} changes made packets late, followed by {int(again)} "
+            f"retransmissions of which {int(vain)} were in vain"
+        )
+    return "; ".join(parts)
+
+
+def _gap_text(sample: Sample) -> str:
+    found = {slug: _median_of(sample[slug], "srtt_before_us") / 1e3 for slug in ALGORITHMS}
+    return (
+        f"smoothed RTT before those changes {_plain(found, 'ms')}: the first reordered packets are reported to the sender "
+        "within about one round trip, so nothing in the trace would take a second"
+    )
+
+
+def _plain(values: dict[str, float], unit: str, digits: int = 0) -> str:
+    return ", ".join(f"{NAMES[slug]} {value:.{digits}f} {unit}" for slug, value in values.items())
+
+
+LATE = "changes with late packets (those in which the reordering issue appears)"
+CLAIMS = (
+    Claim("1.6", "All three show significant drops of goodput right after some route changes.", "6",
+          "In-order goodput: after at least one route change, some 50 ms bin before the next change (at most 10 s) is below "
+          "50 % of the mean of the second before (below 10 % is given too), for each of the three. For some: partly. "
+          "SACK-aware delivery within 2 s is given beside it.", ALGORITHMS, drops_after_changes),
+    Claim("1.7", "The congestion window grows faster for CUBIC and BBR.", "7",
+          f"Over {LATE}: growth of the window in the 5 s after its lowest sample of the 2 s after the change; the medians of "
+          "CUBIC and of BBR are above Reno's. One of them: partly.", ALGORITHMS, window_growth),
+    Claim("1.8", "About a second after the change all three show a spike of retransmissions and a fall of the window.", "7",
+          f"Over {LATE}: in more than half, 10 or more retransmissions follow within 5 s, the window falls by 10 % within 2 s, "
+          "and the median first retransmission is 0.5 to 1.5 s after the change, for each of the three. Partly: for some, or "
+          "spike or fall without that delay.", ALGORITHMS, spike_after_a_second),
+    Claim("1.9", "CUBIC recovers in under half a second; Reno and BBR go on retransmitting for more than one.", "7",
+          f"Over {LATE} followed by a retransmission: median time from the first to the last retransmission within 5 s of the "
+          "change, CUBIC < 0.5 s, Reno > 1 s, BBR > 1 s. Some of the three: partly.", ALGORITHMS, cubic_recovers_first),
+    Claim("1.10", "Reno's RTT is low until recovery begins, rises with the retransmissions, returns to slightly less; CUBIC's "
+          "and BBR's falls after the change and rises again fast.", "8",
+          f"Over {LATE}, smoothed RTT: Reno's highest within 2 s is 10 % above that before and the one 5 s after not above it; "
+          "CUBIC's and BBR's lowest within 2 s is 5 % below that before and the one 5 s after 2 % above that low. In more than "
+          "half of the changes, for each of the three; for some: partly.", ALGORITHMS, rtt_shapes),
+    Claim("1.11", "BBR overshoots the capacity and is held by its window (3 x BDP), not by pacing.", "8",
+          "BBR's run after 10 s, by time: (a) paced above the links' rate more than half of the time; (b) packets in flight at "
+          "95 % of the window or more for more than half; (c) window over estimated BDP (its own bandwidth x smallest RTT) "
+          "within 0.5 of 3. All: holds; some: partly.", ("bbr",), bbr_held_by_window),
+    Claim("1.17", "A transient lasts between a few hundred milliseconds and a couple of seconds.", "7",
+          f"Over {LATE} after which in-order goodput fell under 90 % of the second before: time until 3 bins of 50 ms in a row "
+          "are back at 90 %. The median is within 0.2 to 2.5 s and so are more than half (0.1 to 5 s is given too).",
+          ALGORITHMS, transient_length),
+    Claim("1.18", "Reordering happens because the new route is shorter, and concerns hundreds of packets.", "II",
+          f"Over {LATE} of the three runs: the new path's propagation is shorter in 90 % or more; more than half of them have "
+          "100 late packets or more (30 is given too). One of them: partly.", ALGORITHMS, reordering_by_shorter_routes),
+    Claim("1.19", "Raising the duplicate-ACK threshold cannot absorb it without breaking loss detection.", "II",
+          "CUBIC with net.ipv4.tcp_reordering and tcp_max_reordering = 300. Absorbed: classic TCP keeps at most 10 % of its "
+          "retransmissions in vain. Broken: with links that lose 0.001 %, classic TCP has more timeouts at 300 than at 3, or "
+          "takes twice as long (median) to repair a loss. Holds: broken; partly: neither absorbed nor broken; does not hold: "
+          "absorbed and not broken. Linux 6.12's own TCP at 300 is given beside it.",
+          ("cubic", "threshold-300-linux", "classic-cubic", "threshold-300-classic", "threshold-3-lossy",
+           "threshold-300-lossy"), raised_threshold),
+)  # fmt: skip

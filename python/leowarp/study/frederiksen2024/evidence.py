@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers that several claims' tests and causes share, each read from one run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics import DATA, goodput, holding_ns, queue_series, step_at, weighted_quantile
+from leowarp.metrics.changes import LinkValues, change_instants, hops, pair_routes
+from leowarp.metrics.tables import floats, truths
+from leowarp.report import RunView
+
+SKIP_NS = 10_000_000_000
+"""Slow start is left out: the study's figures show long-running transfers."""
+
+BIN_NS = 50_000_000
+"""20 Hz, the study's sampling."""
+
+NAMES = {
+    "reno": "Reno",
+    "cubic": "CUBIC",
+    "bbr": "BBR",
+    "nine-planes": "9 planes",
+    "aalborg-cape-town": "Aalborg-Cape Town",
+}
+
+COUNTERS = (
+    "TcpExtTCPFastRetrans", "TcpExtTCPTimeouts", "TcpExtTCPLossProbes", "TcpExtTCPDSACKRecv", "TcpExtTCPDSACKUndo",
+    "TcpExtTCPFullUndo", "TcpExtTCPPartialUndo", "TcpExtTCPLossUndo", "TcpExtTCPSpuriousRTOs", "TcpExtTCPSACKReorder",
+    "TcpExtTCPTSReorder", "TcpExtTCPSackRecovery",
+)  # fmt: skip
+UNDOS = ("TcpExtTCPDSACKUndo", "TcpExtTCPFullUndo", "TcpExtTCPLossUndo")
+
+
+def rates_bps(run: RunView, series: str = "in_order") -> np.ndarray:
+    """Goodput in 50 ms bins, without the first 10 s."""
+    frame = goodput(run.tables, run.main_flow, series, BIN_NS)
+    return frame.loc[frame["t_ns"] >= SKIP_NS, "goodput_bps"].to_numpy()
+
+
+def mean_bps(run: RunView, series: str = "in_order") -> float:
+    """Mean goodput without the first 10 s."""
+    return float(rates_bps(run, series).mean())
+
+
+def capacity_bps(run: RunView) -> float:
+    """Payload rate of the path (95.64 Mbit/s with the study's links)."""
+    assert run.capacity_bps is not None, "the study's links are all shaped"
+    return run.capacity_bps
+
+
+def srtt_ms(run: RunView, q: float) -> float:
+    """Quantile by time of the smoothed RTT, without the first 10 s."""
+    frame = run.metrics.srtt[run.main_flow]
+    frame = frame[frame["t_ns"] >= SKIP_NS]
+    value = weighted_quantile(frame["srtt_us"].to_numpy(), frame["held_ns"].to_numpy(), q)
+    return float("nan") if value is None else value / 1e3
+
+
+def reordered(run: RunView) -> pd.DataFrame:
+    """Route changes that the reordering issue appears in: those with a late packet, with their recovery's columns."""
+    changes = run.changes[run.changes["late_pkts"].fillna(0) > 0]
+    mine = run.metrics.recoveries[run.metrics.recoveries["flow"] == run.main_flow]
+    names = [name for name in mine.columns if name not in changes.columns or name == "t_ns"]
+    return changes.merge(mine[names], on="t_ns", how="inner")
+
+
+def counters(run: RunView) -> dict[str, int]:
+    """The sender's TCP counters at the end of the run; those that never changed are 0."""
+    table, hosts = run.tables.counters, run.tables.hosts
+    sender = run.plan.flows[run.main_flow].source
+    number = hosts.index(f"host:{sender}") if f"host:{sender}" in hosts else hosts.index(sender)
+    mine = table[table["host"] == number]
+    last = mine.sort_values("t_ns", kind="stable").groupby("counter", observed=True)["value"].last()
+    known = {str(name): int(value) for name, value in last.items()}
+    short = {str(name).removeprefix("TcpExt"): value for name, value in known.items()}
+    return {name: known.get(name, short.get(name.removeprefix("TcpExt"), 0)) for name in COUNTERS}
+
+
+def counters_text(run: RunView) -> str:
+    """What the sender's TCP did, in a line."""
+    found = counters(run)
+    undone = sum(found[name] for name in UNDOS)
+    return (
+        f"{found['TcpExtTCPSackRecovery']} recoveries, {undone} reductions undone, "
+        f"{found['TcpExtTCPTimeouts']} timeouts, {found['TcpExtTCPDSACKRecv']} DSACKs"
+    )
+
+
+def full_queue_ratio(run: RunView, share_of_limit: float) -> float:
+    """Share of time, after 10 s, in which some link of the path in force holds this share of its limit waiting."""
+    limit_pkts = min(value for value in (run.plan.isl.queue_pkts, run.plan.ground.queue_pkts) if value is not None)
+    end_ns = run.metrics.end_ns
+    grid = np.arange(SKIP_NS, end_ns, int(run.plan.observe.queues_ns), dtype="int64")
+    full = np.zeros(len(grid), dtype=bool)
+    flow = run.plan.flows[run.main_flow]
+    routes = pair_routes(run.tables, (flow.source, flow.destination))
+    known: dict[int, np.ndarray] = {}
+    for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
+        until_ns = routes["t_ns"].iloc[index + 1] if index + 1 < len(routes) else end_ns
+        inside = (grid >= t_ns) & (grid < until_ns)
+        for link in hops(path or ()):
+            direction = run.tables.direction_of(*link)
+            if direction is None:
+                continue
+            if direction not in known:
+                series = queue_series(run.tables, direction, end_ns)
+                known[direction] = (
+                    step_at(series["t_ns"], series["queue_pkts"], grid, 0.0) >= share_of_limit * limit_pkts
+                )
+            full |= inside & known[direction]
+    return float(full.mean())
+
+
+def isl_delay_span_ns(run: RunView) -> int:
+    """Largest minus smallest propagation delay of the path's ISLs alone, without its ground links."""
+    flow = run.plan.flows[run.main_flow]
+    links = LinkValues(run.tables.timeline)
+    routes = pair_routes(run.tables, (flow.source, flow.destination))
+    step_ns = int(run.plan.routing.link_interval_ns)
+    values = []
+    for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
+        until_ns = int(routes["t_ns"].iloc[index + 1]) if index + 1 < len(routes) else run.metrics.end_ns
+        if path is not None:
+            values += [links.path_delay_ns(path[1:-1], at) for at in range(int(t_ns), until_ns, step_ns)]
+    return max(values) - min(values)
+
+
+def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
+    """Goodput missing in the 5 s after route changes, as a share of what the second before each would have given."""
+    missing, expected = 0.0, 0.0
+    frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
+    t_ns, rate = frame["t_ns"].to_numpy(), frame["goodput_bps"].to_numpy()
+    flow = run.plan.flows[run.main_flow]
+    for change_ns, _, _ in change_instants(run.tables, (flow.source, flow.destination)):
+        before = rate[(t_ns >= change_ns - 1_000_000_000) & (t_ns < change_ns)]
+        after = rate[(t_ns >= change_ns) & (t_ns < change_ns + window_ns)]
+        if len(before) and len(after):
+            expected += float(before.mean()) * len(after)
+            missing += float(before.mean()) * len(after) - float(after.sum())
+    return missing / expected if expected else float("nan")
+
+
+def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]:
+    """Growth of the window over the 5 s after its lowest sample in the 2 s after each change with late packets."""
+    samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
+    t_ns, cwnd = samples["t_ns"].to_numpy(), floats(samples["cwnd_pkts"])
+    found = []
+    for change_ns in reordered(run)["t_ns"]:
+        near = np.flatnonzero((t_ns > change_ns) & (t_ns <= change_ns + 2_000_000_000))
+        if len(near) == 0:
+            continue
+        low = near[int(np.argmin(cwnd[near]))]
+        later = np.searchsorted(t_ns, t_ns[low] + span_ns)
+        if later < len(t_ns):
+            found.append(float(cwnd[later] - cwnd[low]) * 1e9 / span_ns)
+    return found
+
+
+def repair_delays_ns(run: RunView) -> np.ndarray:
+    """For each data packet truly lost: from its sending to the first retransmission of its first byte."""
+    packets = run.tables.packets
+    mine = packets[(packets["flow"] == run.main_flow) & (packets["direction"] == DATA)]
+    lost = mine[mine["drop_cause"].notna() & ~truths(mine["is_retransmission"])]
+    again = mine[truths(mine["is_retransmission"])].sort_values("sent_ns", kind="stable")
+    first = again.drop_duplicates("seq").set_index("seq")["sent_ns"]
+    repaired = lost[lost["seq"].isin(first.index)]
+    return (first.loc[repaired["seq"]].to_numpy() - repaired["sent_ns"].to_numpy()).astype("int64")
+
+
+def share(values: Any) -> float:
+    """Share of true values; nan of none."""
+    array = np.asarray(values, dtype="float64")
+    return float(array.mean()) if len(array) else float("nan")
+
+
+def median(values: Any) -> float:
+    """Median without missing values; nan of none."""
+    array = np.asarray(pd.Series(values).dropna(), dtype="float64")
+    return float(np.median(array)) if len(array) else float("nan")
+
+
+def window_weights(run: RunView) -> tuple[pd.DataFrame, np.ndarray]:
+    """Socket samples of the main flow after 10 s, and how long each holds."""
+    samples = run.tables.sockets[(run.tables.sockets["flow"] == run.main_flow)]
+    samples = samples[samples["t_ns"] >= SKIP_NS]
+    return samples, holding_ns(samples["t_ns"].to_numpy(), run.metrics.end_ns)

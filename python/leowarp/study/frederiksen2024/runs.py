@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runs: the study's five, further samples of them, and those that tell causes apart."""
+
+from __future__ import annotations
+
+from leowarp.study.directory import StudyRun
+
+BASE, NINE, CAPE = "madrid-tokyo.toml", "madrid-tokyo-nine-planes.toml", "aalborg-cape-town.toml"
+CLASSIC, EMULATOR = "madrid-tokyo-classic.toml", "madrid-tokyo-emulator.toml"
+CC = "flows.0.congestion_control"
+
+ALGORITHMS = ("reno", "cubic", "bbr")
+SCENARIOS = ("cubic", "nine-planes", "aalborg-cape-town")
+"""Slugs of the three scenarios with CUBIC."""
+
+CORE = (
+    StudyRun("reno", BASE, {CC: "reno"}, "baseline, Reno"),
+    StudyRun("cubic", BASE, {CC: "cubic"}, "baseline, CUBIC"),
+    StudyRun("bbr", BASE, {CC: "bbr"}, "baseline, BBR"),
+    StudyRun("nine-planes", NINE, {CC: "cubic"}, "9 orbital planes, CUBIC"),
+    StudyRun("aalborg-cape-town", CAPE, {CC: "cubic"}, "Aalborg to Cape Town, CUBIC"),
+)
+"""The study's five runs."""
+
+SAMPLE_STARTS_S = (0, 1000, 2000)
+"""Constellation clock at which each sample begins: the first is the study's, the others tell how much is chance."""
+
+CLASSIC_RUNS = tuple(
+    StudyRun(f"classic-{name}", CLASSIC, {CC: name}, f"TCP without RACK, timestamps and DSACK: {name}")
+    for name in ALGORITHMS
+)
+EMULATOR_RUNS = tuple(
+    StudyRun(f"emulator-{name}", EMULATOR, {CC: name}, f"links as the study's emulator made them: {name}")
+    for name in ALGORITHMS
+)
+
+RAISED = {"net.ipv4.tcp_reordering": "300", "net.ipv4.tcp_max_reordering": "300"}
+"""The raised threshold: 300 duplicate ACKs, which is also the most that Linux adapts to by itself."""
+
+THRESHOLD_RUNS = (
+    StudyRun("threshold-300-linux", BASE, {CC: "cubic", "tcp.sysctl": RAISED}, "Linux 6.12, threshold 300"),
+    StudyRun("threshold-300-classic", CLASSIC, {CC: "cubic", "tcp.sysctl": RAISED}, "classic TCP, threshold 300"),
+    StudyRun(
+        "threshold-3-lossy", CLASSIC, {CC: "cubic", "isl.loss": "0.001 %"}, "classic TCP, threshold 3, links that lose"
+    ),
+    StudyRun(
+        "threshold-300-lossy", CLASSIC, {CC: "cubic", "tcp.sysctl": RAISED, "isl.loss": "0.001 %"},
+        "classic TCP, threshold 300, links that lose",
+    ),
+)  # fmt: skip
+"""For claim 1.19: does the threshold absorb the reordering, and is a real loss still found without a timeout?"""
+
+
+def all_runs(samples: int = len(SAMPLE_STARTS_S)) -> tuple[StudyRun, ...]:
+    """Every run, the study's five first; `samples` of each of those five."""
+    return (*CORE, *further_samples(samples), *CLASSIC_RUNS, *EMULATOR_RUNS, *THRESHOLD_RUNS)
+
+
+def further_samples(samples: int) -> tuple[StudyRun, ...]:
+    """The five runs at other times of the constellation."""
+    return tuple(
+        StudyRun(
+            sample_slug(run.slug, start_s), run.example, {**run.set, "run.start": f"{start_s} s"},
+            f"{run.why}, from {start_s} s of the constellation's clock on",
+        )
+        for start_s in SAMPLE_STARTS_S[1:samples]
+        for run in CORE
+    )  # fmt: skip
+
+
+def sample_slug(slug: str, start_s: int) -> str:
+    """Slug of a run's sample."""
+    return slug if start_s == 0 else f"{slug}-at-{start_s}-s"

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a study: claims first, then the figures, then the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from leowarp.errors import LeowarpError
+from leowarp.report import RunView, html
+
+CLASSES = {"holds": "holds", "partly": "partly", "does not hold": "fails", "cannot be told": "unknown"}
+
+
+@dataclass(frozen=True)
+class DrawnFigure:
+    """A figure of the study on disk: `figures/<stem>.{svg,pdf,png}`; or why it could not be drawn."""
+
+    stem: str
+    title: str
+    caption: str
+    missing: str | None = None
+
+
+def write_study_page(
+    folder: Path, title: str, lead: str, claims: Sequence[Mapping[str, Any]], figures: Sequence[DrawnFigure],
+    runs: Mapping[str, RunView], failures: Mapping[str, LeowarpError], command: str,
+) -> Path:  # fmt: skip
+    """Writes `index.html` of a study; returns it."""
+    warnings = [f"the run {slug} failed: {error.message}" for slug, error in failures.items()]
+    warnings += [f"{slug}: {text}" for slug, run in runs.items() for text in run.warnings]
+    parts = [
+        ("claims", "Claims", _verdicts(claims) + _claims_table(claims)),
+        ("figures", "Figures", _figures(folder, figures)),
+        ("runs", "Runs", _runs_table(runs)),
+        ("rules", "Rules", html.table("Rules of the baseline run", ["rule", "value"], next(iter(runs.values())).rules(),
+                                      left=frozenset((0, 1)))),
+        ("again", "How to make this again", f"<pre>{html.text(command)}</pre><p>Runs that are complete are kept.</p>"),
+    ]  # fmt: skip
+    body = f"<h1>{html.text(title)}</h1>\n<p>{html.text(lead)}</p>\n" + html.warning_box(warnings)
+    body += html.navigation((name, heading) for name, heading, _ in parts)
+    body += "".join(html.section(*part) for part in parts)
+    path = folder / "index.html"
+    path.write_text(html.page(title, body), encoding="utf-8")
+    return path
+
+
+def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
+    count = {verdict: sum(row["verdict"] == verdict for row in claims) for verdict in CLASSES}
+    shown = ", ".join(
+        f'<span class="{CLASSES[verdict]}">{number} {"hold" if verdict == "holds" and number != 1 else verdict}</span>'
+        for verdict, number in count.items()
+        if number
+    )
+    return f"<p>Of {len(claims)} claims: {shown}. The tests were written before the runs were made.</p>"
+
+
+def _claims_table(claims: Sequence[Mapping[str, Any]]) -> str:
+    rows = []
+    for row in claims:
+        verdict = f'<span class="{CLASSES[row["verdict"]]}">{html.text(row["verdict"])}</span>'
+        others = row["samples"][1:]
+        if others:
+            same = sum(sample["verdict"] == row["verdict"] for sample in others)
+            verdict += f'<br><span class="quiet">other samples: {same} of {len(others)} alike</span>'
+        measured = html.text(row["measured"])
+        if row["cause"]:
+            measured += f"<br><strong>Why:</strong> {html.text(row['cause'])}"
+        for sample in others:
+            measured += (
+                f'<br><span class="quiet">{html.text(sample["sample"])}: {html.text(sample["verdict"])}; '
+                f"{html.text(sample['measured'])}</span>"
+            )
+        rows.append([row["number"], row["figure"], html.text(row["says"]), html.text(row["test"]), measured, verdict])
+    return html.table(
+        "Each claim of the paper, the test written for it, and what was measured", ["claim", "figure", "the paper says",
+        "tested as", "measured here", "verdict"], rows, left=frozenset(range(6)), raw=frozenset((2, 3, 4, 5)),
+    )  # fmt: skip
+
+
+def _figures(folder: Path, figures: Sequence[DrawnFigure]) -> str:
+    blocks = [
+        html.picture(folder / "figures" / figure.stem, figure.title, figure.caption, "figures")
+        for figure in figures
+        if figure.missing is None
+    ]
+    missing = [figure for figure in figures if figure.missing is not None]
+    items = "".join(f"<li>{html.text(figure.title)}: {html.text(figure.missing)}</li>" for figure in missing)
+    note = f'<p class="quiet">Not drawn:</p><ul class="quiet">{items}</ul>' if items else ""
+    return f'<div class="figures">{"".join(blocks)}</div>{note}'
+
+
+def _runs_table(runs: Mapping[str, RunView]) -> str:
+    rows = []
+    for slug, run in runs.items():
+        flow = run.summary["flows"][run.main_flow]
+        rows.append([
+            f'<a href="runs/{html.text(slug)}/50-report/index.html">{html.text(slug)}</a>', run.algorithm,
+            _scaled(flow["goodput_mean_bps"], 1e6), _scaled(flow["srtt_p50_us"], 1e3), _scaled(flow["srtt_p99_us"], 1e3),
+            run.summary["route_changes"], run.summary["route_changes_with_late_pkts"], flow["late_pkts"],
+            flow["retransmissions_pkts"], flow["spurious_retransmissions_pkts"], run.summary["drops_pkts"],
+            run.summary["cpu_s"],
+        ])  # fmt: skip
+    header = ["run", "algorithm", "goodput, Mbit/s", "srtt median, ms", "srtt 99 %, ms", "route changes", "with late packets",
+              "late packets", "retransmitted", "in vain", "dropped", "CPU, s"]  # fmt: skip
+    return html.table("Each run's own page has its route changes, recovery, links and plan", header, rows,
+                      left=frozenset((0, 1)), raw=frozenset((0,)))  # fmt: skip
+
+
+def _scaled(value: Any, scale: float) -> float | None:
+    return None if value is None else float(value) / scale
