@@ -98,13 +98,14 @@ def _runs_table(runs: Mapping[str, RunView]) -> str:
         flow = run.summary["flows"][run.main_flow]
         rows.append([
             f'<a href="runs/{html.text(slug)}/50-report/index.html">{html.text(slug)}</a>', run.algorithm,
-            _scaled(flow["goodput_mean_bps"], 1e6), _scaled(flow["srtt_p50_us"], 1e3), _scaled(flow["srtt_p99_us"], 1e3),
+            _scaled(flow["goodput_mean_bps"], 1e6), _scaled(flow["srtt_p50_us"], 1e3),
+            _scaled(flow["srtt_p99_us"], 1e3),
             run.summary["route_changes"], run.summary["route_changes_with_late_pkts"], flow["late_pkts"],
             flow["retransmissions_pkts"], flow["spurious_retransmissions_pkts"], run.summary["drops_pkts"],
             run.summary["cpu_s"],
         ])  # fmt: skip
-    header = ["run", "algorithm", "goodput, Mbit/s", "srtt median, ms", "srtt 99 %, ms", "route changes", "with late packets",
-              "late packets", "retransmitted", "in vain", "dropped", "CPU, s"]  # fmt: skip
+    header = ["run", "algorithm", "goodput, Mbit/s", "srtt median, ms", "srtt 99 %, ms", "route changes",
+              "with late packets", "late packets", "retransmitted", "in vain", "dropped", "CPU, s"]  # fmt: skip
     return html.table("Each run's own page has its route changes, recovery, links and plan", header, rows,
                       left=frozenset((0, 1)), raw=frozenset((0,)))  # fmt: skip
 

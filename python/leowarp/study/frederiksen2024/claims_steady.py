@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from leowarp.study.claim import Claim, Outcome, Sample, holds_if
+from leowarp.study.claim import Claim, Outcome, Sample, Verdict, holds_if
 from leowarp.study.frederiksen2024 import evidence as ev
 from leowarp.study.frederiksen2024.evidence import NAMES
 from leowarp.study.frederiksen2024.runs import ALGORITHMS, SCENARIOS
@@ -75,7 +75,7 @@ def reno_rtt_lower(sample: Sample) -> Outcome:
     deciles = [q / 10 for q in range(1, 10)]
     value = {slug: [ev.srtt_ms(sample[slug], q) for q in deciles] for slug in ALGORITHMS}
     lower = sum(r < min(c, b) for r, c, b in zip(*(value[slug] for slug in ALGORITHMS), strict=True))
-    verdict = "holds" if lower >= 8 else ("partly" if lower >= 5 else "does not hold")
+    verdict: Verdict = "holds" if lower >= 8 else ("partly" if lower >= 5 else "does not hold")
     middle = {slug: value[slug][4] for slug in ALGORITHMS}
     cause = ""
     if verdict != "holds":
@@ -110,7 +110,8 @@ def queues_full(sample: Sample) -> Outcome:
         cause = "; ".join(rows) + "; " + _texts(sample, ("cubic", "bbr"))
     return Outcome(
         verdict,
-        f"share of time with some queue of the path at 90 % of its limit {_percent(at[0.9])}; at 50 %: {_percent(at[0.5])}",
+        f"share of time with some queue of the path at 90 % of its limit {_percent(at[0.9])}; "
+        f"at 50 %: {_percent(at[0.5])}",
         {"full_90_ratio": at[0.9], "full_50_ratio": at[0.5]},
         cause,
     )
@@ -154,7 +155,7 @@ def cape_most_stable(sample: Sample) -> Outcome:
 def cape_no_variation(sample: Sample) -> Outcome:
     low = _dips(sample, 0.9)["aalborg-cape-town"]
     half = _dips(sample, 0.5)["aalborg-cape-town"]
-    verdict = "holds" if low == 0 else ("partly" if half == 0 or low < 0.001 else "does not hold")
+    verdict: Verdict = "holds" if low == 0 else ("partly" if half == 0 or low < 0.001 else "does not hold")
     return Outcome(
         verdict,
         f"{low:.2%} of 50 ms bins are below 90 % of the median, {half:.2%} below 50 %",
@@ -208,7 +209,8 @@ def _changes_text(sample: Sample) -> str:
         parts.append(
             f"{NAMES[slug]}: {len(changes)} route changes, {len(late)} with late packets "
             f"({int(late['late_pkts'].sum())} late, {int(changes['spurious_retransmissions_pkts'].sum())} of "
-            f"{int(changes['retransmissions_pkts'].sum())} retransmissions in vain, {int(changes['lost_pkts'].sum())} lost)"
+            f"{int(changes['retransmissions_pkts'].sum())} retransmissions in vain, "
+            f"{int(changes['lost_pkts'].sum())} lost)"
         )
     return "; ".join(parts)
 
@@ -230,37 +232,41 @@ def _yes(value: bool) -> str:
 
 
 CLAIMS = (
-    Claim("1.1", "Propagation delay along the path varies by less than 2.5 ms (max - min) in each of the three scenarios.",
-          "text", "Sum of the delays in force on the links of the forward path, ground links included, over the whole run; "
-          "max - min < 2.5 ms in each scenario. Partly: in some. The ISLs alone are given beside it.", SCENARIOS,
+    Claim("1.1",
+          "Propagation delay along the path varies by less than 2.5 ms (max - min) in each of the three scenarios.",
+          "text", "Sum of the delays in force on the links of the forward path, ground links included, over the whole "
+          "run; max - min < 2.5 ms in each scenario. Partly: in some. The ISLs alone are given beside it.", SCENARIOS,
           path_delay_span),
     Claim("1.2", "Reno's goodput suffers most from route changes.", "4",
-          "In-order goodput in 50 ms bins after 10 s. (a) Reno has the lowest mean; (b) Reno misses the largest share, in the "
-          "5 s after route changes, of what the second before each would have given. Both: holds; one: partly.",
+          "In-order goodput in 50 ms bins after 10 s. (a) Reno has the lowest mean; (b) Reno misses the largest share, "
+          "in the 5 s after route changes, of what the second before each would have given. Both: holds; one: partly.",
           ALGORITHMS, reno_suffers_most),
     Claim("1.3", "CUBIC and BBR run close to the path's capacity.", "4",
-          "Mean in-order goodput after 10 s, over the payload rate of the links (95.64 Mbit/s). Holds: both at 95 %; partly: "
-          "one of them, or both at 90 %.", ("cubic", "bbr"), close_to_capacity),
+          "Mean in-order goodput after 10 s, over the payload rate of the links (95.64 Mbit/s). Holds: both at 95 %; "
+          "partly: one of them, or both at 90 %.", ("cubic", "bbr"), close_to_capacity),
     Claim("1.4", "Reno's RTT is generally lower than CUBIC's and BBR's.", "5",
-          "Smoothed RTT after 10 s, weighted by time: Reno's decile is below both others' at 8 of 9 deciles or more; partly "
-          "at 5 or more.", ALGORITHMS, reno_rtt_lower),
+          "Smoothed RTT after 10 s, weighted by time: Reno's decile is below both others' at 8 of 9 deciles or more; "
+          "partly at 5 or more.", ALGORITHMS, reno_rtt_lower),
     Claim("1.5", "CUBIC's and BBR's queues are full most of the time.", "5",
-          "Queue samples every 50 ms after 10 s: some link of the path in force has 90 % of its limit of 500 packets waiting, "
-          "for more than half of the time, for both. Partly: for one, or at 50 % of the limit.", ALGORITHMS, queues_full),
-    Claim("1.12", "With CUBIC the baseline has the lowest RTT of the three scenarios, the other two are comparable.", "9a",
-          "Median by time of the smoothed RTT after 10 s: baseline below both, and the other two within 10 % of each other "
-          "(20 % is given too). One of them: partly.", SCENARIOS, baseline_lowest_rtt),
+          "Queue samples every 50 ms after 10 s: some link of the path in force has 90 % of its limit of 500 packets "
+          "waiting, for more than half of the time, for both. Partly: for one, or at 50 % of the limit.",
+          ALGORITHMS, queues_full),
+    Claim("1.12", "With CUBIC the baseline has the lowest RTT of the three scenarios, the other two are comparable.",
+          "9a",
+          "Median by time of the smoothed RTT after 10 s: baseline below both, and the other two within 10 % of each "
+          "other (20 % is given too). One of them: partly.", SCENARIOS, baseline_lowest_rtt),
     Claim("1.13", "Aalborg-Cape Town has the most stable RTT.", "9a",
-          "Smoothed RTT after 10 s: its range from the 5th to the 95th percentile is the smallest of the three, and so is that "
-          "from the 1st to the 99th. One of them: partly.", SCENARIOS, cape_most_stable),
+          "Smoothed RTT after 10 s: its range from the 5th to the 95th percentile is the smallest of the three, and so "
+          "is that from the 1st to the 99th. One of them: partly.", SCENARIOS, cape_most_stable),
     Claim("1.14", "Aalborg-Cape Town shows no variation of goodput.", "9b",
-          "In-order goodput in 50 ms bins after 10 s: none below 90 % of the median. Partly: none below 50 %, or fewer than "
-          "0.1 % below 90 %.", SCENARIOS, cape_no_variation),
+          "In-order goodput in 50 ms bins after 10 s: none below 90 % of the median. Partly: none below 50 %, or fewer "
+          "than 0.1 % below 90 %.", SCENARIOS, cape_no_variation),
     Claim("1.15", "CUBIC's goodput drops significantly about 0.5 % of the time with 18 planes and 1 % with 9.", "9b",
-          "Share of 50 ms bins of in-order goodput, after 10 s, below 50 % of the median: within a factor of 2 of 0.5 % and of "
-          "1 %, and more often with 9 planes. All three: holds; some: partly. Below 90 % is given too.", SCENARIOS,
+          "Share of 50 ms bins of in-order goodput, after 10 s, below 50 % of the median: within a factor of 2 of 0.5 "
+          "% and of 1 %, and more often with 9 planes. All three: holds; some: partly. Below 90 % is given too.",
+          SCENARIOS,
           significant_drops),
     Claim("1.16", "Mean goodput is comparable in the three; long-term throughput is almost unaffected.", "9b",
-          "Mean in-order goodput after 10 s: largest over smallest within 5 % (10 % is given too), and each at 95 % of the "
-          "payload rate or more. One of them: partly.", SCENARIOS, comparable_means),
+          "Mean in-order goodput after 10 s: largest over smallest within 5 % (10 % is given too), and each at 95 % of "
+          "the payload rate or more. One of them: partly.", SCENARIOS, comparable_means),
 )  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.report import RunView
-from leowarp.study.claim import Claim, Outcome, Sample, holds_if
+from leowarp.study.claim import Claim, Outcome, Sample, Verdict, holds_if
 from leowarp.study.frederiksen2024 import evidence as ev
 from leowarp.study.frederiksen2024.evidence import NAMES
 from leowarp.study.frederiksen2024.runs import ALGORITHMS
@@ -83,8 +83,9 @@ def spike_after_a_second(sample: Sample) -> Outcome:
     if verdict == "does not hold" and some:
         verdict = "partly"
     text = ", ".join(
-        f"{NAMES[slug]}: spike in {row['spike_ratio']:.0%}, window falls in {row['fall_ratio']:.0%} of {row['changes']}, first "
-        f"retransmission {row['first_retransmission_s']:.2f} s after"
+        f"{NAMES[slug]}: spike in {row['spike_ratio']:.0%}, "
+        f"window falls in {row['fall_ratio']:.0%} of {row['changes']}, "
+        f"first retransmission {row['first_retransmission_s']:.2f} s after"
         for slug, row in rows.items()
     )
     return Outcome(verdict, text, rows, "" if verdict == "holds" else _sender_text(sample) + "; " + _gap_text(sample))
@@ -165,8 +166,9 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
     }
     return Outcome(
         holds_if(parts),
-        f"paced above the links' rate {over:.0%} of the time; in flight 95 % of the window or more {held:.0%} of the time; "
-        f"window = {gain:.2f} x estimated BDP (median); bandwidth estimate = {bw:.3f} x payload capacity (median)",
+        f"paced above the links' rate {over:.0%} of the time; in flight 95 % of the window or more {held:.0%} of the "
+        f"time; window = {gain:.2f} x estimated BDP (median); "
+        f"bandwidth estimate = {bw:.3f} x payload capacity (median)",
         {
             "paced_above_ratio": over,
             "window_limited_ratio": held,
@@ -175,9 +177,10 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
         },
         ""
         if all(parts.values())
-        else "Linux's BBR sets its window to cwnd_gain 2 times the estimated BDP (2.89 in STARTUP, net/ipv4/tcp_bbr.c), not 3; "
+        else "Linux's BBR sets its window to cwnd_gain 2 times the estimated BDP (2.89 in STARTUP), not 3; "
         + f"its pacing is above the links' rate in the probing phase (gain 1.25) only, {over:.0%} of the time; "
-        + f"median estimate of the smallest RTT {ev.median(samples['bbr_min_rtt_us']) / 1e3:.1f} ms, propagation there and "
+        + f"median estimate of the smallest RTT {ev.median(samples['bbr_min_rtt_us']) / 1e3:.1f} ms, "
+        + "propagation there and "
         + f"back {2 * run.metrics.summary['path_delay_min_ns'] / 1e6:.1f} ms at least",
     )
 
@@ -222,14 +225,14 @@ def reordering_by_shorter_routes(sample: Sample) -> Outcome:
     cause = ""
     if not all(parts.values()):
         cause = (
-            f"{by_queue:.0%} of these changes went to a path that is not shorter, past a queue left behind on an abandoned "
-            f"link; at {more:.0%} the queue weighs more than the difference in propagation (medians: queue "
+            f"{by_queue:.0%} of these changes went to a path that is not shorter, past a queue left behind on an "
+            f"abandoned link; at {more:.0%} the queue weighs more than the difference in propagation (medians: queue "
             f"{ev.median(queue):.2f} ms, propagation {ev.median(-step):.2f} ms)"
         )
     return Outcome(
         holds_if(parts),
-        f"{len(found)} changes with late packets in the three runs; the new path is shorter at {shorter:.0%}; late packets: "
-        f"median {late.median():.0f}, largest {late.max()}, 100 or more at {hundreds[100]:.0%}, 30 or more at "
+        f"{len(found)} changes with late packets in the three runs; the new path is shorter at {shorter:.0%}; late "
+        f"packets: median {late.median():.0f}, largest {late.max()}, 100 or more at {hundreds[100]:.0%}, 30 or more at "
         f"{hundreds[30]:.0%}",
         {"changes": len(found), "shorter_ratio": shorter, "late_median_pkts": float(late.median()),
          "late_max_pkts": int(late.max()), "hundred_or_more_ratio": hundreds[100], "by_queue_alone_ratio": by_queue,
@@ -262,7 +265,7 @@ def raised_threshold(sample: Sample) -> Outcome:
     slower = high["repair_median_ms"] / low["repair_median_ms"] if low["repair_median_ms"] else float("nan")
     broken = high["timeouts"] > low["timeouts"] or slower >= 2
     # The claim: it cannot be absorbed without breaking. It falls if the threshold absorbs and nothing breaks.
-    verdict = "does not hold" if absorbed and not broken else ("holds" if broken else "partly")
+    verdict: Verdict = "does not hold" if absorbed and not broken else ("holds" if broken else "partly")
     text = "; ".join(
         f"{slug}: {row['spurious_retransmissions_pkts']} retransmissions in vain, {row['timeouts']} timeouts, a loss "
         f"repaired after {row['repair_median_ms']:.0f} ms (median of {row['data_drops_pkts']} drops), "
@@ -272,10 +275,10 @@ def raised_threshold(sample: Sample) -> Outcome:
     cause = ""
     if verdict != "holds":
         cause = (
-            f"with classic TCP {left['threshold-300-classic']:.0%} of the retransmissions in vain are left at threshold 300, "
-            f"with Linux 6.12 {left['threshold-300-linux']:.0%}; a real loss takes {slower:.2f} times as long to be repaired "
-            f"and timeouts go from {low['timeouts']} to {high['timeouts']}: with about a thousand packets in flight, 300 "
-            "duplicate ACKs come within a round trip"
+            f"with classic TCP {left['threshold-300-classic']:.0%} of the retransmissions in vain are left at "
+            f"threshold 300, with Linux 6.12 {left['threshold-300-linux']:.0%}; a real loss takes {slower:.2f} times "
+            f"as long to be repaired and timeouts go from {low['timeouts']} to {high['timeouts']}: with about a "
+            "thousand packets in flight, 300 duplicate ACKs come within a round trip"
         )
     return Outcome(verdict, text, {"runs": rows, "left_ratio": left, "repair_slower_ratio": slower}, cause)
 
@@ -319,7 +322,8 @@ def _reordered_text(sample: Sample, slugs: tuple[str, ...]) -> str:
         found = ev.reordered(sample[slug])
         again, vain = found["retransmissions_pkts"].sum(), found["spurious_retransmissions_pkts"].sum()
         parts.append(
-            f"{NAMES[slug]}: {len(found)} of {len(sample[slug].changes)} changes made packets late, followed by {int(again)} "
+            f"{NAMES[slug]}: {len(found)} of {len(sample[slug].changes)} changes made packets late, "
+            f"followed by {int(again)} "
             f"retransmissions of which {int(vain)} were in vain"
         )
     return "; ".join(parts)
@@ -328,8 +332,8 @@ def _reordered_text(sample: Sample, slugs: tuple[str, ...]) -> str:
 def _gap_text(sample: Sample) -> str:
     found = {slug: _median_of(sample[slug], "srtt_before_us") / 1e3 for slug in ALGORITHMS}
     return (
-        f"smoothed RTT before those changes {_plain(found, 'ms')}: the first reordered packets are reported to the sender "
-        "within about one round trip, so nothing in the trace would take a second"
+        f"smoothed RTT before those changes {_plain(found, 'ms')}: the first reordered packets are reported to the "
+        "sender within about one round trip, so nothing in the trace would take a second"
     )
 
 
@@ -340,40 +344,44 @@ def _plain(values: dict[str, float], unit: str, digits: int = 0) -> str:
 LATE = "changes with late packets (those in which the reordering issue appears)"
 CLAIMS = (
     Claim("1.6", "All three show significant drops of goodput right after some route changes.", "6",
-          "In-order goodput: after at least one route change, some 50 ms bin before the next change (at most 10 s) is below "
-          "50 % of the mean of the second before (below 10 % is given too), for each of the three. For some: partly. "
-          "SACK-aware delivery within 2 s is given beside it.", ALGORITHMS, drops_after_changes),
+          "In-order goodput: after at least one route change, some 50 ms bin before the next change (at most 10 s) is "
+          "below 50 % of the mean of the second before (below 10 % is given too), for each of the three. For some: "
+          "partly. SACK-aware delivery within 2 s is given beside it.", ALGORITHMS, drops_after_changes),
     Claim("1.7", "The congestion window grows faster for CUBIC and BBR.", "7",
-          f"Over {LATE}: growth of the window in the 5 s after its lowest sample of the 2 s after the change; the medians of "
-          "CUBIC and of BBR are above Reno's. One of them: partly.", ALGORITHMS, window_growth),
-    Claim("1.8", "About a second after the change all three show a spike of retransmissions and a fall of the window.", "7",
-          f"Over {LATE}: in more than half, 10 or more retransmissions follow within 5 s, the window falls by 10 % within 2 s, "
-          "and the median first retransmission is 0.5 to 1.5 s after the change, for each of the three. Partly: for some, or "
-          "spike or fall without that delay.", ALGORITHMS, spike_after_a_second),
+          f"Over {LATE}: growth of the window in the 5 s after its lowest sample of the 2 s after the change; the "
+          "medians of CUBIC and of BBR are above Reno's. One of them: partly.", ALGORITHMS, window_growth),
+    Claim("1.8", "About a second after the change all three show a spike of retransmissions and a fall of the window.",
+          "7",
+          f"Over {LATE}: in more than half, 10 or more retransmissions follow within 5 s, the window falls by 10 % "
+          "within 2 s, and the median first retransmission is 0.5 to 1.5 s after the change, for each of the three. "
+          "Partly: for some, or spike or fall without that delay.", ALGORITHMS, spike_after_a_second),
     Claim("1.9", "CUBIC recovers in under half a second; Reno and BBR go on retransmitting for more than one.", "7",
-          f"Over {LATE} followed by a retransmission: median time from the first to the last retransmission within 5 s of the "
-          "change, CUBIC < 0.5 s, Reno > 1 s, BBR > 1 s. Some of the three: partly.", ALGORITHMS, cubic_recovers_first),
-    Claim("1.10", "Reno's RTT is low until recovery begins, rises with the retransmissions, returns to slightly less; CUBIC's "
-          "and BBR's falls after the change and rises again fast.", "8",
-          f"Over {LATE}, smoothed RTT: Reno's highest within 2 s is 10 % above that before and the one 5 s after not above it; "
-          "CUBIC's and BBR's lowest within 2 s is 5 % below that before and the one 5 s after 2 % above that low. In more than "
-          "half of the changes, for each of the three; for some: partly.", ALGORITHMS, rtt_shapes),
+          f"Over {LATE} followed by a retransmission: median time from the first to the last retransmission within 5 s "
+          "of the change, CUBIC < 0.5 s, Reno > 1 s, BBR > 1 s. Some of the three: partly.",
+          ALGORITHMS, cubic_recovers_first),
+    Claim("1.10", "Reno's RTT is low until recovery begins, rises with the retransmissions, returns to slightly less; "
+          "CUBIC's and BBR's falls after the change and rises again fast.", "8",
+          f"Over {LATE}, smoothed RTT: Reno's highest within 2 s is 10 % above that before and the one 5 s after not "
+          "above it; CUBIC's and BBR's lowest within 2 s is 5 % below that before and the one 5 s after 2 % above that "
+          "low. In more than half of the changes, for each of the three; for some: partly.", ALGORITHMS, rtt_shapes),
     Claim("1.11", "BBR overshoots the capacity and is held by its window (3 x BDP), not by pacing.", "8",
-          "BBR's run after 10 s, by time: (a) paced above the links' rate more than half of the time; (b) packets in flight at "
-          "95 % of the window or more for more than half; (c) window over estimated BDP (its own bandwidth x smallest RTT) "
-          "within 0.5 of 3. All: holds; some: partly.", ("bbr",), bbr_held_by_window),
+          "BBR's run after 10 s, by time: (a) paced above the links' rate more than half of the time; (b) packets in "
+          "flight at 95 % of the window or more for more than half; (c) window over estimated BDP (its own bandwidth x "
+          "smallest RTT) within 0.5 of 3. All: holds; some: partly.", ("bbr",), bbr_held_by_window),
     Claim("1.17", "A transient lasts between a few hundred milliseconds and a couple of seconds.", "7",
-          f"Over {LATE} after which in-order goodput fell under 90 % of the second before: time until 3 bins of 50 ms in a row "
-          "are back at 90 %. The median is within 0.2 to 2.5 s and so are more than half (0.1 to 5 s is given too).",
+          f"Over {LATE} after which in-order goodput fell under 90 % of the second before: time until 3 bins of 50 ms "
+          "in a row are back at 90 %. The median is within 0.2 to 2.5 s and so are more than half (0.1 to 5 s too "
+          "is given).",
           ALGORITHMS, transient_length),
     Claim("1.18", "Reordering happens because the new route is shorter, and concerns hundreds of packets.", "II",
-          f"Over {LATE} of the three runs: the new path's propagation is shorter in 90 % or more; more than half of them have "
-          "100 late packets or more (30 is given too). One of them: partly.", ALGORITHMS, reordering_by_shorter_routes),
+          f"Over {LATE} of the three runs: the new path's propagation is shorter in 90 % or more; more than half of "
+          "them have 100 late packets or more (30 is given too). One of them: partly.",
+          ALGORITHMS, reordering_by_shorter_routes),
     Claim("1.19", "Raising the duplicate-ACK threshold cannot absorb it without breaking loss detection.", "II",
-          "CUBIC with net.ipv4.tcp_reordering and tcp_max_reordering = 300. Absorbed: classic TCP keeps at most 10 % of its "
-          "retransmissions in vain. Broken: with links that lose 0.001 %, classic TCP has more timeouts at 300 than at 3, or "
-          "takes twice as long (median) to repair a loss. Holds: broken; partly: neither absorbed nor broken; does not hold: "
-          "absorbed and not broken. Linux 6.12's own TCP at 300 is given beside it.",
+          "CUBIC with net.ipv4.tcp_reordering and tcp_max_reordering = 300. Absorbed: classic TCP keeps at most 10 % "
+          "of its retransmissions in vain. Broken: with links that lose 0.001 %, classic TCP has more timeouts at 300 "
+          "than at 3, or takes twice as long (median) to repair a loss. Holds: broken; partly: neither absorbed nor "
+          "broken; does not hold: absorbed and not broken. Linux 6.12's own TCP at 300 is given beside it.",
           ("cubic", "threshold-300-linux", "classic-cubic", "threshold-300-classic", "threshold-3-lossy",
            "threshold-300-lossy"), raised_threshold),
 )  # fmt: skip

@@ -15,10 +15,10 @@ from leowarp.study.page import DrawnFigure
 
 TITLE = "End-to-End Delivery in LEO Mega-constellations and the Reordering Problem, re-made"
 LEAD = (
-    "R. S. Frederiksen, T. G. Mulvad, I. Leyva-Mayorga, T. K. Madsen and F. Chiariotti (2024) run Reno, CUBIC and BBR over "
-    "an emulated OneWeb-like constellation whose routes change every 30 s. Here the same scenarios run on Linux 6.12's own "
-    "TCP in virtual time. A claim that does not hold on this kernel is a finding about the kernel, the links or the test; the "
-    "table says which, from counts in the trace."
+    "R. S. Frederiksen, T. G. Mulvad, I. Leyva-Mayorga, T. K. Madsen and F. Chiariotti (2024) run Reno, CUBIC and BBR "
+    "over an emulated OneWeb-like constellation whose routes change every 30 s. Here the same scenarios run on Linux "
+    "6.12's own TCP in virtual time. A claim that does not hold on this kernel is a finding about the kernel, the "
+    "links or the test; the table says which, from counts in the trace."
 )
 
 EMULATOR = tuple(f"emulator-{name}" for name in ALGORITHMS)
