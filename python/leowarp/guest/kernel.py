@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -295,8 +296,9 @@ class _Build:
             finally:
                 # Ctrl-C or a full disk: make and its compilers are a session of their own and end with it.
                 if process.poll() is None:
-                    os.killpg(process.pid, 9)
+                    os.killpg(process.pid, signal.SIGKILL)
                     process.wait()
+                process.stdout.close()
         if process.returncode != 0:
             raise self._failed(log)
         addresses = [line.split() for line in (entry / "symbols.txt").read_text().splitlines()]
@@ -313,13 +315,13 @@ class _Build:
         (entry / "kernel.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
 
     def _follow(self, process: subprocess.Popen, log) -> None:
-        assert process.stdout is not None
         steps = 0
         for line in process.stdout:
             log.write(line)
             if _STEP.match(line):
                 steps += 1
                 self._on_progress(steps, max(steps, EXPECTED_STEPS))
+        process.wait()
 
     def _failed(self, log: Path) -> HostError:
         # The entry's directory goes away with the failed build; its log must not.

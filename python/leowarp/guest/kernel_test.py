@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cache, the progress and the errors around a kernel's build, with a build script that takes no time."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from leowarp.errors import HostError, ScenarioError
+from leowarp.guest import kernel as kernels
+from leowarp.guest import recipe, source
+from leowarp.guest.cache import sha256_of_file
+from leowarp.guest.kernel import kernel
+from leowarp.guest.watch import members_of_session
+
+BUILD = """#!/bin/sh
+echo "make: Entering"
+for number in 1 2 3; do echo "  CC      file$number.o"; done
+echo "$0" >> "$LEOWARP_CACHE/builds"
+%s
+mkdir -p "$2" "$3"
+test -f "$1/Makefile"
+touch "$2/object"
+printf '#!/bin/sh\\n' > "$3/linux"
+chmod +x "$3/linux"
+echo CONFIG_UML=y > "$3/config"
+printf '00000000606cc240 B time_travel_time\\n00000000606cc188 B cpu_tasks\\n' > "$3/symbols.txt"
+"""
+
+
+@pytest.fixture
+def workshop(monkeypatch, tmp_path):
+    """A recipe, a tarball with a tiny tree, and an empty cache; `workshop(line)` puts a line into the build script."""
+    guest = tmp_path / "guest"
+    (guest / "qdisc").mkdir(parents=True)
+    for name in recipe.KERNEL_FILES:
+        (guest / name).write_text(name)
+    tree = tmp_path / "linux-6.12"
+    (tree / "arch" / "um").mkdir(parents=True)
+    (tree / "Kconfig").write_text("")
+    (tree / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 7\n")
+    subprocess.run(["tar", "-cJf", tmp_path / "linux.tar.xz", "-C", tmp_path, "linux-6.12"], check=True)
+    monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("LEOWARP_KERNEL_SOURCE", str(tmp_path / "linux.tar.xz"))
+    monkeypatch.setattr(recipe, "guest_sources", lambda: guest)
+    monkeypatch.setattr(recipe, "packaged", lambda name: None)
+
+    def script(line: str = "") -> Path:
+        (guest / "build.sh").write_text(BUILD % line)
+        return tmp_path
+
+    script()
+    return script
+
+
+def builds(place: Path) -> int:
+    return len((place / "cache" / "builds").read_text().splitlines())
+
+
+def left_over(place: Path) -> list[str]:
+    """What lies in the cache of kernels besides finished entries, locks and logs."""
+    home = place / "cache" / "kernel"
+    return sorted(p.name for p in home.iterdir() if ".tmp" in p.name or (p.name.startswith("tree") and p.is_dir()))
+
+
+def test_a_kernel_is_built_once_with_progress(workshop):
+    place = workshop()
+    steps: list[tuple[int, int]] = []
+    first = kernel(on_progress=lambda done, expected: steps.append((done, expected)))
+    assert steps == [(1, kernels.EXPECTED_STEPS), (2, kernels.EXPECTED_STEPS), (3, kernels.EXPECTED_STEPS)]
+    assert first.symbols == {"time_travel_time": 0x606CC240, "cpu_tasks": 0x606CC188}
+    assert first.facts["linux_version"] == "6.12.7"
+    assert kernel() == first
+    assert builds(place) == 1
+    assert left_over(place) == []
+    assert sorted(p.name for p in kernels.kernel_entry(first).iterdir()) == [
+        "build.log", "config", "files.json", "kernel.json", "linux", "symbols.json", "symbols.txt",
+    ]  # fmt: skip
+
+
+def test_force_builds_again(workshop):
+    place = workshop()
+    kernel()
+    kernel(force=True)
+    assert builds(place) == 2
+
+
+@pytest.mark.parametrize("name", recipe.KERNEL_FILES)
+def test_each_part_of_the_recipe_is_in_the_key(workshop, tmp_path, name):
+    first = kernel()
+    with (tmp_path / "guest" / name).open("a") as file:
+        file.write("\n# changed\n")
+    assert kernel().program != first.program
+
+
+def test_the_source_is_in_the_key(workshop, tmp_path, monkeypatch):
+    first = kernel()
+    shutil.copy(tmp_path / "linux.tar.xz", tmp_path / "other.tar.xz")
+    with (tmp_path / "other.tar.xz").open("ab") as file:
+        file.write(b"\0" * 4)
+    monkeypatch.setenv("LEOWARP_KERNEL_SOURCE", str(tmp_path / "other.tar.xz"))
+    assert kernel().program != first.program
+
+
+def test_a_failed_build_names_its_log_and_its_errors(workshop):
+    place = workshop("echo 'net/ipv4/tcp.c:1:1: error: it is broken'; exit 2")
+    with pytest.raises(HostError, match=r"tcp\.c:1:1: error: it is broken") as caught:
+        kernel()
+    log = next(word for word in caught.value.message.split() if "failed-" in word).rstrip(";")
+    assert "it is broken" in Path(log).read_text()
+    assert left_over(place) == []
+    workshop()
+    assert kernel().program.exists()
+
+
+def test_an_interrupted_build_leaves_no_process_and_nothing_half_done(workshop):
+    place = workshop('echo $$ > "$LEOWARP_CACHE/pid"; sleep 100 & echo "  LD      it"; wait')
+    sessions: list[int] = []
+
+    def interrupt(done: int, expected: int) -> None:
+        if done == 4:
+            sessions.append(int((place / "cache" / "pid").read_text()))
+            assert len(members_of_session(sessions[0])) == 2
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kernel(on_progress=interrupt)
+    assert members_of_session(sessions[0]) == []
+    assert left_over(place) == []
+
+
+def test_a_corrupt_kernel_is_reported_and_built_again(workshop):
+    place = workshop()
+    program = kernel().program
+    program.write_text("bit rot")
+    messages: list[str] = []
+    assert kernel(on_message=messages.append).program.read_text() == "#!/bin/sh\n"
+    assert "damaged (linux: its sha256" in messages[0]
+    assert builds(place) == 2
+
+
+def test_a_kept_tree_serves_the_next_build(workshop, tmp_path):
+    place = workshop()
+    kernel(keep_tree=True)
+    (tree,) = (place / "cache" / "kernel").glob("tree-*/")
+    assert (tree / "build" / "object").exists()
+    (tmp_path / "guest" / "seed.c").write_text("// other")
+    messages: list[str] = []
+    kernel(on_message=messages.append)
+    assert not [text for text in messages if text.startswith("unpacking")]
+    assert (tree / "source" / "linux-6.12" / "Makefile").exists()
+
+
+def test_a_kept_tree_of_a_killed_build_is_not_trusted(workshop, tmp_path):
+    place = workshop()
+    kernel(keep_tree=True)
+    (tree,) = (place / "cache" / "kernel").glob("tree-*/")
+    (tree / "busy").touch()
+    (tree / "build" / "object").write_text("cut sh")
+    (tmp_path / "guest" / "seed.c").write_text("// other")
+    messages: list[str] = []
+    kernel(on_message=messages.append)
+    assert [text for text in messages if text.startswith("unpacking")]
+
+
+def test_without_its_source_a_kernel_built_earlier_is_used(workshop, monkeypatch, tmp_path):
+    built = kernel()
+    monkeypatch.delenv("LEOWARP_KERNEL_SOURCE")
+    monkeypatch.setattr(source, "INSTALLED", tmp_path / "gone")
+    messages: list[str] = []
+    assert kernel(on_message=messages.append) == built
+    assert "not installed" in messages[0]
+
+
+def test_a_tree_of_ones_own_is_built_and_keyed_by_its_content(workshop, tmp_path):
+    place = workshop()
+    first = kernel(tmp_path / "linux-6.12")
+    assert "user's own" in first.facts["source"]
+    assert kernel(tmp_path / "linux-6.12") == first
+    assert builds(place) == 1
+    (tmp_path / "linux-6.12" / "Kconfig").write_text("changed")
+    assert kernel(tmp_path / "linux-6.12").program != first.program
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "says"),
+    [
+        (None, 0, "no such file"),
+        (b"x", 0o644, "not executable"),
+        (b"#!/bin/sh\n", 0o755, "not an x86-64 program at a fixed address"),
+    ],
+)
+def test_what_is_no_kernel_is_refused(tmp_path, content, mode, says):
+    path = tmp_path / "linux"
+    if content is not None:
+        path.write_bytes(content)
+        path.chmod(mode)
+    with pytest.raises(ScenarioError, match=says):
+        kernel(path)
+
+
+def test_a_directory_that_is_no_tree_is_refused(tmp_path):
+    with pytest.raises(ScenarioError, match="arch/um"):
+        kernel(tmp_path)
+
+
+def test_position_independent_programs_are_no_kernels():
+    with pytest.raises(ScenarioError, match="fixed address"):
+        kernel(Path("/bin/true"))
+
+
+def test_a_wheel_uses_the_kernel_it_carries(monkeypatch, tmp_path):
+    packaged = tmp_path / "_guest"
+    packaged.mkdir()
+    (packaged / "linux").write_text("kernel")
+    (packaged / "symbols.json").write_text('{"time_travel_time": 7}')
+    (packaged / "kernel.json").write_text('{"linux_version": "6.12.7"}')
+    sums = {name: sha256_of_file(packaged / name) for name in ("linux", "symbols.json", "kernel.json")}
+    (packaged / "files.json").write_text(json.dumps(sums))
+    monkeypatch.setattr(recipe, "PACKAGED", packaged)
+    monkeypatch.setattr(recipe, "CHECKOUT", tmp_path)
+    assert kernel().program == packaged / "linux"
+    assert kernel().symbols == {"time_travel_time": 7}
+    (packaged / "linux").write_text("bit rot")
+    with pytest.raises(HostError, match="force-reinstall"):
+        kernel()
