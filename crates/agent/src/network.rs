@@ -82,6 +82,10 @@ impl<'a> Network<'a> {
         let mut spaces = Vec::with_capacity(setup.nodes.len());
         for i in 0..setup.nodes.len() {
             let space = Namespace::create()?;
+            if setup.nodes[i].kind != NodeKind::Host {
+                // a router would look for a socket of its own for each packet that passes
+                netns::set_sysctl("net.ipv4.ip_early_demux", "0")?;
+            }
             let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: i as u64 };
             // SAFETY: `event` lives through the call.
             crate::error::check(
