@@ -39,6 +39,8 @@ pub struct Held {
     pub held_pkts: Option<u64>,
     /// Packets that no router had a route for.
     pub no_route_pkts: u64,
+    /// Packets that found the queue of an unresolved neighbour full (links with ARP).
+    pub unresolved_pkts: u64,
 }
 
 /// What packet truth comes to.
@@ -287,20 +289,24 @@ impl Capture {
     fn finish(mut self, held: Held) -> Result<Outcome> {
         self.match_until(i64::MAX)?;
         let mut warnings = Vec::new();
-        // Of nothing heard: as many of the latest as links still hold are in flight, the others found no route, if
-        // that many did not and links tell all the rest.
+        // Of nothing heard: as many of the latest as links still hold are in flight. Links tell what they lose, so the
+        // others were lost between links: no route, or a neighbour's queue.
         let unsettled: usize = self.streams.iter_mut().map(|s| s.unsettled().count()).sum();
         let mut in_flight = held.held_pkts.unwrap_or(0).min(unsettled as u64) as usize;
         let silent = unsettled - in_flight;
-        let no_route = held.held_pkts.is_some() && held.no_route_pkts >= silent as u64;
-        let cause = if no_route { CAUSE_NO_ROUTE } else { CAUSE_UNKNOWN };
-        if silent > 0 && held.held_pkts.is_some() && !no_route {
-            self.failures.push(format!(
-                "{silent} packets vanished: no link dropped them and only {} found no route",
-                held.no_route_pkts
-            ));
-        } else if silent > 0 && held.held_pkts.is_none() {
-            warnings.push(format!("{silent} packets were lost for a reason that the links' discipline does not tell"));
+        let told = held.held_pkts.is_some();
+        let cause = if told && held.no_route_pkts >= silent as u64 { CAUSE_NO_ROUTE } else { CAUSE_UNKNOWN };
+        if silent > 0 && cause == CAUSE_UNKNOWN {
+            let elsewhere = held.no_route_pkts + held.unresolved_pkts;
+            if told && elsewhere < silent as u64 {
+                self.failures.push(format!("{silent} packets vanished, but only {elsewhere} were lost between links"));
+            } else if told {
+                warnings.push(format!(
+                    "{silent} packets were lost waiting for a neighbour's address or for want of a route"
+                ));
+            } else {
+                warnings.push(format!("{silent} packets were lost for a reason that netem does not tell"));
+            }
         }
         let mut latest: Vec<_> = self.streams.iter_mut().flat_map(|s| s.unsettled()).collect();
         latest.sort_by_key(|p| std::cmp::Reverse(p.sent_ns));

@@ -17,6 +17,7 @@ mod netns;
 mod network;
 mod pcapng;
 mod play;
+mod queue;
 mod ranges;
 mod ring;
 mod run;

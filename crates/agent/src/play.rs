@@ -6,7 +6,8 @@ use crate::clock::Clock;
 use crate::error::Result;
 use crate::flows::{probe::Probe, tcp::Transfer};
 use crate::network::{Network, PathChange};
-use crate::sample::{self, Counters, Queues};
+use crate::queue::Queues;
+use crate::sample::{self, Counters};
 use crate::table::Rows;
 use leowarp_timeline::record::{Counter, Queue, Socket};
 use leowarp_timeline::setup::Setup;
@@ -38,6 +39,8 @@ pub struct Player<'a> {
     pub clock: Clock,
     pub network: Network<'a>,
     pub transfers: Vec<Transfer>,
+    /// Of each transfer: it has ended and its last sample has been taken.
+    pub looked_last: Vec<bool>,
     pub probes: Vec<Probe>,
     pub counters: Counters,
     pub queues: Queues,
@@ -95,7 +98,7 @@ impl Player<'_> {
     /// Does what is due and says when it is due next.
     fn carry_out(&mut self, t_ns: i64, what: Due) -> Result<Option<(i64, Due)>> {
         match what {
-            Due::Queues => self.queues.sample(&mut self.queue_rows, t_ns)?,
+            Due::Queues => self.queues.sample(&mut self.queue_rows, &self.network, t_ns)?,
             Due::Counters => self.counters.sample(&mut self.counter_rows, t_ns)?,
             Due::Sockets => self.sample_sockets(t_ns)?,
             Due::Progress => crate::say::line(&serde_json::json!({ "t_ns": t_ns })),
@@ -105,6 +108,9 @@ impl Player<'_> {
                 return Ok(self.events.get(from + instant).map(|e| (e.t_ns, Due::Events(from + instant))));
             }
             Due::Stop(i) => {
+                if t_ns % self.setup.observe.sockets_ns != 0 {
+                    self.sample_socket(t_ns, i)?;
+                }
                 self.transfers[i].stop();
                 return Ok(None);
             }
@@ -152,13 +158,18 @@ impl Player<'_> {
     }
 
     fn sample_sockets(&mut self, t_ns: i64) -> Result<()> {
-        for transfer in self.transfers.iter().filter(|t| sample::is_live(t)) {
-            let flow = &self.setup.flows[transfer.flow];
-            if flow.start_ns < t_ns {
-                let is_bbr = flow.congestion_control.as_deref() == Some("bbr");
-                sample::sample_socket(&mut self.socket_rows, t_ns, transfer, is_bbr)?;
-            }
+        (0..self.transfers.len()).try_for_each(|i| self.sample_socket(t_ns, i))
+    }
+
+    /// A transfer is looked at from its start until it is stopped, or once more after it has ended by itself.
+    fn sample_socket(&mut self, t_ns: i64, i: usize) -> Result<()> {
+        let transfer = &self.transfers[i];
+        let flow = &self.setup.flows[transfer.flow];
+        if t_ns <= flow.start_ns || transfer.is_stopped() || self.looked_last[i] {
+            return Ok(());
         }
-        Ok(())
+        self.looked_last[i] = transfer.has_ended();
+        let is_bbr = flow.congestion_control.as_deref() == Some("bbr");
+        sample::sample_socket(&mut self.socket_rows, t_ns, transfer, is_bbr)
     }
 }

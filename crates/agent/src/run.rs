@@ -8,7 +8,8 @@ use crate::flows::{probe::Probe, socket, tcp::Transfer};
 use crate::frame::{DESTINATION_PORT, FLOWS_MAX};
 use crate::network::{interface_name, Network};
 use crate::play::Player;
-use crate::sample::{self, Counters, Queues};
+use crate::queue::Queues;
+use crate::sample::{self, Counters};
 use crate::table::{self, Rows};
 use crate::{netns, say};
 use leowarp_timeline::event;
@@ -58,6 +59,7 @@ pub fn run() -> Result<()> {
         events: &events,
         clock,
         network,
+        looked_last: vec![false; transfers.len()],
         transfers,
         probes,
         counters,
@@ -76,10 +78,11 @@ pub fn run() -> Result<()> {
     player.play(first)?;
 
     clock.sleep_until(setup.duration_ns + setup.drain_ns.max(1) + FLUSH_NS)?;
-    let totals = player.queues.totals()?;
+    let totals = player.queues.totals(&player.network)?;
     let told = setup.links.iter().all(|l| l.kind == LinkKind::Wire || l.discipline == Discipline::Leolink);
     let held_pkts = told.then(|| totals.iter().map(|t| t.held_pkts).sum());
-    finish.tell(Held { held_pkts, no_route_pkts: sample::no_route_pkts()? })?;
+    let (no_route_pkts, unresolved_pkts) = (sample::no_route_pkts()?, sample::unresolved_pkts()?);
+    finish.tell(Held { held_pkts, no_route_pkts, unresolved_pkts })?;
     let outcome = capturing.join().map_err(|_| Error::Broken("the capture thread broke".into()))?;
     player.finish()?;
     end(&setup, &header, &totals, &player.transfers, outcome)
@@ -120,6 +123,9 @@ fn end(
     let mut rows = Rows::create(header)?;
     for link in links {
         rows.push(link)?;
+        if link.offered_pkts == u64::MAX {
+            continue;
+        }
         let dropped_pkts = link.dropped_queue_pkts + link.dropped_loss_pkts + link.dropped_down_pkts;
         let dropped_bytes = link.dropped_queue_bytes + link.dropped_loss_bytes + link.dropped_down_bytes;
         let ok = link.offered_pkts == link.delivered_pkts + dropped_pkts + link.held_pkts

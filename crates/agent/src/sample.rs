@@ -5,13 +5,11 @@ use crate::error::{Error, Result};
 use crate::flows::{socket, tcp::Transfer};
 use crate::network::Network;
 use crate::table::Rows;
-use leowarp_timeline::record::{Counter, LinkTotal, Queue, Socket};
+use leowarp_timeline::record::{Counter, Socket};
 use leowarp_timeline::setup::Setup;
 use std::fs::File;
-use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::Ordering::SeqCst;
 
 /// struct tcp_info of 6.12 has 248 bytes; a later kernel's begins the same.
 const TCP_INFO_BYTES: usize = 248;
@@ -187,6 +185,10 @@ impl Counters {
             while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
                 let mut names = names.split_ascii_whitespace();
                 let group = names.next().unwrap_or_default().trim_end_matches(':');
+                // its columns appear as messages do; `Icmp` has the sums
+                if group == "IcmpMsg" {
+                    continue;
+                }
                 for (name, value) in names.zip(values.split_ascii_whitespace().skip(1)) {
                     // MaxConn is -1: not a counter
                     if let Ok(value) = value.parse() {
@@ -199,107 +201,32 @@ impl Counters {
     }
 }
 
-/// Bytes of a record of /proc/leolink/links (guest/qdisc/leolink.c).
-const LINK_RECORD_BYTES: usize = 136;
-
-/// The queues of all leolink directions, in one read.
-pub struct Queues {
-    file: Option<File>,
-    buffer: Vec<u8>,
-    last: Vec<(u32, u64, u32)>,
-}
-
-impl Queues {
-    pub fn open(setup: &Setup) -> Result<Self> {
-        let path = "/proc/leolink/links";
-        let file = match File::open(path) {
-            Ok(file) => Some(file),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
-            Err(source) => return Err(Error::Kernel { attempt: format!("open {path}"), source }),
-        };
-        let directions = 2 * setup.links.len();
-        Ok(Self { file, buffer: vec![0; directions * LINK_RECORD_BYTES + 4096], last: vec![(0, 0, 0); directions] })
-    }
-
-    /// Adds those that changed since the last sample.
-    pub fn sample(&mut self, rows: &mut Rows<Queue>, t_ns: i64) -> Result<()> {
-        let Some(file) = &self.file else { return Ok(()) };
-        let n = read_all(file, &mut self.buffer)?;
-        for record in self.buffer[..n].chunks_exact(LINK_RECORD_BYTES) {
-            let (id, pkts, bytes, max) = (word(record, 0), word(record, 4), long(record, 8), word(record, 16));
-            let now = (pkts, bytes, max);
-            let last = self.last.get_mut(id as usize).ok_or_else(|| unknown(id))?;
-            if *last != now {
-                *last = now;
-                rows.push(&Queue { t_ns, direction: id, queue_pkts: pkts, queue_bytes: bytes, queue_max_pkts: max })?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Everything that went over each direction.
-    pub fn totals(&mut self) -> Result<Vec<LinkTotal>> {
-        let Some(file) = &self.file else { return Ok(Vec::new()) };
-        let n = read_all(file, &mut self.buffer)?;
-        let mut out: Vec<LinkTotal> = self.buffer[..n]
-            .chunks_exact(LINK_RECORD_BYTES)
-            .map(|r| LinkTotal {
-                direction: word(r, 0),
-                offered_pkts: long(r, 24),
-                offered_bytes: long(r, 32),
-                delivered_pkts: long(r, 40),
-                delivered_bytes: long(r, 48),
-                dropped_queue_pkts: long(r, 56),
-                dropped_loss_pkts: long(r, 64),
-                dropped_down_pkts: long(r, 72),
-                dropped_queue_bytes: long(r, 80),
-                dropped_loss_bytes: long(r, 88),
-                dropped_down_bytes: long(r, 96),
-                held_pkts: long(r, 104),
-                held_bytes: long(r, 112),
-                queue_max_pkts: word(r, 20),
-                busy_ns: long(r, 120),
-            })
-            .collect();
-        out.sort_by_key(|t| t.direction);
-        Ok(out)
-    }
-}
-
-/// Packets that no router had a route for, in the whole guest: column `in_no_route` (net/ipv4/route.c).
+/// Packets that no router had a route for, in the whole guest (net/ipv4/route.c).
 pub fn no_route_pkts() -> Result<u64> {
-    let path = "/proc/net/stat/rt_cache";
+    statistic("/proc/net/stat/rt_cache", "in_no_route")
+}
+
+/// Packets that found the queue of a neighbour full whose address was being resolved (net/core/neighbour.c).
+pub fn unresolved_pkts() -> Result<u64> {
+    statistic("/proc/net/stat/arp_cache", "unresolved_discards")
+}
+
+/// A column of a file with a line of names and a line of hexadecimal numbers for each processor.
+fn statistic(path: &str, name: &str) -> Result<u64> {
     let text =
         std::fs::read_to_string(path).map_err(|source| Error::Kernel { attempt: format!("read {path}"), source })?;
     let mut lines = text.lines().map(|l| l.split_ascii_whitespace());
-    let column = lines.next().and_then(|mut names| names.position(|n| n == "in_no_route"));
+    let column = lines.next().and_then(|mut names| names.position(|n| n == name));
     let value = |mut line: std::str::SplitAsciiWhitespace| u64::from_str_radix(line.nth(column?)?, 16).ok();
-    lines.map(value).sum::<Option<u64>>().ok_or_else(|| Error::Broken(format!("{path} has no column in_no_route")))
-}
-
-fn unknown(id: u32) -> Error {
-    Error::Broken(format!("/proc/leolink/links speaks of direction {id}, which is not in the setup"))
+    lines.map(value).sum::<Option<u64>>().ok_or_else(|| Error::Broken(format!("{path} has no column {name}")))
 }
 
 /// A file of /proc in one read, as its makers give it; a second one to see the end would cost another system call.
-fn read_all(file: &File, buffer: &mut [u8]) -> Result<usize> {
+pub fn read_all(file: &File, buffer: &mut [u8]) -> Result<usize> {
     let n =
         file.read_at(buffer, 0).map_err(|source| Error::Kernel { attempt: "read a file of /proc".into(), source })?;
     if n == buffer.len() {
         return Err(Error::Broken(format!("a file of /proc has more than the {n} bytes that were expected")));
     }
     Ok(n)
-}
-
-fn word(bytes: &[u8], at: usize) -> u32 {
-    u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-}
-
-fn long(bytes: &[u8], at: usize) -> u64 {
-    u64::from(word(bytes, at + 4)) << 32 | u64::from(word(bytes, at))
-}
-
-/// Whether every transfer's sender may still be looked at.
-pub fn is_live(transfer: &Transfer) -> bool {
-    !transfer.shared.ended.load(SeqCst)
 }

@@ -26,7 +26,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Change::Route { node: at, host: to, direction, path } => {
                 format!("route {} {} {} {path:?}", node(at), host(to), direction.map_or("none".into(), ends))
             }
-            Change::Path { source, destination, path } => format!("path {} {} {path:?}", host(source), host(destination)),
+            Change::Path { source, destination, path } => {
+                format!("path {} {} {path:?}", host(source), host(destination))
+            }
         };
         println!("{} {what}", event.t_ns);
     }

@@ -38,7 +38,7 @@ pub struct Shared {
     pub error: AtomicI32,
     stop: AtomicBool,
     /// The sending thread does not use the socket any more.
-    pub ended: AtomicBool,
+    ended: AtomicBool,
     writer: AtomicU64,
 }
 
@@ -117,6 +117,16 @@ impl Transfer {
         // The writer, interrupted, resets the connection.
         // SAFETY: the thread has not ended: it says so before it does.
         unsafe { libc::pthread_kill(self.shared.writer.load(SeqCst), libc::SIGUSR1) };
+    }
+
+    /// It was cut off: there is nothing left to look at.
+    pub fn is_stopped(&self) -> bool {
+        self.shared.stop.load(SeqCst)
+    }
+
+    /// It came to its end.
+    pub fn has_ended(&self) -> bool {
+        self.shared.ended.load(SeqCst)
     }
 
     /// Marks what both ends send: data if the flow goes that way, acknowledgements if it goes the other.
@@ -233,7 +243,7 @@ fn send(shared: &Shared, fd: i32, mut left: u64) -> std::result::Result<(), i32>
         if shared.stop.load(SeqCst) {
             return Err(libc::EINTR);
         }
-        let count = (left as usize / PIECE_BYTES).min(PIECES).max(1);
+        let count = (left as usize / PIECE_BYTES).clamp(1, PIECES);
         pieces[0].iov_len = (left as usize).min(PIECE_BYTES);
         // SAFETY: the message's vectors live through the call; a zeroed header is a valid one.
         let n = unsafe {

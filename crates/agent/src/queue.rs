@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What waits in the queues, and what went over each link: of all leolinks in one read of /proc/leolink/links, of netems
+//! from the statistics of the queueing disciplines, a dump for each namespace.
+
+use crate::error::{Error, Result};
+use crate::netlink::{attributes, RTM_GETQDISC};
+use crate::network::Network;
+use crate::sample::read_all;
+use crate::table::Rows;
+use leowarp_timeline::record::{LinkTotal, Queue};
+use leowarp_timeline::setup::{Discipline, LinkKind, Setup};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+
+/// Bytes of a record of /proc/leolink/links (guest/qdisc/leolink.c).
+const LINK_RECORD_BYTES: usize = 136;
+
+const TCA_STATS2: u16 = 7;
+const TCA_STATS_BASIC: u16 = 1;
+const TCA_STATS_QUEUE: u16 = 3;
+
+/// The queues of all directions.
+pub struct Queues {
+    leolink: Option<File>,
+    buffer: Vec<u8>,
+    netems: Vec<usize>,
+    /// Waiting packets and bytes and the most packets since the sample before, by direction.
+    last: Vec<(u32, u64, u32)>,
+}
+
+/// What the kernel counts of any queueing discipline.
+#[derive(Debug, Clone, Copy, Default)]
+struct Statistics {
+    sent_pkts: u32,
+    sent_bytes: u64,
+    held_pkts: u32,
+    held_bytes: u32,
+    dropped_pkts: u32,
+}
+
+impl Queues {
+    pub fn open(setup: &Setup) -> Result<Self> {
+        let path = "/proc/leolink/links";
+        let leolink = match File::open(path) {
+            Ok(file) => Some(file),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => return Err(Error::Kernel { attempt: format!("open {path}"), source }),
+        };
+        let directions = 2 * setup.links.len();
+        let is_netem = |d: &usize| {
+            let link = &setup.links[d / 2];
+            link.discipline == Discipline::Netem && link.kind != LinkKind::Wire
+        };
+        Ok(Self {
+            leolink,
+            buffer: vec![0; directions * LINK_RECORD_BYTES + 4096],
+            netems: (0..directions).filter(is_netem).collect(),
+            last: vec![(0, 0, 0); directions],
+        })
+    }
+
+    /// Adds those that changed since the last sample.
+    pub fn sample(&mut self, rows: &mut Rows<Queue>, network: &Network, t_ns: i64) -> Result<()> {
+        for (direction, s) in self.netem_statistics(network)? {
+            let now = (s.held_pkts, u64::from(s.held_bytes), u32::MAX);
+            let before = std::mem::replace(&mut self.last[direction], now);
+            if (before.0, before.1) != (now.0, now.1) {
+                rows.push(&Queue {
+                    t_ns,
+                    direction: direction as u32,
+                    queue_pkts: now.0,
+                    queue_bytes: now.1,
+                    queue_max_pkts: u32::MAX,
+                })?;
+            }
+        }
+        let Some(file) = &self.leolink else { return Ok(()) };
+        let n = read_all(file, &mut self.buffer)?;
+        for record in self.buffer[..n].chunks_exact(LINK_RECORD_BYTES) {
+            let (id, pkts, bytes, max) = (word(record, 0), word(record, 4), long(record, 8), word(record, 16));
+            let now = (pkts, bytes, max);
+            let last = self.last.get_mut(id as usize).ok_or_else(|| unknown(id))?;
+            if *last != now {
+                *last = now;
+                rows.push(&Queue { t_ns, direction: id, queue_pkts: pkts, queue_bytes: bytes, queue_max_pkts: max })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that went over each direction.
+    pub fn totals(&mut self, network: &Network) -> Result<Vec<LinkTotal>> {
+        let netems = self.netem_statistics(network)?;
+        let mut out: Vec<LinkTotal> = netems.into_iter().map(|(d, s)| netem_total(d as u32, &s)).collect();
+        let Some(file) = &self.leolink else { return Ok(out) };
+        let n = read_all(file, &mut self.buffer)?;
+        let leolinks = self.buffer[..n].chunks_exact(LINK_RECORD_BYTES).map(|r| LinkTotal {
+            direction: word(r, 0),
+            offered_pkts: long(r, 24),
+            offered_bytes: long(r, 32),
+            delivered_pkts: long(r, 40),
+            delivered_bytes: long(r, 48),
+            dropped_queue_pkts: long(r, 56),
+            dropped_loss_pkts: long(r, 64),
+            dropped_down_pkts: long(r, 72),
+            dropped_queue_bytes: long(r, 80),
+            dropped_loss_bytes: long(r, 88),
+            dropped_down_bytes: long(r, 96),
+            held_pkts: long(r, 104),
+            held_bytes: long(r, 112),
+            queue_max_pkts: word(r, 20),
+            busy_ns: long(r, 120),
+        });
+        out.extend(leolinks);
+        out.sort_by_key(|t| t.direction);
+        Ok(out)
+    }
+
+    fn netem_statistics(&self, network: &Network) -> Result<BTreeMap<usize, Statistics>> {
+        let mut places = BTreeMap::new();
+        for &direction in &self.netems {
+            if let Some((node, ifindex)) = network.sending_side(direction) {
+                places.entry(node).or_insert_with(BTreeMap::new).insert(ifindex, direction);
+            }
+        }
+        let mut out = BTreeMap::new();
+        for (node, interfaces) in places {
+            network.route_socket(node).dump(RTM_GETQDISC, &[0; 20], |body| {
+                if body.len() >= 20 {
+                    if let Some(&direction) = interfaces.get(&word(body, 4)) {
+                        out.insert(direction, statistics(&body[20..]));
+                    }
+                }
+            })?;
+        }
+        Ok(out)
+    }
+}
+
+fn statistics(attrs: &[u8]) -> Statistics {
+    let mut out = Statistics::default();
+    for (_, stats) in attributes(attrs).filter(|a| a.0 == TCA_STATS2) {
+        for (kind, value) in attributes(stats) {
+            match kind {
+                TCA_STATS_BASIC if value.len() >= 12 => {
+                    (out.sent_bytes, out.sent_pkts) = (long(value, 0), word(value, 8))
+                }
+                TCA_STATS_QUEUE if value.len() >= 12 => {
+                    (out.held_pkts, out.held_bytes, out.dropped_pkts) =
+                        (word(value, 0), word(value, 4), word(value, 8));
+                }
+                _ => {}
+            }
+        }
+    }
+    out
+}
+
+/// netem does not count what it is offered, nor the bytes that it drops, nor why: there the sums cannot be checked.
+fn netem_total(direction: u32, s: &Statistics) -> LinkTotal {
+    LinkTotal {
+        direction,
+        offered_pkts: u64::MAX,
+        offered_bytes: u64::MAX,
+        delivered_pkts: s.sent_pkts.into(),
+        delivered_bytes: s.sent_bytes,
+        dropped_queue_pkts: s.dropped_pkts.into(),
+        dropped_queue_bytes: u64::MAX,
+        dropped_loss_pkts: u64::MAX,
+        dropped_loss_bytes: u64::MAX,
+        dropped_down_pkts: u64::MAX,
+        dropped_down_bytes: u64::MAX,
+        held_pkts: s.held_pkts.into(),
+        held_bytes: s.held_bytes.into(),
+        queue_max_pkts: u32::MAX,
+        busy_ns: u64::MAX,
+    }
+}
+
+fn unknown(id: u32) -> Error {
+    Error::Broken(format!("/proc/leolink/links speaks of direction {id}, which is not in the setup"))
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+fn long(bytes: &[u8], at: usize) -> u64 {
+    u64::from(word(bytes, at + 4)) << 32 | u64::from(word(bytes, at))
+}
