@@ -15,6 +15,8 @@ from leowarp.errors import ScenarioError
 from leowarp.routes.grid import Grid
 from leowarp.scenario.schema import Ground, Plan
 
+_TINY_M2 = 1e-30
+
 SPEED_OF_LIGHT_M_PER_S = 299_792_458
 """Exact, by the definition of the metre."""
 
@@ -41,7 +43,7 @@ class Sight:
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
         start_m, along_m = satellites_m[pairs[:, 0]], satellites_m[pairs[:, 1]] - satellites_m[pairs[:, 0]]
         # The segment's point nearest to the centre: a + t (b - a) with t = -a.(b - a) / |b - a|^2 within [0, 1]
-        squared = np.einsum("ij,ij->i", along_m, along_m)
+        squared = np.maximum(np.einsum("ij,ij->i", along_m, along_m), _TINY_M2)  # they may meet
         t = np.clip(-np.einsum("ij,ij->i", start_m, along_m) / squared, 0.0, 1.0)
         return np.linalg.norm(start_m + t[:, None] * along_m, axis=1) >= self.clear_radius_m
 

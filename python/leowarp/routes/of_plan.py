@@ -118,7 +118,7 @@ class _Network:
             cost = delays_ns(self.plan, isl_m, False).astype(np.float64)
         else:
             cost = isl_m
-        return Graph.of_links(self.satellites, links, cost, ground)
+        return Graph.of_links(self.satellites, links, np.maximum(cost, 2.0 * _TOLERANCES[routing.metric]), ground)
 
     def _ground_cost(self, length_m: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.plan.routing.metric == "hops":

@@ -6,6 +6,9 @@ equal. If the path in force is among them, it stays. Otherwise the lexicographic
 taken, satellites numbered by index, stations after them. Without it, rounding would choose between the equal paths
 that Walker patterns are full of, and each such change reorders packets.
 
+A link between satellites weighs at least twice the tolerance (0.6 m, 2 ns): satellites of a polar star meet at the
+poles, and over links of length 0 the paths that count as equal would go round in circles.
+
 **Stations do not forward.** A path touches the ground at its two ends only: a station is one host's gateway and has
 no second satellite link (no bent pipe in the middle of a path).
 """
@@ -100,6 +103,8 @@ class Graph:
         current : path, optional
             The one in force.
         """
+        if self.isl.nnz and self.isl.data.min() <= tolerance:
+            raise ValueError(f"a link that costs no more than the tolerance {tolerance}: paths could go in circles")
         satellites, costs = self.ground[source]
         if not len(satellites):
             return None
@@ -138,8 +143,8 @@ def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
     """The paths that packets take when nodes forward by destination alone.
 
     Two paths to one destination may leave a common node in two ways, when both are equal by the tie rule. A node has
-    one next hop for each destination: the first path's. Each step leads nearer to the destination (by more than the
-    tolerance, a link being longer than 0.3 m), so that the walk ends.
+    one next hop for each destination: the first path's. Each step of each path leads nearer to the destination (by the
+    link's cost less the tolerance), so that the walk ends.
     """
     next_hop: dict[tuple[int, int], int] = {}
     for path in paths:
