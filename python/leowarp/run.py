@@ -40,12 +40,12 @@ def run(
     from leowarp import report as reports
     from leowarp.result import Run
 
-    watch = trace.Stopwatch()
     plan = plan_of(scenario, set, kernel)
     target = Path(out) if out is not None else default_directory(plan.name, plan.to_toml())
     inputs = {path.name: path.read_bytes() for path in plan.inputs()}
     with building(progress) as built:
         image = guest.guest_image(plan.guest.kernel, on_message=built.message, on_progress=built.steps)
+    watch = trace.Stopwatch()
     with shown(progress) as show, Writing(target, force=force) as directory:
 
         def stage(name: str, t_ns: int | None = None, wall_s: float = 0.0) -> None:
