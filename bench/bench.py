@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Speed and memory of leowarp on this machine, as the table of docs/performance.md.
+
+    python bench/bench.py            measure, print, and write the table into docs/performance.md
+    python bench/bench.py --quick    a tenth of the virtual time, printed only
+
+Cases that are compared run in turn, `REPEATS` times, so that a machine's other work falls on both; the median is given
+with the smallest and largest. Only ratios within one table mean anything on a shared machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+import leowarp as lw
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "performance.md"
+BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
+REPEATS = 3
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one run cost."""
+
+    virtual_s: float
+    cpu_s: float
+    guest_cpu_s: float
+    wall_s: float
+    peak_memory_bytes: int
+    packet_hops: int
+
+
+def measure(scenario: str, changes: dict[str, str], directory: Path) -> Measured:
+    """Run a scenario of examples/ without its report; the run directory is left in `directory`."""
+    run = lw.run(ROOT / "examples" / scenario, changes, directory, force=True, report=False, progress=False)
+    costs = json.loads((directory / "manifest.json").read_text())["costs"]
+    totals = pq.read_table(directory / "30-trace" / "linktotals.parquet", columns=["delivered_pkts"])
+    hops = sum(n for n in totals["delivered_pkts"].to_pylist() if n is not None)
+    return Measured(
+        virtual_s=run.summary["virtual_s"], cpu_s=costs["cpu_s"], guest_cpu_s=costs["guest_cpu_s"],
+        wall_s=costs["wall_s"], peak_memory_bytes=costs["guest_peak_memory_bytes"], packet_hops=hops,
+    )  # fmt: skip
+
+
+def spread(values: list[float], form: str) -> str:
+    """Median, and in brackets the smallest and the largest."""
+    middle = format(statistics.median(values), form)
+    return f"{middle} ({format(min(values), form)} to {format(max(values), form)})"
+
+
+def speed_rows(label: str, runs: list[Measured]) -> list[tuple[str, str, str]]:
+    rows = [
+        (label, "CPU time of the whole run", f"{spread([m.cpu_s for m in runs], '.1f')} s"),
+        ("", "virtual seconds per CPU second", spread([m.virtual_s / m.cpu_s for m in runs], ".1f")),
+        ("", "memory, peak", f"{max(m.peak_memory_bytes for m in runs) / 2**20:.0f} MiB"),
+    ]
+    if runs[0].packet_hops:
+        ns = [m.cpu_s / m.packet_hops * 1e9 for m in runs]
+        rows.insert(2, ("", "CPU time per packet and hop", f"{spread(ns, '.0f')} ns"))
+    return rows
+
+
+def compared(cases: dict[str, Callable[[Path], Measured]], scratch: Path) -> dict[str, list[Measured]]:
+    """The cases in turn, REPEATS times."""
+    results: dict[str, list[Measured]] = {name: [] for name in cases}
+    for _ in range(REPEATS):
+        for name, case in cases.items():
+            results[name].append(case(scratch / "run"))
+            print(f"{name}: {results[name][-1].cpu_s:.1f} CPU s", file=sys.stderr, flush=True)
+    return results
+
+
+def rows(scratch: Path, share: float) -> list[tuple[str, str, str]]:
+    long = f"{round(1000 * share)} s"
+    short = f"{round(200 * share)} s"
+
+    def madrid_tokyo(**changes: str) -> Callable[[Path], Measured]:
+        dotted = {key.replace("__", "."): value for key, value in changes.items()}
+        return lambda out: measure("madrid-tokyo.toml", {"run.duration": short, **dotted}, out)
+
+    def constellation(preset: str) -> Callable[[Path], Measured]:
+        changes = {
+            "constellation.preset": preset, "isl.rule": "plus-grid", "network.instantiate": "all",
+            "run.duration": "1 s", "ground.rule": "min-elevation", "ground.min_elevation": "10 deg",
+        }  # fmt: skip
+        return lambda out: measure("madrid-tokyo.toml", changes, out)
+
+    table: list[tuple[str, str, str]] = []
+    whole = compared({f"Madrid-Tokyo, CUBIC, {long}, packet truth of both ends": madrid_tokyo(run__duration=long)},
+                     scratch)  # fmt: skip
+    for label, runs in whole.items():
+        table += speed_rows(label, runs)
+    for label, runs in compared({
+        f"the same, {short}": madrid_tokyo(),
+        f"the same, {short}, Reno": madrid_tokyo(flows__0__congestion_control="reno"),
+        f"the same, {short}, BBR": madrid_tokyo(flows__0__congestion_control="bbr"),
+        f"the same, {short}, links by netem": madrid_tokyo(network__link_model="netem"),
+        f"the same, {short}, every packet stored": madrid_tokyo(observe__packets="all"),
+    }, scratch).items():  # fmt: skip
+        table += speed_rows(label, runs)
+    for label, runs in compared({
+        "648 satellites, +Grid, all instantiated, 1 s": constellation("oneweb-study"),
+        "1,584 satellites, +Grid, all instantiated, 1 s": constellation("starlink-shell1"),
+    }, scratch).items():  # fmt: skip
+        table += [
+            (label, "CPU time: build-up and one second", f"{spread([m.cpu_s for m in runs], '.1f')} s"),
+            ("", "memory, peak", f"{max(m.peak_memory_bytes for m in runs) / 2**20:.0f} MiB"),
+        ]
+    return table
+
+
+def machine() -> str:
+    cpu = next(line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+               if line.startswith("model name"))  # fmt: skip
+    load = Path("/proc/loadavg").read_text().split()[0]
+    return f"{cpu}, load {load} at the start"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the virtual time; the page stays as it is")
+    quick = parser.parse_args().quick
+    where = machine()
+    with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as scratch:
+        table = rows(Path(scratch), 0.1 if quick else 1.0)
+    lines = [f"Measured on: {where}. Median of {REPEATS} (smallest to largest).", "", "| case | what | value |",
+             "|---|---|---|", *(f"| {a} | {b} | {c} |" for a, b, c in table)]  # fmt: skip
+    print("\n".join(lines))
+    if not quick:
+        before, rest = PAGE.read_text().split(BEGIN)
+        PAGE.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.split(END)[1])
+
+
+if __name__ == "__main__":
+    main()
