@@ -177,22 +177,6 @@ static void disarm(struct leolink_sched *q)
 	local_irq_restore(flags);
 }
 
-/* Interrupt: every link whose head has arrived is given to the transmit softirq. */
-static void leolink_fire(struct time_travel_event *e)
-{
-	u64 now = now_ns();
-	struct timerqueue_node *n;
-
-	while ((n = timerqueue_getnext(&timers)) && (u64)n->expires <= now) {
-		struct leolink_sched *q = container_of(n, struct leolink_sched, timer);
-
-		timerqueue_del(&timers, n);
-		q->armed = false;
-		__netif_schedule(q->sch);
-	}
-	set_next_arrival(now);
-}
-
 /* ---- the model ---- */
 
 static u32 serialise_ns(const struct leolink_sched *q, u32 bytes)
@@ -307,17 +291,16 @@ static void prefetch_packet(const struct sk_buff *skb)
 	prefetch(skb->data);
 }
 
-static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
+/*
+ * Takes the head if it has arrived; sees to a wake-up for the head after it. Lost packets end here.
+ * A caller gets packets one at a time, NULL when no more are due.
+ */
+static struct sk_buff *arrived(struct Qdisc *sch, u64 now)
 {
 	struct leolink_sched *q = qdisc_priv(sch);
-	struct sk_buff *skb = sch->q.head;
-	u64 now;
+	struct sk_buff *skb;
 
-	if (!skb)
-		return NULL;
-	now = now_ns();
-	advance(q, now);
-	for (; (skb = sch->q.head); kfree_skb(skb)) {
+	while ((skb = sch->q.head)) {
 		bool lost = cb(skb)->lost;
 		u32 bytes = link_bytes(q, skb);
 
@@ -325,6 +308,7 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 			arm(q, cb(skb)->arrive_ns, now);
 			return NULL;
 		}
+		advance(q, now);
 		__qdisc_dequeue_head(&sch->q);
 		qdisc_qstats_backlog_dec(sch, skb);
 		q->r.held_pkts--;
@@ -339,8 +323,44 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 		}
 		record_drop(q, skb, CAUSE_LOSS, now);
 		qdisc_qstats_drop(sch);
+		dev_kfree_skb_any(skb);
 	}
 	return NULL;
+}
+
+/* The transmit path: only packets that are due at once (no delay, no rate) or that leolink_fire leaves to it. */
+static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
+{
+	return arrived(sch, now_ns());
+}
+
+/*
+ * Interrupt: what has arrived goes straight into the receive queue of the device at the other end, as veth_xmit would
+ * put it, but without a pass through the transmit softirq (a tenth of all the time of a run). No lock is needed: the
+ * clock moves only when the processor is idle or a process reads it with softirqs on, so that this never interrupts
+ * the qdisc. A packet that a socket still owns takes the usual way, because its release must not happen here.
+ */
+static void leolink_fire(struct time_travel_event *e)
+{
+	u64 now = now_ns();
+	struct timerqueue_node *n;
+
+	while ((n = timerqueue_getnext(&timers)) && (u64)n->expires <= now) {
+		struct leolink_sched *q = container_of(n, struct leolink_sched, timer);
+		struct net_device *dev = qdisc_dev(q->sch), *peer;
+		struct sk_buff *skb;
+
+		timerqueue_del(&timers, n);
+		q->armed = false;
+		rcu_read_lock();
+		peer = dev->netdev_ops->ndo_get_peer_dev ? dev->netdev_ops->ndo_get_peer_dev(dev) : NULL;
+		while (peer && q->sch->q.head && !q->sch->q.head->sk && (skb = arrived(q->sch, now)))
+			dev_forward_skb(peer, skb);
+		rcu_read_unlock();
+		if (!q->armed && q->sch->q.head)
+			__netif_schedule(q->sch);
+	}
+	set_next_arrival(now);
 }
 
 /* A new rate or delay reaches every packet that has not departed; one in transmission keeps the rate it began with. */
