@@ -11,7 +11,7 @@ from pathlib import Path
 
 from leowarp.errors import HostError
 from leowarp.guest import recipe
-from leowarp.guest.cache import cache_root, content_key, entry_or_build, faults, locked, sha256_of_file
+from leowarp.guest.cache import built_earlier, cache_root, content_key, entry_or_build, faults, locked, sha256_of_file
 from leowarp.guest.host import apt
 
 KIND = "agent"
@@ -40,7 +40,11 @@ def agent(*, on_message: Callable[[str], None] = lambda text: None) -> Agent:
     if checkout is None:
         return _packaged()
     parts = recipe.agent_recipe(checkout)
-    facts = {"recipe_sha256": recipe.recipe_sha256(parts), "compiler": _compiler()}
+    recipe_sha256 = recipe.recipe_sha256(parts)
+    if not _has_compiler() and (entry := built_earlier(KIND, "agent.json", recipe_sha256)):
+        on_message(f"cargo and rustc are not on the PATH: using the agent built earlier, {entry}")
+        return _read_entry(entry)
+    facts = {"recipe_sha256": recipe_sha256, "compiler": _compiler()}
     key = content_key(sorted(facts.items()))
 
     def make(entry: Path) -> None:
@@ -75,8 +79,12 @@ def _read_entry(entry: Path) -> Agent:
     return Agent(entry / "leowarp-agent", json.loads((entry / "agent.json").read_text()))
 
 
+def _has_compiler() -> bool:
+    return shutil.which("cargo") is not None and shutil.which("rustc") is not None
+
+
 def _compiler() -> str:
-    if shutil.which("cargo") is None or shutil.which("rustc") is None:
+    if not _has_compiler():
         raise HostError(
             "building the agent: cargo and rustc are not on the PATH",
             hint=f"{apt(DEBIAN_PACKAGES)}; or https://rustup.rs",

@@ -70,6 +70,14 @@ def faults(entry: Path) -> list[str]:
     return found
 
 
+def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None:
+    """A sound entry that was built from this recipe by whatever compiler, the last by name; None if there is none."""
+    for facts in sorted((cache_root() / kind).glob(f"*/{facts_name}"), reverse=True):
+        if json.loads(facts.read_text()).get("recipe_sha256") == recipe_sha256 and not faults(facts.parent):
+            return facts.parent
+    return None
+
+
 def entry_or_build(
     kind: str,
     key: str,

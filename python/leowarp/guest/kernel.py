@@ -18,7 +18,7 @@ from pathlib import Path
 
 from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import recipe
-from leowarp.guest.cache import cache_root, content_key, entry_or_build, faults, locked, sha256_of_file
+from leowarp.guest.cache import built_earlier, cache_root, content_key, entry_or_build, faults, locked, sha256_of_file
 from leowarp.guest.elf import is_static_address_program, symbols
 from leowarp.guest.source import Source, fetch_source, local_source, tree_sha256, tree_version, unpack
 
@@ -85,7 +85,7 @@ def kernel(
         if path.is_dir():
             return _from_tree(path.resolve(), on_message, on_progress, keep_tree, force)
         return _from_binary(path)
-    if not force and (ready := _packaged() or _without_source(on_message)):
+    if not force and (ready := _packaged() or _built_earlier(on_message)):
         return ready
     source = local_source() or fetch_source(on_message)
     return _from_source(source, on_message, on_progress, keep_tree, force)
@@ -109,19 +109,16 @@ def _packaged() -> Kernel | None:
     return _read_entry(program.parent)
 
 
-def _without_source(on_message: OnMessage) -> Kernel | None:
-    """A kernel built earlier from the same recipe, if the source it was built from is no longer on this machine."""
+def _built_earlier(on_message: OnMessage) -> Kernel | None:
+    """A kernel built earlier from the same recipe, if this machine no longer has the source or the compiler."""
     directory = recipe.guest_sources()
-    home = cache_root() / KIND
-    if directory is None or local_source() is not None or not home.is_dir():
+    if directory is None or (local_source() is not None and shutil.which("gcc") is not None):
         return None
-    wanted = recipe.recipe_sha256(recipe.kernel_recipe(directory))
-    for entry in sorted(home.iterdir(), reverse=True):
-        facts = entry / "kernel.json"
-        if facts.is_file() and json.loads(facts.read_text()).get("recipe_sha256") == wanted and not faults(entry):
-            on_message(f"the kernel's source is not installed: using the kernel built earlier, {entry}")
-            return _read_entry(entry)
-    return None
+    entry = built_earlier(KIND, "kernel.json", recipe.recipe_sha256(recipe.kernel_recipe(directory)))
+    if entry is None:
+        return None
+    on_message(f"the kernel's source or gcc is not installed: using the kernel built earlier, {entry}")
+    return _read_entry(entry)
 
 
 def _from_source(source: Source, on_message, on_progress, keep_tree, force) -> Kernel:
