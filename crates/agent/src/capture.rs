@@ -261,11 +261,13 @@ impl Capture {
             };
             if let Some(p) = drop.parsed.filter(|p| self.flows.get(p.flow).is_some_and(|f| f.kind == p.kind)) {
                 let stream = &mut self.streams[2 * p.flow + p.direction];
-                row.flow = p.flow as u32;
-                row.flow_direction = p.direction as u8;
-                row.seq = stream.offset(&p.seen).max(0) as u64;
-                row.len_bytes = p.seen.len_bytes;
-                if !stream.dropped(&p.seen, drop.loss) && drop.t_ns < self.duration_ns {
+                if stream.dropped(&p.seen, drop.loss) {
+                    row.flow = p.flow as u32;
+                    row.flow_direction = p.direction as u8;
+                    row.seq = stream.offset(&p.seen).max(0) as u64;
+                    row.len_bytes = p.seen.len_bytes;
+                } else if drop.t_ns < self.duration_ns {
+                    // What left after the end is dropped of no flow: the link counts it, the run does not.
                     self.failures.push(format!("flow {}: a packet was dropped that never left: {:?}", p.flow, p.seen));
                 }
             }

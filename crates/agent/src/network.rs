@@ -17,7 +17,7 @@ use crate::tc::{self, Direction, Say};
 use leowarp_timeline::event::Change;
 use leowarp_timeline::setup::{Discipline, LinkKind, NodeKind, Setup};
 use leowarp_timeline::Event;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -47,8 +47,11 @@ pub struct Network<'a> {
     /// What is to be said of a direction at the end of the instant.
     say: Vec<Option<Say>>,
     to_say: Vec<usize>,
-    /// (node, host, TOS) that have a route.
-    routes: BTreeSet<(usize, usize, u8)>,
+    /// The direction that a node sends on for a host, for packets without a tag.
+    routes: BTreeMap<(usize, usize), usize>,
+    /// With source routing: the direction that a node sends on for a host, by path. A path keeps its routes when it has no
+    /// tag, so that it can be had again.
+    path_routes: BTreeMap<(usize, u32), BTreeMap<usize, usize>>,
     tags: Vec<Tags>,
     making: Vec<Batch>,
     changing: Vec<Batch>,
@@ -110,7 +113,8 @@ impl<'a> Network<'a> {
             directions: (0..2 * setup.links.len()).map(|d| initial_direction(setup, d)).collect(),
             say: vec![None; 2 * setup.links.len()],
             to_say: Vec::new(),
-            routes: BTreeSet::new(),
+            routes: BTreeMap::new(),
+            path_routes: BTreeMap::new(),
             tags: vec![Tags::default(); setup.hosts.len()],
             making: vec![Batch::default(); nodes],
             changing: vec![Batch::default(); nodes],
@@ -191,8 +195,9 @@ impl<'a> Network<'a> {
                     self.mark(direction, Say::Changes);
                 }
                 Change::Route { node, host, direction, path } => self.route(node, host, direction, path)?,
-                Change::Path { source, destination, path: Some(path) } if self.setup.source_routing => {
-                    paths.push(PathChange { source, destination, tos: self.tags[destination].tos(path) });
+                Change::Path { source, destination, path } if self.setup.source_routing => {
+                    let tos = path.map_or(0, |path| self.tag(destination, path));
+                    paths.push(PathChange { source, destination, tos });
                 }
                 Change::Path { .. } => {}
             }
@@ -270,7 +275,7 @@ impl<'a> Network<'a> {
                     message::default_route(batch, interfaces[side].ifindex, address);
                     let hop = Hop { ifindex: interfaces[1 - side].ifindex, gateway: None };
                     message::route(self.changing(ends[1 - side]), address, 0, hop);
-                    self.routes.insert((ends[1 - side], host, 0));
+                    self.routes.insert((ends[1 - side], host), 2 * link + 1 - side);
                 }
             } else {
                 self.say[2 * link + side] = Some(Say::All);
@@ -280,32 +285,65 @@ impl<'a> Network<'a> {
     }
 
     fn route(&mut self, node: usize, host: usize, direction: Option<usize>, path: Option<u32>) -> Result<()> {
-        let address = self.setup.hosts[host].address;
         if self.setup.hosts[host].node == node {
             return Err(Error::Input(format!("host {host} has a route to itself in events.bin")));
         }
+        let path = path.filter(|_| self.setup.source_routing);
         let Some(direction) = direction else {
-            if self.routes.remove(&(node, host, 0)) {
-                message::no_route(self.changing(node), address, 0);
-            }
+            self.remove_route(node, host, path);
             return Ok(());
         };
-        let Some((_, ifindex)) = self.sending_side(direction) else {
+        if self.sending_side(direction).is_none() {
             return Err(Error::Input(format!(
                 "node {node} has a route over link {}, which was never up",
                 direction / 2
             )));
-        };
-        let arp = self.setup.links[direction / 2].arp;
-        let hop = Hop { ifindex, gateway: arp.then(|| end_address(direction / 2, 1 - direction % 2)) };
-        self.routes.insert((node, host, 0));
-        message::route(self.changing(node), address, 0, hop);
-        if let (true, Some(path)) = (self.setup.source_routing, path) {
-            let tos = self.tags[host].tos(path);
-            self.routes.insert((node, host, tos));
-            message::route(self.changing(node), address, tos, hop);
+        }
+        self.routes.insert((node, host), direction);
+        self.set_route(node, host, 0, direction);
+        if let Some(path) = path {
+            let tos = self.tag(host, path);
+            self.path_routes.entry((host, path)).or_default().insert(node, direction);
+            self.set_route(node, host, tos, direction);
         }
         Ok(())
+    }
+
+    fn set_route(&mut self, node: usize, host: usize, tos: u8, direction: usize) {
+        let Some((_, ifindex)) = self.sending_side(direction) else { return };
+        let arp = self.setup.links[direction / 2].arp;
+        let hop = Hop { ifindex, gateway: arp.then(|| end_address(direction / 2, 1 - direction % 2)) };
+        let address = self.setup.hosts[host].address;
+        message::route(self.changing(node), address, tos, hop);
+    }
+
+    /// A path's route goes, and the one for untagged packets if it leads the same way; without a path, the latter.
+    fn remove_route(&mut self, node: usize, host: usize, path: Option<u32>) {
+        let address = self.setup.hosts[host].address;
+        let untagged = self.routes.get(&(node, host)).copied();
+        let mut goes = untagged.is_some();
+        if let Some(path) = path {
+            let direction = self.path_routes.get_mut(&(host, path)).and_then(|nodes| nodes.remove(&node));
+            goes = direction.is_some() && direction == untagged;
+            if let (Some(_), Some(tos)) = (direction, self.tags[host].existing_tos(path)) {
+                message::no_route(self.changing(node), address, tos);
+            }
+        }
+        if goes {
+            self.routes.remove(&(node, host));
+            message::no_route(self.changing(node), address, 0);
+        }
+    }
+
+    /// The TOS value of a path to a host. If it has just been given, the path's routes come with it.
+    fn tag(&mut self, host: usize, path: u32) -> u8 {
+        let (tos, fresh) = self.tags[host].tos(path);
+        if fresh {
+            for (node, direction) in self.path_routes.get(&(host, path)).cloned().unwrap_or_default() {
+                self.set_route(node, host, tos, direction);
+            }
+        }
+        tos
     }
 
     fn flush(&mut self, t_ns: i64) -> Result<()> {
@@ -317,8 +355,9 @@ impl<'a> Network<'a> {
             let batch = &mut self.changing[node];
             self.touched.insert(node);
             match spec.discipline {
-                Discipline::Leolink => tc::leolink(batch, ifindex, &d, say),
-                Discipline::Netem => tc::netem(batch, ifindex, &d, spec.queue_counts, say),
+                Some(Discipline::Leolink) => tc::leolink(batch, ifindex, &d, say),
+                Some(Discipline::Netem) => tc::netem(batch, ifindex, &d, spec.queue_counts, say),
+                None => {}
             }
         }
         let touched = std::mem::take(&mut self.touched);
@@ -346,7 +385,8 @@ impl<'a> Network<'a> {
         }
         let node = event.u64 as usize;
         let Some(refusal) = self.spaces[node].route.refusals()?.into_iter().next() else { return Ok(()) };
-        let leolink = self.setup.links.iter().any(|l| l.discipline == Discipline::Leolink && l.kind != LinkKind::Wire);
+        let leolink =
+            self.setup.links.iter().any(|l| l.discipline == Some(Discipline::Leolink) && l.kind != LinkKind::Wire);
         if refusal.errno == libc::ENOENT && leolink && !std::path::Path::new("/proc/leolink").exists() {
             return Err(Error::Lacks {
                 what: "this guest kernel has no queueing discipline leolink".into(),

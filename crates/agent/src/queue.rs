@@ -50,7 +50,7 @@ impl Queues {
         let directions = 2 * setup.links.len();
         let is_netem = |d: &usize| {
             let link = &setup.links[d / 2];
-            link.discipline == Discipline::Netem && link.kind != LinkKind::Wire
+            link.discipline == Some(Discipline::Netem) && link.kind != LinkKind::Wire
         };
         Ok(Self {
             leolink,

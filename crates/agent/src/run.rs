@@ -79,7 +79,7 @@ pub fn run() -> Result<()> {
 
     clock.sleep_until(setup.duration_ns + setup.drain_ns.max(1) + FLUSH_NS)?;
     let totals = player.queues.totals(&player.network)?;
-    let told = setup.links.iter().all(|l| l.kind == LinkKind::Wire || l.discipline == Discipline::Leolink);
+    let told = setup.links.iter().all(|l| l.kind == LinkKind::Wire || l.discipline == Some(Discipline::Leolink));
     let held_pkts = told.then(|| totals.iter().map(|t| t.held_pkts).sum());
     let (no_route_pkts, unresolved_pkts) = (sample::no_route_pkts()?, sample::unresolved_pkts()?);
     finish.tell(Held { held_pkts, no_route_pkts, unresolved_pkts })?;

@@ -12,15 +12,21 @@ pub struct Tags {
 }
 
 impl Tags {
-    /// The TOS value of a path. A path without a tag takes that of the one that has not been named for longest.
-    pub fn tos(&mut self, path: u32) -> u8 {
-        let tag = match self.recent.iter().position(|&(p, _)| p == path) {
-            Some(i) => self.recent.remove(i).1,
-            None if self.recent.len() < TAGS => self.recent.len() as u8 + 1,
-            None => self.recent.remove(0).1,
+    /// The TOS value of a path, and whether it has just been given: a path without a tag takes that of the one that has
+    /// not been named for longest, and needs all its routes anew.
+    pub fn tos(&mut self, path: u32) -> (u8, bool) {
+        let (tag, fresh) = match self.recent.iter().position(|&(p, _)| p == path) {
+            Some(i) => (self.recent.remove(i).1, false),
+            None if self.recent.len() < TAGS => (self.recent.len() as u8 + 1, true),
+            None => (self.recent.remove(0).1, true),
         };
         self.recent.push((path, tag));
-        4 * tag
+        (4 * tag, fresh)
+    }
+
+    /// The TOS value that a path has, if it has one.
+    pub fn existing_tos(&self, path: u32) -> Option<u8> {
+        self.recent.iter().find(|r| r.0 == path).map(|r| 4 * r.1)
     }
 }
 
@@ -31,10 +37,10 @@ mod tests {
     #[test]
     fn seven_paths_have_tags_of_their_own_within_the_three_bits() {
         let mut tags = Tags::default();
-        let first: Vec<u8> = (100..107).map(|p| tags.tos(p)).collect();
+        let first: Vec<u8> = (100..107).map(|p| tags.tos(p).0).collect();
         assert_eq!(first, [4, 8, 12, 16, 20, 24, 28]);
         assert!(first.iter().all(|t| t & 0x1c == *t));
-        assert_eq!(tags.tos(100), 4);
+        assert_eq!(tags.tos(100), (4, false));
     }
 
     #[test]
@@ -44,7 +50,8 @@ mod tests {
             tags.tos(path);
         }
         tags.tos(0);
-        assert_eq!(tags.tos(7), 8);
-        assert_eq!(tags.tos(1), 12);
+        assert_eq!(tags.tos(7), (8, true));
+        assert_eq!(tags.existing_tos(1), None);
+        assert_eq!(tags.tos(1), (12, true));
     }
 }

@@ -80,10 +80,10 @@ pub struct Link {
     pub b: usize,
     /// What it is.
     pub kind: LinkKind,
-    /// What models it; not used for wires.
-    pub discipline: Discipline,
-    /// What becomes of packets that it holds when it goes down; `events.bin` says it again for each time.
-    pub on_down: OnDown,
+    /// What models it; none for wires.
+    pub discipline: Option<Discipline>,
+    /// What becomes of packets that it holds when it goes down; what counts is what `events.bin` says each time.
+    pub on_down: Option<OnDown>,
     /// Packets that may wait; none of the two limits = unlimited.
     pub limit_pkts: Option<u32>,
     /// Bytes that may wait, counted with the overhead.
@@ -283,6 +283,18 @@ impl Setup {
                 format!("links[{i}]"),
                 format!("{} - {}", link.a, link.b),
                 format!("its ends must be two of the {nodes} nodes"),
+            )?;
+            rule(
+                link.kind == LinkKind::Wire || link.discipline.is_some(),
+                format!("links[{i}].discipline"),
+                "null".into(),
+                "only wires have none".into(),
+            )?;
+            rule(
+                link.discipline != Some(Discipline::Netem) || link.limit_bytes.is_none(),
+                format!("links[{i}].limit_bytes"),
+                format!("{:?}", link.limit_bytes),
+                "netem counts packets only".into(),
             )?;
             rule(
                 !link.arp || link.kind != LinkKind::Wire,
