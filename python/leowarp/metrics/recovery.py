@@ -30,6 +30,8 @@ class RecoveryRule:
         ... for this many bins in a row.
     bin_ns : int
         Length of a bin.
+    within_ns : int
+        A fall that begins later than this after the change is not its doing (but, say, that of a queue that overflows).
     window_ns : int
         Looked at no longer than this after the change, and not past the next one.
     """
@@ -38,7 +40,8 @@ class RecoveryRule:
     share_ratio: float = 0.9
     bins: int = 3
     bin_ns: int = 50_000_000
-    window_ns: int = 10_000_000_000
+    within_ns: int = 2_000_000_000
+    window_ns: int = 5_000_000_000
 
 
 def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) -> tuple[int | None, int | None]:
@@ -110,10 +113,13 @@ def _goodput_dip(samples: pd.DataFrame, t_ns: int, until_ns: int, rule: Recovery
     if before_bps <= 0 or len(rate) == 0:
         return nothing | {"goodput_before_bps": before_bps}
     fell, back = dip(rate, before_bps, rule.share_ratio, rule.bins)
+    soon = rate[: max(rule.within_ns // rule.bin_ns, 1)]
+    if fell is not None and fell >= len(soon):
+        fell = back = None
     return {
         "goodput_before_bps": before_bps,
-        "goodput_min_bps": float(rate.min()),
-        "depth_ratio": max(0.0, 1.0 - float(rate.min()) / before_bps),
+        "goodput_min_bps": float(soon.min()),
+        "depth_ratio": max(0.0, 1.0 - float(soon.min()) / before_bps),
         "fell_after_ns": None if fell is None else fell * rule.bin_ns,
         # Nothing fell: recovered at once. Fell and not back within the window: unknown, not the window's length.
         "duration_ns": 0 if fell is None else (None if back is None else back * rule.bin_ns),
@@ -169,11 +175,11 @@ def _number(value: Any) -> int | None:
 RECOVERY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "t_ns": ("int64", "ns", "instant of the route change"),
     "flow": ("int64", None, "flow number"),
-    "until_ns": ("int64", "ns", "end of the window looked at: the next change, at most 10 s on"),
+    "until_ns": ("int64", "ns", "end of the window looked at: the next change, at most 5 s on"),
     "goodput_before_bps": ("Float64", "bit/s", "mean in-order goodput of the second before the change"),
-    "goodput_min_bps": ("Float64", "bit/s", "lowest 50 ms bin of in-order goodput after it"),
+    "goodput_min_bps": ("Float64", "bit/s", "lowest 50 ms bin of in-order goodput in the 2 s after it"),
     "depth_ratio": ("Float64", None, "1 - lowest / mean before; 0 = no dip, 1 = nothing arrived in order in some bin"),
-    "fell_after_ns": ("Int64", "ns", "start of the first bin under 90 % of the mean before; null = never"),
+    "fell_after_ns": ("Int64", "ns", "start of the first bin under 90 % of the mean before; null = none within 2 s"),
     "duration_ns": ("Int64", "ns", "from the change to the first of 3 bins in a row at 90 % again; null = never"),
     "recovered": ("boolean", None, "came back within the window, or never fell"),
     "cwnd_before_pkts": ("Int64", "pkts", "congestion window at the last sample before the change"),

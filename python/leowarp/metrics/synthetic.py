@@ -82,13 +82,16 @@ congestion_control = "cubic"
 """
 
 
-def write_synthetic_run(run_dir: str | Path) -> Path:
-    """Writes the run described at the top of this file, without metrics and report; returns its directory."""
+def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
+    """Writes the run described at the top of this file, without metrics and report; returns its directory.
+
+    `toml` is the scenario that its plan is made from; what it says changes nothing in the tables.
+    """
     run_dir = Path(run_dir)
     trace = run_dir / rundir.TRACE
     trace.mkdir(parents=True, exist_ok=True)
     scenario_file = run_dir / "scenario.toml"
-    scenario_file.write_text(PLAN_TOML, encoding="utf-8")
+    scenario_file.write_text(toml, encoding="utf-8")
     (run_dir / rundir.PLAN).write_text(scenario.resolve(scenario.load(scenario_file)).to_toml(), encoding="utf-8")
     scenario_file.unlink()
     pq.write_table(routes(), run_dir / rundir.ROUTES)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -80,6 +80,19 @@ def _share_axis(axes: Axes, scale: str) -> None:
         axes.set_ylim(0, 1.02)
 
 
+def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray], np.ndarray]) -> list[float]:
+    """Round shares of the capacity, those first that matter most, none nearer than 8 % of the axis to one before."""
+    step = 10 ** np.floor(np.log10(capacity_mbps)) / 2
+    shares = np.array([0, 0.9, 0.5, 1.1, 2, 0.97, 1.03, 4, 0.75, 1.5])
+    wanted = np.append(np.round(capacity_mbps, 1), np.round(shares * capacity_mbps / step) * step)
+    reach = np.ptp(forward(np.array([0.0, end_mbps])))
+    chosen: list[float] = []
+    for tick in wanted[wanted <= end_mbps]:
+        if all(abs(forward(tick) - forward(other)) >= 0.08 * reach for other in chosen):
+            chosen.append(float(tick))
+    return sorted(chosen)
+
+
 def _stretch(axes: Axes, capacity_mbps: float, highest_mbps: float) -> None:
     """asinh around the capacity: 1 Mbit/s beside it is as wide as tens of Mbit/s far from it."""
     width = 0.01 * capacity_mbps
@@ -93,9 +106,7 @@ def _stretch(axes: Axes, capacity_mbps: float, highest_mbps: float) -> None:
 
     axes.set_xscale("function", functions=(forward, inverse))
     axes.set_xlim(0, max(highest_mbps * 1.02, capacity_mbps * 1.02))
-    shares = np.array([0, 0.5, 0.8, 0.9, 0.96, 0.99, 1.0, 1.01, 1.04, 1.1, 1.25, 1.5, 2.0, 3.0])
-    ticks = np.unique(np.round(shares * capacity_mbps, 1 if capacity_mbps < 1000 else 0))
-    axes.xaxis.set_major_locator(FixedLocator([t for t in ticks if t <= axes.get_xlim()[1]]))
+    axes.xaxis.set_major_locator(FixedLocator(_ticks(capacity_mbps, axes.get_xlim()[1], forward)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}" if value < 100 else f"{value:.0f}"))
     axes.axvline(capacity_mbps, color="#777777", linewidth=0.6, linestyle=":", zorder=0.6)

@@ -45,7 +45,8 @@ FIGURES: dict[str, FigureKind] = {
     "goodput": FigureKind(
         lines.goodput_over_time, "Goodput over time",
         "Bytes that the receiver got in order, in 50 ms bins; a pink line is a route change. A hole in the sequence "
-        "stops this series, its filling is a burst above the link's rate.",
+        "stops this series, its filling is a burst above the link's rate (cut off)."
+        ,
         "Fig. 6",
     ),
     "goodput_cdf": FigureKind(

@@ -29,7 +29,7 @@ th, td { padding: .22rem .6rem; border-bottom: 1px solid #ddd; text-align: right
          font-variant-numeric: tabular-nums; }
 th { border-bottom: 1.5px solid #666; font-weight: 600; } tbody th { border-bottom: 1px solid #ddd; font-weight: 500; }
 th.left, td.left, tbody th { text-align: left; }
-figure { margin: 1.3rem 0; } figure img { max-width: 100%; height: auto; display: block; }
+figure { margin: 1.3rem 0; } figure img { width: 100%; height: auto; display: block; }
 .figures { display: flex; flex-wrap: wrap; gap: 0 1.5rem; } .figures figure { flex: 1 1 100%; }
 .figures figure.half { flex: 0 1 calc(50% - .8rem); min-width: 20rem; }
 figcaption { font-size: .86rem; color: #444; max-width: 56rem; margin-top: .3rem; }

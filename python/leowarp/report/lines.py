@@ -47,8 +47,12 @@ def goodput_over_time(
         axes.set_ylabel("goodput, Mbit/s")
         axes.margins(x=0)
     panels[0].set_xlim(start_s, end_s or max(ends))
-    panels[0].set_ylim(bottom=0)
-    panels[-1].set_xlabel("time, s (vertical lines: route changes)")
+    # What fills a hole arrives as one burst of several times the capacity: cut off, or the dips could not be read.
+    capacity_mbps = max((run.capacity_bps or np.inf) for run in runs) / 1e6
+    highest = max(float(axes.dataLim.ymax) for axes in panels)
+    cut = highest > 1.35 * capacity_mbps
+    panels[0].set_ylim(0, 1.35 * capacity_mbps if cut else 1.05 * highest)
+    panels[-1].set_xlabel("time, s (vertical lines: route changes" + ("; bursts are cut off)" if cut else ")"))
     return figure
 
 
@@ -88,7 +92,7 @@ def cwnd_around_changes(
         samples = _around(run.tables.sockets, run.main_flow, t_ns, before_s, after_s)
         top.plot((samples["t_ns"] - t_ns) / 1e9, floats(samples["cwnd_pkts"]), color=style["color"])
         top.set_title(title, pad=3)
-        top.set_ylim(bottom=0)
+        top.set_ylim(0, 1.08 * top.dataLim.ymax)
         bins = run.tables.bins[run.tables.bins["direction"] == DATA]
         bins = _around(bins, run.main_flow, t_ns, before_s, after_s)
         when, again = (bins["t_ns"] - t_ns) / 1e9 + 0.025, floats(bins["retrans_pkts"])

@@ -17,6 +17,9 @@ from leowarp.report.lines import chosen_changes
 from leowarp.report.style import AFTER, BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, new_figure
 from leowarp.report.view import RunView, footer_of
 
+MARKS = 110
+"""Marks of a kind that stay apart on a page; of more, every second, third ... is drawn."""
+
 TRACKS = 60
 """Packets drawn as a line from sending to arrival: enough to see the two slopes, few enough to see between them."""
 
@@ -52,15 +55,16 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
     low, high, left_ms, right_ms = _frame(data, late, again, t_ns, zero, mss)
     figure = new_figure(PAGE_IN, 3.6, footer_of(runs[:1]))
     axes = figure.subplots()
-    _draw(axes, data, mine[mine["direction"] == ACK], t_ns, zero, mss)
-    axes.axvline(0, color=CHANGE_COLOUR, linewidth=1.0, zorder=0.5, label="route change")
+    # First the limits: marks are thinned to what is inside them.
     axes.set_xlim(left_ms, right_ms)
     axes.set_ylim(low, high)
+    _draw(axes, data, mine[mine["direction"] == ACK], t_ns, zero, mss)
+    axes.axvline(0, color=CHANGE_COLOUR, linewidth=1.0, zorder=0.5, label="route change")
     axes.set_xlabel("time after the route change, ms")
     axes.set_ylabel("packet number, from the first late one" if len(late) else "packet number, from the change")
     what = f"change at {t_ns / 1e9:g} s: {len(late)} packets overtaken"
     axes.set_title(f"{run.name}, {run.algorithm}, {what}", loc="left")
-    figure.legend(loc="outside right upper", markerscale=1.6)
+    figure.legend(loc="outside upper center", ncols=5, markerscale=1.8, columnspacing=1.4)
     return figure
 
 
@@ -103,8 +107,10 @@ def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: f
         (late, "x", BAD, 2.6, "arrived late (overtaken)"),
     ):
         when = sent if name == "sent" else received
+        keep = _thinned(keep & (number >= axes.get_ylim()[0]) & (number <= axes.get_ylim()[1]))
         axes.plot(when[keep], number[keep], marker, color=colour, markersize=size, markeredgewidth=0.5, label=name,
                   zorder=3, linestyle="none")  # fmt: skip
+    again = _thinned(again & (number >= axes.get_ylim()[0]) & (number <= axes.get_ylim()[1]))
     if again.any():
         axes.plot(sent[again], number[again], "^", color="black", markersize=2.6, markeredgewidth=0, zorder=4,
                   label="retransmission sent", linestyle="none")  # fmt: skip
@@ -117,3 +123,11 @@ def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: f
         level = (np.maximum.accumulate(floats(arrived["ack"])) - zero) / mss
         axes.step((floats(arrived["received_ns"]) - t_ns) / 1e6, level, where="post", color="#444444", linewidth=0.9,
                   linestyle="--", label="acknowledged at the sender", zorder=2)  # fmt: skip
+
+
+def _thinned(keep: np.ndarray) -> np.ndarray:
+    """Every n-th of the chosen marks, so that at most about `MARKS` are left."""
+    chosen = np.flatnonzero(keep)
+    few = np.zeros(len(keep), dtype=bool)
+    few[chosen[:: -(-len(chosen) // MARKS) or 1]] = True
+    return few

@@ -238,7 +238,7 @@ def _recovery_table(view: RunView) -> str:
     header = ["at, s", "flow", "goodput before, Mbit/s", "lowest", "depth, %", "back after, ms", "in recovery, ms",
               "window before", "lowest", "after", "srtt before, ms", "lowest", "highest", "in vain, %"]  # fmt: skip
     caption = ("Goodput in order at the receiver, 50 ms bins; before: mean of the second before the change; back: "
-               "first of 3 bins in a row at 90 % of that; a dash: not within 10 s.")  # fmt: skip
+               "first of 3 bins in a row at 90 % of that; a dash: not within 5 s.")  # fmt: skip
     return f"<details><summary>{len(rows)} rows</summary>{html.table(caption, header, rows)}</details>"
 
 
@@ -317,8 +317,11 @@ def _not_drawn(not_drawn: dict[str, str]) -> str:
 def _chart(runs: Sequence[RunView]) -> str:
     if not all(run.tcp_flows for run in runs):
         return ""
-    note = ("<p class='quiet screen'>Drag to zoom, double-click to go back, click a name to hide it. Goodput in order "
-            "at the receiver, 50 ms bins; queue: packets waiting on all links of the path in force.</p>")  # fmt: skip
+    note = (
+        '<p class="quiet">Drag to zoom, double-click for the whole run, arrow keys to move and zoom, click a name to '
+        "hide it. Goodput in order at the receiver, 50 ms bins; queue: packets waiting on all links of the path in "
+        "force.</p>"
+    )
     return f'<div class="screen">{note}{interactive.library()}{interactive.chart(runs, "chart")}</div>'
 
 

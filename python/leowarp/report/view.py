@@ -240,5 +240,6 @@ def kernel_name(manifest: dict[str, Any]) -> str:
     if isinstance(kernel, dict):
         for key in ("version", "release", "source"):
             if kernel.get(key):
-                return f"Linux {kernel[key]}".replace("Linux Linux", "Linux")
+                text = str(kernel[key])
+                return f"Linux {text}" if text[0].isdigit() else text
     return str(kernel) if kernel else "not recorded"

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two synthetic runs, written once a session."""
+
+import pytest
+
+from leowarp.metrics import metrics, read_tables
+from leowarp.metrics.synthetic import PLAN_TOML, write_synthetic_run
+from leowarp.report import RunView
+
+
+def complete_run(path, toml=PLAN_TOML):
+    """A synthetic run with metrics and summary."""
+    write_synthetic_run(path, toml)
+    view = RunView(path)
+    metrics(read_tables(path), view.plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def run_dir(tmp_path_factory):
+    return complete_run(tmp_path_factory.mktemp("runs") / "one")
+
+
+@pytest.fixture(scope="session")
+def other_run_dir(tmp_path_factory):
+    toml = PLAN_TOML.replace('"cubic"', '"reno"')
+    return complete_run(tmp_path_factory.mktemp("runs") / "two", toml)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures: what is in them, that they are the same twice, and what they say when they cannot be drawn."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from leowarp.errors import ScenarioError, TraceError
+from leowarp.metrics import synthetic as syn
+from leowarp.report import FIGURES, RunView, figure, save
+from leowarp.report.land import LAND_DEG
+from leowarp.report.lines import queue_map
+from leowarp.report.view import footer_of, labels, styles
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_is_drawn_with_units_and_rules(run_dir, name):
+    drawn = figure(run_dir, name)
+    texts = [text.get_text() for text in drawn.texts]
+    assert any("in flight: drain" in text.replace("\n", " ") for text in texts)
+    assert any("seed: 1" in text.replace("\n", " ") for text in texts)
+    if name != "map":
+        for axes in drawn.axes:
+            if axes.get_xlabel():
+                assert any(unit in axes.get_xlabel() for unit in (", s", ", ms", "Mbit/s", "change, s"))
+
+
+@pytest.mark.parametrize("name", [name for name, kind in FIGURES.items() if kind.several])
+def test_several_runs_share_a_figure(run_dir, other_run_dir, name):
+    drawn = figure([run_dir, other_run_dir], name)
+    words = " ".join(
+        [axes.get_title() + axes.get_title("left") for axes in drawn.axes]
+        + [text.get_text() for axes in drawn.axes if axes.get_legend() for text in axes.get_legend().get_texts()]
+    )
+    assert "CUBIC" in words
+    assert "Reno" in words
+
+
+@pytest.mark.parametrize("name", ["goodput", "map", "packets"])
+def test_equal_runs_give_equal_bytes(run_dir, tmp_path, name):
+    sums = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        files = save(figure(run_dir, name), tmp_path / folder / name)
+        sums.append([hashlib.sha256(path.read_bytes()).hexdigest() for path in files])
+    assert sums[0] == sums[1]
+
+
+def test_the_users_matplotlibrc_changes_nothing(run_dir, tmp_path):
+    import matplotlib as mpl
+
+    save(figure(run_dir, "rtt_ccdf"), tmp_path / "plain", ["svg"])
+    with mpl.rc_context({"font.size": 30, "axes.grid": False, "lines.linewidth": 9, "svg.hashsalt": "other"}):
+        save(figure(run_dir, "rtt_ccdf"), tmp_path / "odd", ["svg"])
+    assert (tmp_path / "plain.svg").read_bytes() == (tmp_path / "odd.svg").read_bytes()
+
+
+def test_goodput_cdf_ends_at_one_and_marks_the_capacity(run_dir):
+    (axes,) = figure(run_dir, "goodput_cdf").axes
+    (line,) = [line for line in axes.lines if line.get_label() == "CUBIC"]
+    assert line.get_ydata()[-1] == 1.0
+    (capacity,) = [line for line in axes.lines if line.get_linestyle() == ":"]
+    # 100 Mbit/s carry 1448 of every 1514 bytes.
+    assert capacity.get_xdata()[0] == pytest.approx(100 * 1448 / 1514)
+
+
+def test_packet_diagram_counts_the_overtaken(run_dir):
+    (axes,) = figure(run_dir, "packets").axes
+    assert f"{syn.LATE_PKTS} packets overtaken" in axes.get_title("left")
+    (late,) = [line for line in axes.lines if line.get_label() == "arrived late (overtaken)"]
+    assert len(late.get_xdata()) == syn.LATE_PKTS
+    assert late.get_ydata()[0] == 0
+
+
+def test_a_change_can_be_chosen_and_a_wrong_one_is_refused(run_dir):
+    drawn = figure(run_dir, "packets", change_s=40)
+    assert "change at 40 s: 0 packets overtaken" in drawn.axes[0].get_title("left")
+    with pytest.raises(TraceError, match="there is none") as caught:
+        figure(run_dir, "map", change_s=41)
+    assert "20, 40 s" in str(caught.value)
+
+
+def test_queue_map_places_the_queue_at_its_link(run_dir):
+    edges_ns, waiting = queue_map(RunView(run_dir))
+    assert waiting.shape[0] == 4
+    place, when = np.unravel_index(np.nanargmax(waiting), waiting.shape)
+    # The second link of the first path, while the queue stands there.
+    assert place == 1
+    assert 19.5e9 <= edges_ns[when] < 20e9
+    assert np.nanmax(waiting) == syn.QUEUE_PKTS
+    # The last path has three links.
+    assert np.isnan(waiting[3, edges_ns[:-1] >= 40e9]).all()
+
+
+def test_unknown_figures_are_refused_by_name(run_dir):
+    with pytest.raises(ScenarioError, match="no figure 'cdf'") as caught:
+        figure(run_dir, "cdf")
+    assert "goodput_cdf" in str(caught.value)
+    with pytest.raises(ScenarioError, match="of no runs"):
+        figure([], "goodput")
+
+
+def test_algorithms_keep_their_colour_in_any_company(run_dir, other_run_dir):
+    cubic, reno = RunView(run_dir), RunView(other_run_dir)
+    assert labels([cubic, reno]) == ["CUBIC", "Reno"]
+    assert styles([cubic, reno])[1] == styles([reno])[0]
+    both = [styles([cubic, reno])[0][key] for key in ("color", "linestyle")]
+    assert both != [styles([cubic, reno])[1][key] for key in ("color", "linestyle")]
+
+
+def test_runs_that_differ_in_nothing_are_named_by_their_directories(run_dir):
+    assert labels([RunView(run_dir), RunView(run_dir)]) == ["one", "one"]
+
+
+def test_footer_names_what_differs(run_dir, other_run_dir):
+    text = footer_of([RunView(run_dir), RunView(other_run_dir)])
+    assert "ISL: any pair within 3000 km" in text
+    assert "queue 500 pkts" in text
+    assert "|" not in text
+
+
+def test_the_outline_of_the_land_is_on_the_globe():
+    for polygon in LAND_DEG:
+        assert len(polygon) >= 3
+        assert np.abs(polygon[:, 0]).max() <= 190
+        assert np.abs(polygon[:, 1]).max() <= 90
+
+
+@pytest.mark.parametrize(
+    ("longitude", "latitude", "land"),
+    [(-3.7, 40.4, True), (139.5, 36.0, True), (9.9, 57.0, True), (18.9, -33.6, True), (-30, 40, False),
+     (-150, 0, False), (80, -30, False), (0, 20, True), (-100, 40, True), (-55, -10, True), (134, -25, True),
+     (100, 60, True)],
+)  # fmt: skip
+def test_well_known_places_are_on_the_right_side_of_the_coast(longitude, latitude, land):
+    from matplotlib.path import Path
+
+    # The outline is right to one or two degrees.
+    inside = any(Path(polygon).contains_point((longitude, latitude), radius=1.0) for polygon in LAND_DEG)
+    inside |= any(Path(polygon).contains_point((longitude, latitude), radius=-1.0) for polygon in LAND_DEG)
+    assert inside == land

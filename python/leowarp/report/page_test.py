@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages: complete, self-contained, escaped, honest about what is missing."""
+
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+
+import pytest
+
+from leowarp.errors import ScenarioError
+from leowarp.report import html, write_comparison, write_report
+
+
+class Checker(HTMLParser):
+    """Open tags must be closed in order; what a page loads is collected."""
+
+    VOID = frozenset(("meta", "img", "br", "link", "input", "hr"))
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.loaded, self.ids, self.without_alt = [], [], [], 0
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if "src" in attrs or tag == "link":
+            self.loaded.append(attrs.get("src") or attrs.get("href"))
+        if "id" in attrs:
+            self.ids.append(attrs["id"])
+        self.without_alt += tag == "img" and not attrs.get("alt")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def checked(page):
+    checker = Checker()
+    checker.feed(page.read_text(encoding="utf-8"))
+    assert checker.open == []
+    return checker
+
+
+@pytest.fixture(scope="module")
+def page(run_dir):
+    return write_report(run_dir)
+
+
+def test_the_page_loads_nothing(page):
+    checker = checked(page)
+    assert checker.loaded
+    assert all(source.startswith("data:") for source in checker.loaded)
+    assert len(set(checker.ids)) == len(checker.ids)
+    assert checker.without_alt == 0
+    assert "fetch(" not in page.read_text(encoding="utf-8")
+
+
+def test_the_page_is_small(page):
+    assert page.stat().st_size < 3_000_000
+
+
+def test_the_page_shows_numbers_rules_and_plan(page):
+    text = page.read_text(encoding="utf-8")
+    for words in ("11.58", "41.00 → 30.00", "any pair within 3000 km", "leowarp verify", "00-plan.toml",
+                  "A route change, packet by packet", "Fig. 8 of the study"):  # fmt: skip
+        assert words in text
+
+
+def test_every_figure_has_its_files(page):
+    text = page.read_text(encoding="utf-8")
+    files = re.findall(r'href="(figures/[^"]+)"', text)
+    assert len(files) == 30
+    assert all((page.parent / file).exists() for file in files)
+
+
+def test_the_page_is_the_same_twice(few_figures, run_dir, tmp_path):
+    pages = []
+    for folder in ("a", "b"):
+        copy = tmp_path / folder / "run"
+        shutil.copytree(run_dir, copy, ignore=shutil.ignore_patterns("50-report"))
+        pages.append(write_report(copy).read_bytes())
+    assert pages[0] == pages[1]
+
+
+@pytest.fixture
+def few_figures(monkeypatch):
+    """The page is the same with two figures, and ten take seconds."""
+    from leowarp.report import page as module
+
+    monkeypatch.setattr(module, "FIGURES", {name: module.FIGURES[name] for name in ("goodput", "packets")})
+
+
+def test_warnings_stand_at_the_top_and_are_escaped(few_figures, run_dir, tmp_path):
+    copy = tmp_path / "run"
+    shutil.copytree(run_dir, copy)
+    (copy / "manifest.json").write_text(json.dumps({"warnings": ["<b>3 < 4</b> & more"]}))
+    text = write_report(copy, formats=["png"]).read_text(encoding="utf-8")
+    assert text.index("&lt;b&gt;3 &lt; 4&lt;/b&gt; &amp; more") < text.index("<h2>")
+
+
+def test_a_run_without_stored_packets_says_what_is_not_drawn(few_figures, run_dir, tmp_path):
+    copy = tmp_path / "run"
+    shutil.copytree(run_dir, copy)
+    (copy / "30-trace" / "packets.parquet").unlink()
+    page = write_report(copy, formats=["png"])
+    text = page.read_text(encoding="utf-8")
+    assert "Not drawn" in text
+    assert "none were stored" in text
+    checked(page)
+
+
+def test_comparison_has_a_column_a_run(few_figures, run_dir, other_run_dir, tmp_path):
+    page = write_comparison([run_dir, other_run_dir], tmp_path / "both", command="leowarp compare one two")
+    checked(page)
+    text = page.read_text(encoding="utf-8")
+    assert "<title>Runs compared: CUBIC, Reno</title>" in text
+    assert ">CUBIC</th>" in text
+    assert ">Reno</th>" in text
+    assert "leowarp compare one two" in text
+
+
+def test_one_run_cannot_be_compared(run_dir, tmp_path):
+    with pytest.raises(ScenarioError, match="compare 1 run"):
+        write_comparison([run_dir], tmp_path / "one")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "–"),
+        (float("nan"), "–"),
+        (0, "0"),
+        (12345, "12,345"),
+        (1.23456, "1.235"),
+        (123456.7, "123,457"),
+        (True, "yes"),
+    ],
+)
+def test_cells_show_missing_as_a_dash_and_zero_as_zero(value, shown):
+    assert html.cell(value) == shown
