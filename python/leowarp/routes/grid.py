@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,13 +39,15 @@ class Grid:
 
     def pairs(self, satellites_m: EcefMetres) -> NDArray[np.intp]:
         """All links at an instant, shape (m, 2), the smaller index first, sorted."""
-        between = self._between_planes()
+        between = self._between_planes
         if self.pattern == "star" and self.seam and self.planes > 1:
             between = np.concatenate([between, self._across_seam(satellites_m)])
         between = between[self.below_cutoff(satellites_m, between)]
-        both = np.sort(np.concatenate([self._in_planes(), between]), axis=1)
-        # Two planes of a delta, or two slots, would link the same pair from both sides.
-        return np.unique(both, axis=0)
+        links = np.concatenate([self._in_planes, between])
+        # As single numbers: two planes of a delta, or two slots, link the same pair from both sides.
+        satellites = self.planes * self.satellites_per_plane
+        once = np.unique(links.min(axis=1) * satellites + links.max(axis=1))
+        return np.column_stack(np.divmod(once, satellites))
 
     def below_cutoff(self, satellites_m: EcefMetres, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Whether the polar cut-off lets links be; always for those within a plane."""
@@ -54,12 +57,14 @@ class Grid:
         latitude_deg = np.degrees(np.arcsin(np.abs(satellites_m[:, 2]) / np.linalg.norm(satellites_m, axis=1)))
         return within | (latitude_deg[pairs] <= self.polar_cutoff_deg).all(axis=1)
 
+    @cached_property
     def _in_planes(self) -> NDArray[np.intp]:
         if self.satellites_per_plane < 2:
             return np.empty((0, 2), dtype=np.intp)
         plane, slot = np.divmod(np.arange(self.planes * self.satellites_per_plane), self.satellites_per_plane)
         return np.column_stack([self._index(plane, slot), self._index(plane, slot + 1)])
 
+    @cached_property
     def _between_planes(self) -> NDArray[np.intp]:
         plane, slot = np.divmod(np.arange(self.planes * self.satellites_per_plane), self.satellites_per_plane)
         # Phase of slot s of plane p+1 against slot s of plane p: F/P slots ahead.

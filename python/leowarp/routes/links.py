@@ -109,19 +109,31 @@ class FewTerminals:
         left = pairs[np.argsort(length_mm, kind="stable")]
         free = np.full(len(satellites_m), self.terminals)
         kept = [np.empty((0, 2), dtype=np.intp)]
-        # A link that is among the first `free` ones that are left at both its ends will be made, whatever comes of the
-        # others: so many can be made at once.
+        # From the shortest on, 8 a satellite at a time: most terminals are taken by then, and little is left.
+        at_once = 8 * len(satellites_m)
         while len(left):
-            made = (_rank_at_end(left[:, 0], left[:, 1]) < free[left]).all(axis=1)
-            kept.append(left[made])
-            np.subtract.at(free, left[made], 1)
-            left = left[~made]
+            kept += _given_out(left[:at_once], free)
+            left = left[at_once:]
             left = left[(free[left] > 0).all(axis=1)]
         made_pairs = np.concatenate(kept)
         return made_pairs[np.lexsort((made_pairs[:, 1], made_pairs[:, 0]))]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
         return self.rule.holds(satellites_m, pairs)
+
+
+def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
+    """Links that are made of an ordered list, with `free` terminals, which are taken away."""
+    kept = []
+    while len(left):
+        # A link that is among the first `free` ones left at both its ends will be made, whatever comes of the others:
+        # so many can be made at once.
+        made = (_rank_at_end(left[:, 0], left[:, 1]) < free[left]).all(axis=1)
+        kept.append(left[made])
+        np.subtract.at(free, left[made], 1)
+        left = left[~made]
+        left = left[(free[left] > 0).all(axis=1)]
+    return kept
 
 
 def _rank_at_end(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -119,6 +119,21 @@ def test_no_other_path_is_shorter() -> None:
         assert length_m <= (ground_m[0] + cost_m).min() + 0.3
 
 
+@pytest.mark.parametrize("start_s", [0, 4000])
+@pytest.mark.parametrize("reverse", ["mirror", "own"])
+def test_leaving_far_satellites_out_of_the_search_changes_no_path(start_s: int, reverse: str) -> None:
+    of = plan(
+        stations=("Madrid", "Tokyo", "Aalborg", "Cape Town"),
+        flows=(("Madrid", "Tokyo"), ("Aalborg", "Cape Town"), ("Cape Town", "Tokyo")),
+        start_s=start_s,
+        duration_s=600,
+        routing=Routing(interval_ns=5 * S, reverse=reverse),
+    )
+    # With every satellite instantiated, every link of the rule is looked at.
+    whole = made(dataclasses.replace(of, network=Network(instantiate="all")))
+    assert made(of).paths == whole.paths
+
+
 def test_own_way_back_is_as_short_as_the_way_there() -> None:
     ways = made(plan(duration_s=300, routing=Routing(reverse="own")))
     rows = ways.table.to_pylist()

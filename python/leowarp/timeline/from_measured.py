@@ -184,7 +184,7 @@ class _Cells:
     cells: dict[str, str]
 
     def row(self) -> Row:
-        t_ns = int(self._number("t_s", None) * 1_000_000_000)
+        t_ns = int(self._number("t_s", 1_000_000_000) * 1_000_000_000)
         if self.cells["delay_ms"] == "down":
             rest = [name for name, cell in self.cells.items() if cell and name not in ("t_s", "delay_ms")]
             if rest:
@@ -212,7 +212,7 @@ class _Cells:
     def _loss(self, name: str) -> float:
         return float(self._number(name, 1)) if name in self.cells else 0.0
 
-    def _number(self, name: str, high: int | None) -> Decimal:
+    def _number(self, name: str, high: int) -> Decimal:
         text = self.cells[name]
         if not text:
             raise self._error(name, "a gap is written as `down` in delay_ms; nothing is filled in")
@@ -222,8 +222,8 @@ class _Cells:
             value = Decimal("nan")
         if not value.is_finite():
             raise self._error(name, "not a number")
-        if value < 0 or (high is not None and value > high):
-            raise self._error(name, "must not be negative" if high is None else f"must be from 0 to {high}")
+        if not 0 <= value <= high:
+            raise self._error(name, f"must be from 0 to {high}")
         return value
 
     def _error(self, name: str, rule: str) -> ScenarioError:
