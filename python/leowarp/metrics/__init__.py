@@ -6,7 +6,15 @@
 >>> result.summary["flows"][0]["goodput_mean_bps"]      # doctest: +SKIP
 """
 
-from leowarp.metrics.changes import CHANGE_COLUMNS, LinkValues, flow_pairs, pair_routes, path_delay, route_changes
+from leowarp.metrics.changes import (
+    ARROW,
+    CHANGE_COLUMNS,
+    LinkValues,
+    flow_pairs,
+    pair_routes,
+    path_delay,
+    route_changes,
+)
 from leowarp.metrics.compute import LONG_COLUMNS, Metrics, metrics
 from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes
 from leowarp.metrics.flows import GOODPUT_SERIES, counter, goodput, packet_rtt, srtt
@@ -17,6 +25,7 @@ from leowarp.metrics.tables import ACK, CAUSES, DATA, Tables, plan_document, rea
 
 __all__ = [
     "ACK",
+    "ARROW",
     "CAUSES",
     "CHANGE_COLUMNS",
     "DATA",

@@ -21,6 +21,9 @@ ATTRIBUTION_NS = 5_000_000_000
 """Default window after a change in which retransmissions, losses and DSACKs are put down to it (shorter if the next
 change comes sooner). 5 s is well above the longest transient that `frederiksen2024` reports (a couple of seconds)."""
 
+ARROW = " > "
+"""Between the nodes of a path in text; names may hold blanks ("Cape Town")."""
+
 Pair = tuple[str, str]
 
 
@@ -150,8 +153,8 @@ def _what_changed(
     before: tuple[str, ...] | None, after: tuple[str, ...] | None, t_ns: int, links: LinkValues
 ) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "path_before": None if before is None else " ".join(before),
-        "path_after": None if after is None else " ".join(after),
+        "path_before": None if before is None else ARROW.join(before),
+        "path_after": None if after is None else ARROW.join(after),
         "hops_before": None if before is None else len(before) - 1,
         "hops_after": None if after is None else len(after) - 1,
         "delay_before_ns": None if before is None else links.path_delay_ns(before, t_ns),
@@ -261,7 +264,7 @@ CHANGE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "source": ("object", None, "station that data comes from"),
     "destination": ("object", None, "station that data goes to"),
     "until_ns": ("int64", "ns", "end of the window of attribution: the next change, at most 5 s on"),
-    "path_before": ("object", None, "nodes of the old path, blank between; null = there was none"),
+    "path_before": ("object", None, "nodes of the old path, ' > ' between; null = there was none"),
     "path_after": ("object", None, "nodes of the new path; null = there is none"),
     "hops_before": ("Int64", None, "links of the old path"),
     "hops_after": ("Int64", None, "links of the new path"),

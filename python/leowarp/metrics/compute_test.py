@@ -65,8 +65,8 @@ def test_scalars_of_the_flow(result):
 def test_the_change_that_overtakes(result):
     row = result.route_changes.iloc[0]
     assert row["t_ns"] == 20 * S
-    assert row["path_before"] == " ".join(syn.PATHS[0])
-    assert row["path_after"] == " ".join(syn.PATHS[1])
+    assert row["path_before"] == " > ".join(syn.PATHS[0])
+    assert row["path_after"] == " > ".join(syn.PATHS[1])
     # The delay in force, 1 ms more than at the route update's time.
     assert row["delay_before_ns"] == 41 * MS
     assert row["delay_after_ns"] == 30 * MS

@@ -37,10 +37,16 @@ class Balance:
 
 
 def link_balances(tables: Tables) -> list[Balance]:
-    """Packets and bytes of each direction: offered = delivered + dropped by cause + held."""
+    """Packets and bytes of each direction: offered = delivered + dropped by cause + held.
+
+    A discipline that does not tell what it was offered (netem) has no balance of its own: null is not a number to add.
+    The flows over it are balanced all the same.
+    """
     balances = []
     for row in tables.linktotals.sort_values("direction").itertuples(index=False):
         for unit in ("pkts", "bytes"):
+            if pd.isna(getattr(row, f"offered_{unit}")):
+                continue
             balances.append(
                 Balance(
                     what=f"link {tables.direction_name(row.direction)}",

@@ -134,7 +134,4 @@ def figure(runs: Runs, name: str, **options: Any) -> Figure:
     if not given:
         raise ScenarioError(f"cannot draw the figure {name!r} of no runs", hint="give at least one run directory")
     with styled():
-        drawn = FIGURES[name].draw(given, **options)
-        # Laid out while our settings hold; the caller's would move things.
-        drawn.draw_without_rendering()
-    return drawn
+        return FIGURES[name].draw(given, **options)

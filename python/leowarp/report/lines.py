@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from leowarp.errors import TraceError
-from leowarp.metrics import DATA, goodput, packet_rtt, queue_series, step_at
+from leowarp.metrics import ARROW, DATA, goodput, packet_rtt, queue_series, step_at
 from leowarp.metrics.changes import hops, pair_routes
 from leowarp.metrics.tables import floats
 from leowarp.report.style import (
@@ -230,7 +230,7 @@ def queues_at_change(runs: Sequence[RunView], *, before_s: float = 1.0, after_s:
 
 
 def _path(text: Any) -> tuple[str, ...]:
-    return tuple(text.split(" ")) if isinstance(text, str) else ()
+    return tuple(text.split(ARROW)) if isinstance(text, str) else ()
 
 
 def _around(frame: pd.DataFrame, flow: int, t_ns: int, before_s: float, after_s: float) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
 
 from leowarp.errors import TraceError
+from leowarp.metrics import ARROW
 from leowarp.report.land import LAND_DEG, WATER_DEG
 from leowarp.report.lines import chosen_changes
 from leowarp.report.style import AFTER, BEFORE, COLUMN_IN, new_figure
@@ -47,7 +48,7 @@ def route_map(runs: Sequence[RunView], *, change_s: float | None = None) -> Figu
     places = dict(zip(orbits.names, satellites_m, strict=True))
     places |= dict(zip(orbits.stations.names, orbits.stations.positions_ecef_m, strict=True))
     paths = [
-        np.array([places[node] for node in text.split(" ")]) if isinstance(text, str) else np.zeros((0, 3))
+        np.array([places[node] for node in text.split(ARROW)]) if isinstance(text, str) else np.zeros((0, 3))
         for text in (row["path_before"], row["path_after"])
     ]
     view = _View(np.concatenate(paths), radius_m)

@@ -237,9 +237,7 @@ def _link_text(link: dict[str, Any]) -> str:
 def kernel_name(manifest: dict[str, Any]) -> str:
     """The guest kernel's version as the manifest gives it."""
     kernel = manifest.get("kernel")
-    if isinstance(kernel, dict):
-        for key in ("version", "release", "source"):
-            if kernel.get(key):
-                text = str(kernel[key])
-                return f"Linux {text}" if text[0].isdigit() else text
-    return str(kernel) if kernel else "not recorded"
+    if not isinstance(kernel, dict) or not kernel.get("linux_version"):
+        return "not recorded"
+    own = "user's own" in str(kernel.get("source"))
+    return f"Linux {kernel['linux_version']}" + (" (the user's own)" if own else "")
