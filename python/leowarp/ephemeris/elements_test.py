@@ -11,9 +11,10 @@ from sgp4.exporter import export_omm
 
 from leowarp.ephemeris import Sgp4Orbits, ephemeris
 from leowarp.ephemeris.elements import elements_of
-from leowarp.ephemeris.plans_for_tests import S, plan, star
+from leowarp.ephemeris.plans_for_tests import S, plan
 from leowarp.errors import ScenarioError
 from leowarp.scenario.key import InputFile
+from leowarp.scenario.schema import Constellation, Plan
 
 # Two objects of CelesTrak's OneWeb list (TLE are public), and a number above 99999 as Alpha-5 writes it.
 ONE = (
@@ -97,9 +98,9 @@ def positions_m(path: Path, epoch: datetime) -> np.ndarray:
     return orbits.positions_teme_m(np.array([0, 600 * S]))
 
 
-def tle_plan(path: Path, epoch: str, duration_s: float = 60, start_s: float = 0):
+def tle_plan(path: Path, epoch: str, duration_s: float = 60, start_s: float = 0) -> Plan:
     file = InputFile(name=path.name, sha256="0" * 64, path=path)
-    sky = star(tle=file, epoch=epoch, earth="wgs84", pattern=None, planes=None, satellites_per_plane=None)
+    sky = Constellation(tle=file, epoch=epoch, earth="wgs84")
     return plan(sky, duration_s=duration_s, start_s=start_s)
 
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 import numpy as np
 import pytest
 from hypothesis import given

@@ -3,6 +3,7 @@ import dataclasses
 import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -175,7 +176,7 @@ def test_fewest_hops_is_fewer_or_equal() -> None:
 
 def test_delay_as_metric_counts_what_the_guest_is_given() -> None:
     # Whole milliseconds and free ground links: few long links beat many short ones.
-    own = {"network": Network(delay_rounding="ceil-ms"), "ground": Ground(delay="zero")}
+    own: dict[str, Any] = {"network": Network(delay_rounding="ceil-ms"), "ground": Ground(delay="zero")}
     by_delay = made(plan(duration_s=300, routing=Routing(metric="delay"), **own))
     by_length = made(plan(duration_s=300, **own))
     for a, b in zip(by_delay.table.to_pylist(), by_length.table.to_pylist(), strict=True):

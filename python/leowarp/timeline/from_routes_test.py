@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import dataclasses
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -81,7 +82,7 @@ def check_everything(of: Plan, ways: Routes, table: pa.Table) -> None:
                 assert sum(state.delay_ns[hop] for hop in hops) == row["delay_ns"]
 
 
-VARIANTS = {
+VARIANTS: dict[str, dict[str, Any]] = {
     "the study": {},
     "nine planes": {"constellation": star(planes=9)},
     "every satellite": {"network": Network(instantiate="all"), "isl": Isl(max_range_m=2200e3)},
@@ -211,7 +212,8 @@ def test_drain_keeps_links_and_the_entries_of_nodes_that_the_new_path_leaves() -
 
 def test_drop_takes_unused_links_down_at_the_update_and_loses_what_they_hold() -> None:
     ways, table = made(plan(duration_s=100, routing=Routing(in_flight="drop")))
-    first, second = (list(pairwise(p)) for p in (ways.paths[0][0], ways.paths[1][0]))
+    first, second = (list(pairwise(p or ())) for p in (ways.paths[0][0], ways.paths[1][0]))
+    assert first
     gone = {frozenset(link) for link in first} - {frozenset(link) for link in second}
     down = rows(table, "link", up=False, t_ns=30 * S)
     index = {name: i for i, name in enumerate(ways.nodes)}

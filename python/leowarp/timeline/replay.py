@@ -65,7 +65,12 @@ class Replay:
         else:
             if ends not in self.links and ends[::-1] not in self.links:
                 raise TraceError(f"replaying a timeline: {kind} at {event['t_ns']} ns on {ends}, which is no link")
-            {"delay": self.delay_ns, "rate": self.rate_bps, "loss": self.loss_ratio}[kind][ends] = event[_VALUE[kind]]
+            values: dict[str, dict[_Ends, Any]] = {
+                "delay": self.delay_ns,
+                "rate": self.rate_bps,
+                "loss": self.loss_ratio,
+            }
+            values[kind][ends] = event[_VALUE[kind]]
 
     def is_up(self, a: str, b: str) -> bool:
         return self.links.get((a, b), False) or self.links.get((b, a), False)
