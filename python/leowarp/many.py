@@ -26,7 +26,6 @@ from leowarp.guest import guest_image
 from leowarp.progress import OnProgress, Progress, building, shown
 from leowarp.result import Run
 
-
 PATIENCE_S = 10.0
 """How long an interrupted run may take to mark its directory before it is killed."""
 

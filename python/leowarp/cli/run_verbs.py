@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leowarp.cli import options
-from leowarp.errors import ScenarioError
+from leowarp.errors import ScenarioError, TraceError
 
 if TYPE_CHECKING:
     from leowarp.guest import GuestImage
@@ -75,8 +75,9 @@ def demo(
     from leowarp.cli import comparison
     from leowarp.cli.guest_verbs import built_image
     from leowarp.cli.output import note
+    from leowarp.study import example_file
 
-    scenario = example("madrid-tokyo.toml")
+    scenario = example_file("madrid-tokyo.toml")
     made = [
         leowarp.Job(
             scenario,
@@ -146,33 +147,50 @@ def verify(
 
 
 def reproduce(
-    study: Annotated[str, typer.Argument(help="Which study, for instance frederiksen2024.")],
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="Which study: frederiksen2024.")],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Directory; reproductions/STUDY if not given.")
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option(min=1, help="How often the study's runs are made, at different times of the sky.")
+    ] = None,
+    duration: Annotated[
+        str | None, typer.Option(help="Length of every run in place of the study's: a trial, not a reproduction.")
     ] = None,
     kernel: options.Kernel = None,
     jobs: options.AtOnce = None,
     force: options.Force = False,
     json_: options.Json = False,
+    progress: Shown = ProgressKind.auto,
 ) -> None:
-    """Make all runs of a published study, its figures, and a verdict on each of its claims."""
-    from leowarp.cli.output import print_json, print_table
+    """Make all runs of a published study, its figures and a verdict on each claim; status 5 if a run failed."""
+    from leowarp import study as studies
+    from leowarp.cli.output import note, print_error, print_json, print_table
 
-    raise NotImplementedError
-
-
-def example(name: str) -> Path:
-    """An example scenario: of the checkout, or packed into the wheel."""
-    import leowarp
-
-    package = Path(leowarp.__file__).parent
-    for folder in (package / "examples", package.parents[1] / "examples"):
-        if (folder / name).is_file():
-            return folder / name
-    raise ScenarioError(
-        f"the example {name} is not installed beside the package ({package})",
-        hint="run from a checkout, or install a complete wheel",
-    )
+    made = studies.reproduce(
+        study, out, samples=samples, duration=duration, at_once=jobs, kernel=kernel, force=force,
+        progress=_progress(progress),
+    )  # fmt: skip
+    if json_:
+        failures = {slug: error.message for slug, error in made.failures.items()}
+        print_json(
+            {
+                "study": study,
+                "path": str(made.path),
+                "page": str(made.page),
+                "claims": made.claims,
+                "failures": failures,
+            }
+        )
+    else:
+        rows = [(claim["number"], claim["verdict"], claim["says"], claim["measured"]) for claim in made.claims]
+        print_table(study, ("claim", "verdict", "the study says", "measured here"), rows, text=_CLAIM_TEXT)
+        print(f"Report: {made.page}")
+    for slug, error in made.failures.items():
+        note(f"the run {slug} failed:")
+        print_error(error)
+    if made.failures:
+        raise typer.Exit(TraceError.exit_code)
 
 
 def _stands(job: Job, kernel: Path | None, image: GuestImage) -> bool:
@@ -221,3 +239,6 @@ def _print_run(run: Run, as_json: bool) -> None:
     if run.report is not None:
         print(f"Report: {run.report}")
     sys.stdout.flush()
+
+
+_CLAIM_TEXT = ("verdict", "the study says", "measured here")
