@@ -43,17 +43,21 @@ def blocks(page: Path, *kinds: str) -> Iterator[tuple[str | None, str]]:
             yield match["file"], match["text"]
 
 
-def commands(page: Path) -> Iterator[str]:
+def commands(page: Path) -> Iterator[tuple[str, bool]]:
+    """Each command, and whether it stands in a sentence."""
     for _, text in blocks(page, "", "sh", "console"):
         for line in text.replace("\\\n", " ").splitlines():
             line = re.sub(r"\s+#\s.*$", "", line.strip().removeprefix("$ "))
             if line.startswith("leowarp "):
-                yield line
-    yield from (match.split(" | ")[0] for match in _INLINE.findall(prose(page)))
+                yield line, False
+    yield from ((match.split(" | ")[0], True) for match in _INLINE.findall(prose(page)))
 
 
-def parse(command: str) -> None:
-    """Raises if the command has an unknown verb or option, or lacks an argument; runs nothing."""
+def parse(command: str, *, name_alone: bool = False) -> None:
+    """Raises if the command has an unknown verb or option, or lacks an argument; runs nothing.
+
+    `name_alone`: a verb without arguments is a mention of the verb.
+    """
     verb: Any = typer.main.get_command(app)
     words = shlex.split(command)[1:]
     while hasattr(verb, "resolve_command"):
@@ -63,11 +67,13 @@ def parse(command: str) -> None:
         name, found, words = verb.resolve_command(verb.context_class(verb, info_name="leowarp"), words)
         assert found is not None, f"no verb {name}"
         verb = found
+    if name_alone and not words:
+        return
     if not any(word in ("--help", "-h", "--install-completion", "--show-completion") for word in words):
         verb.make_context("leowarp", list(words))
 
 
-COMMANDS = [(name_of(page), command) for page in PAGES for command in dict.fromkeys(commands(page))]
+COMMANDS = [(name_of(page), *command) for page in PAGES for command in dict.fromkeys(commands(page))]
 
 
 def test_there_is_documentation_to_look_at() -> None:
@@ -90,12 +96,16 @@ def test_relative_links_resolve(page: Path) -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize(("page", "command"), COMMANDS, ids=[f"{page}: {command}" for page, command in COMMANDS])
-def test_commands_parse(page: str, command: str) -> None:
-    parse(command)
+@pytest.mark.parametrize(
+    ("page", "command", "in_sentence"), COMMANDS, ids=[f"{page}: {command}" for page, command, _ in COMMANDS]
+)
+def test_commands_parse(page: str, command: str, in_sentence: bool) -> None:
+    parse(command, name_alone=in_sentence)
 
 
-@pytest.mark.parametrize("command", ["leowarp rum x.toml", "leowarp run", "leowarp run x.toml --outt y", "leowarp kernel x"])
+@pytest.mark.parametrize(
+    "command", ["leowarp rum x.toml", "leowarp run", "leowarp run x.toml --outt y", "leowarp kernel x"]
+)
 def test_a_wrong_command_would_be_noticed(command: str) -> None:
     with pytest.raises(Exception, match=r"(?i)no such|missing"):
         parse(command)
