@@ -81,14 +81,14 @@ def _share_axis(axes: Axes, scale: str) -> None:
 
 
 def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray], np.ndarray]) -> list[float]:
-    """Round shares of the capacity, those first that matter most, none nearer than 8 % of the axis to one before."""
-    step = 10 ** np.floor(np.log10(capacity_mbps)) / 2
-    shares = np.array([0, 0.9, 0.5, 1.1, 2, 0.97, 1.03, 4, 0.75, 1.5])
-    wanted = np.append(np.round(capacity_mbps, 1), np.round(shares * capacity_mbps / step) * step)
+    """The capacity and round numbers, those first that matter most, none nearer than 7 % of the axis to one before."""
+    scale = 10.0 ** (np.floor(np.log10(capacity_mbps)) - 1)
+    round_numbers = np.array([0, 90, 100, 50, 200, 110, 400, 95, 150, 80, 300, 30, 70, 20, 60]) * scale
+    wanted = np.append(np.round(capacity_mbps, 1), round_numbers)
     reach = np.ptp(forward(np.array([0.0, end_mbps])))
     chosen: list[float] = []
     for tick in wanted[wanted <= end_mbps]:
-        if all(abs(forward(tick) - forward(other)) >= 0.08 * reach for other in chosen):
+        if all(abs(forward(tick) - forward(other)) >= 0.07 * reach for other in chosen):
             chosen.append(float(tick))
     return sorted(chosen)
 

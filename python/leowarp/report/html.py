@@ -28,7 +28,7 @@ caption { text-align: left; color: #555; padding: .2rem 0; }
 th, td { padding: .22rem .6rem; border-bottom: 1px solid #ddd; text-align: right; vertical-align: top;
          font-variant-numeric: tabular-nums; }
 th { border-bottom: 1.5px solid #666; font-weight: 600; } tbody th { border-bottom: 1px solid #ddd; font-weight: 500; }
-th.left, td.left, tbody th { text-align: left; }
+th.left, td.left, tbody th { text-align: left; } td:not(.left) { white-space: nowrap; }
 figure { margin: 1.3rem 0; } figure img { width: 100%; height: auto; display: block; }
 .figures { display: flex; flex-wrap: wrap; gap: 0 1.5rem; } .figures figure { flex: 1 1 100%; }
 .figures figure.half { flex: 0 1 calc(50% - .8rem); min-width: 20rem; }

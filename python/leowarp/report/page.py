@@ -146,10 +146,11 @@ def _run_body(view: RunView, drawn: Sequence[str], not_drawn: dict[str, str], co
         ("rules", "Rules and versions", _rules_table(view, "") + _versions(view)),
         ("again", "How to make this run again", _again(view, command)),
     ]
+    heading = ", ".join([view.name, *labels([view])]) if view.tcp_flows else view.name
     count = len(view.plan.flows)
     line = f"{count} flow{'s' if count > 1 else ''}, {view.metrics.end_ns / 1e9:g} s of virtual time"
     return (
-        f'<h1>{html.text(view.name)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(view.footer())}</p>\n'
+        f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(view.footer())}</p>\n'
         + html.warning_box(view.warnings)
         + _assembled(parts)
     )
