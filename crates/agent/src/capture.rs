@@ -14,7 +14,7 @@ use crate::ring::{Ring, RETIRE_MS};
 use crate::table::Rows;
 use crate::truth::{Loss, Numbers, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN};
 use leowarp_timeline::record::Drop;
-use leowarp_timeline::setup::{Flow, FlowKind, LinkKind, Pcap, Setup};
+use leowarp_timeline::setup::{Discipline, Flow, FlowKind, Link, LinkKind, Pcap, Setup};
 use leowarp_timeline::Event;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex};
 const SNAP_HEADERS_BYTES: u32 = 64;
 /// A ring hands over whatever it has after at most this.
 const LAG_NS: i64 = 2 * RETIRE_MS as i64 * 1_000_000 + 10_000_000;
-/// A packet of which nothing is heard for so long is lost.
+/// A packet of which nothing is heard for so long is lost: memory holds all that were sent since.
 const SILENCE_NS: i64 = 60_000_000_000;
 const DROP_RECORD_BYTES: usize = 64;
 
@@ -82,6 +82,9 @@ pub struct Capture {
     drops_buffer: Vec<u8>,
     drops: VecDeque<Dropped>,
     drop_rows: Rows<Drop>,
+    /// Why a packet of which nothing is heard must be lost, and how many there were.
+    silence: u8,
+    silent_pkts: u64,
     failures: Vec<String>,
 }
 
@@ -121,7 +124,7 @@ impl Capture {
                 _ => None,
             };
             let node = setup.hosts[index].node;
-            let wire = |l: &leowarp_timeline::setup::Link| l.kind == LinkKind::Wire && (l.a == node || l.b == node);
+            let wire = |l: &Link| l.kind == LinkKind::Wire && (l.a == node || l.b == node);
             let name = interface_name(setup.links.iter().position(wire).unwrap_or_default());
             let ifindex = network.wire_of(index)?;
             let snap = if file.is_some() { SNAP_BYTES } else { SNAP_HEADERS_BYTES };
@@ -134,6 +137,10 @@ impl Capture {
             FlowKind::Ping => Numbers::Packets(16),
             FlowKind::Udp => Numbers::Packets(32),
         };
+        // Links tell what they lose. A packet that vanished anyway was lost between links: for want of a route, or, where
+        // neighbours are resolved, perhaps in a neighbour's queue.
+        let tells = |l: &Link| l.kind == LinkKind::Wire || (l.discipline == Some(Discipline::Leolink) && !l.arp);
+        let silence = if setup.links.iter().all(tells) { CAUSE_NO_ROUTE } else { CAUSE_UNKNOWN };
         let streams =
             setup.flows.iter().flat_map(|f| [Stream::new(numbers(f), f.size_bytes), Stream::new(numbers(f), None)]);
         Ok(Self {
@@ -147,6 +154,8 @@ impl Capture {
             drops_buffer: vec![0; 1024 * DROP_RECORD_BYTES],
             drops: VecDeque::new(),
             drop_rows: Rows::create(header)?,
+            silence,
+            silent_pkts: 0,
             failures: Vec::new(),
         })
     }
@@ -276,10 +285,11 @@ impl Capture {
         Ok(())
     }
 
-    fn settle(&mut self, unknown_before_ns: i64) -> Result<()> {
+    fn settle(&mut self, silent_before_ns: i64) -> Result<()> {
         let mut result = Ok(());
         for (account, stream) in self.streams.iter_mut().enumerate() {
-            stream.settle(unknown_before_ns, |packet| {
+            stream.settle(silent_before_ns, self.silence, |packet| {
+                self.silent_pkts += u64::from(packet.loss.is_some_and(|l| l.direction.is_none()));
                 if result.is_ok() {
                     result = self.ledger.enter(account, packet);
                 }
@@ -288,35 +298,36 @@ impl Capture {
         result
     }
 
+    /// As many packets may have vanished as were lost between links.
+    fn judge_silence(&mut self, held: Held) -> Option<String> {
+        let (silent, elsewhere) = (self.silent_pkts, held.no_route_pkts + held.unresolved_pkts);
+        if silent == 0 {
+            return None;
+        }
+        if held.held_pkts.is_none() {
+            return Some(format!("{silent} packets were lost for a reason that netem does not tell"));
+        }
+        if silent > elsewhere {
+            self.failures.push(format!("{silent} packets vanished, but only {elsewhere} were lost between links"));
+        }
+        (self.silence == CAUSE_UNKNOWN)
+            .then(|| format!("{silent} packets were lost waiting for a neighbour's address or for want of a route"))
+    }
+
     fn finish(mut self, held: Held) -> Result<Outcome> {
         self.match_until(i64::MAX)?;
-        let mut warnings = Vec::new();
-        // Of nothing heard: as many of the latest as links still hold are in flight. Links tell what they lose, so the
-        // others were lost between links: no route, or a neighbour's queue.
+        // Of those of which nothing was heard, as many of the latest as links still hold are in flight.
         let unsettled: usize = self.streams.iter_mut().map(|s| s.unsettled().count()).sum();
         let mut in_flight = held.held_pkts.unwrap_or(0).min(unsettled as u64) as usize;
-        let silent = unsettled - in_flight;
-        let told = held.held_pkts.is_some();
-        let cause = if told && held.no_route_pkts >= silent as u64 { CAUSE_NO_ROUTE } else { CAUSE_UNKNOWN };
-        if silent > 0 && cause == CAUSE_UNKNOWN {
-            let elsewhere = held.no_route_pkts + held.unresolved_pkts;
-            if told && elsewhere < silent as u64 {
-                self.failures.push(format!("{silent} packets vanished, but only {elsewhere} were lost between links"));
-            } else if told {
-                warnings.push(format!(
-                    "{silent} packets were lost waiting for a neighbour's address or for want of a route"
-                ));
-            } else {
-                warnings.push(format!("{silent} packets were lost for a reason that netem does not tell"));
-            }
-        }
+        self.silent_pkts += (unsettled - in_flight) as u64;
+        let warnings = self.judge_silence(held).into_iter().collect();
         let mut latest: Vec<_> = self.streams.iter_mut().flat_map(|s| s.unsettled()).collect();
         latest.sort_by_key(|p| std::cmp::Reverse(p.sent_ns));
         for packet in latest {
             if in_flight > 0 {
                 in_flight -= 1;
             } else {
-                packet.loss = Some(Loss { cause, direction: None });
+                packet.loss = Some(Loss { cause: self.silence, direction: None });
             }
         }
         for (account, stream) in self.streams.iter_mut().enumerate() {

@@ -257,3 +257,56 @@ fn count(bin: &mut Bin, packet: &Packet) {
         bin.owd_sum_ns += delay_ns;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::truth::Loss;
+
+    fn packet(received_ns: Option<i64>, loss: Option<Loss>) -> Packet {
+        Packet {
+            sent_ns: 100,
+            received_ns,
+            loss,
+            seq: 0,
+            ack: None,
+            len_bytes: 10,
+            is_retransmission: false,
+            is_spurious: None,
+            extent_pkts: None,
+        }
+    }
+
+    #[test]
+    fn a_bin_without_arrivals_has_no_delays() {
+        let mut bin = empty_bin(0, 1, 0);
+        count(&mut bin, &packet(None, Some(Loss { cause: 1, direction: None })));
+        assert_eq!((bin.sent_pkts, bin.lost_pkts, bin.delivered_pkts), (1, 1, 0));
+        assert_eq!((bin.owd_min_ns, bin.owd_max_ns, bin.owd_sum_ns), (MISSING_I64, MISSING_I64, 0));
+    }
+
+    #[test]
+    fn a_bin_counts_what_was_sent_in_it_and_its_delays() {
+        let mut bin = empty_bin(0, 1, 0);
+        let late = Packet { extent_pkts: Some(3), ..packet(Some(190), None) };
+        let vain = Packet { is_retransmission: true, is_spurious: Some(true), ..packet(Some(140), None) };
+        for p in [packet(Some(150), None), late, vain, packet(None, None)] {
+            count(&mut bin, &p);
+        }
+        assert_eq!((bin.sent_pkts, bin.sent_bytes, bin.delivered_pkts, bin.delivered_bytes), (4, 40, 3, 30));
+        assert_eq!((bin.late_pkts, bin.retrans_pkts, bin.spurious_pkts, bin.lost_pkts), (1, 1, 1, 0));
+        assert_eq!((bin.owd_min_ns, bin.owd_max_ns, bin.owd_sum_ns), (40, 90, 180));
+    }
+
+    #[test]
+    fn totals_add_up_in_packets_and_in_bytes() {
+        let mut totals = Totals { sent: Sum { pkts: 3, bytes: 30 }, ..Totals::default() };
+        totals.received.add(10);
+        totals.lost[3].add(10);
+        assert!(!totals.adds_up());
+        totals.in_flight.add(9);
+        assert!(!totals.adds_up());
+        totals.in_flight.bytes += 1;
+        assert!(totals.adds_up());
+    }
+}

@@ -72,6 +72,8 @@ impl<'a> Network<'a> {
             ("net.ipv4.conf.all.send_redirects", "0"),
             ("net.ipv4.conf.default.send_redirects", "0"),
             ("net.core.netdev_max_backlog", "1000000"),
+            // by default 4 per MiB of memory
+            ("user.max_net_namespaces", "1000000"),
         ] {
             netns::set_sysctl(name, value)?;
         }

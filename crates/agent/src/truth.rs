@@ -197,16 +197,16 @@ impl Stream {
         self.seq_reference.map_or(0, |r| unwrap(r, seen.seq, self.bits()))
     }
 
-    /// Hands on, in the order of sending, what is settled. A packet of which nothing was heard until `unknown_before_ns`
-    /// counts as lost for an unknown reason.
-    pub fn settle(&mut self, unknown_before_ns: i64, mut each: impl FnMut(&Packet)) {
+    /// Hands on, in the order of sending, what is settled. A packet that was sent before `silent_before_ns` and of which
+    /// nothing was heard since counts as lost for the reason `silence`.
+    pub fn settle(&mut self, silent_before_ns: i64, silence: u8, mut each: impl FnMut(&Packet)) {
         while let Some(entry) = self.entries.front_mut() {
             let packet = &mut entry.packet;
             if packet.received_ns.is_none() && packet.loss.is_none() {
-                if packet.sent_ns >= unknown_before_ns {
+                if packet.sent_ns >= silent_before_ns {
                     break;
                 }
-                packet.loss = Some(Loss { cause: CAUSE_UNKNOWN, direction: None });
+                packet.loss = Some(Loss { cause: silence, direction: None });
             }
             self.settle_first(&mut each);
         }

@@ -50,7 +50,7 @@ fn a_retransmission_is_spurious_when_the_original_arrives_even_after_it() {
     }
     assert!(stream.received(&Seen { flags: FLAG_SYN, ..seen(9, 9, 999, 0) }));
     let mut packets = Vec::new();
-    stream.settle(0, |p| packets.push(*p));
+    stream.settle(0, CAUSE_UNKNOWN, |p| packets.push(*p));
     assert_eq!(packets.len(), 5, "nothing is held back once all are settled");
     assert_eq!(packets[1].is_spurious, None);
     assert_eq!(packets[1].extent_pkts, Some(2));
@@ -71,14 +71,14 @@ fn a_copy_that_was_not_sent_is_said_so() {
 }
 
 #[test]
-fn silence_is_a_loss_of_unknown_cause_after_a_while() {
+fn silence_is_a_loss_after_a_while() {
     let mut stream = Stream::new(Numbers::Tcp, None);
     stream.sent(seen(100, 1, 0, 10));
     stream.sent(seen(200, 2, 10, 10));
     let mut packets = Vec::new();
-    stream.settle(100, |p| packets.push(*p));
+    stream.settle(100, CAUSE_UNKNOWN, |p| packets.push(*p));
     assert!(packets.is_empty());
-    stream.settle(101, |p| packets.push(*p));
+    stream.settle(101, CAUSE_UNKNOWN, |p| packets.push(*p));
     assert_eq!(packets[0].loss, Some(Loss { cause: CAUSE_UNKNOWN, direction: None }));
     assert_eq!(packets.len(), 1);
     assert!(!stream.received(&seen(300, 1, 0, 10)), "too late to change what was handed on");
@@ -184,7 +184,7 @@ proptest! {
                     prop_assert!(stream.dropped(&packet(t, i), loss));
                 }
             }
-            stream.settle(i64::MIN, |p| out.push(*p));
+            stream.settle(i64::MIN, CAUSE_UNKNOWN, |p| out.push(*p));
         }
         let (expected, identical) = (slow(&plan), (0..plan.len()).any(|i| (0..i).any(|j| {
             Seen { t_ns: 0, ..packet(0, i) } == Seen { t_ns: 0, ..packet(0, j) }
@@ -204,7 +204,7 @@ proptest! {
             if !p.lost && i < cut {
                 prop_assert!(stream.received(&seen(i as i64 + 1, i as u16, i as u32, p.len)));
             }
-            stream.settle(i as i64 - 10, |p| out.push(*p));
+            stream.settle(i as i64 - 10, CAUSE_UNKNOWN, |p| out.push(*p));
         }
         stream.finish(|p| out.push(*p));
         let numbers: Vec<i64> = out.iter().map(|p| p.seq).collect();

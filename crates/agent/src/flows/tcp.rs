@@ -17,9 +17,11 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::S
 use std::sync::Arc;
 
 const RECEIVE_LOW_WATER_BYTES: i32 = 64 * 1024;
-/// What one system call writes: this many pieces of this size.
+/// What one system call writes: this many times the same piece, small enough to stay in the processor's cache.
 const PIECES: usize = 1024;
-const PIECE_BYTES: usize = 1 << 20;
+const PIECE_BYTES: usize = 16 * 1024;
+/// What one system call reads.
+const READ_BYTES: usize = 1 << 30;
 /// An application with a rate writes this often, or a segment at a time if that is rarer.
 const RATE_INTERVAL_NS: i64 = 10_000_000;
 const SEGMENT_BYTES: u64 = 1448;
@@ -165,7 +167,7 @@ fn read(shared: &Shared) {
         }
         shared.receiver.store(fd, SeqCst);
         let nowhere = std::ptr::without_provenance_mut(1 << 20);
-        while libc::recv(fd, nowhere, PIECES * PIECE_BYTES, libc::MSG_TRUNC | libc::MSG_WAITALL) > 0 {}
+        while libc::recv(fd, nowhere, READ_BYTES, libc::MSG_TRUNC | libc::MSG_WAITALL) > 0 {}
         // The end of the stream, or a reset: either way the other side is done. The socket stays for its last sample.
         libc::shutdown(fd, libc::SHUT_WR);
     }
