@@ -32,6 +32,8 @@ class FigureKind:
         The figure of `frederiksen2024` that it re-makes, or "".
     several : bool
         Whether it draws all runs given, not only the first.
+    shows : {"tcp", "probes"}
+        The kind of flow that it is about; a page leaves it out if no run has one.
     """
 
     draw: Callable[..., Figure]
@@ -39,6 +41,11 @@ class FigureKind:
     caption: str
     study: str = ""
     several: bool = True
+    shows: str = "tcp"
+
+    def concerns(self, runs: Sequence[RunView]) -> bool:
+        """Whether all of the runs have a flow of the kind that it shows."""
+        return all(run.tcp_flows if self.shows == "tcp" else run.probe_flows for run in runs)
 
 
 FIGURES: dict[str, FigureKind] = {
@@ -96,6 +103,10 @@ FIGURES: dict[str, FigureKind] = {
         lines.queues_at_change, "Queues around route changes",
         "Queues of the links that the change abandons (dashed), keeps (solid) and newly takes (dotted); links with "
         "fewer than 2 waiting packets are left out. What stands on an abandoned link is overtaken.",
+    ),
+    "probes": FigureKind(
+        lines.probe_delays, "Delay of the probes",
+        "One-way delay and round-trip time of each ping or udp packet, by when it was sent.", shows="probes",
     ),
 }  # fmt: skip
 """Every figure, in the order in which a report shows them."""

@@ -2,19 +2,26 @@
 """Figures: what is in them, that they are the same twice, and what they say when they cannot be drawn."""
 
 import hashlib
+import shutil
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.metrics import synthetic as syn
+from leowarp.metrics.synthetic import PLAN_TOML
 from leowarp.report import FIGURES, RunView, figure, save
 from leowarp.report.land import LAND_DEG
 from leowarp.report.lines import queue_map
 from leowarp.report.view import footer_of, labels, styles
+from leowarp.trace import TABLES
+
+TCP_FIGURES = [name for name, kind in FIGURES.items() if kind.shows == "tcp"]
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", TCP_FIGURES)
 def test_every_figure_is_drawn_with_units_and_rules(run_dir, name):
     drawn = figure(run_dir, name)
     texts = [text.get_text() for text in drawn.texts]
@@ -26,7 +33,7 @@ def test_every_figure_is_drawn_with_units_and_rules(run_dir, name):
                 assert any(unit in axes.get_xlabel() for unit in (", s", ", ms", "Mbit/s", "change, s"))
 
 
-@pytest.mark.parametrize("name", [name for name, kind in FIGURES.items() if kind.several])
+@pytest.mark.parametrize("name", [name for name in TCP_FIGURES if FIGURES[name].several])
 def test_several_runs_share_a_figure(run_dir, other_run_dir, name):
     drawn = figure([run_dir, other_run_dir], name)
     words = " ".join(
@@ -118,6 +125,25 @@ def test_footer_names_what_differs(run_dir, other_run_dir):
     assert "ISL: any pair within 3000 km" in text
     assert "queue 500 pkts" in text
     assert "|" not in text
+
+
+def test_probes_are_drawn_with_their_delay(run_dir, tmp_path):
+    copy = tmp_path / "run"
+    shutil.copytree(run_dir, copy)
+    plan = copy / "00-plan.toml"
+    scenario_text = PLAN_TOML.replace('congestion_control = "cubic"', 'kind = "ping"\ninterval = "1 s"')
+    plan.write_text(scenario_text)
+    schema = TABLES["echoes"].arrow()
+    rows = {"flow": [0, 0], "index": [0, 1], "sent_ns": [0, 10**9], "received_ns": [40 * 10**6, None],
+            "reply_ns": [80 * 10**6, None]}  # fmt: skip
+    pq.write_table(pa.table(rows, schema=schema), copy / "30-trace" / "echoes.parquet")
+    (axes,) = figure(copy, "probes").axes
+    found = {line.get_label(): line.get_ydata().tolist()[0] for line in axes.lines if "flow 0" in line.get_label()}
+    assert found == {"flow 0, ping, one way": 40.0, "flow 0, ping, there and back": 80.0}
+    with pytest.raises(TraceError, match="no TCP flow"):
+        figure(copy, "goodput")
+    with pytest.raises(TraceError, match="no ping or udp flow"):
+        figure(run_dir, "probes")
 
 
 def test_the_outline_of_the_land_is_on_the_globe():

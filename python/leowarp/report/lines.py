@@ -56,11 +56,44 @@ def goodput_over_time(
     return figure
 
 
+def probe_delays(runs: Sequence[RunView]) -> Figure:
+    """One-way delay and round-trip time of each ping or udp packet by when it was sent, a panel a run."""
+    for run in runs:
+        if not run.probe_flows:
+            raise TraceError(f"cannot draw this figure of {run.path.name}: the run has no ping or udp flow")
+    figure = new_figure(PAGE_IN, 0.55 + 1.4 * len(runs), footer_of(runs))
+    panels = figure.subplots(len(runs), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, run, label in zip(panels, runs, labels(runs), strict=True):
+        mark_changes(axes, sorted({t_ns / 1e9 for t_ns in run.metrics.route_changes["t_ns"]}))
+        number = 0
+        for flow in run.probe_flows:
+            echoes = run.tables.echoes[run.tables.echoes["flow"] == flow]
+            sent = floats(echoes["sent_ns"])
+            for column, name, marker in (("received_ns", "one way", "."), ("reply_ns", "there and back", "x")):
+                delay_ms = (floats(echoes[column]) - sent) / 1e6
+                if np.isfinite(delay_ms).any():
+                    what = f"flow {flow}, {run.plan.flows[flow].kind}, {name}"
+                    colour = line_style(number)["color"]
+                    axes.plot(sent / 1e9, delay_ms, marker, color=colour, markersize=2, label=what, rasterized=True)
+                    number += 1
+            lost = sent[np.isnan(floats(echoes["received_ns"]))]
+            axes.plot(lost / 1e9, np.zeros(len(lost)), "D", color=BAD, markersize=2.5, clip_on=False)
+        axes.set_ylabel("delay, ms")
+        axes.set_ylim(bottom=0)
+        axes.set_title(f"{label} (diamonds on the axis: lost)", loc="left", pad=3)
+        axes.legend(loc="lower right", ncols=2, markerscale=2)
+        axes.set_xlim(0, run.metrics.end_ns / 1e9)
+    panels[-1].set_xlabel("time of sending, s (vertical lines: route changes)")
+    return figure
+
+
 def chosen_changes(run: RunView, count: int) -> list[int]:
     """The route changes with the most late packets, by time; those with any first, fewer if there are fewer changes."""
     changes = run.changes
     if len(changes) == 0:
-        raise TraceError(f"cannot draw this figure of {run.path}: the route never changed", hint="make a longer run")
+        raise TraceError(
+            f"cannot draw this figure of {run.path.name}: the route never changed", hint="make a longer run"
+        )
     late = changes["late_pkts"].fillna(0).to_numpy(dtype="int64")
     order = sorted(range(len(changes)), key=lambda index: (-late[index], index))[:count]
     return [int(changes["t_ns"].iloc[index]) for index in sorted(order)]

@@ -44,7 +44,7 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
     data = mine[(mine["direction"] == DATA) & (mine["len_bytes"] > 0)].sort_values("sent_ns", kind="stable")
     if len(data) == 0:
         raise TraceError(
-            f"cannot draw the packets around {t_ns / 1e9:g} s of {run.path}: none were stored",
+            f"cannot draw the packets around {t_ns / 1e9:g} s of {run.path.name}: none were stored",
             hint='ask for them: --set observe.packets="changes"',
         )
     mss = float(data["len_bytes"].max())

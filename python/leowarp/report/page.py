@@ -73,7 +73,8 @@ def write_report(run_dir: str | Path, *, command: str | None = None, formats: Se
     """
     view = RunView(run_dir)
     folder = view.path / rundir.REPORT
-    drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, [*FIGURES], formats)
+    names = [name for name, kind in FIGURES.items() if kind.concerns([view])]
+    drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, names, formats)
     return _write(folder, _run_body(view, drawn, not_drawn, command), view.name)
 
 
@@ -100,7 +101,7 @@ def write_comparison(
     if len(many) < 2:
         raise ScenarioError(f"cannot compare {len(many)} run(s)", hint="give two or more: leowarp compare RUN RUN")
     folder = Path(out_dir)
-    names = [name for name, kind in FIGURES.items() if kind.several]
+    names = [name for name, kind in FIGURES.items() if kind.several and kind.concerns(many)]
     drawn, not_drawn = draw_all(many, folder / FIGURES_FOLDER, names, formats)
     title = title or "Runs compared: " + ", ".join(labels(many))
     warnings = [f"{label}: {text}" for run, label in zip(many, labels(many), strict=True) for text in run.warnings]

@@ -36,7 +36,7 @@ def route_map(runs: Sequence[RunView], *, change_s: float | None = None) -> Figu
     run = runs[0]
     orbits = ephemeris(run.plan)
     if orbits is None:
-        raise TraceError(f"cannot draw a route map of {run.path}: its plan has no constellation")
+        raise TraceError(f"cannot draw a route map of {run.path.name}: its plan has no constellation")
     t_ns = chosen_changes(run, 1)[0] if change_s is None else round(change_s * 1e9)
     rows = run.changes[run.changes["t_ns"] == t_ns]
     if len(rows) == 0:

@@ -74,6 +74,11 @@ class RunView:
         return [number for number, flow in enumerate(self.plan.flows) if flow.kind == "tcp"]
 
     @property
+    def probe_flows(self) -> list[int]:
+        """Numbers of the ping and udp flows."""
+        return [number for number, flow in enumerate(self.plan.flows) if flow.kind != "tcp"]
+
+    @property
     def main_flow(self) -> int:
         """The flow that a figure with one flow a run shows: the first TCP flow.
 
@@ -84,7 +89,8 @@ class RunView:
         """
         if not self.tcp_flows:
             raise TraceError(
-                f"cannot draw this figure of {self.path}: the run has no TCP flow", hint="its flows are ping or udp"
+                f"cannot draw this figure of {self.path.name}: the run has no TCP flow",
+                hint="its flows are ping or udp",
             )
         return self.tcp_flows[0]
 
@@ -130,7 +136,7 @@ class RunView:
 
 def labels(runs: Sequence[RunView]) -> list[str]:
     """A short name for each run that tells it from the others: the algorithm, the scenario, or both."""
-    algorithms = [_algorithm_name(run.algorithm) if run.tcp_flows else "no TCP" for run in runs]
+    algorithms = [_algorithm_name(run.algorithm) if run.tcp_flows else run.name for run in runs]
     names = [run.name for run in runs]
     if len(set(algorithms)) == len(runs):
         return algorithms
