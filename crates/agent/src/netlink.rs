@@ -131,12 +131,12 @@ impl Socket {
         };
         let one: libc::c_int = 1;
         // An error's answer then holds the head of the message, not all of it, and the kernel's words.
-        check(
-            unsafe {
-                libc::setsockopt(fd.as_raw_fd(), libc::SOL_NETLINK, libc::NETLINK_CAP_ACK, (&raw const one).cast(), 4)
-            },
-            "set NETLINK_CAP_ACK",
-        )?;
+        for option in [libc::NETLINK_CAP_ACK, libc::NETLINK_EXT_ACK] {
+            // SAFETY: the option's value is an int.
+            let result =
+                unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_NETLINK, option, (&raw const one).cast(), 4) };
+            check(result, "set the form of netlink answers")?;
+        }
         Ok(Self { fd })
     }
 
