@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from leowarp.errors import TraceError
@@ -174,6 +175,10 @@ def srtt_around_changes(
     panels[0].set_ylabel("round-trip time, ms")
     panels[0].set_ylim(bottom=0)
     handles, names = panels[0].get_legend_handles_labels()
+    if len(runs) > 1:
+        # The smoothed RTT has another colour in each panel.
+        handles = [Line2D([], [], color="#333333") if name == "smoothed" else handle
+                   for handle, name in zip(handles, names, strict=True)]  # fmt: skip
     figure.legend(handles, names, loc="outside upper center", ncols=3, markerscale=4)
     return figure
 
