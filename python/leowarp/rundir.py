@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from leowarp.errors import ScenarioError, TraceError
+from leowarp.errors import HostError, ScenarioError, TraceError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,6 +176,8 @@ class Writing:
     ------
     ScenarioError
         If `path` holds a complete run and `force` is not set, or something that is no run.
+    HostError
+        If it cannot be written: no permission, no space.
     """
 
     def __init__(self, path: Path | str, *, force: bool = False) -> None:
@@ -185,8 +187,11 @@ class Writing:
 
     def __enter__(self) -> Path:
         self._refuse_what_is_not_ours()
-        self.path.mkdir(parents=True, exist_ok=True)
-        self._mark = os.open(self.path / INCOMPLETE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._mark = os.open(self.path / INCOMPLETE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
         try:
             fcntl.flock(self._mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -210,6 +215,9 @@ class Writing:
                 raise TraceError(f"the run in {self.path} ended without a manifest")
             if error is None:
                 os.unlink(self.path / INCOMPLETE)
+            elif isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+                self.because(f"writing it failed: {error}")
+                raise _unwritable(self.path, error) from error
             else:
                 self.because(f"{kind.__name__ if kind else 'error'}: {error}" if str(error) else "it was interrupted")
         finally:
@@ -333,6 +341,13 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def _unwritable(path: Path, error: OSError) -> HostError:
+    hint = "free some space, or choose another directory with --out"
+    if error.errno not in _NO_SPACE:
+        hint = "choose a directory that may be written with --out"
+    return HostError(f"cannot write the run directory {path}: {error}", hint=hint)
 
 
 def _metadata(table: pa.Table, key: str) -> Any:

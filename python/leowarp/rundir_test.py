@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from leowarp.errors import ScenarioError, TraceError
+from leowarp.errors import HostError, ScenarioError, TraceError
 from leowarp.rundir import INCOMPLETE, RunDirectory, Writing, why_incomplete, write_json
 
 
@@ -90,6 +90,19 @@ with Writing({str(tmp_path / "run")!r}):
         os.kill(child.pid, signal.SIGKILL)
     assert "has not ended" in why_incomplete(tmp_path / "run")
     _complete(tmp_path / "run")
+
+
+def test_a_full_disk_is_a_lack_of_the_machine_and_leaves_the_mark(tmp_path):
+    with pytest.raises(HostError, match="No space left") as told, Writing(tmp_path / "run"):
+        raise OSError(28, "No space left on device", "sockets.parquet")
+    assert "free some space" in told.value.hint
+    assert "No space left" in (tmp_path / "run" / INCOMPLETE).read_text()
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(HostError, match="cannot write the run directory"):
+        _complete(tmp_path / "file" / "run")
 
 
 def test_a_failure_of_the_refused_writer_does_not_unmark_the_first(tmp_path):

@@ -117,6 +117,34 @@ def test_an_interrupted_run_is_marked_and_leaves_no_process(tmp_path, deadly, st
         lw.open(out)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("congestion_control", ["reno", "cubic", "bbr"])
+def test_neither_place_nor_environment_nor_niceness_shows_in_a_trace(leowarp, tmp_path, congestion_control):
+    scenario = EXAMPLES / "madrid-tokyo.toml"
+    settings = {"run.duration": "35 s", "flows.0.congestion_control": congestion_control}
+    first = lw.run(scenario, settings, tmp_path / "first", report=False, progress=False)
+    elsewhere = tmp_path / "a directory with a long name" / "second"
+    env = {"TZ": "Asia/Tokyo", "LANG": "C", "NOISE": "x" * 5000}
+    os_nice = [sys.executable, "-c", "import os, sys; os.nice(10); os.execv(sys.argv[1], sys.argv[1:])"]
+    words = [sys.executable, "-m", "leowarp", "run", first.path, "--out", elsewhere, "--no-report", "--json"]
+    subprocess.run([*os_nice, *map(str, words)], env={**os.environ, **env}, cwd="/", check=True, capture_output=True)
+    for path in sorted((first.path / "30-trace").iterdir()):
+        assert (elsewhere / "30-trace" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_killing_the_parent_of_several_runs_ends_them_all(tmp_path):
+    script = (
+        "import leowarp as lw\n"
+        f"jobs = [lw.Job({str(CHAIN)!r}, {str(tmp_path)!r} + '/' + n, {{'run.duration': '100000 s'}}) for n in 'ab']\n"
+        "lw.run_many(jobs)"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL) as parent:
+        _until(lambda: _working_in(tmp_path / "a"))
+        parent.kill()
+    _until(lambda: not _working_in(tmp_path))
+    assert (tmp_path / "a" / "INCOMPLETE").exists()
+
+
 def test_several_runs_at_once_equal_each_alone(tmp_path, chain):
     jobs = [lw.Job(CHAIN, tmp_path / name, {"run.duration": "3 s"}) for name in ("a", "b", "c")]
     seen = []
