@@ -174,10 +174,8 @@ impl<'a> Network<'a> {
         for event in events {
             match event.change {
                 Change::Up { link } => self.bring_up(link),
-                Change::Down { link, lose: false } => {
-                    // it drains, and goes on taking what is still routed to it
-                    debug_assert!(self.links[link].ifindex[0] != 0);
-                }
+                // it drains, and goes on taking what is still routed to it
+                Change::Down { lose: false, .. } => {}
                 Change::Down { link, lose: true } => {
                     for d in [2 * link, 2 * link + 1] {
                         self.directions[d].down = true;
@@ -280,6 +278,7 @@ impl<'a> Network<'a> {
                     self.routes.insert((ends[1 - side], host), 2 * link + 1 - side);
                 }
             } else {
+                self.directions[2 * link + side].down = false;
                 self.say[2 * link + side] = Some(Say::All);
                 self.to_say.push(2 * link + side);
             }
