@@ -12,7 +12,7 @@ use crate::network::{interface_name, Network};
 use crate::pcapng::{PcapNg, SNAP_BYTES};
 use crate::ring::{Ring, RETIRE_MS};
 use crate::table::Rows;
-use crate::truth::{Loss, Numbers, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN};
+use crate::truth::{Loss, Numbers, Packet, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN};
 use leowarp_timeline::record::Drop;
 use leowarp_timeline::setup::{Discipline, Flow, FlowKind, Link, LinkKind, Pcap, Setup};
 use leowarp_timeline::Event;
@@ -293,6 +293,9 @@ impl Capture {
                 if result.is_ok() {
                     result = self.ledger.enter(account, packet);
                 }
+                if let (Ok(()), Some(row)) = (&result, lost_between_links(account, packet)) {
+                    result = self.drop_rows.push(&row);
+                }
             });
         }
         result
@@ -336,6 +339,9 @@ impl Capture {
                 if result.is_ok() {
                     result = self.ledger.enter(account, packet);
                 }
+                if let (Ok(()), Some(row)) = (&result, lost_between_links(account, packet)) {
+                    result = self.drop_rows.push(&row);
+                }
             });
             result?;
         }
@@ -358,6 +364,20 @@ impl Capture {
             failures: self.failures,
         })
     }
+}
+
+/// The row of a packet that no link says it dropped. When it was lost is not known: its sending time stands there.
+fn lost_between_links(account: usize, packet: &Packet) -> Option<Drop> {
+    let loss = packet.loss.filter(|loss| loss.direction.is_none())?;
+    Some(Drop {
+        t_ns: packet.sent_ns,
+        direction: u32::MAX,
+        cause: loss.cause,
+        flow: (account / 2) as u32,
+        flow_direction: (account % 2) as u8,
+        seq: packet.seq.max(0) as u64,
+        len_bytes: packet.len_bytes,
+    })
 }
 
 fn pop_if<T>(queue: &mut VecDeque<T>, wanted: impl Fn(&T) -> bool) -> Option<T> {

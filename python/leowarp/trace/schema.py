@@ -212,11 +212,11 @@ COUNTERS = TableSchema(
 
 DROPS = TableSchema(
     "drops",
-    "Every packet dropped on a link, ACKs and probes too.",
+    "Every packet lost, ACKs and probes too: dropped on a link, or between links (no route, or unknown where).",
     (
-        _T,
+        _key("t_ns", _I64, _NS, "when it was dropped; if no link tells (`direction` null), when it was sent"),
         Column(
-            "direction", _I32, "", "direction of the link that dropped it, numbered as in `links`; null: on no link"
+            "direction", _I32, "", "direction of the link that dropped it, numbered as in `links`; null: none tells"
         ),
         Column("cause", _U8, "", _CAUSE),
         Column("flow", _I32, "", "flow it belonged to; null: none (for instance ARP)"),
