@@ -22,7 +22,7 @@ from leowarp.metrics.changes import (
     path_delay,
     route_changes,
 )
-from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes
+from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes, uncounted_directions
 from leowarp.metrics.flows import GOODPUT_SERIES, flow_summary, goodput, srtt
 from leowarp.metrics.queues import drops_by_cause, link_use
 from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, recoveries
@@ -118,7 +118,7 @@ def metrics(
         **_change_scalars(changes),
         **_delay_scalars(delays, end_ns),
         "no_path_s": _no_path_ns(delays, end_ns) / 1e9,
-        "drops_pkts": len(tables.drops) if tables.has("drops") else None,
+        "drops_pkts": sum(drops_by_cause(tables).values()) if tables.has("drops") else None,
         "drops_by_cause_pkts": drops_by_cause(tables) if tables.has("drops") else None,
         "late_outside_changes_pkts": len(late),
         "virtual_s": end_ns / 1e9,
@@ -126,6 +126,13 @@ def metrics(
         "wall_s": None,
         "flows": flows,
     }
+    warnings = _warnings(summary, late)
+    uncounted = uncounted_directions(tables)
+    if uncounted:
+        warnings.append(
+            f"the queueing discipline of {uncounted} directions of links (netem) does not tell what it was offered and "
+            "dropped: their packets are not known to add up, and causes and places of loss are unknown"
+        )
     return Metrics(
         summary=summary,
         route_changes=changes,
@@ -135,7 +142,7 @@ def metrics(
         goodput={(flow, series): goodput(tables, flow, series) for flow in tcp for series in GOODPUT_SERIES},
         srtt={flow: srtt(tables, flow, end_ns) for flow in tcp},
         balances=balances,
-        warnings=_warnings(summary, late),
+        warnings=warnings,
         end_ns=end_ns,
     )
 

@@ -42,7 +42,8 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     up = _up_spans(tables, end_ns)
     rows = []
     for row in tables.linktotals.sort_values("direction").itertuples(index=False):
-        if row.offered_pkts == 0:
+        # netem does not tell what it was offered.
+        if row.offered_pkts == 0 or (pd.isna(row.offered_pkts) and row.delivered_pkts == 0):
             continue
         direction = int(row.direction)
         a, b, kind = tables.directions[direction]
@@ -72,11 +73,21 @@ def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | Non
     if direction is not None:
         keep &= (drops["flow_direction"] == direction).to_numpy(dtype=bool)
     causes = drops.loc[keep, "cause"]
-    return {name: int((causes == number).sum()) for number, name in CAUSES.items()}
+    found = {name: int((causes == number).sum()) for number, name in CAUSES.items()}
+    # Packets that went in and never came out, and that no discipline told of (netem does not).
+    bins = tables.bins
+    mine = np.ones(len(bins), dtype=bool)
+    if flow is not None:
+        mine &= (bins["flow"] == flow).to_numpy(dtype=bool)
+    if direction is not None:
+        mine &= (bins["direction"] == direction).to_numpy(dtype=bool)
+    named = int((keep & drops["flow"].notna().to_numpy(dtype=bool)).sum())
+    found["unknown"] += max(int(bins.loc[mine, "lost_pkts"].sum()) - named, 0)
+    return found
 
 
 def flow_drops(tables: Tables, flow: int) -> tuple[int, int]:
-    """(data, ACK) packets of a flow that were dropped."""
+    """(data, ACK) packets of a flow that were lost."""
     data, back = (sum(drops_by_cause(tables, flow, direction).values()) for direction in (DATA, ACK))
     return data, back
 
@@ -117,13 +128,13 @@ LINK_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "a": ("object", None, "node that sends"),
     "b": ("object", None, "node that receives"),
     "kind": ("object", None, "isl, gsl or wire"),
-    "offered_pkts": ("int64", "pkts", "packets handed to the link"),
-    "delivered_pkts": ("int64", "pkts", "packets that came out of it"),
-    "delivered_bytes": ("int64", "bytes", "likewise, as the kernel counts them"),
-    "held_pkts": ("int64", "pkts", "waiting or flying at the end"),
-    "dropped_queue_pkts": ("int64", "pkts", "dropped because the queue was full"),
-    "dropped_loss_pkts": ("int64", "pkts", "dropped by the link's loss ratio"),
-    "dropped_down_pkts": ("int64", "pkts", "lost as the link went down"),
+    "offered_pkts": ("Int64", "pkts", "packets handed to the link; null: netem does not tell"),
+    "delivered_pkts": ("Int64", "pkts", "packets that came out of it"),
+    "delivered_bytes": ("Int64", "bytes", "likewise, as the kernel counts them"),
+    "held_pkts": ("Int64", "pkts", "waiting or flying at the end"),
+    "dropped_queue_pkts": ("Int64", "pkts", "dropped because the queue was full"),
+    "dropped_loss_pkts": ("Int64", "pkts", "dropped by the link's loss ratio"),
+    "dropped_down_pkts": ("Int64", "pkts", "lost as the link went down"),
     "utilisation_ratio": ("Float64", None, "delivered bits over rate x time up; null = unshaped"),
     "queue_max_pkts": ("Int64", "pkts", "most packets that waited at once"),
     "queue_mean_pkts": ("Float64", "pkts", "mean over time of the waiting packets, by samples"),

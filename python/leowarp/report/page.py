@@ -249,9 +249,9 @@ def _links_table(view: RunView) -> str:
     if len(links) == 0:
         return ""
     rows = [
-        [f"{row.a} > {row.b}", row.kind, row.offered_pkts, row.dropped_queue_pkts, row.dropped_loss_pkts,
-         row.dropped_down_pkts, _missing(row.utilisation_ratio, 0.01), _missing(row.queue_max_pkts),
-         _missing(row.queue_mean_pkts)]
+        [f"{row.a} > {row.b}", row.kind, _missing(row.offered_pkts), _missing(row.dropped_queue_pkts),
+         _missing(row.dropped_loss_pkts), _missing(row.dropped_down_pkts), _missing(row.utilisation_ratio, 0.01),
+         _missing(row.queue_max_pkts), _missing(row.queue_mean_pkts)]
         for row in links.itertuples(index=False)
     ]  # fmt: skip
     header = ["direction", "kind", "offered", "dropped: queue", "loss", "link down", "use, %", "longest queue",
