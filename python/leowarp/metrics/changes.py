@@ -234,11 +234,7 @@ def _consequences(tables: Tables, flows: Sequence[int], t_ns: int, until_ns: int
             "retransmissions_pkts": len(again),
             "spurious_retransmissions_pkts": int(truths(again["is_spurious"]).sum()),
         }
-    if tables.linktotals["offered_pkts"].isna().any() and tables.has("packets"):
-        # The discipline does not tell when it dropped: put down by when the lost packets were sent.
-        lost = mine[mine["received_ns"].isna() & mine["drop_cause"].notna()]
-        row["lost_pkts"] = int(((lost["sent_ns"] >= t_ns) & (lost["sent_ns"] < until_ns)).sum())
-    elif tables.has("drops"):
+    if tables.has("drops"):
         inside = (drops["t_ns"] >= t_ns) & (drops["t_ns"] < until_ns)
         row["lost_pkts"] = int((inside & drops["flow"].isin(flows) & (drops["flow_direction"] == DATA)).sum())
     if tables.has("sockets") and flows:

@@ -118,7 +118,7 @@ def metrics(
         **_change_scalars(changes),
         **_delay_scalars(delays, end_ns),
         "no_path_s": _no_path_ns(delays, end_ns) / 1e9,
-        "drops_pkts": sum(drops_by_cause(tables).values()) if tables.has("drops") else None,
+        "drops_pkts": len(tables.drops) if tables.has("drops") else None,
         "drops_by_cause_pkts": drops_by_cause(tables) if tables.has("drops") else None,
         "late_outside_changes_pkts": len(late),
         "virtual_s": end_ns / 1e9,

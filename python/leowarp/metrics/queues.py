@@ -73,21 +73,11 @@ def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | Non
     if direction is not None:
         keep &= (drops["flow_direction"] == direction).to_numpy(dtype=bool)
     causes = drops.loc[keep, "cause"]
-    found = {name: int((causes == number).sum()) for number, name in CAUSES.items()}
-    # Packets that went in and never came out, and that no discipline told of (netem does not).
-    bins = tables.bins
-    mine = np.ones(len(bins), dtype=bool)
-    if flow is not None:
-        mine &= (bins["flow"] == flow).to_numpy(dtype=bool)
-    if direction is not None:
-        mine &= (bins["direction"] == direction).to_numpy(dtype=bool)
-    named = int((keep & drops["flow"].notna().to_numpy(dtype=bool)).sum())
-    found["unknown"] += max(int(bins.loc[mine, "lost_pkts"].sum()) - named, 0)
-    return found
+    return {name: int((causes == number).sum()) for number, name in CAUSES.items()}
 
 
 def flow_drops(tables: Tables, flow: int) -> tuple[int, int]:
-    """(data, ACK) packets of a flow that were lost."""
+    """(data, ACK) packets of a flow that were dropped."""
     data, back = (sum(drops_by_cause(tables, flow, direction).values()) for direction in (DATA, ACK))
     return data, back
 

@@ -106,9 +106,7 @@ def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
         "bins": bins(data, acks),
         "links": queue_rows(),
         "linktotals": totals(data, acks),
-        "counters": pd.DataFrame(
-            {"t_ns": [0, 21 * S], "host": [0, 0], "counter": ["TcpExtTCPDSACKRecv"] * 2, "value": [0, SPURIOUS_PKTS]}
-        ),
+        "counters": counters(),
         "drops": drops(data),
         "flows": pd.DataFrame(
             {"flow": [0], "connect_ns": [80 * MS], "first_byte_ns": [40_500_000], "last_byte_ns": [END_NS],
@@ -239,6 +237,16 @@ def in_order_at(data: pd.DataFrame) -> np.ndarray:
     missing = complete.isna().to_numpy()
     stop = int(np.argmax(missing)) if missing.any() else len(complete)
     return np.maximum.accumulate(complete.iloc[:stop].to_numpy(dtype="int64"))
+
+
+def counters() -> pd.DataFrame:
+    """The sender's TCP counters: all 0 at the start, and the DSACKs."""
+    zero = ("TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo",
+            "TCPPartialUndo", "TCPLossUndo", "TCPSpuriousRTOs", "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery",
+            "TCPRenoRecovery")  # fmt: skip
+    rows = [{"t_ns": 0, "host": 0, "counter": f"TcpExt.{name}", "value": 0} for name in zero]
+    rows.append({"t_ns": 21 * S, "host": 0, "counter": "TcpExt.TCPDSACKRecv", "value": SPURIOUS_PKTS})
+    return pd.DataFrame(rows)
 
 
 def sockets(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:

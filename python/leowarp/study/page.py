@@ -29,7 +29,7 @@ def write_study_page(
     runs: Mapping[str, RunView], failures: Mapping[str, LeowarpError], command: str,
 ) -> Path:  # fmt: skip
     """Writes `index.html` of a study; returns it."""
-    warnings = [f"the run {slug} failed: {error.message}" for slug, error in failures.items()]
+    warnings = [error.message for error in failures.values()]
     warnings += [f"{slug}: {text}" for slug, run in runs.items() for text in run.warnings]
     parts = [
         ("claims", "Claims", _verdicts(claims) + _claims_table(claims)),

@@ -114,7 +114,7 @@ def _judge_all(
         missing = [slug for slug in claim.runs if slug in failures]
         if missing:
             row = {key: getattr(claim, key) for key in ("number", "says", "figure", "test")}
-            why = f"the run {missing[0]} failed: {failures[missing[0]].message}"
+            why = failures[missing[0]].message
             rows.append(row | {"runs": list(claim.runs), "verdict": "cannot be told", "measured": why, "numbers": {},
                                "cause": "", "samples": []})  # fmt: skip
         else:

@@ -197,7 +197,7 @@ def test_evidence_of_the_synthetic_run(template):
     run = RunView(template)
     assert ev.isl_delay_span_ns(run) == (31 - 20) * syn.MS
     assert ev.repair_delays_ns(run).tolist() == [119_750_000] * 3
-    assert ev.counters(run)["TcpExtTCPDSACKRecv"] == syn.SPURIOUS_PKTS
+    assert ev.counters(run)["TCPDSACKRecv"] == syn.SPURIOUS_PKTS
     assert ev.capacity_bps(run) == pytest.approx(100e6 * 1448 / 1514)
     # 700 at 20.1 s, 1000 from 22 s on.
     assert ev.growth_pkts_per_s(run) == [60.0]

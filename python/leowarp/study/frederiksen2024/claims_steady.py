@@ -56,7 +56,7 @@ def reno_suffers_most(sample: Sample) -> Outcome:
 def close_to_capacity(sample: Sample) -> Outcome:
     ratio = {slug: ev.mean_bps(sample[slug]) / ev.capacity_bps(sample[slug]) for slug in ("cubic", "bbr")}
     both = {name: [value >= limit for value in ratio.values()] for name, limit in (("95 %", 0.95), ("90 %", 0.90))}
-    verdict = (
+    verdict: Verdict = (
         "holds" if all(both["95 %"]) else ("partly" if any(both["95 %"]) or all(both["90 %"]) else "does not hold")
     )
     lost = {slug: ev.shortfall_ratio(sample[slug]) for slug in ratio}

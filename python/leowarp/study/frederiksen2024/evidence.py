@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leowarp.errors import TraceError
 from leowarp.metrics import DATA, goodput, holding_ns, queue_series, step_at, weighted_quantile
 from leowarp.metrics.changes import LinkValues, change_instants, hops, pair_routes
 from leowarp.metrics.tables import floats, truths
@@ -28,11 +29,10 @@ NAMES = {
 }
 
 COUNTERS = (
-    "TcpExtTCPFastRetrans", "TcpExtTCPTimeouts", "TcpExtTCPLossProbes", "TcpExtTCPDSACKRecv", "TcpExtTCPDSACKUndo",
-    "TcpExtTCPFullUndo", "TcpExtTCPPartialUndo", "TcpExtTCPLossUndo", "TcpExtTCPSpuriousRTOs", "TcpExtTCPSACKReorder",
-    "TcpExtTCPTSReorder", "TcpExtTCPSackRecovery",
+    "TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo",
+    "TCPLossUndo", "TCPSpuriousRTOs", "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery", "TCPRenoRecovery",
 )  # fmt: skip
-UNDOS = ("TcpExtTCPDSACKUndo", "TcpExtTCPFullUndo", "TcpExtTCPLossUndo")
+UNDOS = ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo")
 
 
 def rates_bps(run: RunView, series: str = "in_order") -> np.ndarray:
@@ -69,15 +69,18 @@ def reordered(run: RunView) -> pd.DataFrame:
 
 
 def counters(run: RunView) -> dict[str, int]:
-    """The sender's TCP counters at the end of the run; those that never changed are 0."""
+    """The sender's TCP counters at the end of the run; names as in /proc/net/netstat."""
     table, hosts = run.tables.counters, run.tables.hosts
     sender = run.plan.flows[run.main_flow].source
     number = hosts.index(f"host:{sender}") if f"host:{sender}" in hosts else hosts.index(sender)
     mine = table[table["host"] == number]
     last = mine.sort_values("t_ns", kind="stable").groupby("counter", observed=True)["value"].last()
-    known = {str(name): int(value) for name, value in last.items()}
-    short = {str(name).removeprefix("TcpExt"): value for name, value in known.items()}
-    return {name: known.get(name, short.get(name.removeprefix("TcpExt"), 0)) for name in COUNTERS}
+    known = {str(name).removeprefix("TcpExt").lstrip("."): int(value) for name, value in last.items()}
+    absent = [name for name in COUNTERS if name not in known]
+    if absent:
+        # Counters are recorded from the start of a run, so a missing one has another name in this kernel.
+        raise TraceError(f"{run.path.name} has no TCP counter {', '.join(absent)}", hint="is its kernel your own?")
+    return {name: known[name] for name in COUNTERS}
 
 
 def counters_text(run: RunView) -> str:
@@ -85,8 +88,8 @@ def counters_text(run: RunView) -> str:
     found = counters(run)
     undone = sum(found[name] for name in UNDOS)
     return (
-        f"{found['TcpExtTCPSackRecovery']} recoveries, {undone} reductions undone, "
-        f"{found['TcpExtTCPTimeouts']} timeouts, {found['TcpExtTCPDSACKRecv']} DSACKs"
+        f"{found['TCPSackRecovery']} recoveries, {undone} reductions undone, "
+        f"{found['TCPTimeouts']} timeouts, {found['TCPDSACKRecv']} DSACKs"
     )
 
 

@@ -37,6 +37,9 @@ EMULATOR_RUNS = tuple(
 RAISED = {"net.ipv4.tcp_reordering": "300", "net.ipv4.tcp_max_reordering": "300"}
 """The raised threshold: 300 duplicate ACKs, which is also the most that Linux adapts to by itself."""
 
+THIN = {"flows.0.rate": "5 Mbit/s", "isl.loss": "0.01 %"}
+"""A flow with some 40 packets in flight: fewer than the raised threshold ever sees as duplicate ACKs."""
+
 THRESHOLD_RUNS = (
     StudyRun("threshold-300-linux", BASE, {CC: "cubic", "tcp.sysctl": RAISED}, "Linux 6.12, threshold 300"),
     StudyRun("threshold-300-classic", CLASSIC, {CC: "cubic", "tcp.sysctl": RAISED}, "classic TCP, threshold 300"),
@@ -46,6 +49,13 @@ THRESHOLD_RUNS = (
     StudyRun(
         "threshold-300-lossy", CLASSIC, {CC: "cubic", "tcp.sysctl": RAISED, "isl.loss": "0.001 %"},
         "classic TCP, threshold 300, links that lose",
+    ),
+    StudyRun(
+        "threshold-3-thin", CLASSIC, {CC: "cubic", **THIN}, "classic TCP, threshold 3, a thin flow, links that lose"
+    ),
+    StudyRun(
+        "threshold-300-thin", CLASSIC, {CC: "cubic", "tcp.sysctl": RAISED, **THIN},
+        "classic TCP, threshold 300, a thin flow, links that lose",
     ),
 )  # fmt: skip
 """For claim 1.19: does the threshold absorb the reordering, and is a real loss still found without a timeout?"""
