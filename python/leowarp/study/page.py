@@ -54,7 +54,8 @@ def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
         for verdict, number in count.items()
         if number
     )
-    return f"<p>Of {len(claims)} claims: {shown}. The tests were written before the runs were made.</p>"
+    note = "Each test was written down before its result was known; one that was changed after a look at short runs says so."
+    return f"<p>Of {len(claims)} claims: {shown}. {note}</p>"
 
 
 def _claims_table(claims: Sequence[Mapping[str, Any]]) -> str:

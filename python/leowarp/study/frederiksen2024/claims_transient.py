@@ -298,7 +298,7 @@ def raised_threshold(sample: Sample) -> Outcome:
             f"threshold 300, with Linux 6.12 {left['threshold-300-linux']:.0%} (RACK finds losses by time and heeds no "
             f"threshold once it has seen reordering); median packets in flight "
             + ", ".join(f"{slug} {value:.0f}" for slug, value in flight.items())
-            + ": where more than 300 are, as many duplicate ACKs come within a round trip and the loss is found all the same"
+            + ": where more than 300 are, as many duplicate ACKs come within a round trip and find the loss"
         )
     return Outcome(verdict, text, {"runs": rows, "left_ratio": left, "repair_slower_ratio": slower}, cause)
 
@@ -376,7 +376,8 @@ CLAIMS = (
           "In-order goodput: after at least one route change, some 50 ms bin in the 2 s after it is "
           "below 50 % of the mean of the second before (below 10 % is given too), for each of the three. For some: "
           "partly. Given beside it: those changes within 5 s of which no packet was dropped, and SACK-aware "
-          "delivery.", ALGORITHMS, drops_after_changes),
+          "delivery. (The 2 s were 10 s until a first look at 200 s of CUBIC: overflowing queues fell into them.)",
+          ALGORITHMS, drops_after_changes),
     Claim("1.7", "The congestion window grows faster for CUBIC and BBR.", "7",
           f"Over {LATE}: growth of the window in the 5 s after its lowest sample of the 2 s after the change; the "
           "medians of CUBIC and of BBR are above Reno's. One of them: partly.", ALGORITHMS, window_growth),
