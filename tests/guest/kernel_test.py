@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel that is really built: what it holds, and what else can stand in its place."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from leowarp.guest import GuestImage, drive
+from leowarp.guest.cache import sha256_of_file
+from leowarp.guest.kernel import kernel, kernel_entry
+
+pytestmark = pytest.mark.guest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def options(text: str) -> set[str]:
+    return set(re.findall(r"^CONFIG_\w+=.*$", text, re.MULTILINE))
+
+
+def test_every_option_asked_for_is_in_the_kernel(built_kernel):
+    asked = options((ROOT / "guest" / "kernel.config").read_text())
+    assert len(asked) > 50
+    assert asked - options((kernel_entry(built_kernel) / "config").read_text()) == set()
+
+
+def test_the_kernel_ticks_a_thousand_times_a_second_and_is_not_patched(built_kernel):
+    assert "CONFIG_HZ=1000" in options((kernel_entry(built_kernel) / "config").read_text())
+    assert built_kernel.facts["linux_version"].startswith("6.12.")
+    assert len(built_kernel.facts["source_sha256"]) == 64
+
+
+def test_the_facts_name_the_bytes_and_nothing_of_the_machine(built_kernel):
+    assert built_kernel.facts["linux_sha256"] == sha256_of_file(built_kernel.program)
+    text = json.dumps(built_kernel.facts)
+    assert str(Path.home()) not in text
+    assert str(ROOT) not in text
+
+
+def test_it_is_built_once(built_kernel):
+    def building(done: int, expected: int) -> None:
+        raise AssertionError("it is built again")
+
+    assert kernel(on_progress=building) == built_kernel
+
+
+@pytest.fixture
+def own_binary(built_kernel, tmp_path):
+    """The default kernel's file in another place, as a user's own binary."""
+    path = tmp_path / "my-linux"
+    shutil.copy(built_kernel.program, path)
+    return path
+
+
+def test_a_binary_of_ones_own_runs(own_binary, fault_image, guest_directory):
+    own = kernel(own_binary)
+    assert own.facts["source"] == "a binary of the user's own"
+    assert own.facts["warnings"] == []
+    assert own.symbols == {}, "the shipped kernel is stripped: its clock cannot be watched, its words must do"
+    (guest_directory / "in" / "fault").write_text("none")
+    result = drive(
+        GuestImage(own.program, fault_image.agent, own.symbols),
+        guest_directory,
+        guest_directory / "console.txt",
+        duration_ns=3_000_000_000,
+        seed=1,
+        memory_bytes=96 << 20,
+    )
+    assert result.end["ok"] is True
+
+
+def test_a_binary_without_our_objects_is_used_with_warnings(own_binary):
+    own_binary.write_bytes(
+        own_binary.read_bytes().replace(b"leolink", b"xxxlink").replace(b"LEOWARP_SEED", b"XXXWARP_SEED")
+    )
+    warnings = kernel(own_binary).facts["warnings"]
+    assert len(warnings) == 2
+    assert "no run with it repeats" in warnings[0]
+    assert 'only network.link_model = "netem" works' in warnings[1]
