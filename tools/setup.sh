@@ -24,7 +24,10 @@ need "test -f /etc/ssl/certs/ca-certificates.crt" ca-certificates
 need "python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))'" python3 python3-venv
 # rust-version of Cargo.toml
 need "rustc --version | grep -qE ' 1\\.(8[5-9]|9[0-9]|[1-9][0-9]{2,})\\.' && cargo --version" rustc-web cargo-web
-need "test -f \"\${LEOWARP_KERNEL_SOURCE:-/usr/src/linux-source-6.12.tar.xz}\"" linux-source-6.12
+# Elsewhere leowarp fetches Debian's package by its checksum.
+if command -v apt-get >/dev/null; then
+	need "test -f \"\${LEOWARP_KERNEL_SOURCE:-/usr/src/linux-source-6.12.tar.xz}\"" linux-source-6.12
+fi
 
 missing=$(echo $missing)
 [ -n "$missing" ] || exit 0
@@ -32,8 +35,8 @@ missing=$(echo $missing)
 line="apt-get update && apt-get install -y --no-install-recommends $missing"
 if ! command -v apt-get >/dev/null; then
 	echo "leowarp: this machine lacks (names of Debian's packages): $missing" >&2
-	echo "Install them with this distribution's own tools; for the kernel's source see LEOWARP_KERNEL_SOURCE in" >&2
-	echo "docs/guides, for rustc 1.85 or newer https://rustup.rs. Then type the command again." >&2
+	echo "Install them with this distribution's own tools, rustc 1.85 or newer also from https://rustup.rs," >&2
+	echo "and type the command again." >&2
 	exit 3
 fi
 if [ "$(id -u)" = 0 ]; then

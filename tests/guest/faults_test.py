@@ -62,7 +62,7 @@ def test_a_good_guest_gives_its_end_its_cost_and_its_progress(drive_fault, guest
         ("memory-of-init", GuestError, r"ran out of memory"),
         ("memory-of-child", GuestError, r"ran out of memory \(init\)"),
         ("report", GuestError, "the guest reports: cannot do it"),
-        ("flood", GuestError, "printed more than 64 MiB"),
+        ("flood", GuestError, "printed more than 16 MiB"),
     ],
 )
 def test_a_fault_of_the_guest_is_named(drive_fault, guest_directory, fault, error, says):

@@ -21,7 +21,14 @@ from leowarp.errors import GuestError
 from leowarp.guest import diagnose, host
 from leowarp.guest.image import GuestImage
 from leowarp.guest.initramfs import initramfs
-from leowarp.guest.watch import CONSOLE_LIMIT_BYTES, Console, GuestMemory, Usage, members_of_session
+from leowarp.guest.watch import (
+    CONSOLE_BYTES_PER_VIRTUAL_S,
+    CONSOLE_LIMIT_BYTES,
+    Console,
+    GuestMemory,
+    Usage,
+    members_of_session,
+)
 
 # The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. A constant, because host time would reach the results.
 GUEST_EPOCH_NS = 946_684_800_000_000_000
@@ -219,6 +226,7 @@ class _Watched:
 
     def _wait(self, pid: int, usage: Usage, console: Console, memory: GuestMemory, began: float):
         stuck = _Standstill(self._patience)
+        limit_bytes = CONSOLE_LIMIT_BYTES + CONSOLE_BYTES_PER_VIRTUAL_S * self._duration_ns // 10**9
         ended = os.pidfd_open(pid)
         try:
             while not select.select([ended], [], [], 0.1)[0]:
@@ -226,10 +234,8 @@ class _Watched:
                 now = time.monotonic()
                 cpu_s = usage.sample()
                 self._on_progress(Progress(self._virtual_ns, cpu_s, now - began))
-                if console.size_bytes > CONSOLE_LIMIT_BYTES:
-                    raise GuestError(
-                        f"the guest printed more than {CONSOLE_LIMIT_BYTES >> 20} MiB; see {self._console_file}"
-                    )
+                if console.size_bytes > limit_bytes:
+                    raise GuestError(f"the guest printed more than {limit_bytes >> 20} MiB; see {self._console_file}")
                 if why := stuck.judge(now, cpu_s, memory.clock_ns(), self._virtual_ns):
                     raise GuestError(*self._standstill(why, memory))
             _, status, rusage = os.wait4(pid, 0)

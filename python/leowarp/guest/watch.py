@@ -9,8 +9,9 @@ from pathlib import Path
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 CONSOLE_KEPT_BYTES = 64 * 1024
-# A guest prints one line a virtual second and its last words; more than this is a guest gone mad.
-CONSOLE_LIMIT_BYTES = 64 << 20
+# A guest prints a line of about 30 bytes a virtual second and its last words; more than this is a guest gone mad.
+CONSOLE_LIMIT_BYTES = 16 << 20
+CONSOLE_BYTES_PER_VIRTUAL_S = 64
 _COMM_BYTES = 16
 
 
