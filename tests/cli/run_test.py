@@ -103,6 +103,15 @@ def test_a_second_run_into_the_same_directory_needs_force(leowarp, tmp_path):
     assert leowarp(*words, "--force").status == 0
 
 
+def test_a_run_can_be_made_again_in_its_own_place_from_its_own_inputs(tmp_path):
+    settings = {"run.duration": "1 s"}
+    first = lw.run(EXAMPLES / "measured-path.toml", settings, tmp_path / "run", report=False, progress=False)
+    before = files_of_run(first.path / "30-trace")
+    again = lw.run(first.path, (), first.path, force=True, report=False, progress=False)
+    assert files_of_run(again.path / "30-trace") == before
+    assert (again.path / "00-inputs" / "measured-path.csv").is_file()
+
+
 @pytest.mark.parametrize(("deadly", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9), (signal.SIGTERM, -15)])
 def test_an_interrupted_run_is_marked_and_leaves_no_process(tmp_path, deadly, status):
     out = tmp_path / "run"

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guest's output directory to `30-trace/`: only a whole one is taken, and names come along."""
+
+import json
+
+import pytest
+
+from leowarp.errors import TraceError
+from leowarp.trace import TABLES, convert, read
+from leowarp.trace.convert import metadata_of
+from leowarp.trace.encode import encode_records
+
+
+@pytest.fixture
+def output(tmp_path):
+    """A guest's output with empty tables."""
+    directory = tmp_path / "out"
+    directory.mkdir()
+    for table in TABLES:
+        (directory / f"{table}.rec").write_bytes(encode_records(table, {}, names=["TcpRetransSegs"]))
+    (directory / "end.json").write_text('{"ok": true}')
+    return directory
+
+
+def test_a_whole_output_gives_every_table(output, tmp_path):
+    assert convert(output, tmp_path / "30-trace") == dict.fromkeys(TABLES, 0)
+    for table, schema in TABLES.items():
+        assert read(tmp_path / "30-trace", table).column_names == schema.names
+
+
+def test_names_of_hosts_flows_and_directions_stand_in_each_table(output, tmp_path):
+    setup = {
+        "nodes": [{"name": "host:A", "kind": "host"}, {"name": "r0", "kind": "router"}],
+        "hosts": [{"node": 0}],
+        "links": [{"a": 0, "b": 1, "kind": "wire"}],
+        "flows": [{"kind": "ping", "source": 0, "destination": 0}],
+    }
+    (tmp_path / "setup.json").write_text(json.dumps(setup))
+    convert(output, tmp_path / "30-trace", tmp_path / "setup.json")
+    table = read(tmp_path / "30-trace", "links")
+    assert metadata_of(table, "hosts") == ["host:A"]
+    assert metadata_of(table, "directions") == [["host:A", "r0", "wire"], ["r0", "host:A", "wire"]]
+    assert metadata_of(table, "flows")[0]["destination"] == "host:A"
+
+
+@pytest.mark.parametrize(
+    ("damage", "telling"),
+    [
+        (lambda out: (out / "end.json").unlink(), "no end.json"),
+        (lambda out: (out / "end.json").write_text('{"ok": false}'), "not complete"),
+        (lambda out: (out / "end.json").write_text("{"), "end.json"),
+        (lambda out: (out / "drops.rec").unlink(), r"left no drops\.rec"),
+        (lambda out: (out / "end.json").write_text('{"ok": true, "records": {"bins": 3}}'), "0 records of 3"),
+        (lambda out: (out / "links.rec").write_bytes(b""), r"links\.rec"),
+    ],
+)
+def test_an_output_that_is_not_whole_is_refused(output, tmp_path, damage, telling):
+    damage(output)
+    with pytest.raises(TraceError, match=telling):
+        convert(output, tmp_path / "30-trace")
+
+
+def test_a_table_that_does_not_exist_is_named_with_those_that_do(tmp_path):
+    with pytest.raises(TraceError, match="sockets"):
+        read(tmp_path, "socket")
