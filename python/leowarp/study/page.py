@@ -54,7 +54,7 @@ def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
         for verdict, number in count.items()
         if number
     )
-    note = "Each test was written down before its result was known; one that was changed after a look at short runs says so."
+    note = "Each test was written down before its result was known; one changed after a look at short runs says so."
     return f"<p>Of {len(claims)} claims: {shown}. {note}</p>"
 
 

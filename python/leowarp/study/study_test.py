@@ -203,5 +203,9 @@ def test_evidence_of_the_synthetic_run(template):
     assert ev.growth_pkts_per_s(run) == [60.0]
     assert ev.full_queue_ratio(run, 15 / 500) == pytest.approx(0.5 / 50, abs=1e-9)
     assert len(ev.reordered(run)) == 1
+    # A hole of three drops at 50 s stops the receiver for 0.12 s: two whole bins and part of a third.
+    assert ev.dips_by_cause(run, 0.5) == {"overflow": 2, "route change": 0, "other": 0}
+    # 40 s: 15 ms more delay, 15 packets of 50 missing in one bin.
+    assert ev.dips_by_cause(run, 0.75)["route change"] == 1
     assert np.isnan(ev.median([]))
     assert np.isnan(ev.share([]))

@@ -44,7 +44,7 @@ def reno_suffers_most(sample: Sample) -> Outcome:
     }
     cause = ""
     if not all(parts.values()):
-        cause = "what the senders did: " + _texts(sample, ALGORITHMS)
+        cause = _dips_text(sample, ALGORITHMS, 0.9) + "; what the senders did: " + _texts(sample, ALGORITHMS)
     return Outcome(
         holds_if(parts),
         f"mean goodput {_each(mean, 'Mbit/s', 2)}; missing in the 5 s after changes {_percent(missing)}",
@@ -143,7 +143,16 @@ def cape_most_stable(sample: Sample) -> Outcome:
         "5 to 95 %": spread["aalborg-cape-town"] == min(spread.values()),
         "1 to 99 %": wide["aalborg-cape-town"] == min(wide.values()),
     }
-    cause = "" if all(parts.values()) else _changes_text(sample)
+    cause = ""
+    if not all(parts.values()):
+        span = {}
+        for slug in SCENARIOS:
+            summary = sample[slug].metrics.summary
+            span[slug] = 2 * (summary["path_delay_max_ns"] - summary["path_delay_min_ns"]) / 1e6
+        cause = (
+            f"propagation there and back spans only {_each(span, 'ms', 1)}: the rest is the queue that CUBIC fills "
+            f"and, when it overflows, drains; {_texts(sample, SCENARIOS)}"
+        )
     return Outcome(
         holds_if(parts),
         f"5th to 95th percentile {_each(spread, 'ms', 1)}; 1st to 99th {_each(wide, 'ms', 1)}",
@@ -160,7 +169,7 @@ def cape_no_variation(sample: Sample) -> Outcome:
         verdict,
         f"{low:.2%} of 50 ms bins are below 90 % of the median, {half:.2%} below 50 %",
         {"below_90_ratio": low, "below_50_ratio": half},
-        "" if verdict == "holds" else _changes_text(sample),
+        "" if verdict == "holds" else f"{_dips_text(sample, ('aalborg-cape-town',), 0.9)}; {_changes_text(sample)}",
     )
 
 
@@ -169,7 +178,7 @@ def significant_drops(sample: Sample) -> Outcome:
     expected = {"cubic": 0.005, "nine-planes": 0.010}
     parts = {slug: value / 2 <= half[slug] <= value * 2 for slug, value in expected.items()}
     parts["nine planes more often"] = half["nine-planes"] > half["cubic"]
-    cause = "" if all(parts.values()) else _changes_text(sample)
+    cause = "" if all(parts.values()) else f"{_dips_text(sample, tuple(expected), 0.5)}; {_changes_text(sample)}"
     return Outcome(
         holds_if(parts),
         f"50 ms bins below 50 % of the median: {_percent({slug: half[slug] for slug in expected})}; below 90 %: "
@@ -199,6 +208,10 @@ def _dips(sample: Sample, share: float) -> dict[str, float]:
         rate = ev.rates_bps(sample[slug])
         found[slug] = ev.share(rate < share * np.median(rate))
     return found
+
+
+def _dips_text(sample: Sample, slugs: tuple[str, ...], share: float) -> str:
+    return "; ".join(f"{NAMES[slug]}: {ev.dips_text(sample[slug], share)}" for slug in slugs)
 
 
 def _changes_text(sample: Sample) -> str:

@@ -147,6 +147,44 @@ def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
     return missing / expected if expected else float("nan")
 
 
+def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
+    """Bins of in-order goodput, after 10 s, below a share of the median, by what came before each.
+
+    "overflow": a data packet was dropped in the second before; else "route change": there was one in the 2 s before;
+    else "other" (BBR's probing for the smallest RTT, for instance).
+    """
+    frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
+    frame = frame[frame["t_ns"] >= SKIP_NS]
+    t_ns, rate = frame["t_ns"].to_numpy(), frame["goodput_bps"].to_numpy()
+    low = t_ns[rate < share_of_median * np.median(rate)]
+    drops = run.tables.drops
+    mine = drops[(drops["flow"] == run.main_flow) & (drops["flow_direction"] == DATA)]
+
+    def follows(instants_ns: np.ndarray, within_ns: int) -> np.ndarray:
+        instants_ns = np.sort(instants_ns)
+        last = np.searchsorted(instants_ns, low + BIN_NS, side="left") - 1
+        if len(instants_ns) == 0:
+            return np.zeros(len(low), dtype=bool)
+        return (last >= 0) & (low - instants_ns[np.maximum(last, 0)] <= within_ns)
+
+    overflow = follows(mine["t_ns"].to_numpy(dtype="int64"), 1_000_000_000)
+    change = follows(run.changes["t_ns"].to_numpy(dtype="int64"), 2_000_000_000) & ~overflow
+    return {
+        "overflow": int(overflow.sum()),
+        "route change": int(change.sum()),
+        "other": int(len(low) - overflow.sum() - change.sum()),
+    }
+
+
+def dips_text(run: RunView, share_of_median: float) -> str:
+    """The same in words."""
+    found = dips_by_cause(run, share_of_median)
+    return (
+        f"{sum(found.values())} bins below {share_of_median:.0%} of the median, of which {found['overflow']} within 1 "
+        f"s of a drop, {found['route change']} else within 2 s of a route change, {found['other']} neither"
+    )
+
+
 def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]:
     """Growth of the window over the 5 s after its lowest sample in the 2 s after each change with late packets."""
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
