@@ -12,8 +12,9 @@ from pathlib import Path
 
 from leowarp.guest import host, recipe
 from leowarp.guest.agent import DEBIAN_PACKAGES as RUST_PACKAGES
-from leowarp.guest.cache import cache_root
+from leowarp.guest.cache import built_earlier, cache_root
 from leowarp.guest.host import MIB, Check
+from leowarp.guest.kernel import KIND as KERNEL
 from leowarp.guest.source import INSTALLED, PACKAGE, local_source
 
 DEFAULT_GUEST_MEMORY_BYTES = 1024 * MIB
@@ -72,6 +73,9 @@ def _cache() -> Check:
 
 def _build_space() -> Check:
     root = cache_root()
+    parts = recipe.kernel_recipe(recipe.CHECKOUT / "guest")
+    if built := built_earlier(KERNEL, "kernel.json", recipe.recipe_sha256(parts)):
+        return Check("space for the build", True, f"the kernel is built: {built}", "nothing more")
     place = next(p for p in (root, *root.parents) if p.is_dir())
     free_bytes = host.free_space_bytes(place)
     return Check(
