@@ -47,7 +47,7 @@ def goodput_cdf(
                     + ("\n(axis stretched around the path's capacity)" if capacities else ""))  # fmt: skip
     axes.set_ylabel("share of time at or below")
     _share_axis(axes, y_scale)
-    axes.legend(loc="upper left")
+    axes.legend(loc="lower right")
     return figure
 
 
