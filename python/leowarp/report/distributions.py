@@ -88,7 +88,7 @@ def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray]
     reach = np.ptp(forward(np.array([0.0, end_mbps])))
     chosen: list[float] = []
     for tick in wanted[wanted <= end_mbps]:
-        if all(abs(forward(tick) - forward(other)) >= 0.07 * reach for other in chosen):
+        if all(abs(np.diff(forward(np.array([tick, other])))[0]) >= 0.07 * reach for other in chosen):
             chosen.append(float(tick))
     return sorted(chosen)
 
