@@ -6,7 +6,8 @@
 //! links: addresses at both ends, routes through the other's). The queueing discipline of a direction hangs on the
 //! sending side. Interfaces stay up once made: whether a link is up decides only what its discipline takes.
 //!
-//! All events of an instant become two rounds of batches, one send a namespace and round: what is made, then the rest.
+//! All events of an instant become rounds of batches, one send a namespace and round: the first ends of new links, their
+//! other ends, the first ends once more (message::up_again), then the rest.
 
 use crate::error::{Error, Result};
 use crate::message::{self, Hop, Interface};
@@ -54,6 +55,8 @@ pub struct Network<'a> {
     path_routes: BTreeMap<(usize, u32), BTreeMap<usize, usize>>,
     tags: Vec<Tags>,
     making: Vec<Batch>,
+    joining: Vec<Batch>,
+    waking: Vec<Batch>,
     changing: Vec<Batch>,
     touched: BTreeSet<usize>,
     host_of_node: Vec<Option<usize>>,
@@ -119,6 +122,8 @@ impl<'a> Network<'a> {
             path_routes: BTreeMap::new(),
             tags: vec![Tags::default(); setup.hosts.len()],
             making: vec![Batch::default(); nodes],
+            joining: vec![Batch::default(); nodes],
+            waking: vec![Batch::default(); nodes],
             changing: vec![Batch::default(); nodes],
             touched: BTreeSet::new(),
             host_of_node,
@@ -174,12 +179,11 @@ impl<'a> Network<'a> {
         for event in events {
             match event.change {
                 Change::Up { link } => self.bring_up(link),
-                // it drains, and goes on taking what is still routed to it
-                Change::Down { lose: false, .. } => {}
-                Change::Down { link, lose: true } => {
+                // it refuses what comes, and what it holds arrives or is lost with it
+                Change::Down { link, lose } => {
                     for d in [2 * link, 2 * link + 1] {
                         self.directions[d].down = true;
-                        self.mark(d, Say::Flush);
+                        self.mark(d, if lose { Say::Flush } else { Say::Changes });
                     }
                 }
                 Change::Delay { direction, delay_ns } => {
@@ -262,7 +266,9 @@ impl<'a> Network<'a> {
         });
         self.touched.insert(spec.a);
         message::make_pair(&mut self.making[spec.a], &interfaces[0], &interfaces[1], self.spaces[spec.b].raw());
-        message::up(self.changing(spec.b), interfaces[1].ifindex);
+        self.touched.insert(spec.b);
+        message::up(&mut self.joining[spec.b], interfaces[1].ifindex);
+        message::up_again(&mut self.waking[spec.a], interfaces[0].ifindex);
         for side in [0, 1] {
             if spec.arp {
                 message::address(self.changing(ends[side]), interfaces[side].ifindex, end_address(link, side), 31);
@@ -362,16 +368,16 @@ impl<'a> Network<'a> {
             }
         }
         let touched = std::mem::take(&mut self.touched);
-        for &node in touched.iter().filter(|&&n| !self.making[n].is_empty()) {
-            self.spaces[node].route.send(&self.making[node])?;
-        }
-        for &node in touched.iter().filter(|&&n| !self.changing[n].is_empty()) {
-            self.spaces[node].route.send(&self.changing[node])?;
+        for batches in [&self.making, &self.joining, &self.waking, &self.changing] {
+            for &node in touched.iter().filter(|&&n| !batches[n].is_empty()) {
+                self.spaces[node].route.send(&batches[node])?;
+            }
         }
         self.errors(t_ns)?;
         for &node in &touched {
-            self.making[node].clear();
-            self.changing[node].clear();
+            for batches in [&mut self.making, &mut self.joining, &mut self.waking, &mut self.changing] {
+                batches[node].clear();
+            }
         }
         Ok(())
     }

@@ -112,7 +112,7 @@ class Chain:
     hops: int = count("Number of links between routers.", 1, 1, 200)
     delay_ns: int = quantity(units.TIME, "One-way delay of each link.", "10 ms", low="0 s", high="60 s")
     rate_bps: int | None = quantity(
-        units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="1 bit/s", high="1000 Gbit/s",
+        units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s",
         none="unshaped",
     )  # fmt: skip
     queue_pkts: int | None = queue("Waiting packets that each direction of a link holds.", "500 pkts")
@@ -163,7 +163,7 @@ class Isl:
         none="none",
     )  # fmt: skip
     rate_bps: int | None = quantity(
-        units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="1 bit/s", high="1000 Gbit/s",
+        units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s",
         none="unshaped",
     )  # fmt: skip
     queue_pkts: int | None = queue("Waiting packets that each direction of a link holds.", "500 pkts")
@@ -195,7 +195,7 @@ class Ground:
     )
     delay: str = word("A ground link's delay: its slant range over c, or none.", ("slant-range", "zero"), "slant-range")
     rate_bps: int | None = quantity(
-        units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="1 bit/s", high="1000 Gbit/s",
+        units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s",
         none="unshaped",
     )  # fmt: skip
     queue_pkts: int | None = queue("Waiting packets that each direction of a link holds.", "500 pkts")

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Physical quantities, measured inside the guest, against their closed forms."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import leowarp as lw
+
+pytestmark = pytest.mark.guest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+# What a packet of `payload` bytes of ICMP echo or UDP occupies: 8 bytes of header, IP, Ethernet
+HEADERS_BYTES = 8 + 20 + 14
+TCP_FRAME_BYTES = 1514
+# A probe's times are read from the guest's clock, which ticks in 256 ns, at each end
+CLOCK_TICK_NS = 256
+HOP_TOLERANCE_NS = 500
+
+
+def chain(text: str, tmp_path, **tables: str):
+    """A run of a chain of three links of 10 ms and 10 Mbit/s with the given flows."""
+    path = tmp_path / "chain.toml"
+    link = {"hops": "3", "delay": '"10 ms"', "rate": '"10 Mbit/s"', "queue": '"100 pkts"'} | tables
+    lines = ['name = "physics"', "[run]", 'duration = "10 s"', "[chain]", *(f"{k} = {v}" for k, v in link.items())]
+    path.write_text("\n".join(lines) + "\n" + text)
+    return lw.run(path, (), tmp_path / "run", report=False, progress=False)
+
+
+PING = """
+[[flows]]
+kind = "ping"
+source = "A"
+destination = "B"
+interval = "100 ms"
+payload = "1000 B"
+"""
+
+
+@pytest.mark.parametrize("link_model", ["leolink", "netem"])
+def test_a_probe_takes_propagation_plus_serialisation(tmp_path, link_model):
+    run = chain(PING + f'[network]\nlink_model = "{link_model}"\n', tmp_path)
+    echoes = run.echoes()
+    owd_ns = (echoes["received_ns"] - echoes["sent_ns"]).to_numpy(float)
+    expected_ns = 3 * (10_000_000 + (1000 + HEADERS_BYTES) * 8 * 100)
+    assert len(owd_ns) >= 99
+    assert np.abs(owd_ns - expected_ns).max() <= 3 * HOP_TOLERANCE_NS + CLOCK_TICK_NS
+
+
+def test_a_probe_over_the_constellation_takes_geometry_plus_serialisation(tmp_path):
+    flow = {"kind": "ping", "source": "Madrid", "destination": "Tokyo", "interval": "500 ms"}
+    changes = {"flows": [flow], "run.duration": "70 s", "observe.packets": "none"}
+    run = lw.run(EXAMPLES / "madrid-tokyo.toml", changes, tmp_path / "run", report=False, progress=False)
+    echoes, timeline = run.echoes(), run.timeline()
+    delays = timeline[timeline.event == "delay"].set_index(["a", "b"]).sort_values("t_ns")
+    paths = run.routes()
+    paths = paths[(paths.source == "Madrid") & (paths.destination == "Tokyo")].sort_values("t_ns")
+    checked = 0
+    for sent_ns, received_ns in echoes[["sent_ns", "received_ns"]].to_numpy(float):
+        # a probe that is on its way when something changes is another test's
+        if received_ns // 15_000_000_000 != sent_ns // 15_000_000_000:
+            continue
+        path = list(paths[paths.t_ns <= sent_ns].path.iloc[-1])
+        hops_ns = []
+        for a, b in zip(path, path[1:], strict=False):
+            known = delays.loc[[(a, b)]]
+            hops_ns.append(known[known.t_ns <= sent_ns].delay_ns.iloc[-1] + (56 + HEADERS_BYTES) * 80)
+        assert abs(received_ns - sent_ns - sum(hops_ns)) <= HOP_TOLERANCE_NS * len(hops_ns) + CLOCK_TICK_NS
+        checked += 1
+    assert checked > 100
+
+
+def test_a_full_queue_holds_what_the_limit_says_and_drops_the_rest(tmp_path):
+    flow = """
+[[flows]]
+kind = "udp"
+source = "A"
+destination = "B"
+payload = "1000 B"
+rate = "20 Mbit/s"
+stop = "2 s"
+"""
+    run = chain(flow, tmp_path)
+    totals = run.linktotals()
+    first = totals[(totals["from"] == "r0") & (totals["to"] == "r1")].iloc[0]
+    assert first.queue_max_pkts == 100
+    frame_bytes = 1000 + HEADERS_BYTES
+    assert first.offered_bytes == first.offered_pkts * frame_bytes
+    # The serialiser never rests from the first packet to the last in the queue, so what is delivered in the two
+    # seconds is their length over a packet's time; 100 wait at the end and one is being sent.
+    expected_pkts = 2e9 / (frame_bytes * 8 * 100) + 101
+    assert abs(first.delivered_pkts - expected_pkts) <= 2
+    assert first.dropped_queue_pkts == first.offered_pkts - first.delivered_pkts
+    # a probe behind a full queue: 100 packets wait before it and up to one is being sent
+    echoes = run.echoes()
+    owd_ns = (echoes["received_ns"] - echoes["sent_ns"]).max()
+    empty_ns = 3 * (10_000_000 + frame_bytes * 800)
+    assert empty_ns + 100 * frame_bytes * 800 - 2000 <= owd_ns <= empty_ns + 101 * frame_bytes * 800 + 2000
+
+
+def test_a_bulk_transfer_reaches_the_rate_and_the_rtt_that_the_links_allow(tmp_path):
+    flow = """
+[[flows]]
+source = "A"
+destination = "B"
+"""
+    run = chain(flow, tmp_path)
+    steady = run.bins()
+    steady = steady[(steady.direction == 0) & (steady.t_ns >= 5e9) & (steady.t_ns < 9e9)]
+    goodput_bps = steady.delivered_bytes.sum() * 8 / 4
+    assert goodput_bps == pytest.approx(1448 / TCP_FRAME_BYTES * 10e6, rel=0.01)
+    sockets = run.sockets()
+    # the smallest RTT is the handshake's: SYN and SYN-ACK are frames of 74 bytes
+    assert sockets.min_rtt_us.min() == pytest.approx((60_000_000 + 6 * 74 * 800) / 1000, abs=2)
+    # data of 1514 bytes out, an ACK of 66 back
+    idle_us = (60_000_000 + 3 * (TCP_FRAME_BYTES + 66) * 800) / 1000
+    assert sockets.srtt_us.max() > idle_us
+    full_us = idle_us + 101 * TCP_FRAME_BYTES * 0.8
+    assert sockets.srtt_us.max() <= full_us + 2500
+
+
+def test_a_sender_below_capacity_on_a_route_that_does_not_change_sees_no_reordering_and_no_retransmission(tmp_path):
+    flow = """
+[[flows]]
+source = "A"
+destination = "B"
+rate = "5 Mbit/s"
+"""
+    run = chain(flow, tmp_path)
+    flow = run.summary["flows"][0]
+    assert flow["sent_pkts"] > 1000
+    for name in ("late_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts", "dsacks_pkts", "lost_pkts"):
+        assert flow[name] == 0, name
+    assert run.summary["drops_pkts"] == 0
+
+
+def test_a_loss_ratio_is_what_the_link_loses(tmp_path):
+    flow = """
+[[flows]]
+kind = "udp"
+source = "A"
+destination = "B"
+payload = "100 B"
+rate = "2 Mbit/s"
+"""
+    run = chain(flow, tmp_path, hops="1", loss='"5 %"')
+    totals = run.linktotals()
+    first = totals[(totals["from"] == "r0") & (totals["to"] == "r1")].iloc[0]
+    share = first.dropped_loss_pkts / first.offered_pkts
+    deviation = (0.05 * 0.95 / first.offered_pkts) ** 0.5
+    assert abs(share - 0.05) < 4 * deviation
+    assert (run.drops()["cause"] == 2).sum() == first.dropped_loss_pkts
+
+
+def test_a_gap_in_a_measured_path_loses_what_is_offered_and_keeps_what_is_on_its_way(tmp_path):
+    (tmp_path / "path.csv").write_text("t_s,delay_ms,rate_mbps,loss_ratio\n0,20,10,0\n2,down,,\n3,30,10,0\n")
+    (tmp_path / "gap.toml").write_text(
+        'name = "gap"\n[run]\nduration = "5 s"\n[measured]\nfile = "path.csv"\n[[flows]]\nkind = "ping"\n'
+        'source = "A"\ndestination = "B"\ninterval = "10 ms"\n'
+    )
+    run = lw.run(tmp_path / "gap.toml", (), tmp_path / "run", report=False, progress=False)
+    echoes = run.echoes()
+    lost = echoes[echoes["received_ns"].isna()]
+    assert len(lost) == 100
+    assert lost["sent_ns"].min() == 2_000_000_000
+    assert 2_990_000_000 <= lost["sent_ns"].max() <= 2_990_000_000 + 2 * CLOCK_TICK_NS
+    assert (run.drops()["cause"] == 3).all()
+    owd_ns = echoes["received_ns"] - echoes["sent_ns"]
+    serialisation_ns = (56 + HEADERS_BYTES) * 800
+    before, after = owd_ns[echoes["sent_ns"] < 2e9], owd_ns[echoes["sent_ns"] >= 3e9]
+    assert (before - 20_000_000 - serialisation_ns).abs().max() <= HOP_TOLERANCE_NS + CLOCK_TICK_NS
+    assert (after - 30_000_000 - serialisation_ns).abs().max() <= HOP_TOLERANCE_NS + CLOCK_TICK_NS

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same plan gives the same bytes: in another directory, as another user, beside other work."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import leowarp as lw
+from leowarp.guest.agent import agent
+from leowarp.guest.kernel import kernel
+
+pytestmark = pytest.mark.guest
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "madrid-tokyo.toml"
+# Long enough for the route change at 30 s with its late packets, retransmissions and DSACKs
+DURATION = "40 s"
+
+
+def trace_hashes(directory: Path) -> dict[str, str]:
+    files = json.loads((directory / "manifest.json").read_text())["files"]
+    return {name: digest for name, digest in files.items() if name.startswith("30-trace/")}
+
+
+def made(directory: Path, *options: str, prefix: tuple[str, ...] = (), environment: dict[str, str] | None = None):
+    """A run made by a process of its own."""
+    command = [*prefix, sys.executable, "-m", "leowarp", "run", *options, "--out", directory, "--no-report",
+               "--progress", "none"]  # fmt: skip
+    subprocess.run([str(word) for word in command], check=True, env=environment, stdout=subprocess.DEVNULL)
+    return trace_hashes(directory)
+
+
+@pytest.mark.parametrize("congestion_control", ["reno", "cubic", "bbr"])
+def test_a_plan_gives_the_same_bytes_elsewhere(tmp_path, congestion_control):
+    changes = {"run.duration": DURATION, "flows.0.congestion_control": congestion_control}
+    first = lw.run(EXAMPLE, changes, tmp_path / "here", report=False, progress=False)
+    assert first.summary["flows"][0]["late_pkts"] > 0
+    there = tmp_path / "quite" / "another" / "place with a longer name"
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    try:
+        environment = {**os.environ, "LC_ALL": "C", "A_LONG_VARIABLE": "x" * 20_000}
+        again = made(there, str(first.path / "00-plan.toml"), environment=environment)
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert again == trace_hashes(first.path)
+
+
+def test_another_seed_gives_another_run(tmp_path):
+    first = made(tmp_path / "1", str(EXAMPLE), "--set", "run.duration=3 s")
+    assert made(tmp_path / "2", str(EXAMPLE), "--set", "run.duration=3 s", "--set", "run.seed=2") != first
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_an_ordinary_user_gets_the_same_bytes(tmp_path):
+    first = lw.run(EXAMPLE, {"run.duration": "3 s"}, tmp_path / "root", report=False, progress=False)
+    home = Path(tempfile.mkdtemp(prefix="leowarp-user-"))
+    try:
+        # what root has built is handed on, so that nothing is built twice
+        for kind, entry in (("kernel", kernel().program.parent), ("agent", agent().program.parent)):
+            shutil.copytree(entry, home / "cache" / kind / entry.name)
+        shutil.copy(first.path / "00-plan.toml", home / "plan.toml")
+        subprocess.run(["chown", "-R", "65534:65534", home], check=True)
+        # the interpreter of the tests may lie in root's home: the user may read it, and nothing more
+        read_only = ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
+        user = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *read_only)
+        environment = {"PATH": os.environ["PATH"], "HOME": str(home), "LEOWARP_CACHE": str(home / "cache")}
+        again = made(home / "run", str(home / "plan.toml"), prefix=user, environment=environment)
+    finally:
+        shutil.rmtree(home)
+    assert again == trace_hashes(first.path)
