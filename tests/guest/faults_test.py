@@ -199,8 +199,12 @@ def test_everything_that_is_lacking_is_said_at_once(fault_image, guest_directory
 
 def in_own_mounts(script: str) -> list[str]:
     """A command before which file systems can be mounted without touching the machine's."""
-    unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
-    return [*unshare, "sh", "-e", "-c", f'{script}; exec "$0" "$@"']
+    # As root, or as root of a user namespace of one's own; a container may forbid both.
+    for unshare in (["unshare", "-m"], ["unshare", "-Urm"]):
+        probe = [*unshare, "mount", "-t", "tmpfs", "none", "/var/tmp"]
+        if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
+            return [*unshare, "sh", "-e", "-c", f'{script}; exec "$0" "$@"']
+    pytest.skip("this container forbids mounts, with which file systems are made full, tiny or noexec")
 
 
 @pytest.mark.parametrize("options", ["noexec", "size=64k"])
