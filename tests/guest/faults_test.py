@@ -67,7 +67,7 @@ def test_a_good_guest_gives_its_end_its_cost_and_its_progress(drive_fault, guest
 )
 def test_a_fault_of_the_guest_is_named(drive_fault, guest_directory, fault, error, says):
     with pytest.raises(error, match=says) as caught:
-        drive_fault(fault, patience=Patience(frozen_cpu_s=30))
+        drive_fault(fault)
     assert "console.txt" in str(caught.value) or fault in ("not-ok",)
     assert guests_in(guest_directory) == []
 
@@ -87,7 +87,7 @@ def test_a_hint_of_the_agent_is_passed_on(drive_fault):
 @pytest.mark.parametrize("fault", ["spin", "spin-in-child"])
 def test_a_program_that_never_sleeps_is_found_and_named(drive_fault, guest_directory, fault):
     with pytest.raises(GuestError, match=r"virtual time stopped at .* s after boot.*on its processor: init"):
-        drive_fault(fault)
+        drive_fault(fault, patience=Patience(frozen_cpu_s=2))
     assert guests_in(guest_directory) == []
 
 
