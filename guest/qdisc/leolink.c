@@ -33,7 +33,6 @@
 #include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
 #include <linux/time-internal.h>
-#include <linux/timerqueue.h>
 #include <linux/vmalloc.h>
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
@@ -92,22 +91,25 @@ struct leolink_drop {
 };
 
 struct leolink_sched {
-	struct timerqueue_node timer;	/* expires when the head arrives */
-	bool armed;
-	struct Qdisc *sch;
-	struct list_head all;
-	u64 rate_bps;
-	s32 overhead_bytes;
-	u32 limit_pkts, limit_bytes, loss;
-	u64 random;
+	/* what every packet touches, together */
+	u32 place;		/* in the heap of arrivals, from 1; 0 = no arrival is due */
 	bool down;
+	s32 overhead_bytes;
+	u32 last_bytes, last_serialise_ns;
+	u32 loss;
+	u64 rate_bps;
 	u64 busy_until_ns, last_arrive_ns;
 	struct sk_buff *first_waiting;
-	struct leolink_record r;
+	struct Qdisc *sch;
+
+	u32 limit_pkts, limit_bytes;
+	struct leolink_record r;	/* held_* are worked out when it is read */
+	u64 random;
+	struct list_head all;
 };
 
-static struct timerqueue_head timers = { .rb_root = RB_ROOT_CACHED };
 static LIST_HEAD(links);
+static u32 links_count;
 
 #define DROPS_MAX 65536
 static struct leolink_drop *drops;
@@ -137,29 +139,87 @@ static u64 now_ns(void)
 	return time_travel_time;
 }
 
-static void set_next_arrival(u64 now)
-{
-	struct timerqueue_node *n = timerqueue_getnext(&timers);
+/*
+ * Arrivals that are due, one for each link that holds packets: a binary heap in an array, with room for every link.
+ * Equal instants come in the order in which they were entered, so that runs repeat.
+ */
+struct arrival {
+	u64 at_ns;
+	u64 order;
+	struct leolink_sched *q;
+};
 
-	if (n && next_arrival.pending && next_arrival.time == n->expires)
-		return;
-	time_travel_del_event(&next_arrival);
-	if (n)
-		time_travel_add_event_rel(&next_arrival, (u64)n->expires > now ? n->expires - now : 0);
+static struct arrival *heap;	/* from 1 on */
+static u32 heap_count, heap_room;
+static u64 arrivals_entered;
+
+static bool before(const struct arrival *a, const struct arrival *b)
+{
+	return a->at_ns < b->at_ns || (a->at_ns == b->at_ns && a->order < b->order);
 }
 
-static void arm(struct leolink_sched *q, u64 expires, u64 now)
+static void put(u32 place, struct arrival a)
+{
+	heap[place] = a;
+	a.q->place = place;
+}
+
+/* Puts `a` where it belongs, from the hole at `place`. */
+static void settle(u32 place, struct arrival a)
+{
+	while (place > 1 && before(&a, &heap[place / 2])) {
+		put(place, heap[place / 2]);
+		place /= 2;
+	}
+	for (;;) {
+		u32 child = 2 * place;
+
+		if (child > heap_count)
+			break;
+		if (child < heap_count && before(&heap[child + 1], &heap[child]))
+			child++;
+		if (!before(&heap[child], &a))
+			break;
+		put(place, heap[child]);
+		place = child;
+	}
+	put(place, a);
+}
+
+static void set_next_arrival(u64 now)
+{
+	if (heap_count && next_arrival.pending && next_arrival.time == heap[1].at_ns)
+		return;
+	time_travel_del_event(&next_arrival);
+	if (heap_count)
+		time_travel_add_event_rel(&next_arrival, heap[1].at_ns > now ? heap[1].at_ns - now : 0);
+}
+
+static void enter(struct leolink_sched *q, u64 at_ns)
+{
+	if (!q->place)
+		q->place = ++heap_count;
+	settle(q->place, (struct arrival){ at_ns, ++arrivals_entered, q });
+}
+
+static void leave(struct leolink_sched *q)
+{
+	u32 place = q->place;
+	struct arrival last = heap[heap_count--];
+
+	q->place = 0;
+	if (last.q != q)
+		settle(place, last);
+}
+
+static void arm(struct leolink_sched *q, u64 at_ns, u64 now)
 {
 	unsigned long flags;
 
-	if (q->armed && q->timer.expires == expires)
+	if (q->place && heap[q->place].at_ns == at_ns)
 		return;
 	local_irq_save(flags);
-	if (q->armed)
-		timerqueue_del(&timers, &q->timer);
-	q->timer.expires = expires;
-	q->armed = true;
-	timerqueue_add(&timers, &q->timer);
+	enter(q, at_ns);
 	set_next_arrival(now);
 	local_irq_restore(flags);
 }
@@ -168,22 +228,25 @@ static void disarm(struct leolink_sched *q)
 {
 	unsigned long flags;
 
-	if (!q->armed)
+	if (!q->place)
 		return;
 	local_irq_save(flags);
-	timerqueue_del(&timers, &q->timer);
-	q->armed = false;
+	leave(q);
 	set_next_arrival(now_ns());
 	local_irq_restore(flags);
 }
 
 /* ---- the model ---- */
 
-static u32 serialise_ns(const struct leolink_sched *q, u32 bytes)
+static u32 serialise_ns(struct leolink_sched *q, u32 bytes)
 {
 	if (!q->rate_bps)
 		return 0;
-	return div64_u64((u64)bytes * 8 * NSEC_PER_SEC + q->rate_bps / 2, q->rate_bps);
+	if (bytes != q->last_bytes) {
+		q->last_bytes = bytes;
+		q->last_serialise_ns = div64_u64((u64)bytes * 8 * NSEC_PER_SEC + q->rate_bps / 2, q->rate_bps);
+	}
+	return q->last_serialise_ns;
 }
 
 static u32 link_bytes(const struct leolink_sched *q, const struct sk_buff *skb)
@@ -265,9 +328,6 @@ static int leolink_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buf
 	q->last_arrive_ns = c->arrive_ns;
 
 	__qdisc_enqueue_tail(skb, &sch->q);
-	qdisc_qstats_backlog_inc(sch, skb);
-	q->r.held_pkts++;
-	q->r.held_bytes += bytes;
 	if (start > now) {
 		if (!q->first_waiting)
 			q->first_waiting = skb;
@@ -276,7 +336,7 @@ static int leolink_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buf
 		q->r.max_pkts = max(q->r.max_pkts, q->r.waiting_pkts);
 		q->r.max_pkts_since_read = max(q->r.max_pkts_since_read, q->r.waiting_pkts);
 	}
-	if (!q->armed)
+	if (!q->place)
 		arm(q, cb(sch->q.head)->arrive_ns, now);
 	return NET_XMIT_SUCCESS;
 }
@@ -291,38 +351,25 @@ static void prefetch_packet(const struct sk_buff *skb)
 	prefetch(skb->data);
 }
 
-/*
- * Takes the head if it has arrived; sees to a wake-up for the head after it. Lost packets end here.
- * A caller gets packets one at a time, NULL when no more are due.
- */
-static struct sk_buff *arrived(struct Qdisc *sch, u64 now)
+/* Takes the head if it has arrived, NULL if it has not or there is none. Lost packets end here. */
+static struct sk_buff *due(struct leolink_sched *q, u64 now)
 {
-	struct leolink_sched *q = qdisc_priv(sch);
+	struct Qdisc *sch = q->sch;
 	struct sk_buff *skb;
 
-	while ((skb = sch->q.head)) {
+	while ((skb = sch->q.head) && cb(skb)->arrive_ns <= now) {
 		bool lost = cb(skb)->lost;
-		u32 bytes = link_bytes(q, skb);
 
-		if (cb(skb)->arrive_ns > now) {
-			arm(q, cb(skb)->arrive_ns, now);
-			return NULL;
-		}
 		advance(q, now);
 		__qdisc_dequeue_head(&sch->q);
-		qdisc_qstats_backlog_dec(sch, skb);
-		q->r.held_pkts--;
-		q->r.held_bytes -= bytes;
 		if (!lost) {
 			q->r.delivered_pkts++;
-			q->r.delivered_bytes += bytes;
-			qdisc_bstats_update(sch, skb);
+			q->r.delivered_bytes += link_bytes(q, skb);
 			if (sch->q.head)
 				prefetch_packet(sch->q.head);
 			return skb;
 		}
 		record_drop(q, skb, CAUSE_LOSS, now);
-		qdisc_qstats_drop(sch);
 		dev_kfree_skb_any(skb);
 	}
 	return NULL;
@@ -331,7 +378,19 @@ static struct sk_buff *arrived(struct Qdisc *sch, u64 now)
 /* The transmit path: only packets that are due at once (no delay, no rate) or that leolink_fire leaves to it. */
 static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 {
-	return arrived(sch, now_ns());
+	struct leolink_sched *q = qdisc_priv(sch);
+	u64 now = now_ns();
+	struct sk_buff *skb;
+
+	/* called after each enqueue too, when nothing has arrived: without a look at the head, which is out of the cache */
+	if (q->place && heap[q->place].at_ns > now)
+		return NULL;
+	skb = due(q, now);
+	if (sch->q.head)
+		arm(q, cb(sch->q.head)->arrive_ns, now);
+	else
+		disarm(q);
+	return skb;
 }
 
 /*
@@ -343,21 +402,23 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 static void leolink_fire(struct time_travel_event *e)
 {
 	u64 now = now_ns();
-	struct timerqueue_node *n;
 
-	while ((n = timerqueue_getnext(&timers)) && (u64)n->expires <= now) {
-		struct leolink_sched *q = container_of(n, struct leolink_sched, timer);
+	while (heap_count && heap[1].at_ns <= now) {
+		struct leolink_sched *q = heap[1].q;
 		struct net_device *dev = qdisc_dev(q->sch), *peer;
 		struct sk_buff *skb;
 
-		timerqueue_del(&timers, n);
-		q->armed = false;
 		rcu_read_lock();
 		peer = dev->netdev_ops->ndo_get_peer_dev ? dev->netdev_ops->ndo_get_peer_dev(dev) : NULL;
-		while (peer && q->sch->q.head && !q->sch->q.head->sk && (skb = arrived(q->sch, now)))
+		while (peer && q->sch->q.head && !q->sch->q.head->sk && (skb = due(q, now)))
 			dev_forward_skb(peer, skb);
 		rcu_read_unlock();
-		if (!q->armed && q->sch->q.head)
+		if (q->sch->q.head && cb(q->sch->q.head)->arrive_ns > now) {
+			enter(q, cb(q->sch->q.head)->arrive_ns);
+			continue;
+		}
+		leave(q);
+		if (q->sch->q.head)
 			__netif_schedule(q->sch);
 	}
 	set_next_arrival(now);
@@ -393,25 +454,19 @@ static void reschedule(struct Qdisc *sch, u64 now)
 	arm(q, cb(sch->q.head)->arrive_ns, now);
 }
 
-static void flush(struct Qdisc *sch, u64 now, bool record)
+static void flush(struct Qdisc *sch, u64 now)
 {
 	struct leolink_sched *q = qdisc_priv(sch);
 	struct sk_buff *skb;
 
 	disarm(q);
 	while ((skb = __qdisc_dequeue_head(&sch->q))) {
-		qdisc_qstats_backlog_dec(sch, skb);
-		if (record) {
-			record_drop(q, skb, CAUSE_DOWN, now);
-			qdisc_qstats_drop(sch);
-		}
+		record_drop(q, skb, CAUSE_DOWN, now);
 		rtnl_kfree_skbs(skb, skb);
 	}
 	q->first_waiting = NULL;
 	q->r.waiting_pkts = 0;
 	q->r.waiting_bytes = 0;
-	q->r.held_pkts = 0;
-	q->r.held_bytes = 0;
 	q->busy_until_ns = now;
 	q->last_arrive_ns = now;
 }
@@ -458,6 +513,7 @@ static int leolink_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 	now = now_ns();
 	advance(q, now);
 	q->rate_bps = rate;
+	q->last_bytes = 0;
 	if (tb[LEOLINK_ID])
 		q->r.id = nla_get_u32(tb[LEOLINK_ID]);
 	if (tb[LEOLINK_DELAY_NS])
@@ -475,7 +531,7 @@ static int leolink_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 	if (tb[LEOLINK_DOWN])
 		q->down = nla_get_u32(tb[LEOLINK_DOWN]);
 	if (nla_get_flag(tb[LEOLINK_FLUSH]))
-		flush(sch, now, true);
+		flush(sch, now);
 	else if (tb[LEOLINK_RATE_BPS] || tb[LEOLINK_DELAY_NS])
 		reschedule(sch, now);
 	advance(q, now);
@@ -491,18 +547,30 @@ static int leolink_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ex
 		NL_SET_ERR_MSG_MOD(extack, "needs time-travel=inf-cpu");
 		return -EOPNOTSUPP;
 	}
+	if (links_count == heap_room) {
+		u32 room = max(64u, 2 * heap_room);
+		struct arrival *more = kvmalloc_array(room + 1, sizeof(*more), GFP_KERNEL), *old = heap;
+
+		if (!more)
+			return -ENOMEM;
+		if (old)
+			memcpy(more, old, (heap_count + 1) * sizeof(*more));
+		heap = more;
+		heap_room = room;
+		kvfree(old);
+	}
+	links_count++;
 	q->sch = sch;
 	q->limit_pkts = U32_MAX;
 	q->limit_bytes = U32_MAX;
 	q->r.id = U32_MAX;
-	timerqueue_init(&q->timer);
 	list_add_tail(&q->all, &links);
 	return leolink_change(sch, opt, extack);
 }
 
 static void leolink_reset(struct Qdisc *sch)
 {
-	flush(sch, now_ns(), true);
+	flush(sch, now_ns());
 }
 
 static void leolink_destroy(struct Qdisc *sch)
@@ -511,8 +579,10 @@ static void leolink_destroy(struct Qdisc *sch)
 
 	disarm(q);
 	/* core calls destroy after a failed init too, and init may have failed before the list was joined */
-	if (q->sch)
+	if (q->sch) {
 		list_del(&q->all);
+		links_count--;
+	}
 }
 
 static int leolink_dump(struct Qdisc *sch, struct sk_buff *skb)
@@ -556,6 +626,7 @@ static ssize_t links_read(struct file *f, char __user *to, size_t size, loff_t *
 	size_t done = 0;
 	loff_t at = 0;
 	u64 now;
+	int cause;
 
 	if (*pos % sizeof(q->r))
 		return -EINVAL;
@@ -573,6 +644,12 @@ static ssize_t links_read(struct file *f, char __user *to, size_t size, loff_t *
 		local_bh_disable();
 		advance(q, now);
 		r = q->r;
+		r.held_pkts = r.offered_pkts - r.delivered_pkts;
+		r.held_bytes = r.offered_bytes - r.delivered_bytes;
+		for (cause = 0; cause < CAUSES; cause++) {
+			r.held_pkts -= r.dropped_pkts[cause];
+			r.held_bytes -= r.dropped_bytes[cause];
+		}
 		q->r.max_pkts_since_read = q->r.waiting_pkts;
 		local_bh_enable();
 		if (copy_to_user(to + done, &r, sizeof(r))) {
