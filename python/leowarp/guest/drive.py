@@ -21,6 +21,7 @@ from leowarp.errors import GuestError
 from leowarp.guest import diagnose, host
 from leowarp.guest.image import GuestImage
 from leowarp.guest.initramfs import initramfs
+from leowarp.guest.processor import Processor
 from leowarp.guest.watch import (
     CONSOLE_BYTES_PER_VIRTUAL_S,
     CONSOLE_LIMIT_BYTES,
@@ -185,15 +186,18 @@ class _Watched:
     def run(self, seed: int, memory_bytes: int) -> GuestResult:
         began = time.monotonic()
         process = self._boot(seed, memory_bytes)
+        processor = Processor()
+        processor.keep([process.pid])
         usage = Usage(process.pid)
         console = Console(self._console_file)
         memory = GuestMemory(process.pid, self._image.symbols)
         try:
-            status, rusage = self._wait(process.pid, usage, console, memory, began)
+            status, rusage = self._wait(process.pid, usage, console, memory, began, processor)
             process.returncode = os.waitstatus_to_exitcode(status)
             self._hear(console)
         finally:
             _end(process)
+            processor.release()
             console.close()
         # The kernel program to the last tick from wait4, its processes as last seen.
         cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s) + sum(usage.children_s.values())
@@ -224,7 +228,9 @@ class _Watched:
                 start_new_session=True,
             )
 
-    def _wait(self, pid: int, usage: Usage, console: Console, memory: GuestMemory, began: float):
+    def _wait(
+        self, pid: int, usage: Usage, console: Console, memory: GuestMemory, began: float, processor: Processor
+    ):
         stuck = _Standstill(self._patience)
         limit_bytes = CONSOLE_LIMIT_BYTES + CONSOLE_BYTES_PER_VIRTUAL_S * self._duration_ns // 10**9
         ended = os.pidfd_open(pid)
@@ -233,6 +239,8 @@ class _Watched:
                 self._hear(console)
                 now = time.monotonic()
                 cpu_s = usage.sample()
+                if processor.starved(now, cpu_s):
+                    processor.keep(members_of_session(pid))
                 self._on_progress(Progress(self._virtual_ns, cpu_s, now - began))
                 if console.size_bytes > limit_bytes:
                     raise GuestError(f"the guest printed more than {limit_bytes >> 20} MiB; see {self._console_file}")
