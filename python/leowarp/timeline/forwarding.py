@@ -45,7 +45,7 @@ class Forwarding:
         source, destination = pair
         host = self._host_of[destination]
         if path is None:
-            first: _Entry = (source, host, None)
+            first: _Entry = (source, host, self._path_ids.get(pair) if self._by_path else None)
             if first in self._next:
                 # Nodes further on keep their entries: what is under way still arrives.
                 self._remove(t_ns, first)

@@ -51,6 +51,7 @@ def check_everything(of: Plan, ways: Routes, table: pa.Table) -> None:
     updates = ways.t_ns.tolist()
     names = paths_of(ways.table)
     state = Replay(by_path=by_path)
+    last_path: dict[tuple[str, str], int] = {}
     at = 0
     while at < len(events):
         t_ns = events[at]["t_ns"]
@@ -70,9 +71,12 @@ def check_everything(of: Plan, ways: Routes, table: pa.Table) -> None:
             walked = state.walk(f"host:{source}", f"host:{destination}")
             assert state.path_id[f"host:{source}", f"host:{destination}"] == row["path_id"]
             if row["path"] is None:
-                # By path, what tells a host that it has no path is the event `path`.
-                assert walked is None or by_path
-            elif of.routing.leaving_links == "keep" or t_ns == update:
+                assert walked is None
+                last = last_path.get((source, destination)) if by_path else None
+                assert (source, f"host:{destination}", last) not in state.next_hop
+            if row["path"] is not None:
+                last_path[source, destination] = row["path_id"]
+            if row["path"] is not None and (of.routing.leaving_links == "keep" or t_ns == update):
                 assert walked == [f"host:{source}", *row["path"], f"host:{destination}"]
                 assert tuple(row["path"]) == of_pair[row["path_id"]]
             # Between two refreshes of the delays (L2) they lag behind the geometry of a route update.
