@@ -17,7 +17,7 @@ from typing import Any
 MANIFEST_VERSION = 1
 _NAME = "manifest.json"
 _NOT_LISTED = (_NAME, "INCOMPLETE")
-_LIBRARIES = ("numpy", "scipy", "sgp4", "pyarrow", "pandas", "matplotlib", "plotly")
+_LIBRARIES = ("numpy", "scipy", "sgp4", "pyarrow", "pandas", "matplotlib")
 
 
 def write_manifest(
