@@ -27,6 +27,9 @@ def main() -> None:
             name = entry["metadata"]["name"].lower().replace("_", "-").replace(".", "-")
             sha256 = entry["download_info"]["archive_info"]["hashes"]["sha256"]
             pinned[f"{name}=={entry['metadata']['version']}"].add(sha256)
+    names = [requirement.split("==")[0] for requirement in pinned]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        sys.exit(f"the newest versions differ between {PYTHONS}: bound {', '.join(twice)} in pyproject.toml")
     print("# Every package that the project, its tests and its build use, pinned: `make lock` writes this. Wheels for")
     print(
         f"# CPython {PYTHONS[0]} to {PYTHONS[-1]} on x86-64; pip refuses anything else, whichever index it comes from."
