@@ -20,10 +20,10 @@ EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "madrid-tokyo.to
 PARTS = (
     ("the link model (leolink)", r"leolink|^(due|settle|arm|put|enter|leave|advance|set_next_arrival|link_bytes)$"),
     ("packet capture", r"tpacket|packet_rcv|prb_|run_filter|bpf_prog|dev_queue_xmit_nit"),
-    ("virtual clock, interrupts, idle loop, softirq", r"time_travel|irq|signals|idle|tick|timer|hrtimer|clockevent|ktime"),
+    ("virtual clock, interrupts, idle loop, softirq", r"time_travel|irq|signals|idle|tick|timer|clockevent|ktime"),
     ("TCP of both hosts", r"tcp|inet_|sk_|sock_|bictcp|cubic|skb_segment|skb_clone|skb_split|coalesce|__inet"),
     ("IPv4: receive, look up, forward, send", r"^(__)?ip_|^ip4|ipv4|fib_|rt_|dst_|neigh|arp"),
-    ("devices, veth, queues of packets", r"netif|net_rx|net_tx|dev_|veth|eth_|backlog|napi|qdisc|xmit|netdev|skb_scrub"),
+    ("devices, veth, backlog", r"netif|net_rx|net_tx|dev_|veth|eth_|backlog|napi|qdisc|xmit|netdev|skb_scrub"),
     ("memory: packets, copies", r"skb|slab|kmalloc|kfree|kmem|mem|page|copy|vmap"),
 )
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Physical quantities, measured inside the guest, against their closed forms."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +65,7 @@ def test_a_probe_over_the_constellation_takes_geometry_plus_serialisation(tmp_pa
             continue
         path = list(paths[paths.t_ns <= sent_ns].path.iloc[-1])
         hops_ns = []
-        for a, b in zip(path, path[1:], strict=False):
+        for a, b in itertools.pairwise(path):
             known = delays.loc[[(a, b)]]
             hops_ns.append(known[known.t_ns <= sent_ns].delay_ns.iloc[-1] + (56 + HEADERS_BYTES) * 80)
         assert abs(received_ns - sent_ns - sum(hops_ns)) <= HOP_TOLERANCE_NS * len(hops_ns) + CLOCK_TICK_NS

@@ -202,9 +202,7 @@ def _line_of(text: str, mark: str, occurrence: int) -> int:
     return text.count("\n", 0, max(at, 0)) + 1
 
 
-_FORMATS = (
-    "formats: TLE or 3LE (CelesTrak: FORMAT=tle), OMM as JSON, XML or CSV (FORMAT=json, xml, csv)"
-)
+_FORMATS = "formats: TLE or 3LE (CelesTrak: FORMAT=tle), OMM as JSON, XML or CSV (FORMAT=json, xml, csv)"
 _TLE = "the columns of a TLE are at celestrak.org/NORAD/documentation/tle-fmt.php"
 _TLE_LENGTH = 69
 # (first column, last column, meaning, pattern) of each field.

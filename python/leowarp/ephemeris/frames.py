@@ -71,9 +71,7 @@ def julian_date(instant: datetime) -> tuple[float, float]:
     return instant.toordinal() + 1_721_424.5, fraction
 
 
-def gmst_rad(
-    day: NDArray[np.float64] | float, fraction: NDArray[np.float64] | float
-) -> NDArray[np.float64] | float:
+def gmst_rad(day: NDArray[np.float64] | float, fraction: NDArray[np.float64] | float) -> NDArray[np.float64] | float:
     """Greenwich mean sidereal time at a Julian date (UT1, here taken equal to UTC), rad in [0, 2 pi).
 
     References

@@ -62,9 +62,7 @@ class Stations:
 
 def stations_on(earth: str, sphere_radius_m: float, places: Sequence[Station]) -> Stations:
     """The stations of a plan on a figure of the Earth ("sphere" or "wgs84")."""
-    radius_m, flattening = (
-        (WGS84_EQUATORIAL_RADIUS_M, WGS84_FLATTENING) if earth == "wgs84" else (sphere_radius_m, 0.0)
-    )
+    radius_m, flattening = (WGS84_EQUATORIAL_RADIUS_M, WGS84_FLATTENING) if earth == "wgs84" else (sphere_radius_m, 0.0)
     positions_m, verticals = [], []
     for place in places:
         if place.latitude_deg is None or place.longitude_deg is None or place.height_m is None:

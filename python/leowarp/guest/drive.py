@@ -228,9 +228,7 @@ class _Watched:
                 start_new_session=True,
             )
 
-    def _wait(
-        self, pid: int, usage: Usage, console: Console, memory: GuestMemory, began: float, processor: Processor
-    ):
+    def _wait(self, pid: int, usage: Usage, console: Console, memory: GuestMemory, began: float, processor: Processor):
         stuck = _Standstill(self._patience)
         limit_bytes = CONSOLE_LIMIT_BYTES + CONSOLE_BYTES_PER_VIRTUAL_S * self._duration_ns // 10**9
         ended = os.pidfd_open(pid)

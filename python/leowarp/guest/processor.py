@@ -22,8 +22,8 @@ WINDOW_S = 3.0
 class Processor:
     """A processor that no other guest of this machine uses, as long as there are enough.
 
-    A name in the kernel's abstract socket space stands for each processor: whoever holds it has the processor, and it is
-    free again when its holder ends, however that comes about.
+    A name in the kernel's abstract socket space stands for each processor: whoever holds it has the processor, and it
+    is free again when its holder ends, however that comes about.
     """
 
     def __init__(self) -> None:

@@ -189,9 +189,7 @@ def isl_rule(plan: Plan) -> IslRule:
     return rule if isl.terminals is None else FewTerminals(rule=rule, terminals=isl.terminals)
 
 
-def in_view(
-    ground: Ground, stations: Stations, station: int, satellites_m: EcefMetres
-) -> NDArray[np.bool_]:
+def in_view(ground: Ground, stations: Stations, station: int, satellites_m: EcefMetres) -> NDArray[np.bool_]:
     """Which satellites at (..., 3) a station reaches by the rule of ``[ground]``; shape (...)."""
     if ground.rule == "ground-range":
         return stations.ground_distances_m(station, satellites_m) <= ground.max_ground_range_m

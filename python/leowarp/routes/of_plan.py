@@ -125,9 +125,7 @@ class _Network:
                 return False
         return bool(self.rule.holds(satellites_m, _isl_of(path)).all())
 
-    def graph(
-        self, satellites_m: EcefMetres, links: NDArray[np.intp], in_sight: dict[int, NDArray[np.bool_]]
-    ) -> Graph:
+    def graph(self, satellites_m: EcefMetres, links: NDArray[np.intp], in_sight: dict[int, NDArray[np.bool_]]) -> Graph:
         """The network at an instant, with costs by the plan's metric."""
         routing, stations = self.plan.routing, self.ephemeris.stations
         ground: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = [

@@ -308,9 +308,7 @@ def test_the_same_plan_gives_the_same_table() -> None:
 def test_a_path_changes_only_when_another_is_shorter_by_more_than_a_nanosecond(
     start_s: int, rule: str, reverse: str
 ) -> None:
-    of = plan(
-        star(planes=9), duration_s=120, start_s=start_s, isl=Isl(rule=rule), routing=Routing(reverse=reverse)
-    )
+    of = plan(star(planes=9), duration_s=120, start_s=start_s, isl=Isl(rule=rule), routing=Routing(reverse=reverse))
     where = ephemeris(of)
     assert where is not None
     held = isl_rule(of)

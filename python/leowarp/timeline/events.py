@@ -176,11 +176,12 @@ class Events:
             [given.get(field.name, pa.nulls(len(t_ns), field.type)) for field in schema], schema=schema
         )
         rank, time = self._keys()
-        order = np.lexsort(
-            [np.concatenate([rank, np.full(len(t_ns), _RANKS["delay"])]), np.concatenate([time, t_ns])]
-        )
-        return pa.concat_tables([rows, delays]).combine_chunks().take(pa.array(order)).replace_schema_metadata(
-            schema.metadata
+        order = np.lexsort([np.concatenate([rank, np.full(len(t_ns), _RANKS["delay"])]), np.concatenate([time, t_ns])])
+        return (
+            pa.concat_tables([rows, delays])
+            .combine_chunks()
+            .take(pa.array(order))
+            .replace_schema_metadata(schema.metadata)
         )
 
     def _keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

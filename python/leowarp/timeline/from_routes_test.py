@@ -315,9 +315,7 @@ def test_netem_gets_room_for_the_packets_in_its_delay_line() -> None:
 
 
 def test_all_makes_every_satellite_and_every_link_of_the_rule() -> None:
-    _, table = made(
-        plan(shell(), duration_s=60, isl=Isl(rule="plus-grid"), network=Network(instantiate="all"))
-    )
+    _, table = made(plan(shell(), duration_s=60, isl=Isl(rule="plus-grid"), network=Network(instantiate="all")))
     assert len(rows(table, "node", kind="satellite")) == 1584
     assert len(rows(table, "link", kind="isl", t_ns=0)) == 2 * 1584
     # Each direction: links within a plane keep their length, those between planes change at each of 4 link instants.
