@@ -201,8 +201,9 @@ class _Watched:
             console.close()
         # The kernel program to the last tick from wait4, its processes as last seen.
         cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s) + sum(usage.children_s.values())
-        # Not from wait4: its ru_maxrss begins with that of the process that forked, which may be a large one.
-        peak_bytes = usage.peak_bytes
+        # The ru_maxrss of wait4 begins with that of the process that forked, which may be large: only for a guest that
+        # ended before it was looked at.
+        peak_bytes = usage.peak_bytes or rusage.ru_maxrss * 1024
         end = self._ending(process.returncode, console)
         return GuestResult(self._work / "out", end, cpu_s, time.monotonic() - began, peak_bytes)
 
