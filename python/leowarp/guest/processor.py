@@ -23,10 +23,12 @@ class Processor:
     """A processor that no other guest of this machine uses, as long as there are enough.
 
     A name in the kernel's abstract socket space stands for each processor: whoever holds it has the processor, and it
-    is free again when its holder ends, however that comes about.
+    is free again when its holder ends, however that comes about. `family` is the first part of those names: guests of
+    another family do not count.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, family: str = "leowarp processor") -> None:
+        self._family = family
         self._held: socket.socket | None = None
         self._number: int | None = None
         self._since: tuple[float, float] | None = None
@@ -36,7 +38,7 @@ class Processor:
         for number in candidates:
             name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
             try:
-                name.bind(f"\0leowarp processor {number}")
+                name.bind(f"\0{self._family} {number}")
             except OSError:
                 name.close()
                 continue

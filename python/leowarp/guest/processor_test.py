@@ -7,6 +7,9 @@ import pytest
 
 from leowarp.guest.processor import Processor
 
+# Guests that run beside the tests have processors too.
+FAMILY = f"leowarp test {os.getpid()}"
+
 needs_two = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor only")
 
 
@@ -19,7 +22,7 @@ def sleeper():
 
 
 def test_a_process_is_held_to_one_processor(sleeper):
-    processor = Processor()
+    processor = Processor(FAMILY)
     processor.keep([sleeper])
     assert len(os.sched_getaffinity(sleeper)) == 1
     processor.release()
@@ -28,14 +31,14 @@ def test_a_process_is_held_to_one_processor(sleeper):
 @needs_two
 def test_two_guests_get_two_processors_and_a_third_is_left_free(sleeper):
     everything = os.sched_getaffinity(0)
-    held = [Processor() for _ in everything]
+    held = [Processor(FAMILY) for _ in everything]
     numbers = set()
     for processor in held:
         processor.keep([sleeper])
         numbers |= os.sched_getaffinity(sleeper)
     assert numbers == everything
     os.sched_setaffinity(sleeper, everything)
-    one_too_many = Processor()
+    one_too_many = Processor(FAMILY)
     one_too_many.keep([sleeper])
     assert os.sched_getaffinity(sleeper) == everything
     for processor in held:
@@ -44,7 +47,7 @@ def test_two_guests_get_two_processors_and_a_third_is_left_free(sleeper):
 
 @needs_two
 def test_a_starved_guest_moves_once_per_window(sleeper):
-    processor = Processor()
+    processor = Processor(FAMILY)
     processor.keep([sleeper])
     before = os.sched_getaffinity(sleeper)
     assert not processor.starved(0.0, 0.0)
@@ -59,6 +62,6 @@ def test_a_starved_guest_moves_once_per_window(sleeper):
 def test_a_process_that_has_ended_is_no_error():
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
-    processor = Processor()
+    processor = Processor(FAMILY)
     processor.keep([process.pid])
     processor.release()

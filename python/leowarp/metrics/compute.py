@@ -152,7 +152,9 @@ def write_long_form(frame: pd.DataFrame, path: Path) -> None:
     fields = [
         pa.field(name, kind, metadata={"unit": unit, "doc": doc}) for name, (kind, unit, doc) in LONG_COLUMNS.items()
     ]
-    table = pa.Table.from_pandas(frame, preserve_index=False, schema=pa.schema([(f.name, f.type) for f in fields]))
+    table = pa.Table.from_pandas(
+        frame, preserve_index=False, schema=pa.schema([(f.name, f.type) for f in fields]), nthreads=1
+    )
     pq.write_table(table.cast(pa.schema(fields, metadata={"leowarp.table": "metrics"})), path, compression="zstd")
 
 

@@ -11,6 +11,9 @@ import pytest
 from leowarp.errors import ScenarioError
 from leowarp.report import html, write_comparison, write_report
 
+# Each test draws whole pages.
+pytestmark = pytest.mark.slow
+
 
 class Checker(HTMLParser):
     """Open tags must be closed in order; what a page loads is collected."""

@@ -108,6 +108,7 @@ def test_the_five_runs_are_the_studys():
     assert len({run.slug for run in all_runs()}) == len(all_runs())
 
 
+@pytest.mark.slow
 def test_reproduction_leaves_everything_behind(made, tmp_path):
     done = redo(tmp_path / "study")
     assert len(made.asked) == len(all_runs(1))
@@ -129,6 +130,7 @@ def test_reproduction_leaves_everything_behind(made, tmp_path):
     assert "runs/reno/50-report/index.html" in text
 
 
+@pytest.mark.slow
 def test_complete_runs_of_the_same_plan_are_kept(made, tmp_path):
     redo(tmp_path / "study")
     made.asked.clear()
@@ -143,6 +145,7 @@ def test_complete_runs_of_the_same_plan_are_kept(made, tmp_path):
     assert len(made.asked) == len(all_runs(1))
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_leaves_its_claims_open_and_the_others_judged(made, tmp_path):
     made.broken.add("bbr")
     done = redo(tmp_path / "study")
