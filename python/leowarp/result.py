@@ -40,7 +40,8 @@ class Run(RunDirectory):
         )
         warnings = "".join(f"<li>{html.escape(warning)}</li>" for warning in self.warnings)
         picture = io.BytesIO()
-        figure = self.figure("goodput")
+        # only TCP has a goodput
+        figure = self.figure("goodput" if any(flow.kind == "tcp" for flow in self.plan.flows) else "probes")
         figure.set_size_inches(6, 2.8)
         figure.savefig(picture, format="png", dpi=90)
         return (
