@@ -18,7 +18,7 @@ from leowarp.metrics.changes import (
 from leowarp.metrics.compute import LONG_COLUMNS, Metrics, metrics
 from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes
 from leowarp.metrics.flows import GOODPUT_SERIES, counter, goodput, packet_rtt, srtt
-from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use, queue_series
+from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use, path_queues, queue_series
 from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, dip, recoveries
 from leowarp.metrics.series import bin_edges, ccdf, cdf, holding_ns, rate_in_bins, step_at, weighted_quantile
 from leowarp.metrics.tables import ACK, CAUSES, DATA, Tables, plan_document, read_tables
@@ -54,6 +54,7 @@ __all__ = [
     "packet_rtt",
     "pair_routes",
     "path_delay",
+    "path_queues",
     "plan_document",
     "queue_series",
     "rate_in_bins",

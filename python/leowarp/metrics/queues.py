@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics.changes import LinkValues
-from leowarp.metrics.series import holding_ns, weighted_quantile
+from leowarp.metrics.changes import LinkValues, Pair, hops, pair_routes
+from leowarp.metrics.series import holding_ns, step_at, weighted_quantile
 from leowarp.metrics.tables import ACK, CAUSES, DATA, Tables, floats, integers, typed_frame
 
 DROP_STEMS = ("queue", "loss", "down")
@@ -30,6 +32,33 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
         start = pd.DataFrame({"t_ns": [0], "queue_pkts": [0.0], "queue_bytes": [0.0], "queue_max_pkts": [0.0]})
         frame = pd.concat([start, frame], ignore_index=True) if len(frame) else start
     return frame[frame["t_ns"] <= end_ns].reset_index(drop=True)
+
+
+def path_queues(
+    tables: Tables, pair: Pair, end_ns: int, grid_ns: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Each link of each path that a pair of stations used, with what waited there.
+
+    Yields
+    ------
+    in_force : bool array of the grid's shape
+        Where the path with this link was in force.
+    waiting_pkts : float array of the grid's shape
+        Packets waiting at this link, over the whole grid.
+    """
+    routes = pair_routes(tables, pair)
+    known: dict[int, np.ndarray] = {}
+    for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
+        until_ns = routes["t_ns"].iloc[index + 1] if index + 1 < len(routes) else end_ns
+        in_force = (grid_ns >= t_ns) & (grid_ns < until_ns)
+        for link in hops(path or ()):
+            direction = tables.direction_of(*link)
+            if direction is None:
+                continue
+            if direction not in known:
+                series = queue_series(tables, direction, end_ns)
+                known[direction] = step_at(series["t_ns"].to_numpy(), series["queue_pkts"].to_numpy(), grid_ns, 0.0)
+            yield in_force, known[direction]
 
 
 def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:

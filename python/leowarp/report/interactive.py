@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from leowarp.metrics import goodput, queue_series, step_at
-from leowarp.metrics.changes import hops, pair_routes
+from leowarp.metrics import goodput, path_queues
 from leowarp.metrics.tables import floats
 from leowarp.report.view import RunView, labels, styles
 
@@ -82,17 +81,6 @@ def _path_queue(run: RunView) -> tuple[np.ndarray, np.ndarray]:
     grid = np.arange(0, end_ns, step_ns, dtype="int64")
     total = np.zeros(len(grid))
     main = run.plan.flows[run.main_flow]
-    routes = pair_routes(run.tables, (main.source, main.destination))
-    known: dict[int, np.ndarray] = {}
-    for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
-        until_ns = routes["t_ns"].iloc[index + 1] if index + 1 < len(routes) else end_ns
-        inside = (grid >= t_ns) & (grid < until_ns)
-        for link in hops(path or ()):
-            direction = run.tables.direction_of(*link)
-            if direction is None:
-                continue
-            if direction not in known:
-                series = queue_series(run.tables, direction, end_ns)
-                known[direction] = step_at(series["t_ns"].to_numpy(), series["queue_pkts"].to_numpy(), grid, 0.0)
-            total[inside] += known[direction][inside]
+    for in_force, waiting_pkts in path_queues(run.tables, (main.source, main.destination), end_ns, grid):
+        total[in_force] += waiting_pkts[in_force]
     return grid / 1e9, total

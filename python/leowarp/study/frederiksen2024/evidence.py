@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from leowarp.errors import TraceError
-from leowarp.metrics import DATA, goodput, holding_ns, queue_series, step_at, weighted_quantile
-from leowarp.metrics.changes import LinkValues, change_instants, hops, pair_routes
+from leowarp.metrics import DATA, goodput, holding_ns, path_queues, weighted_quantile
+from leowarp.metrics.changes import LinkValues, change_instants, pair_routes
 from leowarp.metrics.tables import floats, truths
 from leowarp.report import RunView
 
@@ -100,21 +100,8 @@ def full_queue_ratio(run: RunView, share_of_limit: float) -> float:
     grid = np.arange(SKIP_NS, end_ns, int(run.plan.observe.queues_ns), dtype="int64")
     full = np.zeros(len(grid), dtype=bool)
     flow = run.plan.flows[run.main_flow]
-    routes = pair_routes(run.tables, (flow.source, flow.destination))
-    known: dict[int, np.ndarray] = {}
-    for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
-        until_ns = routes["t_ns"].iloc[index + 1] if index + 1 < len(routes) else end_ns
-        inside = (grid >= t_ns) & (grid < until_ns)
-        for link in hops(path or ()):
-            direction = run.tables.direction_of(*link)
-            if direction is None:
-                continue
-            if direction not in known:
-                series = queue_series(run.tables, direction, end_ns)
-                known[direction] = (
-                    step_at(series["t_ns"], series["queue_pkts"], grid, 0.0) >= share_of_limit * limit_pkts
-                )
-            full |= inside & known[direction]
+    for in_force, waiting_pkts in path_queues(run.tables, (flow.source, flow.destination), end_ns, grid):
+        full |= in_force & (waiting_pkts >= share_of_limit * limit_pkts)
     return float(full.mean())
 
 
