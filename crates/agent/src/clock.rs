@@ -14,14 +14,18 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Time 0 is the next multiple of 10 s: what happened before has died down, and all is aligned to it.
+    /// Time 0 is 10 s after boot, or later by whole multiples of 4.096 s. At each of these instants the kernel's timer
+    /// wheel stands alike (kernel/time/timer.c: a timer of up to 262 s is rounded to a multiple of at most 4096 ticks of
+    /// its absolute time), so that a run goes the same whatever ran in this guest before it.
     pub fn begin() -> Self {
-        const ROUND_NS: i64 = 10_000_000_000;
+        const FIRST_NS: i64 = 10_000_000_000;
+        const ROUND_NS: i64 = 4_096_000_000;
         let before = read(libc::CLOCK_MONOTONIC);
         let real = read(libc::CLOCK_REALTIME);
         let after = read(libc::CLOCK_MONOTONIC);
         // each reading takes 256 ns, so the real one lies half way
-        Self { start_ns: (after / ROUND_NS + 1) * ROUND_NS, real_less_monotonic_ns: real - (before + after) / 2 }
+        let rounds = if after < FIRST_NS { 0 } else { (after - FIRST_NS) / ROUND_NS + 1 };
+        Self { start_ns: FIRST_NS + rounds * ROUND_NS, real_less_monotonic_ns: real - (before + after) / 2 }
     }
 
     /// Run time now.
@@ -53,6 +57,11 @@ impl Clock {
             errno => Err(Error::errno(format!("sleep until {t_ns} ns"), errno)),
         }
     }
+}
+
+/// Sleeps for a while.
+pub fn sleep(duration_ns: i64) -> Result<()> {
+    Clock { start_ns: read(libc::CLOCK_MONOTONIC), real_less_monotonic_ns: 0 }.sleep_until(duration_ns).map(|_| ())
 }
 
 /// Has sleeps end when they should: the default slack is 50 us. Threads made later inherit it.

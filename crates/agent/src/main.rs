@@ -5,6 +5,7 @@
 //! Before working on this crate read arch/um/kernel/time.c (`time-travel=inf-cpu`): computing takes no virtual time, the
 //! clock moves only when everything is idle, reading it costs 256 ns, a system call costs 10 us of the host's CPU.
 
+mod batch;
 mod capture;
 mod clock;
 mod error;
@@ -30,12 +31,23 @@ mod truth;
 
 use error::{check, Error, Result};
 use std::ffi::CStr;
+use std::path::Path;
 
 fn main() {
     say::hook_panics();
-    match begin().and_then(|()| run::run()) {
+    match begin().and_then(|()| make()) {
         Ok(()) => say::power_off(),
         Err(e) => say::fail(&e),
+    }
+}
+
+/// The run in `/host/in`, or those in its subdirectories.
+fn make() -> Result<()> {
+    let (input, output) = (Path::new("/host/in"), Path::new("/host/out"));
+    if input.join("setup.json").exists() {
+        run::run(input, output)
+    } else {
+        batch::run(input, output)
     }
 }
 

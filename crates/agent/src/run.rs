@@ -16,10 +16,17 @@ use leowarp_timeline::event;
 use leowarp_timeline::record::{FlowEnd, LinkTotal, MISSING_I64};
 use leowarp_timeline::setup::{Discipline, FlowKind, LinkKind, Setup};
 use serde_json::{json, Map, Value};
+use std::path::Path;
 use std::sync::atomic::Ordering::SeqCst;
 
-/// All of it.
-pub fn run() -> Result<()> {
+/// All of it, from the input directory into the output directory, which becomes the working directory.
+pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
+    std::env::set_current_dir(output_dir)
+        .map_err(|source| Error::Output { file: output_dir.display().to_string(), source })?;
+    let input = |name: &str| {
+        let path = input_dir.join(name);
+        std::fs::read(&path).map_err(|e| Error::Input(format!("read {}: {e}", path.display())))
+    };
     let setup = Setup::from_json(&input("setup.json")?).map_err(|e| Error::Input(e.to_string()))?;
     let events = event::read(&input("events.bin")?, &setup).map_err(|e| Error::Input(e.to_string()))?;
     if setup.flows.len() > FLOWS_MAX {
@@ -28,6 +35,8 @@ pub fn run() -> Result<()> {
             setup.flows.len()
         )));
     }
+    // They count from the boot on: runs before this one may have had some.
+    let (no_route_before, unresolved_before) = (sample::no_route_pkts()?, sample::unresolved_pkts()?);
     let allowed = netns::sysctl("net.ipv4.tcp_available_congestion_control")?;
     netns::set_sysctl("net.ipv4.tcp_allowed_congestion_control", &allowed)?;
 
@@ -81,16 +90,12 @@ pub fn run() -> Result<()> {
     let totals = player.queues.totals(&player.network)?;
     let told = setup.links.iter().all(|l| l.kind == LinkKind::Wire || l.discipline == Some(Discipline::Leolink));
     let held_pkts = told.then(|| totals.iter().map(|t| t.held_pkts).sum());
-    let (no_route_pkts, unresolved_pkts) = (sample::no_route_pkts()?, sample::unresolved_pkts()?);
+    let no_route_pkts = sample::no_route_pkts()? - no_route_before;
+    let unresolved_pkts = sample::unresolved_pkts()? - unresolved_before;
     finish.tell(Held { held_pkts, no_route_pkts, unresolved_pkts })?;
     let outcome = capturing.join().map_err(|_| Error::Broken("the capture thread broke".into()))?;
     player.finish()?;
     end(&setup, &header, &totals, &player.transfers, outcome)
-}
-
-fn input(name: &str) -> Result<Vec<u8>> {
-    let path = format!("/host/in/{name}");
-    std::fs::read(&path).map_err(|e| Error::Input(format!("read {path}: {e}")))
 }
 
 fn header(setup: &Setup, clock: &Clock) -> Map<String, Value> {

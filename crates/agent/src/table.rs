@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files of the output directory. What the host's disk cannot take shows in `write` and nowhere else (hostfs), so each
+//! Files of the output directory, which is the working directory. What the host's disk cannot take shows in `write` and nowhere else (hostfs), so each
 //! write is checked and nothing is left to `close`.
 
 use crate::error::{Error, Result};
@@ -8,8 +8,6 @@ use std::fs::File;
 use std::io::Write;
 use std::marker::PhantomData;
 
-/// Where the output goes.
-pub const OUT: &str = "/host/out";
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// A file that is written from its beginning to its end.
@@ -22,8 +20,7 @@ pub struct Output {
 
 impl Output {
     pub fn create(name: &str) -> Result<Self> {
-        let file =
-            File::create(format!("{OUT}/{name}")).map_err(|source| Error::Output { file: name.into(), source })?;
+        let file = File::create(name).map_err(|source| Error::Output { file: name.into(), source })?;
         Ok(Self { name: name.into(), file, buffer: Vec::with_capacity(BUFFER_BYTES + 4096) })
     }
 
