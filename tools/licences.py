@@ -59,8 +59,10 @@ def main() -> int:
 
 
 def runtime_packages(pyproject: Path) -> set[str]:
-    """Names of the distributions that an installation of leowarp brings in, all the way down."""
-    wanted = [_name(entry) for entry in tomllib.loads(pyproject.read_text())["project"]["dependencies"]]
+    """Names of the distributions that an installation of leowarp with its extras brings in, all the way down."""
+    project = tomllib.loads(pyproject.read_text())["project"]
+    extras = [entry for extra in project.get("optional-dependencies", {}).values() for entry in extra]
+    wanted = [_name(entry) for entry in [*project["dependencies"], *extras]]
     found: set[str] = set()
     while wanted:
         name = wanted.pop()

@@ -3,9 +3,12 @@
 
 pip resolves once for each CPython that is supported (`pip install --dry-run --report`); wheels only, so that an
 installation runs no code of a package. It names no index: pip uses the one that the machine is configured for.
+
+`python tools/lock.py --keep` leaves every package at the version of the lock that stands there, if it has one.
 """
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,16 +23,19 @@ ALIASES = ("manylinux2014", "manylinux2010", "manylinux1")
 
 def main() -> None:
     project = tomllib.loads(Path("pyproject.toml").read_text())
-    wanted = project["project"]["dependencies"] + project["dependency-groups"]["dev"]
+    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    wanted += [line for extra in project["project"]["optional-dependencies"].values() for line in extra]
+    bounds = [*project["tool"]["leowarp"]["lock"]["bounds"], *(_pins() if "--keep" in sys.argv[1:] else ())]
     pinned: dict[str, set[str]] = defaultdict(set)
     for python in PYTHONS:
-        for entry in _resolved(wanted, python):
+        for entry in _resolved(wanted, bounds, python):
             name = entry["metadata"]["name"].lower().replace("_", "-").replace(".", "-")
             sha256 = entry["download_info"]["archive_info"]["hashes"]["sha256"]
             pinned[f"{name}=={entry['metadata']['version']}"].add(sha256)
     names = [requirement.split("==")[0] for requirement in pinned]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        sys.exit(f"the newest versions differ between {PYTHONS}: bound {', '.join(twice)} in pyproject.toml")
+        sys.exit(f"the newest versions differ between {PYTHONS}: bound {', '.join(twice)} "
+                 "in pyproject.toml, tool.leowarp.lock")  # fmt: skip
     print("# Every package that the project, its tests and its build use, pinned: `make lock` writes this. Wheels for")
     print(
         f"# CPython {PYTHONS[0]} to {PYTHONS[-1]} on x86-64; pip refuses anything else, whichever index it comes from."
@@ -38,15 +44,20 @@ def main() -> None:
         print(" \\\n".join([requirement, *(f"    --hash=sha256:{sha256}" for sha256 in sorted(checksums))]))
 
 
-def _resolved(wanted: list[str], python: str) -> list[dict]:
+def _pins() -> list[str]:
+    return re.findall(r"^\S+==\S+", Path("requirements.lock").read_text(), flags=re.M)
+
+
+def _resolved(wanted: list[str], bounds: list[str], python: str) -> list[dict]:
     platforms = [f"manylinux_{glibc}_x86_64" for glibc in GLIBCS] + [f"{alias}_x86_64" for alias in ALIASES]
     with tempfile.TemporaryDirectory() as scratch:
-        report = Path(scratch) / "report.json"
+        report, constraints = Path(scratch) / "report.json", Path(scratch) / "constraints.txt"
+        constraints.write_text("\n".join(bounds))
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed"]
         command += ["--only-binary=:all:", "--implementation=cp", f"--python-version={python}"]
         command += [f"--platform={platform}" for platform in platforms]
-        command += [f"--target={scratch}/target", f"--report={report}", *wanted]
-        subprocess.run(command, check=True)
+        command += [f"--target={scratch}/target", f"--report={report}", f"--constraint={constraints}"]
+        subprocess.run([*command, *wanted], check=True)
         return json.loads(report.read_text())["install"]
 
 
