@@ -120,8 +120,9 @@ def change_instants(tables: Tables, pair: Pair) -> list[tuple[int, tuple[str, ..
 
 
 def route_changes(
-    tables: Tables, pairs: Mapping[Pair, Sequence[int]], end_ns: int, attribution_ns: int = ATTRIBUTION_NS
-) -> pd.DataFrame:
+    tables: Tables, pairs: Mapping[Pair, Sequence[int]], end_ns: int, attribution_ns: int = ATTRIBUTION_NS,
+    links: LinkValues | None = None,
+) -> pd.DataFrame:  # fmt: skip
     """One row for each change of the path that data of some flow takes; columns as in `CHANGE_COLUMNS`.
 
     Parameters
@@ -132,8 +133,10 @@ def route_changes(
         End of the run.
     attribution_ns : int
         Packets, retransmissions and losses are put down to a change until the next one, at most this long.
+    links : LinkValues, optional
+        Of the tables' timeline, if the caller has them already.
     """
-    links = LinkValues(tables.timeline)
+    links = links or LinkValues(tables.timeline)
     rows: list[dict[str, Any]] = []
     for pair, flows in pairs.items():
         changes = change_instants(tables, pair)
@@ -249,14 +252,19 @@ def _growth(sockets: pd.DataFrame, flow: int, column: str, from_ns: int, until_n
     return int(values[1] - values[0])
 
 
-def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
-    if len(timeline) == 0 or "event" not in timeline:
+def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[Pair, tuple[np.ndarray, np.ndarray]]:
+    if len(timeline) == 0:
         return {}
-    mine = timeline[timeline["event"] == event].sort_values("t_ns", kind="stable")
-    return {
-        (str(a), str(b)): (group["t_ns"].to_numpy(dtype="int64"), floats(group[column]))
-        for (a, b), group in mine.groupby(["a", "b"], sort=False)
-    }
+    mine = timeline[(timeline["event"] == event).to_numpy(dtype=bool)]
+    t_ns, values = mine["t_ns"].to_numpy(dtype="int64"), floats(mine[column])
+    places: dict[Pair, list[int]] = {}
+    for place, pair in enumerate(zip(mine["a"], mine["b"], strict=True)):
+        places.setdefault(pair, []).append(place)
+    steps = {}
+    for pair, rows in places.items():
+        order = np.array(rows)[np.argsort(t_ns[rows], kind="stable")]
+        steps[pair] = (t_ns[order], values[order])
+    return steps
 
 
 CHANGE_COLUMNS: dict[str, tuple[str, str | None, str]] = {

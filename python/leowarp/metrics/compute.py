@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,37 +36,61 @@ LATE_WITHIN_NS = 2_000_000_000
 
 @dataclass(frozen=True)
 class Metrics:
-    """Everything computed from one run.
+    """Everything computed from one run: the summary at once, tables and series when they are asked for.
 
     Attributes
     ----------
     summary : dict
         Scalars of the run and, under `flows`, of each flow; `summary.json`.
-    route_changes, recoveries, links : DataFrame
-        Columns in `CHANGE_COLUMNS`, `RECOVERY_COLUMNS`, `LINK_COLUMNS`.
+    route_changes : DataFrame
+        Columns in `CHANGE_COLUMNS`.
     path_delay : dict of (source, destination) to DataFrame
         Propagation delay of the path in force over time.
-    goodput : dict of (flow, series) to DataFrame
-        In bins of the sampling interval; series as in `GOODPUT_SERIES`.
-    srtt : dict of flow to DataFrame
     balances : list of Balance
         All of them add up, or there would be no Metrics.
     warnings : list of str
         What to check before trusting the result.
     end_ns : int
         Length of the run on its own clock.
+    tables : Tables
+        What all of it was computed from.
+    pairs : dict of (source, destination) to list of int
+        Numbers of the flows between two stations.
+    tcp_flows : tuple of int
+    rule : RecoveryRule
     """
 
     summary: dict[str, Any]
     route_changes: pd.DataFrame
-    recoveries: pd.DataFrame
-    links: pd.DataFrame
     path_delay: dict[tuple[str, str], pd.DataFrame]
-    goodput: dict[tuple[int, str], pd.DataFrame]
-    srtt: dict[int, pd.DataFrame]
     balances: list[Balance]
     warnings: list[str]
     end_ns: int
+    tables: Tables
+    pairs: dict[tuple[str, str], list[int]]
+    tcp_flows: tuple[int, ...]
+    rule: RecoveryRule
+
+    @cached_property
+    def recoveries(self) -> pd.DataFrame:
+        """One row a change and flow; columns in `RECOVERY_COLUMNS`."""
+        return recoveries(self.tables, self.route_changes, self.pairs, self.rule, self.end_ns)
+
+    @cached_property
+    def links(self) -> pd.DataFrame:
+        """One row a direction of a link that carried anything; columns in `LINK_COLUMNS`."""
+        return link_use(self.tables, self.end_ns)
+
+    @cached_property
+    def goodput(self) -> dict[tuple[int, str], pd.DataFrame]:
+        """Goodput of each TCP flow and series (`GOODPUT_SERIES`), in bins of the sampling interval."""
+        return {(flow, series): goodput(self.tables, flow, series) for flow in self.tcp_flows
+                for series in GOODPUT_SERIES}  # fmt: skip
+
+    @cached_property
+    def srtt(self) -> dict[int, pd.DataFrame]:
+        """Smoothed RTT of each TCP flow at its socket samples."""
+        return {flow: srtt(self.tables, flow, self.end_ns) for flow in self.tcp_flows}
 
     def with_cost(self, *, cpu_s: float | None, wall_s: float | None) -> Metrics:
         """The same with what the run cost, which no trace knows."""
@@ -90,9 +115,9 @@ def metrics(
     Parameters
     ----------
     tables : Tables
-        `read_tables(run_dir)`.
+        `read_tables(run_dir)`, or `tables_of(...)` of tables in memory.
     plan : Plan
-        `flows` and `run.duration_ns` are used.
+        `flows` and, if the trace does not say when the run was over, `run.duration_ns` are used.
     rule : RecoveryRule, optional
         What counts as recovered.
     attribution_ns : int
@@ -104,46 +129,37 @@ def metrics(
         If packets or bytes of a link or a flow do not add up.
     """
     rule = rule or RecoveryRule()
-    end_ns = int(plan.run.duration_ns)
+    end_ns = int(plan.run.duration_ns) if tables.virtual_ns is None else tables.virtual_ns
     balances = check_conservation(tables)
     pairs = flow_pairs(plan.flows)
     links = LinkValues(tables.timeline)
-    changes = route_changes(tables, pairs, end_ns, attribution_ns)
+    changes = route_changes(tables, pairs, end_ns, attribution_ns, links)
     delays = {pair: path_delay(tables, pair, end_ns, links) for pair in pairs}
-    tcp = [number for number, flow in enumerate(plan.flows) if flow.kind == "tcp"]
-    flows = [flow_summary(tables, number, flow, end_ns) for number, flow in enumerate(plan.flows)]
     late = _late_outside(tables, pairs)
     summary: dict[str, Any] = {
         "name": getattr(plan, "name", None),
-        **_change_scalars(changes),
+        **_change_scalars(changes, known=tables.has("packets")),
         **_delay_scalars(delays, end_ns),
         "no_path_s": _no_path_ns(delays, end_ns) / 1e9,
-        "drops_pkts": len(tables.drops) if tables.has("drops") else None,
-        "drops_by_cause_pkts": drops_by_cause(tables) if tables.has("drops") else None,
-        "late_outside_changes_pkts": len(late),
+        "drops_pkts": len(tables.drops) if tables.knows_drops else None,
+        "drops_by_cause_pkts": drops_by_cause(tables) if tables.knows_drops else None,
+        "late_outside_changes_pkts": len(late) if tables.has("packets") else None,
         "virtual_s": end_ns / 1e9,
         "cpu_s": None,
         "wall_s": None,
-        "flows": flows,
+        "flows": [flow_summary(tables, number, flow, end_ns) for number, flow in enumerate(plan.flows)],
     }
-    warnings = _warnings(summary, late)
-    uncounted = uncounted_directions(tables)
-    if uncounted:
-        warnings.append(
-            f"the queueing discipline of {uncounted} directions of links (netem) does not tell what it was offered and "
-            "dropped: their packets are not known to add up, and causes and places of loss are unknown"
-        )
     return Metrics(
         summary=summary,
         route_changes=changes,
-        recoveries=recoveries(tables, changes, pairs, rule, end_ns),
-        links=link_use(tables, end_ns),
         path_delay=delays,
-        goodput={(flow, series): goodput(tables, flow, series) for flow in tcp for series in GOODPUT_SERIES},
-        srtt={flow: srtt(tables, flow, end_ns) for flow in tcp},
         balances=balances,
-        warnings=warnings,
+        warnings=_warnings(tables, summary, late),
         end_ns=end_ns,
+        tables=tables,
+        pairs=pairs,
+        tcp_flows=tuple(number for number, flow in enumerate(plan.flows) if flow.kind == "tcp"),
+        rule=rule,
     )
 
 
@@ -165,19 +181,21 @@ def _late_outside(tables: Tables, pairs: dict[tuple[str, str], list[int]]) -> pd
     return late_outside_changes(tables, np.array(instants, dtype="int64"), LATE_WITHIN_NS)
 
 
-def _change_scalars(changes: pd.DataFrame) -> dict[str, int]:
+def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | None]:
     """Route changes; those of the same instant between the same two stations are one, whichever way data goes."""
+    if len(changes) == 0:
+        return {"route_changes": 0, "route_changes_shorter": 0, "route_changes_with_late_pkts": 0 if known else None}
     ends = [frozenset(pair) for pair in zip(changes["source"], changes["destination"], strict=True)]
     each = pd.DataFrame({
         "change": list(zip(changes["t_ns"], ends, strict=True)),
         "shorter": truths(changes["is_shorter"]),
         "late": floats(changes["late_pkts"]) > 0,
     })  # fmt: skip
-    each = each.groupby("change", sort=False).max() if len(each) else each
+    each = each.groupby("change", sort=False).max()
     return {
         "route_changes": len(each),
         "route_changes_shorter": int(each["shorter"].sum()),
-        "route_changes_with_late_pkts": int(each["late"].sum()),
+        "route_changes_with_late_pkts": int(each["late"].sum()) if known else None,
     }
 
 
@@ -209,9 +227,10 @@ def _no_path_ns(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> int
     return longest
 
 
-def _warnings(summary: dict[str, Any], late: pd.DataFrame) -> list[str]:
+def _warnings(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> list[str]:
     found = []
-    if len(late):
+    # A link that jitters reorders by itself, at any time.
+    if len(late) and not (tables.timeline["event"] == "jitter").any():
         first = late.iloc[0]
         found.append(
             f"{len(late)} packets were late outside the {LATE_WITHIN_NS / 1e9:g} s after a route change "
@@ -223,6 +242,12 @@ def _warnings(summary: dict[str, Any], late: pd.DataFrame) -> list[str]:
     for flow in summary["flows"]:
         if flow.get("error"):
             found.append(f"flow {flow['flow']} ended with error {flow['error']} (errno)")
+    uncounted = uncounted_directions(tables)
+    if uncounted:
+        found.append(
+            f"the queueing discipline of {uncounted} directions of links (netem) does not tell what it was offered and "
+            "dropped: their packets are not known to add up, and causes and places of loss are unknown"
+        )
     return found
 
 

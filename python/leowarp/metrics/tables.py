@@ -8,6 +8,7 @@ A table that a run does not have is an empty frame with the right columns, so th
 
 from __future__ import annotations
 
+import functools
 import json
 import tomllib
 from collections.abc import Mapping
@@ -45,6 +46,9 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "drops": ("t_ns", "direction", "cause", "flow", "flow_direction"),
     "flows": ("flow", "bytes", "completion_ns", "connect_ns", "error"),
     "echoes": ("flow", "sent_ns", "received_ns", "reply_ns"),
+    "reordering": ("flow", "scope", "number", "t_ns", "end_ns", "sent_pkts", "received_pkts", "lost_pkts",
+                   "reordered_pkts", "density_pkts", "mean_displacement_pkts", "entropy_nats", "buffer_mean_pkts"),
+    "densities": ("flow", "scope", "number", "kind", "index", "pkts"),
 }  # fmt: skip
 """The columns of trace tables that metrics read: a table of an older run may lack others."""
 
@@ -58,7 +62,7 @@ class Tables:
 
     Attributes
     ----------
-    sockets, packets, bins, links, linktotals, counters, drops, flows, echoes : DataFrame
+    sockets, packets, bins, links, linktotals, counters, drops, flows, echoes, reordering, densities : DataFrame
         `30-trace/*.parquet`; columns and units in `leowarp.trace.TABLES`.
     routes, timeline : DataFrame
         `10-routes.parquet`, `20-timeline.parquet`.
@@ -68,6 +72,8 @@ class Tables:
         What a host number of `counters` stands for.
     missing : frozenset of str
         Tables that the run does not have.
+    virtual_ns : int, optional
+        When the run was over on its own clock, as the guest says; None: an older run, which lasted as planned.
     """
 
     sockets: pd.DataFrame
@@ -79,15 +85,23 @@ class Tables:
     drops: pd.DataFrame
     flows: pd.DataFrame
     echoes: pd.DataFrame
+    reordering: pd.DataFrame
+    densities: pd.DataFrame
     routes: pd.DataFrame
     timeline: pd.DataFrame
     directions: tuple[tuple[str, str, str], ...] = ()
     hosts: tuple[str, ...] = ()
     missing: frozenset[str] = field(default_factory=frozenset)
+    virtual_ns: int | None = None
 
     def has(self, table: str) -> bool:
         """Whether the run recorded this table at all (an empty one counts)."""
         return table not in self.missing
+
+    @property
+    def knows_drops(self) -> bool:
+        """Whether every loss is in the table `drops`: without the hosts' capture only some links would tell."""
+        return self.has("drops") and self.has("bins")
 
     def direction_of(self, a: str, b: str) -> int | None:
         """Number of the direction from node `a` to node `b`, or None if no such link was ever built."""
@@ -117,38 +131,60 @@ def read_tables(run_dir: str | Path) -> Tables:
             f"cannot read {run_dir} as a run: it has no {rundir.TRACE} folder",
             hint=f"make one: leowarp run SCENARIO.toml --out {run_dir}",
         )
+    paths = {name: run_dir / rundir.TRACE / f"{name}.parquet" for name in TABLES}
+    paths |= {"routes": run_dir / rundir.ROUTES, "timeline": run_dir / rundir.TIMELINE}
+    found = {name: _parquet(path) for name, path in paths.items() if path.exists()}
+    return tables_of(found, routes=found.pop("routes", None), timeline=found.pop("timeline", None), where=run_dir)
+
+
+def tables_of(
+    trace: Mapping[str, pa.Table], *, routes: pa.Table | None = None, timeline: pa.Table | None = None,
+    where: str | Path = "the trace",
+) -> Tables:  # fmt: skip
+    """Tables in memory as metrics read them.
+
+    Parameters
+    ----------
+    trace : mapping of str to pyarrow.Table
+        Trace tables by name, as `leowarp.trace.read_output` gives them; one that is left out was not recorded.
+    routes, timeline : pyarrow.Table, optional
+        As in `10-routes.parquet` and `20-timeline.parquet`.
+    where : str or path
+        What errors call the source.
+
+    Raises
+    ------
+    TraceError
+        If a table lacks a column that the metrics need.
+    """
     frames: dict[str, pd.DataFrame] = {}
-    missing: set[str] = set()
     names: dict[str, Any] = {}
-    for name, schema in TABLES.items():
-        path = run_dir / rundir.TRACE / f"{name}.parquet"
-        if not path.exists():
-            missing.add(name)
-            frames[name] = rundir.data_frame(schema.arrow().empty_table())
+    for name in NEEDED:
+        table = trace.get(name)
+        if table is None:
+            frames[name] = _empty(name)
             continue
-        table = _table(path, NEEDED[name])
-        frames[name] = rundir.data_frame(table)
-        for key in ("directions", "hosts"):
-            names.setdefault(key, _metadata(table, key))
-            names[key] = names[key] or _metadata(table, key)
-    for name, filename, columns in (
-        ("routes", rundir.ROUTES, ROUTE_COLUMNS),
-        ("timeline", rundir.TIMELINE, TIMELINE_COLUMNS),
-    ):
-        path = run_dir / filename
-        if path.exists():
-            frames[name] = rundir.data_frame(_table(path, columns))
-        else:
-            missing.add(name)
+        _check_columns(table, NEEDED[name], f"{where}, table {name}")
+        frames[name] = rundir.data_frame(table, units=False)
+        for key in ("directions", "hosts", "virtual_ns"):
+            if names.get(key) is None:
+                names[key] = _metadata(table, key)
+    for name, given, columns in (("routes", routes, ROUTE_COLUMNS), ("timeline", timeline, TIMELINE_COLUMNS)):
+        if given is None:
             frames[name] = pd.DataFrame({column: pd.Series(dtype=object) for column in columns})
+            continue
+        _check_columns(given, columns, f"{where}, table {name}")
+        frames[name] = rundir.data_frame(given, units=False)
     directions = names.get("directions")
     if directions is None and len(frames["links"]):
-        raise TraceError(f"cannot read {run_dir}: no table names the `directions`, so link numbers mean nothing")
+        raise TraceError(f"cannot read {where}: no table names the `directions`, so link numbers mean nothing")
+    given_names = {*trace, *(name for name, table in (("routes", routes), ("timeline", timeline)) if table is not None)}
     return Tables(
         **frames,
         directions=tuple((a, b, kind) for a, b, kind in directions or ()),
         hosts=tuple(names.get("hosts") or ()),
-        missing=frozenset(missing),
+        missing=frozenset({*TABLES, "routes", "timeline"} - given_names),
+        virtual_ns=names.get("virtual_ns"),
     )
 
 
@@ -193,18 +229,28 @@ def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str
     return frame
 
 
-def _table(path: Path, columns: tuple[str, ...]) -> pa.Table:
+@functools.cache
+def _empty(name: str) -> pd.DataFrame:
+    """A table without rows; shared, as nothing here writes into a table."""
+    if name not in TABLES:
+        return pd.DataFrame({column: pd.Series(dtype="float64") for column in NEEDED[name]})
+    return rundir.data_frame(TABLES[name].arrow().empty_table(), units=False)
+
+
+def _parquet(path: Path) -> pa.Table:
     try:
-        table = pq.read_table(path)
+        return pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
         raise TraceError(f"cannot read {path}: {error}", hint="the file is damaged; make the run again") from error
+
+
+def _check_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> None:
     lacking = [column for column in columns if column not in table.column_names]
     if lacking:
         raise TraceError(
-            f"cannot read {path}: it has no column {', '.join(lacking)}; it has {', '.join(table.column_names)}",
+            f"cannot read {where}: it has no column {', '.join(lacking)}; it has {', '.join(table.column_names)}",
             hint="another version of leowarp wrote it; make the run again",
         )
-    return table
 
 
 def _metadata(table: pa.Table, key: str) -> Any:

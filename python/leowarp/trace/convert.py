@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leowarp.errors import TraceError
-from leowarp.trace.records import open_records, write_parquet
+from leowarp.trace.records import RecordFile, open_records, read_records, write_parquet
 from leowarp.trace.schema import TABLES
 
 TRACE_TABLES = tuple(TABLES)
 CAPTURES = ("source.pcapng", "destination.pcapng")
+
+
+TRUTH_TABLES = ("packets", "bins", "echoes", "reordering", "densities")
+"""What a guest without the capture of its hosts (`observe.truth = false`) cannot know."""
+
+LATER_TABLES = ("reordering", "densities")
+"""Tables that agents before them did not write: a run without them can be read."""
 
 
 def convert(output: Path | str, target: Path | str, setup: Path | str | None = None) -> dict[str, int]:
@@ -29,39 +38,98 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
     target : path
         `30-trace/` of a run directory; made if it is not there.
     setup : path, optional
-        The guest's `in/setup.json`: it names hosts, flows and link directions in the tables' metadata.
+        The guest's `in/setup.json`: it names hosts, flows and link directions in the tables' metadata, and says what
+        was not to be observed: such a table is not written at all, because an empty one would say that nothing was.
 
     Raises
     ------
     TraceError
         If `end.json` is missing or says that the run failed, or a table is missing, cut short or malformed.
     """
-    output, target = Path(output), Path(target)
-    end = _end(output)
-    metadata = _names(Path(setup)) if setup is not None else {}
-    absent = [name for name in TABLES if not (output / f"{name}.rec").exists()]
-    if absent:
-        raise TraceError(
-            f"cannot read the trace in {output}: the guest left no {', '.join(f'{name}.rec' for name in absent)}",
-            hint="the guest's agent is of another version; rebuild it with `leowarp kernel build`",
-        )
+    target = Path(target)
+    recorded = _recorded(Path(output), setup)
     target.mkdir(parents=True, exist_ok=True)
     rows = {}
-    for name in TABLES:
-        source = output / f"{name}.rec"
-        header = open_records(source).extra
-        own: dict[str, object] = {key: header[key] for key in ("directions", "hosts", "flows") if key in header}
-        rows[name] = write_parquet(source, target / f"{name}.parquet", {**metadata, **own})
-        promised = (end.get("records") or {}).get(name)
-        if promised is not None and promised != rows[name]:
-            raise TraceError(
-                f"cannot read the trace file {source}: it holds {rows[name]} records of {promised} in end.json",
-                hint="the disk may have been full; run the scenario again",
-            )
+    for source, promised in recorded.files:
+        name = source.path.stem
+        rows[name] = write_parquet(source, target / f"{name}.parquet", recorded.metadata_of(source))
+        _keep_promise(source, rows[name], promised)
     for name in CAPTURES:
-        if (output / name).exists():
-            shutil.copyfile(output / name, target / name)
+        if (Path(output) / name).exists():
+            shutil.copyfile(Path(output) / name, target / name)
     return rows
+
+
+def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str, pa.Table]:
+    """The tables of a guest's output directory, by name, without writing them: what `convert` would write.
+
+    For batches of many small runs, of which only the summary is kept:
+    `metrics.metrics(metrics.tables_of(trace.read_output(out, setup), timeline=events), plan).summary`.
+
+    Parameters, Raises
+    ------------------
+    As `convert`.
+    """
+    recorded = _recorded(Path(output), setup)
+    tables = {}
+    for source, promised in recorded.files:
+        _keep_promise(source, source.rows, promised)
+        tables[source.path.stem] = read_records(source, recorded.metadata_of(source))
+    return tables
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """The record files of an output directory with the numbers of rows promised, and metadata for all tables."""
+
+    files: list[tuple[RecordFile, int | None]]
+    metadata: dict[str, object]
+
+    def metadata_of(self, source: RecordFile) -> dict[str, object]:
+        own: dict[str, object] = {key: source.extra[key] for key in _OF_A_TABLE if key in source.extra}
+        return {**self.metadata, **own}
+
+
+def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
+    end = _end(output)
+    given = _setup(Path(setup)) if setup is not None else {}
+    metadata = _names(Path(setup), given) if setup is not None else {}
+    if end.get("virtual_ns") is not None:
+        metadata["virtual_ns"] = int(end["virtual_ns"])
+    promised = end.get("records") or {}
+    unknown = not_observed(given.get("observe") or {})
+    files, absent = [], []
+    for name in TABLES:
+        path = output / f"{name}.rec"
+        if name in unknown:
+            continue
+        if path.exists():
+            files.append((open_records(path), promised.get(name)))
+        elif name not in LATER_TABLES or name in promised:
+            absent.append(path.name)
+    if absent:
+        raise TraceError(
+            f"cannot read the trace in {output}: the guest left no {', '.join(absent)}",
+            hint="the guest's agent is of another version; rebuild it with `leowarp kernel build`",
+        )
+    return _Recorded(files, metadata)
+
+
+def not_observed(observe: Mapping[str, Any]) -> frozenset[str]:
+    """Tables that a run does not have, by what its `setup.json` says under `observe`."""
+    unknown = set(TRUTH_TABLES) if observe.get("truth") is False else set()
+    for key, table in (("sockets_ns", "sockets"), ("queues_ns", "links")):
+        if key in observe and observe[key] is None:
+            unknown.add(table)
+    return frozenset(unknown)
+
+
+def _keep_promise(source: RecordFile, rows: int, promised: int | None) -> None:
+    if promised is not None and promised != rows:
+        raise TraceError(
+            f"cannot read the trace file {source.path}: it holds {rows} records of {promised} in end.json",
+            hint="the disk may have been full; run the scenario again",
+        )
 
 
 def read(trace: Path | str, table: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
@@ -72,7 +140,7 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
     trace : path
         The directory `30-trace`.
     table : str
-        sockets, packets, bins, links, linktotals, counters, drops, flows or echoes.
+        One of `TABLES`.
     columns, filters
         As for `pyarrow.parquet.read_table`: only these columns, only these rows.
     """
@@ -80,7 +148,10 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
         raise TraceError(f"there is no trace table {table!r}", hint=f"the tables are {', '.join(TABLES)}")
     path = Path(trace) / f"{table}.parquet"
     if not path.exists():
-        raise TraceError(f"cannot read the table {table}: there is no {path}", hint="is this a complete run directory?")
+        raise TraceError(
+            f"cannot read the table {table}: there is no {path}",
+            hint="the run did not observe it ([observe] in its plan), or an older version made it: run it again",
+        )
     try:
         return pq.read_table(path, columns=columns, filters=filters)
     except (OSError, pa.ArrowInvalid) as error:
@@ -110,10 +181,19 @@ def _end(output: Path) -> dict[str, Any]:
     return end
 
 
-def _names(setup: Path) -> dict[str, object]:
+def _setup(path: Path) -> dict[str, Any]:
+    try:
+        given = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise TraceError(f"cannot read the guest's input {path}: {error}") from error
+    if not isinstance(given, dict):
+        raise TraceError(f"cannot read the guest's input {path}: it holds no JSON object")
+    return given
+
+
+def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
     """Names of directions, hosts and flows, out of the guest's input."""
     try:
-        given = json.loads(setup.read_text())
         nodes = [node["name"] for node in given["nodes"]]
         hosts = [nodes[host["node"]] for host in given["hosts"]]
         directions = []
@@ -129,6 +209,9 @@ def _names(setup: Path) -> dict[str, object]:
             }
             for flow in given["flows"]
         ]
-    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
-        raise TraceError(f"cannot read the names of hosts and links from {setup}: {error!r}") from error
+    except (KeyError, IndexError, TypeError) as error:
+        raise TraceError(f"cannot read the names of hosts and links from {path}: {error!r}") from error
     return {"directions": directions, "hosts": hosts, "flows": flows}
+
+
+_OF_A_TABLE = ("directions", "hosts", "flows")

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from leowarp.errors import TraceError
-from leowarp.trace import TABLES, convert, read
+from leowarp.trace import TABLES, convert, read, read_output
 from leowarp.trace.convert import metadata_of
 from leowarp.trace.encode import encode_records
 
@@ -41,6 +41,36 @@ def test_names_of_hosts_flows_and_directions_stand_in_each_table(output, tmp_pat
     assert metadata_of(table, "hosts") == ["host:A"]
     assert metadata_of(table, "directions") == [["host:A", "r0", "wire"], ["r0", "host:A", "wire"]]
     assert metadata_of(table, "flows")[0]["destination"] == "host:A"
+
+
+def test_tables_in_memory_are_those_that_would_be_written(output, tmp_path):
+    rows = {"flow": [0, 0], "index": [0, 1], "sent_ns": [0, 5], "received_ns": [9, None]}
+    (output / "echoes.rec").write_bytes(encode_records("echoes", rows, directions=[["a", "b", "wire"]]))
+    (output / "end.json").write_text('{"ok": true, "virtual_ns": 7}')
+    convert(output, tmp_path / "30-trace")
+    tables = read_output(output)
+    assert set(tables) == set(TABLES)
+    for name, table in tables.items():
+        assert table.equals(read(tmp_path / "30-trace", name), check_metadata=True)
+        assert metadata_of(table, "virtual_ns") == 7
+    assert tables["echoes"]["received_ns"].to_pylist() == [9, None]
+    (output / "end.json").write_text('{"ok": true, "records": {"echoes": 3}}')
+    with pytest.raises(TraceError, match="2 records of 3"):
+        read_output(output)
+
+
+def test_what_was_not_observed_has_no_table(output, tmp_path):
+    setup = {"nodes": [], "hosts": [], "links": [], "flows": [],
+             "observe": {"truth": False, "sockets_ns": None, "queues_ns": 50, "counters_ns": None}}  # fmt: skip
+    (tmp_path / "setup.json").write_text(json.dumps(setup))
+    (output / "packets.rec").unlink()
+    convert(output, tmp_path / "30-trace", tmp_path / "setup.json")
+    assert {path.stem for path in (tmp_path / "30-trace").iterdir()} == {
+        "links", "linktotals", "counters", "drops", "flows",
+    }  # fmt: skip
+    with pytest.raises(TraceError, match=r"there is no .*packets\.parquet") as caught:
+        read(tmp_path / "30-trace", "packets")
+    assert "[observe]" in str(caught.value)
 
 
 @pytest.mark.parametrize(

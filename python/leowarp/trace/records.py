@@ -105,20 +105,23 @@ def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBa
         raise TraceError(f"cannot read {records.path}: {error.strerror or error}") from error
 
 
-def read_records(path: Path | str, metadata: dict[str, object] | None = None) -> pa.Table:
+def read_records(source: Path | str | RecordFile, metadata: dict[str, object] | None = None) -> pa.Table:
     """A whole record file as an Arrow table."""
-    records = open_records(path)
+    records = source if isinstance(source, RecordFile) else open_records(source)
     table = pa.Table.from_batches(batches(records), schema=_arrow_schema(records, None))
     return table.replace_schema_metadata(_arrow_schema(records, metadata).metadata)
 
 
-def write_parquet(source: Path | str, target: Path | str, metadata: dict[str, object] | None = None) -> int:
+def write_parquet(
+    source: Path | str | RecordFile, target: Path | str, metadata: dict[str, object] | None = None
+) -> int:
     """Writes a record file as Parquet and gives the number of rows.
 
     The same records and metadata give the same bytes: the writer's options are fixed, nothing about the time or the
     machine is written. Needs memory for one row group only, however long the file is.
     """
-    records, target = open_records(source), Path(target)
+    records = source if isinstance(source, RecordFile) else open_records(source)
+    target = Path(target)
     schema = _arrow_schema(records, metadata)
     partial = target.with_name(target.name + ".partial")
     with pq.ParquetWriter(partial, schema, **_writer_options(records.columns)) as writer:
