@@ -65,7 +65,7 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
     """One layer for each override. Lists are copied from the document below, with one element changed."""
     pairs: list[tuple[str, str, Any]] = []
     if isinstance(overrides, Mapping):
-        pairs = [(f"{key}={value!r}", key, value) for key, value in overrides.items()]
+        pairs = [(f"{key}={value!r:.80}", key, value) for key, value in overrides.items()]
     else:
         for text in overrides:
             key, equals, value = text.partition("=")
@@ -73,9 +73,10 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
                 raise ScenarioError(f"--set {text}: has no =", 'write --set KEY=VALUE, as in --set run.duration="60 s"')
             pairs.append((text, key, _override_value(value)))
     for text, key, value in pairs:
-        origin = Origin(file, override=text)
-        parts = _override_key(key, origin)
-        layer = _override_node(base, parts, plant(value, origin, (), {}), origin, "")
+        # A study's values come as nodes, which know their line of its file.
+        node = value if isinstance(value, Node) else plant(value, Origin(file, override=text), (), {})
+        parts = override_key(key, node.origin)
+        layer = _override_node(base, parts, node, node.origin, "")
         base = merge(base, layer)
         yield layer
 
@@ -149,7 +150,8 @@ def _override_value(text: str) -> Any:
     return parsed["value"] if len(parsed) == 1 else text.strip()
 
 
-def _override_key(text: str, origin: Origin) -> list[str]:
+def override_key(text: str, origin: Origin) -> list[str]:
+    """The parts of a dotted key."""
     try:
         parts, value = [], tomllib.loads(f"{text.strip()} = 0")
         node: Any = value

@@ -13,7 +13,7 @@ from leowarp.errors import ScenarioError
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a value was written: a line of a file, or a ``--set``."""
+    """Where a value was written: a line of a file, a ``--set``, or a line of a study file, which is both."""
 
     file: Path
     line: int | None = None
@@ -22,10 +22,14 @@ class Origin:
     @property
     def folder(self) -> Path:
         """What a relative file name beside this value is relative to."""
-        return Path() if self.override is not None else self.file.parent
+        return Path() if self._is_typed else self.file.parent
+
+    @property
+    def _is_typed(self) -> bool:
+        return self.override is not None and self.line is None
 
     def __str__(self) -> str:
-        if self.override is not None:
+        if self._is_typed:
             return f"--set {self.override}"
         return str(self.file) if self.line is None else f"{self.file}:{self.line}"
 
