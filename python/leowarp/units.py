@@ -212,6 +212,16 @@ PACKETS = Quantity(
     "500 pkts",
     {"packets": 'packets are "pkts"', "p": 'packets are "pkts"'},
 )
+PACKET_RATE = Quantity(
+    "a rate of packets",
+    "_pkts_per_s",
+    {"pkts/s": Fraction(1), "pkt/s": Fraction(1)},
+    False,
+    ("pkts/s",),
+    "8235 pkts/s",
+    {"packets/s": 'packets are "pkts": "pkts/s"', "pps": 'spelt out: "pkts/s"'}
+    | {"pkts": 'a rate is per second: "pkts/s"'},
+)
 ANGLE = Quantity(
     "an angle",
     "_deg",
@@ -249,5 +259,5 @@ ANGULAR_RATE = Quantity(
     {},
 )
 
-QUANTITIES = (TIME, LENGTH, RATE, BYTES, PACKETS, ANGLE, RATIO, GRAVITY, ANGULAR_RATE)
+QUANTITIES = (TIME, LENGTH, RATE, BYTES, PACKETS, PACKET_RATE, ANGLE, RATIO, GRAVITY, ANGULAR_RATE)
 """Every quantity that a scenario can hold."""

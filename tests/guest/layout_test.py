@@ -29,12 +29,17 @@ def plan():
         {"kind": "tcp", "congestion_control": "bbr", "size_bytes": 10_000_000},
         {"kind": "ping", "interval_ns": 1_000_000, "payload_bytes": 56},
         {"kind": "udp", "rate_bps": 1_000_000, "payload_bytes": 1200},
+        {"kind": "ping", "packet_rate_pkts_per_s": 8235.5, "packets": 65535, "payload_bytes": 1472, "replies": True},
     ]
     common = {"source": "A", "destination": "B", "start_ns": 0, "stop_ns": 90}
-    optional = dict.fromkeys(["congestion_control", "size_bytes", "rate_bps", "interval_ns", "payload_bytes"])
-    observe = {"sockets_ns": 50, "counters_ns": 100, "queues_ns": 50, "packets": "changes", "pcap": "both"}
+    optional = dict.fromkeys(
+        ["congestion_control", "size_bytes", "rate_bps", "interval_ns", "payload_bytes", "packets", "replies",
+         "packet_rate_pkts_per_s"]
+    )  # fmt: skip
+    observe = {"sockets_ns": 50, "counters_ns": None, "queues_ns": 50, "packets": "changes", "pcap": "both"}
+    observe |= {"truth": False, "reordering_threshold_pkts": 200, "reordering_window_ns": 10}
     return SimpleNamespace(
-        run=SimpleNamespace(duration_ns=100, seed=7),
+        run=SimpleNamespace(duration_ns=100, seed=7, ends="flows", linger_ns=5),
         routing=SimpleNamespace(in_flight="source"),
         network=SimpleNamespace(neighbours="arp"),
         hosts=[SimpleNamespace(name=name, sysctl={"net.ipv4.tcp_sack": "1"}) for name in "AB"],
@@ -60,6 +65,9 @@ ROWS = [
     {"event": "rate", "a": "A", "b": "s-00-01", "rate_bps": None},
     {"event": "delay", "a": "r0", "b": "s-00-01", "delay_ns": 5_000_000_001},
     {"event": "loss", "a": "s-00-01", "b": "r0", "loss_ratio": 0.001},
+    LINK | {"a": "A", "b": "r0", "up": True, "discipline": "jitter"},
+    {"event": "jitter", "a": "A", "b": "r0", "sigma_ns": 1_000_000, "distribution": "normal"},
+    {"event": "jitter", "a": "r0", "b": "A", "sigma_ns": 2_000_000, "distribution": "table"},
     {"event": "route", "node": "s-00-01", "destination": "host:B", "next_hop": "r0", "path_id": 12},
     {"t_ns": 30, "event": "route", "node": "r0", "destination": "host:A", "next_hop": None, "path_id": None},
     {"t_ns": 30, "event": "path", "a": "host:A", "b": "host:B", "path_id": 12},
@@ -75,6 +83,9 @@ READ = """\
 0 rate A s-00-01 0
 0 delay r0 s-00-01 5000000001
 0 loss s-00-01 r0 0.001
+0 up A r0
+0 jitter A r0 1000000 normal
+0 jitter r0 A 2000000 table
 0 route s-00-01 host:B s-00-01 r0 Some(12)
 30 route r0 host:A none None
 30 path host:A host:B Some(12)
@@ -85,13 +96,14 @@ READ = """\
 
 def test_rust_reads_what_python_writes(tmp_path):
     schema = pa.schema([(field.name, field.type) for field in TIMELINE])
+    schema = schema.with_metadata({"jitter_table": json.dumps([-1.0, 1.0] * 8192)})
     write_input(plan(), pa.Table.from_pylist([{"t_ns": 0} | row for row in ROWS], schema=schema), tmp_path)
     assert example("read_input", str(tmp_path)) == READ
 
 
 def test_versions_and_sizes_agree():
-    from leowarp.guest.input import EVENT
+    from leowarp.guest.input import EVENT, SETUP_VERSION
 
     rust = json.loads(example("schema"))
-    assert rust["setup_version"] == 1
+    assert rust["setup_version"] == SETUP_VERSION
     assert rust["event_bytes"] == EVENT.itemsize

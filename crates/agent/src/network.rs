@@ -204,6 +204,7 @@ impl<'a> Network<'a> {
                     paths.push(PathChange { source, destination, tos });
                 }
                 Change::Path { .. } => {}
+                Change::Jitter { .. } => return Err(Error::Input("this agent makes no jittered links".into())),
             }
         }
         self.flush(events.first().map_or(0, |e| e.t_ns))?;
@@ -364,6 +365,7 @@ impl<'a> Network<'a> {
             match spec.discipline {
                 Some(Discipline::Leolink) => tc::leolink(batch, ifindex, &d, say),
                 Some(Discipline::Netem) => tc::netem(batch, ifindex, &d, spec.queue_counts, say),
+                Some(Discipline::Jitter) => return Err(Error::Input("this agent makes no jittered links".into())),
                 None => {}
             }
         }

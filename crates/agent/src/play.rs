@@ -55,7 +55,9 @@ impl Player<'_> {
         let mut due = BinaryHeap::new();
         let mut add = |t_ns: i64, what: Due| due.push(Reverse((t_ns, what)));
         for (what, period_ns) in self.periodic() {
-            add(period_ns, what);
+            if let Some(period_ns) = period_ns {
+                add(period_ns, what);
+            }
         }
         if let Some(event) = self.events.get(first) {
             add(event.t_ns, Due::Events(first));
@@ -85,13 +87,13 @@ impl Player<'_> {
         Ok(())
     }
 
-    fn periodic(&self) -> [(Due, i64); 4] {
+    fn periodic(&self) -> [(Due, Option<i64>); 4] {
         let o = &self.setup.observe;
         [
             (Due::Queues, o.queues_ns),
             (Due::Counters, o.counters_ns),
             (Due::Sockets, o.sockets_ns),
-            (Due::Progress, PROGRESS_NS),
+            (Due::Progress, Some(PROGRESS_NS)),
         ]
     }
 
@@ -108,7 +110,7 @@ impl Player<'_> {
                 return Ok(self.events.get(from + instant).map(|e| (e.t_ns, Due::Events(from + instant))));
             }
             Due::Stop(i) => {
-                if t_ns % self.setup.observe.sockets_ns != 0 {
+                if self.setup.observe.sockets_ns.is_some_and(|period_ns| t_ns % period_ns != 0) {
                     self.sample_socket(t_ns, i)?;
                 }
                 self.transfers[i].stop();
@@ -119,7 +121,7 @@ impl Player<'_> {
                 return Ok(self.probes[i].due_ns(index + 1).map(|t| (t, Due::Probe(i, index + 1))));
             }
         }
-        let period_ns = self.periodic().into_iter().find(|(w, _)| *w == what).map(|(_, period_ns)| period_ns);
+        let period_ns = self.periodic().into_iter().find(|(w, _)| *w == what).and_then(|(_, period_ns)| period_ns);
         Ok(period_ns.map(|period_ns| (t_ns + period_ns, what)))
     }
 

@@ -13,7 +13,7 @@ use crate::sample::{self, Counters};
 use crate::table::{self, Rows};
 use crate::{netns, say};
 use leowarp_timeline::event;
-use leowarp_timeline::record::{FlowEnd, LinkTotal, MISSING_I64};
+use leowarp_timeline::record::{Density, FlowEnd, LinkTotal, ReorderingRow, MISSING_I64};
 use leowarp_timeline::setup::{Discipline, FlowKind, LinkKind, Setup};
 use serde_json::{json, Map, Value};
 use std::path::Path;
@@ -150,6 +150,8 @@ fn end(
     }
     rows.flush()?;
 
+    Rows::<ReorderingRow>::create(header)?.flush()?;
+    Rows::<Density>::create(header)?.flush()?;
     let mut rows = Rows::create(header)?;
     for flow in 0..setup.flows.len() {
         let transfer = transfers.iter().find(|t| t.flow == flow);

@@ -26,6 +26,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Change::Route { node: at, host: to, direction, path } => {
                 format!("route {} {} {} {path:?}", node(at), host(to), direction.map_or("none".into(), ends))
             }
+            Change::Jitter { direction, table, sigma_ns } => {
+                format!("jitter {} {sigma_ns} {}", ends(direction), setup.jitter_tables[table].name)
+            }
             Change::Path { source, destination, path } => {
                 format!("path {} {} {path:?}", host(source), host(destination))
             }

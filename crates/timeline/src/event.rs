@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `in/events.bin`: what happens to the network, in order of time.
 
-use crate::setup::Setup;
+use crate::setup::{Discipline, Setup};
 
 /// Bytes of one record.
 pub const RECORD_BYTES: usize = 32;
@@ -73,6 +73,15 @@ pub enum Change {
         destination: usize,
         /// None = there is no path.
         path: Option<u32>,
+    },
+    /// 8: random delay on top of the propagation delay; mean 0.
+    Jitter {
+        /// `2 * link`, + 1 for b>a; the link's discipline is `jitter`.
+        direction: usize,
+        /// Index into `jitter_tables`.
+        table: usize,
+        /// Standard deviation.
+        sigma_ns: u64,
     },
 }
 
@@ -160,7 +169,19 @@ fn read_one(record: &[u8], setup: &Setup) -> Result<Event, Complaint> {
             path: u32::try_from(value).ok().filter(|&p| p != NONE),
         },
         7 => Change::Path { source: host("a", a)?, destination: host("b", b)?, path: Some(c).filter(|&c| c != NONE) },
-        _ => return Err(("kind", i64::from(kind), "1 to 7 are known")),
+        8 => {
+            let direction = direction("a", a)?;
+            let table = index("b", b, setup.jitter_tables.len(), "it must be a jitter table of the setup")?;
+            if setup.links[direction / 2].discipline != Some(Discipline::Jitter) {
+                return Err(("a", i64::from(a), "the discipline of its link must be jitter"));
+            }
+            // netem caps its jitter there, in silence (netem_change)
+            if amount()? as f64 * setup.jitter_tables[table].multiplier > f64::from(i32::MAX) {
+                return Err(("value", value, "times the table's multiplier it must be below 2^31 ns"));
+            }
+            Change::Jitter { direction, table, sigma_ns: amount()? }
+        }
+        _ => return Err(("kind", i64::from(kind), "1 to 8 are known")),
     };
     if let Change::Route { node, direction: Some(d), .. } = change {
         let link = &setup.links[d / 2];
@@ -177,13 +198,18 @@ mod tests {
 
     fn setup() -> Setup {
         Setup::from_json(
-            br#"{"version": 1, "duration_ns": 10, "seed": 1, "drain_ns": 0,
+            br#"{"version": 2, "duration_ns": 10, "seed": 1, "drain_ns": 0, "ends": "duration", "linger_ns": 0,
             "nodes": [{"name": "h", "kind": "host"}, {"name": "g", "kind": "ground"}],
             "hosts": [{"node": 0, "address": "10.1.0.1", "sysctl": {}}],
             "links": [{"a": 0, "b": 1, "kind": "wire", "discipline": "netem", "on_down": "drop", "limit_pkts": null,
+                       "limit_bytes": null, "overhead_bytes": 0, "arp": false},
+                      {"a": 0, "b": 1, "kind": "isl", "discipline": "jitter", "on_down": "drop", "limit_pkts": 5000,
                        "limit_bytes": null, "overhead_bytes": 0, "arp": false}],
+            "jitter_tables": [{"name": "uniform", "multiplier": 1.0, "values": []},
+                              {"name": "table", "multiplier": 4.0, "values": [1]}],
             "flows": [], "source_routing": false, "sysctl": {},
-            "observe": {"sockets_ns": 1, "counters_ns": 1, "queues_ns": 1, "packets": "none", "windows_ns": [], "pcap": "none"}}"#,
+            "observe": {"sockets_ns": 1, "counters_ns": 1, "queues_ns": 1, "packets": "none", "windows_ns": [], "pcap": "none",
+                        "truth": false, "reordering_threshold_pkts": 1, "reordering_window_ns": 1, "around_changes_ns": [0, 0]}}"#,
         )
         .unwrap()
     }
@@ -206,6 +232,7 @@ mod tests {
             record(1, 6, 1, 0, 1, 4),
             record(1, 6, 1, 0, NONE, -1),
             record(1, 7, 0, 0, NONE, 0),
+            record(1, 8, 2, 1, 0, 536_870_911),
             record(2, 2, 0, 0, 0, 1),
         ]
         .concat();
@@ -219,6 +246,7 @@ mod tests {
                 Change::Route { node: 1, host: 0, direction: Some(1), path: Some(4) },
                 Change::Route { node: 1, host: 0, direction: None, path: None },
                 Change::Path { source: 0, destination: 0, path: None },
+                Change::Jitter { direction: 2, table: 1, sigma_ns: 536_870_911 },
                 Change::Down { link: 0, lose: true },
             ]
         );
@@ -228,7 +256,11 @@ mod tests {
     fn refuses_what_makes_no_sense() {
         let cases = [
             (record(0, 9, 0, 0, 0, 0), "kind"),
-            (record(0, 1, 1, 0, 0, 0), "a"),
+            (record(0, 1, 2, 0, 0, 0), "a"),
+            (record(0, 8, 1, 0, 0, 5), "a"),
+            (record(0, 8, 2, 2, 0, 5), "b"),
+            (record(0, 8, 2, 1, 0, -5), "value"),
+            (record(0, 8, 2, 1, 0, 536_870_912), "value"),
             (record(0, 3, 0, 0, 0, -1), "value"),
             (record(0, 5, 0, 0, 0, 2f64.to_bits() as i64), "value"),
             (record(0, 6, 1, 0, 0, 0), "c"),

@@ -217,6 +217,45 @@ tables! {
         received_ns: i64 ["ns", "when it reached the destination; missing = lost"],
         reply_ns: i64 ["ns", "ping: when the reply was back; missing = lost"],
     }
+    /// Reordering of a flow's first transmissions in one scope (RFC 4737, RFC 5236).
+    "reordering" ReorderingRow {
+        flow: u32 ["1", "index into the flows"],
+        scope: u8 ["1", "0 the whole run, 1 a window of sending time, 2 around a change of the flow's path"],
+        number: u32 ["1", "of the window or the change, from 0; 0 for the whole run"],
+        t_ns: i64 ["ns", "first sending time of the scope"],
+        end_ns: i64 ["ns", "end of the scope, which is not part of it"],
+        sent_pkts: u64 ["pkts", "sent"],
+        received_pkts: u64 ["pkts", "of those, arrived, each counted once"],
+        lost_pkts: u64 ["pkts", "of those, never arrived"],
+        reordered_pkts: u64 ["pkts", "arrived after one sent later (RFC 4737, 3.3)"],
+        extent_mean_pkts: f64 ["pkts", "mean reordering extent of the reordered (RFC 4737, 4.2); missing = none reordered"],
+        extent_max_pkts: u32 ["pkts", "greatest reordering extent; missing = none reordered"],
+        late_time_mean_ns: f64 ["ns", "mean late time of the reordered (RFC 4737, 4.3); missing = none reordered"],
+        late_time_max_ns: i64 ["ns", "greatest late time; missing = none reordered"],
+        byte_offset_mean_bytes: f64 ["bytes", "mean byte offset of the reordered (RFC 4737, 4.4); missing = none reordered"],
+        byte_offset_max_bytes: u64 ["bytes", "greatest byte offset; missing = none reordered"],
+        discontinuities: u64 ["1", "reordering discontinuities (RFC 4737, 4.5)"],
+        gap_mean_pkts: f64 ["pkts", "mean gap between reordering discontinuities (RFC 4737, 4.5); missing = fewer than two"],
+        gap_mean_ns: f64 ["ns", "mean gap in time of arrival; missing = fewer than two"],
+        runs: u64 ["1", "reordering-free runs (RFC 4737, 4.6)"],
+        run_mean_pkts: f64 ["pkts", "mean length of a run (a/x); missing = none"],
+        run_variability_ratio: f64 ["1", "variability of the runs' lengths, (q/a)/(a/x); missing = none"],
+        density_pkts: u64 ["pkts", "N' of the reorder density (RFC 5236, 4)"],
+        density_beyond_pkts: u64 ["pkts", "arrivals that the density's threshold turned into losses"],
+        mean_displacement_pkts: f64 ["pkts", "sum of abs(displacement) times density; missing = nothing counted"],
+        entropy_nats: f64 ["nat", "entropy of the reorder density; missing = nothing counted"],
+        buffer_mean_pkts: f64 ["pkts", "mean buffer occupancy (RFC 5236, 5); missing = nothing counted"],
+        reordered3_pkts: u64 ["pkts", "3-reordered (RFC 4737, 5.3)"],
+    }
+    /// A bar of one of a scope's histograms; only those that are not 0.
+    "densities" Density {
+        flow: u32 ["1", "index into the flows"],
+        scope: u8 ["1", "as in reordering"],
+        number: u32 ["1", "as in reordering"],
+        kind: u8 ["1", "0 reorder density, 1 reorder buffer-occupancy density, 2 n-reordering, 3 reordering extent"],
+        index: i32 ["1", "displacement (late positive), occupancy, n or extent"],
+        pkts: u64 ["pkts", "packets of that index; of kind 2 the packets that are n-reordered (so cumulative)"],
+    }
 }
 
 /// The first bytes of a file of `table`: magic, length, JSON padded so that records start at a multiple of 8. `extra`

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 /// The version of `setup.json` and `events.bin` that this crate reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The whole of `setup.json`.
 #[derive(Debug, Clone, Deserialize)]
@@ -18,12 +18,18 @@ pub struct Setup {
     pub seed: u64,
     /// How long packets in flight at the end may still arrive.
     pub drain_ns: i64,
+    /// What ends the run.
+    pub ends: Ends,
+    /// `ends` = `flows`: how long the run goes on after the last flow has come to its end.
+    pub linger_ns: i64,
     /// Everything that has a network namespace of its own.
     pub nodes: Vec<Node>,
     /// The nodes that run flows.
     pub hosts: Vec<Host>,
     /// Every link that is ever up.
     pub links: Vec<Link>,
+    /// Shapes of random delays, which events name by index.
+    pub jitter_tables: Vec<JitterTable>,
     /// The workload.
     pub flows: Vec<Flow>,
     /// Packets keep the path they left with: routes carry the path's tag in the TOS field.
@@ -33,6 +39,35 @@ pub struct Setup {
     /// What is recorded.
     pub observe: Observe,
 }
+
+/// What ends the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ends {
+    /// `duration_ns`.
+    Duration,
+    /// The last flow with a size or a number of packets, and then `linger_ns`; at the latest `duration_ns`.
+    Flows,
+}
+
+/// The shape of a random delay, as netem draws it (`tabledist` in `net/sched/sch_netem.c`): mean + jitter x value /
+/// [`JITTER_SCALE`], each value equally likely. It has mean 0 and standard deviation 1 / `multiplier`, so netem's jitter
+/// is the standard deviation times the multiplier.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JitterTable {
+    /// `uniform`, `normal`, `exponential` or `table`.
+    pub name: String,
+    /// Of the standard deviation, to give netem's jitter.
+    pub multiplier: f64,
+    /// At most [`JITTER_VALUES_MAX`]; none = netem's own uniform distribution, from -jitter to +jitter.
+    pub values: Vec<i16>,
+}
+
+/// `NETEM_DIST_SCALE`: the value that stands for one jitter.
+pub const JITTER_SCALE: i64 = 8192;
+/// `NETEM_DIST_MAX`.
+pub const JITTER_VALUES_MAX: usize = 16384;
 
 /// A network namespace.
 #[derive(Debug, Clone, Deserialize)]
@@ -92,7 +127,7 @@ pub struct Link {
     pub overhead_bytes: i32,
     /// Neighbours are resolved by ARP each time the link comes up.
     pub arp: bool,
-    /// netem only: what its limit counts.
+    /// netem and jitter only: what its limit counts.
     #[serde(default)]
     pub queue_counts: QueueCounts,
 }
@@ -117,6 +152,8 @@ pub enum Discipline {
     Leolink,
     /// The kernel's.
     Netem,
+    /// netem (delay, jitter, loss, limit, no rate) below tbf (rate): packets overtake each other, then are serialised.
+    Jitter,
 }
 
 /// What becomes of packets that a link holds when it goes down.
@@ -160,10 +197,16 @@ pub struct Flow {
     pub size_bytes: Option<u64>,
     /// tcp: what the application offers (none = as much as TCP takes), payload; udp: frames (IP packet + 14).
     pub rate_bps: Option<u64>,
-    /// ping only.
+    /// ping only; none = `packets_per_s`.
     pub interval_ns: Option<i64>,
     /// ping and udp.
     pub payload_bytes: Option<u32>,
+    /// ping and udp: how many; none = until `stop_ns`.
+    pub packets: Option<u64>,
+    /// ping and udp, in place of `interval_ns` and `rate_bps`: packet k is due at start + floor(k 1e9 / packets_per_s).
+    pub packets_per_s: Option<f64>,
+    /// ping: the destination answers (false: `net.ipv4.icmp_echo_ignore_all` there).
+    pub replies: bool,
 }
 
 /// What a flow is.
@@ -182,12 +225,20 @@ pub enum FlowKind {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Observe {
-    /// Between two samples of TCP_INFO.
-    pub sockets_ns: i64,
-    /// Between two readings of the kernel's counters.
-    pub counters_ns: i64,
-    /// Between two readings of the queues.
-    pub queues_ns: i64,
+    /// Between two samples of TCP_INFO; none = no sample.
+    pub sockets_ns: Option<i64>,
+    /// Between two readings of the kernel's counters; none = at the end alone.
+    pub counters_ns: Option<i64>,
+    /// Between two readings of the queues; none = no reading.
+    pub queues_ns: Option<i64>,
+    /// Both ends of each flow are captured and matched; false: no packets, bins, drops of flows, echoes, reordering.
+    pub truth: bool,
+    /// D_T and B_T of RFC 5236.
+    pub reordering_threshold_pkts: u32,
+    /// Width of the windows in which reordering is measured; none = no windows.
+    pub reordering_window_ns: Option<i64>,
+    /// How long before and after a change of its path a flow's reordering is measured.
+    pub around_changes_ns: (i64, i64),
     /// Which packets are stored.
     pub packets: Packets,
     /// For `changes`: when, by sending time; sorted, disjoint, half open.
@@ -262,6 +313,8 @@ impl Setup {
         };
         let positive =
             |what: &str, value: i64| rule(value > 0, what.into(), value.to_string(), "it must be above 0".into());
+        let not_negative =
+            |what: &str, value: i64| rule(value >= 0, what.into(), value.to_string(), "it must not be negative".into());
         rule(
             self.version == VERSION,
             "version".into(),
@@ -269,10 +322,20 @@ impl Setup {
             format!("this agent reads version {VERSION}; rebuild it with `make agent`"),
         )?;
         positive("duration_ns", self.duration_ns)?;
-        positive("observe.sockets_ns", self.observe.sockets_ns)?;
-        positive("observe.counters_ns", self.observe.counters_ns)?;
-        positive("observe.queues_ns", self.observe.queues_ns)?;
-        rule(self.drain_ns >= 0, "drain_ns".into(), self.drain_ns.to_string(), "it must not be negative".into())?;
+        let o = &self.observe;
+        for (what, value) in [
+            ("observe.sockets_ns", o.sockets_ns),
+            ("observe.counters_ns", o.counters_ns),
+            ("observe.queues_ns", o.queues_ns),
+            ("observe.reordering_window_ns", o.reordering_window_ns),
+        ] {
+            value.map_or(Ok(()), |value| positive(what, value))?;
+        }
+        positive("observe.reordering_threshold_pkts", o.reordering_threshold_pkts.into())?;
+        not_negative("observe.around_changes_ns[0]", o.around_changes_ns.0)?;
+        not_negative("observe.around_changes_ns[1]", o.around_changes_ns.1)?;
+        not_negative("drain_ns", self.drain_ns)?;
+        not_negative("linger_ns", self.linger_ns)?;
         for (i, host) in self.hosts.iter().enumerate() {
             let is_host = self.nodes.get(host.node).is_some_and(|n| n.kind == NodeKind::Host);
             rule(is_host, format!("hosts[{i}].node"), host.node.to_string(), "it must be a node of kind host".into())?;
@@ -291,7 +354,7 @@ impl Setup {
                 "only wires have none".into(),
             )?;
             rule(
-                link.discipline != Some(Discipline::Netem) || link.limit_bytes.is_none(),
+                !matches!(link.discipline, Some(Discipline::Netem | Discipline::Jitter)) || link.limit_bytes.is_none(),
                 format!("links[{i}].limit_bytes"),
                 format!("{:?}", link.limit_bytes),
                 "netem counts packets only".into(),
@@ -301,6 +364,20 @@ impl Setup {
                 format!("links[{i}].arp"),
                 "true".into(),
                 "wires have no neighbours to resolve".into(),
+            )?;
+        }
+        for (i, table) in self.jitter_tables.iter().enumerate() {
+            rule(
+                table.multiplier.is_finite() && table.multiplier > 0.0,
+                format!("jitter_tables[{i}].multiplier"),
+                table.multiplier.to_string(),
+                "it must be above 0".into(),
+            )?;
+            rule(
+                table.values.len() <= JITTER_VALUES_MAX,
+                format!("jitter_tables[{i}].values"),
+                format!("{} values long", table.values.len()),
+                format!("netem takes {JITTER_VALUES_MAX} at most"),
             )?;
         }
         for (i, flow) in self.flows.iter().enumerate() {
@@ -316,20 +393,38 @@ impl Setup {
                 format!("from {} to {} ns", flow.start_ns, flow.stop_ns),
                 format!("0 <= start <= stop <= {} (the duration) must hold", self.duration_ns),
             )?;
+            let pace = flow.packets_per_s.is_some_and(|n| n.is_finite() && n > 0.0);
+            let either = |other: bool| if flow.packets_per_s.is_some() { pace && !other } else { other };
             let lacks = match flow.kind {
                 FlowKind::Tcp if flow.congestion_control.is_none() => Some("congestion_control"),
-                FlowKind::Ping if flow.interval_ns.is_none_or(|n| n <= 0) => Some("interval_ns above 0"),
+                FlowKind::Tcp if flow.packets.is_some() || flow.packets_per_s.is_some() => {
+                    Some("neither packets nor packets_per_s")
+                }
+                FlowKind::Ping if !either(flow.interval_ns.is_some_and(|n| n > 0)) => {
+                    Some("interval_ns above 0 or packets_per_s above 0, one of them")
+                }
                 FlowKind::Ping if flow.payload_bytes.is_none_or(|n| n > 1472) => Some("payload_bytes up to 1472"),
-                FlowKind::Udp if flow.rate_bps.is_none_or(|n| n == 0) => Some("rate_bps above 0"),
+                FlowKind::Udp if !either(flow.rate_bps.is_some_and(|n| n > 0)) => {
+                    Some("rate_bps above 0 or packets_per_s above 0, one of them")
+                }
                 // the first 8 bytes carry the packet's number
                 FlowKind::Udp if flow.payload_bytes.is_none_or(|n| !(8..=1472).contains(&n)) => {
                     Some("payload_bytes from 8 to 1472")
                 }
+                _ if flow.packets == Some(0) => Some("packets above 0"),
+                FlowKind::Tcp | FlowKind::Udp if !flow.replies => Some("replies = true: only pings have them"),
                 _ => None,
             };
             if let Some(lacks) = lacks {
                 rule(false, format!("flows[{i}]"), format!("{:?}", flow.kind), format!("it needs {lacks}"))?;
             }
+            let pings = |f: &&Flow| f.kind == FlowKind::Ping && f.destination == flow.destination;
+            rule(
+                flow.kind != FlowKind::Ping || self.flows.iter().filter(pings).all(|f| f.replies == flow.replies),
+                format!("flows[{i}].replies"),
+                flow.replies.to_string(),
+                "another ping has it otherwise, and the destination answers all or none".into(),
+            )?;
         }
         let windows = &self.observe.windows_ns;
         let sorted = windows.iter().all(|w| w.0 < w.1) && windows.windows(2).all(|w| w[0].1 <= w[1].0);
@@ -343,15 +438,18 @@ mod tests {
 
     fn example() -> serde_json::Value {
         serde_json::json!({
-            "version": 1, "duration_ns": 10, "seed": 1, "drain_ns": 0,
+            "version": 2, "duration_ns": 10, "seed": 1, "drain_ns": 0, "ends": "flows", "linger_ns": 1,
             "nodes": [{"name": "host:A", "kind": "host"}, {"name": "A", "kind": "ground"}, {"name": "host:B", "kind": "host"}],
             "hosts": [{"node": 0, "address": "10.1.0.1", "sysctl": {}}, {"node": 2, "address": "10.1.0.2", "sysctl": {}}],
             "links": [{"a": 0, "b": 1, "kind": "wire", "discipline": "leolink", "on_down": "drain", "limit_pkts": null,
                        "limit_bytes": null, "overhead_bytes": 0, "arp": false}],
             "flows": [{"kind": "tcp", "source": 0, "destination": 1, "congestion_control": "cubic", "start_ns": 0, "stop_ns": 10,
-                       "size_bytes": null, "rate_bps": null, "interval_ns": null, "payload_bytes": null}],
+                       "size_bytes": null, "rate_bps": null, "interval_ns": null, "payload_bytes": null, "packets": null,
+                       "packets_per_s": null, "replies": true}],
+            "jitter_tables": [{"name": "normal", "multiplier": 2.0, "values": [-4096, 4096]}],
             "source_routing": false, "sysctl": {},
-            "observe": {"sockets_ns": 1, "counters_ns": 1, "queues_ns": 1, "packets": "changes", "windows_ns": [[0, 5]], "pcap": "none"}
+            "observe": {"sockets_ns": 1, "counters_ns": null, "queues_ns": 1, "packets": "changes", "windows_ns": [[0, 5]], "pcap": "none",
+                        "truth": true, "reordering_threshold_pkts": 200, "reordering_window_ns": null, "around_changes_ns": [1, 3]}
         })
     }
 
@@ -364,6 +462,10 @@ mod tests {
         let setup = read(&example()).unwrap();
         assert_eq!(setup.hosts[1].address.octets(), [10, 1, 0, 2]);
         assert_eq!(setup.links[0].queue_counts, QueueCounts::Waiting);
+        assert_eq!((setup.ends, setup.linger_ns), (Ends::Flows, 1));
+        assert_eq!(setup.jitter_tables[0].values, [-4096, 4096]);
+        assert_eq!((setup.observe.sockets_ns, setup.observe.counters_ns), (Some(1), None));
+        assert_eq!(setup.observe.around_changes_ns, (1, 3));
     }
 
     #[test]
@@ -374,6 +476,18 @@ mod tests {
             ("/links/0/b", serde_json::json!(9), "links[0] is 0 - 9"),
             ("/flows/0/stop_ns", serde_json::json!(11), "flows[0] is from 0 to 11 ns"),
             ("/flows/0/kind", serde_json::json!("ping"), "it needs interval_ns"),
+            ("/flows/0/packets", serde_json::json!(5), "it needs neither packets nor packets_per_s"),
+            ("/flows/0/replies", serde_json::json!(false), "only pings have them"),
+            ("/links/0/discipline", serde_json::json!("htb"), "unknown variant `htb`"),
+            ("/ends", serde_json::json!("size"), "unknown variant `size`"),
+            ("/linger_ns", serde_json::json!(-1), "linger_ns is -1, but it must not be negative"),
+            ("/jitter_tables/0/multiplier", serde_json::json!(0.0), "jitter_tables[0].multiplier is 0"),
+            ("/jitter_tables/0/values", serde_json::json!(vec![0; 16385]), "16385 values long, but netem takes 16384"),
+            ("/jitter_tables/0/values", serde_json::json!([32768]), "invalid value"),
+            ("/observe/sockets_ns", serde_json::json!(0), "observe.sockets_ns is 0, but it must be above 0"),
+            ("/observe/reordering_threshold_pkts", serde_json::json!(0), "reordering_threshold_pkts is 0"),
+            ("/observe/reordering_window_ns", serde_json::json!(0), "reordering_window_ns is 0"),
+            ("/observe/around_changes_ns", serde_json::json!([0, -1]), "around_changes_ns[1] is -1"),
             ("/observe/windows_ns", serde_json::json!([[5, 1]]), "observe.windows_ns"),
         ] {
             let mut broken = example();
@@ -381,6 +495,53 @@ mod tests {
             let message = read(&broken).unwrap_err();
             assert!(message.contains(expected), "{message}");
         }
+    }
+
+    #[test]
+    fn a_probe_stream_has_one_pace() {
+        let probe = |kind: &str, rate_bps: Option<u64>, interval_ns: Option<i64>, packets_per_s: Option<f64>| {
+            let mut setup = example();
+            for (key, value) in [
+                ("kind", serde_json::json!(kind)),
+                ("congestion_control", serde_json::json!(null)),
+                ("rate_bps", serde_json::json!(rate_bps)),
+                ("interval_ns", serde_json::json!(interval_ns)),
+                ("packets_per_s", serde_json::json!(packets_per_s)),
+                ("packets", serde_json::json!(65535)),
+                ("payload_bytes", serde_json::json!(1472)),
+            ] {
+                setup["flows"][0][key] = value;
+            }
+            read(&setup)
+        };
+        assert_eq!(probe("ping", None, None, Some(8235.0)).unwrap().flows[0].packets_per_s, Some(8235.0));
+        assert!(probe("udp", None, None, Some(0.5)).is_ok());
+        for (kind, rate_bps, interval_ns, packets_per_s) in [
+            ("ping", None, None, None),
+            ("ping", None, None, Some(0.0)),
+            ("ping", None, Some(1), Some(1.0)),
+            ("udp", Some(1), None, Some(1.0)),
+            ("udp", Some(0), None, None),
+        ] {
+            let message = probe(kind, rate_bps, interval_ns, packets_per_s).unwrap_err();
+            assert!(message.contains("packets_per_s above 0, one of them"), "{message}");
+        }
+    }
+
+    #[test]
+    fn pings_to_one_host_agree_about_replies() {
+        let mut setup = example();
+        let mut ping = setup["flows"][0].clone();
+        ping["kind"] = serde_json::json!("ping");
+        ping["interval_ns"] = serde_json::json!(1);
+        ping["payload_bytes"] = serde_json::json!(56);
+        let mut silent = ping.clone();
+        silent["replies"] = serde_json::json!(false);
+        setup["flows"] = serde_json::json!([ping, silent]);
+        assert!(read(&setup).unwrap_err().contains("flows[0].replies is true"));
+        setup["flows"][1]["source"] = serde_json::json!(1);
+        setup["flows"][1]["destination"] = serde_json::json!(0);
+        assert!(!read(&setup).unwrap().flows[1].replies);
     }
 
     #[test]

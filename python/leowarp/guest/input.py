@@ -15,12 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from leowarp.errors import ScenarioError
+from leowarp.timeline.jitter_tables import JitterTable, named_table, table_of
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 EVENT = np.dtype([("t_ns", "<i8"), ("kind", "<u4"), ("a", "<u4"), ("b", "<u4"), ("c", "<u4"), ("value", "<i8")])
-LINK_UP, LINK_DOWN, DELAY, RATE, LOSS, ROUTE, PATH = range(1, 8)
+LINK_UP, LINK_DOWN, DELAY, RATE, LOSS, ROUTE, PATH, JITTER = range(1, 9)
+SETUP_VERSION = 2
 NONE = 0xFFFFFFFF
 HOST_PREFIX = "host:"
 # Length of an Ethernet header: the kernel's qdiscs count it, a plan's overhead is on top of the IP length.
@@ -40,8 +42,12 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path) -> None:
     """
     network = Network.of_timeline(timeline)
     directory.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(setup(plan, timeline, network), indent=1, ensure_ascii=False)
-    (directory / "setup.json").write_text(text + "\n", encoding="utf-8")
+    # One line a key: json's indenting encoder is slow, and a jitter table would take a line a value
+    entries = (
+        f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
+        for key, value in setup(plan, timeline, network).items()
+    )
+    (directory / "setup.json").write_text("{\n" + ",\n".join(entries) + "\n}\n", encoding="utf-8")
     with (directory / "events.bin").open("wb") as file:
         events(timeline, network).tofile(file)
 
@@ -177,6 +183,36 @@ def _fill_value(kind: int, column: str):
     return fill
 
 
+def distributions(timeline: pa.Table) -> list[str]:
+    """Names of the distributions of a timeline's jitter events, in order of first appearance."""
+    if "distribution" not in timeline.column_names:
+        return []  # a timeline of a run that was made before there was jitter
+    return [str(name) for name in timeline["distribution"].drop_null().unique().to_pylist()]
+
+
+def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
+    """What netem draws from, in the order in which jitter events number them."""
+    found = []
+    for name in distributions(timeline):
+        if name == "table":
+            values = json.loads((timeline.schema.metadata or {}).get(b"jitter_table", b"null"))
+            if values is None:
+                raise ScenarioError("reading the timeline: jitter from a table, and no metadata `jitter_table`")
+            found.append(table_of(name, np.array(values, dtype=np.float64)))
+        else:
+            found.append(named_table(name))
+    return found
+
+
+def _fill_jitter(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
+    names = rows["distribution"].to_pylist()
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    records["kind"][at] = JITTER
+    records["a"][at] = _ends(rows, network)
+    records["b"][at] = [numbers[name] for name in names]
+    records["value"][at] = rows["sigma_ns"].to_numpy()
+
+
 def _fill_route(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
     node = _numbers(rows["node"], network.node_numbers)
     hop = _numbers(rows["next_hop"], network.node_numbers)
@@ -201,6 +237,7 @@ _FILL = {
     "link": _fill_link,
     "rate": _fill_value(RATE, "rate_bps"),
     "delay": _fill_value(DELAY, "delay_ns"),
+    "jitter": _fill_jitter,
     "loss": _fill_value(LOSS, "loss_ratio"),
     "route": _fill_route,
     "path": _fill_path,
@@ -212,16 +249,22 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network) -> dict[str, Any]:
     host_numbers = network.host_numbers
     sysctls = {HOST_PREFIX + host.name: dict(host.sysctl) for host in plan.hosts}
     return {
-        "version": 1,
+        "version": SETUP_VERSION,
         "duration_ns": plan.run.duration_ns,
         "seed": plan.run.seed,
         "drain_ns": 0,
+        "ends": plan.run.ends,
+        "linger_ns": plan.run.linger_ns,
         "nodes": [{"name": name, "kind": kind} for name, kind in network.nodes],
         "hosts": [
             {"node": node, "address": address(number), "sysctl": sysctls.get(network.nodes[node][0], {})}
             for number, node in enumerate(network.hosts)
         ],
         "links": _links(plan, network),
+        "jitter_tables": [
+            {"name": table.name, "multiplier": table.multiplier, "values": table.values.tolist()}
+            for table in jitter_tables(timeline)
+        ],
         "flows": [_flow(flow, host_numbers) for flow in plan.flows],
         "source_routing": plan.routing.in_flight == "source",
         "sysctl": dict(plan.sysctl),
@@ -232,6 +275,10 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network) -> dict[str, Any]:
             "packets": plan.observe.packets,
             "windows_ns": windows(plan, timeline),
             "pcap": plan.observe.pcap,
+            "truth": plan.observe.truth,
+            "reordering_threshold_pkts": plan.observe.reordering_threshold_pkts,
+            "reordering_window_ns": plan.observe.reordering_window_ns,
+            "around_changes_ns": [plan.observe.packets_before_ns, plan.observe.packets_after_ns],
         },
     }
 
@@ -253,7 +300,7 @@ def _links(plan: "Plan", network: Network) -> list[dict[str, Any]]:
             link |= {"overhead_bytes": 0, "arp": False}
         else:
             link["overhead_bytes"] = row["overhead_bytes"] - ETHERNET_BYTES
-        if row["discipline"] == "netem":
+        if row["discipline"] in ("netem", "jitter"):
             # The timeline's limit already is netem's own, the delay line included
             link["queue_counts"] = "waiting-and-flying"
         links.append(link)
@@ -278,6 +325,9 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
         "rate_bps": flow.rate_bps,
         "interval_ns": flow.interval_ns,
         "payload_bytes": flow.payload_bytes,
+        "packets": flow.packets,
+        "packets_per_s": flow.packet_rate_pkts_per_s,
+        "replies": flow.replies is not False,
     }
 
 

@@ -40,11 +40,13 @@ def plan(**changed):
     """The parts of a plan that the guest's input is made of."""
     flow = SimpleNamespace(kind="tcp", source="A", destination="B", congestion_control="cubic", start_ns=0, stop_ns=9)
     flow.size_bytes = flow.rate_bps = flow.interval_ns = flow.payload_bytes = None
-    observe = SimpleNamespace(sockets_ns=50, counters_ns=100, queues_ns=50, packets="changes", pcap="none")
+    flow.packets = flow.packet_rate_pkts_per_s = flow.replies = None
+    observe = SimpleNamespace(sockets_ns=50, counters_ns=100, queues_ns=None, packets="changes", pcap="none")
+    observe.truth, observe.reordering_threshold_pkts, observe.reordering_window_ns = True, 200, None
     observe.packets_before_ns, observe.packets_after_ns = changed.pop("around_ns", (1, 3))
     observe.packets = changed.pop("packets", "changes")
     return SimpleNamespace(
-        run=SimpleNamespace(duration_ns=changed.pop("duration_ns", 100), seed=7),
+        run=SimpleNamespace(duration_ns=changed.pop("duration_ns", 100), seed=7, ends="flows", linger_ns=4),
         routing=SimpleNamespace(in_flight=changed.pop("in_flight", "drain")),
         network=SimpleNamespace(neighbours=changed.pop("neighbours", "static")),
         hosts=[SimpleNamespace(name="A", sysctl={"net.ipv4.tcp_sack": "1"}), SimpleNamespace(name="B", sysctl={})],
@@ -97,8 +99,9 @@ def test_setup_has_the_agreed_keys(tmp_path):
     table = timeline(*NODES, *WIRES, link(0, "s1", "s2", True, limit_pkts=None, limit_bytes=64000, overhead_bytes=20))
     write_input(plan(), table, tmp_path / "in")
     made = json.loads((tmp_path / "in" / "setup.json").read_text())
-    assert made["version"] == 1
+    assert made["version"] == 2
     assert (made["duration_ns"], made["seed"], made["drain_ns"]) == (100, 7, 0)
+    assert (made["ends"], made["linger_ns"], made["jitter_tables"]) == ("flows", 4, [])
     assert made["nodes"][1] == {"name": "s1", "kind": "satellite"}
     assert made["hosts"] == [
         {"node": 0, "address": "10.1.0.1", "sysctl": {"net.ipv4.tcp_sack": "1"}},
@@ -113,6 +116,39 @@ def test_setup_has_the_agreed_keys(tmp_path):
     assert made["links"][2]["limit_bytes"] == 64000
     assert (made["flows"][0]["source"], made["flows"][0]["destination"]) == (0, 1)
     assert made["source_routing"] is False
+    assert made["flows"][0]["packets"] is made["flows"][0]["packets_per_s"] is None
+    assert made["flows"][0]["replies"] is True
+    observe = made["observe"]
+    assert (observe["sockets_ns"], observe["queues_ns"], observe["around_changes_ns"]) == (50, None, [1, 3])
+    assert (observe["truth"], observe["reordering_threshold_pkts"]) == (True, 200)
+    assert observe["reordering_window_ns"] is None
+
+
+def test_jitter_events_number_the_tables_that_the_setup_holds():
+    def jitter(t_ns: int, a: str, b: str, sigma_ns: int, distribution: str) -> dict:
+        row = {"t_ns": t_ns, "event": "jitter", "a": a, "b": b}
+        return row | {"sigma_ns": sigma_ns, "distribution": distribution}
+
+    table = timeline(
+        *NODES,
+        *WIRES,
+        link(0, "s1", "s2", True, discipline="jitter"),
+        jitter(0, "s2", "s1", 1_000_000, "table"),
+        jitter(0, "s1", "s2", 500_000, "uniform"),
+        jitter(7, "s2", "s1", 0, "table"),
+    )
+    with pytest.raises(ScenarioError, match="no metadata `jitter_table`"):
+        setup(plan(), table, Network.of_timeline(table))
+    table = table.replace_schema_metadata({"jitter_table": json.dumps([-1.0] * 8192 + [1.0] * 8192)})
+    made = setup(plan(), table, Network.of_timeline(table))
+    assert [(entry["name"], entry["multiplier"]) for entry in made["jitter_tables"]] == [
+        ("table", 1.0), ("uniform", 3**0.5),
+    ]  # fmt: skip
+    assert made["jitter_tables"][0]["values"] == [-8192] * 8192 + [8192] * 8192
+    assert made["jitter_tables"][1]["values"] == []
+    assert made["links"][2]["queue_counts"] == "waiting-and-flying"
+    records = events(table, Network.of_timeline(table))[-3:].tolist()
+    assert records == [(0, 8, 5, 0, 0, 1_000_000), (0, 8, 4, 1, 0, 500_000), (7, 8, 5, 0, 0, 0)]
 
 
 def test_source_routing_and_arp_reach_the_guest():
@@ -163,7 +199,7 @@ def test_windows_of_all_and_none():
         ({"t_ns": 0, "event": "delay", "a": "s1", "b": "s2", "delay_ns": 1}, "s1 - s2, never created"),
         ({"t_ns": 0, "event": "delay", "a": "s1", "b": "s9", "delay_ns": 1}, "'s9'"),
         ({"t_ns": 0, "event": "path", "a": "s1", "b": "host:B", "path_id": 1}, "'s1'"),
-        ({"t_ns": 0, "event": "jitter", "a": "s1", "b": "s2"}, "'jitter' is not an event"),
+        ({"t_ns": 0, "event": "colour", "a": "s1", "b": "s2"}, "'colour' is not an event"),
         ({"t_ns": -1, "event": "path", "a": "host:A", "b": "host:B", "path_id": 1}, "not sorted"),
     ],
 )

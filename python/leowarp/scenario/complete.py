@@ -24,8 +24,8 @@ WALKER_KEYS = ("preset", "pattern", "planes", "satellites_per_plane", "altitude"
 
 FLOW_KEYS = {
     "tcp": ("congestion_control", "size", "rate"),
-    "ping": ("interval", "payload"),
-    "udp": ("rate", "payload"),
+    "ping": ("interval", "packet_rate", "packets", "payload", "replies"),
+    "udp": ("rate", "packet_rate", "packets", "payload"),
 }
 """Keys that only some kinds of flow have, by kind."""
 

@@ -83,7 +83,7 @@ def test_the_scenario_that_the_cases_spoil_is_good(tmp_path):
         (4, 'duration = "-5 s"', "run.duration", "out of range"),
         (4, 'duraton = "100 s"', "run.duraton", 'did you mean "duration"'),
         (4, 'interval = "1 s"', "run.interval", 'did you mean "interval" in ['),
-        (4, 'zzz = "1 s"', "run.zzz", "known here: duration, start, seed"),
+        (4, 'zzz = "1 s"', "run.zzz", "known here: duration, ends, linger, start, seed"),
         (5, 'seed = "3"', "run.seed", "is not a bare integer"),
         (5, "seed = 3.0", "run.seed", "is not a bare integer"),
         (5, "seed = true", "run.seed", "true is not a bare integer"),

@@ -32,6 +32,15 @@ class Run:
     """How long, from when, and which dice."""
 
     duration_ns: int = quantity(units.TIME, "How long the run lasts.", low="1 ms", high="30 d", default="1000 s")
+    ends: str = word(
+        "What ends it: `duration`, or `linger` after the last flow that has a size or a number of packets (at the "
+        "latest `duration`).",
+        ("duration", "flows"),
+        "duration",
+    )
+    linger_ns: int = quantity(
+        units.TIME, 'ends = "flows": how long it goes on after the last of them.', "1 s", low="0 s", high="1 h"
+    )
     start_ns: int = quantity(
         units.TIME, "What the constellation's clock shows when the run's clock is 0.", "0 s", low="0 s", high="3650 d"
     )
@@ -289,6 +298,12 @@ class Flow:
         high="1000 Gbit/s", none="unlimited",
     )  # fmt: skip
     interval_ns: int | None = quantity(units.TIME, "ping: time between two probes.", "1 s", low="100 us", high="1 h")
+    packet_rate_pkts_per_s: float | None = quantity(
+        units.PACKET_RATE, "ping, udp: probes per second, in place of `interval` or `rate`.", "none",
+        low="0.0001 pkts/s", high="10000000 pkts/s", none="none",
+    )  # fmt: skip
+    packets: int | None = count("ping, udp: how many probes at most.", "unlimited", 1, 10**12, none="unlimited")
+    replies: bool | None = flag("ping: the destination answers.", True)
     payload_bytes: int | None = quantity(
         units.BYTES, "ping, udp: payload of a packet (default of udp: 1200 B).", "56 B", low="16 B", high="1472 B"
     )
@@ -323,9 +338,21 @@ class Host:
 class Observe:
     """What is recorded, and how often."""
 
-    sockets_ns: int = quantity(units.TIME, "Interval of the TCP_INFO samples.", "50 ms", low="1 ms", high="1 h")
-    counters_ns: int = quantity(units.TIME, "Interval of the kernel's TCP counters.", "1 s", low="1 ms", high="1 h")
-    queues_ns: int = quantity(units.TIME, "Interval of the queue samples.", "50 ms", low="1 ms", high="1 h")
+    sockets_ns: int | None = quantity(
+        units.TIME, "Interval of the TCP_INFO samples.", "50 ms", low="1 ms", high="1 h", none="none"
+    )
+    counters_ns: int | None = quantity(
+        units.TIME, "Interval of the kernel's TCP counters; none: at the end alone.", "1 s", low="1 ms", high="1 h",
+        none="none",
+    )  # fmt: skip
+    queues_ns: int | None = quantity(
+        units.TIME, "Interval of the queue samples.", "50 ms", low="1 ms", high="1 h", none="none"
+    )
+    truth: bool = flag(
+        "Both ends of each flow are captured and matched; without, there are no packets, bins, drops of flows, echoes "
+        "and no reordering.",
+        True,
+    )
     packets: str = word(
         "Packets stored one by one: none, those around route changes, all; late, lost and retransmitted ones always.",
         ("none", "changes", "all"),
@@ -337,6 +364,14 @@ class Observe:
     packets_after_ns: int = quantity(
         units.TIME, "Storing ends this long after a route change.", "3 s", low="0 s", high="1 h"
     )
+    reordering_threshold_pkts: int = quantity(
+        units.PACKETS, "RFC 5236's thresholds of displacement and buffer (DT, BT).", "200 pkts", low="1 pkts",
+        high="1000000 pkts",
+    )  # fmt: skip
+    reordering_window_ns: int | None = quantity(
+        units.TIME, "Reordering is also measured in windows of this width.", "10 s", low="1 ms", high="30 d",
+        none="none",
+    )  # fmt: skip
     pcap: str = word("Hosts of which a pcapng file is written.", ("none", "source", "destination", "both"), "none")
 
 

@@ -14,8 +14,8 @@ from leowarp.routes.schema import table_schema
 from leowarp.scenario.schema import Chain, Ground, Isl, Measured, Plan
 from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
 
-_RANKS = {"node": 0, "link": 1, "rate": 2, "delay": 3, "loss": 4, "route": 5, "path": 6}
-_LINK_DOWN_RANK = 7
+_RANKS = {"node": 0, "link": 1, "rate": 2, "delay": 3, "jitter": 4, "loss": 5, "route": 6, "path": 7}
+_LINK_DOWN_RANK = 8
 
 FULL_PACKET_BYTES = 1500
 """IP length of a full packet (the Ethernet MTU), to turn a delay line into packets."""

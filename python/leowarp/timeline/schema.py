@@ -9,7 +9,7 @@ from leowarp.routes.schema import column
 
 TIMELINE_DOC = (
     "Everything that happens to the network, as events at exact instants. Sorted by time; within one instant: node, "
-    "link up, rate, delay, loss, route, path, link down."
+    "link up, rate, delay, jitter, loss, route, path, link down."
 )
 
 EVENTS = {
@@ -18,6 +18,8 @@ EVENTS = {
     "`discipline`, `limit_pkts` or `limit_bytes` of each direction, `overhead_bytes`",
     "rate": "direction a>b sends at `rate_bps` from now on",
     "delay": "direction a>b delays by `delay_ns` from now on",
+    "jitter": "direction a>b adds, to the delay of each packet by itself, a draw of mean 0 and standard deviation "
+    "`sigma_ns` from `distribution`, from now on",
     "loss": "direction a>b loses `loss_ratio` of its packets from now on",
     "route": "`node` sends packets for `destination` to `next_hop` from now on",
     "path": "packets from host `a` to host `b` leave on `path_id` from now on",
@@ -26,9 +28,9 @@ EVENTS = {
 
 TIMELINE = (
     column("t_ns", pa.int64(), "ns", "time since the run's start", nullable=False),
-    column("event", pa.string(), "", "node, link, rate, delay, loss, route or path", nullable=False),
-    column("a", pa.string(), "", "node; of rate, delay and loss the end that sends; of path the source host"),
-    column("b", pa.string(), "", "node; of rate, delay and loss the end that receives; of path the destination host"),
+    column("event", pa.string(), "", "node, link, rate, delay, jitter, loss, route or path", nullable=False),
+    column("a", pa.string(), "", "node; of values of a direction the end that sends; of path the source host"),
+    column("b", pa.string(), "", "node; of values of a direction the end that receives; of path the destination host"),
     column("kind", pa.string(), "", "of a node: satellite, ground, host, router; of a link: isl, gsl, wire"),
     column("up", pa.bool_(), "", "of a link: up or down"),
     column("on_down", pa.string(), "", "of a link that goes down: what it holds still arrives (drain) or not (drop)"),
@@ -38,11 +40,20 @@ TIMELINE = (
         "discipline",
         pa.string(),
         "",
-        "of a link: leolink (limits count waiting packets) or netem (limit_pkts counts those in the delay line too)",
+        "of a link: leolink (limits count waiting packets), netem (limit_pkts counts those in the delay line too) or "
+        "jitter (so too; packets may overtake each other in the delay line, before they are serialised)",
     ),
     column("overhead_bytes", pa.int64(), "bytes", "of a link: bytes per packet on top of its IP length"),
     column("rate_bps", pa.int64(), "bit/s", "of rate: null is unshaped"),
     column("delay_ns", pa.int64(), "ns", "of delay: one way"),
+    column("sigma_ns", pa.int64(), "ns", "of jitter: standard deviation"),
+    column(
+        "distribution",
+        pa.string(),
+        "",
+        "of jitter: uniform, normal, exponential or table (the table's metadata `jitter_table`: equally likely values "
+        "of mean 0 and standard deviation 1)",
+    ),
     column("loss_ratio", pa.float64(), "", "of loss: share of packets, 0 to 1"),
     column("node", pa.string(), "", "of route: the node whose table changes"),
     column("destination", pa.string(), "", "of route: the host that packets are for"),

@@ -81,7 +81,7 @@ def test_units_and_meaning_are_in_the_field_metadata(tmp_path):
 
 
 def test_names_end_in_their_units():
-    endings = {"ns": "_ns", "us": "_us", "bytes": "bytes", "pkts": "_pkts", "bit/s": "_bps", "ratio": ""}
+    endings = {"ns": "_ns", "us": "_us", "bytes": "bytes", "pkts": "pkts", "bit/s": "_bps", "nat": "_nats", "ratio": ""}
     for table in TABLES.values():
         for column in table.columns:
             if column.unit and column.name not in ("seq", "ack", *_BYTE_COUNTERS_OF_TCP_INFO):

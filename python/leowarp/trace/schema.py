@@ -252,6 +252,59 @@ ECHOES = TableSchema(
     ),
 )
 
+_SCOPE = _key("scope", _U8, "", "0 the whole run, 1 a window of sending time, 2 around a change of the flow's path")
+_SCOPE_NUMBER = _key("number", _I32, "", "of the window or of the change, from 0; 0 for the whole run")
+
+REORDERING = TableSchema(
+    "reordering",
+    "Reordering of each flow's first transmissions (RFC 4737, RFC 5236): in the run, in windows, around path changes.",
+    (
+        _FLOW,
+        _SCOPE,
+        _SCOPE_NUMBER,
+        _key("t_ns", _I64, _NS, "first sending time of the scope"),
+        _key("end_ns", _I64, _NS, "end of the scope, which is not part of it"),
+        Column("sent_pkts", _I64, _P, "first transmissions sent"),
+        Column("received_pkts", _I64, _P, "of those, arrived, each counted once"),
+        Column("lost_pkts", _I64, _P, "of those, never arrived"),
+        Column("reordered_pkts", _I64, _P, "arrived after one sent later (RFC 4737, 3.3)"),
+        Column("extent_mean_pkts", _F64, _P, "mean reordering extent (RFC 4737, 4.2); null: none reordered"),
+        Column("extent_max_pkts", _I64, _P, "largest reordering extent; null: none reordered"),
+        Column("late_time_mean_ns", _F64, _NS, "mean late time (RFC 4737, 4.3); null: none reordered"),
+        Column("late_time_max_ns", _I64, _NS, "largest late time; null: none reordered"),
+        Column("byte_offset_mean_bytes", _F64, _B, "mean byte offset (RFC 4737, 4.4); null: none reordered"),
+        Column("byte_offset_max_bytes", _I64, _B, "largest byte offset; null: none reordered"),
+        Column("discontinuities", _I64, "", "reordering discontinuities (RFC 4737, 4.5)"),
+        Column("gap_mean_pkts", _F64, _P, "mean gap between discontinuities (RFC 4737, 4.5); null: fewer than two"),
+        Column("gap_mean_ns", _F64, _NS, "the same in time of arrival; null: fewer than two"),
+        Column("runs", _I64, "", "reordering-free runs (RFC 4737, 4.6)"),
+        Column("run_mean_pkts", _F64, _P, "mean length of a run (a/x); null: none"),
+        Column("run_variability_ratio", _F64, "", "variability of their lengths, (q/a)/(a/x); null: none"),
+        Column("density_pkts", _I64, _P, "packets that the reorder density counts (N' of RFC 5236)"),
+        Column("density_beyond_pkts", _I64, _P, "arrivals that its threshold turned into losses"),
+        Column("mean_displacement_pkts", _F64, _P, "mean of abs(displacement) over the density; null: nothing counted"),
+        Column("entropy_nats", _F64, "nat", "entropy of the reorder density; null: nothing counted"),
+        Column("buffer_mean_pkts", _F64, _P, "mean buffer occupancy (RFC 5236, 5); null: nothing counted"),
+        Column("reordered3_pkts", _I64, _P, "3-reordered packets (RFC 4737, 5.3): what three duplicate ACKs would see"),
+    ),
+)
+
+DENSITIES = TableSchema(
+    "densities",
+    "Histograms of the scopes of `reordering`: each bar that is not 0.",
+    (
+        _FLOW,
+        _SCOPE,
+        _SCOPE_NUMBER,
+        _key("kind", _U8, "", "0 reorder density, 1 reorder buffer-occupancy density, 2 n-reordering, 3 extent"),
+        _key("index", _I32, "", "displacement in packets (late positive), occupancy in packets, n, extent in packets"),
+        _key("pkts", _I64, _P, "packets of that index; of n-reordering all that are n-reordered, so cumulative"),
+    ),
+)
+
 TABLES: dict[str, TableSchema] = {
-    table.name: table for table in (SOCKETS, PACKETS, BINS, LINKS, LINKTOTALS, COUNTERS, DROPS, FLOWS, ECHOES)
-}
+    table.name: table
+    for table in (
+        SOCKETS, PACKETS, BINS, LINKS, LINKTOTALS, COUNTERS, DROPS, FLOWS, ECHOES, REORDERING, DENSITIES,
+    )
+}  # fmt: skip

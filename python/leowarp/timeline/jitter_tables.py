@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes of a random delay as the tables that netem draws from.
+
+netem draws a delay as ``mean + jitter * table[r % size] / 8192``, with `r` of 32 random bits, the table's values of 16
+bits (so within +-4 jitters) and at most 16384 of them (`tabledist` and `get_dist_table` in Linux 6.12's
+net/sched/sch_netem.c). As 16384 divides 2^32, each value is equally likely: the table is the inverse of the
+distribution function at the middles of 16384 equal shares of probability.
+
+A table here has mean 0 and standard deviation 1 and may reach further than 4: its values are divided by a power of two,
+the multiplier, and netem is told the standard deviation times that. No tail is clipped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+SCALE = 8192
+"""NETEM_DIST_SCALE: the value of a table that stands for one jitter."""
+
+ENTRIES = 16384
+"""NETEM_DIST_MAX: the longest table that the kernel takes."""
+
+JITTER_MAX_NS = 2**31 - 1
+"""netem caps its jitter there, in silence (`netem_change`)."""
+
+DISTRIBUTIONS = ("uniform", "normal", "exponential", "table")
+
+
+@dataclass(frozen=True)
+class JitterTable:
+    """What netem is given for a distribution of standard deviation 1.
+
+    Attributes
+    ----------
+    name : str
+        One of `DISTRIBUTIONS`.
+    multiplier : float
+        netem's jitter is this times the standard deviation.
+    values : int16 array of shape (16384,) or (0,)
+        Ascending. Empty: netem's own draw, uniform from -jitter to +jitter.
+    """
+
+    name: str
+    multiplier: float
+    values: NDArray[np.int16]
+
+    @property
+    def least(self) -> float:
+        """The least draw, in standard deviations."""
+        if not len(self.values):
+            return -self.multiplier
+        return float(self.values[0]) * self.multiplier / SCALE
+
+    @property
+    def greatest(self) -> float:
+        """The greatest draw, in standard deviations."""
+        return -self.least if not len(self.values) else float(self.values[-1]) * self.multiplier / SCALE
+
+
+@cache
+def named_table(name: str) -> JitterTable:
+    """The table of `uniform`, `normal` or `exponential`.
+
+    A uniform distribution of standard deviation 1 reaches from -sqrt(3) to +sqrt(3). The exponential one is shifted to
+    mean 0, so it reaches from -1 upwards: a delay of mean `delay` is `delay - sigma` plus something exponential.
+    """
+    middles = (np.arange(ENTRIES) + 0.5) / ENTRIES
+    match name:
+        case "uniform":
+            return JitterTable(name, 3**0.5, np.zeros(0, dtype=np.int16))
+        case "normal":
+            quantiles = np.array([NormalDist().inv_cdf(share) for share in middles.tolist()])
+        case "exponential":
+            quantiles = -np.log1p(-middles)
+        case _:
+            raise ValueError(f"{name!r} has no table of its own")
+    return table_of(name, standardised(quantiles))
+
+
+def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same shape with mean 0 and standard deviation 1 (that of equally likely values: divided by n)."""
+    centred = values - values.mean()
+    return centred / centred.std()
+
+
+def quantiles_of(samples: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`ENTRIES` values, ascending, as the samples are distributed: each is a sample, none is made up between two."""
+    ordered = np.sort(samples)
+    places = (2 * np.arange(ENTRIES) + 1) * len(ordered) // (2 * ENTRIES)
+    return ordered[places]
+
+
+def table_of(name: str, values: NDArray[np.float64]) -> JitterTable:
+    """The table of values of mean 0 and standard deviation 1.
+
+    Rounded so that their sum is 0 exactly (largest remainders), which keeps the mean delay what it is said to be.
+    """
+    multiplier = 1
+    while np.abs(values).max() * SCALE / multiplier > np.iinfo(np.int16).max - 1:
+        multiplier *= 2
+    exact = values * (SCALE / multiplier)
+    whole = np.floor(exact).astype(np.int64)
+    up = np.argsort(whole - exact, kind="stable")[: -whole.sum()]
+    whole[up] += 1
+    return JitterTable(name, float(multiplier), np.sort(whole).astype(np.int16))
