@@ -88,7 +88,7 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
 
     clock.sleep_until(setup.duration_ns + setup.drain_ns.max(1) + FLUSH_NS)?;
     let totals = player.queues.totals(&player.network)?;
-    let told = setup.links.iter().all(|l| l.kind == LinkKind::Wire || l.discipline == Some(Discipline::Leolink));
+    let told = setup.links.iter().all(|l| !l.is_modelled() || l.discipline == Some(Discipline::Leolink));
     let held_pkts = told.then(|| totals.iter().map(|t| t.held_pkts).sum());
     let no_route_pkts = sample::no_route_pkts()? - no_route_before;
     let unresolved_pkts = sample::unresolved_pkts()? - unresolved_before;

@@ -115,7 +115,7 @@ pub struct Link {
     pub b: usize,
     /// What it is.
     pub kind: LinkKind,
-    /// What models it; none for wires.
+    /// What models it; wires need none.
     pub discipline: Option<Discipline>,
     /// What becomes of packets that it holds when it goes down; what counts is what `events.bin` says each time.
     pub on_down: Option<OnDown>,
@@ -132,6 +132,13 @@ pub struct Link {
     pub queue_counts: QueueCounts,
 }
 
+impl Link {
+    /// Queueing disciplines model its directions; a wire has none, unless it is a jittered one.
+    pub fn is_modelled(&self) -> bool {
+        self.kind != LinkKind::Wire || self.discipline == Some(Discipline::Jitter)
+    }
+}
+
 /// What a link is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -140,7 +147,7 @@ pub enum LinkKind {
     Isl,
     /// Between satellite and ground.
     Gsl,
-    /// Between a host and its station: no delay, no rate, no queue.
+    /// Between a host and its station: no delay, no rate, no queue, unless its discipline is `jitter`.
     Wire,
 }
 
