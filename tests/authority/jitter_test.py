@@ -23,7 +23,7 @@ def test_mean_displacement_is_the_mean_deviation_times_the_rate(distribution, si
     assert measured == pytest.approx(simulation.closed_form_pkts(distribution, sigma_s), rel=0.03)
 
 
-# torres2020, section 4: "approximate 7.1, 6.6" at 1 ms. Its 5.3 for exponential is design/exponential-jitter.md's matter.
+# torres2020, section 4: "approximate 7.1, 6.6" at 1 ms. Its 5.3 for exponential: design/exponential-jitter.md.
 @pytest.mark.parametrize(("distribution", "study_pkts"), [("uniform", 7.1), ("normal", 6.6)])
 def test_the_studys_mean_displacements_at_one_millisecond(distribution, study_pkts):
     assert averaged(simulation.mean_displacement_pkts, distribution, 1e-3) == pytest.approx(study_pkts, rel=0.03)
