@@ -308,7 +308,9 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
         column = table.column(field.name)
         if field.nullable and pa.types.is_integer(field.type):
             # Not pa's cast: that refuses what float64 cannot hold exactly, and counters of bytes can be that long.
-            columns[field.name] = column.to_pandas(integer_object_nulls=False).astype("float64")
+            columns[field.name] = column.to_numpy().astype("float64")
+        elif pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
+            columns[field.name] = column.to_numpy()
         elif field.nullable and pa.types.is_boolean(field.type):
             columns[field.name] = column.to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
         else:

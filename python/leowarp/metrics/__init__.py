@@ -21,7 +21,7 @@ from leowarp.metrics.flows import GOODPUT_SERIES, counter, goodput, packet_rtt, 
 from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use, path_queues, queue_series
 from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, dip, recoveries
 from leowarp.metrics.series import bin_edges, ccdf, cdf, holding_ns, rate_in_bins, step_at, weighted_quantile
-from leowarp.metrics.tables import ACK, CAUSES, DATA, Tables, plan_document, read_tables
+from leowarp.metrics.tables import ACK, CAUSES, DATA, Tables, plan_document, read_tables, tables_of
 
 __all__ = [
     "ACK",
@@ -63,5 +63,6 @@ __all__ = [
     "route_changes",
     "srtt",
     "step_at",
+    "tables_of",
     "weighted_quantile",
 ]

@@ -22,6 +22,7 @@ from leowarp.metrics import (
     packet_rtt,
     path_delay,
     read_tables,
+    tables_of,
 )
 from leowarp.metrics import synthetic as syn
 from leowarp.metrics.flows import GOODPUT_SERIES
@@ -252,6 +253,56 @@ def test_missing_tables_give_null_and_not_zero(run_dir, plan, tmp_path):
     assert found.route_changes["lost_pkts"].isna().all()
     assert found.route_changes["queue_left_pkts"].isna().all()
     assert found.recoveries["retransmissions_pkts"].isna().all()
+
+
+def test_without_packet_truth_nothing_of_packets_is_a_number(run_dir, plan, tmp_path):
+    copy = tmp_path / "run"
+    shutil.copytree(run_dir, copy)
+    for name in ("packets", "bins", "echoes"):
+        (copy / "30-trace" / f"{name}.parquet").unlink()
+    found = metrics(read_tables(copy), plan)
+    assert found.summary["drops_pkts"] is None
+    assert found.summary["late_outside_changes_pkts"] is None
+    assert found.summary["route_changes_with_late_pkts"] is None
+    flow = found.summary["flows"][0]
+    for name in ("sent_pkts", "lost_pkts", "late_pkts", "data_drops_pkts", "acks_lost_pkts",
+                 "reordering_extent_max_pkts"):  # fmt: skip
+        assert flow[name] is None, name
+    assert flow["goodput_mean_bps"] == pytest.approx(59_955 * 1448 * 8 / 60)
+    probes = dataclasses.replace(plan, flows=(dataclasses.replace(plan.flows[0], kind="ping"),))
+    assert metrics(read_tables(copy), probes).summary["flows"][0]["probes_lost_pkts"] is None
+    assert found.long_form()["metric"].str.startswith("goodput").any()
+
+
+def test_tables_in_memory_give_what_tables_on_disk_give(run_dir, plan, result):
+    names = [path.stem for path in (run_dir / "30-trace").iterdir()]
+    trace = {name: pq.read_table(run_dir / "30-trace" / f"{name}.parquet") for name in names}
+    found = metrics(tables_of(trace, routes=syn.routes(), timeline=syn.timeline()), plan)
+    assert found.summary == result.summary
+    del trace["sockets"]
+    assert metrics(tables_of(trace), plan).summary["flows"][0]["goodput_mean_bps"] is None
+
+
+def test_a_run_that_ended_early_is_as_long_as_the_guest_says(run_dir, plan):
+    flows = pq.read_table(run_dir / "30-trace" / "flows.parquet")
+    flows = flows.replace_schema_metadata({**flows.schema.metadata, b"virtual_ns": str(35 * S).encode()})
+    found = metrics(tables_of({"flows": flows}, routes=syn.routes(), timeline=syn.timeline()), plan)
+    assert found.end_ns == 35 * S
+    assert found.summary["virtual_s"] == 35.0
+    assert found.summary["path_delay_mean_ns"] == (10 * 40 + 10 * 41 + 15 * 30) * MS // 35
+    # The change at 40 s was planned and never came.
+    assert found.summary["route_changes"] == 1
+
+
+def test_goodput_of_a_flow_with_an_end_is_over_its_own_time(tables, plan):
+    flows = tables.flows.assign(completion_ns=40.0 * S, bytes=40_000 * 1448)
+    sockets = tables.sockets.copy()
+    sockets["bytes_received"] = sockets["bytes_received"].clip(upper=39_955 * 1448)
+    sockets["bytes_acked"] = sockets["bytes_acked"].clip(upper=39_955 * 1448)
+    (flow,) = metrics(dataclasses.replace(tables, flows=flows, sockets=sockets), plan).summary["flows"]
+    assert flow["completion_goodput_bps"] == 8000 * 1448
+    # The socket lingers to 60 s, but the flow was over after 40.
+    assert flow["goodput_mean_bps"] == pytest.approx(39_955 * 1448 * 8 / 40)
 
 
 def test_what_is_written_can_be_read(result, tmp_path):

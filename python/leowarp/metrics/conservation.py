@@ -12,7 +12,7 @@ import pandas as pd
 
 from leowarp.errors import TraceError
 from leowarp.metrics.queues import DROP_STEMS
-from leowarp.metrics.tables import ACK, DATA, Tables, floats, truths
+from leowarp.metrics.tables import DATA, Tables, floats, truths
 
 
 @dataclass(frozen=True)
@@ -67,21 +67,28 @@ def flow_balances(tables: Tables) -> list[Balance]:
     What is in flight is what the other three leave; the balance holds if that is not negative, not more than all
     links and hosts can hold at the end, and if the losses are those that the drop table names.
     """
-    balances = []
-    for (flow, direction), group in tables.bins.groupby(["flow", "direction"], sort=True):
-        sent, delivered, lost = (int(group[f"{name}_pkts"].sum()) for name in ("sent", "delivered", "lost"))
-        balances.append(
-            Balance(
-                what=f"flow {flow}, {'data' if direction == DATA else 'back'}",
-                unit="pkts",
-                rule="sent = delivered + lost + in flight",
-                sent=sent,
-                delivered=delivered,
-                dropped=lost,
-                under_way=sent - delivered - lost,
-            )
+    return [
+        Balance(
+            what=f"flow {flow}, {'data' if direction == DATA else 'back'}",
+            unit="pkts",
+            rule="sent = delivered + lost + in flight",
+            sent=sent,
+            delivered=delivered,
+            dropped=lost,
+            under_way=sent - delivered - lost,
         )
-    return balances
+        for (flow, direction), (sent, delivered, lost) in _sums(tables, "sent_pkts", "delivered_pkts", "lost_pkts")
+    ]
+
+
+def _sums(tables: Tables, *columns: str) -> list[tuple[tuple[int, int], list[int]]]:
+    """Sums of columns of `bins` over the run, by flow and direction."""
+    bins = tables.bins
+    flows, directions = bins["flow"].to_numpy(dtype="int64"), bins["direction"].to_numpy(dtype="int64")
+    keys, place = np.unique(2 * flows + directions, return_inverse=True)
+    # Sums of packets are exact in float64 up to 2^53.
+    sums = [np.bincount(place, weights=floats(bins[column]), minlength=len(keys)) for column in columns]
+    return [(divmod(int(key), 2), [int(each[index]) for each in sums]) for index, key in enumerate(keys)]
 
 
 def uncounted_directions(tables: Tables) -> int:
@@ -132,36 +139,35 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
 
 def _contradictions(tables: Tables) -> list[str]:
     found = []
-    if tables.has("drops") and tables.has("bins"):
-        lost = tables.bins.groupby(["flow", "direction"])["lost_pkts"].sum()
-        for (flow, direction), count in lost.items():
-            drops = tables.drops
-            named = int(((drops["flow"] == flow) & (drops["flow_direction"] == direction)).sum())
+    if tables.knows_drops:
+        drops = tables.drops
+        drop_flow, drop_direction = floats(drops["flow"]), floats(drops["flow_direction"])
+        for (flow, direction), (count,) in _sums(tables, "lost_pkts"):
+            named = int(((drop_flow == flow) & (drop_direction == direction)).sum())
             if named != count:
                 way = "data" if direction == DATA else "back"
                 found.append(f"flow {flow}, {way}: {count} packets lost, but the drop table names {named}")
-    if tables.has("drops") and tables.has("linktotals"):
+    if tables.knows_drops and tables.has("linktotals"):
         # netem counts what it drops and does not tell which: such drops stand in the table without a direction.
-        telling = tables.linktotals[tables.linktotals["offered_pkts"].notna()]
-        counted = int(sum(telling[f"dropped_{stem}_pkts"].sum() for stem in DROP_STEMS))
+        telling = tables.linktotals["offered_pkts"].notna().to_numpy()
+        counted = int(sum(floats(tables.linktotals[f"dropped_{stem}_pkts"])[telling].sum() for stem in DROP_STEMS))
         named = int(tables.drops["direction"].notna().sum())
         if counted != named:
             found.append(f"links count {counted} dropped packets, but the drop table has {named}")
-    if tables.has("sockets") and len(tables.sockets):
-        for flow, group in tables.sockets.groupby("flow", sort=True):
-            read, acked = floats(group["bytes_received"]), floats(group["bytes_acked"])
-            # Acknowledged bytes cannot exceed what the receiver's TCP got; the SYN counts as one byte of bytes_acked.
-            known = ~np.isnan(read) & ~np.isnan(acked)
-            if (acked[known] > read[known] + 1).any():
-                found.append(f"flow {flow}: more bytes acknowledged than received in order")
-            if known.any() and (np.diff(read[known]) < 0).any():
-                found.append(f"flow {flow}: bytes_received went back")
+    for flow in np.unique(tables.sockets["flow"].to_numpy()):
+        samples = tables.of_flow("sockets", int(flow))
+        read, acked = floats(samples["bytes_received"]), floats(samples["bytes_acked"])
+        # Acknowledged bytes cannot exceed what the receiver's TCP got; the SYN counts as one byte of bytes_acked.
+        known = ~np.isnan(read) & ~np.isnan(acked)
+        if (acked[known] > read[known] + 1).any():
+            found.append(f"flow {flow}: more bytes acknowledged than received in order")
+        if (np.diff(read[known]) < 0).any():
+            found.append(f"flow {flow}: bytes_received went back")
     if tables.has("bins") and tables.has("packets"):
-        for direction in (DATA, ACK):
-            bins = tables.bins[tables.bins["direction"] == direction].groupby("flow")["late_pkts"].sum()
-            packets = tables.packets[tables.packets["direction"] == direction]
-            stored = packets[truths(packets["is_late"])].groupby("flow").size()
-            for flow, count in bins.items():
-                if int(stored.get(flow, 0)) != count:
-                    found.append(f"flow {flow}: {count} late packets counted, {int(stored.get(flow, 0))} stored")
+        late = tables.packets[truths(tables.packets["is_late"])]
+        keys = list(zip(late["flow"], late["direction"], strict=True))
+        for key, (count,) in _sums(tables, "late_pkts"):
+            stored = keys.count(key)
+            if stored != count:
+                found.append(f"flow {key[0]}: {count} late packets counted, {stored} stored")
     return found

@@ -26,7 +26,7 @@ _ACK_GAP_NS = 1_000_000_000
 
 def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndarray]:
     """Cumulative bytes of a flow at its socket samples, by one of `GOODPUT_SERIES`: (t_ns, bytes)."""
-    samples = tables.sockets[tables.sockets["flow"] == flow]
+    samples = tables.of_flow("sockets", flow)
     if series == "sacked":
         delivered = floats(samples["bytes_acked"]) + floats(samples["sacked_pkts"]) * floats(samples["snd_mss_bytes"])
     else:
@@ -59,7 +59,7 @@ def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | N
 
 def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
     """Smoothed RTT at the socket samples: `t_ns, srtt_us, held_ns` (how long the sample holds, its weight)."""
-    samples = tables.sockets[tables.sockets["flow"] == flow]
+    samples = tables.of_flow("sockets", flow)
     when, value = samples["t_ns"].to_numpy(dtype="int64"), floats(samples["srtt_us"])
     known = ~np.isnan(value) & (value > 0)
     when, value = when[known], value[known]
@@ -71,7 +71,7 @@ def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
 
     Retransmissions and what they repeat are left out (Karn), and so are packets whose ACK was not stored.
     """
-    packets = tables.packets[tables.packets["flow"] == flow]
+    packets = tables.of_flow("packets", flow)
     back = packets[(packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()]
     data = packets[(packets["direction"] == DATA) & packets["received_ns"].notna() & (packets["len_bytes"] > 0)]
     again = truths(data["is_retransmission"])
@@ -107,27 +107,35 @@ def flow_summary(tables: Tables, number: int, flow: Any, end_ns: int) -> dict[st
         "destination": flow.destination,
         "congestion_control": flow.congestion_control if flow.kind == "tcp" else None,
     }
-    row |= _packet_scalars(tables, number)
-    row |= _tcp_scalars(tables, number, end_ns) if flow.kind == "tcp" else _echo_scalars(tables, number)
-    ending = tables.flows[tables.flows["flow"] == number]
+    ending = tables.of_flow("flows", number)
+    ends: dict[str, int | None] = {}
     for name in ("bytes", "completion_ns", "connect_ns", "error"):
-        row[name] = optional(floats(ending[name])[0]) if len(ending) else None
-        row[name] = None if row[name] is None else int(row[name])
+        value = optional(floats(ending[name])[0]) if len(ending) else None
+        ends[name] = None if value is None else int(value)
+    carried, took_ns = ends["bytes"], ends["completion_ns"]
+    over_ns = None if took_ns is None else int(flow.start_ns) + took_ns
+    row |= _packet_scalars(tables, number)
+    row |= _tcp_scalars(tables, number, over_ns, end_ns) if flow.kind == "tcp" else _echo_scalars(tables, number)
+    row |= ends
+    if flow.kind == "tcp":
+        row["completion_goodput_bps"] = carried * 8e9 / took_ns if took_ns and carried is not None else None
     return row
 
 
-def _tcp_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
+def _tcp_scalars(tables: Tables, number: int, over_ns: int | None, end_ns: int) -> dict[str, Any]:
+    """`over_ns`: when the flow had carried all it was to carry, None if it had no such end."""
+    samples = tables.of_flow("sockets", number)
     row: dict[str, Any] = {}
     for series in GOODPUT_SERIES:
         t_ns, delivered = counter(tables, number, series)
-        span_ns = int(t_ns[-1] - t_ns[0]) if len(t_ns) else 0
-        row[f"goodput_{series}_mean_bps"] = (delivered[-1] - delivered[0]) * 8e9 / span_ns if span_ns else None
+        # A flow's mean is over its own time: what a finished flow's socket lingers does not dilute it.
+        span_ns = min(int(t_ns[-1]), over_ns or end_ns) - int(t_ns[0]) if len(t_ns) else 0
+        row[f"goodput_{series}_mean_bps"] = (delivered[-1] - delivered[0]) * 8e9 / span_ns if span_ns > 0 else None
     # The plain name is the in-order reading: what an application at the receiver gets.
     row["goodput_mean_bps"] = row["goodput_in_order_mean_bps"]
     rtt = srtt(tables, number, end_ns)
     for name, q in (("p50", 0.5), ("p99", 0.99)):
         row[f"srtt_{name}_us"] = weighted_quantile(rtt["srtt_us"].to_numpy(), rtt["held_ns"].to_numpy(), q)
-    samples = tables.sockets[tables.sockets["flow"] == number]
     dsacks = floats(samples["dsack_pkts"])
     row["dsacks_pkts"] = int(np.nanmax(dsacks)) if np.isfinite(dsacks).any() else None
     cwnd = floats(samples["cwnd_pkts"])
@@ -140,14 +148,18 @@ def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
     names = {"sent_pkts": "sent_pkts", "delivered_pkts": "delivered_pkts", "lost_pkts": "lost_pkts",
              "retransmissions_pkts": "retrans_pkts", "spurious_retransmissions_pkts": "spurious_pkts",
              "late_pkts": "late_pkts"}  # fmt: skip
-    if not tables.has("bins"):
-        return dict.fromkeys([*names, "acks_late_pkts", "acks_lost_pkts", "reordering_extent_max_pkts"])
-    mine = tables.bins[tables.bins["flow"] == number]
-    data, back = mine[mine["direction"] == DATA], mine[mine["direction"] == ACK]
-    row: dict[str, Any] = {name: int(floats(data[column]).sum()) for name, column in names.items()}
-    row["acks_late_pkts"], row["acks_lost_pkts"] = int(back["late_pkts"].sum()), int(back["lost_pkts"].sum())
-    row["data_drops_pkts"], row["ack_drops_pkts"] = flow_drops(tables, number) if tables.has("drops") else (None, None)
-    row["reordering_extent_max_pkts"] = _extent_max(tables, number, row["late_pkts"])
+    row: dict[str, Any] = dict.fromkeys([*names, "acks_late_pkts", "acks_lost_pkts", "data_drops_pkts",
+                                         "ack_drops_pkts", "reordering_extent_max_pkts"])  # fmt: skip
+    if tables.has("bins"):
+        mine = tables.of_flow("bins", number)
+        is_data = mine["direction"].to_numpy() == DATA
+        for name, column in names.items():
+            row[name] = int(floats(mine[column])[is_data].sum())
+        for name, column in (("acks_late_pkts", "late_pkts"), ("acks_lost_pkts", "lost_pkts")):
+            row[name] = int(floats(mine[column])[~is_data].sum())
+        row["reordering_extent_max_pkts"] = _extent_max(tables, number, row["late_pkts"])
+    if tables.knows_drops:
+        row["data_drops_pkts"], row["ack_drops_pkts"] = flow_drops(tables, number)
     return row
 
 
@@ -155,20 +167,24 @@ def _extent_max(tables: Tables, number: int, late_pkts: int) -> int | None:
     """Largest extent of a late data packet; 0 if none was late (RFC 4737 leaves it undefined for packets in order)."""
     if late_pkts == 0:
         return 0
-    packets = tables.packets
-    late = packets[(packets["flow"] == number) & (packets["direction"] == DATA) & truths(packets["is_late"])]
+    packets = tables.of_flow("packets", number)
+    late = packets[(packets["direction"].to_numpy() == DATA) & truths(packets["is_late"])]
     extents = floats(late["extent_pkts"])
     return int(np.nanmax(extents)) if np.isfinite(extents).any() else None
 
 
 def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    echoes = tables.echoes[tables.echoes["flow"] == number]
+    echoes = tables.of_flow("echoes", number)
     sent = floats(echoes["sent_ns"])
     there, rtt = floats(echoes["received_ns"]) - sent, floats(echoes["reply_ns"]) - sent
-    row: dict[str, Any] = {"probes_pkts": len(echoes), "probes_lost_pkts": int(np.isnan(there).sum())}
+    known = tables.has("echoes")
+    row: dict[str, Any] = {
+        "probes_pkts": len(echoes) if known else None,
+        "probes_lost_pkts": int(np.isnan(there).sum()) if known else None,
+    }
     for name, values in (("owd", there), ("rtt", rtt)):
-        known = values[~np.isnan(values)]
-        row[f"{name}_min_ns"] = int(known.min()) if len(known) else None
-        row[f"{name}_p50_ns"] = optional(weighted_quantile(known, np.ones(len(known)), 0.5))
-        row[f"{name}_max_ns"] = int(known.max()) if len(known) else None
+        given = values[~np.isnan(values)]
+        row[f"{name}_min_ns"] = int(given.min()) if len(given) else None
+        row[f"{name}_p50_ns"] = optional(weighted_quantile(given, np.ones(len(given)), 0.5))
+        row[f"{name}_max_ns"] = int(given.max()) if len(given) else None
     return row

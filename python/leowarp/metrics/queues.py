@@ -95,20 +95,17 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
 
 def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | None = None) -> dict[str, int]:
     """Dropped packets by cause, of all or of one flow (and of its data or its ACKs); causes without a drop too."""
-    drops = tables.drops
-    keep = np.ones(len(drops), dtype=bool)
-    if flow is not None:
-        keep &= (drops["flow"] == flow).to_numpy(dtype=bool)
+    drops = tables.drops if flow is None else tables.of_flow("drops", flow)
+    causes = floats(drops["cause"])
     if direction is not None:
-        keep &= (drops["flow_direction"] == direction).to_numpy(dtype=bool)
-    causes = drops.loc[keep, "cause"]
+        causes = causes[floats(drops["flow_direction"]) == direction]
     return {name: int((causes == number).sum()) for number, name in CAUSES.items()}
 
 
 def flow_drops(tables: Tables, flow: int) -> tuple[int, int]:
     """(data, ACK) packets of a flow that were dropped."""
-    data, back = (sum(drops_by_cause(tables, flow, direction).values()) for direction in (DATA, ACK))
-    return data, back
+    directions = floats(tables.of_flow("drops", flow)["flow_direction"])
+    return int((directions == DATA).sum()), int((directions == ACK).sum())
 
 
 def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[int, int]]]:

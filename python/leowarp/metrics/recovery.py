@@ -87,7 +87,7 @@ def recoveries(
         mine = changes[(changes["source"] == pair[0]) & (changes["destination"] == pair[1])]
         instants = [int(t) for t in mine["t_ns"]]
         for flow in numbers:
-            samples = tables.sockets[tables.sockets["flow"] == flow]
+            samples = tables.of_flow("sockets", flow)
             if len(samples) == 0:
                 continue
             again = _retransmissions(tables, flow)
@@ -148,9 +148,8 @@ def _sender(samples: pd.DataFrame, t_ns: int, until_ns: int) -> dict[str, Any]:
 
 
 def _retransmissions(tables: Tables, flow: int) -> pd.DataFrame:
-    packets = tables.packets
-    mine = packets[(packets["flow"] == flow) & (packets["direction"] == DATA)]
-    return mine[truths(mine["is_retransmission"])]
+    packets = tables.of_flow("packets", flow)
+    return packets[(packets["direction"].to_numpy() == DATA) & truths(packets["is_retransmission"])]
 
 
 def _resent(again: pd.DataFrame, t_ns: int, until_ns: int, *, known: bool) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class Tables:
     sockets, packets, bins, links, linktotals, counters, drops, flows, echoes, reordering, densities : DataFrame
         `30-trace/*.parquet`; columns and units in `leowarp.trace.TABLES`.
     routes, timeline : DataFrame
-        `10-routes.parquet`, `20-timeline.parquet`.
+        `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run.
     directions : tuple of (a, b, kind)
         What a direction number stands for: packets from node `a` to node `b` over a link of that kind.
     hosts : tuple of str
@@ -98,6 +98,14 @@ class Tables:
         """Whether the run recorded this table at all (an empty one counts)."""
         return table not in self.missing
 
+    def of_flow(self, table: str, flow: int) -> pd.DataFrame:
+        """Rows of one flow; selected once, as many numbers come from the same rows."""
+        if (table, flow) not in self._selected:
+            frame = getattr(self, table)
+            mine = frame["flow"].to_numpy() == flow
+            self._selected[table, flow] = frame if mine.all() else frame[mine]
+        return self._selected[table, flow]
+
     @property
     def knows_drops(self) -> bool:
         """Whether every loss is in the table `drops`: without the hosts' capture only some links would tell."""
@@ -111,6 +119,10 @@ class Tables:
         """`a>b` for a direction number."""
         a, b, _ = self.directions[int(direction)]
         return f"{a}>{b}"
+
+    @cached_property
+    def _selected(self) -> dict[tuple[str, int], pd.DataFrame]:
+        return {}
 
     @cached_property
     def _numbers(self) -> Mapping[tuple[str, str], int]:
@@ -174,7 +186,10 @@ def tables_of(
             frames[name] = pd.DataFrame({column: pd.Series(dtype=object) for column in columns})
             continue
         _check_columns(given, columns, f"{where}, table {name}")
-        frames[name] = rundir.data_frame(given, units=False)
+        frame = rundir.data_frame(given, units=False)
+        # What was planned for after the end did not happen.
+        over_ns = names.get("virtual_ns")
+        frames[name] = frame if over_ns is None else frame[frame["t_ns"].to_numpy() < over_ns]
     directions = names.get("directions")
     if directions is None and len(frames["links"]):
         raise TraceError(f"cannot read {where}: no table names the `directions`, so link numbers mean nothing")
@@ -222,6 +237,8 @@ def truths(series: pd.Series) -> np.ndarray:
 
 def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
     """Rows as a frame with the types that `columns` (name to type, unit, meaning) gives; missing text is None."""
+    if not rows:
+        return _typed_empty(tuple((name, kind) for name, (kind, _, _) in columns.items())).copy()
     frame = pd.DataFrame(rows, columns=list(columns)).astype({name: kind for name, (kind, _, _) in columns.items()})
     for name, (kind, _, _) in columns.items():
         if kind == "object":
@@ -230,10 +247,13 @@ def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str
 
 
 @functools.cache
+def _typed_empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
+    return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns})
+
+
+@functools.cache
 def _empty(name: str) -> pd.DataFrame:
     """A table without rows; shared, as nothing here writes into a table."""
-    if name not in TABLES:
-        return pd.DataFrame({column: pd.Series(dtype="float64") for column in NEEDED[name]})
     return rundir.data_frame(TABLES[name].arrow().empty_table(), units=False)
 
 
