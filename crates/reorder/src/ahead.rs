@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The numbers that are ahead of an expected one: a sorted set that only moves forward.
+
+use std::collections::BTreeSet;
+
+const LEAST_BITS: u64 = 1 << 12;
+const MOST_BITS: u64 = 1 << 22;
+
+/// A set of numbers, none below `base`. Those near `base` are bits of a ring, the few far ahead are in a tree, and
+/// change over when `base` has come near. Each operation is a few instructions as long as numbers are dense.
+#[derive(Debug, Clone)]
+pub struct Ahead {
+    base: u64,
+    words: Vec<u64>,
+    near: usize,
+    far: BTreeSet<u64>,
+}
+
+impl Ahead {
+    /// An empty set that is to hold about `pkts` numbers; fast as long as they lie within four times as many.
+    pub fn new(pkts: u32) -> Self {
+        let bits = (4 * (u64::from(pkts) + 1)).next_power_of_two().clamp(LEAST_BITS, MOST_BITS);
+        Self { base: 0, words: vec![0; (bits / 64) as usize], near: 0, far: BTreeSet::new() }
+    }
+
+    /// How many numbers are in it.
+    pub fn len(&self) -> usize {
+        self.near + self.far.len()
+    }
+
+    /// Whether `number` is in it.
+    #[inline]
+    pub fn contains(&self, number: u64) -> bool {
+        match self.place(number) {
+            Place::Near(word, bit) => self.words[word] & bit != 0,
+            Place::Far => self.far.contains(&number),
+            Place::Behind => false,
+        }
+    }
+
+    /// Adds `number`, which is not in it. One below the base is not taken.
+    #[inline]
+    pub fn insert(&mut self, number: u64) {
+        match self.place(number) {
+            Place::Near(word, bit) => {
+                self.words[word] |= bit;
+                self.near += 1;
+            }
+            Place::Far => {
+                self.far.insert(number);
+            }
+            Place::Behind => debug_assert!(false, "{number} is below {}", self.base),
+        }
+    }
+
+    /// Takes `number` out, if it is in it.
+    #[inline]
+    pub fn remove(&mut self, number: u64) {
+        match self.place(number) {
+            Place::Near(word, bit) if self.words[word] & bit != 0 => {
+                self.words[word] ^= bit;
+                self.near -= 1;
+            }
+            Place::Far => {
+                self.far.remove(&number);
+            }
+            Place::Near(..) | Place::Behind => {}
+        }
+    }
+
+    /// The smallest number.
+    #[inline]
+    pub fn first(&self) -> Option<u64> {
+        if self.near == 0 {
+            return self.far.first().copied();
+        }
+        let mask = self.words.len() - 1;
+        let start = (self.base / 64) as usize & mask;
+        let offset = self.base % 64;
+        let above = self.words[start] & (!0 << offset);
+        if above != 0 {
+            return Some(self.base - offset + u64::from(above.trailing_zeros()));
+        }
+        for step in 1..=self.words.len() {
+            let word = self.words[(start + step) & mask];
+            if word != 0 {
+                return Some(self.base - offset + 64 * step as u64 + u64::from(word.trailing_zeros()));
+            }
+        }
+        None
+    }
+
+    /// Moves the base up to `base`, below which nothing may be left.
+    #[inline]
+    pub fn advance(&mut self, base: u64) {
+        self.base = base;
+        if !self.far.is_empty() {
+            self.promote();
+        }
+    }
+
+    fn promote(&mut self) {
+        while let Some(&number) = self.far.first() {
+            let Place::Near(word, bit) = self.place(number) else { break };
+            self.far.remove(&number);
+            self.words[word] |= bit;
+            self.near += 1;
+        }
+    }
+
+    #[inline]
+    fn place(&self, number: u64) -> Place {
+        match number.checked_sub(self.base) {
+            None => Place::Behind,
+            Some(ahead) if ahead < 64 * self.words.len() as u64 => {
+                Place::Near((number / 64) as usize & (self.words.len() - 1), 1 << (number % 64))
+            }
+            Some(_) => Place::Far,
+        }
+    }
+}
+
+enum Place {
+    Behind,
+    /// Word of the ring, bit of the word.
+    Near(usize, u64),
+    Far,
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reorder buffer-occupancy density (RBD), RFC 5236 sections 5 and 7.2.
+//!
+//! Decided where the RFC's pseudo-code is silent: when the buffer is full and a packet arrives early, the expected number
+//! moves up to the smallest number at hand, and past those that follow it. If that does not reach the new packet, the
+//! pseudo-code forgets it. But by section 5 an early packet is in the buffer from the instant that it arrives, and there
+//! is room now: here it is stored. B_T = 1 and 1, 3, 5 give occupancies of 0, 1, 1.
+
+use crate::ahead::Ahead;
+use crate::density::count;
+use crate::settings::MOST_THRESHOLD_PKTS;
+
+/// RBD of a sequence.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct BufferDensity {
+    /// B_T.
+    pub threshold_pkts: u32,
+    /// Packets in the buffer (just after an arrival, itself included if early) and arrivals that found it so. Sorted;
+    /// only where there are arrivals.
+    pub counts: Vec<(u32, u64)>,
+    /// N': arrivals counted above.
+    pub pkts: u64,
+    /// Arrivals below the expected number, which the buffer no longer waited for; duplicates and those too late to be
+    /// judged are not in it.
+    pub late_beyond_pkts: u64,
+}
+
+impl BufferDensity {
+    /// RBD\[occupancy\]: share of the arrivals counted. None: there are none.
+    pub fn share_ratio(&self, occupancy_pkts: u32) -> Option<f64> {
+        let found = self.counts.binary_search_by_key(&occupancy_pkts, |c| c.0);
+        let pkts = found.map_or(0, |i| self.counts[i].1);
+        (self.pkts > 0).then(|| pkts as f64 / self.pkts as f64)
+    }
+
+    /// Mean occupancy: the sum of i RBD\[i\]. None: there are no arrivals.
+    pub fn mean_occupancy_pkts(&self) -> Option<f64> {
+        let sum: u128 = self.counts.iter().map(|&(b, n)| u128::from(b) * u128::from(n)).sum();
+        (self.pkts > 0).then(|| sum as f64 / self.pkts as f64)
+    }
+}
+
+/// RBD of arrivals as they come.
+#[derive(Debug, Clone)]
+pub struct BufferMeter {
+    threshold_pkts: u32,
+    /// E: the number that the receiver waits for. None: not known yet.
+    expected: Option<u64>,
+    /// The first arrivals, as long as the number to expect is not known.
+    held: Vec<u64>,
+    buffer: Ahead,
+    counts: Vec<u64>,
+    late_beyond_pkts: u64,
+}
+
+impl BufferMeter {
+    /// With threshold B_T, 2^31 - 1 at most. `first_seq`: the number to expect first; None: the smallest of the first
+    /// B_T + 1 arrivals.
+    pub fn new(threshold_pkts: u32, first_seq: Option<u64>) -> Self {
+        let threshold_pkts = threshold_pkts.min(MOST_THRESHOLD_PKTS);
+        let mut buffer = Ahead::new(threshold_pkts);
+        buffer.advance(first_seq.unwrap_or(0));
+        let (held, counts) = (Vec::new(), Vec::new());
+        Self { threshold_pkts, expected: first_seq, held, buffer, counts, late_beyond_pkts: 0 }
+    }
+
+    /// Takes an arrival. False: it is not counted, being a duplicate or below the expected number.
+    #[inline]
+    pub fn arrive(&mut self, seq: u64) -> bool {
+        match self.expected {
+            Some(expected) => self.store(seq, expected),
+            None => self.hold(seq),
+        }
+    }
+
+    /// An arrival that was not counted and is no duplicate.
+    pub(crate) fn give_up(&mut self) {
+        self.late_beyond_pkts += 1;
+    }
+
+    /// RBD of all that has arrived.
+    pub fn finish(mut self) -> BufferDensity {
+        if self.expected.is_none() {
+            self.release();
+        }
+        let counts: Vec<(u32, u64)> = self.counts.iter().zip(0..).map(|(&n, b)| (b, n)).filter(|c| c.1 > 0).collect();
+        BufferDensity {
+            threshold_pkts: self.threshold_pkts,
+            pkts: counts.iter().map(|c| c.1).sum(),
+            counts,
+            late_beyond_pkts: self.late_beyond_pkts,
+        }
+    }
+
+    fn hold(&mut self, seq: u64) -> bool {
+        if self.buffer.contains(seq) {
+            return false;
+        }
+        self.buffer.insert(seq);
+        self.held.push(seq);
+        if self.held.len() > self.threshold_pkts as usize {
+            self.release();
+        }
+        true
+    }
+
+    /// The number to expect is known: what was held arrives.
+    fn release(&mut self) {
+        let Some(first) = self.buffer.first() else { return };
+        self.expected = Some(first);
+        self.buffer = Ahead::new(self.threshold_pkts);
+        self.buffer.advance(first);
+        for seq in std::mem::take(&mut self.held) {
+            self.store(seq, self.expected.unwrap_or(first));
+        }
+    }
+
+    #[inline]
+    fn store(&mut self, seq: u64, expected: u64) -> bool {
+        if seq < expected || self.buffer.contains(seq) {
+            return false;
+        }
+        if seq == expected {
+            self.consume(seq);
+        } else if self.buffer.len() < self.threshold_pkts as usize {
+            self.buffer.insert(seq);
+        } else {
+            let smallest = self.buffer.first().map_or(seq, |b| b.min(seq));
+            self.consume(smallest);
+            if self.expected.is_some_and(|e| e == seq) {
+                self.consume(seq);
+            } else if self.expected.is_some_and(|e| e < seq) {
+                self.buffer.insert(seq);
+            }
+        }
+        count(&mut self.counts, self.buffer.len());
+        true
+    }
+
+    /// Consumes `seq` and all that follow it in the buffer.
+    #[inline]
+    fn consume(&mut self, seq: u64) {
+        let mut expected = seq;
+        loop {
+            self.buffer.remove(expected);
+            expected = expected.saturating_add(1);
+            if self.buffer.len() == 0 || !self.buffer.contains(expected) {
+                break;
+            }
+        }
+        self.buffer.advance(expected);
+        self.expected = Some(expected);
+    }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reorder density (RD), RFC 5236 sections 4 and 7.1, with mean displacement and entropy.
+//!
+//! Deviation from the RFC's pseudo-code (7.1): a late packet whose displacement is beyond D_T is discarded there
+//! without moving the receive index on, although its number has served as a receive index already. From then on each
+//! packet of a sequence in order has displacement -1; a few of these, and everything is discarded for ever (D_T = 2,
+//! jitter of up to 8 packets, 2000 packets: 5 are counted). That contradicts section 3, by which a packet in order has
+//! displacement 0 and lost packets change nothing. Here the index moves on with the discarded packet. Sequences in which
+//! that never happens give what the pseudo-code gives.
+
+use crate::ahead::Ahead;
+use crate::settings::MOST_THRESHOLD_PKTS;
+use std::collections::VecDeque;
+
+/// RD of a sequence.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Density {
+    /// D_T.
+    pub threshold_pkts: u32,
+    /// Displacement (receive index less number; late positive, early negative) and packets displaced by it. Sorted;
+    /// only where there are packets.
+    pub counts: Vec<(i32, u64)>,
+    /// N': packets counted above.
+    pub pkts: u64,
+    /// Arrivals early by more than D_T, which counts as lost.
+    pub early_beyond_pkts: u64,
+    /// Arrivals late by more than D_T, which counts as lost; duplicates and those too late to be judged are not in it.
+    pub late_beyond_pkts: u64,
+}
+
+impl Density {
+    /// RD\[displacement\]: share of the packets counted. None: there are none.
+    pub fn share_ratio(&self, displacement_pkts: i32) -> Option<f64> {
+        let found = self.counts.binary_search_by_key(&displacement_pkts, |c| c.0);
+        self.of_all(found.map_or(0, |i| self.counts[i].1))
+    }
+
+    /// MD: the sum of |i| RD\[i\] (Ye, Jayasumana, Piratla 2006). None: there are no packets.
+    pub fn mean_displacement_pkts(&self) -> Option<f64> {
+        let sum: u128 = self.counts.iter().map(|&(d, n)| u128::from(d.unsigned_abs()) * u128::from(n)).sum();
+        (self.pkts > 0).then(|| sum as f64 / self.pkts as f64)
+    }
+
+    /// E_r: minus the sum of RD\[i\] ln RD\[i\], in nats (Ye, Jayasumana, Piratla 2006). None: there are no packets.
+    pub fn entropy_nats(&self) -> Option<f64> {
+        let term = |&(_, n): &(i32, u64)| {
+            let share = n as f64 / self.pkts as f64;
+            share * -share.ln()
+        };
+        (self.pkts > 0).then(|| self.counts.iter().map(term).sum())
+    }
+
+    /// Probability that a packet arrives after at least `successors` packets that were sent later: the sum of RD\[i\] from
+    /// there to D_T (RFC 5236 section 5). None: there are no packets.
+    pub fn overtaken_ratio(&self, successors: u32) -> Option<f64> {
+        self.of_all(self.counts.iter().filter(|c| i64::from(c.0) >= i64::from(successors)).map(|c| c.1).sum())
+    }
+
+    fn of_all(&self, pkts: u64) -> Option<f64> {
+        (self.pkts > 0).then(|| pkts as f64 / self.pkts as f64)
+    }
+}
+
+/// RD of arrivals as they come: the RFC's stay-back algorithm, in time that does not depend on D_T.
+///
+/// The RFC's receive index is, at each packet that leaves the window, the smallest number that the window holds or that
+/// left it early, and that was no receive index yet. That set is kept sorted.
+#[derive(Debug, Clone)]
+pub struct DensityMeter {
+    threshold_pkts: u32,
+    /// Arrivals in order; a packet's displacement is known D_T arrivals later.
+    window: VecDeque<u64>,
+    /// Receive indices to come: numbers in the window or the RFC's buffer. As many as there are packets in the window.
+    indices: Ahead,
+    /// Below it, everything has been a receive index or is lost.
+    index: u64,
+    early: Vec<u64>,
+    late: Vec<u64>,
+    early_beyond_pkts: u64,
+    late_beyond_pkts: u64,
+}
+
+impl DensityMeter {
+    /// With threshold D_T, 2^31 - 1 at most.
+    pub fn new(threshold_pkts: u32) -> Self {
+        let threshold_pkts = threshold_pkts.min(MOST_THRESHOLD_PKTS);
+        Self {
+            threshold_pkts,
+            window: VecDeque::new(),
+            indices: Ahead::new(threshold_pkts),
+            index: 0,
+            early: Vec::new(),
+            late: Vec::new(),
+            early_beyond_pkts: 0,
+            late_beyond_pkts: 0,
+        }
+    }
+
+    /// Takes an arrival. False: it is not measured, being a duplicate or so late that its number has been given up.
+    #[inline]
+    pub fn arrive(&mut self, seq: u64) -> bool {
+        if seq < self.index || self.indices.contains(seq) {
+            return false;
+        }
+        self.window.push_back(seq);
+        self.indices.insert(seq);
+        if self.window.len() > self.threshold_pkts as usize {
+            self.leave();
+        }
+        true
+    }
+
+    /// An arrival that was not measured and is no duplicate: late beyond the threshold.
+    pub(crate) fn give_up(&mut self) {
+        self.late_beyond_pkts += 1;
+    }
+
+    /// RD of all that has arrived.
+    pub fn finish(mut self) -> Density {
+        while !self.window.is_empty() {
+            self.leave();
+        }
+        let early = self.early.iter().enumerate().rev().map(|(i, &n)| (-(i as i32) - 1, n));
+        let late = self.late.iter().zip(0..).map(|(&n, d)| (d, n));
+        let counts: Vec<(i32, u64)> = early.chain(late).filter(|c| c.1 > 0).collect();
+        Density {
+            threshold_pkts: self.threshold_pkts,
+            pkts: counts.iter().map(|c| c.1).sum(),
+            counts,
+            early_beyond_pkts: self.early_beyond_pkts,
+            late_beyond_pkts: self.late_beyond_pkts,
+        }
+    }
+
+    /// Gives the next receive index to the oldest packet of the window.
+    #[inline]
+    fn leave(&mut self) {
+        let (Some(seq), Some(index)) = (self.window.pop_front(), self.indices.first()) else { return };
+        let displacement = index.abs_diff(seq);
+        if seq > index && displacement > u64::from(self.threshold_pkts) {
+            // lost: its number is none of the receive indices to come
+            self.indices.remove(seq);
+            self.index = index;
+            self.indices.advance(index);
+            self.early_beyond_pkts += 1;
+            return;
+        }
+        self.indices.remove(index);
+        self.index = index.saturating_add(1);
+        self.indices.advance(self.index);
+        if displacement > u64::from(self.threshold_pkts) {
+            self.late_beyond_pkts += 1;
+        } else if seq > index {
+            count(&mut self.early, displacement as usize - 1);
+        } else {
+            count(&mut self.late, displacement as usize);
+        }
+    }
+}
+
+/// Adds one at `at`; the vector grows to what was met, not to what could be.
+#[inline]
+pub(crate) fn count(counts: &mut Vec<u64>, at: usize) {
+    if at >= counts.len() {
+        counts.resize(at + 1, 0);
+    }
+    counts[at] += 1;
+}

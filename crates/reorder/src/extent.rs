@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reordering extent, late time and byte offset, RFC 4737 sections 4.2 to 4.4.
+
+use crate::density::count;
+
+/// How many arrivals earlier the first packet that overtook arrived (RFC 4737 section 4.2): e = i - j for the *smallest* j
+/// with s\[j\] > s\[i\]. Packets in order have no extent.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Extents {
+    /// Extent and reordered packets that have it. Sorted; only where there are packets.
+    pub counts: Vec<(u32, u64)>,
+    /// Sum over all reordered packets.
+    pub sum_pkts: u64,
+    /// None: no packet is reordered.
+    pub max_pkts: Option<u32>,
+}
+
+impl Extents {
+    /// None: no packet is reordered.
+    pub fn mean_pkts(&self) -> Option<f64> {
+        let pkts: u64 = self.counts.iter().map(|c| c.1).sum();
+        (pkts > 0).then(|| self.sum_pkts as f64 / pkts as f64)
+    }
+}
+
+/// How much later than the first packet that overtook (RFC 4737 section 4.3): DstTime(i) - DstTime(i - e).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LateTimes {
+    /// Reordered packets of which both times are known.
+    pub pkts: u64,
+    /// Sum over them.
+    pub sum_ns: i128,
+    /// None: there are none.
+    pub max_ns: Option<i64>,
+}
+
+impl LateTimes {
+    /// None: no late time is known.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.pkts > 0).then(|| self.sum_ns as f64 / self.pkts as f64)
+    }
+
+    pub(crate) fn add(&mut self, late_ns: i64) {
+        self.pkts += 1;
+        self.sum_ns += i128::from(late_ns);
+        self.max_ns = self.max_ns.max(Some(late_ns));
+    }
+}
+
+/// Payload that arrived out of order before a reordered packet and has to be kept until it is there (RFC 4737 section
+/// 4.4): the sum over packets j, i - e <= j < i, with s\[j\] > s\[i\].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ByteOffsets {
+    /// Reordered packets.
+    pub pkts: u64,
+    /// Sum over them.
+    pub sum_bytes: u128,
+    /// None: no packet is reordered.
+    pub max_bytes: Option<u64>,
+}
+
+impl ByteOffsets {
+    /// None: no packet is reordered.
+    pub fn mean_bytes(&self) -> Option<f64> {
+        (self.pkts > 0).then(|| self.sum_bytes as f64 / self.pkts as f64)
+    }
+
+    pub(crate) fn add(&mut self, offset_bytes: u64) {
+        self.pkts += 1;
+        self.sum_bytes += u128::from(offset_bytes);
+        self.max_bytes = self.max_bytes.max(Some(offset_bytes));
+    }
+}
+
+/// Extents as they come.
+#[derive(Debug, Clone, Default)]
+pub struct ExtentMeter {
+    counts: Vec<u64>,
+    sum_pkts: u64,
+}
+
+impl ExtentMeter {
+    /// Counts an extent, at least 1.
+    pub fn add(&mut self, extent_pkts: u32) {
+        count(&mut self.counts, extent_pkts as usize);
+        self.sum_pkts += u64::from(extent_pkts);
+    }
+
+    /// All of them.
+    pub fn finish(self) -> Extents {
+        let counts: Vec<(u32, u64)> = self.counts.iter().zip(0..).map(|(&n, e)| (e, n)).filter(|c| c.1 > 0).collect();
+        Extents { max_pkts: counts.last().map(|c| c.0), counts, sum_pkts: self.sum_pkts }
+    }
+}

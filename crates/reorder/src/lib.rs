@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Metrics of packet reordering, streaming: RFC 4737 and RFC 5236, with mean displacement and entropy.
+//!
+//! ```
+//! use reorder::{Arrival, Meter, Settings};
+//!
+//! let mut meter = Meter::new(Settings { density_threshold_pkts: 4, ..Settings::default() });
+//! for seq in [1, 4, 2, 5, 3, 6, 7, 8] {
+//!     meter.arrive(Arrival::new(seq));
+//! }
+//! let reordering = meter.finish(Some(8));
+//! assert_eq!(reordering.density.counts, [(-2, 1), (-1, 1), (0, 4), (1, 1), (2, 1)]);
+//! assert_eq!(reordering.reordered_ratio(), Some(0.25));
+//! ```
+#![warn(missing_docs)]
+
+mod ahead;
+mod buffer;
+mod density;
+mod extent;
+mod gaps;
+mod meter;
+mod n_reordering;
+mod recent;
+mod reordering;
+mod runs;
+mod settings;
+mod unwrap;
+
+pub use buffer::{BufferDensity, BufferMeter};
+pub use density::{Density, DensityMeter};
+pub use extent::{ByteOffsets, Extents, LateTimes};
+pub use gaps::Gaps;
+pub use meter::Meter;
+pub use reordering::Reordering;
+pub use runs::Runs;
+pub use settings::{Arrival, Settings};
+pub use unwrap::Unwrap;

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Everything that is measured of a sequence.
+
+use crate::buffer::BufferDensity;
+use crate::density::Density;
+use crate::extent::{ByteOffsets, Extents, LateTimes};
+use crate::gaps::Gaps;
+use crate::runs::Runs;
+use crate::settings::Settings;
+
+/// The metrics of a sequence: counts as fields, shares and means as methods (None where nothing was counted).
+///
+/// arrived = received + duplicate + too late + outside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reordering {
+    /// As given.
+    pub settings: Settings,
+    /// All arrivals.
+    pub arrived_pkts: u64,
+    /// First copies: what RFC 4737 analyses (section 3.6).
+    pub received_pkts: u64,
+    /// Further copies.
+    pub duplicate_pkts: u64,
+    /// More than the loss-waiting window below the largest number: lost, by RFC 4737. Copies of such packets cannot be
+    /// told from them.
+    pub too_late_pkts: u64,
+    /// Below the first number of the sequence, or no number.
+    pub outside_pkts: u64,
+    /// Packets sent, as told; else from the first number to the largest that arrived.
+    pub expected_pkts: u64,
+    /// expected - received; 0 if more were received than sent, which only a wrong number of packets sent can bring about.
+    pub lost_pkts: u64,
+    /// First number of the sequence: as told, else the smallest received. None: unknown.
+    pub first_seq: Option<u64>,
+    /// Largest number received. None: nothing was.
+    pub last_seq: Option<u64>,
+    /// Packets that arrived after one with a larger number (RFC 4737 section 3.3). The first to arrive is in order.
+    pub reordered_pkts: u64,
+    /// RFC 4737 section 4.2.
+    pub extent: Extents,
+    /// RFC 4737 section 4.3.
+    pub late_time: LateTimes,
+    /// RFC 4737 section 4.4.
+    pub byte_offset: ByteOffsets,
+    /// RFC 4737 section 4.5.
+    pub gaps: Gaps,
+    /// RFC 4737 section 4.6.
+    pub runs: Runs,
+    /// (n, n-reordered packets), n = 1..=n_max (RFC 4737 section 5).
+    pub n_reordering: Vec<(u32, u64)>,
+    /// RD (RFC 5236 section 4).
+    pub density: Density,
+    /// RBD (RFC 5236 section 5).
+    pub buffer_density: BufferDensity,
+}
+
+impl Reordering {
+    /// Reordered packets among those received (RFC 4737 section 4.1). None: nothing was received.
+    pub fn reordered_ratio(&self) -> Option<f64> {
+        self.of_received(self.reordered_pkts)
+    }
+
+    /// n-reordered packets among those received. None: nothing was received, or n is 0 or beyond `n_max`.
+    pub fn n_reordered_ratio(&self, n: u32) -> Option<f64> {
+        let &(_, pkts) = self.n_reordering.get((n as usize).checked_sub(1)?)?;
+        self.of_received(pkts)
+    }
+
+    fn of_received(&self, pkts: u64) -> Option<f64> {
+        (self.received_pkts > 0).then(|| pkts as f64 / self.received_pkts as f64)
+    }
+}

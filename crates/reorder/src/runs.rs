@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reordering-free runs, RFC 4737 section 4.6.
+
+/// The RFC's counters. A reordered packet ends a run, also one of length 0. The run that the sequence ends in is, as in
+/// the RFC, in `p` and `a` but neither in `x` nor in `q`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Runs {
+    /// p: packets.
+    pub pkts: u64,
+    /// a: packets in order.
+    pub in_order_pkts: u64,
+    /// x: runs that a reordered packet has ended.
+    pub runs: u64,
+    /// q: sum of the squares of their lengths.
+    pub squares: u128,
+    /// r: length of the run that the sequence ends in.
+    pub last_pkts: u64,
+    /// Longest of all, the last one included.
+    pub max_pkts: u64,
+}
+
+impl Runs {
+    /// a / p. None: there are no packets.
+    pub fn in_order_ratio(&self) -> Option<f64> {
+        (self.pkts > 0).then(|| self.in_order_pkts as f64 / self.pkts as f64)
+    }
+
+    /// a / x. None: no run has ended.
+    pub fn mean_pkts(&self) -> Option<f64> {
+        (self.runs > 0).then(|| self.in_order_pkts as f64 / self.runs as f64)
+    }
+
+    /// q / a: mean length of the run that a packet in order is in. None: no packet is in order.
+    pub fn weighted_mean_pkts(&self) -> Option<f64> {
+        (self.in_order_pkts > 0).then(|| self.squares as f64 / self.in_order_pkts as f64)
+    }
+
+    /// (q / a) / (a / x): 1 if all runs are equally long. None: no run has ended, or no packet is in order.
+    pub fn variability_ratio(&self) -> Option<f64> {
+        Some(self.weighted_mean_pkts()? / self.mean_pkts()?)
+    }
+
+    #[inline]
+    pub(crate) fn in_order(&mut self) {
+        self.pkts += 1;
+        self.in_order_pkts += 1;
+        self.last_pkts += 1;
+        self.max_pkts = self.max_pkts.max(self.last_pkts);
+    }
+
+    pub(crate) fn reordered(&mut self) {
+        self.pkts += 1;
+        self.runs += 1;
+        self.squares += u128::from(self.last_pkts).pow(2);
+        self.last_pkts = 0;
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a [`Meter`](crate::Meter) is told: its thresholds, and each arrival.
+
+/// Largest threshold in force: displacements are `i32`.
+pub(crate) const MOST_THRESHOLD_PKTS: u32 = i32::MAX as u32;
+/// Largest loss-waiting window in force: extents, below twice the window, are `u32`.
+pub(crate) const MOST_LOSS_WINDOW_PKTS: u32 = 1 << 30;
+
+/// Thresholds, in packets. They, and never the number of arrivals, bound the memory of a [`Meter`](crate::Meter).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// D_T of RFC 5236: a packet displaced by more counts as lost for the reorder density. At least 1; at most 2^31 - 1
+    /// is in force.
+    pub density_threshold_pkts: u32,
+    /// B_T of RFC 5236: places in the hypothetical receive buffer. At least 1; at most 2^31 - 1 is in force.
+    pub buffer_threshold_pkts: u32,
+    /// n-reordering (RFC 4737 section 5) is counted for n = 1..=n_max.
+    pub n_max: u32,
+    /// Loss-waiting window, in place of RFC 4737's waiting time dT (sections 3 and 4.1; it recommends no value). An
+    /// arrival that is more than this below the largest number so far was sent so many packets ago that it counts as
+    /// lost; it is counted in [`Reordering::too_late_pkts`](crate::Reordering). At most 2^30 is in force.
+    pub loss_window_pkts: u32,
+    /// Number of the first packet sent. Arrivals below it are none of this sequence
+    /// ([`Reordering::outside_pkts`](crate::Reordering)). None: the smallest number that arrives is taken for the first
+    /// (losses are counted from it), and the receive buffer begins to wait at the smallest of the first B_T + 1
+    /// arrivals: if an even smaller one was on its way, the buffer would be full by now and would not wait for it.
+    pub first_seq: Option<u64>,
+}
+
+impl Default for Settings {
+    /// 200 packets for both thresholds (as the study `torres2020`), n up to 10, a window of 65,536 packets (8 s at 100
+    /// Mbit/s in packets of 1514 bytes, and the range of a 16-bit number), first number unknown.
+    fn default() -> Self {
+        Self {
+            density_threshold_pkts: 200,
+            buffer_threshold_pkts: 200,
+            n_max: 10,
+            loss_window_pkts: 65_536,
+            first_seq: None,
+        }
+    }
+}
+
+/// A packet that has arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Number in order of sending, one a packet, not wrapped ([`Unwrap`](crate::Unwrap)). `u64::MAX` is no number.
+    pub seq: u64,
+    /// When it arrived, if known: needed for late times and gap times alone.
+    pub t_ns: Option<i64>,
+    /// Payload: needed for byte offsets alone.
+    pub len_bytes: u32,
+}
+
+impl Arrival {
+    /// An arrival of which only the number is known.
+    pub fn new(seq: u64) -> Self {
+        Self { seq, t_ns: None, len_bytes: 0 }
+    }
+}
