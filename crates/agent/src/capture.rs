@@ -5,6 +5,8 @@
 //! sender's ring has been read up to their time, since rings hand over blocks at different moments.
 
 use crate::clock::Clock;
+use crate::drops::{self, Drops};
+use crate::ending::Ending;
 use crate::error::{check, Error, Result};
 use crate::frame::{self, Parsed};
 use crate::ledger::{Ledger, Totals};
@@ -17,8 +19,6 @@ use leowarp_timeline::record::Drop;
 use leowarp_timeline::setup::{Discipline, Flow, FlowKind, Link, LinkKind, Pcap, Setup};
 use leowarp_timeline::Event;
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::Read;
 use std::sync::{Arc, Mutex};
 
 /// Ethernet, IP, and TCP or the number of a datagram.
@@ -27,7 +27,6 @@ const SNAP_HEADERS_BYTES: u32 = 64;
 const LAG_NS: i64 = 2 * RETIRE_MS as i64 * 1_000_000 + 10_000_000;
 /// A packet of which nothing is heard for so long is lost: memory holds all that were sent since.
 const SILENCE_NS: i64 = 60_000_000_000;
-const DROP_RECORD_BYTES: usize = 64;
 
 /// How long after the last packet everything has been handed over.
 pub const FLUSH_NS: i64 = LAG_NS + 100_000_000;
@@ -55,6 +54,19 @@ pub struct Outcome {
     pub failures: Vec<String>,
 }
 
+impl Outcome {
+    /// Of a run without packet truth.
+    pub fn unknown(flows: usize) -> Self {
+        Self {
+            totals: Vec::new(),
+            times_ns: vec![(None, None, None); flows],
+            arrived_bytes: vec![u64::MAX; flows],
+            warnings: Vec::new(),
+            failures: Vec::new(),
+        }
+    }
+}
+
 struct Host {
     index: usize,
     ring: Ring,
@@ -73,14 +85,13 @@ struct Dropped {
 /// The thread's work.
 pub struct Capture {
     clock: Clock,
-    duration_ns: i64,
+    ending: Arc<Ending>,
     flows: Vec<Flow>,
     hosts: Vec<Host>,
     streams: Vec<Stream>,
     ledger: Ledger,
-    drops_file: Option<File>,
-    drops_buffer: Vec<u8>,
-    drops: VecDeque<Dropped>,
+    drops: Drops,
+    dropped: VecDeque<Dropped>,
     drop_rows: Rows<Drop>,
     /// Why a packet of which nothing is heard must be lost, and how many there were.
     silence: u8,
@@ -110,6 +121,7 @@ impl Capture {
         setup: &Setup,
         events: &[Event],
         clock: Clock,
+        ending: Arc<Ending>,
         header: &serde_json::Map<String, serde_json::Value>,
     ) -> Result<Self> {
         let mut hosts = Vec::new();
@@ -139,20 +151,19 @@ impl Capture {
         };
         // Links tell what they lose. A packet that vanished anyway was lost between links: for want of a route, or, where
         // neighbours are resolved, perhaps in a neighbour's queue.
-        let tells = |l: &Link| l.kind == LinkKind::Wire || (l.discipline == Some(Discipline::Leolink) && !l.arp);
+        let tells = |l: &Link| !l.is_modelled() || (l.discipline == Some(Discipline::Leolink) && !l.arp);
         let silence = if setup.links.iter().all(tells) { CAUSE_NO_ROUTE } else { CAUSE_UNKNOWN };
         let streams =
             setup.flows.iter().flat_map(|f| [Stream::new(numbers(f), f.size_bytes), Stream::new(numbers(f), None)]);
         Ok(Self {
             clock,
-            duration_ns: setup.duration_ns,
+            ending,
             flows: setup.flows.clone(),
             hosts,
             streams: streams.collect(),
             ledger: Ledger::create(setup, events, header)?,
-            drops_file: File::open("/proc/leolink/drops").ok(),
-            drops_buffer: vec![0; 1024 * DROP_RECORD_BYTES],
-            drops: VecDeque::new(),
+            drops: Drops::open(),
+            dropped: VecDeque::new(),
             drop_rows: Rows::create(header)?,
             silence,
             silent_pkts: 0,
@@ -197,7 +208,8 @@ impl Capture {
     }
 
     fn read_rings(&mut self) -> Result<()> {
-        let Self { clock, duration_ns, flows, streams, hosts, .. } = self;
+        let Self { clock, flows, streams, hosts, .. } = self;
+        let end_ns = self.ending.end_ns();
         for host in hosts {
             let Host { index, ring, read_until_ns, arrivals, pcap } = host;
             ring.drain(|frame| {
@@ -212,7 +224,7 @@ impl Capture {
                 let stream = 2 * parsed.flow + parsed.direction;
                 if frame.outgoing && ends[parsed.direction] == *index {
                     // What leaves after the end is not part of the run (resets of the sockets that it closes).
-                    if t_ns < *duration_ns {
+                    if t_ns < end_ns {
                         streams[stream].sent(parsed.seen);
                     }
                 } else if !frame.outgoing && ends[1 - parsed.direction] == *index {
@@ -225,32 +237,19 @@ impl Capture {
     }
 
     fn read_drops(&mut self) -> Result<()> {
-        let Some(file) = &mut self.drops_file else { return Ok(()) };
-        loop {
-            let n = file
-                .read(&mut self.drops_buffer)
-                .map_err(|source| Error::Kernel { attempt: "read /proc/leolink/drops".into(), source })?;
-            for r in self.drops_buffer[..n].chunks_exact(DROP_RECORD_BYTES) {
-                let word = |at: usize| u32::from_ne_bytes([r[at], r[at + 1], r[at + 2], r[at + 3]]);
-                let t_ns = self.clock.of_monotonic_ns((u64::from(word(4)) << 32 | u64::from(word(0))) as i64);
-                let captured = (word(20) as usize).min(40);
-                self.drops.push_back(Dropped {
-                    t_ns,
-                    parsed: frame::parse(t_ns, &r[24..24 + captured]),
-                    loss: Loss { cause: word(12) as u8, direction: Some(word(8)) },
-                });
-            }
-            if n < self.drops_buffer.len() {
-                return Ok(());
-            }
-        }
+        let Self { clock, drops, dropped, .. } = self;
+        drops.read(*clock, |t_ns, loss, ip| {
+            dropped.push_back(Dropped { t_ns, parsed: frame::parse(t_ns, ip), loss });
+            Ok(())
+        })
     }
 
     /// Arrivals and drops up to a time at which all departures before it are known.
     fn match_until(&mut self, until_ns: i64) -> Result<()> {
+        let end_ns = self.ending.end_ns();
         for host in &mut self.hosts {
             while let Some((stream, seen)) = pop_if(&mut host.arrivals, |(_, seen)| seen.t_ns <= until_ns) {
-                if !self.streams[stream].received(&seen) && seen.t_ns < self.duration_ns {
+                if self.streams[stream].received(&seen).is_none() && seen.t_ns < end_ns {
                     let (flow, direction) = (stream / 2, stream % 2);
                     self.failures.push(format!(
                         "flow {flow}, direction {direction}: a packet arrived that never left: {seen:?}"
@@ -258,16 +257,8 @@ impl Capture {
                 }
             }
         }
-        while let Some(drop) = pop_if(&mut self.drops, |d| d.t_ns <= until_ns) {
-            let mut row = Drop {
-                t_ns: drop.t_ns,
-                direction: drop.loss.direction.unwrap_or(u32::MAX),
-                cause: drop.loss.cause,
-                flow: u32::MAX,
-                flow_direction: u8::MAX,
-                seq: u64::MAX,
-                len_bytes: u32::MAX,
-            };
+        while let Some(drop) = pop_if(&mut self.dropped, |d| d.t_ns <= until_ns) {
+            let mut row = drops::row(drop.t_ns, drop.loss);
             if let Some(p) = drop.parsed.filter(|p| self.flows.get(p.flow).is_some_and(|f| f.kind == p.kind)) {
                 let stream = &mut self.streams[2 * p.flow + p.direction];
                 if stream.dropped(&p.seen, drop.loss) {
@@ -275,7 +266,7 @@ impl Capture {
                     row.flow_direction = p.direction as u8;
                     row.seq = stream.offset(&p.seen).max(0) as u64;
                     row.len_bytes = p.seen.len_bytes;
-                } else if drop.t_ns < self.duration_ns {
+                } else if drop.t_ns < end_ns {
                     // What left after the end is dropped of no flow: the link counts it, the run does not.
                     self.failures.push(format!("flow {}: a packet was dropped that never left: {:?}", p.flow, p.seen));
                 }

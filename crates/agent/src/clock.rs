@@ -43,10 +43,15 @@ impl Clock {
         monotonic_ns - self.start_ns
     }
 
+    /// A run time on the monotonic clock.
+    pub fn monotonic(&self, t_ns: i64) -> libc::timespec {
+        let at = self.start_ns + t_ns;
+        libc::timespec { tv_sec: at / 1_000_000_000, tv_nsec: at % 1_000_000_000 }
+    }
+
     /// Sleeps until a run time. False = a signal came first.
     pub fn sleep_until(&self, t_ns: i64) -> Result<bool> {
-        let at = self.start_ns + t_ns;
-        let when = libc::timespec { tv_sec: at / 1_000_000_000, tv_nsec: at % 1_000_000_000 };
+        let when = self.monotonic(t_ns);
         // SAFETY: `when` lives through the call.
         let result = unsafe {
             libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const when, std::ptr::null_mut())

@@ -268,6 +268,7 @@ mod tests {
             seq: 0,
             ack: None,
             len_bytes: 10,
+            place: None,
             is_retransmission: false,
             is_spurious: None,
             extent_pkts: None,

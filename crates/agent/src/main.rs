@@ -8,6 +8,8 @@
 mod batch;
 mod capture;
 mod clock;
+mod drops;
+mod ending;
 mod error;
 mod flows;
 mod frame;

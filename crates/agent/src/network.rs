@@ -14,7 +14,7 @@ use crate::message::{self, Hop, Interface};
 use crate::netlink::Batch;
 use crate::netns::{self, Namespace};
 use crate::tags::Tags;
-use crate::tc::{self, Direction, Say};
+use crate::tc::{self, Direction, Jitter, Say};
 use leowarp_timeline::event::Change;
 use leowarp_timeline::setup::{Discipline, LinkKind, NodeKind, Setup};
 use leowarp_timeline::Event;
@@ -45,6 +45,8 @@ pub struct Network<'a> {
     next_ifindex: Vec<u32>,
     links: Vec<LinkState>,
     directions: Vec<Direction>,
+    /// Of jittered directions: what the kernel was told last.
+    told: Vec<Option<Direction>>,
     /// What is to be said of a direction at the end of the instant.
     say: Vec<Option<Say>>,
     to_say: Vec<usize>,
@@ -116,6 +118,7 @@ impl<'a> Network<'a> {
             next_ifindex: vec![2; nodes],
             links: vec![LinkState::default(); setup.links.len()],
             directions: (0..2 * setup.links.len()).map(|d| initial_direction(setup, d)).collect(),
+            told: vec![None; 2 * setup.links.len()],
             say: vec![None; 2 * setup.links.len()],
             to_say: Vec::new(),
             routes: BTreeMap::new(),
@@ -204,7 +207,11 @@ impl<'a> Network<'a> {
                     paths.push(PathChange { source, destination, tos });
                 }
                 Change::Path { .. } => {}
-                Change::Jitter { .. } => return Err(Error::Input("this agent makes no jittered links".into())),
+                Change::Jitter { direction, table, sigma_ns } => {
+                    let spread_ns = (sigma_ns as f64 * self.setup.jitter_tables[table].multiplier).round() as u64;
+                    self.directions[direction].jitter = Jitter { spread_ns, table };
+                    self.mark(direction, Say::Changes);
+                }
             }
         }
         self.flush(events.first().map_or(0, |e| e.t_ns))?;
@@ -218,7 +225,7 @@ impl<'a> Network<'a> {
 
     fn mark(&mut self, direction: usize, say: Say) {
         let made = self.links[direction / 2].ifindex[0] != 0;
-        if !made || self.setup.links[direction / 2].kind == LinkKind::Wire {
+        if !made || !is_modelled(self.setup, direction) {
             return;
         }
         match &mut self.say[direction] {
@@ -284,7 +291,8 @@ impl<'a> Network<'a> {
                     message::route(self.changing(ends[1 - side]), address, 0, hop);
                     self.routes.insert((ends[1 - side], host), 2 * link + 1 - side);
                 }
-            } else {
+            }
+            if is_modelled(self.setup, 2 * link + side) {
                 self.directions[2 * link + side].down = false;
                 self.say[2 * link + side] = Some(Say::All);
                 self.to_say.push(2 * link + side);
@@ -365,7 +373,13 @@ impl<'a> Network<'a> {
             match spec.discipline {
                 Some(Discipline::Leolink) => tc::leolink(batch, ifindex, &d, say),
                 Some(Discipline::Netem) => tc::netem(batch, ifindex, &d, spec.queue_counts, say),
-                Some(Discipline::Jitter) => return Err(Error::Input("this agent makes no jittered links".into())),
+                Some(Discipline::Jitter) => {
+                    let before = self.told[direction].filter(|_| say == Say::Changes);
+                    refuse_what_netem_cannot(self.setup, &d, before.as_ref())?;
+                    let table = &self.setup.jitter_tables.get(d.jitter.table).map_or(&[][..], |t| &t.values);
+                    tc::jitter(batch, ifindex, &d, before.as_ref(), table, say == Say::Flush);
+                    self.told[direction] = Some(d);
+                }
                 None => {}
             }
         }
@@ -394,8 +408,7 @@ impl<'a> Network<'a> {
         }
         let node = event.u64 as usize;
         let Some(refusal) = self.spaces[node].route.refusals()?.into_iter().next() else { return Ok(()) };
-        let leolink =
-            self.setup.links.iter().any(|l| l.discipline == Some(Discipline::Leolink) && l.kind != LinkKind::Wire);
+        let leolink = self.setup.links.iter().any(|l| l.discipline == Some(Discipline::Leolink) && l.is_modelled());
         if refusal.errno == libc::ENOENT && leolink && !std::path::Path::new("/proc/leolink").exists() {
             return Err(Error::Lacks {
                 what: "this guest kernel has no queueing discipline leolink".into(),
@@ -412,8 +425,31 @@ impl<'a> Network<'a> {
     }
 }
 
+/// Whether a queueing discipline models a direction: of a jittered wire only that to the host. What a host sends must
+/// be free to leave at once: its capture sees what has left its own disciplines, and TCP counts what waits in them.
+pub fn is_modelled(setup: &Setup, direction: usize) -> bool {
+    let link = &setup.links[direction / 2];
+    let sender = if direction % 2 == 0 { link.a } else { link.b };
+    link.is_modelled() && (link.kind != LinkKind::Wire || setup.nodes[sender].kind != NodeKind::Host)
+}
+
+/// A change would lose what the link holds if its disciplines had to be made anew.
+fn refuse_what_netem_cannot(setup: &Setup, d: &Direction, before: Option<&Direction>) -> Result<()> {
+    let Some(before) = before else { return Ok(()) };
+    let has_values = |d: &Direction| setup.jitter_tables.get(d.jitter.table).is_some_and(|t| !t.values.is_empty());
+    let what = if has_values(before) && !has_values(d) {
+        "goes from a table of delays to netem's own distribution"
+    } else if (before.rate_bps == 0) != (d.rate_bps == 0) {
+        "begins or ceases to have a rate"
+    } else {
+        return Ok(());
+    };
+    Err(Error::Input(format!("direction {} is jittered and {what} while it is up", d.id)))
+}
+
 fn initial_direction(setup: &Setup, d: usize) -> Direction {
     let link = &setup.links[d / 2];
+    let stream = if link.discipline == Some(Discipline::Jitter) { "link.jitter" } else { "link.loss" };
     Direction {
         id: d as u32,
         rate_bps: 0,
@@ -422,8 +458,9 @@ fn initial_direction(setup: &Setup, d: usize) -> Direction {
         limit_pkts: link.limit_pkts,
         limit_bytes: link.limit_bytes,
         overhead_bytes: link.overhead_bytes,
-        seed: substream(setup.seed, "link.loss", d as u64),
+        seed: substream(setup.seed, stream, d as u64),
         down: false,
+        jitter: Jitter::default(),
     }
 }
 

@@ -3,17 +3,21 @@
 //! fixed order (samples see the network as it was before the instant's events), and sleeps again.
 
 use crate::clock::Clock;
+use crate::drops::{self, Drops};
+use crate::ending::Ending;
 use crate::error::Result;
 use crate::flows::{probe::Probe, tcp::Transfer};
 use crate::network::{Network, PathChange};
 use crate::queue::Queues;
 use crate::sample::{self, Counters};
 use crate::table::Rows;
-use leowarp_timeline::record::{Counter, Queue, Socket};
-use leowarp_timeline::setup::Setup;
+use leowarp_timeline::record::{Counter, Drop, Queue, Socket};
+use leowarp_timeline::setup::{Ends, FlowKind, Setup};
 use leowarp_timeline::Event;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::Arc;
 
 const PROGRESS_NS: i64 = 1_000_000_000;
 
@@ -42,18 +46,35 @@ pub struct Player<'a> {
     /// Of each transfer: it has ended and its last sample has been taken.
     pub looked_last: Vec<bool>,
     pub probes: Vec<Probe>,
+    pub ending: Arc<Ending>,
+    /// Of each flow that the run's end waits for: when it came to its own.
+    pub awaited: Vec<(usize, Option<i64>)>,
     pub counters: Counters,
     pub queues: Queues,
     pub socket_rows: Rows<Socket>,
     pub counter_rows: Rows<Counter>,
     pub queue_rows: Rows<Queue>,
+    /// Without packet truth: what links tell of drops.
+    pub drops: Option<(Drops, Rows<Drop>)>,
+}
+
+/// What is still to be done.
+type Agenda = BinaryHeap<Reverse<(i64, Due)>>;
+
+/// The flows that the end of a run waits for: those that have one.
+pub fn awaited(setup: &Setup) -> Vec<(usize, Option<i64>)> {
+    let has_end = |i: &usize| match setup.flows[*i].kind {
+        FlowKind::Tcp => setup.flows[*i].size_bytes.is_some(),
+        FlowKind::Ping | FlowKind::Udp => setup.flows[*i].packets.is_some(),
+    };
+    (0..setup.flows.len()).filter(|i| setup.ends == Ends::Flows && has_end(i)).map(|i| (i, None)).collect()
 }
 
 impl Player<'_> {
-    /// Plays the timeline from its event `first` on, until the duration is over.
+    /// Plays the timeline from its event `first` on, until the run is over.
     pub fn play(&mut self, first: usize) -> Result<()> {
-        let mut due = BinaryHeap::new();
-        let mut add = |t_ns: i64, what: Due| due.push(Reverse((t_ns, what)));
+        let mut agenda = Agenda::new();
+        let mut add = |t_ns: i64, what: Due| agenda.push(Reverse((t_ns, what)));
         for (what, period_ns) in self.periodic() {
             if let Some(period_ns) = period_ns {
                 add(period_ns, what);
@@ -66,25 +87,70 @@ impl Player<'_> {
             add(self.setup.flows[transfer.flow].stop_ns, Due::Stop(i));
         }
         for (i, probe) in self.probes.iter().enumerate() {
-            if let Some(t_ns) = probe.due_ns(0) {
-                add(t_ns, Due::Probe(i, 0));
+            match probe.due_ns(0) {
+                Some(t_ns) => add(t_ns, Due::Probe(i, 0)),
+                None => note_end(&mut self.awaited, probe.flow, 0),
             }
         }
+        if self.setup.observe.counters_ns.is_none() {
+            add(self.ending.end_ns(), Due::Counters);
+        }
+        self.note_ends(&mut agenda);
         self.clock.sleep_until(0)?;
-        let mut now_ns = 0;
-        while let Some(Reverse((t_ns, what))) = due.pop() {
-            if t_ns > self.setup.duration_ns {
+        let (mut now_ns, mut rung) = (0, 0);
+        while let Some(&Reverse((t_ns, what))) = agenda.peek() {
+            if t_ns > self.ending.end_ns() {
                 break;
             }
             if t_ns > now_ns {
-                self.clock.sleep_until(t_ns)?;
+                if !self.sleep_until(t_ns, rung)? {
+                    rung = self.ending.rung();
+                    self.note_ends(&mut agenda);
+                    continue;
+                }
                 now_ns = t_ns;
             }
-            if let Some(next) = self.carry_out(t_ns, what)? {
-                due.push(Reverse(next));
+            agenda.pop();
+            match self.carry_out(t_ns, what)? {
+                Some(next) => agenda.push(Reverse(next)),
+                None => self.note_ends(&mut agenda),
             }
         }
         Ok(())
+    }
+
+    /// False = a flow has come to its end before.
+    fn sleep_until(&self, t_ns: i64, rung: u32) -> Result<bool> {
+        if self.awaited.is_empty() {
+            return self.clock.sleep_until(t_ns).map(|_| true);
+        }
+        self.ending.sleep_until(self.clock, t_ns, rung)
+    }
+
+    /// Once all flows that the run's end waits for have come to theirs: what is still to be done by the run's.
+    fn note_ends(&mut self, agenda: &mut Agenda) {
+        if self.awaited.is_empty() {
+            return;
+        }
+        for transfer in &self.transfers {
+            let end_ns = transfer.shared.end_ns.load(SeqCst);
+            if end_ns != i64::MIN {
+                note_end(&mut self.awaited, transfer.flow, end_ns);
+            }
+        }
+        let Some(ends_ns) = self.awaited.iter().map(|a| a.1).collect::<Option<Vec<i64>>>() else { return };
+        self.awaited.clear();
+        let end_ns = ends_ns.into_iter().max().unwrap_or_default().saturating_add(self.setup.linger_ns);
+        if end_ns >= self.ending.end_ns() {
+            return;
+        }
+        self.ending.set_end_ns(end_ns);
+        if self.setup.observe.counters_ns.is_none_or(|period_ns| end_ns % period_ns != 0) {
+            agenda.push(Reverse((end_ns, Due::Counters)));
+        }
+        for i in 0..self.transfers.len() {
+            agenda.push(Reverse((end_ns, Due::Stop(i))));
+        }
     }
 
     fn periodic(&self) -> [(Due, Option<i64>); 4] {
@@ -103,22 +169,30 @@ impl Player<'_> {
             Due::Queues => self.queues.sample(&mut self.queue_rows, &self.network, t_ns)?,
             Due::Counters => self.counters.sample(&mut self.counter_rows, t_ns)?,
             Due::Sockets => self.sample_sockets(t_ns)?,
-            Due::Progress => crate::say::line(&serde_json::json!({ "t_ns": t_ns })),
+            Due::Progress => {
+                crate::say::line(&serde_json::json!({ "t_ns": t_ns }));
+                self.read_drops()?;
+            }
             Due::Events(from) => {
                 let instant = self.events[from..].iter().take_while(|e| e.t_ns == t_ns).count();
                 self.apply(from, from + instant)?;
                 return Ok(self.events.get(from + instant).map(|e| (e.t_ns, Due::Events(from + instant))));
             }
             Due::Stop(i) => {
-                if self.setup.observe.sockets_ns.is_some_and(|period_ns| t_ns % period_ns != 0) {
+                if self.setup.observe.sockets_ns.is_none_or(|period_ns| t_ns % period_ns != 0) {
                     self.sample_socket(t_ns, i)?;
                 }
                 self.transfers[i].stop();
+                note_end(&mut self.awaited, self.transfers[i].flow, t_ns);
                 return Ok(None);
             }
             Due::Probe(i, index) => {
                 self.probes[i].send(index)?;
-                return Ok(self.probes[i].due_ns(index + 1).map(|t| (t, Due::Probe(i, index + 1))));
+                let next_ns = self.probes[i].due_ns(index + 1);
+                if next_ns.is_none() {
+                    note_end(&mut self.awaited, self.probes[i].flow, t_ns);
+                }
+                return Ok(next_ns.map(|t_ns| (t_ns, Due::Probe(i, index + 1))));
             }
         }
         let period_ns = self.periodic().into_iter().find(|(w, _)| *w == what).and_then(|(_, period_ns)| period_ns);
@@ -156,7 +230,14 @@ impl Player<'_> {
     pub fn finish(&mut self) -> Result<()> {
         self.socket_rows.flush()?;
         self.counter_rows.flush()?;
-        self.queue_rows.flush()
+        self.queue_rows.flush()?;
+        self.read_drops()?;
+        self.drops.iter_mut().try_for_each(|(_, rows)| rows.flush())
+    }
+
+    fn read_drops(&mut self) -> Result<()> {
+        let Some((drops, rows)) = &mut self.drops else { return Ok(()) };
+        drops.read(self.clock, |t_ns, loss, _| rows.push(&drops::row(t_ns, loss)))
     }
 
     fn sample_sockets(&mut self, t_ns: i64) -> Result<()> {
@@ -173,5 +254,12 @@ impl Player<'_> {
         self.looked_last[i] = transfer.has_ended();
         let is_bbr = flow.congestion_control.as_deref() == Some("bbr");
         sample::sample_socket(&mut self.socket_rows, t_ns, transfer, is_bbr)
+    }
+}
+
+/// Notes when a flow came to its end, if the run's end waits for it and it has not ended before.
+fn note_end(awaited: &mut [(usize, Option<i64>)], flow: usize, t_ns: i64) {
+    if let Some((_, end_ns)) = awaited.iter_mut().find(|(i, _)| *i == flow) {
+        end_ns.get_or_insert(t_ns);
     }
 }

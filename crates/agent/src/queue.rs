@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What waits in the queues, and what went over each link: of all leolinks in one read of /proc/leolink/links, of netems
-//! from the statistics of the queueing disciplines, a dump for each namespace.
+//! from the statistics of the queueing disciplines, a dump for each namespace. Of a jitter, a netem under a tbf, those of
+//! the tbf are taken: it counts what its netem holds and drops with its own (tbf_enqueue), and sends what has left both.
 
 use crate::error::{Error, Result};
 use crate::netlink::{attributes, RTM_GETQDISC};
-use crate::network::Network;
+use crate::network::{is_modelled, Network};
 use crate::sample::read_all;
 use crate::table::Rows;
 use leowarp_timeline::record::{LinkTotal, Queue};
-use leowarp_timeline::setup::{Discipline, LinkKind, Setup};
+use leowarp_timeline::setup::{Discipline, Setup};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -16,6 +17,7 @@ use std::io;
 /// Bytes of a record of /proc/leolink/links (guest/qdisc/leolink.c).
 const LINK_RECORD_BYTES: usize = 136;
 
+const TC_H_ROOT: u32 = 0xffff_ffff;
 const TCA_STATS2: u16 = 7;
 const TCA_STATS_BASIC: u16 = 1;
 const TCA_STATS_QUEUE: u16 = 3;
@@ -49,8 +51,8 @@ impl Queues {
         };
         let directions = 2 * setup.links.len();
         let is_netem = |d: &usize| {
-            let link = &setup.links[d / 2];
-            link.discipline == Some(Discipline::Netem) && link.kind != LinkKind::Wire
+            let discipline = setup.links[d / 2].discipline;
+            matches!(discipline, Some(Discipline::Netem | Discipline::Jitter)) && is_modelled(setup, *d)
         };
         Ok(Self {
             leolink,
@@ -127,7 +129,7 @@ impl Queues {
         let mut out = BTreeMap::new();
         for (node, interfaces) in places {
             network.route_socket(node).dump(RTM_GETQDISC, &[0; 20], |body| {
-                if body.len() >= 20 {
+                if body.len() >= 20 && word(body, 12) == TC_H_ROOT {
                     if let Some(&direction) = interfaces.get(&word(body, 4)) {
                         out.insert(direction, statistics(&body[20..]));
                     }

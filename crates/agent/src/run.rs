@@ -3,21 +3,24 @@
 
 use crate::capture::{Capture, Held, Outcome, FLUSH_NS};
 use crate::clock::Clock;
+use crate::drops::Drops;
+use crate::ending::Ending;
 use crate::error::{Error, Result};
 use crate::flows::{probe::Probe, socket, tcp::Transfer};
 use crate::frame::{DESTINATION_PORT, FLOWS_MAX};
 use crate::network::{interface_name, Network};
-use crate::play::Player;
+use crate::play::{awaited, Player};
 use crate::queue::Queues;
 use crate::sample::{self, Counters};
 use crate::table::{self, Rows};
 use crate::{netns, say};
 use leowarp_timeline::event;
-use leowarp_timeline::record::{Density, FlowEnd, LinkTotal, ReorderingRow, MISSING_I64};
-use leowarp_timeline::setup::{Discipline, FlowKind, LinkKind, Setup};
+use leowarp_timeline::record::{FlowEnd, LinkTotal, MISSING_I64};
+use leowarp_timeline::setup::{Discipline, Ends, FlowKind, LinkKind, Setup};
 use serde_json::{json, Map, Value};
 use std::path::Path;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::Arc;
 
 /// All of it, from the input directory into the output directory, which becomes the working directory.
 pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
@@ -57,12 +60,19 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     }
 
     let clock = Clock::begin();
+    let is_watched = setup.ends == Ends::Flows || !setup.observe.truth;
+    let ending = Arc::new(Ending::new(setup.duration_ns, is_watched));
     let header = header(&setup, &clock);
     let counters = Counters::open(&network, &setup)?;
     let queues = Queues::open(&setup)?;
     let mut counter_header = header.clone();
     counter_header.insert("names".into(), json!(counters.names()));
-    let capture = Capture::open(&network, &setup, &events, clock, &header)?;
+    let truth = setup.observe.truth;
+    let capture = if truth {
+        Some(Capture::open(&network, &setup, &events, clock, ending.clone(), &header)?)
+    } else {
+        None
+    };
     let mut player = Player {
         setup: &setup,
         events: &events,
@@ -71,31 +81,52 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
         looked_last: vec![false; transfers.len()],
         transfers,
         probes,
+        ending: ending.clone(),
+        awaited: awaited(&setup),
         counters,
         queues,
         socket_rows: Rows::create(&header)?,
         counter_rows: Rows::create(&counter_header)?,
         queue_rows: Rows::create(&header)?,
+        drops: if truth { None } else { Some((Drops::open(), Rows::create(&header)?)) },
     };
     player.mark(&paths)?;
-    let (finish, capturing) = capture.start()?;
+    let capturing = capture.map(Capture::start).transpose()?;
     for transfer in &player.transfers {
         let flow = &setup.flows[transfer.flow];
         let to = setup.hosts[flow.destination].address;
-        transfer.start(clock, flow, socket::address(to, DESTINATION_PORT + transfer.flow as u16))?;
+        let to = socket::address(to, DESTINATION_PORT + transfer.flow as u16);
+        transfer.start(clock, flow, to, &ending)?;
     }
     player.play(first)?;
 
-    clock.sleep_until(setup.duration_ns + setup.drain_ns.max(1) + FLUSH_NS)?;
+    let end_ns = ending.end_ns();
+    clock.sleep_until(end_ns + setup.drain_ns.max(1) + if truth { FLUSH_NS } else { 0 })?;
     let totals = player.queues.totals(&player.network)?;
-    let told = setup.links.iter().all(|l| !l.is_modelled() || l.discipline == Some(Discipline::Leolink));
-    let held_pkts = told.then(|| totals.iter().map(|t| t.held_pkts).sum());
-    let no_route_pkts = sample::no_route_pkts()? - no_route_before;
-    let unresolved_pkts = sample::unresolved_pkts()? - unresolved_before;
-    finish.tell(Held { held_pkts, no_route_pkts, unresolved_pkts })?;
-    let outcome = capturing.join().map_err(|_| Error::Broken("the capture thread broke".into()))?;
+    let outcome = match capturing {
+        Some((finish, thread)) => {
+            let told = setup.links.iter().all(|l| !l.is_modelled() || l.discipline == Some(Discipline::Leolink));
+            let held_pkts = told.then(|| totals.iter().map(|t| t.held_pkts).sum());
+            let no_route_pkts = sample::no_route_pkts()? - no_route_before;
+            let unresolved_pkts = sample::unresolved_pkts()? - unresolved_before;
+            finish.tell(Held { held_pkts, no_route_pkts, unresolved_pkts })?;
+            thread.join().map_err(|_| Error::Broken("the capture thread broke".into()))?
+        }
+        None => without_truth(&setup, &player.transfers)?,
+    };
     player.finish()?;
-    end(&setup, &header, &totals, &player.transfers, outcome)
+    end(&setup, end_ns, &header, &totals, &player.transfers, outcome)
+}
+
+/// What the receivers of transfers know by themselves.
+fn without_truth(setup: &Setup, transfers: &[Transfer]) -> Result<Outcome> {
+    let mut outcome = Outcome::unknown(setup.flows.len());
+    for transfer in transfers {
+        outcome.arrived_bytes[transfer.flow] = transfer.received_bytes()?;
+        let complete_ns = Some(transfer.shared.complete_ns.load(SeqCst)).filter(|&t| t != MISSING_I64);
+        outcome.times_ns[transfer.flow].2 = complete_ns.filter(|_| setup.flows[transfer.flow].size_bytes.is_some());
+    }
+    Ok(outcome)
 }
 
 fn header(setup: &Setup, clock: &Clock) -> Map<String, Value> {
@@ -110,13 +141,16 @@ fn header(setup: &Setup, clock: &Clock) -> Map<String, Value> {
         .collect();
     let mut out = Map::new();
     out.insert("start_monotonic_ns".into(), clock.start_ns.into());
-    out.insert("duration_ns".into(), setup.duration_ns.into());
+    // null: nobody knows yet; end.json will
+    let duration_ns = (setup.ends == Ends::Duration).then_some(setup.duration_ns);
+    out.insert("duration_ns".into(), duration_ns.into());
     out.insert("directions".into(), directions.into());
     out
 }
 
 fn end(
     setup: &Setup,
+    end_ns: i64,
     header: &Map<String, Value>,
     links: &[LinkTotal],
     transfers: &[Transfer],
@@ -150,8 +184,6 @@ fn end(
     }
     rows.flush()?;
 
-    Rows::<ReorderingRow>::create(header)?.flush()?;
-    Rows::<Density>::create(header)?.flush()?;
     let mut rows = Rows::create(header)?;
     for flow in 0..setup.flows.len() {
         let transfer = transfers.iter().find(|t| t.flow == flow);
@@ -182,7 +214,7 @@ fn end(
 
     let ok = failures.is_empty();
     let text = json!({
-        "ok": ok, "virtual_ns": setup.duration_ns, "warnings": outcome.warnings, "failures": failures,
+        "ok": ok, "virtual_ns": end_ns, "warnings": outcome.warnings, "failures": failures,
         "conservation": conservation,
     });
     table::write_file("end.json", text.to_string().as_bytes())?;

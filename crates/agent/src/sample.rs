@@ -13,6 +13,7 @@ use std::os::unix::fs::FileExt;
 
 /// struct tcp_info of 6.12 has 248 bytes; a later kernel's begins the same.
 const TCP_INFO_BYTES: usize = 248;
+const BYTES_RECEIVED_AT: usize = 128;
 
 /// The part of `struct tcp_info` that is recorded, by the offsets of include/uapi/linux/tcp.h.
 struct TcpInfo([u8; TCP_INFO_BYTES]);
@@ -56,6 +57,11 @@ fn bits(bytes: u64) -> u64 {
     }
 }
 
+/// Payload that a socket has received in order. Once the other side has ended its stream it is one more: its end counts.
+pub fn received_bytes(fd: i32) -> Result<u64> {
+    TcpInfo::read(fd).map(|info| info.u64(BYTES_RECEIVED_AT))
+}
+
 /// Adds a sample of a transfer.
 pub fn sample_socket(rows: &mut Rows<Socket>, t_ns: i64, transfer: &Transfer, is_bbr: bool) -> Result<()> {
     let s = TcpInfo::read(transfer.shared.sender.as_raw_fd())?;
@@ -93,7 +99,7 @@ pub fn sample_socket(rows: &mut Rows<Socket>, t_ns: i64, transfer: &Transfer, is
         bytes_acked: s.u64(120),
         bytes_sent: s.u64(200),
         bytes_retrans: s.u64(208),
-        bytes_received: r.as_ref().map_or(u64::MAX, |r| r.u64(128)),
+        bytes_received: r.as_ref().map_or(u64::MAX, |r| r.u64(BYTES_RECEIVED_AT)),
         segs_out_pkts: s.u32(136),
         retrans_pkts: s.u32(100),
         lost_pkts: s.u32(32),

@@ -52,10 +52,13 @@ pub struct Packet {
     /// Bytes of the other direction that it acknowledges.
     pub ack: Option<i64>,
     pub len_bytes: u32,
+    /// Its place among the first transmissions, from 0; none = a retransmission, or a segment without payload.
+    pub place: Option<u32>,
     pub is_retransmission: bool,
     /// For retransmissions: all its bytes also arrived in packets sent before it.
     pub is_spurious: Option<bool>,
-    /// Reordering extent; none = not late.
+    /// Reordering extent in the sequence of all packets of this direction, retransmissions and segments without payload
+    /// included: what overtook it may be any of them. None = not late.
     pub extent_pkts: Option<u32>,
 }
 
@@ -90,6 +93,7 @@ pub struct Stream {
     ack_reference: Option<(u32, i64)>,
     /// End of what was sent so far.
     sent_until: i64,
+    first_transmissions: u32,
     arrivals: u64,
     /// Arrivals that were in order, as runs: (arrival number, packet number, length).
     in_order: VecDeque<(u64, u32, u32)>,
@@ -115,6 +119,7 @@ impl Stream {
             seq_reference: None,
             ack_reference: None,
             sent_until: 0,
+            first_transmissions: 0,
             arrivals: 0,
             in_order: VecDeque::new(),
             settled_bytes: Ranges::default(),
@@ -126,8 +131,8 @@ impl Stream {
         }
     }
 
-    /// A packet left its host.
-    pub fn sent(&mut self, seen: Seen) {
+    /// A packet left its host; its place among the first transmissions, if it is one.
+    pub fn sent(&mut self, seen: Seen) -> Option<u32> {
         let number = self.first + self.entries.len() as u32;
         let seq = self.unwrap_seq(&seen);
         let ack = (seen.flags & FLAG_ACK != 0).then(|| {
@@ -137,6 +142,9 @@ impl Stream {
         });
         let tcp = self.numbers == Numbers::Tcp;
         let end = seq + if tcp { i64::from(seen.len_bytes) } else { 1 };
+        let is_retransmission = tcp && seen.len_bytes > 0 && seq < self.sent_until;
+        let place = (!is_retransmission && (!tcp || seen.len_bytes > 0)).then_some(self.first_transmissions);
+        self.first_transmissions += u32::from(place.is_some());
         let packet = Packet {
             sent_ns: seen.t_ns,
             received_ns: None,
@@ -144,7 +152,8 @@ impl Stream {
             seq,
             ack,
             len_bytes: seen.len_bytes,
-            is_retransmission: tcp && seen.len_bytes > 0 && seq < self.sent_until,
+            place,
+            is_retransmission,
             is_spurious: None,
             extent_pkts: None,
         };
@@ -152,12 +161,13 @@ impl Stream {
         let before = &mut self.last_with_id[usize::from(seen.ip_id)];
         let same_id_before = std::mem::replace(before, number);
         self.entries.push_back(Entry { packet, seen, same_id_before });
+        place
     }
 
-    /// A packet reached its host. False = it was never sent.
+    /// A packet reached its host: which. None = it was never sent.
     #[must_use]
-    pub fn received(&mut self, seen: &Seen) -> bool {
-        let Some(number) = self.find(seen) else { return false };
+    pub fn received(&mut self, seen: &Seen) -> Option<&Packet> {
+        let number = self.find(seen)?;
         let arrival = self.arrivals;
         self.arrivals += 1;
         let extent = self.arrive_in_order(arrival, number);
@@ -181,7 +191,7 @@ impl Stream {
                 self.complete_ns.get_or_insert(seen.t_ns);
             }
         }
-        true
+        Some(&self.entries[(number - self.first) as usize].packet)
     }
 
     /// A link dropped a packet. False = it was never sent.

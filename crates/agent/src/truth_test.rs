@@ -19,7 +19,7 @@ fn extents(arrivals: &[u32]) -> Vec<Option<u32>> {
         stream.sent(seen(i64::from(n), n as u16, n, 100));
     }
     for (i, &n) in arrivals.iter().enumerate() {
-        assert!(stream.received(&seen(1000 + i as i64, n as u16, n, 100)));
+        assert!(stream.received(&seen(1000 + i as i64, n as u16, n, 100)).is_some());
     }
     settle_all(&mut stream).iter().map(|p| p.extent_pkts).collect()
 }
@@ -46,9 +46,9 @@ fn a_retransmission_is_spurious_when_the_original_arrives_even_after_it() {
     stream.sent(seen(4, 13, 1100, 100));
     assert!(stream.dropped(&seen(5, 11, 1100, 100), Loss { cause: 1, direction: Some(7) }));
     for (t, id, seq) in [(6, 12, 1000), (7, 13, 1100), (8, 10, 1000)] {
-        assert!(stream.received(&seen(t, id, seq, 100)));
+        assert!(stream.received(&seen(t, id, seq, 100)).is_some());
     }
-    assert!(stream.received(&Seen { flags: FLAG_SYN, ..seen(9, 9, 999, 0) }));
+    assert!(stream.received(&Seen { flags: FLAG_SYN, ..seen(9, 9, 999, 0) }).is_some());
     let mut packets = Vec::new();
     stream.settle(0, CAUSE_UNKNOWN, |p| packets.push(*p));
     assert_eq!(packets.len(), 5, "nothing is held back once all are settled");
@@ -65,9 +65,9 @@ fn a_retransmission_is_spurious_when_the_original_arrives_even_after_it() {
 fn a_copy_that_was_not_sent_is_said_so() {
     let mut stream = Stream::new(Numbers::Tcp, None);
     stream.sent(seen(0, 1, 0, 10));
-    assert!(stream.received(&seen(1, 1, 0, 10)));
-    assert!(!stream.received(&seen(2, 1, 0, 10)), "the same packet cannot arrive twice");
-    assert!(!stream.received(&seen(2, 2, 0, 10)));
+    assert!(stream.received(&seen(1, 1, 0, 10)).is_some());
+    assert!(stream.received(&seen(2, 1, 0, 10)).is_none(), "the same packet cannot arrive twice");
+    assert!(stream.received(&seen(2, 2, 0, 10)).is_none());
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn silence_is_a_loss_after_a_while() {
     stream.settle(101, CAUSE_UNKNOWN, |p| packets.push(*p));
     assert_eq!(packets[0].loss, Some(Loss { cause: CAUSE_UNKNOWN, direction: None }));
     assert_eq!(packets.len(), 1);
-    assert!(!stream.received(&seen(300, 1, 0, 10)), "too late to change what was handed on");
+    assert!(stream.received(&seen(300, 1, 0, 10)).is_none(), "too late to change what was handed on");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn an_ip_identification_may_come_again_while_older_packets_are_unsettled() {
         stream.sent(seen(i, 7, seq, 100));
     }
     for (t, seq) in [(5, 200), (6, 0), (7, 100)] {
-        assert!(stream.received(&seen(t, 7, seq, 100)));
+        assert!(stream.received(&seen(t, 7, seq, 100)).is_some());
     }
     let times: Vec<_> = settle_all(&mut stream).iter().map(|p| p.received_ns).collect();
     assert_eq!(times, [Some(6), Some(7), Some(5)]);
@@ -130,10 +130,12 @@ fn slow(plan: &[Plan]) -> Vec<Packet> {
     let received_ns = |i: usize| (!plan[i].lost).then(|| sent_ns(i) + 2 * plan[i].delay + 1);
     let mut order: Vec<usize> = (0..plan.len()).filter(|&i| !plan[i].lost).collect();
     order.sort_by_key(|&i| (received_ns(i), i));
+    let again = |i: usize| plan[i].len > 0 && (0..i).any(|j| plan[i].seq < plan[j].seq + plan[j].len);
+    let is_first = |i: usize| plan[i].len > 0 && !again(i);
     (0..plan.len())
         .map(|i| {
             let bytes = |j: usize| plan[j].seq..plan[j].seq + plan[j].len;
-            let is_retransmission = plan[i].len > 0 && (0..i).any(|j| plan[i].seq < plan[j].seq + plan[j].len);
+            let is_retransmission = again(i);
             let arrived_before = |b: u32| (0..i).any(|j| !plan[j].lost && bytes(j).contains(&b));
             let position = order.iter().position(|&j| j == i);
             let overtaker = position.and_then(|p| (0..p).find(|&q| order[q] > i).map(|q| (p - q) as u32));
@@ -144,6 +146,7 @@ fn slow(plan: &[Plan]) -> Vec<Packet> {
                 seq: i64::from(plan[i].seq),
                 ack: Some(0),
                 len_bytes: plan[i].len,
+                place: is_first(i).then(|| (0..i).filter(|&j| is_first(j)).count() as u32),
                 is_retransmission,
                 is_spurious: is_retransmission.then(|| bytes(i).all(arrived_before)),
                 extent_pkts: overtaker.filter(|_| !is_retransmission),
@@ -158,14 +161,15 @@ proptest! {
         let mut stream = Stream::new(Numbers::Tcp, None);
         stream.sent(Seen { flags: FLAG_SYN | FLAG_ACK, ..seen(-2, 0, u32::MAX, 0) });
         let syn = Seen { flags: FLAG_SYN | FLAG_ACK, ..seen(-1, 0, u32::MAX, 0) };
-        prop_assert!(stream.received(&syn));
+        prop_assert!(stream.received(&syn).is_some());
         let packet = |t_ns: i64, i: usize| {
             let mut s = seen(t_ns, (i & ((1 << id_bits) - 1)) as u16, plan[i].seq, plan[i].len);
             s.ack = 0;
             s
         };
         let mut todo: Vec<(i64, usize, u8)> = Vec::new();
-        for (i, expected) in slow(&plan).iter().enumerate() {
+        let expected = slow(&plan);
+        for (i, expected) in expected.iter().enumerate() {
             todo.push((expected.sent_ns, i, 0));
             match expected.received_ns {
                 Some(t) => todo.push((t, i, 1)),
@@ -176,9 +180,9 @@ proptest! {
         let mut out = Vec::new();
         for (t, i, what) in todo {
             match what {
-                0 => stream.sent(packet(t, i)),
+                0 => prop_assert_eq!(stream.sent(packet(t, i)), expected[i].place),
                 // identical packets in flight at once cannot be told apart: either may be taken
-                1 => prop_assert!(stream.received(&packet(t, i))),
+                1 => prop_assert!(stream.received(&packet(t, i)).is_some()),
                 _ => {
                     let loss = Loss { cause: 1, direction: Some(3) };
                     prop_assert!(stream.dropped(&packet(t, i), loss));
@@ -186,9 +190,9 @@ proptest! {
             }
             stream.settle(i64::MIN, CAUSE_UNKNOWN, |p| out.push(*p));
         }
-        let (expected, identical) = (slow(&plan), (0..plan.len()).any(|i| (0..i).any(|j| {
+        let identical = (0..plan.len()).any(|i| (0..i).any(|j| {
             Seen { t_ns: 0, ..packet(0, i) } == Seen { t_ns: 0, ..packet(0, j) }
-        })));
+        }));
         prop_assert_eq!(out.len(), plan.len() + 1);
         prop_assume!(!identical);
         prop_assert_eq!(&out[1..], &expected[..]);
@@ -202,7 +206,7 @@ proptest! {
         for (i, p) in plan.iter().enumerate() {
             stream.sent(seen(i as i64, i as u16, i as u32, p.len));
             if !p.lost && i < cut {
-                prop_assert!(stream.received(&seen(i as i64 + 1, i as u16, i as u32, p.len)));
+                prop_assert!(stream.received(&seen(i as i64 + 1, i as u16, i as u32, p.len)).is_some());
             }
             stream.settle(i as i64 - 10, CAUSE_UNKNOWN, |p| out.push(*p));
         }

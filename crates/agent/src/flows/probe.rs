@@ -4,8 +4,9 @@
 use super::socket;
 use crate::error::{check, Result};
 use crate::frame::{DESTINATION_PORT, SOURCE_PORT};
+use crate::netns;
 use crate::network::Network;
-use leowarp_timeline::setup::{FlowKind, Setup};
+use leowarp_timeline::setup::{Flow, FlowKind, Setup};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 const IP_UDP_ETHERNET_BYTES: u64 = 20 + 8 + 14;
@@ -22,10 +23,45 @@ pub struct Probe {
     /// At the destination; keeps the port open.
     _sink: Option<OwnedFd>,
     packet: Vec<u8>,
-    pub start_ns: i64,
-    pub stop_ns: i64,
-    rate_bps: u64,
-    interval_ns: i64,
+    /// Of a ping: the sum of the packet's 16 bit words without its checksum and its number.
+    word_sum: u32,
+    start_ns: i64,
+    stop_ns: i64,
+    packets: u64,
+    pace: Pace,
+}
+
+/// When packets are due, from the start on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Pace {
+    EveryNs(i64),
+    /// Bits per second, bits of a packet.
+    Bits(u64, u64),
+    PerSecond(f64),
+}
+
+impl Pace {
+    fn of(spec: &Flow) -> Self {
+        match (spec.packets_per_s, spec.interval_ns, spec.rate_bps) {
+            (Some(packets_per_s), _, _) => Self::PerSecond(packets_per_s),
+            (None, Some(interval_ns), _) => Self::EveryNs(interval_ns),
+            (None, None, rate_bps) => {
+                let bits = 8 * (u64::from(spec.payload_bytes.unwrap_or_default()) + IP_UDP_ETHERNET_BYTES);
+                Self::Bits(rate_bps.unwrap_or(1), bits)
+            }
+        }
+    }
+
+    /// After the start, rounded down.
+    fn offset_ns(self, index: u64) -> i64 {
+        let quotient = |dividend: u128, divisor: u64| (dividend * 1_000_000_000 / u128::from(divisor)) as i64;
+        match self {
+            Self::EveryNs(interval_ns) => index as i64 * interval_ns,
+            Self::Bits(rate_bps, bits) => quotient(u128::from(index) * u128::from(bits), rate_bps),
+            Self::PerSecond(n) if n.fract() == 0.0 => quotient(index.into(), n as u64),
+            Self::PerSecond(n) => (index as f64 * 1e9 / n).floor() as i64,
+        }
+    }
 }
 
 impl Probe {
@@ -37,6 +73,9 @@ impl Probe {
         let port = |base: u16| base + flow as u16;
         let (socket, sink, packet) = match spec.kind {
             FlowKind::Ping => {
+                if !spec.replies {
+                    network.inside(to.node, || netns::set_sysctl("net.ipv4.icmp_echo_ignore_all", "1"))?;
+                }
                 let fd = network.inside(from.node, || {
                     let fd = socket::open(libc::SOCK_RAW, libc::IPPROTO_ICMP)?;
                     // nothing that comes in is wanted here
@@ -79,31 +118,26 @@ impl Probe {
             kind: spec.kind,
             socket,
             _sink: sink,
+            word_sum: word_sum(&packet),
             packet,
             start_ns: spec.start_ns,
             stop_ns: spec.stop_ns,
-            rate_bps: spec.rate_bps.unwrap_or_default(),
-            interval_ns: spec.interval_ns.unwrap_or_default(),
+            packets: spec.packets.unwrap_or(u64::MAX),
+            pace: Pace::of(spec),
         })
     }
 
     /// When its packet `index` is due, if it is.
     pub fn due_ns(&self, index: u64) -> Option<i64> {
-        let offset_ns = match self.kind {
-            FlowKind::Ping => index as i64 * self.interval_ns,
-            _ => {
-                let bits = 8 * (self.packet.len() as u64 + IP_UDP_ETHERNET_BYTES);
-                (u128::from(index) * u128::from(bits) * 1_000_000_000 / u128::from(self.rate_bps)) as i64
-            }
-        };
-        Some(self.start_ns + offset_ns).filter(|&t| t < self.stop_ns)
+        let due_ns = || self.start_ns.saturating_add(self.pace.offset_ns(index));
+        (index < self.packets).then(due_ns).filter(|&t| t < self.stop_ns)
     }
 
     /// Sends packet `index`.
     pub fn send(&mut self, index: u64) -> Result<()> {
         if self.kind == FlowKind::Ping {
             self.packet[6..8].copy_from_slice(&(index as u16).to_be_bytes());
-            let sum = checksum(&self.packet);
+            let sum = checksum(self.word_sum + u32::from(index as u16));
             self.packet[2..4].copy_from_slice(&sum.to_be_bytes());
         } else {
             self.packet[..8].copy_from_slice(&index.to_be_bytes());
@@ -119,13 +153,13 @@ impl Probe {
     }
 }
 
-/// RFC 1071 over the packet with its own field taken as 0.
-fn checksum(packet: &[u8]) -> u16 {
-    let word = |(i, pair): (usize, &[u8])| match i {
-        1 => 0,
-        _ => u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)),
-    };
-    let mut sum: u32 = packet.chunks(2).enumerate().map(word).sum();
+/// Of the 16 bit words of a packet, a last odd byte being the upper half of one.
+fn word_sum(packet: &[u8]) -> u32 {
+    packet.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum()
+}
+
+/// RFC 1071, from the sum of the words.
+fn checksum(mut sum: u32) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
@@ -134,22 +168,33 @@ fn checksum(packet: &[u8]) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use super::checksum;
+    use super::*;
 
     #[test]
     fn the_checksum_makes_the_words_add_up_to_ones() {
-        for length in [8, 9, 64] {
-            let mut packet: Vec<u8> = (0..length).map(|i| (i * 37 + 11) as u8).collect();
-            let sum = checksum(&packet);
-            packet[2..4].copy_from_slice(&sum.to_be_bytes());
-            let mut total: u32 = 0;
-            for pair in packet.chunks(2) {
-                total += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
+        for length in [8, 9, 64, 1480] {
+            for index in [0u16, 1, 256, 65_535] {
+                let mut packet: Vec<u8> = (0..length).map(|i| (i * 37 + 11) as u8).collect();
+                packet[2..4].fill(0);
+                packet[6..8].fill(0);
+                let base = word_sum(&packet);
+                packet[6..8].copy_from_slice(&index.to_be_bytes());
+                packet[2..4].copy_from_slice(&checksum(base + u32::from(index)).to_be_bytes());
+                assert_eq!(checksum(word_sum(&packet)), 0);
             }
-            while total > 0xffff {
-                total = (total & 0xffff) + (total >> 16);
-            }
-            assert_eq!(total, 0xffff);
         }
+    }
+
+    #[test]
+    fn packets_are_due_at_the_start_of_their_nanosecond() {
+        let thirds = Pace::PerSecond(3.0);
+        assert_eq!([0, 1, 2, 3].map(|k| thirds.offset_ns(k)), [0, 333_333_333, 666_666_666, 1_000_000_000]);
+        assert_eq!(thirds.offset_ns(3_000_000_000), 1_000_000_000_000_000_000);
+        // 65,534 / 8,235 s
+        assert_eq!(Pace::PerSecond(8235.0).offset_ns(65_534), 7_957_984_213);
+        assert_eq!(Pace::PerSecond(0.5).offset_ns(3), 6_000_000_000);
+        assert_eq!(Pace::EveryNs(7).offset_ns(6), 42);
+        // 1,042 bytes at 20 Mbit/s
+        assert_eq!(Pace::Bits(20_000_000, 8336).offset_ns(10_000), 4_168_000_000);
     }
 }

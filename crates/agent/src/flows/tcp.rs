@@ -8,6 +8,7 @@
 
 use super::socket;
 use crate::clock::Clock;
+use crate::ending::Ending;
 use crate::error::{check, Error, Result};
 use crate::frame::{DESTINATION_PORT, SOURCE_PORT};
 use crate::network::Network;
@@ -42,6 +43,12 @@ pub struct Shared {
     /// The sending thread does not use the socket any more.
     ended: AtomicBool,
     writer: AtomicU64,
+    /// What the receiver has read.
+    read_bytes: AtomicU64,
+    /// Run time at which the receiver read the end of the stream; i64::MIN = it has not, or nobody asks.
+    pub complete_ns: AtomicI64,
+    /// Run time at which the transfer came to its end, well or not; i64::MIN = it has not, or nobody asks.
+    pub end_ns: AtomicI64,
 }
 
 /// A transfer that is ready to run.
@@ -80,13 +87,17 @@ impl Transfer {
             stop: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             writer: AtomicU64::new(0),
+            read_bytes: AtomicU64::new(0),
+            complete_ns: AtomicI64::new(i64::MIN),
+            end_ns: AtomicI64::new(i64::MIN),
         };
         Ok(Self { flow, shared: Arc::new(shared) })
     }
 
     /// Starts its threads. They sleep until the flow starts.
-    pub fn start(&self, clock: Clock, spec: &Flow, destination: libc::sockaddr_in) -> Result<()> {
+    pub fn start(&self, clock: Clock, spec: &Flow, to: libc::sockaddr_in, ending: &Arc<Ending>) -> Result<()> {
         let (reader, writer, spec) = (self.shared.clone(), self.shared.clone(), spec.clone());
+        let (reader_ending, ending) = (ending.clone(), ending.clone());
         let spawn = |name: String, body: Box<dyn FnOnce() + Send>| match std::thread::Builder::new()
             .name(name)
             .stack_size(STACK_BYTES)
@@ -95,13 +106,14 @@ impl Transfer {
             Ok(_) => Ok(()),
             Err(source) => Err(Error::Kernel { attempt: "start a flow's thread".into(), source }),
         };
-        spawn(format!("read {}", self.flow), Box::new(move || read(&reader)))?;
+        spawn(format!("read {}", self.flow), Box::new(move || read(&reader, clock, &reader_ending)))?;
         spawn(
             format!("write {}", self.flow),
             Box::new(move || {
                 // SAFETY: names the calling thread.
                 writer.writer.store(unsafe { libc::pthread_self() }, SeqCst);
-                write(&writer, clock, &spec, &destination);
+                write(&writer, clock, &spec, &to);
+                writer.note_end(clock, &ending);
             }),
         )
     }
@@ -131,6 +143,16 @@ impl Transfer {
         self.shared.ended.load(SeqCst)
     }
 
+    /// Payload that the receiver has got in order: what it has read, and what still waits to be read.
+    pub fn received_bytes(&self) -> Result<u64> {
+        let read_bytes = self.shared.read_bytes.load(SeqCst);
+        if self.shared.complete_ns.load(SeqCst) != i64::MIN {
+            return Ok(read_bytes);
+        }
+        // The reader may be in the middle of a system call that reads a gigabyte.
+        self.receiver().map_or(Ok(0), crate::sample::received_bytes)
+    }
+
     /// Marks what both ends send: data if the flow goes that way, acknowledgements if it goes the other.
     pub fn set_tos(&self, data: bool, tos: u8) -> Result<()> {
         if data {
@@ -157,7 +179,16 @@ pub fn prepare_signal() -> Result<()> {
     }
 }
 
-fn read(shared: &Shared) {
+impl Shared {
+    fn note_end(&self, clock: Clock, ending: &Ending) {
+        if ending.is_watched() && self.end_ns.load(SeqCst) == i64::MIN {
+            self.end_ns.store(clock.now_ns(), SeqCst);
+            ending.ring();
+        }
+    }
+}
+
+fn read(shared: &Shared, clock: Clock, ending: &Ending) {
     // SAFETY: plain system calls. With MSG_TRUNC nothing is written to the buffer.
     unsafe {
         let fd =
@@ -167,7 +198,17 @@ fn read(shared: &Shared) {
         }
         shared.receiver.store(fd, SeqCst);
         let nowhere = std::ptr::without_provenance_mut(1 << 20);
-        while libc::recv(fd, nowhere, READ_BYTES, libc::MSG_TRUNC | libc::MSG_WAITALL) > 0 {}
+        let n = loop {
+            let n = libc::recv(fd, nowhere, READ_BYTES, libc::MSG_TRUNC | libc::MSG_WAITALL);
+            if n <= 0 {
+                break n;
+            }
+            shared.read_bytes.fetch_add(n as u64, SeqCst);
+        };
+        if n == 0 && ending.is_watched() {
+            shared.note_end(clock, ending);
+            shared.complete_ns.store(shared.end_ns.load(SeqCst), SeqCst);
+        }
         // The end of the stream, or a reset: either way the other side is done. The socket stays for its last sample.
         libc::shutdown(fd, libc::SHUT_WR);
     }
