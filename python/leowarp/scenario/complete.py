@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from leowarp import units
 from leowarp.scenario import schema
-from leowarp.scenario.decode import Section, decode
+from leowarp.scenario.decode import Section, decode, value_of
+from leowarp.scenario.flows import complete_flows, station_names
 from leowarp.scenario.gazetteer import PLACES
 from leowarp.scenario.key import keys
 from leowarp.scenario.presets import PRESETS
@@ -22,18 +23,27 @@ WALKER_KEYS = ("preset", "pattern", "planes", "satellites_per_plane", "altitude"
                "node_offset", "mu", "earth_rotation")  # fmt: skip
 """Keys that mean nothing when a file of orbital elements is given."""
 
-FLOW_KEYS = {
-    "tcp": ("congestion_control", "size", "rate"),
-    "ping": ("interval", "packet_rate", "packets", "payload", "replies"),
-    "udp": ("rate", "packet_rate", "packets", "payload"),
-}
-"""Keys that only some kinds of flow have, by kind."""
+MEDIA = ("constellation", "measured", "chain", "jittered")
+"""The sections of which a scenario has exactly one."""
 
-CONSTELLATION_ONLY = {"isl": None, "ground": None, "routing": None, "network": ("instantiate", "endpoints")}
-"""Sections (None: the whole of it) and keys that mean nothing without a constellation."""
+_CONSTELLATION_ONLY: dict[str, tuple[str, ...] | None] = {
+    "isl": None,
+    "ground": None,
+    "routing": None,
+    "network": ("instantiate", "endpoints"),
+}
+
+
+def without_effect(medium: str) -> dict[str, tuple[str, ...] | None]:
+    """Sections (None: the whole of it) and keys that mean nothing with this medium."""
+    if medium == "constellation":
+        return {}
+    # A jittered link is always netem's, and its hosts hang on it by wires: nothing of [network] is left.
+    return _CONSTELLATION_ONLY | ({"network": None} if medium == "jittered" else {})
+
 
 IMPLIED_STATIONS = ("A", "B")
-"""The stations of a measured path and of a chain."""
+"""The stations of every medium but a constellation."""
 
 
 def complete(scenario: Scenario, document: Node, problems: Problems) -> None:
@@ -44,36 +54,44 @@ def complete(scenario: Scenario, document: Node, problems: Problems) -> None:
         _complete_stations(scenario, document, problems)
     else:
         _imply_stations(scenario, problems)
-    _complete_flows(scenario, document, problems)
+    if "jittered" in scenario.sections:
+        _check_jittered(scenario.sections["jittered"], problems)
+    complete_flows(scenario, document, problems)
     _check_network(scenario, problems)
+    _check_observe(scenario, problems)
     _check_hosts(scenario, problems)
 
 
-def station_names(scenario: Scenario) -> list[str]:
-    """Names of the stations, in order."""
-    return [str(section.values["name"]) for section in scenario.stations if "name" in section.values]
-
-
-def value_of(section: Section, schema_class: type, attribute: str) -> Any:
-    """A value as given, or its default."""
-    return section.values.get(attribute, getattr(schema_class, attribute))
-
-
 def _check_medium(scenario: Scenario, document: Node, problems: Problems) -> None:
-    media = [name for name in ("constellation", "measured", "chain") if name in scenario.sections]
+    media = [name for name in MEDIA if name in scenario.sections]
+    all_of_them = ", ".join(f"[{name}]" for name in MEDIA)
     if not media:
-        rule = "none of [constellation], [measured] and [chain] is given"
+        rule = f"none of {all_of_them} is given"
         problems.add(document.origin, "", rule, 'write [constellation] and below it preset = "oneweb-study"')
     for extra in media[1:]:
-        rule = f"[{media[0]}] is given too, and a scenario has exactly one of [constellation], [measured], [chain]"
+        rule = f"[{media[0]}] is given too, and a scenario has exactly one of {all_of_them}"
         problems.add(scenario.sections[extra].origin, extra, rule, "take one of them out")
-    if media and "constellation" not in media:
-        for name, only in CONSTELLATION_ONLY.items():
-            section = scenario.sections[name]
-            for key in section.nodes:
-                if only is None or key in only:
-                    rule = f"has no effect: the scenario has [{media[0]}] and no [constellation]"
-                    problems.add(section.where(key), f"{name}.{key}", rule, "take it out")
+    for name, only in without_effect(media[0] if media else "constellation").items():
+        section = scenario.sections[name]
+        for key in section.nodes:
+            if only is None or key in only:
+                rule = f"has no effect: the scenario has [{media[0]}] and no [constellation]"
+                problems.add(section.where(key), f"{name}.{key}", rule, "take it out")
+
+
+def _check_jittered(section: Section, problems: Problems) -> None:
+    drawn = value_of(section, schema.Jittered, "distribution") == "table"
+    given = section.values.get("table") is not None
+    if drawn and not given and not (section.gave("table") and "table" not in section.values):
+        rule = 'is missing, and distribution is "table"'
+        problems.add(section.where("distribution"), "jittered.table", rule, 'write table = "delays.txt"')
+    for key in ("table", "table_sha256"):
+        if section.gave(key) and not drawn and (given or key != "table"):
+            rule = 'has no effect without distribution = "table"'
+            problems.add(section.where(key), f"jittered.{key}", rule, 'take it out, or write distribution = "table"')
+    if section.values.get("queue_bytes") is not None:
+        rule = "netem's limit is in packets"
+        problems.add(section.where("queue"), "jittered.queue", rule, 'write "5000 pkts"')
 
 
 def _complete_constellation(section: Section, problems: Problems) -> None:
@@ -177,85 +195,12 @@ def _imply_stations(scenario: Scenario, problems: Problems) -> None:
     ]
 
 
-def _complete_flows(scenario: Scenario, document: Node, problems: Problems) -> None:
-    if not scenario.flows:
-        node = document.get("flows")
-        hint = 'write [[flows]] and below it source = "Madrid" and destination = "Tokyo"'
-        problems.add(document.origin if node is None else node.origin, "flows", "are missing", hint)
-    duration_ns = value_of(scenario.sections["run"], schema.Run, "duration_ns")
-    for section in scenario.flows:
-        kind = value_of(section, schema.Flow, "kind")
-        _check_ends(section, scenario, problems)
-        _check_flow_keys(section, kind, problems)
-        if kind == "tcp":
-            _check_congestion_control(section, scenario, problems)
-        _complete_flow_times(section, duration_ns, problems)
-
-
-def _check_ends(section: Section, scenario: Scenario, problems: Problems) -> None:
-    stations = station_names(scenario)
-    for key in ("source", "destination"):
-        name = section.values.get(key)
-        all_named = len(stations) == len(scenario.stations)
-        if name is not None and name not in stations and all_named:
-            near = nearest(name, stations)
-            guess = f'did you mean "{near}"? ' if near else ""
-            hint = f"{guess}stations: {', '.join(stations) or 'none'}"
-            problems.add(section.where(key), f"{section.name}.{key}", f'there is no station "{name}"', hint)
-    source = section.values.get("source")
-    if source is not None and source == section.values.get("destination"):
-        rule = f'"{source}" is the source too'
-        problems.add(section.where("destination"), f"{section.name}.destination", rule, "a flow joins two stations")
-
-
-def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
-    known = keys(schema.Flow)
-    for key in dict.fromkeys(key for only in FLOW_KEYS.values() for key in only):
-        if key in FLOW_KEYS[kind]:
-            continue
-        if section.gave(key):
-            kinds = " and ".join(other for other, only in FLOW_KEYS.items() if key in only)
-            rule = f"is a key of {kinds}, and this flow is {kind}"
-            problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
-        section.values[known[key][0]] = None
-    if kind == "udp":
-        if section.values.get("rate_bps") is None and not (section.gave("rate") and "rate_bps" not in section.values):
-            rule = "is missing: udp sends at a constant rate"
-            problems.add(section.where("rate"), f"{section.name}.rate", rule, 'write rate = "1 Mbit/s"')
-        if not section.gave("payload"):
-            section.values["payload_bytes"] = UDP_PAYLOAD_BYTES
-
-
-def _check_congestion_control(section: Section, scenario: Scenario, problems: Problems) -> None:
-    name = value_of(section, schema.Flow, "congestion_control")
-    kernel = value_of(scenario.sections["guest"], schema.Guest, "kernel")
-    if kernel == "default" and name not in schema.CONGESTION_CONTROLS:
-        near = nearest(name, schema.CONGESTION_CONTROLS)
-        guess = f'did you mean "{near}"? ' if near else ""
-        hint = f"{guess}it has: {', '.join(schema.CONGESTION_CONTROLS)}; your own kernel (guest.kernel) may have others"
-        rule = f'the guest kernel has no congestion control "{name}"'
-        problems.add(section.where("congestion_control"), f"{section.name}.congestion_control", rule, hint)
-    elif len(name) > 15 or not name.replace("_", "a").replace("-", "a").isalnum():
-        rule = f'"{name}" is not the name of a congestion control (at most 15 letters, digits, - and _)'
-        problems.add(section.where("congestion_control"), f"{section.name}.congestion_control", rule)
-
-
-def _complete_flow_times(section: Section, duration_ns: int, problems: Problems) -> None:
-    start_ns = value_of(section, schema.Flow, "start_ns")
-    stop_ns = section.values.get("stop_ns")
-    if stop_ns is None:
-        section.values["stop_ns"] = stop_ns = duration_ns
-    duration = units.TIME.format(duration_ns)
-    if start_ns >= duration_ns:
-        rule = f'"{units.TIME.format(start_ns)}" is not before the end of the run ({duration})'
-        problems.add(section.where("start"), f"{section.name}.start", rule, "start earlier or let the run last longer")
-    elif stop_ns <= start_ns:
-        rule = f'"{units.TIME.format(stop_ns)}" is not after the start ("{units.TIME.format(start_ns)}")'
-        hint = 'a flow stops after it starts; "end" is the end of the run'
-        problems.add(section.where("stop"), f"{section.name}.stop", rule, hint)
-    if stop_ns > duration_ns:
-        rule = f'"{units.TIME.format(stop_ns)}" is after the end of the run ({duration})'
-        problems.add(section.where("stop"), f"{section.name}.stop", rule, 'write "end", or let the run last longer')
+def _check_observe(scenario: Scenario, problems: Problems) -> None:
+    observe = scenario.sections["observe"]
+    captured = value_of(observe, schema.Observe, "truth")
+    if value_of(observe, schema.Observe, "pcap") != "none" and not captured:
+        rule = "is asked for, and truth = false captures nothing"
+        problems.add(observe.where("pcap"), "observe.pcap", rule, 'write pcap = "none", or truth = true')
 
 
 def _check_network(scenario: Scenario, problems: Problems) -> None:
@@ -298,8 +243,5 @@ def _check_hosts(scenario: Scenario, problems: Problems) -> None:
                 hint = "write it into [tcp.sysctl] or [hosts.NAME.tcp.sysctl]"
                 problems.add(section.where("sysctl"), f"{section.name}.sysctl".lstrip("."), rule, hint)
 
-
-UDP_PAYLOAD_BYTES = 1200
-"""What QUIC may count on (RFC 9000, 14): the default of udp flows."""
 
 _SIGNS_NOT_IN_NAMES = (":", ">", "/", "\\", ",")

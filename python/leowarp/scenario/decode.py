@@ -46,6 +46,11 @@ class Section:
         return key in self.nodes
 
 
+def value_of(section: Section, schema: type, attribute: str) -> Any:
+    """A value as given, or its default."""
+    return section.values.get(attribute, getattr(schema, attribute))
+
+
 def decode_section(
     name: str, schema: type, node: Node, problems: Problems, elsewhere: dict[str, str] | None = None
 ) -> Section:

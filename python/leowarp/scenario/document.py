@@ -204,7 +204,7 @@ def _merge(lower: Node, upper: Node) -> Node:
 def _without_governed(lower: Node, upper: Node) -> Node:
     for governing, governed in _GOVERNS.items():
         setting = upper.get(*governing)
-        if setting is not None and setting.value != "none":
+        if setting is not None and setting.value != _KEEPS.get(governing, "none"):
             lower = _without(lower, [(*governing[:-1], key) for key in governed])
     if any(upper.get(section) is not None for section in ("tcp", "guest")):
         lower = _without(lower, [("sysctl",)])
@@ -253,5 +253,13 @@ _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("constellation", "preset"): (*_WALKER, "tle", "tle_sha256"),
     ("constellation", "tle"): (*_WALKER, "preset", "mu", "earth_rotation", "greenwich", "tle_sha256"),
     ("measured", "file"): ("file_sha256",),
+    ("jittered", "distribution"): ("table", "table_sha256"),
+    ("jittered", "table"): ("table_sha256",),
     ("name",): ("latitude", "longitude", "height"),  # of a station: lists replace, so only its own layer comes here
+    ("packet_rate",): ("interval", "rate"),  # of a flow
+    ("interval",): ("packet_rate",),
+    ("rate",): ("packet_rate",),
 }
+
+# Of a governing key, the word with which it takes nothing away.
+_KEEPS: dict[tuple[str, ...], str] = {("jittered", "distribution"): "table"}

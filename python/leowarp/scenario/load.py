@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from leowarp.scenario import schema
-from leowarp.scenario.complete import complete
+from leowarp.scenario.complete import MEDIA, complete
 from leowarp.scenario.decode import Section, decode_section
 from leowarp.scenario.document import Node, Overrides, read_document
 from leowarp.scenario.key import Key, keys
@@ -158,6 +158,7 @@ TABLES: dict[str, type] = {
     "constellation": schema.Constellation,
     "measured": schema.Measured,
     "chain": schema.Chain,
+    "jittered": schema.Jittered,
     "isl": schema.Isl,
     "ground": schema.Ground,
     "routing": schema.Routing,
@@ -168,4 +169,4 @@ TABLES: dict[str, type] = {
 }
 """The tables of a scenario and the dataclass of each, in the order in which a plan writes them."""
 
-_ABSENT_UNLESS_GIVEN = ("constellation", "measured", "chain")
+_ABSENT_UNLESS_GIVEN = MEDIA

@@ -104,4 +104,4 @@ def _found_files(scenario: Scenario, section: Section, problems: Problems) -> di
     return found
 
 
-_FILE_KEYS = {"constellation": ("tle",), "measured": ("file",)}
+_FILE_KEYS = {"constellation": ("tle",), "measured": ("file",), "jittered": ("table",)}

@@ -167,13 +167,14 @@ out; that plan loads as a scenario and gives itself.
 | `schema` | Version of these keys, `1`. |
 | `extends` | A scenario (relative to this file) below this one: tables are merged key by key, lists replaced whole. |
 
-Exactly one of `[constellation]`, `[measured]` and `[chain]` is given. With the two latter the stations are `A` and
-`B`, and `[isl]`, `[ground]` and `[routing]` have no effect, so they are errors.
+Exactly one of `[constellation]`, `[measured]`, `[chain]` and `[jittered]` is given. With the three latter the stations
+are `A` and `B`, and `[isl]`, `[ground]` and `[routing]` have no effect (with `[jittered]` neither has `[network]`), so
+they are errors.
 
 `--set KEY=VALUE` lies on top of the file. Dotted keys, places in lists as numbers: `--set run.duration="60 s"`,
-`--set flows.0.congestion_control=bbr`. Setting `constellation.preset`, `constellation.tle`, `measured.file`, a
-station's `name` or anything in `[tcp]` and `[guest]` takes away what the file below says about the keys that it
-governs, so that it works on a plan too.
+`--set flows.0.congestion_control=bbr`. Setting `constellation.preset`, `constellation.tle`, `measured.file`,
+`jittered.distribution`, a station's `name`, a flow's `packet_rate`, `interval` or `rate`, or anything in `[tcp]` and
+`[guest]` takes away what the file below says about the keys that it governs, so that it works on a plan too.
 """
 
 _UNITS_NOTE = """\

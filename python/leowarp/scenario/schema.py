@@ -134,6 +134,44 @@ class Chain:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Jittered:
+    """Hosts A and B and one router: each packet to B has a random delay of its own, so packets overtake each other."""
+
+    delay_ns: int = quantity(units.TIME, "Mean one-way delay, A to B.", "100 ms", low="0 s", high="60 s")
+    delay_up_ns: int = quantity(units.TIME, "One-way delay, B to A; never jittered.", "0 s", low="0 s", high="60 s")
+    jitter_ns: int = quantity(
+        units.TIME, "Standard deviation of a packet's delay, A to B, whatever the distribution.", "1 ms", low="0 s",
+        high="2 s",
+    )  # fmt: skip
+    distribution: str = word(
+        "Of the delays: uniform (mean +- sqrt(3) jitter), normal, exponential (on top of delay - jitter), or that of "
+        "the samples in `table`.",
+        ("uniform", "normal", "exponential", "table"),
+        "normal",
+    )
+    table: InputFile | None = file(  # noqa: RUF009
+        'distribution = "table": a text file of samples, one number a line, in any unit; brought to the mean `delay` '
+        "and the standard deviation `jitter`."
+    )
+    rate_bps: int | None = quantity(
+        units.RATE, "Rate of the link, A to B; packets are serialised in the order in which their delays end.",
+        "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s", none="unshaped",
+    )  # fmt: skip
+    rate_up_bps: int | None = quantity(
+        units.RATE, "The same, B to A.", "unshaped", low="8 kbit/s", high="1000 Gbit/s", none="unshaped"
+    )
+    queue_pkts: int | None = queue(
+        "netem's own limit in each direction: packets waiting and flying. Not in bytes:", "5000 pkts"
+    )
+    queue_bytes: int | None = None
+    overhead_bytes: int = quantity(units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B",
+                                   low="0 B", high="1000 B")  # fmt: skip
+    loss_ratio: float = quantity(
+        units.RATIO, "Share of packets that are lost at random, A to B.", "0 %", low="0 %", high="100 %"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Station:
     """A place on the ground with a host behind it."""
 
@@ -390,9 +428,9 @@ class Guest:
 class Plan:
     """A scenario with every default written out: all that a run depends on.
 
-    Exactly one of `constellation`, `measured` and `chain` is not None. The two latter have the stations A and B,
-    without coordinates, and their `isl`, `ground` and `routing` hold defaults that nothing uses. `sysctl` holds what
-    the guest as a whole gets, `hosts[i].sysctl` what each host gets.
+    Exactly one of `constellation`, `measured`, `chain` and `jittered` is not None. The three latter have the stations
+    A and B, without coordinates, and their `isl`, `ground` and `routing` (of `jittered` also `network`) hold defaults
+    that nothing uses. `sysctl` holds what the guest as a whole gets, `hosts[i].sysctl` what each host gets.
     """
 
     name: str
@@ -400,6 +438,7 @@ class Plan:
     constellation: Constellation | None = None
     measured: Measured | None = None
     chain: Chain | None = None
+    jittered: Jittered | None = None
     stations: tuple[Station, ...]
     isl: Isl = dataclasses.field(default_factory=Isl)
     ground: Ground = dataclasses.field(default_factory=Ground)
@@ -425,4 +464,6 @@ class Plan:
             found.append(self.constellation.tle)
         if self.measured is not None:
             found.append(self.measured.file)
+        if self.jittered is not None and self.jittered.table is not None:
+            found.append(self.jittered.table)
         return [entry.path for entry in found]

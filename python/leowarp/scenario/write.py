@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from leowarp.scenario import schema
-from leowarp.scenario.complete import CONSTELLATION_ONLY, FLOW_KEYS, WALKER_KEYS
+from leowarp.scenario.complete import MEDIA, WALKER_KEYS, without_effect
+from leowarp.scenario.flows import FLOW_KEYS, PACE_KEYS
 from leowarp.scenario.key import InputFile, Key, keys
 from leowarp.units import BYTES, PACKETS
 
@@ -30,26 +31,25 @@ def _lines(plan: schema.Plan) -> Iterator[str]:
     yield f"name = {quoted(plan.name)}"
     yield f"schema = {schema.SCHEMA_VERSION}"
     yield from _table("run", plan.run)
-    has_constellation = plan.constellation is not None
+    medium = next(name for name in MEDIA if getattr(plan, name) is not None)
     if plan.constellation is not None:
         elements = plan.constellation.tle is not None
         yield from _table("constellation", plan.constellation, WALKER_KEYS if elements else ())
         for station in plan.stations:
             yield from _table("stations", station, double=True)
-    if plan.measured is not None:
-        yield from _table("measured", plan.measured)
-    if plan.chain is not None:
-        yield from _table("chain", plan.chain)
+    else:
+        yield from _table(medium, getattr(plan, medium))
+    idle = without_effect(medium)
     for name in ("isl", "ground", "routing", "network"):
-        without = CONSTELLATION_ONLY[name]
-        if has_constellation:
-            yield from _table(name, getattr(plan, name))
-        elif without is not None:
+        without = idle.get(name, ())
+        if without is not None:
             yield from _table(name, getattr(plan, name), without)
     for flow in plan.flows:
         # A flow that lasts to the end says so, and still does when the run is made shorter.
         last = {"stop_ns": None} if flow.stop_ns == plan.run.duration_ns else {}
         others = {key for only in FLOW_KEYS.values() for key in only} - set(FLOW_KEYS[flow.kind])
+        if flow.packet_rate_pkts_per_s is not None:
+            others.add(PACE_KEYS[flow.kind])
         yield from _table("flows", flow, others, double=True, replace=last)
     yield from _table("tcp", plan.tcp)
     yield from _table("observe", plan.observe)

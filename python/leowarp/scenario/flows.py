@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of `[[flows]]`: which keys a kind has, what excludes what, and when a flow runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leowarp import units
+from leowarp.scenario import schema
+from leowarp.scenario.decode import Section, value_of
+from leowarp.scenario.key import keys
+from leowarp.scenario.problems import Problems, nearest
+
+if TYPE_CHECKING:
+    from leowarp.scenario.document import Node
+    from leowarp.scenario.load import Scenario
+
+FLOW_KEYS = {
+    "tcp": ("congestion_control", "size", "rate"),
+    "ping": ("interval", "packet_rate", "packets", "payload", "replies"),
+    "udp": ("rate", "packet_rate", "packets", "payload"),
+}
+"""Keys that only some kinds of flow have, by kind."""
+
+PACE_KEYS = {"ping": "interval", "udp": "rate"}
+"""What `packet_rate` stands in for, by kind."""
+
+UDP_PAYLOAD_BYTES = 1200
+"""What QUIC may count on (RFC 9000, 14): the default of udp flows."""
+
+
+def complete_flows(scenario: Scenario, document: Node, problems: Problems) -> None:
+    """Fill in what a flow's kind and the run imply; every broken rule goes to `problems`."""
+    if not scenario.flows:
+        node = document.get("flows")
+        hint = 'write [[flows]] and below it source = "Madrid" and destination = "Tokyo"'
+        problems.add(document.origin if node is None else node.origin, "flows", "are missing", hint)
+    duration_ns = value_of(scenario.sections["run"], schema.Run, "duration_ns")
+    for section in scenario.flows:
+        kind = value_of(section, schema.Flow, "kind")
+        _check_ends(section, scenario, problems)
+        _check_flow_keys(section, kind, problems)
+        if kind == "tcp":
+            _check_congestion_control(section, scenario, problems)
+        _complete_flow_times(section, duration_ns, problems)
+    _check_replies(scenario, problems)
+    _check_ends_of_run(scenario, problems)
+
+
+def station_names(scenario: Scenario) -> list[str]:
+    """Names of the stations, in order."""
+    return [str(section.values["name"]) for section in scenario.stations if "name" in section.values]
+
+
+def _check_ends(section: Section, scenario: Scenario, problems: Problems) -> None:
+    stations = station_names(scenario)
+    for key in ("source", "destination"):
+        name = section.values.get(key)
+        all_named = len(stations) == len(scenario.stations)
+        if name is not None and name not in stations and all_named:
+            near = nearest(name, stations)
+            guess = f'did you mean "{near}"? ' if near else ""
+            hint = f"{guess}stations: {', '.join(stations) or 'none'}"
+            problems.add(section.where(key), f"{section.name}.{key}", f'there is no station "{name}"', hint)
+    source = section.values.get("source")
+    if source is not None and source == section.values.get("destination"):
+        rule = f'"{source}" is the source too'
+        problems.add(section.where("destination"), f"{section.name}.destination", rule, "a flow joins two stations")
+
+
+def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
+    known = keys(schema.Flow)
+    for key in dict.fromkeys(key for only in FLOW_KEYS.values() for key in only):
+        if key in FLOW_KEYS[kind]:
+            continue
+        if section.gave(key):
+            kinds = " and ".join(other for other, only in FLOW_KEYS.items() if key in only)
+            rule = f"is a key of {kinds}, and this flow is {kind}"
+            problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
+        section.values[known[key][0]] = None
+    if kind == "tcp":
+        return
+    pace = PACE_KEYS[kind]
+    paced = section.values.get("packet_rate_pkts_per_s") is not None
+    if paced and section.gave(pace):
+        rule = f"is given too, and {pace} says the same of {kind}"
+        problems.add(section.where("packet_rate"), f"{section.name}.packet_rate", rule, "take one of them out")
+    if paced:
+        section.values[known[pace][0]] = None
+    if kind == "udp":
+        wrong = any(section.gave(key) and known[key][0] not in section.values for key in ("rate", "packet_rate"))
+        if section.values.get("rate_bps") is None and not paced and not wrong:
+            rule = "is missing: udp sends at a constant rate"
+            hint = 'write rate = "1 Mbit/s", or packet_rate = "1000 pkts/s"'
+            problems.add(section.where("rate"), f"{section.name}.rate", rule, hint)
+        if not section.gave("payload"):
+            section.values["payload_bytes"] = UDP_PAYLOAD_BYTES
+
+
+def _check_replies(scenario: Scenario, problems: Problems) -> None:
+    # The destination's kernel answers all echo requests or none (icmp_echo_ignore_all).
+    first: dict[str, tuple[str, bool]] = {}
+    for section in scenario.flows:
+        destination = section.values.get("destination")
+        if value_of(section, schema.Flow, "kind") != "ping" or destination is None:
+            continue
+        replies = value_of(section, schema.Flow, "replies")
+        other, theirs = first.setdefault(destination, (section.name, replies))
+        if replies != theirs:
+            rule = f"is {str(replies).lower()}, and of {other}, which also pings {destination}, it is not"
+            hint = f"{destination} answers all pings or none: write the same in both"
+            problems.add(section.where("replies"), f"{section.name}.replies", rule, hint)
+
+
+def _check_ends_of_run(scenario: Scenario, problems: Problems) -> None:
+    run = scenario.sections["run"]
+    ends = [s for s in scenario.flows if s.values.get("size_bytes") is not None or s.values.get("packets") is not None]
+    if value_of(run, schema.Run, "ends") == "flows" and not ends:
+        rule = 'is "flows", and no flow has an end of its own'
+        problems.add(run.where("ends"), "run.ends", rule, "give a tcp flow a size, or a ping or udp flow packets")
+
+
+def _check_congestion_control(section: Section, scenario: Scenario, problems: Problems) -> None:
+    name = value_of(section, schema.Flow, "congestion_control")
+    kernel = value_of(scenario.sections["guest"], schema.Guest, "kernel")
+    if kernel == "default" and name not in schema.CONGESTION_CONTROLS:
+        near = nearest(name, schema.CONGESTION_CONTROLS)
+        guess = f'did you mean "{near}"? ' if near else ""
+        hint = f"{guess}it has: {', '.join(schema.CONGESTION_CONTROLS)}; your own kernel (guest.kernel) may have others"
+        rule = f'the guest kernel has no congestion control "{name}"'
+        problems.add(section.where("congestion_control"), f"{section.name}.congestion_control", rule, hint)
+    elif len(name) > 15 or not name.replace("_", "a").replace("-", "a").isalnum():
+        rule = f'"{name}" is not the name of a congestion control (at most 15 letters, digits, - and _)'
+        problems.add(section.where("congestion_control"), f"{section.name}.congestion_control", rule)
+
+
+def _complete_flow_times(section: Section, duration_ns: int, problems: Problems) -> None:
+    start_ns = value_of(section, schema.Flow, "start_ns")
+    stop_ns = section.values.get("stop_ns")
+    if stop_ns is None:
+        section.values["stop_ns"] = stop_ns = duration_ns
+    duration = units.TIME.format(duration_ns)
+    if start_ns >= duration_ns:
+        rule = f'"{units.TIME.format(start_ns)}" is not before the end of the run ({duration})'
+        problems.add(section.where("start"), f"{section.name}.start", rule, "start earlier or let the run last longer")
+    elif stop_ns <= start_ns:
+        rule = f'"{units.TIME.format(stop_ns)}" is not after the start ("{units.TIME.format(start_ns)}")'
+        hint = 'a flow stops after it starts; "end" is the end of the run'
+        problems.add(section.where("stop"), f"{section.name}.stop", rule, hint)
+    if stop_ns > duration_ns:
+        rule = f'"{units.TIME.format(stop_ns)}" is after the end of the run ({duration})'
+        problems.add(section.where("stop"), f"{section.name}.stop", rule, 'write "end", or let the run last longer')
