@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What can be wrong with a file, and what to do about it.
+
+use thiserror::Error;
+
+/// Result of everything that reads.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a file is not understood. The text says where; [`Error::hint`] what to do.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum Error {
+    /// A line of a text is no sequence number.
+    #[error("line {line}: {text:?} {why}")]
+    Line {
+        /// Counted from 1.
+        line: u64,
+        /// The line, shortened.
+        text: String,
+        /// Which rule it breaks.
+        why: String,
+    },
+    /// The file is no capture.
+    #[error("it is neither pcap nor pcapng: its first bytes are {0:02x?}")]
+    NoCapture([u8; 4]),
+    /// The file ends inside something.
+    #[error("it is cut short: {what} begins at byte {from} and reaches to byte {to}, but the file ends at byte {end}")]
+    CutShort {
+        /// "packet 17", "its header".
+        what: String,
+        /// First byte of it, counted from 0.
+        from: u64,
+        /// First byte after it.
+        to: u64,
+        /// Length of the file.
+        end: u64,
+    },
+    /// Something contradicts the format.
+    #[error("{what} at byte {at}: {why}")]
+    Malformed {
+        /// "packet 17", "the block".
+        what: String,
+        /// Where it begins, counted from 0.
+        at: u64,
+        /// Which rule it breaks.
+        why: String,
+    },
+    /// A link layer that is not known.
+    #[error("packet {packet} at byte {at} has the link type {link_type}, which is not known here")]
+    LinkType {
+        /// Counted from 1.
+        packet: u64,
+        /// Where it begins.
+        at: u64,
+        /// As registered at tcpdump.org/linktypes.html.
+        link_type: u16,
+    },
+    /// The capture's snap length is too short.
+    #[error("packet {packet} at byte {at} was captured to {captured} of {original} bytes only: {needed} is missing")]
+    SnapLength {
+        /// Counted from 1.
+        packet: u64,
+        /// Where it begins.
+        at: u64,
+        /// Bytes in the file.
+        captured: u32,
+        /// Bytes on the wire.
+        original: u32,
+        /// What would have been read.
+        needed: &'static str,
+    },
+    /// Some packets have a time, others none.
+    #[error("packet {packet} at byte {at} has no time, others have one")]
+    MixedTimes {
+        /// Counted from 1.
+        packet: u64,
+        /// Where it begins.
+        at: u64,
+    },
+    /// More flows than can be told apart in bounded memory.
+    #[error("it holds more than {0} flows")]
+    TooManyFlows(usize),
+}
+
+impl Error {
+    /// What to do or type next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Error::Line { .. } => "one sequence number a line, whole and not negative; empty lines and lines that begin with # are passed over",
+            Error::NoCapture(_) => "other formats are read with --input text, csv or parquet",
+            Error::CutShort { .. } => "was it copied while it was written? tcpdump -r FILE -w NEW.pcap keeps what is complete",
+            Error::Malformed { .. } => "the file is damaged: copy or capture it again",
+            Error::LinkType { .. } => "known: Ethernet (1), raw IP (12, 14, 101, 228, 229), Linux cooked (113, 276), loopback (0, 108)",
+            Error::SnapLength { .. } => "capture whole packets: tcpdump -s 0",
+            Error::MixedTimes { .. } => "write it anew with times: editcap -F pcap FILE NEW.pcap",
+            Error::TooManyFlows(_) => "take out those to measure: tcpdump -r FILE -w NEW.pcap 'host ADDRESS'",
+        }
+    }
+}

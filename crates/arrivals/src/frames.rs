@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Frames out of pcap and pcapng, either byte order, while the bytes come in.
+//!
+//! References: draft-ietf-opsawg-pcap-05, draft-ietf-opsawg-pcapng-03. Not followed: a pcapng block of another kind than
+//! section, interface and packet is passed over unread, its trailing length included.
+
+use crate::{Error, Result};
+
+/// libpcap's own limit (MAXIMUM_SNAPLEN): a frame that says it is longer is a damaged file.
+const FRAME_MAX_BYTES: u32 = 262_144;
+/// A block around such a frame, with options.
+const BLOCK_MAX_BYTES: u32 = 2 * FRAME_MAX_BYTES;
+const INTERFACES_MAX: usize = 65_536;
+
+const SECTION: u32 = 0x0a0d_0d0a;
+const INTERFACE: u32 = 1;
+const PACKET: u32 = 2;
+const SIMPLE: u32 = 3;
+const ENHANCED: u32 = 6;
+const OPTION_END: u16 = 0;
+const OPTION_TSRESOL: u16 = 9;
+const OPTION_TSOFFSET: u16 = 14;
+
+/// A frame as it was captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// In the file, from 1.
+    pub number: u64,
+    /// Where its record begins in the file.
+    pub at: u64,
+    /// None: a simple packet block.
+    pub t_ns: Option<i64>,
+    pub link_type: u16,
+    pub data: &'a [u8],
+    /// Length on the wire.
+    pub original_bytes: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Interface {
+    link_type: u16,
+    per_second: u128,
+    offset_s: i64,
+    snap_bytes: u32,
+}
+
+#[derive(Debug)]
+enum Format {
+    Unknown,
+    Pcap { big_endian: bool, unit_ns: i64, link_type: u16 },
+    Pcapng { big_endian: bool, interfaces: Vec<Interface> },
+}
+
+/// Cuts a file into frames.
+#[derive(Debug)]
+pub struct Frames {
+    format: Format,
+    /// Bytes that wait for more.
+    pending: Vec<u8>,
+    /// Where `pending` begins in the file.
+    at: u64,
+    /// Bytes still to be passed over.
+    skip: u64,
+    /// Frames so far.
+    frames: u64,
+}
+
+/// What the next step needs.
+enum Step {
+    /// So many bytes are done with.
+    Done(usize),
+    /// So many bytes must be there, from the begin of `pending`.
+    Need(usize),
+}
+
+impl Frames {
+    pub fn new() -> Self {
+        Frames { format: Format::Unknown, pending: Vec::new(), at: 0, skip: 0, frames: 0 }
+    }
+
+    /// Reads the next bytes of the file and hands out the frames that are complete.
+    pub fn feed(&mut self, chunk: &[u8], mut on_frame: impl FnMut(Frame) -> Result<()>) -> Result<()> {
+        let mut buffer = std::mem::take(&mut self.pending);
+        buffer.extend_from_slice(chunk);
+        let mut begin = 0;
+        loop {
+            let skipped = self.skip.min((buffer.len() - begin) as u64);
+            self.skip -= skipped;
+            self.at += skipped;
+            begin += skipped as usize;
+            if self.skip > 0 || begin == buffer.len() {
+                break;
+            }
+            match self.step(&buffer[begin..], &mut on_frame)? {
+                Step::Done(bytes) => {
+                    begin += bytes;
+                    self.at += bytes as u64;
+                }
+                Step::Need(_) => break,
+            }
+        }
+        buffer.drain(..begin);
+        self.pending = buffer;
+        Ok(())
+    }
+
+    /// Says whether the file ended where something ends.
+    pub fn finish(&mut self) -> Result<()> {
+        let end = self.at + self.pending.len() as u64;
+        let cut = |what: String, from: u64, to: u64| Err(Error::CutShort { what, from, to, end });
+        if self.skip > 0 {
+            return cut("a block".into(), self.at, self.at + self.skip);
+        }
+        if self.pending.is_empty() && !matches!(self.format, Format::Unknown) {
+            return Ok(());
+        }
+        let pending = std::mem::take(&mut self.pending);
+        let needed = match self.step(&pending, &mut |_| Ok(()))? {
+            Step::Need(bytes) => bytes as u64,
+            // `feed` has done every step that could be done.
+            Step::Done(_) => return Ok(()),
+        };
+        let what = match self.format {
+            Format::Unknown => "the header".into(),
+            Format::Pcap { .. } => format!("packet {}", self.frames + 1),
+            Format::Pcapng { .. } => format!("the block after packet {}", self.frames),
+        };
+        cut(what, self.at, self.at + needed)
+    }
+
+    fn step(&mut self, bytes: &[u8], on_frame: &mut impl FnMut(Frame) -> Result<()>) -> Result<Step> {
+        match &mut self.format {
+            Format::Unknown => self.begin(bytes),
+            &mut Format::Pcap { big_endian, unit_ns, link_type } => {
+                let read = Reader { bytes, big_endian };
+                let Some(captured) = read.word(8) else { return Ok(Step::Need(16)) };
+                let (number, at) = (self.frames + 1, self.at);
+                check_length(captured, number, at)?;
+                let length = 16 + captured as usize;
+                let (Some(data), Some(original_bytes)) = (bytes.get(16..length), read.word(12)) else {
+                    return Ok(Step::Need(length));
+                };
+                let (seconds, fraction) = (read.word(0).unwrap_or(0), read.word(4).unwrap_or(0));
+                let t_ns = Some(i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit_ns);
+                self.frames = number;
+                on_frame(Frame { number, at, t_ns, link_type, data, original_bytes })?;
+                Ok(Step::Done(length))
+            }
+            Format::Pcapng { .. } => self.block(bytes, on_frame),
+        }
+    }
+
+    fn begin(&mut self, bytes: &[u8]) -> Result<Step> {
+        let Some(&[a, b, c, d]) = bytes.get(..4) else { return Ok(Step::Need(24)) };
+        let magic = [a, b, c, d];
+        if u32::from_be_bytes(magic) == SECTION {
+            self.format = Format::Pcapng { big_endian: false, interfaces: Vec::new() };
+            return Ok(Step::Done(0));
+        }
+        let (big_endian, unit_ns) = match u32::from_be_bytes(magic) {
+            0xa1b2_c3d4 => (true, 1000),
+            0xa1b2_3c4d => (true, 1),
+            0xd4c3_b2a1 => (false, 1000),
+            0x4d3c_b2a1 => (false, 1),
+            _ => return Err(Error::NoCapture(magic)),
+        };
+        let Some(link) = (Reader { bytes, big_endian }).word(20) else { return Ok(Step::Need(24)) };
+        // The upper half says how long a frame check sequence is.
+        self.format = Format::Pcap { big_endian, unit_ns, link_type: link as u16 };
+        Ok(Step::Done(24))
+    }
+
+    fn block(&mut self, bytes: &[u8], on_frame: &mut impl FnMut(Frame) -> Result<()>) -> Result<Step> {
+        let Format::Pcapng { big_endian, interfaces } = &mut self.format else { return Ok(Step::Need(0)) };
+        let at = self.at;
+        let malformed = |why: &str| Error::Malformed { what: "the block".into(), at, why: why.into() };
+        if bytes.len() < 12 {
+            return Ok(Step::Need(12));
+        }
+        // The same four bytes in either order
+        let begins_section = bytes[..4] == SECTION.to_be_bytes();
+        if begins_section {
+            *big_endian = match bytes[8..12] {
+                [0x1a, 0x2b, 0x3c, 0x4d] => true,
+                [0x4d, 0x3c, 0x2b, 0x1a] => false,
+                _ => return Err(malformed("the section has no byte-order magic")),
+            };
+        }
+        let read = Reader { bytes, big_endian: *big_endian };
+        let (Some(kind), Some(length)) = (read.word(0), read.word(4)) else { return Ok(Step::Need(12)) };
+        if length < 12 || length % 4 != 0 {
+            return Err(malformed(&format!("it says it is {length} bytes long, which no block can be")));
+        }
+        if !begins_section && !matches!(kind, INTERFACE | PACKET | SIMPLE | ENHANCED) {
+            self.skip = u64::from(length);
+            return Ok(Step::Done(0));
+        }
+        if length > BLOCK_MAX_BYTES {
+            return Err(malformed(&format!("it says it is {length} bytes long, more than {BLOCK_MAX_BYTES}")));
+        }
+        let Some(block) = bytes.get(..length as usize) else { return Ok(Step::Need(length as usize)) };
+        let read = Reader { bytes: block, big_endian: *big_endian };
+        if read.word(block.len() - 4) != Some(length) {
+            return Err(malformed("the length at its end is another than the one at its begin"));
+        }
+        let body = Reader { bytes: &block[8..block.len() - 4], big_endian: *big_endian };
+        match kind {
+            _ if begins_section => interfaces.clear(),
+            INTERFACE if interfaces.len() >= INTERFACES_MAX => {
+                return Err(malformed(&format!("it describes more than {INTERFACES_MAX} interfaces")));
+            }
+            INTERFACE => interfaces.push(interface(&body).ok_or_else(|| malformed("it describes no interface"))?),
+            _ => {
+                let number = self.frames + 1;
+                let packet = |why: String| Error::Malformed { what: format!("packet {number}"), at, why };
+                let found = packet_of(kind, &body, interfaces);
+                let (interface, ticks, captured, original_bytes, from) = found.map_err(packet)?;
+                check_length(captured, number, at)?;
+                let data = body.bytes.get(from..from + captured as usize);
+                let data =
+                    data.ok_or_else(|| packet(format!("it says it holds {captured} bytes, more than its block")))?;
+                let t_ns = match ticks {
+                    None => None,
+                    Some(ticks) => Some(
+                        instant_ns(ticks, &interface)
+                            .ok_or_else(|| packet("its time is beyond the year 2262".into()))?,
+                    ),
+                };
+                self.frames = number;
+                on_frame(Frame { number, at, t_ns, link_type: interface.link_type, data, original_bytes })?;
+            }
+        }
+        Ok(Step::Done(block.len()))
+    }
+}
+
+fn check_length(captured: u32, number: u64, at: u64) -> Result<()> {
+    if captured > FRAME_MAX_BYTES {
+        let why = format!("it says it holds {captured} bytes, more than any capture's {FRAME_MAX_BYTES}");
+        return Err(Error::Malformed { what: format!("packet {number}"), at, why });
+    }
+    Ok(())
+}
+
+/// Interface, ticks, captured and original length, and where the data begin in the block's body.
+type Described = (Interface, Option<u64>, u32, u32, usize);
+
+fn packet_of(kind: u32, body: &Reader, interfaces: &[Interface]) -> std::result::Result<Described, String> {
+    let short = || "its block is too short".to_string();
+    let of = |number: u32| {
+        let found = interfaces.get(number as usize).copied();
+        found.ok_or_else(|| format!("it is of interface {number}, which was never described"))
+    };
+    if kind == SIMPLE {
+        let (interface, original) = (of(0)?, body.word(0).ok_or_else(short)?);
+        let limit = if interface.snap_bytes == 0 { u32::MAX } else { interface.snap_bytes };
+        // Padded to 4 bytes, and nothing says how long it is but the two limits.
+        return Ok((interface, None, original.min(limit), original, 4));
+    }
+    let number = if kind == PACKET { body.half(0).map(u32::from) } else { body.word(0) };
+    let interface = of(number.ok_or_else(short)?)?;
+    let words = (body.word(4), body.word(8), body.word(12), body.word(16));
+    let (Some(high), Some(low), Some(captured), Some(original)) = words else { return Err(short()) };
+    Ok((interface, Some(u64::from(high) << 32 | u64::from(low)), captured, original, 20))
+}
+
+fn interface(body: &Reader) -> Option<Interface> {
+    let mut found =
+        Interface { link_type: body.half(0)?, per_second: 1_000_000, offset_s: 0, snap_bytes: body.word(4)? };
+    let mut at = 8;
+    while let (Some(code), Some(length)) = (body.half(at), body.half(at + 2)) {
+        let value = body.bytes.get(at + 4..at + 4 + usize::from(length))?;
+        match (code, value) {
+            (OPTION_END, _) => break,
+            (OPTION_TSRESOL, &[power]) if power & 0x80 != 0 => found.per_second = 1 << (power & 0x7f),
+            (OPTION_TSRESOL, &[power]) => found.per_second = 10u128.checked_pow(power.into())?,
+            (OPTION_TSOFFSET, _) => found.offset_s = body.long(at + 4).filter(|_| length == 8)? as i64,
+            _ => {}
+        }
+        at += 4 + usize::from(length).next_multiple_of(4);
+    }
+    Some(found)
+}
+
+fn instant_ns(ticks: u64, interface: &Interface) -> Option<i64> {
+    let since = u128::from(ticks).checked_mul(1_000_000_000)? / interface.per_second;
+    let offset_ns = i128::from(interface.offset_s) * 1_000_000_000;
+    i64::try_from(offset_ns.checked_add(i128::try_from(since).ok()?)?).ok()
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    big_endian: bool,
+}
+
+impl Reader<'_> {
+    fn array<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
+        self.bytes.get(at..at.checked_add(N)?)?.try_into().ok()
+    }
+
+    fn half(&self, at: usize) -> Option<u16> {
+        self.array(at).map(if self.big_endian { u16::from_be_bytes } else { u16::from_le_bytes })
+    }
+
+    fn word(&self, at: usize) -> Option<u32> {
+        self.array(at).map(if self.big_endian { u32::from_be_bytes } else { u32::from_le_bytes })
+    }
+
+    fn long(&self, at: usize) -> Option<u64> {
+        self.array(at).map(if self.big_endian { u64::from_be_bytes } else { u64::from_le_bytes })
+    }
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The numbers of a TCP flow's first transmissions, from its data segments in order of arrival.
+//!
+//! A sender sends new data in order of its bytes, so the segments' order by first byte is the order of sending, and a
+//! segment's number is its place in it. What a segment brings decides what it is:
+//!
+//! - bytes beyond all seen so far: a first transmission;
+//! - bytes that fill a hole: the overtaken first transmission, or its repetition after a loss. The sender's clock tells
+//!   (RFC 7323 timestamps, as in RFC 3522): the first transmission was sent before the segment above the hole, its
+//!   timestamp is not later. Without timestamps IPv4's identification, which Linux counts up for each connection, takes
+//!   their place. With neither it is taken for the first transmission, and counted as undecided;
+//! - nothing new: a repetition in vain, or a copy that the network made. It is left out and counted.
+//!
+//! A lost first transmission has a number, which does not arrive: that of the segment that repeats it. How many packets
+//! were in a hole that nothing ever fills is not known: as many as the longest segment so far needs.
+//!
+//! A number is known as soon as no hole is left below. Until then arrivals wait, at most [`WAITING_MAX`] of them; then
+//! the lowest hole is given up. A receiver's window is seldom so long.
+
+use std::collections::{BTreeMap, VecDeque};
+
+/// 65,536 segments of 1460 bytes are 95 MB.
+const WAITING_MAX: usize = 65_536;
+/// Where positions begin, so that some may lie before the first that is seen.
+const ORIGIN: u64 = 1 << 40;
+/// How far above a hole the sender's clock is looked for.
+const LOOK_MAX: usize = 64;
+
+/// A segment that carries data.
+#[derive(Debug, Clone, Copy)]
+pub struct Segment {
+    pub seq: u32,
+    pub len_bytes: u32,
+    pub t_ns: Option<i64>,
+    /// TSval.
+    pub stamp: Option<u32>,
+    pub ip_id: Option<u16>,
+}
+
+/// What of the segments gives no arrival, or a doubtful one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// Brought nothing new, or came after its hole had been given up.
+    pub repeated_pkts: u64,
+    /// Filled a hole as a repetition.
+    pub in_need_pkts: u64,
+    /// Filled a hole, and nothing told whether as first transmission.
+    pub undecided_pkts: u64,
+}
+
+/// Bytes that arrived, from the key of the map on.
+#[derive(Debug)]
+struct Unit {
+    end: u64,
+    /// A first transmission: its arrival by count, and the sender's clock.
+    first: Option<First>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct First {
+    arrival: u64,
+    stamp: Option<u32>,
+    ip_id: Option<u16>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    number: Option<u64>,
+    t_ns: Option<i64>,
+    len_bytes: u32,
+}
+
+/// Numbers the first transmissions of one direction of a connection.
+#[derive(Debug, Default)]
+pub struct Numbering {
+    begun: bool,
+    /// Every byte below has a number.
+    resolved: u64,
+    /// End of what has arrived.
+    highest: u64,
+    next_number: u64,
+    /// What arrived above `resolved`, by its first byte.
+    above: BTreeMap<u64, Unit>,
+    waiting: VecDeque<Waiting>,
+    /// Arrivals that have left `waiting`.
+    gone: u64,
+    longest_bytes: u32,
+    pub passed: Passed,
+}
+
+impl Numbering {
+    /// The connection's first byte, from its SYN.
+    pub fn begin(&mut self, seq: u32) {
+        self.begun = true;
+        self.resolved = ORIGIN + u64::from(seq);
+        self.highest = self.resolved;
+    }
+
+    /// Takes a segment; `on_arrival(number, t_ns, len_bytes)` gets the arrivals whose numbers are known now.
+    pub fn arrive(&mut self, segment: Segment, mut on_arrival: impl FnMut(u64, Option<i64>, u32)) {
+        if !self.begun {
+            self.begin(segment.seq);
+        }
+        self.longest_bytes = self.longest_bytes.max(segment.len_bytes);
+        let distance = segment.seq.wrapping_sub(self.highest as u32) as i32;
+        let begin = self.highest.saturating_add_signed(distance.into());
+        let end = begin + u64::from(segment.len_bytes);
+        if begin == self.resolved && self.above.is_empty() && self.waiting.is_empty() && end > begin {
+            // In order and nothing is missing: nearly every segment of a bulk transfer.
+            self.resolved = end;
+            self.highest = end;
+            self.next_number += 1;
+            self.gone += 1;
+            return on_arrival(self.next_number - 1, segment.t_ns, segment.len_bytes);
+        }
+        let new = self.new_parts(begin.max(self.resolved), end);
+        let Some(&(first_new, _)) = new.first() else {
+            self.passed.repeated_pkts += 1;
+            return;
+        };
+        let is_first = first_new >= self.highest || self.was_overtaken(&segment, end, new.len());
+        let mut first = None;
+        if is_first {
+            let arrival = self.gone + self.waiting.len() as u64;
+            first = Some(First { arrival, stamp: segment.stamp, ip_id: segment.ip_id });
+            self.waiting.push_back(Waiting { number: None, t_ns: segment.t_ns, len_bytes: segment.len_bytes });
+        } else {
+            self.passed.in_need_pkts += 1;
+        }
+        for (begin, end) in new {
+            self.above.insert(begin, Unit { end, first: first.take() });
+        }
+        self.highest = self.highest.max(end);
+        self.number_what_is_whole();
+        self.hand_out(&mut on_arrival);
+        while self.waiting.len() > WAITING_MAX || self.above.len() > WAITING_MAX {
+            self.give_up_lowest_hole();
+            self.hand_out(&mut on_arrival);
+        }
+    }
+
+    /// Gives up every hole: nothing comes any more.
+    pub fn finish(&mut self, mut on_arrival: impl FnMut(u64, Option<i64>, u32)) {
+        while !self.above.is_empty() {
+            self.give_up_lowest_hole();
+        }
+        self.hand_out(&mut on_arrival);
+    }
+
+    /// The parts of `begin..end` that have not arrived yet.
+    fn new_parts(&self, begin: u64, end: u64) -> Vec<(u64, u64)> {
+        let mut parts = Vec::new();
+        let mut at = begin;
+        if let Some((_, unit)) = self.above.range(..=begin).next_back() {
+            at = at.max(unit.end);
+        }
+        if at >= end {
+            return parts;
+        }
+        for (&from, unit) in self.above.range(at..end) {
+            if from > at {
+                parts.push((at, from));
+            }
+            at = at.max(unit.end);
+        }
+        if at < end {
+            parts.push((at, end));
+        }
+        parts
+    }
+
+    /// Whether a segment that fills a hole is the first transmission of its bytes.
+    fn was_overtaken(&mut self, segment: &Segment, end: u64, parts: usize) -> bool {
+        if parts > 1 {
+            // It reaches over bytes that arrived in a segment of their own: cut anew, so sent anew.
+            return false;
+        }
+        let overtaker = self.above.range(end..).take(LOOK_MAX).find_map(|(_, unit)| unit.first);
+        if let Some(overtaker) = overtaker {
+            if let (Some(mine), Some(its)) = (segment.stamp, overtaker.stamp) {
+                return mine.wrapping_sub(its) as i32 <= 0;
+            }
+            if let (Some(mine), Some(its)) = (segment.ip_id, overtaker.ip_id) {
+                if mine != its {
+                    return (mine.wrapping_sub(its) as i16) < 0;
+                }
+            }
+        }
+        self.passed.undecided_pkts += 1;
+        true
+    }
+
+    fn number_what_is_whole(&mut self) {
+        while let Some(entry) = self.above.first_entry().filter(|entry| *entry.key() <= self.resolved) {
+            let unit = entry.remove();
+            self.resolved = self.resolved.max(unit.end);
+            if let Some(first) = unit.first {
+                self.waiting[(first.arrival - self.gone) as usize].number = Some(self.next_number);
+            }
+            self.next_number += 1;
+        }
+    }
+
+    fn give_up_lowest_hole(&mut self) {
+        if let Some((&begin, _)) = self.above.first_key_value() {
+            self.next_number += (begin - self.resolved).div_ceil(self.longest_bytes.max(1).into());
+            self.resolved = begin;
+            self.number_what_is_whole();
+        }
+    }
+
+    fn hand_out(&mut self, on_arrival: &mut impl FnMut(u64, Option<i64>, u32)) {
+        while let Some(&Waiting { number: Some(number), t_ns, len_bytes }) = self.waiting.front() {
+            self.waiting.pop_front();
+            self.gone += 1;
+            on_arrival(number, t_ns, len_bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const START: u32 = u32::MAX - 3000;
+
+    /// A segment of 100 bytes, the k-th of the flow, sent at `stamp`.
+    fn segment(k: u32, stamp: Option<u32>) -> Segment {
+        let seq = START.wrapping_add(100 * k);
+        Segment { seq, len_bytes: 100, t_ns: None, stamp, ip_id: None }
+    }
+
+    fn numbers(segments: &[Segment]) -> (Vec<u64>, Passed) {
+        let (mut numbering, mut found) = (Numbering::default(), Vec::new());
+        numbering.begin(START);
+        for &segment in segments {
+            numbering.arrive(segment, |number, _, _| found.push(number));
+        }
+        numbering.finish(|number, _, _| found.push(number));
+        (found, numbering.passed)
+    }
+
+    #[test]
+    fn an_overtaken_segment_keeps_its_place_and_a_repetition_after_a_loss_is_left_out() {
+        // 1 is overtaken by 2 and 3; 5 is lost and sent again at 9; 6 is sent again in vain.
+        let sent = [(0, 0), (2, 2), (3, 3), (1, 1), (4, 4), (6, 6), (7, 7), (5, 9), (6, 9), (8, 10)];
+        let segments = sent.map(|(k, stamp)| segment(k, Some(stamp)));
+        let (found, passed) = numbers(&segments);
+        assert_eq!(found, [0, 2, 3, 1, 4, 6, 7, 8]);
+        assert_eq!(passed, Passed { repeated_pkts: 1, in_need_pkts: 1, undecided_pkts: 0 });
+    }
+
+    #[test]
+    fn the_ip_identification_tells_where_there_are_no_timestamps_and_neither_is_counted_as_undecided() {
+        let with_id = |k, ip_id| Segment { ip_id: Some(ip_id), ..segment(k, None) };
+        // The identification wraps around between 0 and 1.
+        let (found, passed) = numbers(&[with_id(0, 65535), with_id(2, 1), with_id(1, 0), with_id(4, 3), with_id(3, 4)]);
+        assert_eq!(found, [0, 2, 1, 4]);
+        assert_eq!(passed, Passed { in_need_pkts: 1, ..Passed::default() });
+        // Zero in every packet, as RFC 6864 allows, tells nothing.
+        let (found, passed) = numbers(&[with_id(0, 0), with_id(2, 0), with_id(1, 0)]);
+        assert_eq!(found, [0, 2, 1]);
+        assert_eq!(passed, Passed { undecided_pkts: 1, ..Passed::default() });
+    }
+
+    #[test]
+    fn a_hole_that_is_never_filled_is_as_many_packets_as_the_longest_segment_needs() {
+        assert_eq!(numbers(&[segment(0, None), segment(5, None), segment(6, None)]).0, [0, 5, 6]);
+    }
+
+    #[test]
+    fn a_repetition_cut_anew_is_no_first_transmission() {
+        // 1 and 3 are lost, 2 arrives; one segment repeats all three.
+        let again = Segment { len_bytes: 300, ..segment(1, None) };
+        let (found, passed) = numbers(&[segment(0, None), segment(2, None), segment(4, None), again]);
+        assert_eq!(found, [0, 2, 4]);
+        assert_eq!(passed, Passed { in_need_pkts: 1, ..Passed::default() });
+    }
+
+    #[test]
+    fn a_capture_that_begins_inside_a_connection_begins_with_its_first_segment() {
+        let (mut numbering, mut found) = (Numbering::default(), Vec::new());
+        for k in [50, 49, 51] {
+            numbering.arrive(segment(k, None), |number, _, _| found.push(number));
+        }
+        assert_eq!(found, [0, 1]);
+        assert_eq!(numbering.passed.repeated_pkts, 1);
+    }
+
+    #[test]
+    fn what_waits_for_a_hole_is_bounded() {
+        let mut numbering = Numbering::default();
+        numbering.begin(START);
+        let mut found = 0u64;
+        for k in 1..200_000 {
+            numbering.arrive(segment(k, None), |_, _, _| found += 1);
+            assert!(numbering.waiting.len() <= WAITING_MAX && numbering.above.len() <= WAITING_MAX);
+        }
+        assert!(found > 100_000);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+
+        /// The oracle knows what was sent: each packet once at its own time, delayed or lost, the lost ones again later.
+        #[test]
+        fn the_numbers_are_those_of_sending(fates in prop::collection::vec(prop_oneof![9 => (0u32..30).prop_map(Some), 1 => Just(None)], 1..200)) {
+            let mut arrivals = Vec::new();
+            for (k, delay) in fates.iter().enumerate() {
+                let k = k as u32;
+                match delay {
+                    Some(delay) => arrivals.push((k + delay, k, k, true)),
+                    // Sent again 100 later, never overtaken by what was sent before it.
+                    None => arrivals.push((k + 100, k, k + 100, false)),
+                }
+            }
+            arrivals.sort();
+            let segments: Vec<_> = arrivals.iter().map(|&(_, k, stamp, _)| segment(k, Some(stamp))).collect();
+            let expected: Vec<u64> = arrivals.iter().filter(|&&(_, _, _, first)| first).map(|&(_, k, _, _)| k.into()).collect();
+            let (found, passed) = numbers(&segments);
+            // A repetition at the very end fills no hole that anything above would show.
+            let tail = fates.iter().rev().take_while(|fate| fate.is_none()).count();
+            prop_assert_eq!(passed.in_need_pkts, fates.iter().filter(|fate| fate.is_none()).count() as u64 - tail as u64);
+            prop_assert_eq!(&found[..expected.len()], &expected[..]);
+            prop_assert_eq!(found.len(), expected.len() + tail);
+        }
+
+        #[test]
+        fn any_segments_are_numbered_without_a_number_twice(
+            parts in prop::collection::vec((any::<u16>(), 1u32..5000, prop::option::of(any::<u32>()), prop::option::of(any::<u16>())), 0..100),
+        ) {
+            let segments: Vec<_> = parts.into_iter().map(|(at, len_bytes, stamp, ip_id)| {
+                Segment { seq: START.wrapping_add(at.into()), len_bytes, t_ns: None, stamp, ip_id }
+            }).collect();
+            let (mut found, passed) = numbers(&segments);
+            prop_assert_eq!(found.len() as u64 + passed.repeated_pkts + passed.in_need_pkts, segments.len() as u64);
+            found.sort_unstable();
+            prop_assert!(found.windows(2).all(|pair| pair[0] < pair[1]));
+        }
+    }
+}
