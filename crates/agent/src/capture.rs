@@ -12,6 +12,7 @@ use crate::frame::{self, Parsed};
 use crate::ledger::{Ledger, Totals};
 use crate::network::{interface_name, Network};
 use crate::pcapng::{PcapNg, SNAP_BYTES};
+use crate::reordering::Reordering;
 use crate::ring::{Ring, RETIRE_MS};
 use crate::table::Rows;
 use crate::truth::{Loss, Numbers, Packet, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN};
@@ -90,6 +91,7 @@ pub struct Capture {
     hosts: Vec<Host>,
     streams: Vec<Stream>,
     ledger: Ledger,
+    reordering: Reordering,
     drops: Drops,
     dropped: VecDeque<Dropped>,
     drop_rows: Rows<Drop>,
@@ -162,6 +164,7 @@ impl Capture {
             hosts,
             streams: streams.collect(),
             ledger: Ledger::create(setup, events, header)?,
+            reordering: Reordering::create(setup, events, header)?,
             drops: Drops::open(),
             dropped: VecDeque::new(),
             drop_rows: Rows::create(header)?,
@@ -208,7 +211,7 @@ impl Capture {
     }
 
     fn read_rings(&mut self) -> Result<()> {
-        let Self { clock, flows, streams, hosts, .. } = self;
+        let Self { clock, flows, streams, hosts, reordering, .. } = self;
         let end_ns = self.ending.end_ns();
         for host in hosts {
             let Host { index, ring, read_until_ns, arrivals, pcap } = host;
@@ -225,7 +228,10 @@ impl Capture {
                 if frame.outgoing && ends[parsed.direction] == *index {
                     // What leaves after the end is not part of the run (resets of the sockets that it closes).
                     if t_ns < end_ns {
-                        streams[stream].sent(parsed.seen);
+                        let place = streams[stream].sent(parsed.seen);
+                        if let (Some(place), 0) = (place, parsed.direction) {
+                            reordering.sent(parsed.flow, place, t_ns);
+                        }
                     }
                 } else if !frame.outgoing && ends[1 - parsed.direction] == *index {
                     arrivals.push_back((stream, parsed.seen));
@@ -249,11 +255,16 @@ impl Capture {
         let end_ns = self.ending.end_ns();
         for host in &mut self.hosts {
             while let Some((stream, seen)) = pop_if(&mut host.arrivals, |(_, seen)| seen.t_ns <= until_ns) {
-                if self.streams[stream].received(&seen).is_none() && seen.t_ns < end_ns {
-                    let (flow, direction) = (stream / 2, stream % 2);
-                    self.failures.push(format!(
-                        "flow {flow}, direction {direction}: a packet arrived that never left: {seen:?}"
-                    ));
+                match self.streams[stream].received(&seen) {
+                    Some(packet) if stream % 2 == 0 => self.reordering.arrived(stream / 2, packet),
+                    Some(_) => {}
+                    None if seen.t_ns < end_ns => {
+                        let (flow, direction) = (stream / 2, stream % 2);
+                        self.failures.push(format!(
+                            "flow {flow}, direction {direction}: a packet arrived that never left: {seen:?}"
+                        ));
+                    }
+                    None => {}
                 }
             }
         }
@@ -277,15 +288,13 @@ impl Capture {
     }
 
     fn settle(&mut self, silent_before_ns: i64) -> Result<()> {
+        let Self { streams, silence, silent_pkts, ledger, reordering, drop_rows, .. } = self;
         let mut result = Ok(());
-        for (account, stream) in self.streams.iter_mut().enumerate() {
-            stream.settle(silent_before_ns, self.silence, |packet| {
-                self.silent_pkts += u64::from(packet.loss.is_some_and(|l| l.direction.is_none()));
+        for (account, stream) in streams.iter_mut().enumerate() {
+            stream.settle(silent_before_ns, *silence, |packet| {
+                *silent_pkts += u64::from(packet.loss.is_some_and(|l| l.direction.is_none()));
                 if result.is_ok() {
-                    result = self.ledger.enter(account, packet);
-                }
-                if let (Ok(()), Some(row)) = (&result, lost_between_links(account, packet)) {
-                    result = self.drop_rows.push(&row);
+                    result = enter(account, packet, ledger, reordering, drop_rows);
                 }
             });
         }
@@ -324,18 +333,6 @@ impl Capture {
                 packet.loss = Some(Loss { cause: self.silence, direction: None });
             }
         }
-        for (account, stream) in self.streams.iter_mut().enumerate() {
-            let mut result = Ok(());
-            stream.finish(|packet| {
-                if result.is_ok() {
-                    result = self.ledger.enter(account, packet);
-                }
-                if let (Ok(()), Some(row)) = (&result, lost_between_links(account, packet)) {
-                    result = self.drop_rows.push(&row);
-                }
-            });
-            result?;
-        }
         for host in &mut self.hosts {
             let lost = host.ring.dropped()?;
             if lost > 0 {
@@ -345,16 +342,42 @@ impl Capture {
                 pcap.flush()?;
             }
         }
-        self.drop_rows.flush()?;
-        let data = || self.streams.iter().step_by(2);
+        let Self { mut streams, mut ledger, mut reordering, mut drop_rows, .. } = self;
+        for (account, stream) in streams.iter_mut().enumerate() {
+            let mut result = Ok(());
+            stream.finish(|packet| {
+                if result.is_ok() {
+                    result = enter(account, packet, &mut ledger, &mut reordering, &mut drop_rows);
+                }
+            });
+            result?;
+        }
+        drop_rows.flush()?;
+        reordering.finish(self.ending.end_ns())?;
+        let data = || streams.iter().step_by(2);
         Ok(Outcome {
             times_ns: data().map(Stream::times_ns).collect(),
             arrived_bytes: data().map(Stream::arrived_bytes).collect(),
-            totals: self.ledger.finish()?,
+            totals: ledger.finish()?,
             warnings,
             failures: self.failures,
         })
     }
+}
+
+/// A packet whose fate is known; those of an account come in order of sending.
+fn enter(
+    account: usize,
+    packet: &Packet,
+    ledger: &mut Ledger,
+    reordering: &mut Reordering,
+    drop_rows: &mut Rows<Drop>,
+) -> Result<()> {
+    if account % 2 == 0 {
+        reordering.settled(account / 2, packet.sent_ns)?;
+    }
+    ledger.enter(account, packet)?;
+    lost_between_links(account, packet).map_or(Ok(()), |row| drop_rows.push(&row))
 }
 
 /// The row of a packet that no link says it dropped. When it was lost is not known: its sending time stands there.

@@ -22,6 +22,7 @@ mod pcapng;
 mod play;
 mod queue;
 mod ranges;
+mod reordering;
 mod ring;
 mod run;
 mod sample;

@@ -68,11 +68,8 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     let mut counter_header = header.clone();
     counter_header.insert("names".into(), json!(counters.names()));
     let truth = setup.observe.truth;
-    let capture = if truth {
-        Some(Capture::open(&network, &setup, &events, clock, ending.clone(), &header)?)
-    } else {
-        None
-    };
+    let capture =
+        if truth { Some(Capture::open(&network, &setup, &events, clock, ending.clone(), &header)?) } else { None };
     let mut player = Player {
         setup: &setup,
         events: &events,

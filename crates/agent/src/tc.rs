@@ -348,7 +348,10 @@ mod tests {
         // kind, options, latency, jitter
         let without_table = 12 + 4 + 24 + 12 + 12;
         assert_eq!(said(Direction { delay_ns: 7, ..d }), [(1, 0x2_0000, without_table)]);
-        assert_eq!(said(Direction { jitter: Jitter { spread_ns: 6, ..d.jitter }, ..d }), [(1, 0x2_0000, without_table)]);
+        assert_eq!(
+            said(Direction { jitter: Jitter { spread_ns: 6, ..d.jitter }, ..d }),
+            [(1, 0x2_0000, without_table)]
+        );
         let other = Jitter { table: 0, ..d.jitter };
         assert_eq!(said(Direction { jitter: other, ..d }), [(1, 0x2_0000, without_table + 8)]);
         assert_eq!(said(Direction { rate_bps: 8, ..d }), [(1, 0x1_0000, 8 + 32 + 64)]);
