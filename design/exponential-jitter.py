@@ -120,10 +120,8 @@ def explanations(tables: Path) -> list[tuple[str, dict[str, float]]]:
          {name: made_of(standard(name, 3**-0.5 if name == "uniform" else 1.0)) for name in STUDY_PKTS}),
         ("a sender that wakes every 1 ms", {n: made_of(standard(n), in_bursts(1e-3)) for n in STUDY_PKTS}),
         ("a sender that wakes every 4 ms", {n: made_of(standard(n), in_bursts(4e-3)) for n in STUDY_PKTS}),
-        ("threshold D_T of 20 packets instead of 200",
-         {name: made_of(standard(name), threshold_pkts=20) for name in STUDY_PKTS}),
-        ("threshold D_T of 30 packets instead of 200",
-         {name: made_of(standard(name), threshold_pkts=30) for name in STUDY_PKTS}),
+        *((f"threshold D_T of {pkts} packets instead of 200",
+           {name: made_of(standard(name), threshold_pkts=pkts) for name in STUDY_PKTS}) for pkts in (20, 26, 30, 40)),
     ]  # fmt: skip
     alone: list[tuple[str, Draw]] = [
         ("delays below the base delay count as the base delay", lambda n, r: np.maximum(exponential(n, r) - 1, 0)),
