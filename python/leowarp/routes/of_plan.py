@@ -342,11 +342,20 @@ def _no_path_hint(plan: Plan) -> str:
 
 
 def _fixed(plan: Plan) -> Routes:
-    """The one path of a chain or of a measured link, each way."""
-    hops, delay_ns = (plan.chain.hops, plan.chain.hops * plan.chain.delay_ns) if plan.chain is not None else (1, None)
-    nodes = [f"r{i}" for i in range(hops + 1)]
-    there = tuple(range(hops + 1))
-    pairs, paths = [(0, hops), (hops, 0)], [there, there[::-1]]
+    """The one path of a chain, of a measured link or of a jittered one, each way."""
+    delays_ns: tuple[int | None, int | None]
+    paths: list[Path]
+    if plan.jittered is not None:
+        # The links that have values are those from the router to each host.
+        nodes, pairs = ["s1", "host:A", "host:B"], [(0, 2), (0, 1)]
+        paths = list(pairs)
+        delays_ns = (plan.jittered.delay_ns, plan.jittered.delay_up_ns)
+    else:
+        hops, delay_ns = (plan.chain.hops, plan.chain.hops * plan.chain.delay_ns) if plan.chain else (1, None)
+        nodes = [f"r{i}" for i in range(hops + 1)]
+        there = tuple(range(hops + 1))
+        pairs, paths = [(0, hops), (hops, 0)], [there, there[::-1]]
+        delays_ns = (delay_ns, delay_ns)
     names = ("A", "B")
     rows: list[dict[str, object]] = [
         {
@@ -354,24 +363,24 @@ def _fixed(plan: Plan) -> Routes:
             "source": names[i],
             "destination": names[1 - i],
             "path_id": 0,
-            "path": [nodes[node] for node in paths[i]],
-            "delay_ns": delay_ns,
+            "path": [nodes[node] for node in path],
+            "delay_ns": delays_ns[i],
             "length_m": None,
-            "hops": hops,
+            "hops": len(path) - 1,
             "is_change": False,
             "old_delay_ns": None,
         }
-        for i in range(2)
+        for i, path in enumerate(paths)
     ]
     summary: dict[str, int | float] = {"route_updates": 1, "route_changes": 0, "route_changes_shorter": 0}
-    if delay_ns is not None:
+    if delays_ns[0] is not None:
         for which in ("min", "mean", "max"):
-            summary[f"path_delay_{which}_ns"] = delay_ns
+            summary[f"path_delay_{which}_ns"] = delays_ns[0]
     return Routes(
         table=routes_table(rows, summary, ()),
         nodes=nodes,
         t_ns=np.zeros(1, dtype=np.int64),
         pairs=pairs,
-        paths=[list(paths)],
+        paths=[[*paths]],
         summary=summary,
     )

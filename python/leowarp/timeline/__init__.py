@@ -4,6 +4,7 @@
 from leowarp.routes.table import paths_of
 from leowarp.timeline.files import read_table, write_table
 from leowarp.timeline.from_chain import from_chain
+from leowarp.timeline.from_jittered import from_jittered
 from leowarp.timeline.from_measured import from_measured
 from leowarp.timeline.from_routes import from_routes
 from leowarp.timeline.of_plan import describe, timeline, warnings_of
@@ -13,6 +14,7 @@ __all__ = [
     "Replay",
     "describe",
     "from_chain",
+    "from_jittered",
     "from_measured",
     "from_routes",
     "paths_of",

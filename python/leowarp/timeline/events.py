@@ -132,6 +132,9 @@ class Events:
     def loss(self, t_ns: int, a: int, b: int, loss_ratio: float) -> None:
         self._add(t_ns, "loss", a=self._names[a], b=self._names[b], loss_ratio=loss_ratio)
 
+    def jitter(self, t_ns: int, a: int, b: int, sigma_ns: int, distribution: str) -> None:
+        self._add(t_ns, "jitter", a=self._names[a], b=self._names[b], sigma_ns=sigma_ns, distribution=distribution)
+
     def delays(
         self,
         t_ns: int,

@@ -14,6 +14,7 @@ from leowarp.ephemeris import Ephemeris
 from leowarp.routes import Routes
 from leowarp.scenario.schema import Plan
 from leowarp.timeline.from_chain import from_chain
+from leowarp.timeline.from_jittered import from_jittered
 from leowarp.timeline.from_measured import from_measured
 from leowarp.timeline.from_routes import from_routes
 
@@ -25,7 +26,7 @@ def timeline(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | No
     ----------
     plan : Plan
     ephemeris, routes : optional
-        Of the same plan, if there are already; computed otherwise. A chain and a measured path have no use for them.
+        Of the same plan, if there are already; computed otherwise. Without a constellation there is no use for them.
 
     Returns
     -------
@@ -35,16 +36,18 @@ def timeline(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | No
     Raises
     ------
     ScenarioError
-        As `ephemeris`, `routes` and `from_measured` do.
+        As `ephemeris`, `routes`, `from_measured` and `from_jittered` do.
     """
     if plan.chain is not None:
         return from_chain(plan)
     if plan.measured is not None:
         return from_measured(plan)
+    if plan.jittered is not None:
+        return from_jittered(plan)
     if ephemeris is None:
         ephemeris = ephemeris_room.ephemeris(plan)
         if ephemeris is None:
-            raise ValueError("the plan has neither constellation nor chain nor measured path")
+            raise ValueError("the plan has no constellation, chain, measured or jittered path")
     if routes is None:
         routes = routes_room.routes(plan, ephemeris)
     return from_routes(plan, ephemeris, routes)

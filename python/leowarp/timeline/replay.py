@@ -23,7 +23,7 @@ class Replay:
         Kind of each node.
     links : dict
         For each link as it was first named, whether it is up.
-    delay_ns, rate_bps, loss_ratio : dict
+    delay_ns, rate_bps, sigma_ns, loss_ratio : dict
         Of each direction (sender, receiver) that has one.
     next_hop : dict
         Of (node, destination host, path id); the path id is None unless packets keep the path they left with.
@@ -36,6 +36,7 @@ class Replay:
     links: dict[_Ends, bool] = field(default_factory=dict)
     delay_ns: dict[_Ends, int] = field(default_factory=dict)
     rate_bps: dict[_Ends, int | None] = field(default_factory=dict)
+    sigma_ns: dict[_Ends, int] = field(default_factory=dict)
     loss_ratio: dict[_Ends, float] = field(default_factory=dict)
     next_hop: dict[tuple[str, str, int | None], str] = field(default_factory=dict)
     path_id: dict[_Ends, int | None] = field(default_factory=dict)
@@ -68,6 +69,7 @@ class Replay:
             values: dict[str, dict[_Ends, Any]] = {
                 "delay": self.delay_ns,
                 "rate": self.rate_bps,
+                "jitter": self.sigma_ns,
                 "loss": self.loss_ratio,
             }
             values[kind][ends] = event[_VALUE[kind]]
@@ -122,4 +124,4 @@ def replay(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay:
     return state
 
 
-_VALUE = {"delay": "delay_ns", "rate": "rate_bps", "loss": "loss_ratio"}
+_VALUE = {"delay": "delay_ns", "rate": "rate_bps", "jitter": "sigma_ns", "loss": "loss_ratio"}
