@@ -1,11 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs: published studies made again, each claim judged.
+"""Many runs: studies of one's own from one file, and published studies made again, each claim judged.
 
+>>> run_study("jitter-sweep.toml").table().to_pandas()     # doctest: +SKIP
 >>> reproduce("frederiksen2024").claims[0]["verdict"]      # doctest: +SKIP
 """
 
-from leowarp.study.claim import Claim, Outcome
-from leowarp.study.directory import example_file
-from leowarp.study.reproduce import STUDIES, Reproduction, reproduce
+from __future__ import annotations
 
-__all__ = ["STUDIES", "Claim", "Outcome", "Reproduction", "example_file", "reproduce"]
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from leowarp.study.claim import Claim, Outcome
+    from leowarp.study.directory import example_file
+    from leowarp.study.reproduction import STUDIES, Reproduction, reproduce
+    from leowarp.study.sweep import StudyFile, StudyProgress, StudyResult, StudyRun, run_study
+
+# Imported when they are first used: a worker of a study needs no figures.
+_PUBLIC = {
+    "STUDIES": "reproduction",
+    "Claim": "claim",
+    "Outcome": "claim",
+    "Reproduction": "reproduction",
+    "StudyFile": "sweep",
+    "StudyProgress": "sweep",
+    "StudyResult": "sweep",
+    "StudyRun": "sweep",
+    "example_file": "directory",
+    "reproduce": "reproduction",
+    "run_study": "sweep",
+}
+
+__all__ = [
+    "STUDIES",
+    "Claim",
+    "Outcome",
+    "Reproduction",
+    "StudyFile",
+    "StudyProgress",
+    "StudyResult",
+    "StudyRun",
+    "example_file",
+    "reproduce",
+    "run_study",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(importlib.import_module(f"leowarp.study.{_PUBLIC[name]}"), name)
+    raise AttributeError(f"module 'leowarp.study' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_PUBLIC]

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A batch of runs as it is handed to a worker, and what a worker makes of it. Nothing in it needs shared memory."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import shutil
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import leowarp
+from leowarp import errors, rundir, scenario
+from leowarp.errors import HostError, LeowarpError
+
+MAKER = "leowarp.study.sweep.maker"
+
+
+@dataclass(frozen=True)
+class Order:
+    """One run of a batch.
+
+    Attributes
+    ----------
+    plan : str
+        The text of its plan.
+    inputs : dict
+        Name -> content (base64) of the files that it names.
+    out : str, optional
+        Where its run directory is to stay.
+    """
+
+    plan: str
+    inputs: Mapping[str, str]
+    out: str | None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Runs for one worker, one after the other.
+
+    Attributes
+    ----------
+    number : int
+    orders : tuple of Order
+    kernel : str
+        `guest.kernel` of all of them.
+    image : tuple of str
+        Checksums of kernel and agent that the worker's must have.
+    version : str
+        Of leowarp, likewise.
+    maker : str
+        Name of the module that makes the runs.
+    """
+
+    number: int
+    orders: tuple[Order, ...]
+    kernel: str
+    image: tuple[str, str]
+    version: str
+    maker: str = MAKER
+
+    def told(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
+
+    @classmethod
+    def heard(cls, told: Mapping[str, Any]) -> Batch:
+        """The batch that `told` describes."""
+        orders = tuple(Order(**order) for order in told["orders"])
+        return cls(**{**told, "orders": orders, "image": tuple(told["image"])})
+
+
+def encoded(path: Path) -> str:
+    """A file's content for `Order.inputs`."""
+    return base64.b64encode(path.read_bytes()).decode()
+
+
+def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """What became of each run: its place in the batch, and `summary`, `costs`, `warnings`, `error` as JSON has them.
+
+    Raises
+    ------
+    HostError
+        If this machine's leowarp, kernel or agent is not the one that the study wants.
+    """
+    maker = importlib.import_module(batch.maker)
+    _check(batch, maker)
+    scratch.mkdir(parents=True, exist_ok=True)
+    try:
+        plans = [_plan(order, scratch / "plans" / f"{place:04d}") for place, order in enumerate(batch.orders)]
+        out = [None if order.out is None else Path(order.out) for order in batch.orders]
+        for made in maker.make(plans, scratch / "work", out=out):
+            yield (
+                made.index,
+                {
+                    "summary": made.summary,
+                    "costs": made.costs,
+                    "warnings": list(made.warnings),
+                    "error": None if made.error is None else told_error(made.error),
+                },
+            )
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def told_error(error: BaseException) -> dict[str, Any]:
+    """An error as JSON has it: its kind, what was wrong and what to do; of an unexpected one its last words."""
+    if isinstance(error, LeowarpError):
+        kind = next(cls.__name__ for cls in type(error).__mro__ if cls.__module__ == errors.__name__)
+        return {"kind": kind, "message": error.message, "hint": error.hint}
+    where = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(where[-1].filename).name}:{where[-1].lineno})" if where else ""
+    return {"kind": type(error).__name__, "message": f"{error!r}{place}", "hint": None}
+
+
+def heard_error(told: Mapping[str, Any]) -> LeowarpError:
+    """The error that `told_error` put down."""
+    kind = getattr(errors, str(told["kind"]), None)
+    if not (isinstance(kind, type) and issubclass(kind, LeowarpError)):
+        kind = LeowarpError
+    return kind(str(told["message"]), hint=told.get("hint"))
+
+
+def _plan(order: Order, folder: Path) -> scenario.Plan:
+    folder.mkdir(parents=True)
+    inputs = {name: base64.b64decode(content) for name, content in order.inputs.items()}
+    rundir.write_plan(folder, order.plan, inputs)
+    return scenario.resolve(scenario.load(folder / rundir.PLAN))
+
+
+def _check(batch: Batch, maker: Any) -> None:
+    if batch.version != leowarp.__version__:
+        raise HostError(
+            f"this worker has leowarp {leowarp.__version__}, and the study was started with {batch.version}",
+            hint="install the same version on every machine",
+        )
+    if (batch.maker, batch.kernel, batch.image) in _CHECKED:
+        return
+    mine: Sequence[str] = maker.image_sha256(batch.kernel)
+    for what, here, wanted in zip(("kernel", "agent"), mine, batch.image, strict=True):
+        if here != wanted:
+            raise HostError(
+                f"the guest's {what} of this worker (sha256 {here[:12]}) is not that of the study ({wanted[:12]})",
+                hint="install the same wheel on every machine, or let them share one cache (LEOWARP_CACHE)",
+            )
+    _CHECKED.add((batch.maker, batch.kernel, batch.image))
+
+
+_CHECKED: set[tuple[str, str, tuple[str, str]]] = set()
+"""What this process has found to be right; a checksum of the kernel takes a while."""

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writing so that a kill or a power cut leaves the old or the new, never a half; a full disk is one clear error."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from leowarp.errors import HostError
+
+TEMPORARY = ".partial"
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Writes a file that appears whole, and stays after a power cut."""
+    partial = path.with_name(f".{path.name}{TEMPORARY}")
+    try:
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        try:
+            _write_all(descriptor, content)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(partial, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(partial)
+        raise
+    sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Makes the names in a directory last."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def exchange(new: Path, old: Path) -> None:
+    """Puts the directory `new` where `old` is, in one step where the file system can; `new` then is the old one.
+
+    Where it cannot (NFS), `old` is missing for a moment: `recover` finds it after a kill in between.
+    """
+    if not old.exists():
+        os.rename(new, old)
+    elif not _exchanged(new, old):
+        aside = _aside(old)
+        os.rename(old, aside)
+        os.rename(new, old)
+        os.rename(aside, new)
+    sync_directory(old.parent)
+
+
+def recover(old: Path) -> None:
+    """Ends what `exchange` had begun when it was killed."""
+    aside = _aside(old)
+    if aside.exists():
+        if old.exists():
+            remove(aside)
+        else:
+            os.rename(aside, old)
+
+
+def remove(path: Path) -> None:
+    """Removes a file or a directory, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+class AppendedFile:
+    """A file that grows by whole pieces, each on the disk before `append` returns."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._end = os.fstat(self._descriptor).st_size
+        sync_directory(path.parent)
+
+    def append(self, content: bytes) -> None:
+        """Adds `content`, or leaves the file as it was and raises OSError."""
+        try:
+            os.lseek(self._descriptor, self._end, os.SEEK_SET)
+            _write_all(self._descriptor, content)
+            os.fdatasync(self._descriptor)
+        except OSError:
+            os.ftruncate(self._descriptor, self._end)
+            raise
+        self._end += len(content)
+
+    def empty(self) -> None:
+        """Takes everything out."""
+        os.ftruncate(self._descriptor, 0)
+        self._end = 0
+
+    def close(self) -> None:
+        """Closes it."""
+        os.close(self._descriptor)
+
+
+@contextlib.contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Turns an OSError into an error that says what stays and what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_SPACE:
+            message = f"cannot write to the study {folder}: its disk is full ({error.strerror})"
+            raise HostError(message, "what was done stays; free some space and start the study again") from error
+        message = f"cannot write to the study {folder}: {error}"
+        raise HostError(message, "what was done stays; start the study again when it can be written") from error
+
+
+def is_out_of_space(error: OSError) -> bool:
+    """Whether the disk or a quota is full."""
+    return error.errno in _NO_SPACE
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _exchanged(new: Path, old: Path) -> bool:
+    libc = ctypes.CDLL(None, use_errno=True)
+    # renameat2(2) of Linux; Python has no function for it.
+    if not hasattr(libc, "renameat2"):
+        return False
+    if libc.renameat2(_AT_FDCWD, os.fsencode(new), _AT_FDCWD, os.fsencode(old), _RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _NO_EXCHANGE:
+        return False
+    raise OSError(number, os.strerror(number), str(old))
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.aside")

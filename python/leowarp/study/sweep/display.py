@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far a study is: on a terminal one bar, elsewhere a plain line every few seconds. Always on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from leowarp.progress import PLAIN_INTERVAL_S, clock
+
+WINDOW_S = 300.0
+"""The rate is that of the last minutes: cheap runs may come first."""
+
+
+@dataclass(frozen=True)
+class StudyProgress:
+    """How far a study is.
+
+    Attributes
+    ----------
+    study : str
+    done, total : int
+        Runs with a result, those of earlier starts included; failed ones too.
+    failed : int
+        Of those done.
+    rate_per_s : float, optional
+        Runs made per second of the wall clock; None while nothing can be said.
+    cpu_s_per_run : float, optional
+        Mean of the runs made since this start.
+    """
+
+    study: str
+    done: int
+    total: int
+    failed: int
+    rate_per_s: float | None = None
+    cpu_s_per_run: float | None = None
+
+    @property
+    def left_s(self) -> float | None:
+        """Wall clock seconds until the study is done, at the rate so far; None while nothing can be said."""
+        return (self.total - self.done) / self.rate_per_s if self.rate_per_s else None
+
+    def text(self) -> str:
+        """One line."""
+        line = f"{self.study}: {self.done:,} of {self.total:,} runs"
+        if self.failed:
+            line += f", {self.failed:,} failed"
+        if self.rate_per_s:
+            line += f", {self._rate()}, {clock(self.left_s or 0.0)} left"
+        if self.cpu_s_per_run is not None:
+            line += f", {self.cpu_s_per_run:.2g} CPU s a run"
+        return line
+
+    def _rate(self) -> str:
+        assert self.rate_per_s is not None
+        return f"{self.rate_per_s:.1f} a second" if self.rate_per_s >= 1 else f"{self.rate_per_s * 60:.1f} a minute"
+
+
+OnStudyProgress = Callable[[StudyProgress], None]
+
+
+class Pace:
+    """Runs per second of late, and what they cost."""
+
+    def __init__(self) -> None:
+        self._marks: deque[tuple[float, int]] = deque([(time.monotonic(), 0)])
+        self._runs, self._cpu_s, self._with_cost = 0, 0.0, 0
+
+    def made(self, runs: int, cpu_s: list[float]) -> None:
+        """Notes runs that were made just now."""
+        self._runs += runs
+        self._cpu_s += sum(cpu_s)
+        self._with_cost += len(cpu_s)
+        now = time.monotonic()
+        self._marks.append((now, self._runs))
+        while len(self._marks) > 2 and self._marks[0][0] < now - WINDOW_S:
+            self._marks.popleft()
+
+    @property
+    def rate_per_s(self) -> float | None:
+        """None while nothing can be said."""
+        began, before = self._marks[0]
+        elapsed = self._marks[-1][0] - began
+        return (self._runs - before) / elapsed if elapsed > 0 and self._runs > before else None
+
+    @property
+    def cpu_s_per_run(self) -> float | None:
+        """None while nothing can be said."""
+        return self._cpu_s / self._with_cost if self._with_cost else None
+
+
+class StudyDisplay:
+    """Shows `StudyProgress`: `with StudyDisplay() as show: show(progress)`."""
+
+    def __init__(self) -> None:
+        self._bars: Any = None
+        self._task: Any = None
+        self._said_at: float | None = None
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn
+            from rich.progress import Progress as Bars
+
+            self._bars = Bars(BarColumn(bar_width=24), TextColumn("{task.description}"), console=Console(stderr=True))
+            self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+    def __call__(self, progress: StudyProgress) -> None:
+        if self._bars is not None:
+            if self._task is None:
+                self._task = self._bars.add_task("", total=progress.total)
+            self._bars.update(self._task, completed=progress.done, description=progress.text())
+            return
+        now = time.monotonic()
+        over = progress.done == progress.total
+        if self._said_at is None or over or now - self._said_at >= PLAIN_INTERVAL_S:
+            self._said_at = now
+            print(progress.text(), file=sys.stderr, flush=True)
+
+
+class shown:
+    """The progress argument of `run_study` as a context that gives a callable."""
+
+    def __init__(self, progress: bool | OnStudyProgress) -> None:
+        self._display = StudyDisplay() if progress is True else None
+        self._callable: OnStudyProgress = progress if callable(progress) else _silent
+
+    def __enter__(self) -> OnStudyProgress:
+        return self._display.__enter__() if self._display is not None else self._callable
+
+    def __exit__(self, *what: Any) -> None:
+        if self._display is not None:
+            self._display.__exit__(*what)
+
+
+def json_lines(progress: StudyProgress) -> None:
+    """Writes `StudyProgress` as a line of JSON on stderr."""
+    print(json.dumps(asdict(progress) | {"left_s": progress.left_s}), file=sys.stderr, flush=True)
+
+
+def _silent(progress: StudyProgress) -> None:
+    """Shows nothing."""

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`run_study`: the runs of a study file, made where they are not there yet, and their results."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import leowarp
+from leowarp.errors import LeowarpError, ScenarioError
+from leowarp.progress import building
+from leowarp.study.sweep import disk
+from leowarp.study.sweep.batch import MAKER, heard_error
+from leowarp.study.sweep.display import OnStudyProgress, shown
+from leowarp.study.sweep.expand import PlannedRun, expand
+from leowarp.study.sweep.file import StudyFile
+from leowarp.study.sweep.keys import column_name, column_types, plan_key
+from leowarp.study.sweep.lock import Holding
+from leowarp.study.sweep.plans import (
+    PLANS,
+    StudyFacts,
+    StudyRun,
+    identified,
+    keep_inputs,
+    read_facts,
+    read_plans,
+    write_plans,
+)
+from leowarp.study.sweep.rows import FAILED, RESERVED, Origin
+from leowarp.study.sweep.session import Session, Task
+from leowarp.study.sweep.store import Layout, Store
+from leowarp.study.sweep.workers import LocalWorkers, Workers
+
+STUDY = "study.toml"
+SCRATCH = ".scratch"
+MOST_PARTITIONS = 64
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """A study that has come to its end.
+
+    Attributes
+    ----------
+    path : Path
+        Its directory.
+    name : str
+    failures : dict of run id to LeowarpError
+        Runs that could not be made.
+    removed : int
+        Runs of an earlier study file that are no longer in the study; their rows stay in the results.
+    """
+
+    path: Path
+    name: str
+    failures: dict[str, LeowarpError]
+    removed: int
+    _table: pa.Table
+
+    def table(self, columns: list[str] | None = None) -> pa.Table:
+        """One row a run that was asked for, in the order of the study; failed ones have `status` "failed"."""
+        return self._table if columns is None else self._table.select(columns)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a study is made; see `run_study`."""
+
+    at_once: int | None = None
+    scheduler: str | None = None
+    progress: bool | OnStudyProgress = True
+    only: Callable[[StudyRun], bool] | None = None
+    retry_failed: bool = False
+    maker: str = MAKER
+
+
+def run_study(
+    study: StudyFile | Path | str, out: Path | str | None = None, *, at_once: int | None = None,
+    scheduler: str | None = None, progress: bool | OnStudyProgress = True,
+    only: Callable[[StudyRun], bool] | None = None, retry_failed: bool = False, maker: str = MAKER,
+) -> StudyResult:  # fmt: skip
+    """Makes the runs of a study that have no result yet.
+
+    Parameters
+    ----------
+    study : StudyFile or path
+        A study file, or the directory of a study that was started before.
+    out : path, optional
+        The study's directory; `studies/<name>` if not given.
+    at_once : int, optional
+        Worker processes on this machine; as many as there are usable cores if not given.
+    scheduler : str, optional
+        Address of a Dask scheduler (`tcp://host:8786`) whose workers make the runs instead.
+    progress : bool or callable
+        True: a display on stderr. A callable gets each `StudyProgress`.
+    only : callable, optional
+        Which runs are asked for (a `StudyRun` has `values` and `seed`); the others are left for later.
+    retry_failed : bool
+        Whether failed runs of earlier starts are made again.
+    maker : str
+        Name of the module that makes runs.
+
+    Raises
+    ------
+    ScenarioError
+        If the study file or the directory is wrong, or another process is at work there.
+    HostError
+        If the machine lacks something. What was done stays, and the next start goes on from there.
+    """
+    options = Options(at_once, scheduler, progress, only, retry_failed, maker)
+    if not isinstance(study, StudyFile) and Path(study).is_dir():
+        folder = Path(study)
+        if out is not None and Path(out).resolve() != folder.resolve():
+            raise ScenarioError(f"{folder} is a study's directory, and --out names another", "leave --out away")
+        facts, file, runs = read_facts(folder), None, read_plans(folder)
+        return _held(folder, facts, file, runs, options)
+    file = study if isinstance(study, StudyFile) else StudyFile.load(study)
+    planned = expand(file, importlib.import_module(maker).shareable)
+    folder = Path(out) if out is not None else Path("studies") / file.name
+    return _held(folder, StudyFacts(file.name, file.keep, layout_of(file)), file, planned, options)
+
+
+def layout_of(file: StudyFile) -> Layout:
+    """The columns of a study's parameters, and the one that its results are partitioned by.
+
+    That is the first parameter with few values that are words or counts, or else whether a run failed.
+
+    Raises
+    ------
+    ScenarioError
+        If a label is the name of another column.
+    """
+    types: dict[str, pa.DataType] = {}
+    partition = "status"
+    for parameter in (parameter for joined in file.dimensions for parameter in joined):
+        own = column_types(parameter.parts, parameter.label)
+        if reserved := sorted(own.keys() & RESERVED):
+            hint = f'write {{ values = [...], label = "a_{reserved[0]}" }}'
+            raise ScenarioError(f"{parameter.origin}: {parameter.key}: the column {reserved[0]} is taken", hint)
+        types |= own
+        key = plan_key(parameter.parts)
+        is_word = key is None or key.declared.kind in ("word", "text", "count", "file")
+        if partition == "status" and is_word and len(parameter.values) <= MOST_PARTITIONS:
+            partition = column_name(parameter.parts, parameter.label)
+    return Layout(types, partition)
+
+
+def _held(
+    folder: Path, facts: StudyFacts, file: StudyFile | None, runs: Sequence[PlannedRun | StudyRun], options: Options
+) -> StudyResult:
+    _refuse_what_is_not_ours(folder, facts.name)
+    with disk.writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with Holding(folder):
+        origins = {kernel: _origin(kernel, options) for kernel in dict.fromkeys(run.kernel for run in runs)}
+        known = [identified(run, origins[run.kernel]) for run in runs]
+        with disk.writing(folder):
+            keep_inputs(folder, [path for run in runs if isinstance(run, PlannedRun) for path in run.inputs])
+            removed = write_plans(folder, facts, known)
+            if file is not None:
+                disk.write_file(folder / STUDY, file.text.encode())
+        return _made(folder, facts, known, removed, options)
+
+
+def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: int, options: Options) -> StudyResult:
+    asked = [run for run in runs if options.only is None or options.only(run)]
+    store = Store(folder, facts.layout)
+    try:
+        store.align({run.run_id: (run.number, run.columns) for run in runs})
+        if options.retry_failed:
+            store.drop([run.run_id for run in asked if store.status.get(run.run_id) == FAILED])
+        missing = sum(run.run_id not in store.status for run in asked)
+        if missing:
+            task = Task(facts.name, folder, asked, facts.keep, options.maker)
+            with shown(options.progress) as show:
+                workers = _workers(folder, missing, options)
+                try:
+                    Session(task, store, workers, show).run()
+                finally:
+                    workers.end()
+                    disk.remove(folder / SCRATCH)
+        store.compact()
+        table = store.table()
+    finally:
+        store.close()
+    wanted = pa.array([run.run_id for run in asked], pa.string())
+    table = table.filter(pc.is_in(table["run_id"], wanted))
+    return StudyResult(folder, facts.name, _failures(table), removed, table)
+
+
+def _workers(folder: Path, missing: int, options: Options) -> Workers:
+    if options.scheduler is not None:
+        from leowarp.study.sweep.scheduler import DaskWorkers
+
+        return DaskWorkers(options.scheduler)
+    scratch = folder / SCRATCH
+    with disk.writing(folder):
+        # What workers that were killed have left
+        disk.remove(scratch)
+        scratch.mkdir()
+    return LocalWorkers(min(options.at_once or len(os.sched_getaffinity(0)), missing), scratch.resolve())
+
+
+def _origin(kernel: str, options: Options) -> Origin:
+    maker = importlib.import_module(options.maker)
+    with building(options.progress is True) as built:
+        kernel_sha256, agent_sha256 = maker.image_sha256(kernel, built.message, built.steps)
+    return Origin(kernel_sha256, agent_sha256, leowarp.__version__)
+
+
+def _failures(table: pa.Table) -> dict[str, LeowarpError]:
+    failed = table.filter(pc.equal(table["status"], FAILED))
+    columns = {"run_id": "run_id", "error_kind": "kind", "error": "message", "error_hint": "hint"}
+    rows = failed.select(list(columns)).rename_columns(list(columns.values())).to_pylist()
+    return {row["run_id"]: heard_error(row) for row in rows}
+
+
+def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise ScenarioError(f"cannot make a study in {folder}: it is a file", hint="choose another with --out")
+    if (folder / PLANS).exists():
+        other = read_facts(folder).name
+        if other != name:
+            raise ScenarioError(
+                f"cannot make the study {name} in {folder}: it holds the study {other}",
+                hint="choose another directory with --out",
+            )
+    elif strange := sorted(entry.name for entry in folder.iterdir() if entry.name not in _OURS):
+        raise ScenarioError(
+            f"cannot make a study in {folder}: it holds {strange[0]!r}, which is not part of a study",
+            hint="choose an empty or a new directory with --out",
+        )
+
+
+_OURS = ("study.lock", "00-inputs", SCRATCH, STUDY)
+"""What a start that was killed early may have left."""

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A study file to its runs: every combination with every seed as the text of a plan, checked before anything runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from leowarp import scenario
+from leowarp.errors import ScenarioError
+from leowarp.scenario import Plan
+from leowarp.scenario.document import Node
+from leowarp.scenario.problems import Origin, Problem, ScenarioProblems
+from leowarp.study.sweep.file import Condition, Parameter, StudyFile
+from leowarp.study.sweep.keys import columns_of
+
+MOST_PROBLEMS = 20
+"""Mistakes told at once: a study of thousands of combinations repeats itself."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A value of each parameter, and what follows from them whatever the seed.
+
+    Attributes
+    ----------
+    values : dict
+        Dotted key -> value as it was written.
+    columns : dict
+        Columns of the results -> what stands there, see `keys.columns_of`.
+    plan : Plan
+        With the scenario's own seed.
+    boot : str
+        Runs of the same text may share a boot; empty: a run boots alone.
+    """
+
+    values: Mapping[str, Any]
+    columns: Mapping[str, Any]
+    plan: Plan
+    boot: str
+
+    @cached_property
+    def around_seed(self) -> tuple[str, str]:
+        """The plan's text before and after its seed."""
+        text = self.plan.to_toml()
+        found = re.search(r"^\[run\]\n(?:.+\n)*?seed = (\d+)$", text, re.M)
+        assert found is not None, "a plan has a seed in [run]"
+        return text[: found.start(1)], text[found.end(1) :]
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run of a study.
+
+    Attributes
+    ----------
+    number : int
+        Its place in the study: first every combination with the first seed, then with the second.
+    combination : Combination
+    seed : int
+    """
+
+    number: int
+    combination: Combination
+    seed: int
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """Dotted key -> value as it was written."""
+        return self.combination.values
+
+    @property
+    def plan_text(self) -> str:
+        """The plan as `00-plan.toml` would hold it."""
+        before, after = self.combination.around_seed
+        return f"{before}{self.seed}{after}"
+
+    @cached_property
+    def plan_sha256(self) -> str:
+        """Of `plan_text`, hexadecimal."""
+        return hashlib.sha256(self.plan_text.encode()).hexdigest()
+
+    @property
+    def kernel(self) -> str:
+        """The plan's `guest.kernel`."""
+        return self.combination.plan.guest.kernel
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """Files that the plan names."""
+        return tuple(self.combination.plan.inputs())
+
+    def __str__(self) -> str:
+        told = [f"{key} = {value}" for key, value in self.values.items()]
+        return ", ".join([*told, f"seed {self.seed}"])
+
+
+def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedRun]:
+    """Every run of a study.
+
+    Parameters
+    ----------
+    shareable : callable
+        Whether a plan may share a boot with others.
+
+    Raises
+    ------
+    ScenarioError
+        If a combination is no valid plan, two give the same plan, or none is left: file, line, key and combination.
+    """
+    combinations: list[Combination] = []
+    wrong: dict[Problem, str] = {}
+    for values in _combinations(study):
+        try:
+            combinations.append(_combination(study, values, shareable))
+        except ScenarioProblems as error:
+            for problem in error.problems:
+                wrong.setdefault(problem, _told(values))
+            if len(wrong) >= MOST_PROBLEMS:
+                break
+    if wrong:
+        raise _no_plans(study, wrong)
+    if not combinations:
+        raise ScenarioError(
+            f"the study {study.name} has no run: `exclude` and `only` leave nothing", "take one of them out"
+        )
+    seeds = study.seeds or (None,)
+    runs = [
+        PlannedRun(number, combination, combination.plan.run.seed if seed is None else seed)
+        for number, (seed, combination) in enumerate(itertools.product(seeds, combinations))
+    ]
+    _check_seeds(study, combinations[0])
+    _refuse_twins(runs)
+    _refuse_equal_names(runs)
+    return runs
+
+
+def _combinations(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
+    steps = [
+        [{parameter.key: (parameter, value) for parameter, value in zip(joined, step, strict=True)}
+         for step in zip(*(parameter.values for parameter in joined), strict=True)]
+        for joined in study.dimensions
+    ]  # fmt: skip
+    for chosen in itertools.product(*steps):
+        combined = {key: value for step in chosen for key, value in step.items()}
+        plain = {key: plain_value(node) for key, (_, node) in combined.items()}
+        if any(_meets(condition, plain) for condition in study.exclude):
+            continue
+        if study.only and not any(_meets(condition, plain) for condition in study.only):
+            continue
+        yield combined
+
+
+def _meets(condition: Condition, values: Mapping[str, Any]) -> bool:
+    return all(values[key] in allowed for key, allowed in condition.values.items())
+
+
+def _combination(
+    study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]], shareable: Callable[[Plan], bool]
+) -> Combination:
+    overrides: dict[str, Any] = dict(study.set)
+    overrides |= {key: node for key, (_, node) in varied.items()}
+    plan = scenario.resolve(scenario.load(study.scenario, overrides))
+    values: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
+    for key, (parameter, node) in varied.items():
+        values[key] = plain_value(node)
+        own = columns_of(parameter.parts, parameter.label, plan, values[key])
+        if twice := sorted(own.keys() & columns.keys()):
+            rule = f"two parameters would fill the column {twice[0]}"
+            raise ScenarioProblems([Problem(parameter.origin, key, rule, "give one of them another label")])
+        columns |= own
+    return Combination(values, columns, plan, _boot(plan) if shareable(plan) else "")
+
+
+def _boot(plan: Plan) -> str:
+    """What the runs of one boot have in common: the guest itself."""
+    return hashlib.sha256(repr((plan.guest, sorted(plan.sysctl.items()))).encode()).hexdigest()[:16]
+
+
+def _check_seeds(study: StudyFile, first: Combination) -> None:
+    """A seed out of range is found by the plan of the largest and the smallest."""
+    for seed in {min(study.seeds), max(study.seeds)} if study.seeds else ():
+        origin = Origin(Path(f"study {study.name}"), 1, "the study")
+        scenario.load(study.scenario, dict(study.set) | _nodes(study, first) | {"run.seed": Node(seed, origin)})
+        plan = dataclasses.replace(first.plan, run=dataclasses.replace(first.plan.run, seed=seed))
+        assert plan.to_toml() == PlannedRun(0, first, seed).plan_text
+
+
+def _nodes(study: StudyFile, combination: Combination) -> dict[str, Node]:
+    found = {}
+    for parameter in itertools.chain(*study.dimensions):
+        wanted = combination.values[parameter.key]
+        found[parameter.key] = next(node for node in parameter.values if plain_value(node) == wanted)
+    return found
+
+
+def _refuse_twins(runs: list[PlannedRun]) -> None:
+    seen: dict[tuple[str, str, int], PlannedRun] = {}
+    for run in runs:
+        twin = seen.setdefault((*run.combination.around_seed, run.seed), run)
+        if twin is not run:
+            raise ScenarioError(
+                f"two combinations give the same plan: {twin}; and {run}", "take one of the equal values out"
+            )
+
+
+def _refuse_equal_names(runs: list[PlannedRun]) -> None:
+    """Plans name files without folders, and a study keeps a copy of each: one name, one content."""
+    seen: dict[str, Path] = {}
+    for path in {path for combination in {id(r.combination): r.combination for r in runs}.values()
+                 for path in combination.plan.inputs()}:  # fmt: skip
+        other = seen.setdefault(path.name, path)
+        if other != path and other.read_bytes() != path.read_bytes():
+            raise ScenarioError(f"two different files are called {path.name}: {other} and {path}", "rename one of them")
+
+
+def _no_plans(study: StudyFile, wrong: Mapping[Problem, str]) -> ScenarioError:
+    lines = []
+    for problem, told in wrong.items():
+        lines.append(str(problem))
+        if told:
+            lines.append(f"    in the combination {told}")
+    more = " (and perhaps more)" if len(wrong) >= MOST_PROBLEMS else ""
+    count = "" if len(wrong) == 1 else f"{len(wrong)} errors{more}:\n"
+    return ScenarioError(f"the study {study.name} has combinations that are no plan; {count}" + "\n".join(lines))
+
+
+def _told(values: Mapping[str, tuple[Parameter, Node]]) -> str:
+    return ", ".join(f"{key} = {plain_value(node)}" for key, (_, node) in values.items())
+
+
+def plain_value(node: Node) -> Any:
+    """A node as plain TOML values."""
+    if isinstance(node.value, dict):
+        return {key: plain_value(child) for key, child in node.value.items()}
+    if isinstance(node.value, list):
+        return [plain_value(child) for child in node.value]
+    return node.value

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In place of `maker`: runs that boot nothing, note that they were made, and do what their seed says.
+
+A directory that the environment variable `LEOWARP_FAKE` names gets a line of `made` per run. A file `seed-<N>` in it
+says what the run of that seed does: `fail`, `host`, `raise`, `kill`, `sleep <seconds>`, or `down` (in company).
+"""
+
+import os
+import signal
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from leowarp.errors import GuestError, HostError, LeowarpError
+
+
+@dataclass
+class Made:
+    index: int
+    summary: dict[str, Any] | None
+    costs: dict[str, Any] = field(default_factory=lambda: {"cpu_s": 0.5, "wall_s": 0.25})
+    warnings: list[str] = field(default_factory=list)
+    error: LeowarpError | None = None
+
+
+def make(plans, scratch, *, out):
+    scratch.mkdir(parents=True)
+    (scratch / "rubbish").write_text("of a worker")
+    for index, plan in enumerate(plans):
+        yield _made(index, plan, out[index], len(plans) == 1)
+
+
+def _made(index, plan, out, alone):
+    seed = plan.run.seed
+    folder = Path(os.environ["LEOWARP_FAKE"])
+    told = folder / f"seed-{seed}"
+    todo, _, value = told.read_text().partition(" ") if told.exists() else ("", "", "")
+    with (folder / "made").open("a") as log:
+        log.write(f"{plan.chain.delay_ns} {plan.flows[0].congestion_control} {seed} {todo}\n")
+    if out is not None:
+        out.mkdir()
+        (out / "00-plan.toml").write_text(plan.to_toml())
+    match todo:
+        case "fail":
+            return Made(index, None, error=GuestError(f"the guest of seed {seed} panicked", "look at its console"))
+        case "down" if not alone:
+            return Made(index, None, error=GuestError("another run took the guest down"))
+        case "host":
+            return Made(index, None, error=HostError("the file system of the scratch is full", "free some space"))
+        case "raise":
+            raise ZeroDivisionError("a mistake of ours")
+        case "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "sleep":
+            time.sleep(float(value))
+    return Made(index, summary(plan), warnings=["look twice"] if seed == 2 else [])
+
+
+def summary(plan):
+    flow = {"flow": 0, "kind": "tcp", "goodput_mean_bps": plan.chain.delay_ns / 7 + plan.run.seed, "lost_pkts": None,
+            "completion_ns": 10**9 + plan.run.seed}  # fmt: skip
+    return {"name": plan.name, "drops_pkts": 3, "drops_by_cause_pkts": {"queue": 2, "loss": 1}, "cpu_s": None,
+            "wall_s": None, "flows": [flow]}  # fmt: skip
+
+
+def shareable(plan):
+    return plan.flows[0].congestion_control != "bbr"
+
+
+def image_sha256(kernel, on_message=None, on_progress=None):
+    image = Path(os.environ["LEOWARP_FAKE"]) / "image"
+    return ("k" * 64, image.read_text() if image.exists() else "a" * 64)

@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A study file: a scenario, what is varied in it, and the seeds. Looks at the text; `expand` makes plans of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from leowarp.errors import ScenarioError
+from leowarp.scenario.document import Node, override_key, plant
+from leowarp.scenario.positions import key_lines
+from leowarp.scenario.problems import Origin, Problems, nearest, unknown_key_hint
+from leowarp.study.directory import example_file
+from leowarp.study.sweep.keys import plan_key
+from leowarp.study.sweep.ranges import RANGE_KEYS, values_of_range
+
+KEYS = ("name", "schema", "scenario", "set", "parameters", "together", "exclude", "only", "seeds", "keep")
+KEEP = ("none", "failed", "all")
+STUDY_SCHEMA = 1
+MOST_SEEDS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What is varied: a dotted key in parts, the values in order, and the name of its column if it has one."""
+
+    key: str
+    parts: tuple[str, ...]
+    values: tuple[Node, ...]
+    label: str | None
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Values of some parameters, by key: a combination that has one of each key's values meets it."""
+
+    values: Mapping[str, tuple[Any, ...]]
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """A study as it was written.
+
+    Attributes
+    ----------
+    name : str
+    scenario : Path
+        The scenario that all runs begin with.
+    set : dict of str to Node
+        Dotted keys of the scenario and what replaces them in every run.
+    dimensions : tuple of tuples of Parameter
+        The study is their product. The parameters of one dimension go in step and have equally many values.
+    exclude, only : tuple of Condition
+        Combinations that are left out; if `only` has any, those that meet none of it are left out too.
+    seeds : tuple of int, optional
+        Each combination is run with each; None: with the scenario's own.
+    keep : str
+        Whole run directories that stay: "none", "failed" or "all".
+    text : str
+        The file, or what could stand in its place.
+    """
+
+    name: str
+    scenario: Path
+    set: Mapping[str, Node]
+    dimensions: tuple[tuple[Parameter, ...], ...]
+    exclude: tuple[Condition, ...]
+    only: tuple[Condition, ...]
+    seeds: tuple[int, ...] | None
+    keep: str
+    text: str
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """The study in a file.
+
+        Raises
+        ------
+        ScenarioError
+            With every mistake in it: file, line, key, rule and what to write instead.
+        """
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            raise ScenarioError(
+                f"there is no study file {path}", "docs/guides/studies.md says how to write one"
+            ) from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise ScenarioError(f"cannot read the study {path}: {error}") from None
+        try:
+            document = plant(tomllib.loads(text), Origin(path, 1, "the study"), (), key_lines(text))
+        except (ValueError, RecursionError) as error:
+            raise ScenarioError(f"{path}: {error}", "this is not valid TOML (https://toml.io)") from None
+        return cls._decoded(document, text)
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any], folder: Path | str = ".") -> Self:
+        """A study from a mapping of the same shape as the file; `folder` is what file names are relative to."""
+        origin = Origin(Path(folder) / f"study {content.get('name', '')}", 1, "the study")
+        return cls._decoded(plant(content, origin, (), {}), _toml_text(content))
+
+    @classmethod
+    def _decoded(cls, document: Node, text: str) -> Self:
+        problems = Problems()
+        for key, node in document.value.items():
+            if key not in KEYS:
+                problems.add(node.origin, key, "there is no such key", unknown_key_hint(key, KEYS, {}))
+        version = document.get("schema")
+        if version is not None and version.value != STUDY_SCHEMA:
+            rule = f"this leowarp reads schema = {STUDY_SCHEMA}"
+            problems.add(version.origin, "schema", rule, "a newer leowarp may have written this file")
+        varied = _Varied(problems)
+        varied.read(document)
+        study = cls(
+            name=_name(document, problems),
+            scenario=_scenario(document, problems),
+            set=_settings(document, problems),
+            dimensions=tuple(varied.dimensions),
+            exclude=_conditions(document, "exclude", varied.values, problems),
+            only=_conditions(document, "only", varied.values, problems),
+            seeds=_seeds(document, problems),
+            keep=_keep(document, problems),
+            text=text,
+        )
+        _check_seed_key(study, varied, problems)
+        problems.raise_any()
+        return study
+
+
+class _Varied:
+    """The dimensions of `[parameters]` and `[[together]]`."""
+
+    def __init__(self, problems: Problems) -> None:
+        self._problems = problems
+        self.dimensions: list[tuple[Parameter, ...]] = []
+        self.values: dict[str, list[Any]] = {}
+
+    def read(self, document: Node) -> None:
+        self.dimensions += [(parameter,) for parameter in self._parameters(document.get("parameters"), "parameters")]
+        for number, node in enumerate(_tables(document, "together", self._problems)):
+            joined = self._parameters(node, f"together.{number}")
+            lengths = {parameter.key: len(parameter.values) for parameter in joined}
+            if len(set(lengths.values())) > 1:
+                told = ", ".join(f"{key} has {length}" for key, length in lengths.items())
+                rule = f"parameters that go in step have equally many values: {told}"
+                self._problems.add(node.origin, f"together.{number}", rule, "fill the shorter list")
+            elif joined:
+                self.dimensions.append(tuple(joined))
+
+    def _parameters(self, table: Node | None, where: str) -> list[Parameter]:
+        found = []
+        for key, parts, node in _dotted(table, where, self._problems):
+            parameter = self._parameter(key, parts, node)
+            if key in self.values:
+                self._problems.add(node.origin, key, "is varied twice", "take one of the two out")
+            elif parameter is not None:
+                self.values[key] = [_plain(value) for value in parameter.values]
+                found.append(parameter)
+        return found
+
+    def _parameter(self, key: str, parts: tuple[str, ...], node: Node) -> Parameter | None:
+        label, values = None, node
+        if isinstance(node.value, dict):
+            label = self._label(key, node.get("label"))
+            allowed = ("label", "values", *RANGE_KEYS)
+            for name, child in node.value.items():
+                if name not in allowed:
+                    hint = unknown_key_hint(name, allowed, {})
+                    self._problems.add(child.origin, f"{key}.{name}", "there is no such key", hint)
+                    return None
+            given = node.get("values")
+            if given is None:
+                return self._range(key, parts, node, label)
+            values = given
+        if not isinstance(values.value, list):
+            rule = f"{_plain(values)!r:.60} is not a list of values"
+            hint = f"write [{_plain(values)!r:.60}]; a value for all runs stands in [set]".replace("'", '"')
+            self._problems.add(values.origin, key, rule, hint)
+            return None
+        if not values.value:
+            self._problems.add(
+                values.origin, key, "is an empty list: there would be no run", "write values, or take it out"
+            )
+            return None
+        return Parameter(key, parts, tuple(values.value), label, node.origin)
+
+    def _range(self, key: str, parts: tuple[str, ...], node: Node, label: str | None) -> Parameter | None:
+        known = plan_key(parts)
+        if known is None:
+            # The scenario's own check says so with the nearest key; any value leads there.
+            return Parameter(key, parts, (node.get("from") or node,), label, node.origin)
+        try:
+            given = {name: _plain(child) for name, child in node.value.items() if name != "label"}
+            values = values_of_range(given, known)
+        except ScenarioError as error:
+            self._problems.add(node.origin, key, error.message, error.hint)
+            return None
+        return Parameter(key, parts, tuple(Node(value, node.origin) for value in values), label, node.origin)
+
+    def _label(self, key: str, node: Node | None) -> str | None:
+        if node is None:
+            return None
+        if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", node.value) is None:
+            rule = f"{node.value!r:.60} is not a name of letters, digits and _"
+            self._problems.add(node.origin, f"{key}.label", rule, 'it names a column: label = "cc"')
+            return None
+        return node.value
+
+
+def _name(document: Node, problems: Problems) -> str:
+    node = document.get("name")
+    if node is None:
+        problems.add(document.origin, "name", "is missing", 'write name = "..." first')
+        return ""
+    if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", node.value) is None:
+        rule = f"{node.value!r:.80} is not a name of 1 to 100 letters, digits, dots, dashes and underscores"
+        problems.add(node.origin, "name", rule, "the study's directory takes its name from it")
+        return ""
+    return node.value
+
+
+def _scenario(document: Node, problems: Problems) -> Path:
+    node = document.get("scenario")
+    if node is None:
+        hint = 'write scenario = "jittered.toml": a file beside the study, or the name of an example'
+        problems.add(document.origin, "scenario", "is missing", hint)
+        return Path()
+    if not isinstance(node.value, str) or not node.value:
+        problems.add(node.origin, "scenario", f"{node.value!r:.60} is not a file name", "write it in quotes")
+        return Path()
+    path = node.origin.file.parent / node.value
+    if path.exists():
+        return path
+    try:
+        return example_file(node.value if node.value.endswith(".toml") else f"{node.value}.toml")
+    except ScenarioError:
+        rule = f"there is no scenario {path}, and no example of that name"
+        problems.add(node.origin, "scenario", rule, "the name is relative to the study's folder")
+        return Path()
+
+
+def _settings(document: Node, problems: Problems) -> dict[str, Node]:
+    return {key: node for key, _, node in _dotted(document.get("set"), "set", problems)}
+
+
+def _conditions(
+    document: Node, name: str, varied: Mapping[str, list[Any]], problems: Problems
+) -> tuple[Condition, ...]:
+    found = []
+    for number, table in enumerate(_tables(document, name, problems)):
+        values: dict[str, tuple[Any, ...]] = {}
+        for key, _, node in _dotted(table, f"{name}.{number}", problems):
+            given = tuple(_plain(node)) if isinstance(node.value, list) else (_plain(node),)
+            if key not in varied:
+                near = nearest(key, varied)
+                hint = f'did you mean "{near}"?' if near else f"varied are: {', '.join(varied) or 'none'}"
+                problems.add(node.origin, f"{name}.{key}", "is not varied in this study", hint)
+                continue
+            for value in given:
+                if value not in varied[key]:
+                    near = nearest(str(value), [str(known) for known in varied[key]])
+                    hint = f'did you mean "{near}"?' if near else f"it has: {', '.join(map(str, varied[key]))}"
+                    problems.add(node.origin, f"{name}.{key}", f"{value!r:.60} is none of its values", hint)
+            values[key] = given
+        if values:
+            found.append(Condition(values, table.origin))
+    return tuple(found)
+
+
+def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
+    table = document.get("seeds")
+    if table is None:
+        return None
+    hint = "write first = 1 and count = 30, or list = [1, 2, 3]"
+    if not isinstance(table.value, dict):
+        problems.add(table.origin, "seeds", "is not a table", f"below [seeds] {hint}")
+        return None
+    known = ("first", "count", "list")
+    for key, node in table.value.items():
+        if key not in known:
+            problems.add(node.origin, f"seeds.{key}", "there is no such key", unknown_key_hint(key, known, {}))
+            return None
+    values = {key: _plain(node) for key, node in table.value.items()}
+    numbers = values.get("list", [values.get("first", 1), values.get("count", 1)])
+    if not isinstance(numbers, list) or any(isinstance(n, bool) or not isinstance(n, int) for n in numbers):
+        problems.add(table.origin, "seeds", "seeds are bare integers", hint)
+        return None
+    if "list" in values:
+        if len(values) > 1:
+            problems.add(table.origin, "seeds", "`list` stands alone", hint)
+        elif not numbers or len(set(numbers)) < len(numbers):
+            problems.add(table.origin, "seeds.list", "is empty, or has a seed twice", hint)
+        return tuple(numbers)
+    if "count" not in values or not 1 <= numbers[1] <= MOST_SEEDS:
+        problems.add(table.origin, "seeds.count", f"must be given, as 1 to {MOST_SEEDS}", hint)
+        return None
+    return tuple(range(numbers[0], numbers[0] + numbers[1]))
+
+
+def _keep(document: Node, problems: Problems) -> str:
+    table = document.get("keep")
+    if table is None:
+        return KEEP[0]
+    node = table.get("runs")
+    extra = [key for key in table.value if key != "runs"] if isinstance(table.value, dict) else []
+    if node is None or extra or node.value not in KEEP:
+        problems.add(table.origin, "keep", "holds `runs` alone: none, failed or all", 'write runs = "failed"')
+        return KEEP[0]
+    return str(node.value)
+
+
+def _check_seed_key(study: StudyFile, varied: _Varied, problems: Problems) -> None:
+    if study.seeds is not None:
+        for key in (*study.set, *varied.values):
+            if key == "run.seed":
+                where = study.set[key].origin if key in study.set else study.dimensions[0][0].origin
+                problems.add(where, key, "[seeds] sets it too", "take one of them out")
+
+
+def _tables(document: Node, name: str, problems: Problems) -> list[Node]:
+    node = document.get(name)
+    if node is None:
+        return []
+    if not isinstance(node.value, list) or not all(isinstance(child.value, dict) for child in node.value):
+        problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
+        return []
+    return list(node.value)
+
+
+def _dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[str, tuple[str, ...], Node]]:
+    """(dotted key, its parts, value) of a table whose keys are dotted keys, with or without quotes."""
+    if table is None:
+        return []
+    if not isinstance(table.value, dict):
+        problems.add(table.origin, where, "is not a table", f'write [{where}] and below it "run.duration" = ...')
+        return []
+    found = []
+    for text, node in table.value.items():
+        try:
+            parts = tuple(override_key(text, node.origin))
+        except ScenarioError as error:
+            problems.add(node.origin, where, error.message, error.hint)
+            continue
+        found += _leaves(parts, node)
+    return [(".".join(_quoted(part) for part in parts), parts, node) for parts, node in found]
+
+
+def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], Node]]:
+    """`run.duration` without quotes is a table in TOML; the tables of a scenario are taken apart, values are not."""
+    if not isinstance(node.value, dict) or len(parts) >= _DEPTH.get(parts[0], 2):
+        return [(parts, node)]
+    return [leaf for key, child in node.value.items() for leaf in _leaves((*parts, key), child)]
+
+
+def _quoted(part: str) -> str:
+    return part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else json.dumps(part, ensure_ascii=False)
+
+
+def _plain(node: Node) -> Any:
+    if isinstance(node.value, dict):
+        return {key: _plain(child) for key, child in node.value.items()}
+    if isinstance(node.value, list):
+        return [_plain(child) for child in node.value]
+    return node.value
+
+
+def _toml_text(content: Mapping[str, Any]) -> str:
+    return "".join(f"{_quoted(key)} = {_toml(value)}\n" for key, value in content.items())
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inner = ", ".join(
+            f"{json.dumps(str(key), ensure_ascii=False)} = {_toml(child)}" for key, child in value.items()
+        )
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "[" + ", ".join(_toml(child) for child in value) + "]"
+    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
+
+
+_DEPTH = {"flows": 3, "stations": 3, "hosts": 4}
+"""How many parts the keys of these tables have; all others have two."""

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A dotted key of a scenario: which key of the plan that is, and the columns of the results that hold its values."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from leowarp.scenario import Plan, schema
+from leowarp.scenario.key import Key, keys
+from leowarp.scenario.load import TABLES
+
+
+@dataclass(frozen=True)
+class PlanKey:
+    """A key that a plan has.
+
+    Attributes
+    ----------
+    parts : tuple of str
+        The dotted key, in parts: `("flows", "0", "size")`.
+    attribute : str
+        Its name in the plan's dataclass: `size_bytes`.
+    declared : Key
+        Its kind, unit and range.
+    """
+
+    parts: tuple[str, ...]
+    attribute: str
+    declared: Key
+
+    def value(self, plan: Plan, attribute: str | None = None) -> Any:
+        """What the plan says."""
+        owner: Any = plan
+        for part in self.parts[:-1]:
+            if isinstance(owner, tuple):
+                owner = owner[int(part)] if part.isdecimal() else next(host for host in owner if host.name == part)
+            else:
+                owner = getattr(owner, part)
+        return getattr(owner, attribute or self.attribute)
+
+
+def plan_key(parts: Sequence[str]) -> PlanKey | None:
+    """The key of these parts; None for sysctls, for whole tables, and for what no scenario has."""
+    section: type | None = None
+    if len(parts) == 2:
+        section = TABLES.get(parts[0])
+    elif len(parts) == 3 and parts[1].isdecimal():
+        section = {"flows": schema.Flow, "stations": schema.Station}.get(parts[0])
+    elif len(parts) == 4 and (parts[0], parts[2]) == ("hosts", "tcp"):
+        section = schema.Tcp
+    found = keys(section).get(parts[-1]) if section is not None else None
+    return None if found is None or found[1].kind == "sysctl" else PlanKey(tuple(parts), *found)
+
+
+def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) -> dict[str, Any]:
+    """Columns of a parameter and what a run has there: quantities as numbers in the plan's unit, and the text as given.
+
+    A count and a truth value are one column; a queue is three (`_pkts`, `_bytes`, one of them null, and the text).
+    """
+    name = column_name(parts, label)
+    key = plan_key(parts)
+    match key.declared.kind if key is not None else "text":
+        case "quantity":
+            assert key is not None
+            return {name + key.declared.suffix: key.value(plan), name: text_of(value)}
+        case "queue":
+            assert key is not None
+            limits = {f"{name}_{unit}": key.value(plan, f"queue_{unit}") for unit in ("pkts", "bytes")}
+            return {**limits, name: text_of(value)}
+        case "count" | "flag":
+            assert key is not None
+            return {name: key.value(plan)}
+    return {name: text_of(value)}
+
+
+def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataType]:
+    """The types of `columns_of`."""
+    name = column_name(parts, label)
+    key = plan_key(parts)
+    match key.declared.kind if key is not None else "text":
+        case "quantity":
+            assert key is not None
+            assert key.declared.quantity is not None
+            number = pa.int64() if key.declared.quantity.whole else pa.float64()
+            return {name + key.declared.suffix: number, name: pa.string()}
+        case "queue":
+            return {f"{name}_pkts": pa.int64(), f"{name}_bytes": pa.int64(), name: pa.string()}
+        case "count":
+            return {name: pa.int64()}
+        case "flag":
+            return {name: pa.bool_()}
+    return {name: pa.string()}
+
+
+def column_name(parts: Sequence[str], label: str | None) -> str:
+    """The label, or the parts of the key joined: `flows_0_congestion_control`."""
+    return label or re.sub(r"[^A-Za-z0-9_]+", "_", "_".join(parts))
+
+
+def text_of(value: Any) -> str | None:
+    """A value as it was written: a string is itself, everything else as JSON."""
+    if isinstance(value, str) or value is None:
+        return value
+    if isinstance(value, Mapping):
+        value = dict(sorted(value.items()))
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What makes the runs: batches of them in one boot. A test puts a module with the same functions in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from leowarp.guest import guest_image
+from leowarp.scenario import Plan
+
+
+class Made(Protocol):
+    """What became of one run of a batch: `leowarp.batch.Made`."""
+
+    index: int
+    summary: dict[str, Any] | None
+    costs: dict[str, Any]
+    warnings: list[str]
+    error: Exception | None
+
+
+def make(plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
+    """Each run as it is made, by its place in `plans`."""
+    from leowarp import batch
+
+    return batch.make(plans, scratch, out=list(out) if any(out) else None)
+
+
+def shareable(plan: Plan) -> bool:
+    """Whether a plan's run may share a boot with others."""
+    from leowarp import batch
+
+    return batch.shareable(plan)
+
+
+def image_sha256(
+    kernel: str,
+    on_message: Callable[[str], None] = lambda text: None,
+    on_progress: Callable[[int, int], None] = lambda done, expected: None,
+) -> tuple[str, str]:
+    """Checksums of the guest's kernel and of its agent, which are built if they are not there."""
+    image = guest_image(kernel, on_message=on_message, on_progress=on_progress)
+    return image.kernel_facts["linux_sha256"], image.agent_facts["agent_sha256"]

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runs that are still to be made, and how many of them go into the next batch."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable
+
+from leowarp.study.sweep.plans import StudyRun
+
+FIRST_BATCH = 4
+LARGEST_BATCH = 60
+BATCH_S = 20.0
+"""A batch is to take about this long: boot (0.1 s) is then nothing, and no more than this is lost with a worker."""
+
+
+class Outstanding:
+    """Runs in the order of the study; those of one batch share a boot.
+
+    Parameters
+    ----------
+    runs : iterable of StudyRun
+    """
+
+    def __init__(self, runs: Iterable[StudyRun]) -> None:
+        self._alone: deque[StudyRun] = deque()
+        self._shared: dict[str, deque[StudyRun]] = {}
+        for run in runs:
+            self._queue(run).append(run)
+
+    def __len__(self) -> int:
+        return len(self._alone) + sum(len(queue) for queue in self._shared.values())
+
+    def take(self, most: int) -> list[StudyRun]:
+        """The next run, and others that may share its boot, `most` in all."""
+        queue = min((queue for queue in (self._alone, *self._shared.values()) if queue), key=lambda q: q[0].number)
+        return [queue.popleft() for _ in range(1 if queue is self._alone else min(most, len(queue)))]
+
+    def give_back(self, runs: Iterable[StudyRun]) -> None:
+        """Runs that were taken and not made: they come first again."""
+        for run in sorted(runs, key=lambda run: run.number, reverse=True):
+            self._queue(run).appendleft(run)
+
+    def give_back_alone(self, run: StudyRun) -> None:
+        """A run that is to be made in a boot of its own."""
+        self._alone.appendleft(run)
+
+    def _queue(self, run: StudyRun) -> deque[StudyRun]:
+        return self._shared.setdefault(run.boot, deque()) if run.boot else self._alone
+
+
+def batch_size(left: int, workers: int, run_s: float | None) -> int:
+    """How many runs go into the next batch.
+
+    Parameters
+    ----------
+    left : int
+        Runs that are not given out.
+    workers : int
+        How many work at a time.
+    run_s : float, optional
+        What a run takes on the wall clock, as far as is known.
+    """
+    wanted = FIRST_BATCH if run_s is None else round(BATCH_S / run_s) if run_s > 0 else LARGEST_BATCH
+    # Towards the end smaller ones, so that all workers end at about the same time.
+    fair = math.ceil(left / (2 * workers))
+    return max(1, min(wanted, fair, LARGEST_BATCH))

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plans.parquet`: every run that a study has or had, with the text of its plan, so that any can be made again."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from leowarp import rundir
+from leowarp.errors import TraceError
+from leowarp.study.sweep import disk
+from leowarp.study.sweep.expand import PlannedRun
+from leowarp.study.sweep.rows import Origin
+from leowarp.study.sweep.store import Layout
+
+PLANS = "plans.parquet"
+
+
+@dataclass(frozen=True)
+class StudyRun:
+    """A run of a study with its identity.
+
+    Attributes
+    ----------
+    run_id : str
+        16 hexadecimal digits that follow from the plan, the kernel, the agent and leowarp's version: what the results
+        depend on.
+    number : int
+        Its place in the study.
+    seed : int
+    around_seed : tuple of str
+        The text of its plan before and after the seed; the runs of a combination share it.
+    plan_sha256 : str
+    inputs : tuple of str
+        Names of the files that the plan names; copies lie in `00-inputs/` of the study.
+    kernel : str
+        The plan's `guest.kernel`.
+    boot : str
+        Runs of the same text may share a boot; empty: it boots alone.
+    values : mapping
+        Dotted keys of the parameters and the values as written.
+    columns : mapping
+        Columns of the results that its parameters fill.
+    origin : Origin
+        Checksums of what makes it.
+    """
+
+    run_id: str
+    number: int
+    seed: int
+    around_seed: tuple[str, str]
+    plan_sha256: str
+    inputs: tuple[str, ...]
+    kernel: str
+    boot: str
+    values: Mapping[str, Any]
+    columns: Mapping[str, Any]
+    origin: Origin
+
+    @property
+    def plan(self) -> str:
+        """The text of its plan."""
+        return str(self.seed).join(self.around_seed)
+
+    def __str__(self) -> str:
+        return ", ".join([*(f"{key} = {value}" for key, value in self.values.items()), f"seed {self.seed}"])
+
+
+def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
+    """A run with the identity that it has if `origin` makes it."""
+    parts = (run.plan_sha256, origin.kernel_sha256, origin.agent_sha256, origin.leowarp_version)
+    run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    if isinstance(run, StudyRun):
+        return replace(run, run_id=run_id, origin=origin)
+    return StudyRun(
+        run_id=run_id,
+        number=run.number,
+        seed=run.seed,
+        around_seed=run.combination.around_seed,
+        plan_sha256=run.plan_sha256,
+        inputs=tuple(path.name for path in run.inputs),
+        kernel=run.kernel,
+        boot=run.combination.boot,
+        values=run.combination.values,
+        columns=run.combination.columns,
+        origin=origin,
+    )
+
+
+@dataclass(frozen=True)
+class StudyFacts:
+    """What else the start of a study in a directory needs to know.
+
+    Attributes
+    ----------
+    name, keep : str
+        Of the study file.
+    layout : Layout
+        Of the results.
+    """
+
+    name: str
+    keep: str
+    layout: Layout
+
+
+def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> int:
+    """Writes the runs and keeps those that were there before; returns how many of these are no longer in the study."""
+    table = _table(runs, facts)
+    path = folder / PLANS
+    gone = 0
+    if path.exists():
+        old = pq.read_table(path)
+        known = set(table["run_id"].to_pylist())
+        kept = old.filter(pa.array([run_id not in known for run_id in old["run_id"].to_pylist()], pa.bool_()))
+        gone = len(kept)
+        false = pa.array([False] * gone, pa.bool_())
+        kept = kept.set_column(kept.schema.get_field_index("in_study"), "in_study", false)
+        table = pa.concat_tables([table, kept.cast(table.schema)])
+        if table.equals(old, check_metadata=True):
+            return gone
+    content = io.BytesIO()
+    pq.write_table(table, content, compression="zstd")
+    disk.write_file(path, content.getvalue())
+    return gone
+
+
+def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
+    """Copies the files that plans name into `00-inputs/`."""
+    for path in sorted(set(paths)):
+        copy = folder / rundir.INPUTS / path.name
+        content = path.read_bytes()
+        if not copy.exists() or copy.read_bytes() != content:
+            copy.parent.mkdir(exist_ok=True)
+            disk.write_file(copy, content)
+
+
+def read_facts(folder: Path) -> StudyFacts:
+    """What the directory was last started with.
+
+    Raises
+    ------
+    TraceError
+        If this is no study's directory.
+    """
+    told = json.loads((pq.read_schema(_path(folder)).metadata or {})[b"leowarp.study"])
+    parameters = {name: pa.type_for_alias(kind) for name, kind in told["parameters"].items()}
+    return StudyFacts(told["name"], told["keep"], Layout(parameters, told["partition"]))
+
+
+def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
+    """The runs of the study as it was last started; or the run of this id, if there ever was one."""
+    chosen = [("in_study", "==", True)] if run_id is None else [("run_id", "==", run_id)]
+    return [_run(row) for row in pq.read_table(_path(folder), filters=chosen).to_pylist()]
+
+
+def _path(folder: Path) -> Path:
+    path = folder / PLANS
+    if not path.exists():
+        raise TraceError(f"cannot open {folder} as a study: it has no {PLANS}", hint="name the directory of a study")
+    return path
+
+
+def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
+    columns: dict[str, list[Any]] = {
+        "run_id": [run.run_id for run in runs],
+        "number": [run.number for run in runs],
+        "in_study": [True] * len(runs),
+        "seed": [run.seed for run in runs],
+        "boot": [run.boot for run in runs],
+        "kernel": [run.kernel for run in runs],
+        "inputs": [list(run.inputs) for run in runs],
+        "values": [json.dumps(run.values, default=str) for run in runs],
+        "columns": [json.dumps(run.columns) for run in runs],
+        "origin": [json.dumps(vars(run.origin)) for run in runs],
+        "plan_sha256": [run.plan_sha256 for run in runs],
+        "before_seed": [run.around_seed[0] for run in runs],
+        "after_seed": [run.around_seed[1] for run in runs],
+    }
+    told = {
+        "name": facts.name,
+        "keep": facts.keep,
+        "parameters": {name: str(kind) for name, kind in facts.layout.parameters.items()},
+        "partition": facts.layout.partition,
+    }
+    arrays = {name: pa.array(values, _TYPES.get(name, pa.string())) for name, values in columns.items()}
+    return pa.table(arrays, metadata={"leowarp.study": json.dumps(told)})
+
+
+def _run(row: Mapping[str, Any]) -> StudyRun:
+    return StudyRun(
+        **{name: row[name] for name in ("run_id", "number", "seed", "plan_sha256", "kernel", "boot")},
+        around_seed=(sys.intern(row["before_seed"]), sys.intern(row["after_seed"])),
+        inputs=tuple(row["inputs"]),
+        values=json.loads(row["values"]),
+        columns=json.loads(row["columns"]),
+        origin=Origin(**json.loads(row["origin"])),
+    )
+
+
+_TYPES = {
+    "number": pa.int64(), "in_study": pa.bool_(), "seed": pa.int64(), "inputs": pa.list_(pa.string()),
+    "before_seed": pa.large_string(), "after_seed": pa.large_string(),
+}  # fmt: skip

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`{ from = "0 ms", to = "10 ms", count = 5 }`: a range of numbers, written out.
+
+The values lie evenly on a straight scale, or evenly on a logarithmic one. What is kept in whole units (times in ns,
+rates in bit/s, sizes in bytes, counts) is rounded to the nearest of them, ties to even; both ends are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from leowarp.errors import ScenarioError
+from leowarp.scenario.problems import nearest
+from leowarp.study.sweep.keys import PlanKey
+from leowarp.units import BYTES, PACKETS, Quantity
+
+RANGE_KEYS = ("from", "to", "count", "step", "scale")
+SCALES = ("linear", "log")
+MOST_VALUES = 1_000_000
+
+
+def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
+    """The values of a range, as a scenario would have them: strings with a unit, or integers for a count.
+
+    Raises
+    ------
+    ScenarioError
+        With what is wrong with it.
+    """
+    for needed in ("from", "to"):
+        if needed not in given:
+            raise ScenarioError(
+                f"the range has no `{needed}`", f"write {{ from = {_example(key)}, to = ..., count = 5 }}"
+            )
+    if ("count" in given) == ("step" in given):
+        raise ScenarioError("a range has either `count` or `step`", "count = 5 gives five values, both ends included")
+    scale = given.get("scale", "linear")
+    if scale not in SCALES:
+        near = nearest(str(scale), SCALES)
+        raise ScenarioError(
+            f"{scale!r} is no scale", f'did you mean "{near}"?' if near else f"allowed: {', '.join(SCALES)}"
+        )
+    kind = _Kind(key, given["from"])
+    first, last = kind.number(given["from"]), kind.number(given["to"])
+    if "step" in given:
+        if scale != "linear":
+            raise ScenarioError("a logarithmic range has no `step`", "write count = 5")
+        numbers = _steps(first, last, kind.number(given["step"]))
+    else:
+        numbers = _evenly(first, last, given["count"], scale)
+    values = [kind.text(number) for number in numbers]
+    twice = (
+        next((value for value in values if values.count(value) > 1), None) if len(set(values)) < len(values) else None
+    )
+    if twice is not None:
+        raise ScenarioError(f"{twice!r} comes more than once: the values are closer than they are kept", "take fewer")
+    return values
+
+
+class _Kind:
+    """How the numbers of a key are read and written."""
+
+    def __init__(self, key: PlanKey, sample: Any) -> None:
+        self._quantity: Quantity | None = key.declared.quantity
+        if key.declared.kind == "queue":
+            unit = str(sample).lstrip("+-0123456789._eE ").strip()
+            self._quantity = BYTES if unit in BYTES.units else PACKETS
+        elif key.declared.kind not in ("quantity", "count"):
+            raise ScenarioError(f"a {key.declared.kind} has no range", "write a list of values")
+
+    def number(self, given: Any) -> Fraction:
+        if self._quantity is not None:
+            return Fraction(self._quantity.parse(given))
+        if isinstance(given, bool) or not isinstance(given, int):
+            raise ScenarioError(f"{given!r} is not a bare integer", "a count is an integer without quotes")
+        return Fraction(given)
+
+    def text(self, number: Fraction) -> Any:
+        if self._quantity is None:
+            return round(number)
+        return self._quantity.format(round(number) if self._quantity.whole else float(number))
+
+
+def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fraction]:
+    if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_VALUES:
+        raise ScenarioError(f"count = {count!r}: must be an integer of 2 to {MOST_VALUES}", "both ends count")
+    if scale == "linear":
+        return [first + (last - first) * place / (count - 1) for place in range(count)]
+    if first <= 0 or last <= 0:
+        raise ScenarioError("a logarithmic range begins and ends above 0", 'write scale = "linear", or other ends')
+    low, high = math.log(first), math.log(last)
+    inner = [Fraction(math.exp(low + (high - low) * place / (count - 1))) for place in range(1, count - 1)]
+    return [first, *inner, last]
+
+
+def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
+    if step == 0 or (last - first) / step < 0:
+        raise ScenarioError("the step does not lead from `from` to `to`", "write a step towards `to`")
+    count = int((last - first) / step) + 1
+    if count > MOST_VALUES:
+        raise ScenarioError(f"the range has {count} values, and more than {MOST_VALUES} are refused", "a larger step")
+    return [first + step * place for place in range(count)]
+
+
+def _example(key: PlanKey) -> str:
+    quantity = key.declared.quantity
+    return f'"{quantity.example}"' if quantity is not None else "1"

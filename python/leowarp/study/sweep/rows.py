@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run as a row of the results: parameters, seed, the scalars of its summary, its cost, its warnings or its error."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+FIRST = {"run_id": pa.string(), "number": pa.int64(), "in_study": pa.bool_(), "status": pa.string(), "seed": pa.int64()}
+LAST = {
+    "warnings": pa.list_(pa.string()), "error": pa.string(), "error_hint": pa.string(), "error_kind": pa.string(),
+    "plan_sha256": pa.string(), "kernel_sha256": pa.string(), "agent_sha256": pa.string(),
+    "leowarp_version": pa.string(),
+}  # fmt: skip
+COSTS = ("cpu_s", "wall_s", "guest_cpu_s", "host_cpu_s", "guest_peak_memory_bytes")
+RESERVED = frozenset({*FIRST, *LAST, *COSTS})
+"""Names that no parameter may take."""
+
+OK, FAILED = "ok", "failed"
+_LEFT_OUT = ("name", "flow")
+_BY = re.compile(r"(?P<what>\w+)_by_[a-z]+(?P<unit>_[a-z]+)")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What made a run, besides its plan."""
+
+    kernel_sha256: str
+    agent_sha256: str
+    leowarp_version: str
+
+
+def row_of(
+    run_id: str, number: int, seed: int, plan_sha256: str, columns: Mapping[str, Any], origin: Origin,
+    result: Mapping[str, Any],
+) -> dict[str, Any]:  # fmt: skip
+    """The row of a run.
+
+    Parameters
+    ----------
+    columns : mapping
+        Of its parameters.
+    result : mapping
+        `summary` (as `summary.json`, or None), `costs`, `warnings`, `error` (None, or kind, message and hint).
+    """
+    error = result.get("error") or {}
+    row: dict[str, Any] = {
+        "run_id": run_id, "number": number, "in_study": True, "status": FAILED if error else OK, "seed": seed, **columns
+    }  # fmt: skip
+    costs = result.get("costs") or {}
+    scalars = flat(result.get("summary") or {}) | {name: costs.get(name) for name in COSTS}
+    row |= {name if name not in row else f"summary_{name}": value for name, value in scalars.items()}
+    return row | {
+        "warnings": list(result.get("warnings") or []),
+        "error": error.get("message"),
+        "error_hint": error.get("hint"),
+        "error_kind": error.get("kind"),
+        "plan_sha256": plan_sha256,
+        **vars(origin),
+    }
+
+
+def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """The scalars of a summary, flow 0's as `flow0_...`.
+
+    `drops_by_cause_pkts` becomes `drops_queue_pkts` and so on; lists are left out; nan is None.
+    """
+    found = _scalars(summary, "")
+    for flow in summary.get("flows") or []:
+        found |= _scalars(flow, f"flow{flow['flow']}_")
+    return found
+
+
+def _scalars(section: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in section.items():
+        if key in _LEFT_OUT:
+            continue
+        if isinstance(value, Mapping):
+            by = _BY.fullmatch(key)
+            for inner, scalar in value.items():
+                name = f"{by['what']}_{inner}{by['unit']}" if by else f"{key}_{inner}"
+                if not isinstance(scalar, Mapping | list | tuple):
+                    found[prefix + name] = _scalar(scalar)
+        elif not isinstance(value, list | tuple):
+            found[prefix + key] = _scalar(value)
+    return found
+
+
+def _scalar(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+    """Rows as a table; a column that a row does not have is null there."""
+    arrays = []
+    rows = list(rows)
+    for field in schema:
+        values = [row.get(field.name) for row in rows]
+        if pa.types.is_float64(field.type):
+            values = [None if value is None else float(value) for value in values]
+        elif pa.types.is_string(field.type):
+            values = [None if value is None else str(value) for value in values]
+        arrays.append(pa.array(values, field.type))
+    return pa.table(arrays, schema=schema)
+
+
+def schema_of(
+    rows: Iterable[Mapping[str, Any]], known: pa.Schema | None, parameters: Mapping[str, pa.DataType]
+) -> pa.Schema:
+    """The columns of `known` and of further rows, in one order and with one type each, so that all files are alike.
+
+    A number is int64 if it is whole in every run, else float64; so is what is null in every run so far. Types do not
+    depend on which runs stand in which file.
+    """
+    types: dict[str, pa.DataType | None] = {name: None for name in (known.names if known is not None else ())}
+    if known is not None:
+        types |= {field.name: field.type for field in known if not _is_open(field)}
+    for row in rows:
+        for name, value in row.items():
+            types[name] = _wider(types.get(name), _type_of(value))
+    fixed = {**FIRST, **parameters, **LAST}
+    inner = [name for name in types if name not in fixed]
+    names = [*FIRST, *parameters, *(n for n in inner if n not in COSTS), *(n for n in COSTS if n in types), *LAST]
+    return pa.schema([_field(name, fixed.get(name, types.get(name))) for name in names])
+
+
+def _type_of(value: Any) -> pa.DataType | None:
+    match value:
+        case None:
+            return None
+        case bool():
+            return pa.bool_()
+        case int():
+            return pa.int64() if -(2**63) <= value < 2**63 else pa.float64()
+        case float():
+            return pa.float64()
+        case list():
+            return pa.list_(pa.string())
+    return pa.string()
+
+
+def _wider(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | None:
+    if one is None or other is None or one == other:
+        return one if other is None else other
+    numbers = {pa.int64(), pa.float64()}
+    return pa.float64() if {one, other} == numbers else pa.string()
+
+
+def _field(name: str, kind: pa.DataType | None) -> pa.Field:
+    unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
+    metadata = {"unit": unit} if unit else {}
+    # Null so far in every run: a number until a run says something else.
+    return pa.field(name, kind or pa.float64(), metadata=metadata | ({"open": "yes"} if kind is None else {}))
+
+
+def _is_open(field: pa.Field) -> bool:
+    return (field.metadata or {}).get(b"open") == b"yes"
+
+
+_UNITS = {
+    "_pkts": "pkts", "_bps": "bit/s", "_ns": "ns", "_us": "us", "_bytes": "bytes", "_ratio": "1", "_deg": "deg",
+    "_m": "m", "_nats": "nats", "_s": "s",
+}  # fmt: skip

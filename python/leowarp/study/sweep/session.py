@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From one start of a study to its end: gives out batches, judges what comes back, and has each row written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from leowarp import rundir
+from leowarp.errors import HostError, LeowarpError
+from leowarp.study.sweep import disk
+from leowarp.study.sweep.batch import Batch, Order, encoded, heard_error
+from leowarp.study.sweep.display import OnStudyProgress, Pace, StudyProgress
+from leowarp.study.sweep.outstanding import Outstanding, batch_size
+from leowarp.study.sweep.plans import StudyRun
+from leowarp.study.sweep.rows import FAILED, row_of
+from leowarp.study.sweep.store import Store
+from leowarp.study.sweep.workers import BatchEnded, Event, RunMade, Workers
+
+MOST_LOST_WORKERS = 3
+"""A run that costs as many workers their life is failed."""
+
+MOST_HOST_ERRORS = 3
+"""So many runs in a row that fail because the machine lacks something end the study: it is not the runs."""
+
+RUNS = "runs"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a start of a study has to do.
+
+    Attributes
+    ----------
+    name : str
+        Of the study, for the display.
+    folder : Path
+        Its directory.
+    runs : sequence of StudyRun
+        Those asked for, whether they are there or not.
+    keep : str
+        Whole run directories that stay: none, failed, all.
+    maker : str
+        Name of the module that makes runs.
+    """
+
+    name: str
+    folder: Path
+    runs: Sequence[StudyRun]
+    keep: str
+    maker: str
+
+
+@dataclass
+class _UnderWay:
+    runs: list[StudyRun]
+    unfinished: dict[int, StudyRun]
+
+    @property
+    def is_alone(self) -> bool:
+        return len(self.runs) == 1
+
+
+class Session:
+    """The runs of a task that are not in the store yet, made by workers.
+
+    Parameters
+    ----------
+    task : Task
+    store : Store
+    workers : Workers
+    show : callable
+    """
+
+    def __init__(self, task: Task, store: Store, workers: Workers, show: OnStudyProgress) -> None:
+        self._task, self._store, self._workers, self._show = task, store, workers, show
+        self._outstanding = Outstanding(run for run in task.runs if run.run_id not in store.status)
+        self._under_way: dict[int, _UnderWay] = {}
+        self._given = 0
+        self._lost: dict[str, int] = {}
+        self._put_aside: list[tuple[StudyRun, Mapping[str, Any]]] = []
+        self._any_good = False
+        found = [store.status[run.run_id] for run in task.runs if run.run_id in store.status]
+        self._done, self._failed = len(found), found.count(FAILED)
+        self._pace = Pace()
+
+    def run(self) -> None:
+        """Makes them all.
+
+        Raises
+        ------
+        HostError
+            If the machine lacks something that no run can do without, or the results cannot be written.
+        KeyboardInterrupt
+            After Ctrl-C; what was made until then is in the store.
+        """
+        self._tell()
+        try:
+            while self._outstanding or self._under_way:
+                self._give()
+                self._write(self._rows(self._workers.wait(1.0)))
+            self._write(self._aside_at_the_end())
+        except KeyboardInterrupt:
+            # What was made and not yet heard of.
+            self._write(self._rows(self._workers.end()))
+            raise
+
+    def _give(self) -> None:
+        while self._outstanding and self._workers.free > 0:
+            rate = self._pace.rate_per_s
+            run_s = self._workers.size / rate if rate else None
+            runs = self._outstanding.take(batch_size(len(self._outstanding), self._workers.size, run_s))
+            self._given += 1
+            self._under_way[self._given] = _UnderWay(runs, dict(enumerate(runs)))
+            self._workers.give(self._batch(self._given, runs))
+
+    def _batch(self, number: int, runs: list[StudyRun]) -> Batch:
+        first = runs[0]
+        is_kept = self._task.keep == "all" or (self._task.keep == "failed" and len(runs) == 1)
+        orders = tuple(
+            Order(
+                plan=run.plan,
+                inputs={name: encoded(self._task.folder / rundir.INPUTS / name) for name in run.inputs},
+                out=str(self._fresh_directory(run)) if is_kept else None,
+            )
+            for run in runs
+        )
+        origin = first.origin
+        image = (origin.kernel_sha256, origin.agent_sha256)
+        return Batch(number, orders, first.kernel, image, origin.leowarp_version, self._task.maker)
+
+    def _fresh_directory(self, run: StudyRun) -> Path:
+        path = (self._task.folder / RUNS / run.run_id).resolve()
+        # Of a start that was killed before the run's row was written.
+        with disk.writing(self._task.folder):
+            disk.remove(path)
+            path.parent.mkdir(exist_ok=True)
+        return path
+
+    def _rows(self, events: Iterable[Event]) -> list[dict[str, Any]]:
+        rows = []
+        for event in events:
+            rows += self._after_run(event) if isinstance(event, RunMade) else self._after_batch(event)
+        return rows
+
+    def _after_run(self, event: RunMade) -> list[dict[str, Any]]:
+        batch = self._under_way[event.batch]
+        run = batch.unfinished.pop(event.place)
+        if event.result["error"] is None:
+            return self._good(run, event.result)
+        if batch.is_alone:
+            return self._bad(run, event.result)
+        # Another run of the boot may be to blame.
+        self._outstanding.give_back_alone(run)
+        return []
+
+    def _after_batch(self, event: BatchEnded) -> list[dict[str, Any]]:
+        batch = self._under_way.pop(event.batch)
+        unfinished = list(batch.unfinished.values())
+        if not unfinished:
+            return []
+        if event.lost:
+            return self._after_loss(batch, unfinished, event.lost)
+        error = event.fault or {"kind": "GuestError", "message": "its batch ended without a word of it", "hint": None}
+        if batch.is_alone:
+            return self._bad(unfinished[0], {"error": error})
+        for run in reversed(unfinished):
+            self._outstanding.give_back_alone(run)
+        return []
+
+    def _after_loss(self, batch: _UnderWay, unfinished: list[StudyRun], lost: int) -> list[dict[str, Any]]:
+        # Runs are made in order, so the first that is missing was under way; where nothing is told, it may be any.
+        suspects = unfinished[:1] if self._workers.streams else unfinished
+        self._outstanding.give_back(unfinished[len(suspects) :])
+        rows = []
+        for run in reversed(suspects):
+            self._lost[run.run_id] = self._lost.get(run.run_id, 0) + lost
+            if batch.is_alone and self._lost[run.run_id] >= MOST_LOST_WORKERS:
+                message = f"its worker was killed {self._lost[run.run_id]} times while it was made"
+                hint = "does it need more memory than there is? look for 'out of memory' in the kernel's log (dmesg)"
+                rows += self._bad(run, {"error": {"kind": "GuestError", "message": message, "hint": hint}})
+            else:
+                self._outstanding.give_back_alone(run)
+        return rows
+
+    def _good(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
+        self._any_good = True
+        rows = [self._row(run, result), *(self._row(*one) for one in self._put_aside)]
+        self._put_aside = []
+        if self._task.keep == "failed":
+            disk.remove(self._task.folder / RUNS / run.run_id)
+        return rows
+
+    def _bad(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
+        if result["error"]["kind"] != HostError.__name__:
+            return [self._row(run, result)]
+        # The machine's fault, or the run asks for more than any machine has: the next runs tell.
+        self._put_aside.append((run, result))
+        if len(self._put_aside) >= MOST_HOST_ERRORS:
+            raise self._stopped()
+        return []
+
+    def _aside_at_the_end(self) -> list[dict[str, Any]]:
+        if self._put_aside and not self._any_good:
+            raise self._stopped()
+        return [self._row(*one) for one in self._put_aside]
+
+    def _stopped(self) -> LeowarpError:
+        run, result = self._put_aside[-1]
+        error = heard_error(result["error"])
+        hint = f"{error.hint}; then start the study again" if error.hint else "mend it and start the study again"
+        return HostError(f"the study stopped at the run {run.run_id} ({run}): {error.message}", hint=hint)
+
+    def _row(self, run: StudyRun, result: Mapping[str, Any]) -> dict[str, Any]:
+        return row_of(run.run_id, run.number, run.seed, run.plan_sha256, run.columns, run.origin, result)
+
+    def _write(self, rows: list[dict[str, Any]]) -> None:
+        self._store.add(rows)
+        if rows:
+            self._done += len(rows)
+            self._failed += sum(row["status"] == FAILED for row in rows)
+            self._pace.made(len(rows), [row["cpu_s"] for row in rows if row.get("cpu_s") is not None])
+            self._tell()
+
+    def _tell(self) -> None:
+        progress = StudyProgress(
+            self._task.name, self._done, len(self._task.runs), self._failed, self._pace.rate_per_s,
+            self._pace.cpu_s_per_run,
+        )  # fmt: skip
+        self._show(progress)

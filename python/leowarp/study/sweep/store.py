@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The results of a study on disk: one partitioned Parquet data set that grows while the study runs.
+
+A row is safe as soon as `add` returns: it stands in `journal.jsonl`. Rows move from there into Parquet files under
+`results/`, each of which appears whole; a row that a kill left in both places counts once. All files have the same
+columns and types: where a row brings a new column, the data set is written anew beside the old one and put in its
+place in one step. Only one process writes, the one that holds the study's lock.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import secrets
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from leowarp.errors import TraceError
+from leowarp.study.sweep import disk
+from leowarp.study.sweep.rows import schema_of, table_of
+
+RESULTS = "results"
+JOURNAL = "journal.jsonl"
+FLUSH_ROWS = 1000
+FLUSH_S = 30.0
+MOST_FILES = 200
+"""More files than this in the data set are put together while the study runs; at its end they always are."""
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the results lie on disk.
+
+    Attributes
+    ----------
+    parameters : dict of str to DataType
+        The columns of the parameters.
+    partition : str
+        The column that is a level of folders, `results/cc=bic/`, and stands in no file.
+    """
+
+    parameters: Mapping[str, pa.DataType]
+    partition: str
+
+
+class Store:
+    """The rows of a study, to be written.
+
+    Parameters
+    ----------
+    folder : Path
+        The study's directory.
+    layout : Layout
+    """
+
+    def __init__(self, folder: Path, layout: Layout) -> None:
+        self._folder, self._layout = folder, layout
+        self._results = folder / RESULTS
+        self._waiting: list[dict[str, Any]] = []
+        self._flushed_at = time.monotonic()
+        with disk.writing(folder):
+            disk.recover(self._results)
+            disk.remove(self._beside())
+            self._results.mkdir(exist_ok=True)
+            stored, schema, self._files = _read(self._results)
+            self._schema = None if schema is None else schema_of((), schema, layout.parameters)
+            self.status: dict[str, str] = {} if stored is None else _statuses(stored)
+            journal = _read_journal(folder / JOURNAL)
+            self._journal = disk.AppendedFile(folder / JOURNAL)
+            for row in journal:
+                if row["run_id"] not in self.status:
+                    self._waiting.append(row)
+                    self.status[row["run_id"]] = row["status"]
+            # A line that a power cut tore stands before what is appended next.
+            self.flush()
+
+    def add(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Adds rows; when it returns, no kill and no power cut takes them away.
+
+        Raises
+        ------
+        HostError
+            If they cannot be written. Everything added earlier stays.
+        """
+        if not rows:
+            return
+        twice = [row["run_id"] for row in rows if row["run_id"] in self.status]
+        assert not twice, f"a second row of {twice[0]}"
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        with disk.writing(self._folder):
+            self._journal.append(lines.encode())
+        self._waiting += rows
+        self.status |= {row["run_id"]: row["status"] for row in rows}
+        if len(self._waiting) >= FLUSH_ROWS or time.monotonic() - self._flushed_at > FLUSH_S:
+            self.flush()
+
+    def flush(self) -> None:
+        """Moves the rows of the journal into Parquet files."""
+        with disk.writing(self._folder):
+            if self._waiting:
+                schema = schema_of(self._waiting, self._schema, self._layout.parameters)
+                new = table_of(self._waiting, schema)
+                alike = self._schema is not None and schema.equals(self._schema, check_metadata=True)
+                if (self._files and not alike) or self._files > MOST_FILES:
+                    old, _, _ = _read(self._results)
+                    self._write_anew(new if old is None else _joined([old, new], schema))
+                else:
+                    self._files += self._write_parts(new, self._results, "part")
+                self._schema = schema
+                self._waiting = []
+            self._journal.empty()
+        self._flushed_at = time.monotonic()
+
+    def compact(self) -> None:
+        """Puts the files of each partition together."""
+        self.flush()
+        with disk.writing(self._folder):
+            table, _, files = _read(self._results)
+            if table is not None and files > len(set(_partitions(table, self._layout.partition))):
+                self._write_anew(table)
+
+    def align(self, runs: Mapping[str, tuple[int, Mapping[str, Any]]]) -> None:
+        """Gives the rows the study's present numbers and parameters; those of no run in it get `in_study` false.
+
+        Parameters
+        ----------
+        runs : mapping
+            Run id -> its number and the columns of its parameters.
+        """
+        with disk.writing(self._folder):
+            table, schema, _ = _read(self._results)
+            if table is None or schema is None:
+                return
+            aligned = _aligned(table, schema_of((), schema, self._layout.parameters), runs)
+            if not aligned.equals(table) or _written_partition(self._results) != self._layout.partition:
+                self._write_anew(aligned)
+            self._schema = aligned.schema
+
+    def drop(self, run_ids: Collection[str]) -> None:
+        """Takes rows out, so that their runs are made again."""
+        with disk.writing(self._folder):
+            table, _, _ = _read(self._results)
+            if table is None or not run_ids:
+                return
+            self._write_anew(table.filter(pc.invert(pc.is_in(table["run_id"], pa.array(run_ids, pa.string())))))
+            for run_id in run_ids:
+                del self.status[run_id]
+
+    def table(self) -> pa.Table:
+        """All rows, sorted by `number`, those of no run in the study last."""
+        self.flush()
+        table, _, _ = _read(self._results)
+        if table is None:
+            table = table_of((), schema_of((), None, self._layout.parameters))
+        return _sorted(table.select(schema_of((), table.schema, self._layout.parameters).names))
+
+    def close(self) -> None:
+        """Ends writing; rows that stand in the journal alone stay there."""
+        self._journal.close()
+
+    def _beside(self) -> Path:
+        return self._folder / f".{RESULTS}.new"
+
+    def _write_anew(self, table: pa.Table) -> None:
+        beside = self._beside()
+        disk.remove(beside)
+        beside.mkdir()
+        try:
+            files = self._write_parts(_sorted(table), beside, "data")
+            disk.exchange(beside, self._results)
+        except OSError:
+            disk.remove(beside)
+            raise
+        disk.remove(beside)
+        self._files = files
+
+    def _write_parts(self, table: pa.Table, target: Path, kind: str) -> int:
+        key = self._layout.partition
+        values = _partitions(table, key)
+        distinct = sorted(set(values))
+        for value in distinct:
+            part = table.filter(pa.array([mine == value for mine in values], pa.bool_()))
+            folder = target / f"{key}={quote(value, safe='')}"
+            folder.mkdir(exist_ok=True)
+            disk.sync_directory(target)
+            content = io.BytesIO()
+            inner = part.drop_columns([key]).replace_schema_metadata(
+                {"leowarp.partition": key, "leowarp.partition_type": str(table.schema.field(key).type)}
+            )
+            pq.write_table(inner, content, compression="zstd")
+            disk.write_file(folder / f"{kind}-{secrets.token_hex(8)}.parquet", content.getvalue())
+        return len(distinct)
+
+
+def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
+    """The rows in Parquet files, and those that stand in the journal alone; for whoever only looks."""
+    table, _, _ = _read(folder / RESULTS)
+    known = set() if table is None else set(table["run_id"].to_pylist())
+    return table, [row for row in _read_journal(folder / JOURNAL) if row["run_id"] not in known]
+
+
+def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
+    """All rows once, their schema (with the partition's column), and how many files they stand in."""
+    tables = []
+    for path in sorted(results.glob("*/*.parquet")):
+        table = pq.ParquetFile(path).read()
+        key, _, text = path.parent.name.partition("=")
+        metadata = table.schema.metadata or {}
+        if metadata.get(b"leowarp.partition", b"").decode() != key:
+            raise TraceError(
+                f"cannot read {path}: no study wrote it there", hint="take it out of the study's directory"
+            )
+        kind = pa.type_for_alias(metadata[b"leowarp.partition_type"].decode())
+        value = pa.scalar(None, pa.string()) if text == _NULL else pa.scalar(unquote(text))
+        column = pa.repeat(value, len(table)).cast(kind)
+        tables.append(table.replace_schema_metadata(None).append_column(pa.field(key, kind), column))
+    if not tables:
+        return None, None, 0
+    schema = schema_of((), pa.unify_schemas([table.schema for table in tables], promote_options="permissive"), {})
+    return _joined(tables, schema), schema, len(tables)
+
+
+def _read_journal(path: Path) -> list[dict[str, Any]]:
+    rows = []
+    for line in path.read_bytes().split(b"\n") if path.exists() else ():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            # A power cut or a full disk tore it: `add` had not returned, so its run counts as not made.
+            continue
+        if isinstance(row, dict) and "run_id" in row:
+            rows.append(row)
+    return rows
+
+
+def _joined(tables: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:
+    whole = [pa.table([_cast(table, field) for field in schema], schema=schema) for table in tables]
+    return pa.concat_tables(whole).combine_chunks()
+
+
+def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
+    column = table[field.name] if field.name in table.schema.names else None
+    if column is None or column.null_count == len(column):
+        return pa.chunked_array([pa.nulls(len(table), field.type)])
+    return column.cast(field.type)
+
+
+def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, Mapping[str, Any]]]) -> pa.Table:
+    table = _joined([table], schema)
+    ids = table["run_id"].to_pylist()
+    present = [run_id in runs for run_id in ids]
+    columns: dict[str, list[Any]] = {"in_study": present}
+    for name in {name for _, parameters in runs.values() for name in parameters}:
+        old = table[name].to_pylist()
+        columns[name] = [runs[i][1].get(name) if here else was for i, here, was in zip(ids, present, old, strict=True)]
+    numbers = table["number"].to_pylist()
+    columns["number"] = [runs[i][0] if here else was for i, here, was in zip(ids, present, numbers, strict=True)]
+    for name, values in columns.items():
+        place = schema.get_field_index(name)
+        table = table.set_column(place, schema.field(place), pa.array(values, schema.field(place).type))
+    return table
+
+
+def _partitions(table: pa.Table, key: str) -> list[str]:
+    return [_NULL if value is None else str(value) for value in table[key].to_pylist()]
+
+
+def _written_partition(results: Path) -> str | None:
+    return next((path.name.partition("=")[0] for path in results.iterdir() if path.is_dir()), None)
+
+
+def _statuses(table: pa.Table) -> dict[str, str]:
+    return dict(zip(table["run_id"].to_pylist(), table["status"].to_pylist(), strict=True))
+
+
+def _sorted(table: pa.Table) -> pa.Table:
+    return table.sort_by([("in_study", "descending"), ("number", "ascending"), ("run_id", "ascending")])
