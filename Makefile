@@ -11,6 +11,8 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 LEOWARP := $(VENV)/bin/leowarp
 INSTALLED := $(VENV)/.installed
+NATIVE := python/leowarp/_native.abi3.so
+NATIVE_SOURCES := Cargo.toml Cargo.lock tools/native.py $(shell find crates/py crates/reorder crates/arrivals -name '*.rs' -o -name Cargo.toml)
 
 .PHONY: help setup kernel demo test test-fast check bench wheel docs lock clean
 
@@ -24,7 +26,7 @@ test: kernel ## everything needed, then all tests, those in the guest included
 	@cargo test --workspace --locked --quiet
 	@$(PYTHON) -m pytest
 
-test-fast: $(INSTALLED) ## the tests that need no guest: under a minute
+test-fast: $(NATIVE) ## the tests that need no guest: under a minute
 	@$(PYTHON) -m pytest -m "not guest and not slow"
 
 check: $(INSTALLED) ## style, imports, lints, licences
@@ -38,17 +40,17 @@ check: $(INSTALLED) ## style, imports, lints, licences
 bench: kernel ## speed and memory, as the table of docs/performance.md
 	@$(PYTHON) bench/bench.py
 
-wheel: kernel ## dist/leowarp-*.whl: package, agent and kernel in one file
+wheel: kernel ## dist/leowarp-*.whl: package, native library, agent and kernel in one file
 	@$(PYTHON) tools/wheel.py
 
 docs: $(INSTALLED) ## make the reference pages anew from the code
 	@$(PYTHON) -m leowarp.scenario.reference docs/reference/scenario.md
 	@$(PYTHON) -m leowarp.cli.reference docs/reference/tables.md
 
-kernel: $(INSTALLED) ## build guest kernel and agent, if they are not in the cache
+kernel: $(NATIVE) ## build guest kernel and agent, if they are not in the cache
 	@$(LEOWARP) kernel build
 
-setup: $(INSTALLED) ## install what is missing: system packages, the virtual environment
+setup: $(NATIVE) ## install what is missing: system packages, the virtual environment
 
 $(INSTALLED): requirements.lock pyproject.toml tools/setup.sh
 	@tools/setup.sh
@@ -57,9 +59,12 @@ $(INSTALLED): requirements.lock pyproject.toml tools/setup.sh
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
 	@touch $@
 
+$(NATIVE): $(INSTALLED) $(NATIVE_SOURCES)
+	@$(PYTHON) tools/native.py
+
 lock: $(INSTALLED) ## resolve the dependencies of pyproject.toml anew
 	@$(PYTHON) tools/lock.py > requirements.lock.new
 	@mv requirements.lock.new requirements.lock
 
 clean: ## remove what was built here (the cache: leowarp kernel clean)
-	@rm -rf $(VENV) target build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(NATIVE) target build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache

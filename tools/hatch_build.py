@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts into the wheel what is not Python: the examples, and from `build/guest` the built guest with its sources.
+"""Puts into the wheel what is not Python: native library, examples, and from `build/guest` the guest with its sources.
 
-`tools/wheel.py` fills `build/guest`. An editable installation gets nothing: it uses the checkout's own.
+`tools/wheel.py` fills `build/guest`, `make` builds the library. An editable installation gets nothing: it uses the
+checkout's own.
 """
 
+import struct
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# Kernel and agent are static programs and nothing in the package is compiled against Python or a libc, so any
-# x86-64 Linux takes it: 2.17 is the oldest glibc that pip has a tag of this form for.
-TAG = "py3-none-manylinux_2_17_x86_64"
+NATIVE = "_native.abi3.so"
+# abi3-py311 of crates/py: any CPython from 3.11 on loads the library.
+PYTHON_TAG, ABI_TAG = "cp311", "abi3"
+# Where the library may find what it needs, by PEP 600: parts of glibc, and GCC's run-time library.
+MANYLINUX = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2", "libgcc_s.so.1"}
+# The oldest glibc that pip has a tag of this form for.
+OLDEST = (2, 17)
+
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_VERNEED = 0x6FFFFFFE
 
 
 class GuestHook(BuildHookInterface):
@@ -24,9 +33,58 @@ class GuestHook(BuildHookInterface):
         guest = Path(self.root) / "build" / "guest"
         if not (guest / "linux").is_file():
             raise FileNotFoundError(f"{guest} holds no built guest: build the wheel with `make wheel`")
+        native = Path(self.root) / "python" / "leowarp" / NATIVE
+        if not native.is_file():
+            raise FileNotFoundError(f"there is no {native}: build the wheel with `make wheel`")
+        # Kernel and agent are static programs; the library alone needs anything of the machine.
+        major, minor = glibc_needed(native)
         build_data["pure_python"] = False
-        build_data["tag"] = TAG
+        build_data["tag"] = f"{PYTHON_TAG}-{ABI_TAG}-manylinux_{major}_{minor}_x86_64"
         build_data["force_include"] = {
+            str(native): f"leowarp/{NATIVE}",
             str(guest): "leowarp/_guest",
             str(Path(self.root) / "examples"): "leowarp/examples",
         }
+
+
+def glibc_needed(library: Path) -> tuple[int, int]:
+    """The oldest glibc that has every symbol version which an ELF-64 library needs (elf(5), SHT_GNU_verneed).
+
+    Raises
+    ------
+    ValueError
+        If it needs what PEP 600 does not promise.
+    """
+    versions = [version for name, version in version_needs(library.read_bytes()) if version.startswith("GLIBC_")]
+    if private := [version for version in versions if not version.removeprefix("GLIBC_").replace(".", "").isdigit()]:
+        raise ValueError(f"{library.name} needs {', '.join(private)}, which differs between builds of glibc")
+    numbers = [tuple(map(int, version.removeprefix("GLIBC_").split(".")[:2])) for version in versions]
+    return max([OLDEST, *numbers])
+
+
+def version_needs(data: bytes) -> list[tuple[str, str]]:
+    """Library and symbol version of each entry of the table of needed versions."""
+    (table,) = struct.unpack_from("<Q", data, 0x28)
+    entry_bytes, count = struct.unpack_from("<HH", data, 0x3A)
+    sections = [_SECTION.unpack_from(data, table + number * entry_bytes) for number in range(count)]
+    found = []
+    for _, kind, _, _, at, _, link, files, _, _ in sections:
+        if kind != _VERNEED:
+            continue
+        strings = sections[link][4]
+        for _ in range(files):
+            _, versions, file_at, first, following = struct.unpack_from("<HHIII", data, at)
+            name = _string(data, strings + file_at)
+            if name not in MANYLINUX:
+                raise ValueError(f"the library needs {name}, which a machine may lack")
+            version_at = at + first
+            for _ in range(versions):
+                _, _, _, text_at, next_version = struct.unpack_from("<IHHII", data, version_at)
+                found.append((name, _string(data, strings + text_at)))
+                version_at += next_version
+            at += following
+    return found
+
+
+def _string(data: bytes, at: int) -> str:
+    return data[at : data.index(b"\0", at)].decode()

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,12 +34,17 @@ def wheel() -> Iterator[Path]:
 
 
 def test_the_wheel_carries_kernel_agent_and_what_the_gpl_asks_for(wheel):
-    assert wheel.name.endswith("-py3-none-manylinux_2_17_x86_64.whl")
+    tag = re.search(r"-cp311-abi3-manylinux_2_(\d+)_x86_64\.whl$", wheel.name)
+    assert tag is not None, wheel.name
     with zipfile.ZipFile(wheel) as archive:
+        library = archive.read("leowarp/_native.abi3.so")
         names = set(archive.namelist())
         facts = json.loads(archive.read("leowarp/_guest/kernel.json"))
         copying = archive.read("leowarp/_guest/source/COPYING").decode()
         rebuild = archive.read("leowarp/_guest/source/REBUILD.md").decode()
+    # The tag promises a glibc that has every symbol version which the library names, and asks for none newer.
+    versions = {int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", library)}
+    assert max(versions) == int(tag[1])
     for name in ("kernel.config", "Kconfig.top", "build.sh", "seed.c", "rseq.c", "qdisc/Kbuild", "qdisc/leolink.c"):
         assert f"leowarp/_guest/source/{name}" in names
     assert {"leowarp/_guest/linux", "leowarp/_guest/config", "leowarp/_guest/leowarp-agent"} <= names
@@ -106,3 +112,5 @@ def test_an_ordinary_user_without_a_compiler_runs_a_scenario(wheel):
     summary = json.loads((home / "run" / "summary.json").read_text())
     assert summary["virtual_s"] == 5
     assert not (home / "run" / "INCOMPLETE").exists()
+    (home / "arrivals.txt").write_text("1\n3\n2\n4\n")
+    assert json.loads(run("reorder", "arrivals.txt", "--threshold", "3", "--json"))["reordered_ratio"] == 0.25

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Columns of numbers across the seam.
+
+use pyo3::buffer::{Element, PyBuffer};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// A column that came in, copied: Python may change its own while the interpreter is let go.
+pub fn values<T: Element>(py: Python<'_>, buffer: &PyBuffer<T>) -> PyResult<Vec<T>> {
+    if buffer.dimensions() != 1 {
+        return Err(PyValueError::new_err(format!("a column has one dimension, not {}", buffer.dimensions())));
+    }
+    buffer.to_vec(py)
+}
+
+/// A column for numpy, in this machine's own order of bytes.
+pub fn bytes<'py, T: Copy, const N: usize>(
+    py: Python<'py>,
+    column: &[T],
+    to_bytes: impl Fn(T) -> [u8; N],
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, column.len() * N, |place| {
+        for (place, &value) in place.chunks_exact_mut(N).zip(column) {
+            place.copy_from_slice(&to_bytes(value));
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds python/leowarp/_native.abi3.so out of crates/py, by cargo; `make` calls it when a crate has changed."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = "x86_64-unknown-linux-gnu"
+PROFILE = "native"
+LIBRARY = ROOT / "python" / "leowarp" / "_native.abi3.so"
+
+
+def main() -> None:
+    # Panic messages hold the paths of sources; without the prefixes the same sources would give other bytes elsewhere.
+    cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    flags = [f"--remap-path-prefix={ROOT}=leowarp", f"--remap-path-prefix={cargo_home}=cargo"]
+    # The separator of CARGO_ENCODED_RUSTFLAGS, so that a blank in a path is no end of a flag.
+    environment = {
+        **os.environ,
+        "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags),
+        "CARGO_TARGET_DIR": str(ROOT / "target"),
+    }
+    command = ["cargo", "build", "--quiet", "--locked", "--package=leowarp-py", f"--target={TARGET}"]
+    print("building leowarp/_native.abi3.so (cargo)", file=sys.stderr)
+    done = subprocess.run([*command, f"--profile={PROFILE}"], cwd=ROOT, env=environment, check=False)
+    if done.returncode != 0:
+        sys.exit(done.returncode)
+    # Beside it first: whoever has the old one loaded keeps it whole.
+    fresh = LIBRARY.with_suffix(".fresh")
+    fresh.write_bytes((ROOT / "target" / TARGET / PROFILE / "libleowarp_native.so").read_bytes())
+    fresh.chmod(0o755)
+    fresh.rename(LIBRARY)
+
+
+if __name__ == "__main__":
+    main()
