@@ -25,8 +25,12 @@ def workshop(monkeypatch, tmp_path):
     """A checkout with one source file, a false cargo and rustc, and an empty cache."""
     checkout = tmp_path / "checkout"
     (checkout / "crates" / "agent" / "src").mkdir(parents=True)
-    for name in ("Cargo.toml", "Cargo.lock", "crates/agent/Cargo.toml", "crates/agent/src/main.rs"):
+    (checkout / "crates" / "used" / "src").mkdir(parents=True)
+    (checkout / "crates" / "other").mkdir(parents=True)
+    for name in ("Cargo.toml", "Cargo.lock", "crates/agent/src/main.rs"):
         (checkout / name).write_text(name)
+    (checkout / "crates/agent/Cargo.toml").write_text('[dependencies]\nlibc = "1"\nused = { path = "../used" }\n')
+    (checkout / "crates/used/Cargo.toml").write_text("[package]\n")
     tools = tmp_path / "tools"
     tools.mkdir()
     monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / "cache"))
@@ -64,11 +68,19 @@ def test_the_agent_is_built_once_static_and_free_of_paths(workshop):
     assert f"--remap-path-prefix={place}/checkout=" in flags
 
 
-@pytest.mark.parametrize("name", ["Cargo.lock", "crates/agent/src/main.rs", "crates/agent/src/new.rs"])
+@pytest.mark.parametrize(
+    "name", ["Cargo.lock", "crates/agent/src/main.rs", "crates/agent/src/new.rs", "crates/used/src/lib.rs"]
+)
 def test_each_source_is_in_the_key(workshop, tmp_path, name):
     first = agent()
     (tmp_path / "checkout" / name).write_text("changed")
     assert agent().program != first.program
+
+
+def test_a_crate_that_the_agent_does_not_use_is_not_in_the_key(workshop, tmp_path):
+    first = agent()
+    (tmp_path / "checkout" / "crates" / "other" / "lib.rs").write_text("new")
+    assert agent().program == first.program
 
 
 def test_a_failed_build_names_its_log_and_its_errors(workshop):

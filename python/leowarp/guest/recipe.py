@@ -2,7 +2,9 @@
 """Where the guest's own sources are: beside a checkout, or inside an installed package with the built guest."""
 
 import hashlib
+import os
 import subprocess
+import tomllib
 from pathlib import Path
 
 from leowarp.errors import HostError
@@ -38,10 +40,31 @@ def kernel_recipe(directory: Path) -> list[tuple[str, Path]]:
 
 
 def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
-    """Name and file of each part of the agent's recipe, for its content key."""
+    """Name and file of each part of the agent's recipe, for its content key: its crate and those of ours that it uses."""
     tops = [checkout / name for name in ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", ".cargo/config.toml")]
-    sources = sorted(p for p in (checkout / "crates").rglob("*") if p.is_file() and p.suffix in (".rs", ".toml"))
+    crates = _with_dependencies(checkout / "crates" / "agent")
+    sources = sorted(p for c in crates for p in c.rglob("*") if p.is_file() and p.suffix in (".rs", ".toml"))
     return [(str(p.relative_to(checkout)), p) for p in [*(t for t in tops if t.is_file()), *sources]]
+
+
+def _with_dependencies(crate: Path) -> set[Path]:
+    """The directories of a crate and of all that it uses by path."""
+    found: set[Path] = set()
+    wanted = [crate]
+    while wanted:
+        crate = Path(os.path.normpath(wanted.pop()))
+        if crate in found:
+            continue
+        found.add(crate)
+        manifest = crate / "Cargo.toml"
+        try:
+            dependencies = tomllib.loads(manifest.read_text()).get("dependencies", {}).values()
+        except (OSError, tomllib.TOMLDecodeError) as error:
+            raise HostError(
+                f"looking for the agent's sources: {manifest}: {error}", hint="git status crates"
+            ) from error
+        wanted += [crate / entry["path"] for entry in dependencies if isinstance(entry, dict) and "path" in entry]
+    return found
 
 
 def recipe_sha256(parts: list[tuple[str, Path]]) -> str:
