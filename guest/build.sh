@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds the guest kernel: Linux as User Mode Linux, unpatched, statically linked, with three objects of ours added at
-# the link: seed.c (the random seed comes from the environment), rseq.c (a quirk of glibc) and qdisc/leolink.c (the link model).
+# Builds the guest kernel: Linux as User Mode Linux, unpatched, statically linked, with four objects of ours added at
+# the link: seed.c (the random seed comes from the environment), rseq.c (a quirk of glibc), clock/clock.c (time to the
+# nanosecond) and qdisc/leolink.c (the link model).
 #
 #	guest/build.sh SOURCE BUILD OUT
 #
@@ -44,12 +45,12 @@ fi
 
 echo "leowarp: our objects"
 kernel_make prepare modules_prepare
-# leolink reads the virtual clock to the nanosecond: the symbol is made global in the object, not in the source
+# Our clock and leolink use what is static in time.c: the symbols are made global in the object, not in the source
 kernel_make arch/um/kernel/time.o
-objcopy --globalize-symbol=time_travel_time "$build/arch/um/kernel/time.o"
+objcopy --globalize-symbol=time_travel_time --globalize-symbol=timer_clockevent "$build/arch/um/kernel/time.o"
 mkdir -p "$build/leowarp"
-cp "$here/qdisc/leolink.c" "$here/qdisc/Kbuild" "$build/leowarp/"
-kernel_make M="$build/leowarp" leolink.o
+cp "$here/Kbuild" "$here"/clock/clock.[ch] "$here/qdisc/leolink.c" "$build/leowarp/"
+kernel_make M="$build/leowarp" clock.o leolink.o
 for part in seed rseq; do
 	gcc -O2 -Wall -Wextra -Werror -fno-pic -fno-stack-protector -c -o "$build/leowarp/$part.o" "$here/$part.c"
 done
@@ -57,10 +58,10 @@ done
 echo "leowarp: compile and link"
 rm -f "$build/vmlinux" "$build/linux"
 kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc -Wl,--wrap,getrandom \
-	$build/leowarp/seed.o $build/leowarp/rseq.o $build/leowarp/leolink.o" linux modules
+	$build/leowarp/seed.o $build/leowarp/rseq.o $build/leowarp/clock.o $build/leowarp/leolink.o" linux modules
 
-nm "$build/linux" | grep -E ' (time_travel_time|init_task|cpu_tasks|__wrap_getrandom|leolink_register)$' > "$build/symbols.txt"
-[ "$(wc -l < "$build/symbols.txt")" = 5 ] || { echo "leowarp: error: our objects are not in the kernel" >&2; exit 1; }
+nm "$build/linux" | grep -E ' (time_travel_time|init_task|cpu_tasks|__wrap_getrandom|clock_register|leolink_register)$' > "$build/symbols.txt"
+[ "$(wc -l < "$build/symbols.txt")" = 6 ] || { echo "leowarp: error: our objects are not in the kernel" >&2; exit 1; }
 cp "$build/.config" "$out/config"
 cp "$build/symbols.txt" "$out/symbols.txt"
 strip -s -o "$out/linux" "$build/linux"

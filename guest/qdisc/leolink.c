@@ -17,8 +17,7 @@
  * with start > now wait, and only they count against the limit. A lost packet takes its place in the queue and on the
  * wire, and is discarded where it would have arrived.
  *
- * What netem does otherwise: its limit counts the delay line too, its times are rounded to the 256 ns of the clock
- * source, a rate or delay that changes does not reach packets already queued, its counters do not say why a packet was
+ * What netem does otherwise: its limit counts the delay line too, a rate or delay that changes does not reach packets already queued, its counters do not say why a packet was
  * dropped, and each packet costs a pass through the clock event device, which is half of all the time of a run
  * (design/leolink.md).
  *
@@ -36,6 +35,7 @@
 #include <linux/vmalloc.h>
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
+#include "clock.h"
 
 enum {
 	LEOLINK_UNSPEC,
@@ -127,12 +127,6 @@ static struct leolink_cb *cb(const struct sk_buff *skb)
 static void leolink_fire(struct time_travel_event *e);
 
 static struct time_travel_event next_arrival = { .fn = leolink_fire };
-
-/*
- * The guest's clock to the nanosecond. ktime_get() gives it in steps of 256 ns. The variable is static in
- * arch/um/kernel/time.c; build.sh makes its symbol global in the object, so that the source stays as it is.
- */
-extern unsigned long long time_travel_time;
 
 static u64 now_ns(void)
 {

@@ -250,11 +250,12 @@ impl Capture {
         })
     }
 
-    /// Arrivals and drops up to a time at which all departures before it are known.
+    /// Arrivals and drops before a time. All departures before it are known; of those at that very instant some may still
+    /// be in a ring.
     fn match_until(&mut self, until_ns: i64) -> Result<()> {
         let end_ns = self.ending.end_ns();
         for host in &mut self.hosts {
-            while let Some((stream, seen)) = pop_if(&mut host.arrivals, |(_, seen)| seen.t_ns <= until_ns) {
+            while let Some((stream, seen)) = pop_if(&mut host.arrivals, |(_, seen)| seen.t_ns < until_ns) {
                 match self.streams[stream].received(&seen) {
                     Some(packet) if stream % 2 == 0 => self.reordering.arrived(stream / 2, packet),
                     Some(_) => {}
@@ -268,7 +269,7 @@ impl Capture {
                 }
             }
         }
-        while let Some(drop) = pop_if(&mut self.dropped, |d| d.t_ns <= until_ns) {
+        while let Some(drop) = pop_if(&mut self.dropped, |d| d.t_ns < until_ns) {
             let mut row = drops::row(drop.t_ns, drop.loss);
             if let Some(p) = drop.parsed.filter(|p| self.flows.get(p.flow).is_some_and(|f| f.kind == p.kind)) {
                 let stream = &mut self.streams[2 * p.flow + p.direction];

@@ -4,6 +4,10 @@
 
 use crate::error::{Error, Result};
 
+/// The network stands this long before the run's time 0; what begins then (the timers of the capture rings) begins at
+/// the same instant of every run.
+pub const LEAD_NS: i64 = 1_000_000_000;
+
 /// The run's time 0 on the guest's clocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
@@ -24,7 +28,8 @@ impl Clock {
         let real = read(libc::CLOCK_REALTIME);
         let after = read(libc::CLOCK_MONOTONIC);
         // each reading takes 256 ns, so the real one lies half way
-        let rounds = if after < FIRST_NS { 0 } else { (after - FIRST_NS) / ROUND_NS + 1 };
+        let earliest = after + LEAD_NS;
+        let rounds = if earliest < FIRST_NS { 0 } else { (earliest - FIRST_NS) / ROUND_NS + 1 };
         Self { start_ns: FIRST_NS + rounds * ROUND_NS, real_less_monotonic_ns: real - (before + after) / 2 }
     }
 

@@ -2,7 +2,7 @@
 //! A run from its input to `end.json`.
 
 use crate::capture::{Capture, Held, Outcome, FLUSH_NS};
-use crate::clock::Clock;
+use crate::clock::{Clock, LEAD_NS};
 use crate::drops::Drops;
 use crate::ending::Ending;
 use crate::error::{Error, Result};
@@ -60,9 +60,10 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     }
 
     let clock = Clock::begin();
+    clock.sleep_until(-LEAD_NS)?;
     let is_watched = setup.ends == Ends::Flows || !setup.observe.truth;
     let ending = Arc::new(Ending::new(setup.duration_ns, is_watched));
-    let header = header(&setup, &clock);
+    let header = header(&setup);
     let counters = Counters::open(&network, &setup)?;
     let queues = Queues::open(&setup)?;
     let mut counter_header = header.clone();
@@ -126,7 +127,7 @@ fn without_truth(setup: &Setup, transfers: &[Transfer]) -> Result<Outcome> {
     Ok(outcome)
 }
 
-fn header(setup: &Setup, clock: &Clock) -> Map<String, Value> {
+fn header(setup: &Setup) -> Map<String, Value> {
     let names = |i: usize| setup.nodes[i].name.clone();
     let directions: Vec<Value> = setup
         .links
@@ -137,7 +138,6 @@ fn header(setup: &Setup, clock: &Clock) -> Map<String, Value> {
         })
         .collect();
     let mut out = Map::new();
-    out.insert("start_monotonic_ns".into(), clock.start_ns.into());
     // null: nobody knows yet; end.json will
     let duration_ns = (setup.ends == Ends::Duration).then_some(setup.duration_ns);
     out.insert("duration_ns".into(), duration_ns.into());

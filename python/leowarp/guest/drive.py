@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from leowarp.errors import GuestError
+from leowarp.errors import GuestError, LeowarpError
 from leowarp.guest import diagnose, host
 from leowarp.guest.image import GuestImage
 from leowarp.guest.initramfs import initramfs
@@ -132,6 +132,21 @@ def drive(
     GuestError
         If the guest panics, runs out of memory, stands still, or ends without `end.json`.
     """
+    directory = prepared(image, directory, memory_bytes)
+    watched = Watched(image, directory, console.resolve(), duration_ns, on_progress, patience or Patience())
+    spent = watched.run(seed, memory_bytes)
+    end = watched.ending(spent)
+    return GuestResult(directory / "out", end, spent.cpu_s, spent.wall_s, spent.peak_memory_bytes)
+
+
+def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
+    """`directory`, ready for the guest: nothing that it needs is missing, `out/` is empty, the initramfs is there.
+
+    Raises
+    ------
+    HostError
+        If the machine lacks something: everything it lacks, in one message.
+    """
     directory = directory.resolve()
     host.demand(check(image, directory, memory_bytes), "booting the guest")
     out = directory / "out"
@@ -139,9 +154,7 @@ def drive(
         shutil.rmtree(out)
     out.mkdir()
     (directory / "init.cpio").write_bytes(initramfs(image.agent))
-    return _Watched(image, directory, console.resolve(), duration_ns, on_progress, patience or Patience()).run(
-        seed, memory_bytes
-    )
+    return directory
 
 
 def command_line(memory_bytes: int) -> list[str]:
@@ -162,8 +175,22 @@ def command_line(memory_bytes: int) -> list[str]:
     ]
 
 
-class _Watched:
-    """One guest from boot to end."""
+@dataclass(frozen=True)
+class Spent:
+    """How a guest ended and what it took: exit status of the kernel program, seconds, largest resident size."""
+
+    returncode: int
+    cpu_s: float
+    wall_s: float
+    peak_memory_bytes: int
+
+
+class Watched:
+    """One guest from boot to end.
+
+    `run_number` and `virtual_ns` are what it spoke of last: the run of a batch (None: there is but one), and its
+    clock. `errors` holds the agent's first error of each run.
+    """
 
     def __init__(
         self,
@@ -180,10 +207,19 @@ class _Watched:
         self._duration_ns = duration_ns
         self._on_progress = on_progress
         self._patience = patience
-        self._virtual_ns: int | None = None
-        self._agent_error: dict | None = None
+        self._console_text = ""
+        self.virtual_ns: int | None = None
+        self.run_number: int | None = None
+        self.errors: dict[int | None, dict] = {}
 
-    def run(self, seed: int, memory_bytes: int) -> GuestResult:
+    def run(self, seed: int, memory_bytes: int) -> Spent:
+        """Boot it and wait for its end, whatever that is.
+
+        Raises
+        ------
+        GuestError
+            If it had to be ended, because it stood still or printed without end.
+        """
         began = time.monotonic()
         process = self._boot(seed, memory_bytes)
         processor = Processor()
@@ -195,6 +231,7 @@ class _Watched:
             status, rusage = self._wait(process.pid, usage, console, memory, began, processor)
             process.returncode = os.waitstatus_to_exitcode(status)
             self._hear(console)
+            self._console_text = console.text()
         finally:
             _end(process)
             processor.release()
@@ -204,8 +241,7 @@ class _Watched:
         # The ru_maxrss of wait4 begins with that of the process that forked, which may be large: only for a guest that
         # ended before it was looked at.
         peak_bytes = usage.peak_bytes or rusage.ru_maxrss * 1024
-        end = self._ending(process.returncode, console)
-        return GuestResult(self._work / "out", end, cpu_s, time.monotonic() - began, peak_bytes)
+        return Spent(process.returncode, cpu_s, time.monotonic() - began, peak_bytes)
 
     def _boot(self, seed: int, memory_bytes: int) -> subprocess.Popen:
         directory, _ = host.memory_directory(memory_bytes, [self._work])
@@ -241,10 +277,10 @@ class _Watched:
                 cpu_s = usage.sample()
                 if processor.starved(now, cpu_s):
                     processor.keep(members_of_session(pid))
-                self._on_progress(Progress(self._virtual_ns, cpu_s, now - began))
+                self._on_progress(Progress(self.virtual_ns, cpu_s, now - began))
                 if console.size_bytes > limit_bytes:
                     raise GuestError(f"the guest printed more than {limit_bytes >> 20} MiB; see {self._console_file}")
-                if why := stuck.judge(now, cpu_s, memory.clock_ns(), self._virtual_ns):
+                if why := stuck.judge(now, cpu_s, memory.clock_ns(), self.virtual_ns):
                     raise GuestError(*self._standstill(why, memory))
             _, status, rusage = os.wait4(pid, 0)
             return status, rusage
@@ -262,26 +298,39 @@ class _Watched:
 
     def _hear(self, console: Console) -> None:
         for message in console.messages():
+            self.run_number = message.get("run")
             if "t_ns" in message:
-                self._virtual_ns = int(message["t_ns"])
-            if "error" in message and self._agent_error is None:
-                self._agent_error = message
+                self.virtual_ns = int(message["t_ns"])
+            if "error" in message:
+                self.errors.setdefault(self.run_number, message)
 
-    def _ending(self, returncode: int, console: Console) -> dict:
-        error = diagnose.failure(returncode, console.text(), self._agent_error, self._work, self._console_file)
+    def failure(self, spent: Spent, run_number: int | None = None) -> LeowarpError | None:
+        """What a run's error or the guest's end means, or None if nothing speaks against a good end."""
+        error = self.errors.get(run_number)
+        return diagnose.failure(spent.returncode, self._console_text, error, self._work, self._console_file)
+
+    def ending(self, spent: Spent) -> dict:
+        """The `end.json` of a guest with one run; or why there is no good one is raised."""
+        error = self.failure(spent)
         if error is not None:
             raise error
         try:
-            end = json.loads((self._work / "out" / "end.json").read_text())
+            return end_of(self._work / "out")
         except FileNotFoundError as missing:
-            reached = "before its start" if self._virtual_ns is None else f"after {self._virtual_ns / 1e9:g} s"
+            reached = "before its start" if self.virtual_ns is None else f"after {self.virtual_ns / 1e9:g} s"
             message = f"the guest ended {reached} of {self._duration_ns / 1e9:g} s without out/end.json"
             raise diagnose.with_disk(GuestError, message, None, self._work, self._console_file) from missing
-        except ValueError as broken:
-            raise GuestError(f"out/end.json of the guest is not JSON: {broken}") from broken
-        if end.get("ok") is not True:
-            raise GuestError(f"the guest's end.json does not say ok: {json.dumps(end)[:2000]}")
-        return end
+
+
+def end_of(out: Path) -> dict:
+    """The `end.json` in a run's output. GuestError if it is none, or says that the run contradicts itself."""
+    try:
+        end = json.loads((out / "end.json").read_text())
+    except ValueError as broken:
+        raise GuestError(f"{out.name}/end.json of the guest is not JSON: {broken}") from broken
+    if end.get("ok") is not True:
+        raise GuestError(f"the guest's end.json does not say ok: {json.dumps(end)[:2000]}")
+    return end
 
 
 class _Standstill:

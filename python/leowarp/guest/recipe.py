@@ -12,7 +12,17 @@ from leowarp.errors import HostError
 PACKAGED = Path(__file__).resolve().parent.parent / "_guest"
 CHECKOUT = Path(__file__).resolve().parents[3]
 # What decides how the kernel comes out, beside the source and the compiler; relative to guest/.
-KERNEL_FILES = ("kernel.config", "Kconfig.top", "build.sh", "seed.c", "rseq.c", "qdisc/Kbuild", "qdisc/leolink.c")
+KERNEL_FILES = (
+    "kernel.config",
+    "Kconfig.top",
+    "Kbuild",
+    "build.sh",
+    "seed.c",
+    "rseq.c",
+    "clock/clock.c",
+    "clock/clock.h",
+    "qdisc/leolink.c",
+)
 
 
 def guest_sources() -> Path | None:

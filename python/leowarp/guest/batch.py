@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several runs in one boot (design/interfaces.md, section 11)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leowarp.errors import GuestError, LeowarpError
+from leowarp.guest.drive import GuestResult, Patience, Progress, Spent, Watched, end_of, prepared
+from leowarp.guest.image import GuestImage
+from leowarp.guest.input import write_input
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from leowarp.scenario import Plan
+
+
+def run_batch(
+    image: GuestImage,
+    runs: Sequence[tuple[Plan, pa.Table]],
+    directory: Path,
+    on_progress: Callable[[Progress, int], None] = lambda progress, number: None,
+) -> list[GuestResult | LeowarpError | None]:
+    """The records of each (plan, timeline), made one after the other by one guest.
+
+    Parameters
+    ----------
+    image : GuestImage
+    runs : sequence of (plan, timeline)
+        Their plans have the guest's memory and parameters (`plan.guest`, `plan.sysctl`) in common.
+    directory : Path
+        Where the guest works; made, and emptied of what an earlier batch left. `out/0000`, `out/0001`, ... hold the
+        records, `guest-console.txt` all that the guest printed.
+    on_progress : callable
+        Called a few times a second with the progress and the number of the run under way.
+
+    Returns
+    -------
+    list
+        Per run its result, why it failed, or None if the guest ended before the run's turn came. Processor and wall
+        time of the boot are shared out equally among the runs that were made.
+    """
+    first = runs[0][0]
+    if any((plan.guest, plan.sysctl) != (first.guest, first.sysctl) for plan, _ in runs):
+        raise ValueError("the runs of a batch must have the guest's memory and parameters in common")
+    names = [f"{number:04d}" for number in range(len(runs))]
+    shutil.rmtree(directory / "in", ignore_errors=True)
+    for name, (plan, timeline) in zip(names, runs, strict=True):
+        write_input(plan, timeline, directory / "in" / name)
+    work = prepared(image, directory, first.guest.memory_bytes)
+    for name in names:
+        (work / "out" / name).mkdir()
+    watched = Watched(
+        image,
+        work,
+        work / "guest-console.txt",
+        sum(plan.run.duration_ns for plan, _ in runs),
+        lambda progress: on_progress(progress, watched.run_number or 0),
+        Patience(),
+    )
+    broken: LeowarpError | None = None
+    culprit = -1
+    spent = Spent(0, 0.0, 0.0, 0)
+    try:
+        spent = watched.run(first.run.seed, first.guest.memory_bytes)
+    except GuestError as error:
+        broken = error
+    made = [number for number, name in enumerate(names) if (work / "out" / name / "end.json").exists()]
+    tried = {*made, *(number for number in watched.errors if number is not None)}
+    if len(tried) < len(runs):
+        # The guest as a whole ended early, in the first run that has neither an end nor an error of its own.
+        culprit = next(number for number in range(len(runs)) if number not in tried)
+        broken = broken or watched.failure(spent) or GuestError(f"the guest ended in run {culprit} of its batch")
+    results: list[GuestResult | LeowarpError | None] = []
+    share = max(len(tried), 1)
+    for number, name in enumerate(names):
+        out = work / "out" / name
+        if number in watched.errors:
+            results.append(watched.failure(spent, number))
+        elif number not in tried:
+            results.append(broken if number == culprit else None)
+        else:
+            try:
+                end = end_of(out)
+            except GuestError as error:
+                results.append(error)
+                continue
+            results.append(GuestResult(out, end, spent.cpu_s / share, spent.wall_s / share, spent.peak_memory_bytes))
+    return results
