@@ -6,20 +6,25 @@
 >>> result.summary["flows"][0]["goodput_mean_bps"]      # doctest: +SKIP
 """
 
+from leowarp.metrics.causes import CAUSE_COLUMNS
 from leowarp.metrics.changes import (
     ARROW,
     CHANGE_COLUMNS,
     LinkValues,
+    PathChange,
     flow_pairs,
     pair_routes,
+    path_changes,
     path_delay,
     route_changes,
 )
-from leowarp.metrics.compute import LONG_COLUMNS, Metrics, metrics
+from leowarp.metrics.compute import Metrics, metrics
 from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes
 from leowarp.metrics.flows import GOODPUT_SERIES, counter, goodput, packet_rtt, srtt
+from leowarp.metrics.long_form import LONG_COLUMNS
 from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use, path_queues, queue_series
 from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, dip, recoveries
+from leowarp.metrics.reordering import DENSITY_COLUMNS, REORDERING_COLUMNS, densities, histogram, reordering
 from leowarp.metrics.series import bin_edges, ccdf, cdf, holding_ns, rate_in_bins, step_at, weighted_quantile
 from leowarp.metrics.tables import ACK, CAUSES, DATA, Tables, plan_document, read_tables, tables_of
 
@@ -27,15 +32,19 @@ __all__ = [
     "ACK",
     "ARROW",
     "CAUSES",
+    "CAUSE_COLUMNS",
     "CHANGE_COLUMNS",
     "DATA",
+    "DENSITY_COLUMNS",
     "GOODPUT_SERIES",
     "LINK_COLUMNS",
     "LONG_COLUMNS",
     "RECOVERY_COLUMNS",
+    "REORDERING_COLUMNS",
     "Balance",
     "LinkValues",
     "Metrics",
+    "PathChange",
     "RecoveryRule",
     "Tables",
     "bin_edges",
@@ -43,16 +52,19 @@ __all__ = [
     "cdf",
     "check_conservation",
     "counter",
+    "densities",
     "dip",
     "drops_by_cause",
     "flow_pairs",
     "goodput",
+    "histogram",
     "holding_ns",
     "late_outside_changes",
     "link_use",
     "metrics",
     "packet_rtt",
     "pair_routes",
+    "path_changes",
     "path_delay",
     "path_queues",
     "plan_document",
@@ -60,6 +72,7 @@ __all__ = [
     "rate_in_bins",
     "read_tables",
     "recoveries",
+    "reordering",
     "route_changes",
     "srtt",
     "step_at",

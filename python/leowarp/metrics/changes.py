@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,44 @@ def change_instants(tables: Tables, pair: Pair) -> list[tuple[int, tuple[str, ..
     routes = pair_routes(tables, pair)
     paths, t_ns = list(routes["path"]), list(routes["t_ns"])
     return [(int(t_ns[i]), paths[i - 1], paths[i]) for i in range(1, len(paths)) if paths[i] != paths[i - 1]]
+
+
+@dataclass(frozen=True)
+class PathChange:
+    """A change of the path on which a flow's packets leave; `before`, `after`: its nodes, None = there is no path."""
+
+    t_ns: int
+    before: tuple[str, ...] | None
+    after: tuple[str, ...] | None
+
+
+def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
+    """Changes of the path from one station to another, by time: their place in the list is the change's number.
+
+    The guest numbers them likewise: a `path` event at t > 0 with another path id than the one before. A timeline that
+    has no such events (a capture of somebody else's, say) leaves the route updates.
+    """
+    routes = pair_routes(tables, pair)
+    timeline = tables.timeline
+    events = timeline[
+        (timeline["event"] == "path") & (timeline["a"] == f"host:{pair[0]}") & (timeline["b"] == f"host:{pair[1]}")
+    ]
+    if len(events) == 0 or "path_id" not in events:
+        return [PathChange(*change) for change in change_instants(tables, pair)]
+    update_ns, paths = routes["t_ns"].to_numpy(dtype="int64"), list(routes["path"])
+
+    def nodes(number: float, at_ns: int) -> tuple[str, ...] | None:
+        place = int(np.searchsorted(update_ns, at_ns, side="right")) - 1
+        return None if np.isnan(number) or place < 0 else paths[place]
+
+    changes, before, since_ns = [], np.nan, 0
+    for t_ns, number in zip(integers(events["t_ns"]), floats(events["path_id"]), strict=True):
+        same = number == before or (np.isnan(number) and np.isnan(before))
+        if t_ns > 0 and not same:
+            changes.append(PathChange(int(t_ns), nodes(before, since_ns), nodes(number, int(t_ns))))
+        if not same:
+            before, since_ns = float(number), int(t_ns)
+    return changes
 
 
 def route_changes(

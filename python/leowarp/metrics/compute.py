@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from leowarp import rundir
+from leowarp.metrics.causes import cause_scalars, causes
 from leowarp.metrics.changes import (
     ATTRIBUTION_NS,
-    CHANGE_COLUMNS,
     LinkValues,
     change_instants,
     flow_pairs,
@@ -25,9 +23,10 @@ from leowarp.metrics.changes import (
 )
 from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes, uncounted_directions
 from leowarp.metrics.flows import GOODPUT_SERIES, flow_summary, goodput, srtt
+from leowarp.metrics.long_form import long_form, write_long_form
 from leowarp.metrics.queues import drops_by_cause, link_use
-from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, recoveries
-from leowarp.metrics.series import optional
+from leowarp.metrics.recovery import RecoveryRule, recoveries
+from leowarp.metrics.reordering import densities, reordering, reordering_scalars
 from leowarp.metrics.tables import Tables, floats, truths
 
 LATE_WITHIN_NS = 2_000_000_000
@@ -44,6 +43,8 @@ class Metrics:
         Scalars of the run and, under `flows`, of each flow; `summary.json`.
     route_changes : DataFrame
         Columns in `CHANGE_COLUMNS`.
+    causes : DataFrame
+        What each change made late, lost or sent again; columns in `CAUSE_COLUMNS`.
     path_delay : dict of (source, destination) to DataFrame
         Propagation delay of the path in force over time.
     balances : list of Balance
@@ -62,6 +63,7 @@ class Metrics:
 
     summary: dict[str, Any]
     route_changes: pd.DataFrame
+    causes: pd.DataFrame
     path_delay: dict[tuple[str, str], pd.DataFrame]
     balances: list[Balance]
     warnings: list[str]
@@ -92,13 +94,23 @@ class Metrics:
         """Smoothed RTT of each TCP flow at its socket samples."""
         return {flow: srtt(self.tables, flow, self.end_ns) for flow in self.tcp_flows}
 
+    @cached_property
+    def reordering(self) -> pd.DataFrame:
+        """One row a flow and scope (the run, a window, around a change); columns in `REORDERING_COLUMNS`."""
+        return reordering(self.tables, self.pairs)
+
+    @cached_property
+    def densities(self) -> pd.DataFrame:
+        """RD, RBD, n-reordering and extents of each of these; columns in `DENSITY_COLUMNS`."""
+        return densities(self.tables, self.pairs)
+
     def with_cost(self, *, cpu_s: float | None, wall_s: float | None) -> Metrics:
         """The same with what the run cost, which no trace knows."""
         return replace(self, summary=self.summary | {"cpu_s": cpu_s, "wall_s": wall_s})
 
     def long_form(self) -> pd.DataFrame:
         """All numbers in one table, columns as in `LONG_COLUMNS`."""
-        return _long_form(self)
+        return long_form(self)
 
     def write(self, run_dir: str | Path) -> None:
         """Writes `40-metrics.parquet` and `summary.json` into a run directory."""
@@ -134,6 +146,7 @@ def metrics(
     pairs = flow_pairs(plan.flows)
     links = LinkValues(tables.timeline)
     changes = route_changes(tables, pairs, end_ns, attribution_ns, links)
+    found = causes(tables, pairs)
     delays = {pair: path_delay(tables, pair, end_ns, links) for pair in pairs}
     late = _late_outside(tables, pairs)
     summary: dict[str, Any] = {
@@ -147,11 +160,17 @@ def metrics(
         "virtual_s": end_ns / 1e9,
         "cpu_s": None,
         "wall_s": None,
-        "flows": [flow_summary(tables, number, flow, end_ns) for number, flow in enumerate(plan.flows)],
+        "flows": [
+            flow_summary(tables, number, flow, end_ns)
+            | reordering_scalars(tables, number)
+            | cause_scalars(found, number)
+            for number, flow in enumerate(plan.flows)
+        ],
     }
     return Metrics(
         summary=summary,
         route_changes=changes,
+        causes=found,
         path_delay=delays,
         balances=balances,
         warnings=_warnings(tables, summary, late),
@@ -161,17 +180,6 @@ def metrics(
         tcp_flows=tuple(number for number, flow in enumerate(plan.flows) if flow.kind == "tcp"),
         rule=rule,
     )
-
-
-def write_long_form(frame: pd.DataFrame, path: Path) -> None:
-    """Writes the long form; units and meaning of each column go into the field metadata."""
-    fields = [
-        pa.field(name, kind, metadata={"unit": unit, "doc": doc}) for name, (kind, unit, doc) in LONG_COLUMNS.items()
-    ]
-    table = pa.Table.from_pandas(
-        frame, preserve_index=False, schema=pa.schema([(f.name, f.type) for f in fields]), nthreads=1
-    )
-    pq.write_table(table.cast(pa.schema(fields, metadata={"leowarp.table": "metrics"})), path, compression="zstd")
 
 
 def _late_outside(tables: Tables, pairs: dict[tuple[str, str], list[int]]) -> pd.DataFrame:
@@ -249,64 +257,3 @@ def _warnings(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> li
             "dropped: their packets are not known to add up, and causes and places of loss are unknown"
         )
     return found
-
-
-def _long_form(result: Metrics) -> pd.DataFrame:
-    pieces: list[dict[str, Any]] = []
-
-    def scalar(name: str, value: Any, flow: int | None, t_ns: int | None, definition: str, unit: str | None) -> None:
-        number = optional(value)
-        pieces.append({"metric": [name], "flow": [flow], "t_ns": [t_ns], "value": [number], "unit": [unit or ""],
-                       "definition": [definition]})  # fmt: skip
-
-    for name, value in result.summary.items():
-        if name not in ("flows", "name", "drops_by_cause_pkts", "cpu_s", "wall_s"):
-            scalar(f"run.{name}", value, None, None, "summary.json", _unit(name))
-    for cause, count in (result.summary["drops_by_cause_pkts"] or {}).items():
-        scalar(f"run.drops_{cause}_pkts", count, None, None, "dropped packets of this cause", "pkts")
-    for row in result.summary["flows"]:
-        for name, value in row.items():
-            if name not in ("flow", "kind", "source", "destination", "congestion_control"):
-                scalar(f"flow.{name}", value, row["flow"], None, "summary.json", _unit(name))
-    for prefix, frame, columns in (
-        ("route_change", result.route_changes, CHANGE_COLUMNS),
-        ("recovery", result.recoveries, RECOVERY_COLUMNS),
-    ):
-        for name, (kind, unit, definition) in columns.items():
-            if kind == "object" or name in ("t_ns", "flow") or len(frame) == 0:
-                continue
-            flow = frame["flow"].astype("float64") if "flow" in frame else pd.Series(np.nan, index=frame.index)
-            pieces.append({"metric": f"{prefix}.{name}", "flow": flow, "t_ns": frame["t_ns"],
-                           "value": frame[name].astype("Float64").to_numpy(dtype="float64", na_value=np.nan),
-                           "unit": unit or "", "definition": definition})  # fmt: skip
-    for (flow, series), frame in result.goodput.items():
-        pieces.append({"metric": f"goodput_{series}_bps", "flow": float(flow), "t_ns": frame["t_ns"],
-                       "value": frame["goodput_bps"], "unit": "bit/s",
-                       "definition": f"mean from t_ns to the next sample: {GOODPUT_SERIES[series]}"})  # fmt: skip
-    for flow, frame in result.srtt.items():
-        pieces.append({"metric": "srtt_us", "flow": float(flow), "t_ns": frame["t_ns"], "value": frame["srtt_us"],
-                       "unit": "us", "definition": "the sender's smoothed RTT at t_ns"})  # fmt: skip
-    for (source, destination), frame in result.path_delay.items():
-        pieces.append({"metric": "path_delay_ns", "flow": np.nan, "t_ns": frame["t_ns"], "value": frame["delay_ns"],
-                       "unit": "ns",
-                       "definition": f"propagation along the path {source} to {destination} from t_ns on"})  # fmt: skip
-    frames = [pd.DataFrame(piece) for piece in pieces]
-    kinds = {"metric": "str", "flow": "Int32", "t_ns": "Int64", "value": "float64", "unit": "str", "definition": "str"}
-    return pd.concat([frame.astype(kinds) for frame in frames if len(frame)], ignore_index=True)
-
-
-def _unit(name: str) -> str:
-    return next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
-
-
-_UNITS = {"_pkts": "pkts", "_bps": "bit/s", "_ns": "ns", "_us": "us", "_s": "s", "_bytes": "bytes", "bytes": "bytes"}
-
-LONG_COLUMNS: dict[str, tuple[pa.DataType, str, str]] = {
-    "metric": (pa.string(), "", "name; prefixes run., flow., route_change., recovery. for scalars of those"),
-    "flow": (pa.int32(), "", "flow number; null: of the run or of a pair of stations"),
-    "t_ns": (pa.int64(), "ns", "instant, start of the bin, or instant of the route change; null: of the whole run"),
-    "value": (pa.float64(), "", "the number, in `unit`; null: unknown; truth values are 0 and 1"),
-    "unit": (pa.string(), "", "unit of `value`; empty: a count or a ratio"),
-    "definition": (pa.string(), "", "what exactly is counted"),
-}
-"""Columns of `40-metrics.parquet`."""

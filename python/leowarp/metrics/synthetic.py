@@ -24,12 +24,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leowarp import rundir, scenario
+from leowarp.metrics.synthetic_reordering import CHANGE, RUN, WINDOW, reordering_tables
 from leowarp.metrics.tables import ACK, DATA
 from leowarp.trace import TABLES
 
 MS = 1_000_000
 S = 1_000_000_000
 END_NS = 60 * S
+WINDOW_NS = 10 * S
 PAYLOAD_BYTES = 1448
 FRAME_BYTES = 1514
 QUEUE_WAIT_NS = 15_250_000
@@ -114,6 +116,7 @@ def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
         ),
         "echoes": pd.DataFrame({"flow": [], "index": [], "sent_ns": [], "received_ns": [], "reply_ns": []}),
     }  # fmt: skip
+    tables["reordering"], tables["densities"] = reordering_tables(data, scopes(), PAYLOAD_BYTES)
     for name, frame in tables.items():
         schema = TABLES[name].arrow(metadata)
         for column in schema.names:
@@ -123,6 +126,13 @@ def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
         pq.write_table(table.replace_schema_metadata(schema.metadata), trace / f"{name}.parquet")
     (run_dir / rundir.MANIFEST).write_text(json.dumps({"warnings": [], "seed": 1}), encoding="utf-8")
     return run_dir
+
+
+def scopes() -> list[tuple[int, int, int, int]]:
+    """What reordering is measured over: the run, windows of 10 s, from 1 s before to 3 s after each change."""
+    windows = [(WINDOW, k, k * WINDOW_NS, (k + 1) * WINDOW_NS) for k in range(END_NS // WINDOW_NS)]
+    changes = [(CHANGE, k, t_ns - S, t_ns + 3 * S) for k, t_ns in enumerate(CHANGES_NS)]
+    return [(RUN, 0, 0, END_NS), *windows, *changes]
 
 
 def kind(a: str, b: str) -> str:

@@ -24,9 +24,6 @@ CAPTURES = ("source.pcapng", "destination.pcapng")
 TRUTH_TABLES = ("packets", "bins", "echoes", "reordering", "densities")
 """What a guest without the capture of its hosts (`observe.truth = false`) cannot know."""
 
-LATER_TABLES = ("reordering", "densities")
-"""Tables that agents before them did not write: a run without them can be read."""
-
 
 def convert(output: Path | str, target: Path | str, setup: Path | str | None = None) -> dict[str, int]:
     """Rows of each table, after writing the guest's output as Parquet into `target`.
@@ -105,7 +102,7 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
             continue
         if path.exists():
             files.append((open_records(path), promised.get(name)))
-        elif name not in LATER_TABLES or name in promised:
+        else:
             absent.append(path.name)
     if absent:
         raise TraceError(

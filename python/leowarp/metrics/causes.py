@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which route change made which packets late, lost or sent again, from the truth of each packet.
+
+What cannot be put down to a change by one of these rules is put down to none, and counted as such. For data packets:
+
+late
+    A packet on links that keep their order can only be overtaken where two paths meet, so a change of the path came
+    while it was under way (sent before, arrived after). If that was one change, it is the cause. If there were several,
+    it is the one between the path on which the packet left and the path on which the first packet that overtook it
+    left, if only one lies between (and that packet is stored). On a link that jitters (`jitter` events) packets
+    overtake each other on the same path: there the second rule alone decides.
+lost
+    `link_down`: the last change before the drop, if the link that went down was on its old path and is not on its new
+    one. `no_route`: the change that took the path away, for packets sent after it; the one change in the 2 s after it
+    was sent, for others. A full queue, the link's own loss and unknown causes are no change's doing.
+sent again in need
+    The cause of the loss of the first transmission of its bytes.
+sent again in vain
+    The cause of the lateness of the first transmission of its bytes.
+
+A retransmission whose bytes were first sent in several packets has a cause if all of these have the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.changes import Pair, PathChange, hops, path_changes
+from leowarp.metrics.tables import CAUSES, DATA, Tables, floats, truths, typed_frame
+
+NONE = -1
+"""Number of the change that stands for no change."""
+
+UNDER_WAY_NS = 2_000_000_000
+"""No packet is under way longer: 500 packets of queue at 100 Mbit/s are 60 ms a hop."""
+
+_QUEUE, _LOSS, _LINK_DOWN, _NO_ROUTE, _UNKNOWN = CAUSES
+
+
+def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
+    """One row a flow and change of its path, and one a flow for what no change caused; columns as in `CAUSE_COLUMNS`.
+
+    Each column adds up to the flow's total. No rows: packets were not recorded.
+
+    Parameters
+    ----------
+    pairs : mapping of (source, destination) to flow numbers
+        `flow_pairs(plan.flows)`.
+    """
+    if not (tables.has("packets") and tables.has("bins")):
+        return typed_frame([], CAUSE_COLUMNS)
+    rows = []
+    for pair, flows in pairs.items():
+        changes = path_changes(tables, pair)
+        for flow in flows:
+            counted = _counts(tables, flow, changes)
+            for place in range(len(changes) + 1):
+                which = {"change": place, "t_ns": changes[place].t_ns} if place < len(changes) else {}
+                rows.append({"flow": flow} | which | {name: int(count[place]) for name, count in counted.items()})
+    rows.sort(key=lambda row: row["flow"])
+    return typed_frame(rows, CAUSE_COLUMNS)
+
+
+def cause_scalars(found: pd.DataFrame, flow: int) -> dict[str, Any]:
+    """The summary's scalars of one flow: totals by cause of loss, and what route changes caused."""
+    mine = found[found["flow"] == flow]
+    lost = [f"lost_{cause}_pkts" for cause in CAUSES.values()]
+    totals = [*lost, "needed_retransmissions_pkts"]
+    if len(mine) == 0:
+        return dict.fromkeys([*totals, *CAUSED.values()])
+    of_changes = mine[mine["change"].notna()]
+    return {name: int(mine[name].sum()) for name in totals} | {
+        name: int(of_changes[column].sum()) for column, name in CAUSED.items()
+    }
+
+
+def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[str, np.ndarray]:
+    """Packets of each column by change; the last place is for those of no change."""
+    packets = tables.of_flow("packets", flow)
+    data = packets[packets["direction"].to_numpy() == DATA].sort_values("sent_ns", kind="stable")
+    again, late = truths(data["is_retransmission"]), truths(data["is_late"])
+    drop = floats(data["drop_cause"])
+    lost, vain = ~np.isnan(drop), again & truths(data["is_spurious"])
+    late_by = np.full(len(data), NONE)
+    lost_by = np.full(len(data), NONE)
+    if changes:
+        instants = np.array([change.t_ns for change in changes], dtype="int64")
+        jitters = bool((tables.timeline["event"] == "jitter").any())
+        late_by[late] = _of_late(data, late, instants, jitters)
+        lost_by[lost] = _of_lost(tables, flow, data[lost], changes, instants)
+    vain_by = _inherited(data, vain, late & ~again, late_by)
+    need_by = _inherited(data, again & ~vain, lost & ~again, lost_by)
+    places = len(changes) + 1
+
+    def count(by: np.ndarray) -> np.ndarray:
+        return np.bincount(np.where(by == NONE, len(changes), by), minlength=places)
+
+    return {
+        "late_pkts": count(late_by[late]),
+        "lost_pkts": count(lost_by[lost]),
+        **{f"lost_{name}_pkts": count(lost_by[drop == number]) for number, name in CAUSES.items()},
+        "needed_retransmissions_pkts": count(need_by),
+        "spurious_retransmissions_pkts": count(vain_by),
+    }
+
+
+def _of_late(data: pd.DataFrame, late: np.ndarray, instants: np.ndarray, jitters: bool) -> np.ndarray:
+    sent = data["sent_ns"].to_numpy(dtype="int64")
+    received = floats(data["received_ns"])
+    before = np.searchsorted(instants, sent[late], side="right")
+    under_way = np.searchsorted(instants, received[late], side="right") - before
+    # The first to arrive of those sent later: the running minimum from the end, one place on.
+    arrival = np.where(np.isnan(received), np.inf, received)
+    first = np.append(np.minimum.accumulate(arrival[::-1])[::-1], np.inf)
+    overtaken_at = first[np.searchsorted(sent, sent[late], side="right")]
+    by_arrival = np.argsort(arrival, kind="stable")
+    place = np.searchsorted(arrival[by_arrival], overtaken_at, side="left")
+    overtaker = by_arrival[np.minimum(place, len(by_arrival) - 1)]
+    between = np.searchsorted(instants, sent[overtaker], side="right") - before
+    of_overtaker = (overtaken_at < received[late]) & (between == 1)
+    certain = of_overtaker if jitters else (under_way == 1) | ((under_way > 1) & of_overtaker)
+    return np.where(certain, before, NONE)
+
+
+def _of_lost(
+    tables: Tables, flow: int, lost: pd.DataFrame, changes: Sequence[PathChange], instants: np.ndarray
+) -> np.ndarray:
+    cause, sent = floats(lost["drop_cause"]), lost["sent_ns"].to_numpy(dtype="int64")
+    found = np.full(len(lost), NONE)
+    last = np.searchsorted(instants, sent, side="right") - 1
+    coming = np.searchsorted(instants, sent + UNDER_WAY_NS, side="right") - 1 - last
+    for index in np.flatnonzero(cause == _NO_ROUTE):
+        if last[index] >= 0 and changes[last[index]].after is None:
+            found[index] = last[index]
+        elif coming[index] == 1:
+            found[index] = last[index] + 1
+    down = np.flatnonzero(cause == _LINK_DOWN)
+    if len(down) == 0:
+        return found
+    dropped_ns = _dropped_ns(tables, flow, lost.iloc[down])
+    for index, t_ns in zip(down, dropped_ns, strict=True):
+        number = int(np.searchsorted(instants, t_ns, side="right")) - 1 if not np.isnan(t_ns) else NONE
+        direction = lost["drop_direction"].iloc[index]
+        if number < 0 or pd.isna(direction):
+            continue
+        link = tables.directions[int(direction)][:2]
+        if link in hops(changes[number].before or ()) and link not in hops(changes[number].after or ()):
+            found[index] = number
+    return found
+
+
+def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
+    """When each packet that went with its link was dropped: of packets with equal bytes the n-th sent is the n-th."""
+    drops = tables.of_flow("drops", flow)
+    drops = drops[(floats(drops["flow_direction"]) == DATA) & (floats(drops["cause"]) == _LINK_DOWN)]
+    drops = drops.sort_values("t_ns", kind="stable")
+    ours = pd.DataFrame({"direction": floats(lost["drop_direction"]), "seq": floats(lost["seq"])})
+    theirs = pd.DataFrame({name: floats(drops[name]) for name in ("direction", "seq", "t_ns")})
+    ours, theirs = (frame.assign(turn=frame.groupby(["direction", "seq"]).cumcount()) for frame in (ours, theirs))
+    return floats(ours.merge(theirs, on=["direction", "seq", "turn"], how="left")["t_ns"])
+
+
+def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """Change of each retransmission: that of the first transmissions, among the candidates, that its bytes were in."""
+    if not again.any() or not candidates.any():
+        return np.full(int(again.sum()), NONE)
+    seq, end = floats(data["seq"]), floats(data["seq"]) + floats(data["len_bytes"])
+    order = np.flatnonzero(candidates)
+    # First transmissions do not overlap, so they are sorted by their ends too.
+    order = order[np.argsort(seq[order], kind="stable")]
+    low = np.searchsorted(end[order], seq[again], side="right")
+    high = np.searchsorted(seq[order], end[again], side="left")
+    found = np.full(int(again.sum()), NONE)
+    for index, (start, stop) in enumerate(zip(low, high, strict=True)):
+        origins = np.unique(by[order[start:stop]])
+        if len(origins) == 1:
+            found[index] = origins[0]
+    return found
+
+
+CAUSED = {
+    "late_pkts": "late_by_changes_pkts",
+    "lost_pkts": "lost_by_changes_pkts",
+    "needed_retransmissions_pkts": "needed_by_changes_pkts",
+    "spurious_retransmissions_pkts": "spurious_by_changes_pkts",
+}
+"""Columns of the table of causes, and what the summary calls their sum over all changes."""
+
+CAUSE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
+    "flow": ("int64", None, "flow number"),
+    "change": ("Int64", None, "number of the change of the flow's path, from 0; null: no change's doing, or not known"),
+    "t_ns": ("Int64", "ns", "instant of the change; null likewise"),
+    "late_pkts": ("int64", "pkts", "data packets that were late because of it"),
+    "lost_pkts": ("int64", "pkts", "data packets, retransmissions too, that were lost because of it"),
+    "lost_queue_pkts": ("int64", "pkts", "of those, at a full queue (never put down to a change)"),
+    "lost_loss_pkts": ("int64", "pkts", "of those, by a link's loss ratio (never put down to a change)"),
+    "lost_link_down_pkts": ("int64", "pkts", "of those, with a link that went down"),
+    "lost_no_route_pkts": ("int64", "pkts", "of those, for want of a route"),
+    "lost_unknown_pkts": ("int64", "pkts", "of those, nobody tells where (never put down to a change)"),
+    "needed_retransmissions_pkts": ("int64", "pkts", "retransmissions of bytes that were lost because of it"),
+    "spurious_retransmissions_pkts": ("int64", "pkts", "retransmissions in vain, of bytes that it made late"),
+}
+"""Columns of the table of causes: type, unit, meaning."""

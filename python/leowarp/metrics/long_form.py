@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All metrics of a run in one table, one number a row: `40-metrics.parquet`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from leowarp.metrics.causes import CAUSE_COLUMNS
+from leowarp.metrics.changes import CHANGE_COLUMNS
+from leowarp.metrics.flows import GOODPUT_SERIES
+from leowarp.metrics.recovery import RECOVERY_COLUMNS
+from leowarp.metrics.reordering import DENSITY_COLUMNS, REORDERING_COLUMNS
+from leowarp.metrics.series import optional
+from leowarp.metrics.tables import floats
+
+if TYPE_CHECKING:
+    from leowarp.metrics.compute import Metrics
+
+REORDERING_METRICS = {
+    "run": ("reordering", None),
+    "window": ("reordering_window", "t_ns"),
+    "change": ("reordering_change", "change_ns"),
+}
+"""Scopes of reordering: the prefix of their metrics, and the column that becomes `t_ns`."""
+
+
+def long_form(result: Metrics) -> pd.DataFrame:
+    """All numbers of a run; columns as in `LONG_COLUMNS`."""
+    frames = [_scalars(result.summary)]
+    frames += _columns("route_change", result.route_changes, CHANGE_COLUMNS, "t_ns")
+    frames += _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
+    is_caused = result.causes["change"].notna()
+    frames += _columns("cause", result.causes[is_caused], CAUSE_COLUMNS, "t_ns")
+    frames += _columns("no_cause", result.causes[~is_caused], CAUSE_COLUMNS, None)
+    for scope, (prefix, when) in REORDERING_METRICS.items():
+        frames += _columns(prefix, result.reordering[result.reordering["scope"] == scope], REORDERING_COLUMNS, when)
+        bars = result.densities[result.densities["scope"] == scope]
+        for kind, each in bars.groupby("kind", sort=False):
+            t_ns, words = None if when is None else each[when], DENSITY_COLUMNS["share_ratio"][2]
+            frames.append(
+                _piece(f"{prefix}.{kind}", each["flow"], t_ns, each["share_ratio"], None, words, each["index"])
+            )
+    for (flow, series), frame in result.goodput.items():
+        words = f"mean from t_ns to the next sample: {GOODPUT_SERIES[series]}"
+        frames.append(_piece(f"goodput_{series}_bps", flow, frame["t_ns"], frame["goodput_bps"], "bit/s", words))
+    for flow, frame in result.srtt.items():
+        words = "the sender's smoothed RTT at t_ns"
+        frames.append(_piece("srtt_us", flow, frame["t_ns"], frame["srtt_us"], "us", words))
+    for (source, destination), frame in result.path_delay.items():
+        words = f"propagation along the path {source} to {destination} from t_ns on"
+        frames.append(_piece("path_delay_ns", None, frame["t_ns"], frame["delay_ns"], "ns", words))
+    kinds = {"metric": "str", "flow": "Int32", "t_ns": "Int64", "index": "Int32", "value": "float64", "unit": "str",
+             "definition": "str"}  # fmt: skip
+    return pd.concat([frame.astype(kinds) for frame in frames if len(frame)], ignore_index=True)
+
+
+def write_long_form(frame: pd.DataFrame, path: Path) -> None:
+    """Writes the long form; units and meaning of each column go into the field metadata."""
+    fields = [
+        pa.field(name, kind, metadata={"unit": unit, "doc": doc}) for name, (kind, unit, doc) in LONG_COLUMNS.items()
+    ]
+    table = pa.Table.from_pandas(
+        frame, preserve_index=False, schema=pa.schema([(f.name, f.type) for f in fields]), nthreads=1
+    )
+    pq.write_table(table.cast(pa.schema(fields, metadata={"leowarp.table": "metrics"})), path, compression="zstd")
+
+
+def _columns(
+    prefix: str, frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str]], when: str | None
+) -> list[pd.DataFrame]:
+    """The numbers of a table, a piece a column; `when`: the column that becomes `t_ns`."""
+    return [
+        _piece(f"{prefix}.{name}", frame.get("flow"), None if when is None else frame[when], frame[name], unit, words)
+        for name, (kind, unit, words) in columns.items()
+        if kind != "object" and name not in _KEYS
+    ]
+
+
+def _piece(
+    metric: str, flow: Any, t_ns: Any, value: pd.Series, unit: str | None, definition: str, index: Any = None
+) -> pd.DataFrame:
+    columns = {"metric": metric, "flow": flow, "t_ns": t_ns, "index": index, "value": floats(value),
+               "unit": unit or "", "definition": definition}  # fmt: skip
+    return pd.DataFrame(columns, index=value.index)
+
+
+def _scalars(summary: dict[str, Any]) -> pd.DataFrame:
+    """The numbers of the summary, one a row."""
+    rows: list[tuple[str, int | None, float | int | None, str, str]] = []
+    for name, value in summary.items():
+        if name not in ("flows", "name", "drops_by_cause_pkts", "cpu_s", "wall_s"):
+            rows.append((f"run.{name}", None, optional(value), _unit(name), "summary.json"))
+    for cause, count in (summary["drops_by_cause_pkts"] or {}).items():
+        rows.append((f"run.drops_{cause}_pkts", None, count, "pkts", "dropped packets of this cause"))
+    for flow in summary["flows"]:
+        for name, value in flow.items():
+            if name not in ("flow", "kind", "source", "destination", "congestion_control"):
+                rows.append((f"flow.{name}", flow["flow"], optional(value), _unit(name), "summary.json"))
+    frame = pd.DataFrame(rows, columns=["metric", "flow", "value", "unit", "definition"])
+    return frame.assign(t_ns=np.nan, index=np.nan)[list(LONG_COLUMNS)]
+
+
+def _unit(name: str) -> str:
+    return next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
+
+
+_KEYS = ("t_ns", "end_ns", "change_ns", "flow", "number", "change")
+
+_UNITS = {"_pkts": "pkts", "_bps": "bit/s", "_ns": "ns", "_us": "us", "_s": "s", "_bytes": "bytes", "bytes": "bytes",
+          "_nats": "nat"}  # fmt: skip
+
+LONG_COLUMNS: dict[str, tuple[pa.DataType, str, str]] = {
+    "metric": (
+        pa.string(), "", "name; prefixes run., flow., route_change., recovery., cause., no_cause., reordering., "
+        "reordering_window., reordering_change. for scalars of those"
+    ),
+    "flow": (pa.int32(), "", "flow number; null: of the run or of a pair of stations"),
+    "t_ns": (
+        pa.int64(), "ns", "instant, start of the bin or window, or instant of the route change; null: of the whole run"
+    ),
+    "index": (pa.int32(), "", "of a density: displacement, occupancy, n or extent in packets; null: of no density"),
+    "value": (pa.float64(), "", "the number, in `unit`; null: unknown; truth values are 0 and 1"),
+    "unit": (pa.string(), "", "unit of `value`; empty: a count or a ratio"),
+    "definition": (pa.string(), "", "what exactly is counted"),
+}  # fmt: skip
+"""Columns of `40-metrics.parquet`."""
