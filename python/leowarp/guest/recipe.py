@@ -50,7 +50,7 @@ def kernel_recipe(directory: Path) -> list[tuple[str, Path]]:
 
 
 def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
-    """Name and file of each part of the agent's recipe, for its content key: its crate and those of ours that it uses."""
+    """Name and file of each part of the agent's recipe, for its content key: its crate, and those of ours it uses."""
     tops = [checkout / name for name in ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", ".cargo/config.toml")]
     crates = _with_dependencies(checkout / "crates" / "agent")
     sources = sorted(p for c in crates for p in c.rglob("*") if p.is_file() and p.suffix in (".rs", ".toml"))
