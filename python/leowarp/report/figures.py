@@ -11,7 +11,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from leowarp.errors import ScenarioError
+from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import distributions, lines, packets, routemap
 from leowarp.report.style import styled
 from leowarp.report.view import RunView
@@ -34,6 +34,8 @@ class FigureKind:
         Whether it draws all runs given, not only the first.
     shows : {"tcp", "probes"}
         The kind of flow that it is about; a page leaves it out if no run has one.
+    needs : tuple of str
+        Trace tables that it is drawn from.
     """
 
     draw: Callable[..., Figure]
@@ -42,6 +44,7 @@ class FigureKind:
     study: str = ""
     several: bool = True
     shows: str = "tcp"
+    needs: tuple[str, ...] = ()
 
     def concerns(self, runs: Sequence[RunView]) -> bool:
         """Whether all of the runs have a flow of the kind that it shows."""
@@ -54,35 +57,35 @@ FIGURES: dict[str, FigureKind] = {
         "Bytes that the receiver got in order, in 50 ms bins; a pink line is a route change. A hole in the sequence "
         "stops this series, its filling is a burst above the link's rate (cut off)."
         ,
-        "Fig. 6",
+        "Fig. 6", needs=("sockets",),
     ),
     "goodput_cdf": FigureKind(
         distributions.goodput_cdf, "Distribution of goodput",
         "Share of 50 ms bins with in-order goodput at or below x. The axis is stretched around the path's capacity "
         "(dotted).",
-        "Fig. 4",
+        "Fig. 4", needs=("sockets",),
     ),
     "goodput_cdf_log": FigureKind(
         functools.partial(distributions.goodput_cdf, y_scale="log"), "Distribution of goodput, rare dips",
         "As the distribution of goodput, with a logarithmic share, so that dips of 0.5 % of the time can be read.",
-        "Fig. 9b",
+        "Fig. 9b", needs=("sockets",),
     ),
     "rtt_ccdf": FigureKind(
         distributions.rtt_ccdf, "Distribution of the round-trip time",
         "Share of time in which the sender's smoothed RTT was above x, each sample weighted by how long it held.",
-        "Fig. 5",
+        "Fig. 5", needs=("sockets",),
     ),
     "cwnd": FigureKind(
         lines.cwnd_around_changes, "Window and retransmissions around route changes",
         "Above: congestion window at every sample. Below: retransmissions by the 50 ms in which they were sent; "
         "hatched: in vain, because the original arrived too. The changes shown are those with the most late packets.",
-        "Fig. 7",
+        "Fig. 7", needs=("sockets", "bins"),
     ),
     "srtt": FigureKind(
         lines.srtt_around_changes, "Round-trip time around route changes",
         "The sender's smoothed RTT, the RTT of each stored packet when its ACK arrived, and the propagation of the "
         "empty path there and back.",
-        "Fig. 8",
+        "Fig. 8", needs=("sockets",),
     ),
     "packets": FigureKind(
         packets.packet_diagram, "A route change, packet by packet",
@@ -97,16 +100,17 @@ FIGURES: dict[str, FigureKind] = {
     ),
     "queues": FigureKind(
         lines.queues, "Where the queue stands",
-        "Packets waiting at the n-th link of the path in force, largest sample in each pixel.",
+        "Packets waiting at the n-th link of the path in force, largest sample in each pixel.", needs=("links",),
     ),
     "queues_change": FigureKind(
         lines.queues_at_change, "Queues around route changes",
         "Queues of the links that the change abandons (dashed), keeps (solid) and newly takes (dotted); links with "
-        "fewer than 2 waiting packets are left out. What stands on an abandoned link is overtaken.",
+        "fewer than 2 waiting packets are left out. What stands on an abandoned link is overtaken.", needs=("links",),
     ),
     "probes": FigureKind(
         lines.probe_delays, "Delay of the probes",
         "One-way delay and round-trip time of each ping or udp packet, by when it was sent.", shows="probes",
+        needs=("echoes",),
     ),
 }  # fmt: skip
 """Every figure, in the order in which a report shows them."""
@@ -144,5 +148,13 @@ def figure(runs: Runs, name: str, **options: Any) -> Figure:
     given = views(runs)
     if not given:
         raise ScenarioError(f"cannot draw the figure {name!r} of no runs", hint="give at least one run directory")
+    for run in given:
+        for table in FIGURES[name].needs:
+            if not run.tables.has(table):
+                key = {"sockets": "observe.sockets", "links": "observe.queues"}.get(table, "observe.truth")
+                raise TraceError(
+                    f"cannot draw the figure {name!r} of {run.path.name}: the run recorded no {table}",
+                    hint=f"its plan has {key} switched off; run it again with it",
+                )
     with styled():
         return FIGURES[name].draw(given, **options)

@@ -76,8 +76,11 @@ def _series(run: RunView) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def _path_queue(run: RunView) -> tuple[np.ndarray, np.ndarray]:
-    """Packets waiting on all links of the path in force together, at each queue sample."""
-    end_ns, step_ns = run.metrics.end_ns, max(int(run.plan.observe.queues_ns), run.metrics.end_ns // 20_000)
+    """Packets waiting on all links of the path in force together, at each queue sample; nothing if none was taken."""
+    sampled_ns = run.plan.observe.queues_ns
+    if sampled_ns is None:
+        return np.zeros(0), np.zeros(0)
+    end_ns, step_ns = run.metrics.end_ns, max(sampled_ns, run.metrics.end_ns // 20_000)
     grid = np.arange(0, end_ns, step_ns, dtype="int64")
     total = np.zeros(len(grid))
     main = run.plan.flows[run.main_flow]

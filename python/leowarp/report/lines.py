@@ -191,7 +191,8 @@ def queue_map(run: RunView) -> tuple[np.ndarray, np.ndarray]:
     flow = run.plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     end_ns = run.metrics.end_ns
-    edges_ns = np.linspace(0, end_ns, min(600, max(end_ns // int(run.plan.observe.queues_ns), 1)) + 1).astype("int64")
+    samples = end_ns // (run.plan.observe.queues_ns or end_ns)
+    edges_ns = np.linspace(0, end_ns, min(600, max(samples, 1)) + 1).astype("int64")
     longest = max((len(path) - 1 for path in routes["path"] if path is not None), default=0)
     waiting = np.full((longest, len(edges_ns) - 1), np.nan)
     series = {}

@@ -317,7 +317,7 @@ def _not_drawn(not_drawn: dict[str, str]) -> str:
 
 
 def _chart(runs: Sequence[RunView]) -> str:
-    if not all(run.tcp_flows for run in runs):
+    if not all(run.tcp_flows and run.tables.has("sockets") for run in runs):
         return ""
     note = (
         '<p class="quiet">Drag to zoom, double-click for the whole run, arrow keys to move and zoom, click a name to '

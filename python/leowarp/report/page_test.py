@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from leowarp.errors import ScenarioError
-from leowarp.report import html, write_comparison, write_report
+from leowarp.errors import ScenarioError, TraceError
+from leowarp.report import figure, html, write_comparison, write_report
 
 # Each test draws whole pages.
 pytestmark = pytest.mark.slow
@@ -111,6 +111,25 @@ def test_a_run_without_stored_packets_says_what_is_not_drawn(few_figures, run_di
     assert "Not drawn" in text
     assert "none were stored" in text
     checked(page)
+
+
+def test_a_run_that_took_no_samples_says_so(few_figures, run_dir, tmp_path):
+    copy = tmp_path / "run"
+    shutil.copytree(run_dir, copy)
+    for table in ("sockets", "links"):
+        (copy / "30-trace" / f"{table}.parquet").unlink()
+    plan = copy / "00-plan.toml"
+    text = plan.read_text(encoding="utf-8")
+    for key in ("sockets", "queues"):
+        assert f'{key} = "50 ms"' in text
+        text = text.replace(f'{key} = "50 ms"', f'{key} = "none"')
+    plan.write_text(text, encoding="utf-8")
+    page = write_report(copy, formats=["png"])
+    checked(page)
+    assert "the run recorded no sockets" in page.read_text(encoding="utf-8")
+    with pytest.raises(TraceError, match="the run recorded no links") as caught:
+        figure(copy, "queues")
+    assert "observe.queues" in str(caught.value.hint)
 
 
 def test_comparison_has_a_column_a_run(few_figures, run_dir, other_run_dir, tmp_path):

@@ -113,7 +113,8 @@ class RunView:
 
         With timestamps a full segment is 1448 bytes of 1500, so 100 Mbit/s at 14 bytes of overhead carry 95.64 Mbit/s.
         """
-        sections = (self.plan.isl, self.plan.ground) if self.plan.chain is None else (self.plan.chain,)
+        row = self.plan.chain or self.plan.jittered
+        sections = (self.plan.isl, self.plan.ground) if row is None else (row,)
         shaped = [
             section.rate_bps / (1500 + section.overhead_bytes)
             for section in sections

@@ -97,7 +97,9 @@ def full_queue_ratio(run: RunView, share_of_limit: float) -> float:
     """Share of time, after 10 s, in which some link of the path in force holds this share of its limit waiting."""
     limit_pkts = min(value for value in (run.plan.isl.queue_pkts, run.plan.ground.queue_pkts) if value is not None)
     end_ns = run.metrics.end_ns
-    grid = np.arange(SKIP_NS, end_ns, int(run.plan.observe.queues_ns), dtype="int64")
+    if run.plan.observe.queues_ns is None:
+        raise TraceError(f"{run.path.name} recorded no queues", hint="run it again with observe.queues")
+    grid = np.arange(SKIP_NS, end_ns, run.plan.observe.queues_ns, dtype="int64")
     full = np.zeros(len(grid), dtype=bool)
     flow = run.plan.flows[run.main_flow]
     for in_force, waiting_pkts in path_queues(run.tables, (flow.source, flow.destination), end_ns, grid):
