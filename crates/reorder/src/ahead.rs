@@ -126,3 +126,38 @@ enum Place {
     Near(usize, u64),
     Far,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Steps: which operation, how far above the base.
+        #[test]
+        fn is_a_sorted_set(steps in proptest::collection::vec((0u8..4, prop_oneof![0u64..20, 0u64..9000, Just(1 << 50)]), 0..200)) {
+            let (mut ahead, mut slow, mut base) = (Ahead::new(3), BTreeSet::new(), 0u64);
+            for (operation, above) in steps {
+                let number = base + above;
+                match operation {
+                    0 | 1 if !ahead.contains(number) => {
+                        ahead.insert(number);
+                        slow.insert(number);
+                    }
+                    2 => {
+                        ahead.remove(number);
+                        slow.remove(&number);
+                    }
+                    3 => {
+                        base = slow.first().map_or(number, |&first| first.min(number));
+                        ahead.advance(base);
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!(ahead.first(), slow.first().copied());
+                prop_assert_eq!(ahead.len(), slow.len());
+                prop_assert_eq!(ahead.contains(number), slow.contains(&number));
+            }
+        }
+    }
+}

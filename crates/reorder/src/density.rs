@@ -7,6 +7,9 @@
 //! jitter of up to 8 packets, 2000 packets: 5 are counted). That contradicts section 3, by which a packet in order has
 //! displacement 0 and lost packets change nothing. Here the index moves on with the discarded packet. Sequences in which
 //! that never happens give what the pseudo-code gives.
+//!
+//! Decided besides: the pseudo-code would take a copy of a packet that it has discarded as early for the packet itself.
+//! [`DensityMeter`] does so too; a [`Meter`](crate::Meter) hands it first copies only, as section 3 has it.
 
 use crate::ahead::Ahead;
 use crate::settings::MOST_THRESHOLD_PKTS;
@@ -43,10 +46,8 @@ impl Density {
 
     /// E_r: minus the sum of RD\[i\] ln RD\[i\], in nats (Ye, Jayasumana, Piratla 2006). None: there are no packets.
     pub fn entropy_nats(&self) -> Option<f64> {
-        let term = |&(_, n): &(i32, u64)| {
-            let share = n as f64 / self.pkts as f64;
-            share * -share.ln()
-        };
+        let all = self.pkts as f64;
+        let term = |&(_, n): &(i32, u64)| n as f64 / all * (all / n as f64).ln();
         (self.pkts > 0).then(|| self.counts.iter().map(term).sum())
     }
 

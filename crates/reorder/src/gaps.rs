@@ -80,10 +80,12 @@ impl Discontinuities {
         self.recent.push_back(Discontinuity { seq, position, leaps, reorders: false });
     }
 
-    /// The first packet with a larger number than `seq`: now a reordering discontinuity.
+    /// The first packet with a larger number than `seq`, which is at least the lowest given and arrives after one with a
+    /// larger number: now a reordering discontinuity.
     ///
-    /// Only leaps need be looked at: numbers below another new maximum, and above what came before, have all arrived.
-    pub fn overtaker(&mut self, seq: u64) -> Option<Position> {
+    /// Only leaps need be looked at: the numbers between any other new maximum and the one before have all arrived.
+    #[inline]
+    pub fn overtaker(&mut self, seq: u64) -> Position {
         // late packets are mostly little late: search backwards in growing steps, then halve
         let all = self.recent.len();
         let (mut low, mut high, mut step) = (all, all, 1);
@@ -100,9 +102,9 @@ impl Discontinuities {
                 low = middle + 1;
             }
         }
-        let found = self.recent.get_mut(high)?;
+        let found = &mut self.recent[high];
         found.reorders = true;
-        Some(found.position)
+        found.position
     }
 
     /// All gaps.

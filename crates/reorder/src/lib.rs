@@ -26,6 +26,14 @@ mod reordering;
 mod runs;
 mod settings;
 mod unwrap;
+mod verdict;
+
+#[cfg(test)]
+mod examples_test;
+#[cfg(test)]
+mod obvious;
+#[cfg(test)]
+mod obvious_test;
 
 pub use buffer::{BufferDensity, BufferMeter};
 pub use density::{Density, DensityMeter};
@@ -36,3 +44,4 @@ pub use reordering::Reordering;
 pub use runs::Runs;
 pub use settings::{Arrival, Settings};
 pub use unwrap::Unwrap;
+pub use verdict::{Late, Verdict};

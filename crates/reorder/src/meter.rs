@@ -10,6 +10,7 @@ use crate::recent::Recent;
 use crate::reordering::Reordering;
 use crate::runs::Runs;
 use crate::settings::{Arrival, Settings, MOST_LOSS_WINDOW_PKTS};
+use crate::verdict::{Late, Verdict};
 
 /// Measures a sequence while it arrives. Memory is bounded by the thresholds and the loss-waiting window, and grows to
 /// what the sequence needs of them.
@@ -17,6 +18,7 @@ use crate::settings::{Arrival, Settings, MOST_LOSS_WINDOW_PKTS};
 pub struct Meter {
     settings: Settings,
     window: u64,
+    received_bytes: u64,
     duplicate_pkts: u64,
     too_late_pkts: u64,
     outside_pkts: u64,
@@ -40,6 +42,7 @@ impl Meter {
         Self {
             settings,
             window: u64::from(window),
+            received_bytes: 0,
             duplicate_pkts: 0,
             too_late_pkts: 0,
             outside_pkts: 0,
@@ -56,38 +59,43 @@ impl Meter {
         }
     }
 
-    /// Takes the next arrival.
+    /// Takes the next arrival, and says what it is.
     #[inline]
-    pub fn arrive(&mut self, arrival: Arrival) {
+    pub fn arrive(&mut self, arrival: Arrival) -> Verdict {
         let seq = arrival.seq;
         if seq == u64::MAX || self.settings.first_seq.is_some_and(|first| seq < first) {
             self.outside_pkts += 1;
-            return;
+            return Verdict::Outside;
         }
-        let position = Position { index: self.runs.pkts, t_ns: arrival.t_ns };
-        match self.ends {
-            Some((_, highest)) if seq <= highest => {
-                if highest - seq > self.window {
+        let verdict = match self.ends {
+            Some((_, largest)) if seq <= largest => {
+                if largest - seq > self.window {
                     self.too_late_pkts += 1;
                     // RFC 5236 has thresholds of its own and knows by itself what it has given up
                     self.density.arrive(seq);
                     self.buffer.arrive(seq);
-                    return;
+                    return Verdict::TooLate;
                 }
                 if self.recent.contains(seq) {
                     self.duplicate_pkts += 1;
-                    return;
+                    return Verdict::Duplicate;
                 }
-                self.reordered(arrival, position, highest);
+                Verdict::Reordered(self.reordered(arrival, largest))
             }
-            _ => self.in_order(arrival, position),
-        }
+            _ => {
+                self.in_order(arrival);
+                Verdict::InOrder
+            }
+        };
+        self.received_bytes += u64::from(arrival.len_bytes);
+        self.recent.insert(seq, arrival.len_bytes);
         if !self.density.arrive(seq) {
             self.density.give_up();
         }
         if !self.buffer.arrive(seq) {
             self.buffer.give_up();
         }
+        verdict
     }
 
     /// The metrics of all that has arrived. `sent_pkts`: packets of the sequence that were sent, if known; without it
@@ -102,6 +110,7 @@ impl Meter {
             settings: self.settings,
             arrived_pkts: received_pkts + self.duplicate_pkts + self.too_late_pkts + self.outside_pkts,
             received_pkts,
+            received_bytes: self.received_bytes,
             duplicate_pkts: self.duplicate_pkts,
             too_late_pkts: self.too_late_pkts,
             outside_pkts: self.outside_pkts,
@@ -112,7 +121,7 @@ impl Meter {
             reordered_pkts: received_pkts - self.runs.in_order_pkts,
             extent: self.extents.finish(),
             late_time: self.late_times,
-            byte_offset: self.byte_offsets,
+            byte_offset: if self.received_bytes > 0 { self.byte_offsets } else { ByteOffsets::default() },
             gaps: self.discontinuities.finish(),
             runs: self.runs,
             n_reordering: self.n_reordering.finish(),
@@ -123,35 +132,39 @@ impl Meter {
 
     /// A new largest number.
     #[inline]
-    fn in_order(&mut self, arrival: Arrival, position: Position) {
+    fn in_order(&mut self, arrival: Arrival) {
         let seq = arrival.seq;
-        let lowest = seq.saturating_sub(self.window);
         let leaps = match self.ends {
-            Some((_, highest)) => seq > highest + 1,
+            Some((_, largest)) => seq > largest + 1,
             None => self.settings.first_seq.is_some_and(|first| seq > first),
         };
         if leaps || self.ends.is_none() {
-            self.discontinuities.add(seq, position, leaps, lowest);
+            let position = Position { index: self.runs.pkts, t_ns: arrival.t_ns };
+            self.discontinuities.add(seq, position, leaps, seq.saturating_sub(self.window));
         }
-        let smallest = self.ends.map_or(seq, |e| e.0);
-        self.ends = Some((smallest, seq));
-        self.recent.insert(seq, arrival.len_bytes, lowest);
-        self.n_reordering.arrive(seq, false);
+        self.ends = Some((self.ends.map_or(seq, |e| e.0), seq));
+        self.n_reordering.in_order(seq);
         self.runs.in_order();
     }
 
-    fn reordered(&mut self, arrival: Arrival, position: Position, highest: u64) {
+    #[inline]
+    fn reordered(&mut self, arrival: Arrival, largest: u64) -> Late {
         let seq = arrival.seq;
-        self.ends = self.ends.map(|(smallest, _)| (smallest.min(seq), highest));
-        if let Some(overtaker) = self.discontinuities.overtaker(seq) {
-            self.extents.add((position.index - overtaker.index) as u32);
-            if let (Some(t_ns), Some(overtaken_ns)) = (position.t_ns, overtaker.t_ns) {
-                self.late_times.add(t_ns.saturating_sub(overtaken_ns));
-            }
+        let (index, t_ns) = (self.runs.pkts, arrival.t_ns);
+        let overtaker = self.discontinuities.overtaker(seq);
+        let late = Late {
+            extent_pkts: (index - overtaker.index) as u32,
+            late_ns: t_ns.zip(overtaker.t_ns).map(|(here, there)| here.saturating_sub(there)),
+            offset_bytes: self.recent.bytes_above(seq, largest),
+            n: self.n_reordering.reordered(seq),
+        };
+        self.ends = self.ends.map(|(smallest, _)| (smallest.min(seq), largest));
+        self.extents.add(late.extent_pkts);
+        if let Some(late_ns) = late.late_ns {
+            self.late_times.add(late_ns);
         }
-        self.byte_offsets.add(self.recent.bytes_above(seq, highest));
-        self.recent.insert(seq, arrival.len_bytes, highest.saturating_sub(self.window));
-        self.n_reordering.arrive(seq, true);
+        self.byte_offsets.add(late.offset_bytes);
         self.runs.reordered();
+        late
     }
 }

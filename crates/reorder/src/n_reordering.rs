@@ -6,6 +6,8 @@
 //! Appendix A divides by l - n instead. (The second program there has its `l` in the wrong scope, and finds
 //! 1-reordering only.)
 
+use crate::density::count;
+use crate::settings::MOST_N;
 use std::collections::VecDeque;
 
 /// Counts n-reordered packets as they come.
@@ -19,27 +21,29 @@ pub struct NReordering {
 }
 
 impl NReordering {
-    /// For n = 1..=n_max.
+    /// For n = 1..=n_max, 65,536 at most.
     pub fn new(n_max: u32) -> Self {
-        Self { n_max: n_max as usize, last: VecDeque::new(), degrees: Vec::new() }
+        Self { n_max: n_max.min(MOST_N) as usize, last: VecDeque::new(), degrees: Vec::new() }
     }
 
-    /// Takes a first copy; `reordered`: a larger number has arrived before.
+    /// Takes a packet that is in order: nothing before it has a larger number.
     #[inline]
-    pub fn arrive(&mut self, seq: u64, reordered: bool) {
-        if self.n_max == 0 {
-            return;
-        }
-        if reordered {
-            let degree = self.last.iter().rev().take_while(|&&s| s > seq).count();
-            if degree > 0 {
-                crate::density::count(&mut self.degrees, degree - 1);
-            }
-        }
+    pub fn in_order(&mut self, seq: u64) {
         if self.last.len() == self.n_max {
             self.last.pop_front();
         }
         self.last.push_back(seq);
+    }
+
+    /// Takes a packet that is not; for how large an n, up to n_max, it is n-reordered.
+    #[inline]
+    pub fn reordered(&mut self, seq: u64) -> u32 {
+        let degree = self.last.iter().rev().take_while(|&&s| s > seq).count();
+        if degree > 0 {
+            count(&mut self.degrees, degree - 1);
+        }
+        self.in_order(seq);
+        degree as u32
     }
 
     /// (n, n-reordered packets) for each n up to n_max, those without packets too. Who is n-reordered is so for all

@@ -20,14 +20,14 @@ pub struct Recent {
     /// Number / 4096 of the group that is in this place.
     group: Vec<u64>,
     group_bytes: Vec<u64>,
-    most_blocks: usize,
+    window: u64,
+    /// Smallest and largest number that was put in.
+    ends: Option<(u64, u64)>,
 }
 
 impl Recent {
     /// For numbers within `window_pkts` of the largest.
     pub fn new(window_pkts: u32) -> Self {
-        // one more block, since a window need not begin where a block does
-        let most_blocks = (window_pkts as usize / 64 + 2).next_power_of_two();
         let mut empty = Self {
             block: Vec::new(),
             arrived: Vec::new(),
@@ -35,9 +35,10 @@ impl Recent {
             len_bytes: Vec::new(),
             group: Vec::new(),
             group_bytes: Vec::new(),
-            most_blocks,
+            window: u64::from(window_pkts),
+            ends: None,
         };
-        empty.resize(LEAST_BLOCKS.min(most_blocks));
+        empty.resize(LEAST_BLOCKS);
         empty
     }
 
@@ -48,23 +49,13 @@ impl Recent {
         self.block[at] == seq >> BLOCK_BITS && self.arrived[at] >> (seq % 64) & 1 == 1
     }
 
-    /// Adds `seq`, which is in the window. `lowest` is the smallest number that may still be asked for.
+    /// Adds `seq`, which is in the window or the new largest.
     #[inline]
-    pub fn insert(&mut self, seq: u64, len_bytes: u32, lowest: u64) {
-        let mut at = self.block_place(seq);
-        if self.block[at] != seq >> BLOCK_BITS {
-            self.make_room(seq, lowest);
-            at = self.block_place(seq);
-            self.block[at] = seq >> BLOCK_BITS;
-            self.arrived[at] = 0;
-            self.block_bytes[at] = 0;
-            self.len_bytes[at] = [0; 64];
-            let group = self.group_place(seq);
-            if self.group[group] != seq >> GROUP_BITS {
-                self.group[group] = seq >> GROUP_BITS;
-                self.group_bytes[group] = 0;
-            }
+    pub fn insert(&mut self, seq: u64, len_bytes: u32) {
+        if self.block[self.block_place(seq)] != seq >> BLOCK_BITS {
+            self.open(seq);
         }
+        let at = self.block_place(seq);
         self.arrived[at] |= 1 << (seq % 64);
         self.len_bytes[at][(seq % 64) as usize] = len_bytes;
         self.block_bytes[at] += u64::from(len_bytes);
@@ -98,21 +89,29 @@ impl Recent {
         sum
     }
 
-    /// Grows if the block of `seq` would take the place of one that may still be asked for.
-    fn make_room(&mut self, seq: u64, lowest: u64) {
-        let mut blocks = self.block.len();
-        let spread = |seq: u64| (seq >> BLOCK_BITS).saturating_sub(lowest >> BLOCK_BITS);
-        while blocks < self.most_blocks && spread(seq) >= blocks as u64 {
-            blocks *= 2;
+    /// Makes the block of `seq` an empty one, in a ring that holds all blocks of the window from the smallest number on.
+    fn open(&mut self, seq: u64) {
+        let (smallest, largest) = self.ends.map_or((seq, seq), |(s, l)| (s.min(seq), l.max(seq)));
+        self.ends = Some((smallest, largest));
+        let lowest = smallest.max(largest.saturating_sub(self.window));
+        let spread = ((largest >> BLOCK_BITS) - (lowest >> BLOCK_BITS)) as usize + 1;
+        if spread > self.block.len() {
+            self.resize(spread.next_power_of_two());
         }
-        if blocks > self.block.len() {
-            self.resize(blocks);
+        let (at, group) = (self.block_place(seq), self.group_place(seq));
+        self.block[at] = seq >> BLOCK_BITS;
+        self.arrived[at] = 0;
+        self.block_bytes[at] = 0;
+        self.len_bytes[at] = [0; 64];
+        if self.group[group] != seq >> GROUP_BITS {
+            self.group[group] = seq >> GROUP_BITS;
+            self.group_bytes[group] = 0;
         }
     }
 
     fn resize(&mut self, blocks: usize) {
-        // a group's place may hold another turn's group as long as one of its blocks may still be asked for
-        let groups = (blocks / 64 + 1).next_power_of_two().max(2);
+        // as many blocks in a row lie in one more group than would hold them
+        let groups = (blocks / 64 + 1).next_power_of_two();
         let old = std::mem::replace(
             self,
             Self {
@@ -122,7 +121,8 @@ impl Recent {
                 len_bytes: vec![[0; 64]; blocks],
                 group: vec![NONE; groups],
                 group_bytes: vec![0; groups],
-                most_blocks: self.most_blocks,
+                window: self.window,
+                ends: self.ends,
             },
         );
         for from in (0..old.block.len()).filter(|&i| old.block[i] != NONE) {
@@ -147,5 +147,44 @@ impl Recent {
     #[inline]
     fn group_place(&self, seq: u64) -> usize {
         (seq >> GROUP_BITS) as usize & (self.group.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn moves() -> impl Strategy<Value = Vec<(bool, u64, u32)>> {
+        let distance = prop_oneof![4 => 0u64..100, 2 => 0u64..9000, 1 => 0u64..40_000];
+        proptest::collection::vec((any::<bool>(), distance, 1u32..1000), 1..120)
+    }
+
+    proptest! {
+        /// Moves: ahead of the largest or back from it, by how much, bytes.
+        #[test]
+        fn knows_what_has_arrived_within_the_window(window in prop_oneof![1u32..200, 1u32..20_000], start in 0u64..100_000, moves in moves()) {
+            let (mut recent, mut slow, mut largest) = (Recent::new(window), BTreeMap::new(), start);
+            recent.insert(start, 7);
+            slow.insert(start, 7);
+            for (forward, distance, len_bytes) in moves {
+                let back = largest.saturating_sub(distance % (u64::from(window) + 1));
+                let seq = if forward { largest + distance } else { back };
+                largest = largest.max(seq);
+                if !slow.contains_key(&seq) {
+                    prop_assert!(seq == largest || !recent.contains(seq));
+                    recent.insert(seq, len_bytes);
+                    slow.insert(seq, len_bytes);
+                }
+                let lowest = largest.saturating_sub(u64::from(window));
+                for asked in [lowest, back, back.max(lowest), largest, (lowest + largest) / 2].into_iter().filter(|&a| a >= lowest) {
+                    prop_assert_eq!(recent.contains(asked), slow.contains_key(&asked));
+                    let bytes: u64 = slow.range(asked + 1..).map(|(_, &b)| u64::from(b)).sum();
+                    prop_assert_eq!(recent.bytes_above(asked, largest), bytes);
+                }
+            }
+            prop_assert!(recent.block.len() <= (window as usize / 64 + 2).next_power_of_two().max(LEAST_BLOCKS));
+        }
     }
 }

@@ -19,6 +19,8 @@ pub struct Reordering {
     pub arrived_pkts: u64,
     /// First copies: what RFC 4737 analyses (section 3.6).
     pub received_pkts: u64,
+    /// Their payload.
+    pub received_bytes: u64,
     /// Further copies.
     pub duplicate_pkts: u64,
     /// More than the loss-waiting window below the largest number: lost, by RFC 4737. Copies of such packets cannot be
@@ -40,7 +42,7 @@ pub struct Reordering {
     pub extent: Extents,
     /// RFC 4737 section 4.3.
     pub late_time: LateTimes,
-    /// RFC 4737 section 4.4.
+    /// RFC 4737 section 4.4. Nothing is in it if no arrival has payload: lengths are not known then.
     pub byte_offset: ByteOffsets,
     /// RFC 4737 section 4.5.
     pub gaps: Gaps,

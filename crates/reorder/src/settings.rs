@@ -6,6 +6,9 @@ pub(crate) const MOST_THRESHOLD_PKTS: u32 = i32::MAX as u32;
 /// Largest loss-waiting window in force: extents, below twice the window, are `u32`.
 pub(crate) const MOST_LOSS_WINDOW_PKTS: u32 = 1 << 30;
 
+/// Largest n in force: each n up to it is told.
+pub(crate) const MOST_N: u32 = 1 << 16;
+
 /// Thresholds, in packets. They, and never the number of arrivals, bound the memory of a [`Meter`](crate::Meter).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
@@ -14,7 +17,7 @@ pub struct Settings {
     pub density_threshold_pkts: u32,
     /// B_T of RFC 5236: places in the hypothetical receive buffer. At least 1; at most 2^31 - 1 is in force.
     pub buffer_threshold_pkts: u32,
-    /// n-reordering (RFC 4737 section 5) is counted for n = 1..=n_max.
+    /// n-reordering (RFC 4737 section 5) is counted for n = 1..=n_max. At most 65,536 is in force.
     pub n_max: u32,
     /// Loss-waiting window, in place of RFC 4737's waiting time dT (sections 3 and 4.1; it recommends no value). An
     /// arrival that is more than this below the largest number so far was sent so many packets ago that it counts as

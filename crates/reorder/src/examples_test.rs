@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The worked examples of RFC 4737, RFC 5236 and of the study `torres2020`, with their numbers.
+
+use crate::obvious::{self, Discarding, Overflowing};
+use crate::{Arrival, BufferDensity, Density, DensityMeter, Late, Meter, Reordering, Settings, Verdict};
+
+/// Payload of the tables of RFC 4737.
+const LEN_BYTES: u32 = 100;
+
+fn thresholds(pkts: u32) -> Settings {
+    Settings { density_threshold_pkts: pkts, buffer_threshold_pkts: pkts, ..Settings::default() }
+}
+
+fn measured(numbers: &[u64], settings: Settings) -> Reordering {
+    let mut meter = Meter::new(settings);
+    for &seq in numbers {
+        meter.arrive(Arrival::new(seq));
+    }
+    meter.finish(None)
+}
+
+fn density(numbers: &[u64], threshold_pkts: u32) -> Density {
+    measured(numbers, thresholds(threshold_pkts)).density
+}
+
+fn buffer(numbers: &[u64], threshold_pkts: u32) -> BufferDensity {
+    measured(numbers, thresholds(threshold_pkts)).buffer_density
+}
+
+/// A table of RFC 4737: verdicts in order of arrival, and the whole. Arrival times in ms.
+fn table(numbers: &[u64], dst_time_ms: Option<&[i64]>) -> (Vec<Verdict>, Reordering) {
+    let mut meter = Meter::new(Settings { first_seq: Some(1), ..Settings::default() });
+    let t_ns = |i: usize| dst_time_ms.map(|t| t[i] * 1_000_000);
+    let arrival = |(i, &seq): (usize, &u64)| Arrival { seq, t_ns: t_ns(i), len_bytes: LEN_BYTES };
+    let verdicts = numbers.iter().enumerate().map(arrival).map(|a| meter.arrive(a)).collect();
+    (verdicts, meter.finish(Some(numbers.len() as u64)))
+}
+
+/// The column NextExp and the verdicts say the same (section 3.3): reordered if below NextExp.
+fn assert_next_exp(numbers: &[u64], next_exp: &[u64], verdicts: &[Verdict]) {
+    for ((s, next), verdict) in numbers.iter().zip(next_exp).zip(verdicts) {
+        assert_eq!(*verdict == Verdict::InOrder, s >= next, "packet {s}");
+    }
+}
+
+fn late(extent_pkts: u32, late_ms: i64, offset_bytes: u64, n: u32) -> Verdict {
+    Verdict::Reordered(Late { extent_pkts, late_ns: Some(late_ms * 1_000_000), offset_bytes, n })
+}
+
+#[test]
+fn rfc_4737_table_1() {
+    let numbers = [1, 2, 3, 5, 6, 7, 8, 4, 9, 10];
+    let (verdicts, whole) = table(&numbers, Some(&[68, 88, 108, 148, 168, 188, 208, 210, 228, 248]));
+    assert_next_exp(&numbers, &[1, 2, 3, 4, 6, 7, 8, 9, 9, 10], &verdicts);
+    assert_eq!(verdicts[7], late(4, 62, 400, 4));
+    assert_eq!((whole.reordered_pkts, whole.reordered_ratio()), (1, Some(0.1)));
+    assert_eq!(whole.n_reordering[2..5], [(3, 1), (4, 1), (5, 0)]);
+    assert_eq!(whole.late_time.mean_ns(), Some(62e6));
+    assert_eq!(whole.byte_offset.mean_bytes(), Some(400.0));
+}
+
+#[test]
+fn rfc_4737_table_2() {
+    let numbers = [1, 2, 3, 4, 7, 5, 6, 8, 9, 10];
+    let (verdicts, whole) = table(&numbers, Some(&[68, 88, 108, 128, 188, 189, 190, 208, 228, 248]));
+    assert_next_exp(&numbers, &[1, 2, 3, 4, 5, 8, 8, 8, 9, 10], &verdicts);
+    assert_eq!(verdicts[5..7], [late(1, 1, 100, 1), late(2, 2, 100, 0)]);
+    assert_eq!(whole.gaps.reordering_discontinuities, 1);
+    assert_eq!(whole.n_reordering[..2], [(1, 1), (2, 0)]);
+}
+
+#[test]
+fn rfc_4737_table_3() {
+    let numbers = [1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11];
+    let (verdicts, whole) = table(&numbers, Some(&[68, 88, 108, 188, 208, 228, 248, 250, 252, 256, 268]));
+    assert_next_exp(&numbers, &[1, 2, 3, 4, 8, 9, 10, 11, 11, 11, 11], &verdicts);
+    assert_eq!(verdicts[7..10], [late(4, 62, 400, 4), late(5, 64, 400, 0), late(6, 68, 400, 0)]);
+    assert_eq!(whole.extent.counts, [(4, 1), (5, 1), (6, 1)]);
+    assert_eq!((whole.extent.mean_pkts(), whole.extent.max_pkts), (Some(5.0), Some(6)));
+}
+
+#[test]
+fn rfc_4737_table_4_gaps_and_runs() {
+    let numbers = [1, 2, 3, 6, 7, 4, 5, 8, 9, 10, 12, 13, 11, 14, 15, 16];
+    let (verdicts, whole) = table(&numbers, None);
+    let extents = verdicts.iter().zip(numbers).filter_map(|(v, s)| match v {
+        Verdict::Reordered(late) => Some((s, late.extent_pkts)),
+        _ => None,
+    });
+    assert_eq!(extents.collect::<Vec<_>>(), [(4, 2), (5, 3), (11, 2)]);
+    let gaps = whole.gaps;
+    assert_eq!((gaps.sequence_discontinuities, gaps.reordering_discontinuities), (2, 2));
+    assert_eq!((gaps.gaps, gaps.mean_pkts(), gaps.mean_ns()), (1, Some(7.0), None));
+    // r at each packet: 1 2 3 4 5 0 0 1 2 3 4 5 0 1 2 3
+    let runs = whole.runs;
+    assert_eq!((runs.pkts, runs.in_order_pkts, runs.runs), (16, 13, 3));
+    assert_eq!((runs.squares, runs.last_pkts, runs.max_pkts), (5 * 5 + 5 * 5, 3, 5));
+    assert_eq!(whole.late_time.mean_ns(), None);
+}
+
+#[test]
+fn rfc_4737_section_4_6_4_runs() {
+    // n packets in order, then one that is reordered, three times
+    let three = |runs: [u64; 3]| {
+        let mut numbers = Vec::new();
+        let mut next = 0;
+        for run in runs {
+            numbers.extend(next + 1..=next + run);
+            numbers.push(next);
+            next += run + 1;
+        }
+        measured(&numbers, Settings::default()).runs
+    };
+    let even = three([11, 11, 11]);
+    assert_eq!((even.pkts, even.runs, even.in_order_pkts, even.squares), (36, 3, 33, 363));
+    assert_eq!((even.weighted_mean_pkts(), even.mean_pkts()), (Some(11.0), Some(11.0)));
+    assert_eq!((even.variability_ratio(), even.in_order_ratio()), (Some(1.0), Some(33.0 / 36.0)));
+    let uneven = three([1, 1, 31]);
+    assert_eq!((uneven.pkts, uneven.runs, uneven.in_order_pkts, uneven.squares), (36, 3, 33, 963));
+    assert_eq!(format!("{:.2}", uneven.weighted_mean_pkts().unwrap()), "29.18");
+    assert_eq!(format!("{:.2}", uneven.variability_ratio().unwrap()), "2.65");
+}
+
+#[test]
+fn rfc_4737_section_5_3_only_the_first_of_a_late_block_is_n_reordered() {
+    let numbers = [1, 2, 3, 7, 8, 9, 4, 5, 6];
+    let got = measured(&numbers, Settings::default());
+    assert_eq!(got.reordered_pkts, 3);
+    assert_eq!(got.n_reordering[..4], [(1, 1), (2, 1), (3, 1), (4, 0)]);
+}
+
+#[test]
+fn n_reordering_is_a_share_of_all_received_and_not_of_those_after_the_nth() {
+    // Definition 2 (m / l), not Appendix A (m / (l - n)): here 1 / 9 and not 1 / 6
+    let got = measured(&[1, 2, 3, 7, 8, 9, 4, 5, 6], Settings::default());
+    assert_eq!(got.n_reordered_ratio(3), Some(1.0 / 9.0));
+}
+
+#[test]
+fn the_first_packet_is_in_order_and_cannot_be_n_reordered() {
+    let (verdicts, whole) = table(&[3, 2, 1], None);
+    assert_eq!(verdicts[0], Verdict::InOrder);
+    assert_eq!(whole.n_reordering[..3], [(1, 2), (2, 1), (3, 0)]);
+}
+
+#[test]
+fn the_extent_goes_back_to_the_first_that_overtook_and_not_to_the_last() {
+    let (verdicts, _) = table(&[1, 5, 3, 6, 7, 2], Some(&[0, 10, 20, 30, 40, 50]));
+    assert_eq!(verdicts[5], late(4, 40, 400, 4));
+}
+
+#[test]
+fn bytes_below_the_late_packet_do_not_wait_for_it() {
+    let (verdicts, _) = table(&[1, 6, 3, 7, 2, 4], Some(&[0, 10, 20, 30, 40, 50]));
+    assert_eq!(verdicts[5], late(4, 40, 200, 0));
+}
+
+#[test]
+fn gaps_are_in_order_of_position_whenever_they_were_found() {
+    let gaps = measured(&[1, 4, 7, 6, 2], Settings::default()).gaps;
+    assert_eq!((gaps.reordering_discontinuities, gaps.gaps, gaps.mean_pkts()), (2, 1, Some(1.0)));
+}
+
+#[test]
+fn rfc_5236_section_3_displacements() {
+    // RI 1 2 3 4 5
+    assert_eq!(density(&[2, 1, 4, 5, 3], 5).counts, [(-1, 3), (1, 1), (2, 1)]);
+    // 2 lost, 3 twice: RI 1 3 4 5 -
+    let got = measured(&[1, 4, 3, 5, 3], thresholds(4));
+    assert_eq!(got.density.counts, [(-1, 1), (0, 2), (1, 1)]);
+    assert_eq!((got.lost_pkts, got.duplicate_pkts), (1, 1));
+    // RI 1 3 4 5 - 6 7 8, D 0 -1 1 0 - -2 0 2
+    let got = density(&[1, 4, 3, 5, 3, 8, 7, 6], 4);
+    assert_eq!(got.counts, [(-2, 1), (-1, 1), (0, 3), (1, 1), (2, 1)]);
+}
+
+#[test]
+fn rfc_5236_section_4_events() {
+    assert_eq!(density(&[1, 2, 3, 5, 4, 6], 4).counts, [(-1, 1), (0, 4), (1, 1)]);
+    // 4 lost, 2 twice: RI 1 2 3 5 6 -, D 0 0 -2 2 0 -
+    let got = measured(&[1, 2, 5, 3, 6, 2], thresholds(4));
+    assert_eq!(got.density.counts, [(-2, 1), (0, 3), (2, 1)]);
+    assert_eq!((got.lost_pkts, got.duplicate_pkts), (1, 1));
+}
+
+#[test]
+fn rfc_5236_section_8_a() {
+    let numbers = [1, 4, 2, 5, 3, 6, 7, 8];
+    let got = measured(&numbers, thresholds(4));
+    assert_eq!(got.density.counts, [(-2, 1), (-1, 1), (0, 4), (1, 1), (2, 1)]);
+    assert_eq!((got.density.share_ratio(0), got.density.share_ratio(2)), (Some(0.5), Some(0.125)));
+    let (occupancies, _) = obvious::buffer_steps(&numbers, 4, 1, Overflowing::AsInTheRfc);
+    assert_eq!(occupancies, [0, 1, 1, 2, 0, 0, 0, 0]);
+    assert_eq!(got.buffer_density.counts, [(0, 5), (1, 2), (2, 1)]);
+    assert_eq!(got.buffer_density.share_ratio(0), Some(0.625));
+    assert_eq!(got.buffer_density.mean_occupancy_pkts(), Some(0.5));
+}
+
+#[test]
+fn rfc_5236_section_8_b_a_lost_packet_shows_in_the_buffer_alone() {
+    let numbers = [1, 2, 4, 5, 6, 7];
+    let got = measured(&numbers, thresholds(3));
+    assert_eq!(got.density.counts, [(0, 6)]);
+    assert_eq!((got.density.share_ratio(0), got.density.share_ratio(1)), (Some(1.0), Some(0.0)));
+    let (occupancies, _) = obvious::buffer_steps(&numbers, 3, 1, Overflowing::AsInTheRfc);
+    assert_eq!(occupancies, [0, 0, 1, 2, 3, 0]);
+    assert_eq!(got.buffer_density.counts, [(0, 3), (1, 1), (2, 1), (3, 1)]);
+    assert_eq!(got.lost_pkts, 1);
+}
+
+#[test]
+fn rfc_5236_section_8_c_a_duplicate_shows_nowhere() {
+    // Table 6 prints E = 7 above its last column. All other columns have E as it was before the arrival, here 5: were it
+    // 7, packet 5 would not be counted, and FB(0) not be 4.
+    let got = measured(&[1, 3, 2, 3, 4, 5], thresholds(2));
+    assert_eq!(got.density.counts, [(-1, 1), (0, 3), (1, 1)]);
+    assert_eq!(got.density.share_ratio(0), Some(0.6));
+    assert_eq!(got.buffer_density.counts, [(0, 4), (1, 1)]);
+    assert_eq!(got.buffer_density.share_ratio(1), Some(0.2));
+    assert_eq!(got.duplicate_pkts, 1);
+}
+
+#[test]
+fn rfc_5236_section_1_one_early_packet() {
+    let numbers: Vec<u64> = [1, 20].into_iter().chain(2..=19).chain([21, 22]).collect();
+    assert_eq!(density(&numbers, 20).counts, [(-18, 1), (0, 3), (1, 18)]);
+}
+
+#[test]
+fn rfc_5236_section_6_a_foreign_number_does_no_harm() {
+    let numbers: Vec<u64> = [1, 5430].into_iter().chain(2..=100).collect();
+    for threshold_pkts in [1, 5, 98, 99, 1000, 5427] {
+        let got = density(&numbers, threshold_pkts);
+        assert_eq!((got.counts, got.early_beyond_pkts), (vec![(0, 100)], 1), "D_T = {threshold_pkts}");
+    }
+}
+
+#[test]
+fn torres2020_tables_1_and_2() {
+    let got = density(&[1, 6, 7, 2, 3, 4, 5, 8], 200);
+    assert_eq!(got.counts, [(-4, 2), (0, 2), (2, 4)]);
+    let shares = [-4, 0, 2].map(|d| got.share_ratio(d).unwrap());
+    assert_eq!(shares, [0.25, 0.25, 0.5]);
+    assert_eq!(got.mean_displacement_pkts(), Some(2.0));
+    assert_eq!(format!("{:.6}", got.entropy_nats().unwrap()), "1.039721");
+    assert_eq!((got.overtaken_ratio(2), got.overtaken_ratio(3)), (Some(0.5), Some(0.0)));
+}
+
+#[test]
+fn the_first_number_is_the_smallest_though_it_comes_late() {
+    let got = measured(&[6, 1, 2, 3, 4, 5], thresholds(4));
+    assert_eq!((got.first_seq, got.lost_pkts, got.reordered_pkts), (Some(1), 0, 5));
+    assert_eq!(got.buffer_density.counts, [(0, 1), (1, 5)]);
+    // told that it is 0: packet 0 is lost, and the buffer waits for it until it is full
+    let got = measured(&[6, 1, 2, 3, 4, 5], Settings { first_seq: Some(0), ..thresholds(4) });
+    assert_eq!((got.first_seq, got.lost_pkts), (Some(0), 1));
+    assert_eq!(got.buffer_density.counts, [(0, 1), (1, 2), (2, 1), (3, 1), (4, 1)]);
+}
+
+#[test]
+fn a_packet_below_the_first_number_is_none_of_the_sequence() {
+    let (verdicts, whole) = table(&[1, 0, 2, u64::MAX], None);
+    assert_eq!(verdicts[1..], [Verdict::Outside, Verdict::InOrder, Verdict::Outside]);
+    assert_eq!((whole.outside_pkts, whole.received_pkts, whole.reordered_pkts), (2, 2, 0));
+}
+
+#[test]
+fn a_packet_beyond_the_loss_window_is_lost() {
+    let settings = Settings { loss_window_pkts: 3, ..thresholds(10) };
+    let got = measured(&[1, 2, 6, 3, 7, 4, 5, 3], settings);
+    // 3 is 3 below 6 and judged, its copy 4 below 7 cannot be told; 4 is 3 below 7
+    assert_eq!((got.received_pkts, got.too_late_pkts, got.duplicate_pkts), (7, 1, 0));
+    let got = measured(&[1, 2, 6, 7, 3, 4, 5], settings);
+    assert_eq!((got.received_pkts, got.too_late_pkts, got.lost_pkts, got.reordered_pkts), (6, 1, 1, 2));
+    // RFC 5236 has its own threshold
+    assert_eq!(got.density.pkts, 7);
+}
+
+#[test]
+fn an_empty_sequence_has_counts_and_no_shares() {
+    let got = Meter::new(Settings::default()).finish(Some(3));
+    assert_eq!((got.received_pkts, got.lost_pkts, got.first_seq), (0, 3, None));
+    assert_eq!((got.reordered_ratio(), got.n_reordered_ratio(1)), (None, None));
+    assert_eq!((got.density.entropy_nats(), got.density.mean_displacement_pkts()), (None, None));
+    assert_eq!((got.density.share_ratio(0), got.density.overtaken_ratio(1)), (None, None));
+    assert_eq!((got.buffer_density.share_ratio(0), got.buffer_density.mean_occupancy_pkts()), (None, None));
+    assert_eq!((got.runs.in_order_ratio(), got.runs.variability_ratio()), (None, None));
+    assert_eq!((got.extent.mean_pkts(), got.gaps.mean_pkts()), (None, None));
+}
+
+#[test]
+fn a_sequence_in_order_has_an_entropy_of_plain_zero() {
+    let entropy_nats = density(&[1, 2, 3], 3).entropy_nats().unwrap();
+    assert!(entropy_nats == 0.0 && entropy_nats.is_sign_positive());
+}
+
+#[test]
+fn a_late_packet_beyond_the_threshold_shifts_none_of_those_after_it() {
+    // 2 is lost; at the arrival of 1, after 3 and 4, the receive index is 4: late by 3
+    let numbers: Vec<u64> = [3, 4, 1].into_iter().chain(5..=50).collect();
+    let got = density(&numbers, 2);
+    assert_eq!(got.counts, [(-2, 1), (-1, 1), (0, 46)]);
+    assert_eq!(got.late_beyond_pkts, 1);
+    // the RFC's program takes each packet thereafter for early
+    let rfc = obvious::stay_back(&numbers, 2, Discarding::AsInTheRfc);
+    assert_eq!(rfc.counts.into_iter().collect::<Vec<_>>(), [(-2, 1), (-1, 47)]);
+}
+
+#[test]
+fn a_packet_late_by_the_threshold_counts_and_by_one_more_is_lost() {
+    let numbers = [2, 3, 4, 1, 5, 6, 7, 8];
+    assert_eq!(density(&numbers, 3).counts, [(-1, 3), (0, 4), (3, 1)]);
+    let got = density(&numbers, 2);
+    assert_eq!((got.counts, got.late_beyond_pkts), (vec![(0, 7)], 1));
+}
+
+#[test]
+fn the_last_packets_are_measured_when_the_sequence_ends() {
+    assert_eq!(density(&[1, 2, 4, 3], 200).counts, [(-1, 1), (0, 2), (1, 1)]);
+    // the end of the sequence comes before 3 does: it is lost, and 4 in order
+    assert_eq!(density(&[1, 2, 4], 200).counts, [(0, 3)]);
+}
+
+#[test]
+fn an_early_packet_that_the_full_buffer_does_not_reach_is_stored() {
+    // the RFC's program forgets packet 5 here, and gives 0 1 0
+    let (rfc, unreached) = obvious::buffer_steps(&[1, 3, 5], 1, 1, Overflowing::AsInTheRfc);
+    assert_eq!((rfc, unreached), (vec![0, 1, 0], 1));
+    assert_eq!(buffer(&[1, 3, 5], 1).counts, [(0, 1), (1, 2)]);
+    // stored, it is released by its predecessor, which is no packet of the past
+    assert_eq!(buffer(&[1, 3, 5, 4, 6], 1).counts, [(0, 3), (1, 2)]);
+}
+
+#[test]
+fn density_alone_refuses_what_it_has_seen() {
+    let mut meter = DensityMeter::new(2);
+    let taken: Vec<bool> = [1, 3, 2, 3, 1, 4].into_iter().map(|s| meter.arrive(s)).collect();
+    assert_eq!(taken, [true, true, true, false, false, true]);
+    assert_eq!(meter.finish().counts, [(-1, 1), (0, 2), (1, 1)]);
+}
