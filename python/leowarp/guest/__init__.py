@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from leowarp.guest.batch import run_batch
 from leowarp.guest.drive import GuestResult, Patience, Progress, check, drive
 from leowarp.guest.image import GuestImage, guest_image
 from leowarp.guest.input import write_input
@@ -27,6 +28,7 @@ __all__ = [
     "drive",
     "guest_image",
     "run",
+    "run_batch",
     "write_input",
 ]
 
