@@ -122,6 +122,16 @@ def flow_summary(tables: Tables, number: int, flow: Any, end_ns: int) -> dict[st
     return row
 
 
+_SENDER_COUNTS = {
+    "dsacks_pkts": "dsack_pkts",
+    "sender_retransmissions_pkts": "retrans_pkts",
+    "sender_timeouts": "rto_pkts",
+    "sender_reordering_events": "reord_seen",
+    "sender_reordering_pkts": "reordering_pkts",
+}
+"""What the sender's socket counts from its start on: known also of a run whose packets were not followed."""
+
+
 def _tcp_scalars(tables: Tables, number: int, over_ns: int | None, end_ns: int) -> dict[str, Any]:
     """`over_ns`: when the flow had carried all it was to carry, None if it had no such end."""
     samples = tables.of_flow("sockets", number)
@@ -136,8 +146,9 @@ def _tcp_scalars(tables: Tables, number: int, over_ns: int | None, end_ns: int) 
     rtt = srtt(tables, number, end_ns)
     for name, q in (("p50", 0.5), ("p99", 0.99)):
         row[f"srtt_{name}_us"] = weighted_quantile(rtt["srtt_us"].to_numpy(), rtt["held_ns"].to_numpy(), q)
-    dsacks = floats(samples["dsack_pkts"])
-    row["dsacks_pkts"] = int(np.nanmax(dsacks)) if np.isfinite(dsacks).any() else None
+    for name, column in _SENDER_COUNTS.items():
+        counts = floats(samples[column]) if column in samples else np.zeros(0)
+        row[name] = int(np.nanmax(counts)) if np.isfinite(counts).any() else None
     cwnd = floats(samples["cwnd_pkts"])
     weights = holding_ns(samples["t_ns"].to_numpy(dtype="int64"), end_ns) if len(samples) else np.zeros(0)
     row["cwnd_p50_pkts"] = weighted_quantile(cwnd, weights, 0.5)

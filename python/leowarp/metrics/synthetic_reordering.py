@@ -48,14 +48,18 @@ def reordering_tables(
 def measured(
     sent_ns: np.ndarray, received_ns: np.ndarray, payload_bytes: int, threshold_pkts: int = THRESHOLD_PKTS
 ) -> tuple[dict[str, Any], dict[int, Counter[int]]]:
-    """Scalars and histograms of one sequence of packets, numbered by sending; received_ns is nan for the lost."""
+    """Scalars and histograms of one sequence of packets, numbered by sending; received_ns is nan for the lost.
+
+    Right only where no packet is displaced by more than the threshold: such a one counts as lost, and that shifts all
+    others, which is left to the RFC's algorithm.
+    """
     arrived = np.flatnonzero(~np.isnan(received_ns))
     arrivals = arrived[np.argsort(received_ns[arrived], kind="stable")]
     when_ns = received_ns[arrivals].astype("int64")
     late = _late(arrivals)
     extents = {place: place - first for place, first in late.items()}
-    # Each late packet ends a run of packets in order (RFC 4737, 4.6); the run under way at the end is none yet.
-    runs = np.diff([-1, *sorted(late)]) - 1
+    # Each late packet ends a run of packets in order; that under way at the end counts into `a` alone (RFC 4737, 4.6).
+    runs, in_order = np.diff([-1, *sorted(late)]) - 1, len(arrivals) - len(late)
     breaks = sorted(set(late.values()))
     ns = [int(when_ns[place]) for place in breaks]
     # RI: the numbers that arrived at all, in order; displacement is RI minus the number (RFC 5236, 3.2).
@@ -76,8 +80,8 @@ def measured(
         "late_time_mean_ns": _mean(times), "late_time_max_ns": max(times, default=None),
         "byte_offset_mean_bytes": _mean(offsets), "byte_offset_max_bytes": max(offsets, default=None),
         "gap_mean_pkts": _mean(np.diff(breaks)), "gap_mean_ns": _mean(np.diff(ns)),
-        "run_mean_pkts": _mean(runs),
-        "run_variability_ratio": float((runs**2).sum() / runs.sum() / runs.mean()) if runs.any() else None,
+        "run_mean_pkts": in_order / len(runs) if len(runs) else None,
+        "run_variability_ratio": float((runs**2).sum() / in_order**2 * len(runs)) if len(runs) and in_order else None,
         "mean_displacement_pkts": _mean(np.abs(counted)),
         "entropy_nats": float(-(shares * np.log(shares)).sum()) + 0.0 if len(counted) else None,
         "buffer_mean_pkts": _mean(list(occupancy.elements())),
@@ -87,15 +91,17 @@ def measured(
 
 
 def buffer_occupancy(arrivals: Iterable[int], threshold_pkts: int) -> list[int]:
-    """Packets in the buffer after each arrival (RFC 5236, 7.2); numbers from the first that was sent on."""
+    """Packets in the buffer after each arrival that it takes (RFC 5236, 7.2); numbered from the first that was sent."""
     expected, occupancy = 0, []
     held: set[int] = set()
     for number in arrivals:
+        if number < expected:
+            # Given up before: it counts no more.
+            continue
         if number > expected and len(held) == threshold_pkts:
-            # Full: what is expected is given up, until something that is here comes next.
+            # Full: what is expected is given up, up to the first that is here.
             expected = min(*held, number)
-        if number >= expected:
-            held.add(number)
+        held.add(number)
         while expected in held:
             held.discard(expected)
             expected += 1
