@@ -61,12 +61,12 @@ def test_tables_in_memory_are_those_that_would_be_written(output, tmp_path):
 
 def test_what_was_not_observed_has_no_table(output, tmp_path):
     setup = {"nodes": [], "hosts": [], "links": [], "flows": [],
-             "observe": {"truth": False, "sockets_ns": None, "queues_ns": 50, "counters_ns": None}}  # fmt: skip
+             "observe": {"truth": False, "sockets_ns": None, "queues_ns": None, "counters_ns": None}}  # fmt: skip
     (tmp_path / "setup.json").write_text(json.dumps(setup))
     (output / "packets.rec").unlink()
     convert(output, tmp_path / "30-trace", tmp_path / "setup.json")
     assert {path.stem for path in (tmp_path / "30-trace").iterdir()} == {
-        "links", "linktotals", "counters", "drops", "flows",
+        "sockets", "linktotals", "counters", "drops", "flows",
     }  # fmt: skip
     with pytest.raises(TraceError, match=r"there is no .*packets\.parquet") as caught:
         read(tmp_path / "30-trace", "packets")
