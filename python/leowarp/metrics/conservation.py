@@ -164,10 +164,25 @@ def _contradictions(tables: Tables) -> list[str]:
         if (np.diff(read[known]) < 0).any():
             found.append(f"flow {flow}: bytes_received went back")
     if tables.has("bins") and tables.has("packets"):
-        late = tables.packets[truths(tables.packets["is_late"])]
-        keys = list(zip(late["flow"], late["direction"], strict=True))
-        for key, (count,) in _sums(tables, "late_pkts"):
-            stored = keys.count(key)
-            if stored != count:
-                found.append(f"flow {key[0]}: {count} late packets counted, {stored} stored")
+        found += _not_stored(tables)
     return found
+
+
+def _not_stored(tables: Tables) -> list[str]:
+    """What was late, lost or sent again is stored packet by packet, whatever else is stored."""
+    packets = tables.packets
+    keys = 2 * packets["flow"].to_numpy(dtype="int64") + packets["direction"].to_numpy(dtype="int64")
+    kept = {
+        "late_pkts": ("late packets", truths(packets["is_late"])),
+        "lost_pkts": ("lost packets", packets["drop_cause"].notna().to_numpy()),
+        "retrans_pkts": ("retransmissions", truths(packets["is_retransmission"])),
+        "spurious_pkts": ("retransmissions in vain", truths(packets["is_spurious"])),
+    }
+    stored = {name: np.bincount(keys[mine], minlength=1) for name, (_, mine) in kept.items()}
+    return [
+        f"flow {flow}: {count} {kept[name][0]} counted, {have} stored"
+        for (flow, direction), counts in _sums(tables, *kept)
+        for name, count in zip(kept, counts, strict=True)
+        for have in [int(stored[name][2 * flow + direction]) if 2 * flow + direction < len(stored[name]) else 0]
+        if have != count
+    ]
