@@ -16,9 +16,6 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 # What a packet of `payload` bytes of ICMP echo or UDP occupies: 8 bytes of header, IP, Ethernet
 HEADERS_BYTES = 8 + 20 + 14
 TCP_FRAME_BYTES = 1514
-# A probe's times are read from the guest's clock, which ticks in 256 ns, at each end
-CLOCK_TICK_NS = 256
-HOP_TOLERANCE_NS = 500
 
 
 def chain(text: str, tmp_path, **tables: str):
@@ -47,7 +44,7 @@ def test_a_probe_takes_propagation_plus_serialisation(tmp_path, link_model):
     owd_ns = (echoes["received_ns"] - echoes["sent_ns"]).to_numpy(float)
     expected_ns = 3 * (10_000_000 + (1000 + HEADERS_BYTES) * 8 * 100)
     assert len(owd_ns) >= 99
-    assert np.abs(owd_ns - expected_ns).max() <= 3 * HOP_TOLERANCE_NS + CLOCK_TICK_NS
+    assert (owd_ns == expected_ns).all()
 
 
 def test_a_probe_over_the_constellation_takes_geometry_plus_serialisation(tmp_path):
@@ -68,7 +65,7 @@ def test_a_probe_over_the_constellation_takes_geometry_plus_serialisation(tmp_pa
         for a, b in itertools.pairwise(path):
             known = delays.loc[[(a, b)]]
             hops_ns.append(known[known.t_ns <= sent_ns].delay_ns.iloc[-1] + (56 + HEADERS_BYTES) * 80)
-        assert abs(received_ns - sent_ns - sum(hops_ns)) <= HOP_TOLERANCE_NS * len(hops_ns) + CLOCK_TICK_NS
+        assert received_ns - sent_ns == sum(hops_ns)
         checked += 1
     assert checked > 100
 
@@ -166,10 +163,10 @@ def test_a_gap_in_a_measured_path_loses_what_is_offered_and_keeps_what_is_on_its
     lost = echoes[echoes["received_ns"].isna()]
     assert len(lost) == 100
     assert lost["sent_ns"].min() == 2_000_000_000
-    assert 2_990_000_000 <= lost["sent_ns"].max() <= 2_990_000_000 + 2 * CLOCK_TICK_NS
+    assert lost["sent_ns"].max() == 2_990_000_000
     assert (run.drops()["cause"] == 3).all()
     owd_ns = echoes["received_ns"] - echoes["sent_ns"]
     serialisation_ns = (56 + HEADERS_BYTES) * 800
     before, after = owd_ns[echoes["sent_ns"] < 2e9], owd_ns[echoes["sent_ns"] >= 3e9]
-    assert (before - 20_000_000 - serialisation_ns).abs().max() <= HOP_TOLERANCE_NS + CLOCK_TICK_NS
-    assert (after - 30_000_000 - serialisation_ns).abs().max() <= HOP_TOLERANCE_NS + CLOCK_TICK_NS
+    assert (before == 20_000_000 + serialisation_ns).all()
+    assert (after == 30_000_000 + serialisation_ns).all()
