@@ -4,7 +4,6 @@
 import itertools
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import leowarp as lw
