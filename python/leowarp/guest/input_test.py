@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leowarp.errors import ScenarioError
@@ -221,6 +221,42 @@ def test_addresses_are_unique_and_avoid_0_and_255():
     assert made[253:255] == ["10.1.0.254", "10.1.1.1"]
     assert len(set(made)) == len(made)
     assert {text.rsplit(".", 1)[1] for text in made}.isdisjoint({"0", "255"})
+
+
+values = st.one_of(
+    st.tuples(st.just("rate"), st.none() | st.integers(1, 10**12)),
+    st.tuples(st.just("delay"), st.integers(0, 10**11)),
+    st.tuples(st.just("loss"), st.floats(0, 1)),
+    st.tuples(st.just("jitter"), st.tuples(st.integers(0, 10**9), st.sampled_from(["uniform", "normal"]))),
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 50), st.booleans(), values), max_size=30))
+def test_any_value_of_a_direction_is_read_back_from_its_record(given_values):
+    rows = []
+    for t_ns, forth, (event, value) in sorted(given_values, key=lambda entry: entry[0]):
+        a, b = ("s1", "s2") if forth else ("s2", "s1")
+        columns = {"rate": "rate_bps", "delay": "delay_ns", "loss": "loss_ratio"}
+        held = {"sigma_ns": value[0], "distribution": value[1]} if event == "jitter" else {columns[event]: value}
+        rows.append({"t_ns": t_ns, "event": event, "a": a, "b": b, **held})
+    table = timeline(*NODES, *WIRES, link(0, "s1", "s2", True, discipline="jitter"), *rows)
+    tables = [entry["name"] for entry in setup(plan(), table, Network.of_timeline(table))["jitter_tables"]]
+    records = events(table, Network.of_timeline(table))[3:]
+    assert len(records) == len(rows)
+    for row, (t_ns, kind, a, b, _, value) in zip(rows, records.tolist(), strict=True):
+        assert (t_ns, a) == (row["t_ns"], 4 if row["a"] == "s1" else 5)
+        match kind:
+            case 3:
+                assert value == row["delay_ns"]
+            case 4:
+                assert value == (row["rate_bps"] or 0)
+            case 5:
+                assert struct.unpack("<d", struct.pack("<q", value))[0] == row["loss_ratio"]
+            case 8:
+                assert (value, tables[b]) == (row["sigma_ns"], row["distribution"])
+            case _:
+                raise AssertionError(f"kind {kind}")
 
 
 names = st.integers(0, 5)

@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from leowarp.ephemeris.plans_for_tests import chain
 from leowarp.errors import ScenarioError
@@ -82,6 +84,38 @@ def test_a_table_of_ones_own_stands_in_the_metadata_standardised(tmp_path):
     assert np.all(np.diff(values) >= 0)
     assert table.schema.metadata[b"warnings"] == b"[]"
     assert b"jitter_table" not in timeline(jittered()).schema.metadata
+
+
+times_ns = st.integers(0, 60_000_000_000)
+rates_bps = st.none() | st.integers(8_000, 10**12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    delay_ns=times_ns,
+    delay_up_ns=st.just(0) | times_ns,
+    jitter_ns=st.integers(0, 2_000_000_000),
+    distribution=st.sampled_from(["uniform", "normal", "exponential"]),
+    rate_bps=rates_bps,
+    rate_up_bps=rates_bps,
+    queue_pkts=st.none() | st.integers(1, 10**9),
+    loss_ratio=st.just(0.0) | st.floats(0, 1),
+)
+def test_any_jittered_path_comes_back_from_its_timeline_or_is_refused(**changed):
+    plan = jittered(**changed)
+    try:
+        table = timeline(plan)
+    except ScenarioError as error:
+        assert "below 0" in error.message or "2^31" in error.message  # noqa: PT017
+        return
+    state, there, back = replay(table, 0), ("s1", "host:B"), ("s1", "host:A")
+    assert (state.delay_ns[there], state.rate_bps[there]) == (changed["delay_ns"], changed["rate_bps"])
+    assert (state.delay_ns.get(back, 0), state.rate_bps.get(back)) == (changed["delay_up_ns"], changed["rate_up_bps"])
+    assert state.sigma_ns.get(there, 0) == changed["jitter_ns"]
+    assert state.loss_ratio.get(there, 0) == changed["loss_ratio"]
+    assert {ends[0] for values in (state.delay_ns, state.rate_bps, state.sigma_ns) for ends in values} == {"s1"}
+    limits = {row["limit_pkts"] for row in table.to_pylist() if row["discipline"] == "jitter"}
+    assert limits == {changed["queue_pkts"]}
 
 
 @pytest.mark.parametrize(
