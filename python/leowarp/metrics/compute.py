@@ -149,6 +149,7 @@ def metrics(
     found = causes(tables, pairs)
     delays = {pair: path_delay(tables, pair, end_ns, links) for pair in pairs}
     late = _late_outside(tables, pairs)
+    senders = [flow.source for flow in plan.flows if flow.kind == "tcp"]
     summary: dict[str, Any] = {
         "name": getattr(plan, "name", None),
         **_change_scalars(changes, known=tables.has("packets")),
@@ -161,7 +162,7 @@ def metrics(
         "cpu_s": None,
         "wall_s": None,
         "flows": [
-            flow_summary(tables, number, flow, end_ns)
+            flow_summary(tables, number, flow, end_ns, is_only_sender=senders.count(flow.source) == 1)
             | reordering_scalars(tables, number)
             | cause_scalars(found, number)
             for number, flow in enumerate(plan.flows)

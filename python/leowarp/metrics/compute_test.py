@@ -25,7 +25,7 @@ from leowarp.metrics import (
     tables_of,
 )
 from leowarp.metrics import synthetic as syn
-from leowarp.metrics.flows import GOODPUT_SERIES
+from leowarp.metrics.flows import GOODPUT_SERIES, host_scalars
 
 MS, S = syn.MS, syn.S
 
@@ -44,6 +44,26 @@ def test_scalars_of_the_run(result):
     assert run["late_outside_changes_pkts"] == 0
     assert run["virtual_s"] == 60.0
     assert run["cpu_s"] is None
+
+
+def test_what_the_senders_host_counted_is_its_last_value(tables, plan):
+    told = {"TCPSackRecovery": (0, 2, 5), "TCPRenoRecovery": (0, 1), "TCPDSACKUndo": (0, 3), "TCPFullUndo": (0, 1),
+            "TCPPartialUndo": (0,), "TCPLossUndo": (0,)}  # fmt: skip
+    rows = [
+        {"t_ns": place * 1000, "host": 0, "counter": f"TcpExt.{name}", "value": value}
+        for name, values in told.items()
+        for place, value in enumerate(values)
+    ]
+    rows.append({"t_ns": 5000, "host": 1, "counter": "TcpExt.TCPSackRecovery", "value": 99})
+    own = dataclasses.replace(tables, counters=pd.DataFrame(rows))
+    assert host_scalars(own, "Madrid") == {"sender_recoveries": 6, "sender_undos": 4}
+    # A counter that was not recorded is not 0.
+    assert host_scalars(own, "Tokyo") == {"sender_recoveries": None, "sender_undos": None}
+    two = dataclasses.replace(plan, flows=(*plan.flows, plan.flows[0]))
+    shared = metrics(own, two).summary["flows"][0]
+    assert shared["sender_recoveries"] is None
+    (alone,) = metrics(own, plan).summary["flows"]
+    assert alone["sender_recoveries"] == 6
 
 
 def test_scalars_of_the_flow(result):

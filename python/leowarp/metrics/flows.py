@@ -91,7 +91,7 @@ def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
     return pd.DataFrame({"sent_ns": sent[found], "rtt_ns": (arrived[index][found] - sent[found]).astype("int64")})
 
 
-def flow_summary(tables: Tables, number: int, flow: Any, end_ns: int) -> dict[str, Any]:
+def flow_summary(tables: Tables, number: int, flow: Any, end_ns: int, *, is_only_sender: bool = True) -> dict[str, Any]:
     """Scalars of one flow under stable names; what the run did not record is None.
 
     Parameters
@@ -99,6 +99,8 @@ def flow_summary(tables: Tables, number: int, flow: Any, end_ns: int) -> dict[st
     number : int
         Flow number, as in the tables.
     flow : plan.flows[number]
+    is_only_sender : bool
+        Whether no other TCP flow starts at its source: what a host counts is then this flow's.
     """
     row: dict[str, Any] = {
         "flow": number,
@@ -118,6 +120,7 @@ def flow_summary(tables: Tables, number: int, flow: Any, end_ns: int) -> dict[st
     row |= _tcp_scalars(tables, number, over_ns, end_ns) if flow.kind == "tcp" else _echo_scalars(tables, number)
     row |= ends
     if flow.kind == "tcp":
+        row |= host_scalars(tables, flow.source) if is_only_sender else dict.fromkeys(_HOST_COUNTS)
         row["completion_goodput_bps"] = carried * 8e9 / took_ns if took_ns and carried is not None else None
     return row
 
@@ -130,6 +133,26 @@ _SENDER_COUNTS = {
     "sender_reordering_pkts": "reordering_pkts",
 }
 """What the sender's socket counts from its start on: known also of a run whose packets were not followed."""
+
+
+_HOST_COUNTS = {
+    "sender_recoveries": ("TCPSackRecovery", "TCPRenoRecovery"),
+    "sender_undos": ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo"),
+}
+"""What the kernel counts by host: how often the sender took packets for lost, and took the reduction back."""
+
+
+def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
+    """What the host of a flow's sender counted until the end; None if it was not recorded."""
+    host = next((place for place, name in enumerate(tables.hosts) if name in (source, f"host:{source}")), None)
+    mine = tables.counters[tables.counters["host"].to_numpy() == host] if host is not None else tables.counters[:0]
+    # In order of time: the last of a name is what stood there at the end.
+    last = dict(zip(mine["counter"], mine["value"], strict=True))
+    row: dict[str, int | None] = {}
+    for name, counters in _HOST_COUNTS.items():
+        values = [last.get(f"TcpExt.{counter}") for counter in counters]
+        row[name] = None if None in values else sum(int(value) for value in values if value is not None)
+    return row
 
 
 def _tcp_scalars(tables: Tables, number: int, over_ns: int | None, end_ns: int) -> dict[str, Any]:
