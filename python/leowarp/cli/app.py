@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typer
 
-from leowarp.cli import guest_verbs, look_verbs, result_verbs, run_verbs
+from leowarp.cli import guest_verbs, look_verbs, result_verbs, run_verbs, study_verbs
 from leowarp.cli.output import interruptible
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ _RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel n
 
 for _verb in (run_verbs.run, run_verbs.demo, run_verbs.reproduce, run_verbs.verify):
     app.command(rich_help_panel=_RUN)(interruptible(_verb))
+app.add_typer(study_verbs.study_app, name="study", rich_help_panel=_RUN)
 app.command(rich_help_panel=_STREET)(look_verbs.plan)
 app.command(rich_help_panel=_STREET)(look_verbs.ephemeris)
 app.command(rich_help_panel=_STREET)(look_verbs.routes)

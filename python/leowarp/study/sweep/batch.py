@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import importlib
 import shutil
+import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +18,10 @@ from leowarp import errors, rundir, scenario
 from leowarp.errors import HostError, LeowarpError
 
 MAKER = "leowarp.study.sweep.maker"
+
+CHECK_S = 30.0
+"""A worker makes sure so often that kernel and agent are still those of the study, which takes it 0.15 s; in a checkout
+their sources may change while a study runs."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +143,8 @@ def _check(batch: Batch, maker: Any) -> None:
             f"this worker has leowarp {leowarp.__version__}, and the study was started with {batch.version}",
             hint="install the same version on every machine",
         )
-    if (batch.maker, batch.kernel, batch.image) in _CHECKED:
+    now = time.monotonic()
+    if now - _CHECKED.get((batch.maker, batch.kernel, batch.image), -CHECK_S) < CHECK_S:
         return
     mine: Sequence[str] = maker.image_sha256(batch.kernel)
     for what, here, wanted in zip(("kernel", "agent"), mine, batch.image, strict=True):
@@ -147,8 +153,8 @@ def _check(batch: Batch, maker: Any) -> None:
                 f"the guest's {what} of this worker (sha256 {here[:12]}) is not that of the study ({wanted[:12]})",
                 hint="install the same wheel on every machine, or let them share one cache (LEOWARP_CACHE)",
             )
-    _CHECKED.add((batch.maker, batch.kernel, batch.image))
+    _CHECKED[batch.maker, batch.kernel, batch.image] = now
 
 
-_CHECKED: set[tuple[str, str, tuple[str, str]]] = set()
-"""What this process has found to be right; a checksum of the kernel takes a while."""
+_CHECKED: dict[tuple[str, str, tuple[str, str]], float] = {}
+"""What this process has found to be right, and when."""

@@ -80,6 +80,13 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def remove_partial(folder: Path) -> None:
+    """Removes what `write_file` had begun in a directory, or one level below it, when it was killed."""
+    for pattern in (f".*{TEMPORARY}", f"*/.*{TEMPORARY}"):
+        for path in folder.glob(pattern):
+            path.unlink()
+
+
 class AppendedFile:
     """A file that grows by whole pieces, each on the disk before `append` returns."""
 

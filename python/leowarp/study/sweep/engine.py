@@ -21,7 +21,7 @@ from leowarp.study.sweep.display import OnStudyProgress, shown
 from leowarp.study.sweep.expand import PlannedRun, expand
 from leowarp.study.sweep.file import StudyFile
 from leowarp.study.sweep.keys import column_name, column_types, plan_key
-from leowarp.study.sweep.lock import Holding
+from leowarp.study.sweep.lock import LOCK, Holding
 from leowarp.study.sweep.plans import (
     PLANS,
     StudyFacts,
@@ -233,12 +233,8 @@ def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
                 f"cannot make the study {name} in {folder}: it holds the study {other}",
                 hint="choose another directory with --out",
             )
-    elif strange := sorted(entry.name for entry in folder.iterdir() if entry.name not in _OURS):
+    elif not (folder / LOCK).exists() and (strange := sorted(entry.name for entry in folder.iterdir())):
         raise ScenarioError(
             f"cannot make a study in {folder}: it holds {strange[0]!r}, which is not part of a study",
             hint="choose an empty or a new directory with --out",
         )
-
-
-_OURS = ("study.lock", "00-inputs", SCRATCH, STUDY)
-"""What a start that was killed early may have left."""

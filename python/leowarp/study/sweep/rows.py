@@ -17,7 +17,7 @@ LAST = {
     "plan_sha256": pa.string(), "kernel_sha256": pa.string(), "agent_sha256": pa.string(),
     "leowarp_version": pa.string(),
 }  # fmt: skip
-COSTS = ("cpu_s", "wall_s", "guest_cpu_s", "host_cpu_s", "guest_peak_memory_bytes")
+COSTS = ("cpu_s", "wall_s", "guest_cpu_s", "host_cpu_s", "guest_peak_memory_bytes", "batch_runs")
 RESERVED = frozenset({*FIRST, *LAST, *COSTS})
 """Names that no parameter may take."""
 

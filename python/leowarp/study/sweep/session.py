@@ -171,18 +171,19 @@ class Session:
         return []
 
     def _after_loss(self, batch: _UnderWay, unfinished: list[StudyRun], lost: int) -> list[dict[str, Any]]:
-        # Runs are made in order, so the first that is missing was under way; where nothing is told, it may be any.
-        suspects = unfinished[:1] if self._workers.streams else unfinished
-        self._outstanding.give_back(unfinished[len(suspects) :])
-        rows = []
-        for run in reversed(suspects):
-            self._lost[run.run_id] = self._lost.get(run.run_id, 0) + lost
-            if batch.is_alone and self._lost[run.run_id] >= MOST_LOST_WORKERS:
-                message = f"its worker was killed {self._lost[run.run_id]} times while it was made"
+        # Which of them it was is not known: they are tried together once more, then each alone.
+        rows, together = [], []
+        for run in reversed(unfinished):
+            count = self._lost[run.run_id] = self._lost.get(run.run_id, 0) + lost
+            if batch.is_alone and count >= MOST_LOST_WORKERS:
+                message = f"its worker was killed {count} times while it was made"
                 hint = "does it need more memory than there is? look for 'out of memory' in the kernel's log (dmesg)"
                 rows += self._bad(run, {"error": {"kind": "GuestError", "message": message, "hint": hint}})
-            else:
+            elif count > 1:
                 self._outstanding.give_back_alone(run)
+            else:
+                together.append(run)
+        self._outstanding.give_back(together)
         return rows
 
     def _good(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -72,6 +72,8 @@ class Store:
             disk.recover(self._results)
             disk.remove(self._beside())
             self._results.mkdir(exist_ok=True)
+            disk.remove_partial(folder)
+            disk.remove_partial(self._results)
             stored, schema, self._files = _read(self._results)
             self._schema = None if schema is None else schema_of((), schema, layout.parameters)
             self.status: dict[str, str] = {} if stored is None else _statuses(stored)

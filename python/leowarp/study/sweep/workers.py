@@ -42,7 +42,9 @@ class BatchEnded:
     fault : mapping, optional
         The error that ended it early.
     lost : int
-        How many workers died over it. Runs of it that were not told of are unfinished then.
+        How many workers died over it.
+
+    Runs of the batch that were not told of are unfinished.
     """
 
     batch: int
@@ -55,9 +57,6 @@ Event = RunMade | BatchEnded
 
 class Workers(Protocol):
     """Some workers, wherever they are."""
-
-    streams: bool
-    """Whether runs are told of as they are made, in the order of the batch, or all at the end of their batch."""
 
     @property
     def size(self) -> int:
@@ -86,8 +85,6 @@ class LocalWorkers:
     scratch : Path
         A directory for what they write while they work.
     """
-
-    streams = True
 
     def __init__(self, count: int, scratch: Path) -> None:
         self._scratch = scratch

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`leowarp study FILE`, and what is done with a study's directory afterwards."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from leowarp.cli import options
+from leowarp.cli.run_verbs import ProgressKind, Shown
+from leowarp.errors import INTERRUPTED_EXIT_CODE, TraceError
+
+if TYPE_CHECKING:
+    from leowarp.study import StudyResult
+    from leowarp.study.sweep.display import OnStudyProgress
+    from leowarp.study.sweep.status import StudyStatus
+
+MOST_FAILURES = 10
+
+
+class _FileOrVerb(TyperGroup):
+    """`leowarp study FILE` is `leowarp study run FILE`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, self._with_verb(ctx, args))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        return super().resolve_command(ctx, self._with_verb(ctx, args))
+
+    def _with_verb(self, ctx: Any, args: list[str]) -> list[str]:
+        # The context's are those of the parent when the group itself is looked up.
+        is_verb = not args or args[0] in self.commands or args[0] in ("-h", "--help")
+        return args if is_verb else ["run", *args]
+
+
+study_app = typer.Typer(
+    cls=_FileOrVerb,
+    no_args_is_help=True,
+    help="Many runs from one file: leowarp study FILE. Resumes where it was ended, by whatever.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+StudyDirectory = Annotated[Path, typer.Argument(metavar="DIR", help="A study's directory.")]
+
+
+@study_app.command()
+def run(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A study (.toml), or the directory of one that was started before.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The study's directory; studies/NAME if not given.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run and what it may cost.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Make failed runs again.")] = False,
+    jobs: options.AtOnce = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Have the workers of a Dask scheduler make the runs: tcp://HOST:8786"),
+    ] = None,
+    json_: options.Json = False,
+    progress: Shown = ProgressKind.auto,
+) -> None:
+    """Make the runs of a study that are not there yet (the word `run` may be left out); status 5 if a run failed."""
+    from leowarp import study as studies
+
+    if dry_run:
+        _dry_run(file, out, json_)
+        return
+    try:
+        made = studies.run_study(
+            file, out, at_once=jobs, scheduler=scheduler, progress=_progress(progress), retry_failed=retry_failed
+        )
+    except KeyboardInterrupt:
+        again = f"leowarp study {file}" + (f" --out {out}" if out is not None else "")
+        print(f"leowarp: interrupted; what was made stays. To go on: {again}", file=sys.stderr)
+        sys.exit(INTERRUPTED_EXIT_CODE)
+    _print_result(made, json_)
+    if made.failures:
+        raise typer.Exit(TraceError.exit_code)
+
+
+@study_app.command()
+def status(directory: StudyDirectory, json_: options.Json = False) -> None:
+    """How far a study is, what failed, and who is at work there."""
+    from dataclasses import asdict
+
+    from leowarp.cli.output import note, print_json, print_table
+    from leowarp.study.sweep.status import study_status
+
+    found = study_status(directory)
+    if json_:
+        print_json(asdict(found) | {"path": str(found.path)})
+        return
+    print_table(f"{found.name} ({found.path})", ("quantity", "value"), _status_lines(found))
+    for failure in found.failures[:MOST_FAILURES]:
+        note(f"failed: {failure['run_id']} ({failure['run']}): {failure['error']}")
+    _note_more(len(found.failures), found.path)
+
+
+@study_app.command()
+def run_again(
+    directory: StudyDirectory,
+    run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="As in the column run_id of the results.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The run directory to write.")],
+    force: options.Force = False,
+    json_: options.Json = False,
+    progress: Shown = ProgressKind.auto,
+) -> None:
+    """Make one run of a study again as a whole run directory; status 1 if a scalar differs from the stored row."""
+    from leowarp.cli.output import note, print_json, print_table
+    from leowarp.cli.run_verbs import _progress as of_a_run
+    from leowarp.study.sweep.again import run_again as made_again
+
+    made = made_again(directory, run_id, out, force=force, progress=of_a_run(progress))
+    for name, (stored, now) in made.origin.items():
+        note(f"{name} is not that of the study: {stored} then, {now} now")
+    if json_:
+        print_json({
+            "run": str(made.path),
+            "identical": not made.differences,
+            "scalars": len(made.scalars),
+            "differences": {name: {"stored": pair[0], "now": pair[1]} for name, pair in made.differences.items()},
+        })  # fmt: skip
+    else:
+        if made.differences:
+            rows = [(name, *pair) for name, pair in made.differences.items()]
+            print_table(f"{run_id} made again", ("scalar", "stored", "now"), rows)
+        print(f"{len(made.scalars)} scalars, {len(made.differences)} differ; run: {made.path}")
+    raise typer.Exit(1 if made.differences else 0)
+
+
+def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
+    from leowarp.cli.output import print_json, print_table
+    from leowarp.study.sweep.estimate import dry_run
+
+    found = dry_run(file, out)
+    if as_json:
+        print_json(found)
+        return
+    rows = [(p["key"], p["column"], p["count"], p["values"]) for p in found["parameters"]]
+    print_table(f"{found['study']}: {found['runs']:,} runs", ("parameter", "column", "values", "which"), rows,
+                text=("column", "which"))  # fmt: skip
+    print_table(None, ("quantity", "value"), [(line["quantity"], line["value"]) for line in found["costs"]])
+    for run in found["first_runs"]:
+        print(f"  {run}")
+    if found["runs"] > len(found["first_runs"]):
+        print(f"  ... and {found['runs'] - len(found['first_runs']):,} more")
+
+
+def _print_result(made: StudyResult, as_json: bool) -> None:
+    from leowarp.cli.output import note, print_json, print_table
+
+    runs = len(made.table(["run_id"]))
+    failures = {run_id: error.message for run_id, error in made.failures.items()}
+    if as_json:
+        print_json({
+            "study": made.name, "path": str(made.path), "results": str(made.path / "results"), "runs": runs,
+            "failures": failures, "removed": made.removed,
+        })  # fmt: skip
+    else:
+        rows = [("runs", f"{runs:,}"), ("failed", f"{len(failures):,}")]
+        if made.removed:
+            rows.append(("in the results, but no longer in the study", f"{made.removed:,}"))
+        print_table(made.name, ("quantity", "value"), rows)
+        print(f"Results: {made.path / 'results'}")
+    for run_id, message in list(failures.items())[:MOST_FAILURES]:
+        note(f"failed: {run_id}: {message}")
+    _note_more(len(failures), made.path)
+
+
+def _note_more(failed: int, path: Path) -> None:
+    from leowarp.cli.output import note
+
+    if failed > MOST_FAILURES:
+        note(f"... and {failed - MOST_FAILURES} more; all are in the results with status = failed")
+    if failed:
+        note(f"hint: leowarp study {path} --retry-failed makes them again")
+
+
+def _status_lines(found: StudyStatus) -> list[tuple[str, str]]:
+    lines = [
+        ("runs", f"{found.total:,}"),
+        ("done", f"{found.done:,}"),
+        ("failed, of those done", f"{found.failed:,}"),
+        ("CPU seconds so far", f"{found.cpu_s:,.1f}"),
+        ("at work", found.holder or "nobody"),
+    ]
+    if found.removed:
+        lines.append(("in the results, but no longer in the study", f"{found.removed:,}"))
+    return lines
+
+
+def _progress(kind: ProgressKind) -> bool | OnStudyProgress:
+    if kind is ProgressKind.json:
+        from leowarp.study.sweep.display import json_lines
+
+        return json_lines
+    return kind is ProgressKind.auto

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of a study again, alone and as a whole run directory, compared with the row that is stored."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import leowarp
+from leowarp import rundir
+from leowarp.errors import ScenarioError
+from leowarp.progress import OnProgress
+from leowarp.study.sweep.plans import read_plans
+from leowarp.study.sweep.rows import COSTS, FAILED, flat
+from leowarp.study.sweep.status import row_of_run
+
+
+@dataclass(frozen=True)
+class MadeAgain:
+    """A run made again.
+
+    Attributes
+    ----------
+    path : Path
+        Its run directory.
+    scalars : dict of str to (stored, now)
+        Every scalar but its cost.
+    origin : dict of str to (stored, now)
+        What makes runs and is not the same any more: kernel, agent, version.
+    """
+
+    path: Path
+    scalars: dict[str, tuple[Any, Any]]
+    origin: dict[str, tuple[str, str]]
+
+    @property
+    def differences(self) -> dict[str, tuple[Any, Any]]:
+        """The scalars that differ."""
+        return {name: pair for name, pair in self.scalars.items() if not _same(*pair)}
+
+
+def run_again(
+    folder: Path | str, run_id: str, out: Path | str, *, force: bool = False, report: bool = True,
+    progress: bool | OnProgress = True,
+) -> MadeAgain:  # fmt: skip
+    """Makes a run of a study again.
+
+    Parameters
+    ----------
+    folder : path
+        The study's directory.
+    run_id : str
+        As in the column `run_id` of the results.
+    out : path
+        The run directory to write; `force` replaces a complete run there.
+    """
+    folder = Path(folder)
+    row = row_of_run(folder, run_id)
+    if row["status"] == FAILED:
+        raise ScenarioError(
+            f"the run {run_id} failed, so there is nothing to compare with: {row['error']}",
+            hint=f"leowarp study {folder} --retry-failed makes failed runs again",
+        )
+    run = next(iter(read_plans(folder, run_id)))
+    with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch:
+        inputs = {name: (folder / rundir.INPUTS / name).read_bytes() for name in run.inputs}
+        rundir.write_plan(Path(scratch), run.plan, inputs)
+        made = leowarp.run(Path(scratch) / rundir.PLAN, (), out, force=force, report=report, progress=progress)
+    now = {name: value for name, value in flat(made.summary).items() if name not in COSTS}
+    stored = {name: row.get(f"summary_{name}", row.get(name)) for name in now}
+    manifest = made.manifest
+    origin = {
+        "kernel_sha256": manifest["kernel"]["linux_sha256"],
+        "agent_sha256": manifest["agent"]["agent_sha256"],
+        "leowarp_version": manifest["leowarp_version"],
+    }
+    return MadeAgain(
+        path=made.path,
+        scalars={name: (stored[name], now[name]) for name in now},
+        origin={name: (row[name], value) for name, value in origin.items() if row[name] != value},
+    )
+
+
+def _same(stored: Any, now: Any) -> bool:
+    if isinstance(stored, float) and isinstance(now, float) and math.isnan(stored):
+        return math.isnan(now)
+    return bool(stored == now)

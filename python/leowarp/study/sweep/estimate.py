@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a study would be, before it is: how many runs, and what they may cost."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from leowarp.progress import clock
+from leowarp.scenario import Plan
+from leowarp.study.sweep.batch import MAKER
+from leowarp.study.sweep.expand import PlannedRun, expand
+from leowarp.study.sweep.file import StudyFile
+from leowarp.study.sweep.keys import column_name, text_of
+from leowarp.study.sweep.store import read_results
+
+SHOWN_RUNS = 5
+SHOWN_VALUES = 6
+
+SEGMENT_BYTES = 1448
+"""Payload of a full TCP segment with timestamps over Ethernet's 1500 B."""
+
+
+def dry_run(path: Path | str, out: Path | str | None = None, maker: str = MAKER) -> dict[str, Any]:
+    """What `run_study` would do: `study, out, runs, made, batches..., parameters, costs, first_runs`.
+
+    Raises
+    ------
+    ScenarioError
+        As `run_study`, if the study file is wrong.
+    """
+    file = StudyFile.load(path)
+    runs = expand(file, importlib.import_module(maker).shareable)
+    folder = Path(out) if out is not None else Path("studies") / file.name
+    table, _ = read_results(folder)
+    made = _made(table, runs)
+    left = len(runs) - made
+    cpu_s, measured = _cpu_s(table, runs)
+    cores = len(os.sched_getaffinity(0))
+    alone = sum(not run.combination.boot for run in runs)
+    how = "as measured so far" if measured else "a rough guess"
+    return {
+        "study": file.name,
+        "out": str(folder),
+        "runs": len(runs),
+        "made": made,
+        "alone": alone,
+        "cpu_s_per_run": cpu_s,
+        "cpu_s_is_measured": measured,
+        "left_s": left * cpu_s / cores,
+        "results_bytes": len(runs) * ROW_BYTES,
+        "parameters": _parameters(file),
+        "costs": [
+            {"quantity": "runs that have a result in " + str(folder), "value": f"{made:,}"},
+            {"quantity": "runs that boot alone (the others share boots)", "value": f"{alone:,}"},
+            {"quantity": f"CPU seconds a run, {how}", "value": f"{cpu_s:.2g}"},
+            {"quantity": f"time on {cores} cores, {how}", "value": clock(left * cpu_s / cores)},
+            {"quantity": "size of the results, a rough guess", "value": _size(len(runs) * ROW_BYTES)},
+            {"quantity": "whole run directories that stay (keep.runs)", "value": _kept(file, runs)},
+        ],
+        "first_runs": [str(run) for run in runs[:SHOWN_RUNS]],
+    }
+
+
+def guessed_cpu_s(plan: Plan) -> float:
+    """CPU seconds of a run, guessed from packets and hops."""
+    packets = sum(_packets(plan, place) for place in range(len(plan.flows)))
+    return RUN_CPU_S + packets * (PACKET_CPU_S + _hops(plan) * HOP_CPU_S)
+
+
+def _made(table: pa.Table | None, runs: Sequence[PlannedRun]) -> int:
+    if table is None:
+        return 0
+    known = set(table["plan_sha256"].to_pylist())
+    return sum(run.plan_sha256 in known for run in runs)
+
+
+def _cpu_s(table: pa.Table | None, runs: Sequence[PlannedRun]) -> tuple[float, bool]:
+    measured = None if table is None or "cpu_s" not in table.column_names else pc.mean(table["cpu_s"]).as_py()
+    if measured is not None:
+        return float(measured), True
+    plans = {id(run.combination): run.combination.plan for run in runs}
+    return math.fsum(map(guessed_cpu_s, plans.values())) / len(plans), False
+
+
+def _packets(plan: Plan, place: int) -> float:
+    """Packets of a flow, those of the way back included."""
+    flow = plan.flows[place]
+    lasts_s = (flow.stop_ns - flow.start_ns) / 1e9
+    rates = [rate for rate in (_rate_bps(plan), flow.rate_bps) if rate is not None]
+    if flow.kind == "tcp":
+        by_rate = min(rates, default=UNSHAPED_BPS) * lasts_s / 8 / SEGMENT_BYTES
+        by_size = math.inf if flow.size_bytes is None else flow.size_bytes / SEGMENT_BYTES
+        return 1.5 * min(by_rate, by_size)
+    most = getattr(flow, "packets", None) or math.inf
+    per_s = getattr(flow, "packets_per_s", None)
+    if per_s is None:
+        per_s = 1e9 / flow.interval_ns if flow.interval_ns else (flow.rate_bps or 0) / 8 / (flow.payload_bytes or 1)
+    return 2 * min(most, per_s * lasts_s)
+
+
+def _rate_bps(plan: Plan) -> float | None:
+    for medium in (plan.chain, getattr(plan, "jittered", None), plan.isl if plan.constellation is not None else None):
+        if medium is not None:
+            return medium.rate_bps
+    return None
+
+
+def _hops(plan: Plan) -> int:
+    if plan.constellation is not None:
+        return 8
+    return plan.chain.hops if plan.chain is not None else 1
+
+
+def _parameters(file: StudyFile) -> list[dict[str, Any]]:
+    found = []
+    for parameter in (parameter for joined in file.dimensions for parameter in joined):
+        values = [str(text_of(value.value)) for value in parameter.values]
+        shown = values if len(values) <= SHOWN_VALUES else [*values[: SHOWN_VALUES - 2], "...", values[-1]]
+        found.append({
+            "key": parameter.key, "column": column_name(parameter.parts, parameter.label), "count": len(values),
+            "values": ", ".join(shown),
+        })  # fmt: skip
+    seeds = file.seeds
+    if seeds is not None:
+        told = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
+        found.append({"key": "run.seed", "column": "seed", "count": len(seeds), "values": told})
+    return found
+
+
+def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
+    if file.keep == "none":
+        return "none"
+    most = f"some {_size(len(runs) * RUN_DIRECTORY_BYTES)} in all, if packets are not stored"
+    return f"all: {most}" if file.keep == "all" else "those of failed runs"
+
+
+def _size(count_bytes: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if count_bytes < 1000:
+            return f"{count_bytes:.3g} {unit}"
+        count_bytes /= 1000
+    return f"{count_bytes:.3g} TB"
+
+
+# Guesses, for want of anything better before the first run: docs/performance.md has what packets and hops cost, a run
+# of nothing costs a share of the boot, building the network, and metrics.
+RUN_CPU_S = 0.25
+PACKET_CPU_S = 1.0e-6
+HOP_CPU_S = 0.55e-6
+UNSHAPED_BPS = 1e9
+ROW_BYTES = 600
+RUN_DIRECTORY_BYTES = 500_000

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Workers that are no processes, and a disk at which a kill may strike: for tests of what survives."""
+
+import os
+from pathlib import Path
+
+from leowarp.study.sweep.workers import BatchEnded, RunMade
+
+
+class Kill(BaseException):
+    """In place of SIGKILL: nothing may catch it."""
+
+
+class InProcess:
+    """One worker that makes a run each time it is waited for."""
+
+    size = 1
+
+    def __init__(self):
+        self._batch, self._place = None, 0
+        self.made = []
+
+    @property
+    def free(self):
+        return 0 if self._batch else 1
+
+    def give(self, batch):
+        self._batch, self._place = batch, 0
+
+    def wait(self, timeout_s):
+        batch, place = self._batch, self._place
+        if place == len(batch.orders):
+            self._batch = None
+            return [BatchEnded(batch.number)]
+        self._place += 1
+        self.made.append(batch.orders[place].plan)
+        return [RunMade(batch.number, place, result(place))]
+
+    def end(self):
+        return []
+
+
+def result(place):
+    """Of a run; its columns differ, so that the data set has to be written anew now and then."""
+    flow = {"flow": 0, "goodput_mean_bps": 1.5 if place % 2 else 7, "srtt_p50_us": None if place % 3 else 1.0}
+    return {"summary": {"flows": [flow]}, "costs": {"cpu_s": 0.1}, "warnings": [], "error": None}
+
+
+class Disk:
+    """`os` for `disk`, with a kill at the n-th call that changes something: before it, after it, or half-way.
+
+    Nothing is forced onto the disk: a kill does not empty the kernel's memory, and the tests are faster so.
+    """
+
+    CHANGES = ("write", "fsync", "fdatasync", "replace", "rename", "ftruncate")
+
+    def __init__(self, at, when):
+        self._left, self._when = at, when
+
+    def __getattr__(self, name):
+        real = getattr(os, name)
+        if name in ("fsync", "fdatasync"):
+            return self._struck(name, lambda descriptor: None)
+        return self._struck(name, real) if name in self.CHANGES else real
+
+    def _struck(self, name, real):
+        def call(*given, **named):
+            self._left -= 1
+            if self._left != 0:
+                return real(*given, **named)
+            if name == "write" and self._when == "half":
+                real(given[0], given[1][: len(given[1]) // 2])
+            elif self._when != "before":
+                real(*given, **named)
+            raise Kill
+
+        return call
+
+
+def made_so_far(folder: Path) -> int:
+    """Lines that the fake maker has written."""
+    log = folder / "made"
+    return len(log.read_text().splitlines()) if log.exists() else 0

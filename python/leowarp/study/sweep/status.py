@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a study's directory holds, for whoever only looks: also while a study is at work there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+
+from leowarp.errors import ScenarioError
+from leowarp.study.sweep.lock import holder
+from leowarp.study.sweep.plans import read_facts, read_plans
+from leowarp.study.sweep.rows import FAILED
+from leowarp.study.sweep.store import read_results
+
+_TOLD = ("run_id", "number", "status", "error", "error_kind", "error_hint", "cpu_s", "wall_s")
+
+
+@dataclass(frozen=True)
+class StudyStatus:
+    """How far a study is.
+
+    Attributes
+    ----------
+    path : Path
+    name : str
+    total, done, failed : int
+        Runs of the study as it was last started; failed ones are done too.
+    removed : int
+        Rows of runs that are no longer in the study.
+    cpu_s : float
+        What the runs that are done have cost.
+    holder : str, optional
+        Who is at work there.
+    failures : tuple of dict
+        `run_id, run, error, hint` of each failed run.
+    """
+
+    path: Path
+    name: str
+    total: int
+    done: int
+    failed: int
+    removed: int
+    cpu_s: float
+    holder: str | None
+    failures: tuple[Mapping[str, Any], ...]
+
+
+def study_status(folder: Path | str) -> StudyStatus:
+    """The state of a study.
+
+    Raises
+    ------
+    TraceError
+        If this is no study's directory.
+    """
+    folder = Path(folder)
+    runs = {run.run_id: run for run in read_plans(folder)}
+    table, journal = read_results(folder)
+    stored = [] if table is None else table.select([c for c in _TOLD if c in table.column_names]).to_pylist()
+    rows = [*stored, *journal]
+    mine = sorted((row for row in rows if row["run_id"] in runs), key=lambda row: row["number"])
+    failed = [row for row in mine if row["status"] == FAILED]
+    return StudyStatus(
+        path=folder,
+        name=read_facts(folder).name,
+        total=len(runs),
+        done=len(mine),
+        failed=len(failed),
+        removed=len(rows) - len(mine),
+        cpu_s=sum(row.get("cpu_s") or 0.0 for row in mine),
+        holder=holder(folder),
+        failures=tuple(
+            {
+                "run_id": row["run_id"],
+                "run": str(runs[row["run_id"]]),
+                "error": row["error"],
+                "hint": row.get("error_hint"),
+            }
+            for row in failed
+        ),
+    )
+
+
+def row_of_run(folder: Path, run_id: str) -> dict[str, Any]:
+    """The stored row of a run.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none.
+    """
+    table, journal = read_results(folder)
+    found = [row for row in journal if row["run_id"] == run_id]
+    if table is not None:
+        found += table.filter(pc.equal(table["run_id"], run_id)).to_pylist()
+    if not found:
+        raise ScenarioError(
+            f"the study {folder} has no result of a run {run_id!r}", hint="its run ids are in the column run_id"
+        )
+    return found[0]
