@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const LEAST_BITS: u64 = 1 << 12;
 const MOST_BITS: u64 = 1 << 22;
 
-/// A set of numbers, none below `base`. Those near `base` are bits of a ring, the few far ahead are in a tree, and
+/// A set of numbers below `u64::MAX`, none below `base`. Those near `base` are bits of a ring, the few far ahead are in a tree, and
 /// change over when `base` has come near. Each operation is a few instructions as long as numbers are dense.
 #[derive(Debug, Clone)]
 pub struct Ahead {
@@ -38,18 +38,18 @@ impl Ahead {
         }
     }
 
-    /// Adds `number`, which is not in it. One below the base is not taken.
+    /// Adds `number`. False: it is there already, or below the base.
     #[inline]
-    pub fn insert(&mut self, number: u64) {
+    pub fn insert(&mut self, number: u64) -> bool {
         match self.place(number) {
             Place::Near(word, bit) => {
+                let new = self.words[word] & bit == 0;
                 self.words[word] |= bit;
-                self.near += 1;
+                self.near += usize::from(new);
+                new
             }
-            Place::Far => {
-                self.far.insert(number);
-            }
-            Place::Behind => debug_assert!(false, "{number} is below {}", self.base),
+            Place::Far => self.far.insert(number),
+            Place::Behind => false,
         }
     }
 
@@ -90,12 +90,43 @@ impl Ahead {
         None
     }
 
+    /// Below it, nothing is in the set.
+    #[inline]
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
     /// Moves the base up to `base`, below which nothing may be left.
     #[inline]
     pub fn advance(&mut self, base: u64) {
         self.base = base;
         if !self.far.is_empty() {
             self.promote();
+        }
+    }
+
+    /// Takes out `first`, the smallest number, and moves the base behind it.
+    #[inline]
+    pub fn pass_first(&mut self, first: u64) {
+        self.remove(first);
+        self.advance(first + 1);
+    }
+
+    /// Moves the base behind `number`, below which nothing may be left, and behind all in the set that follow without a
+    /// gap. These are taken out.
+    #[inline]
+    pub fn pass(&mut self, number: u64) {
+        self.remove(number);
+        self.advance(number + 1);
+        while self.near > 0 {
+            let (word, offset) = ((self.base / 64) as usize & (self.words.len() - 1), self.base % 64);
+            let run = (self.words[word] >> offset).trailing_ones();
+            if run == 0 {
+                break;
+            }
+            self.words[word] &= !(!0 >> (64 - run) << offset);
+            self.near -= run as usize;
+            self.advance(self.base + u64::from(run));
         }
     }
 
@@ -135,25 +166,32 @@ mod tests {
     proptest! {
         /// Steps: which operation, how far above the base.
         #[test]
-        fn is_a_sorted_set(steps in proptest::collection::vec((0u8..4, prop_oneof![0u64..20, 0u64..9000, Just(1 << 50)]), 0..200)) {
-            let (mut ahead, mut slow, mut base) = (Ahead::new(3), BTreeSet::new(), 0u64);
+        fn is_a_sorted_set(steps in proptest::collection::vec((0u8..6, prop_oneof![0u64..20, 0u64..9000, Just(1 << 50)]), 0..200)) {
+            let (mut ahead, mut slow) = (Ahead::new(3), BTreeSet::new());
             for (operation, above) in steps {
-                let number = base + above;
-                match operation {
-                    0 | 1 if !ahead.contains(number) => {
-                        ahead.insert(number);
-                        slow.insert(number);
-                    }
-                    2 => {
+                let number = ahead.base() + above;
+                let first = slow.first().copied();
+                match (operation, first) {
+                    (0 | 1, _) => prop_assert_eq!(ahead.insert(number), slow.insert(number)),
+                    (2, _) => {
                         ahead.remove(number);
                         slow.remove(&number);
                     }
-                    3 => {
-                        base = slow.first().map_or(number, |&first| first.min(number));
-                        ahead.advance(base);
+                    (3, _) => ahead.advance(first.map_or(number, |first| first.min(number))),
+                    (4, Some(first)) => {
+                        ahead.pass_first(first);
+                        slow.remove(&first);
+                        prop_assert_eq!(ahead.base(), first + 1);
                     }
-                    _ => {}
+                    _ => {
+                        let from = first.map_or(number, |first| first.min(number));
+                        ahead.pass(from);
+                        slow.remove(&from);
+                        let end = (from + 1..).find(|n| !slow.remove(n));
+                        prop_assert_eq!(Some(ahead.base()), end);
+                    }
                 }
+                prop_assert!(ahead.base() == 0 || !ahead.insert(ahead.base() - 1));
                 prop_assert_eq!(ahead.first(), slow.first().copied());
                 prop_assert_eq!(ahead.len(), slow.len());
                 prop_assert_eq!(ahead.contains(number), slow.contains(&number));

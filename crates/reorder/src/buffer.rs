@@ -44,10 +44,9 @@ impl BufferDensity {
 #[derive(Debug, Clone)]
 pub struct BufferMeter {
     threshold_pkts: u32,
-    /// E: the number that the receiver waits for. None: not known yet.
-    expected: Option<u64>,
     /// The first arrivals, as long as the number to expect is not known.
-    held: Vec<u64>,
+    held: Option<Vec<u64>>,
+    /// Its base is E, the number that the receiver waits for.
     buffer: Ahead,
     counts: Vec<u64>,
     late_beyond_pkts: u64,
@@ -60,17 +59,25 @@ impl BufferMeter {
         let threshold_pkts = threshold_pkts.min(MOST_THRESHOLD_PKTS);
         let mut buffer = Ahead::new(threshold_pkts);
         buffer.advance(first_seq.unwrap_or(0));
-        let (held, counts) = (Vec::new(), Vec::new());
-        Self { threshold_pkts, expected: first_seq, held, buffer, counts, late_beyond_pkts: 0 }
+        let held = first_seq.is_none().then(Vec::new);
+        Self { threshold_pkts, held, buffer, counts: Vec::new(), late_beyond_pkts: 0 }
     }
 
-    /// Takes an arrival. False: it is not counted, being a duplicate or below the expected number.
+    /// Takes an arrival. False: it is not counted, being a duplicate, or below the expected number, or `u64::MAX`.
     #[inline]
     pub fn arrive(&mut self, seq: u64) -> bool {
-        match self.expected {
-            Some(expected) => self.store(seq, expected),
-            None => self.hold(seq),
+        if seq == u64::MAX {
+            return false;
         }
+        let Some(held) = &mut self.held else { return self.store(seq) };
+        if !self.buffer.insert(seq) {
+            return false;
+        }
+        held.push(seq);
+        if held.len() > self.threshold_pkts as usize {
+            self.release();
+        }
+        true
     }
 
     /// An arrival that was not counted and is no duplicate.
@@ -80,9 +87,7 @@ impl BufferMeter {
 
     /// RBD of all that has arrived.
     pub fn finish(mut self) -> BufferDensity {
-        if self.expected.is_none() {
-            self.release();
-        }
+        self.release();
         let counts: Vec<(u32, u64)> = self.counts.iter().zip(0..).map(|(&n, b)| (b, n)).filter(|c| c.1 > 0).collect();
         BufferDensity {
             threshold_pkts: self.threshold_pkts,
@@ -92,63 +97,38 @@ impl BufferMeter {
         }
     }
 
-    fn hold(&mut self, seq: u64) -> bool {
-        if self.buffer.contains(seq) {
-            return false;
-        }
-        self.buffer.insert(seq);
-        self.held.push(seq);
-        if self.held.len() > self.threshold_pkts as usize {
-            self.release();
-        }
-        true
-    }
-
     /// The number to expect is known: what was held arrives.
     fn release(&mut self) {
-        let Some(first) = self.buffer.first() else { return };
-        self.expected = Some(first);
+        let Some(held) = self.held.take() else { return };
+        let first = self.buffer.first().unwrap_or(0);
         self.buffer = Ahead::new(self.threshold_pkts);
         self.buffer.advance(first);
-        for seq in std::mem::take(&mut self.held) {
-            self.store(seq, self.expected.unwrap_or(first));
+        for seq in held {
+            self.store(seq);
         }
     }
 
     #[inline]
-    fn store(&mut self, seq: u64, expected: u64) -> bool {
-        if seq < expected || self.buffer.contains(seq) {
-            return false;
-        }
-        if seq == expected {
-            self.consume(seq);
+    fn store(&mut self, seq: u64) -> bool {
+        if seq == self.buffer.base() {
+            self.buffer.pass(seq);
         } else if self.buffer.len() < self.threshold_pkts as usize {
-            self.buffer.insert(seq);
+            if !self.buffer.insert(seq) {
+                return false;
+            }
+        } else if seq < self.buffer.base() || self.buffer.contains(seq) {
+            return false;
         } else {
             let smallest = self.buffer.first().map_or(seq, |b| b.min(seq));
-            self.consume(smallest);
-            if self.expected.is_some_and(|e| e == seq) {
-                self.consume(seq);
-            } else if self.expected.is_some_and(|e| e < seq) {
+            self.buffer.pass(smallest);
+            if seq == self.buffer.base() {
+                self.buffer.pass(seq);
+            } else {
+                // refused if it was the smallest
                 self.buffer.insert(seq);
             }
         }
         count(&mut self.counts, self.buffer.len());
         true
-    }
-
-    /// Consumes `seq` and all that follow it in the buffer.
-    #[inline]
-    fn consume(&mut self, seq: u64) {
-        let mut expected = seq;
-        loop {
-            self.buffer.remove(expected);
-            expected = expected.saturating_add(1);
-            if self.buffer.len() == 0 || !self.buffer.contains(expected) {
-                break;
-            }
-        }
-        self.buffer.advance(expected);
-        self.expected = Some(expected);
     }
 }

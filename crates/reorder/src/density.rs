@@ -72,9 +72,8 @@ pub struct DensityMeter {
     /// Arrivals in order; a packet's displacement is known D_T arrivals later.
     window: VecDeque<u64>,
     /// Receive indices to come: numbers in the window or the RFC's buffer. As many as there are packets in the window.
+    /// What is below the set's base has been a receive index or is lost.
     indices: Ahead,
-    /// Below it, everything has been a receive index or is lost.
-    index: u64,
     early: Vec<u64>,
     late: Vec<u64>,
     early_beyond_pkts: u64,
@@ -89,7 +88,6 @@ impl DensityMeter {
             threshold_pkts,
             window: VecDeque::new(),
             indices: Ahead::new(threshold_pkts),
-            index: 0,
             early: Vec::new(),
             late: Vec::new(),
             early_beyond_pkts: 0,
@@ -97,14 +95,14 @@ impl DensityMeter {
         }
     }
 
-    /// Takes an arrival. False: it is not measured, being a duplicate or so late that its number has been given up.
+    /// Takes an arrival. False: it is not measured, being a duplicate, or so late that its number has been given up, or
+    /// `u64::MAX`.
     #[inline]
     pub fn arrive(&mut self, seq: u64) -> bool {
-        if seq < self.index || self.indices.contains(seq) {
+        if seq == u64::MAX || !self.indices.insert(seq) {
             return false;
         }
         self.window.push_back(seq);
-        self.indices.insert(seq);
         if self.window.len() > self.threshold_pkts as usize {
             self.leave();
         }
@@ -141,14 +139,11 @@ impl DensityMeter {
         if seq > index && displacement > u64::from(self.threshold_pkts) {
             // lost: its number is none of the receive indices to come
             self.indices.remove(seq);
-            self.index = index;
             self.indices.advance(index);
             self.early_beyond_pkts += 1;
             return;
         }
-        self.indices.remove(index);
-        self.index = index.saturating_add(1);
-        self.indices.advance(self.index);
+        self.indices.pass_first(index);
         if displacement > u64::from(self.threshold_pkts) {
             self.late_beyond_pkts += 1;
         } else if seq > index {

@@ -8,14 +8,14 @@
 
 use crate::density::count;
 use crate::settings::MOST_N;
-use std::collections::VecDeque;
 
 /// Counts n-reordered packets as they come.
 #[derive(Debug, Clone)]
 pub struct NReordering {
     n_max: usize,
-    /// Numbers of the last n_max arrivals.
-    last: VecDeque<u64>,
+    /// Numbers of the last arrivals, n_max at least: a ring.
+    last: Vec<u64>,
+    pkts: usize,
     /// Packets by the number of larger numbers right before them, n_max for more; from 1.
     degrees: Vec<u64>,
 }
@@ -23,22 +23,24 @@ pub struct NReordering {
 impl NReordering {
     /// For n = 1..=n_max, 65,536 at most.
     pub fn new(n_max: u32) -> Self {
-        Self { n_max: n_max.min(MOST_N) as usize, last: VecDeque::new(), degrees: Vec::new() }
+        let n_max = n_max.min(MOST_N) as usize;
+        Self { n_max, last: vec![0; n_max.next_power_of_two()], pkts: 0, degrees: Vec::new() }
     }
 
     /// Takes a packet that is in order: nothing before it has a larger number.
     #[inline]
     pub fn in_order(&mut self, seq: u64) {
-        if self.last.len() == self.n_max {
-            self.last.pop_front();
-        }
-        self.last.push_back(seq);
+        let mask = self.last.len() - 1;
+        self.last[self.pkts & mask] = seq;
+        self.pkts = self.pkts.wrapping_add(1);
     }
 
     /// Takes a packet that is not; for how large an n, up to n_max, it is n-reordered.
     #[inline]
     pub fn reordered(&mut self, seq: u64) -> u32 {
-        let degree = self.last.iter().rev().take_while(|&&s| s > seq).count();
+        let mask = self.last.len() - 1;
+        let before = |back: &usize| self.last[self.pkts.wrapping_sub(*back) & mask] > seq;
+        let degree = (1..=self.n_max.min(self.pkts)).take_while(before).count();
         if degree > 0 {
             count(&mut self.degrees, degree - 1);
         }

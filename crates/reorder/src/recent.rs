@@ -1,43 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which of the most recent numbers have arrived, and their bytes.
 
-const BLOCK_BITS: u32 = 6;
+const CHUNK_BITS: u32 = 4;
+const BLOCK_BITS: u32 = 8;
 const GROUP_BITS: u32 = 12;
-const LEAST_BLOCKS: usize = 64;
+/// Blocks in a group, chunks in a block, numbers in a chunk.
+const FAN: usize = 16;
+const LEAST_BLOCKS: usize = 4;
 /// A block or group that no number has been put into.
 const NONE: u64 = u64::MAX;
 
-/// Numbers of the loss-waiting window, in blocks of 64 and groups of 4096. A ring that grows to the window at most. A
-/// block is emptied when a number of a later turn comes into it, so a jump costs nothing, however far.
+/// Numbers of the loss-waiting window, in chunks of 16, blocks of 256 and groups of 4096. A ring that grows to the window
+/// at most. A block is emptied when a number of a later turn comes into it, so a jump costs nothing, however far.
 #[derive(Debug, Clone)]
 pub struct Recent {
-    /// Number / 64 of the block that is in this place.
-    block: Vec<u64>,
-    /// Which numbers of the block have arrived.
-    arrived: Vec<u64>,
-    block_bytes: Vec<u64>,
-    len_bytes: Vec<[u32; 64]>,
-    /// Number / 4096 of the group that is in this place.
-    group: Vec<u64>,
-    group_bytes: Vec<u64>,
+    blocks: Vec<Block>,
+    groups: Vec<Group>,
     window: u64,
-    /// Smallest and largest number that was put in.
+    /// Smallest and largest number of those that opened a block.
     ends: Option<(u64, u64)>,
+}
+
+#[derive(Debug, Clone)]
+struct Block {
+    /// Number / 256.
+    number: u64,
+    bytes: u64,
+    arrived: [u64; 4],
+    chunk_bytes: [u64; FAN],
+    len_bytes: [[u32; FAN]; FAN],
+}
+
+#[derive(Debug, Clone)]
+struct Group {
+    /// Number / 4096.
+    number: u64,
+    bytes: u64,
 }
 
 impl Recent {
     /// For numbers within `window_pkts` of the largest.
     pub fn new(window_pkts: u32) -> Self {
-        let mut empty = Self {
-            block: Vec::new(),
-            arrived: Vec::new(),
-            block_bytes: Vec::new(),
-            len_bytes: Vec::new(),
-            group: Vec::new(),
-            group_bytes: Vec::new(),
-            window: u64::from(window_pkts),
-            ends: None,
-        };
+        let mut empty = Self { blocks: Vec::new(), groups: Vec::new(), window: u64::from(window_pkts), ends: None };
         empty.resize(LEAST_BLOCKS);
         empty
     }
@@ -45,109 +49,110 @@ impl Recent {
     /// Whether `seq`, which is in the window, has arrived.
     #[inline]
     pub fn contains(&self, seq: u64) -> bool {
-        let at = self.block_place(seq);
-        self.block[at] == seq >> BLOCK_BITS && self.arrived[at] >> (seq % 64) & 1 == 1
+        let block = &self.blocks[self.block_place(seq)];
+        block.number == seq >> BLOCK_BITS && block.arrived[(seq / 64 % 4) as usize] >> (seq % 64) & 1 == 1
     }
 
     /// Adds `seq`, which is in the window or the new largest.
     #[inline]
     pub fn insert(&mut self, seq: u64, len_bytes: u32) {
-        if self.block[self.block_place(seq)] != seq >> BLOCK_BITS {
+        if self.blocks[self.block_place(seq)].number != seq >> BLOCK_BITS {
             self.open(seq);
         }
-        let at = self.block_place(seq);
-        self.arrived[at] |= 1 << (seq % 64);
-        self.len_bytes[at][(seq % 64) as usize] = len_bytes;
-        self.block_bytes[at] += u64::from(len_bytes);
-        let group = self.group_place(seq);
-        self.group_bytes[group] += u64::from(len_bytes);
+        let (at, group) = (self.block_place(seq), self.group_place(seq));
+        let (chunk, place) = chunk(seq);
+        let block = &mut self.blocks[at];
+        block.arrived[(seq / 64 % 4) as usize] |= 1 << (seq % 64);
+        block.len_bytes[chunk][place] = len_bytes;
+        block.chunk_bytes[chunk] += u64::from(len_bytes);
+        block.bytes += u64::from(len_bytes);
+        self.groups[group].bytes += u64::from(len_bytes);
     }
 
-    /// Bytes of all that has arrived with numbers in `seq + 1 ..= highest`.
-    pub fn bytes_above(&self, seq: u64, highest: u64) -> u64 {
+    /// Bytes of all that has arrived with numbers in `seq + 1 ..= largest`.
+    #[inline]
+    pub fn bytes_above(&self, seq: u64, largest: u64) -> u64 {
         let mut sum = 0;
-        let at = self.block_place(seq);
-        if self.block[at] == seq >> BLOCK_BITS {
-            let above = &self.len_bytes[at][(seq % 64) as usize + 1..];
-            sum += above.iter().map(|&b| u64::from(b)).sum::<u64>();
+        let block = &self.blocks[self.block_place(seq)];
+        if block.number == seq >> BLOCK_BITS {
+            // all sixteen, masked: cheaper than a loop of a length that nobody can predict
+            let (chunk, place) = chunk(seq);
+            let lens = &block.len_bytes[chunk];
+            sum += (0..FAN).map(|i| u64::from(if i > place { lens[i] } else { 0 })).sum::<u64>();
+            sum += (0..FAN).map(|i| if i > chunk { block.chunk_bytes[i] } else { 0 }).sum::<u64>();
         }
-        let (mut block, last) = ((seq >> BLOCK_BITS) + 1, highest >> BLOCK_BITS);
-        while block <= last {
-            let whole_group = block % 64 == 0 && block + 63 <= last;
-            let (numbers, bytes, bits) = if whole_group {
-                (&self.group, &self.group_bytes, GROUP_BITS)
+        let (mut number, last) = ((seq >> BLOCK_BITS) + 1, largest >> BLOCK_BITS);
+        while number <= last {
+            if number % FAN as u64 == 0 && number + FAN as u64 - 1 <= last {
+                let group = &self.groups[self.group_place(number << BLOCK_BITS)];
+                if group.number == number >> (GROUP_BITS - BLOCK_BITS) {
+                    sum += group.bytes;
+                }
+                number += FAN as u64;
             } else {
-                (&self.block, &self.block_bytes, BLOCK_BITS)
-            };
-            let number = block << BLOCK_BITS >> bits;
-            let at = number as usize & (numbers.len() - 1);
-            if numbers[at] == number {
-                sum += bytes[at];
+                let block = &self.blocks[self.block_place(number << BLOCK_BITS)];
+                if block.number == number {
+                    sum += block.bytes;
+                }
+                number += 1;
             }
-            block += if whole_group { 64 } else { 1 };
         }
         sum
     }
 
     /// Makes the block of `seq` an empty one, in a ring that holds all blocks of the window from the smallest number on.
+    #[cold]
     fn open(&mut self, seq: u64) {
         let (smallest, largest) = self.ends.map_or((seq, seq), |(s, l)| (s.min(seq), l.max(seq)));
         self.ends = Some((smallest, largest));
         let lowest = smallest.max(largest.saturating_sub(self.window));
         let spread = ((largest >> BLOCK_BITS) - (lowest >> BLOCK_BITS)) as usize + 1;
-        if spread > self.block.len() {
+        if spread > self.blocks.len() {
             self.resize(spread.next_power_of_two());
         }
         let (at, group) = (self.block_place(seq), self.group_place(seq));
-        self.block[at] = seq >> BLOCK_BITS;
-        self.arrived[at] = 0;
-        self.block_bytes[at] = 0;
-        self.len_bytes[at] = [0; 64];
-        if self.group[group] != seq >> GROUP_BITS {
-            self.group[group] = seq >> GROUP_BITS;
-            self.group_bytes[group] = 0;
+        self.blocks[at] = Block { number: seq >> BLOCK_BITS, ..Block::EMPTY };
+        if self.groups[group].number != seq >> GROUP_BITS {
+            self.groups[group] = Group { number: seq >> GROUP_BITS, bytes: 0 };
         }
     }
 
     fn resize(&mut self, blocks: usize) {
-        // as many blocks in a row lie in one more group than would hold them
-        let groups = (blocks / 64 + 1).next_power_of_two();
-        let old = std::mem::replace(
-            self,
-            Self {
-                block: vec![NONE; blocks],
-                arrived: vec![0; blocks],
-                block_bytes: vec![0; blocks],
-                len_bytes: vec![[0; 64]; blocks],
-                group: vec![NONE; groups],
-                group_bytes: vec![0; groups],
-                window: self.window,
-                ends: self.ends,
-            },
-        );
-        for from in (0..old.block.len()).filter(|&i| old.block[i] != NONE) {
-            let to = old.block[from] as usize & (blocks - 1);
-            self.block[to] = old.block[from];
-            self.arrived[to] = old.arrived[from];
-            self.block_bytes[to] = old.block_bytes[from];
-            self.len_bytes[to] = old.len_bytes[from];
+        let old_blocks = std::mem::replace(&mut self.blocks, vec![Block::EMPTY; blocks]);
+        // the blocks of a ring that begins amid a group lie in one more group
+        let groups = (blocks.div_ceil(FAN) + 1).next_power_of_two();
+        let old_groups = std::mem::replace(&mut self.groups, vec![Group { number: NONE, bytes: 0 }; groups]);
+        // those in different places of a ring are in different ones of a larger ring
+        for block in old_blocks.into_iter().filter(|b| b.number != NONE) {
+            let at = self.block_place(block.number << BLOCK_BITS);
+            self.blocks[at] = block;
         }
-        for from in (0..old.group.len()).filter(|&i| old.group[i] != NONE) {
-            let to = old.group[from] as usize & (groups - 1);
-            self.group[to] = old.group[from];
-            self.group_bytes[to] = old.group_bytes[from];
+        for group in old_groups.into_iter().filter(|g| g.number != NONE) {
+            let at = self.group_place(group.number << GROUP_BITS);
+            self.groups[at] = group;
         }
     }
 
     #[inline]
     fn block_place(&self, seq: u64) -> usize {
-        (seq >> BLOCK_BITS) as usize & (self.block.len() - 1)
+        (seq >> BLOCK_BITS) as usize & (self.blocks.len() - 1)
     }
 
     #[inline]
     fn group_place(&self, seq: u64) -> usize {
-        (seq >> GROUP_BITS) as usize & (self.group.len() - 1)
+        (seq >> GROUP_BITS) as usize & (self.groups.len() - 1)
     }
+}
+
+impl Block {
+    const EMPTY: Self =
+        Self { number: NONE, bytes: 0, arrived: [0; 4], chunk_bytes: [0; FAN], len_bytes: [[0; FAN]; FAN] };
+}
+
+/// Chunk of the block, place in the chunk.
+#[inline]
+fn chunk(seq: u64) -> (usize, usize) {
+    ((seq >> CHUNK_BITS) as usize % FAN, seq as usize % FAN)
 }
 
 #[cfg(test)]
@@ -172,7 +177,8 @@ mod tests {
                 let back = largest.saturating_sub(distance % (u64::from(window) + 1));
                 let seq = if forward { largest + distance } else { back };
                 largest = largest.max(seq);
-                if !slow.contains_key(&seq) {
+                let new = !slow.contains_key(&seq);
+                if new {
                     prop_assert!(seq == largest || !recent.contains(seq));
                     recent.insert(seq, len_bytes);
                     slow.insert(seq, len_bytes);
@@ -184,7 +190,7 @@ mod tests {
                     prop_assert_eq!(recent.bytes_above(asked, largest), bytes);
                 }
             }
-            prop_assert!(recent.block.len() <= (window as usize / 64 + 2).next_power_of_two().max(LEAST_BLOCKS));
+            prop_assert!(recent.blocks.len() <= (window as usize / 256 + 2).next_power_of_two().max(LEAST_BLOCKS));
         }
     }
 }
