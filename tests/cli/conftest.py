@@ -89,4 +89,6 @@ _TABLES = {
     "drops": {},
     "flows": {"flow": [0, 1]},
     "echoes": {"flow": [1], "index": [0], "sent_ns": [5]},
+    "reordering": {"flow": [0], "scope": [0], "number": [0], "t_ns": [0], "end_ns": [1_000_000_000]},
+    "densities": {"flow": [0], "scope": [0], "number": [0], "kind": [0], "index": [0], "pkts": [2]},
 }
