@@ -32,14 +32,14 @@ class Order:
     ----------
     plan : str
         The text of its plan.
-    inputs : dict
-        Name -> content (base64) of the files that it names.
+    inputs : tuple of str
+        Names of the files that it names, which the batch has.
     out : str, optional
         Where its run directory is to stay.
     """
 
     plan: str
-    inputs: Mapping[str, str]
+    inputs: tuple[str, ...]
     out: str | None
 
 
@@ -51,6 +51,8 @@ class Batch:
     ----------
     number : int
     orders : tuple of Order
+    inputs : dict
+        Name -> content (base64) of the files that plans name.
     kernel : str
         `guest.kernel` of all of them.
     image : tuple of str
@@ -63,6 +65,7 @@ class Batch:
 
     number: int
     orders: tuple[Order, ...]
+    inputs: Mapping[str, str]
     kernel: str
     image: tuple[str, str]
     version: str
@@ -75,12 +78,12 @@ class Batch:
     @classmethod
     def heard(cls, told: Mapping[str, Any]) -> Batch:
         """The batch that `told` describes."""
-        orders = tuple(Order(**order) for order in told["orders"])
+        orders = tuple(Order(**{**order, "inputs": tuple(order["inputs"])}) for order in told["orders"])
         return cls(**{**told, "orders": orders, "image": tuple(told["image"])})
 
 
 def encoded(path: Path) -> str:
-    """A file's content for `Order.inputs`."""
+    """A file's content for `Batch.inputs`."""
     return base64.b64encode(path.read_bytes()).decode()
 
 
@@ -96,7 +99,7 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
     _check(batch, maker)
     scratch.mkdir(parents=True, exist_ok=True)
     try:
-        plans = [_plan(order, scratch / "plans" / f"{place:04d}") for place, order in enumerate(batch.orders)]
+        plans = [_plan(batch, order, scratch / "plans" / f"{place:04d}") for place, order in enumerate(batch.orders)]
         out = [None if order.out is None else Path(order.out) for order in batch.orders]
         for made in maker.make(plans, scratch / "work", out=out):
             yield (
@@ -130,9 +133,9 @@ def heard_error(told: Mapping[str, Any]) -> LeowarpError:
     return kind(str(told["message"]), hint=told.get("hint"))
 
 
-def _plan(order: Order, folder: Path) -> scenario.Plan:
+def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
     folder.mkdir(parents=True)
-    inputs = {name: base64.b64decode(content) for name, content in order.inputs.items()}
+    inputs = {name: base64.b64decode(batch.inputs[name]) for name in order.inputs}
     rundir.write_plan(folder, order.plan, inputs)
     return scenario.resolve(scenario.load(folder / rundir.PLAN))
 

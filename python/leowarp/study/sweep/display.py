@@ -29,6 +29,8 @@ class StudyProgress:
         Runs with a result, those of earlier starts included; failed ones too.
     failed : int
         Of those done.
+    workers : int
+        How many there are; of a cluster, now.
     rate_per_s : float, optional
         Runs made per second of the wall clock; None while nothing can be said.
     cpu_s_per_run : float, optional
@@ -39,6 +41,7 @@ class StudyProgress:
     done: int
     total: int
     failed: int
+    workers: int
     rate_per_s: float | None = None
     cpu_s_per_run: float | None = None
 
@@ -52,7 +55,9 @@ class StudyProgress:
         line = f"{self.study}: {self.done:,} of {self.total:,} runs"
         if self.failed:
             line += f", {self.failed:,} failed"
-        if self.rate_per_s:
+        if self.workers == 0:
+            line += ", no worker is there"
+        elif self.rate_per_s:
             line += f", {self._rate()}, {clock(self.left_s or 0.0)} left"
         if self.cpu_s_per_run is not None:
             line += f", {self.cpu_s_per_run:.2g} CPU s a run"
@@ -102,7 +107,7 @@ class StudyDisplay:
     def __init__(self) -> None:
         self._bars: Any = None
         self._task: Any = None
-        self._said_at: float | None = None
+        self._said, self._said_at = "", 0.0
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
@@ -127,10 +132,11 @@ class StudyDisplay:
             self._bars.update(self._task, completed=progress.done, description=progress.text())
             return
         now = time.monotonic()
-        over = progress.done == progress.total
-        if self._said_at is None or over or now - self._said_at >= PLAIN_INTERVAL_S:
-            self._said_at = now
-            print(progress.text(), file=sys.stderr, flush=True)
+        text = progress.text()
+        is_due = not self._said or progress.done == progress.total or now - self._said_at >= PLAIN_INTERVAL_S
+        if text != self._said and is_due:
+            self._said, self._said_at = text, now
+            print(text, file=sys.stderr, flush=True)
 
 
 class shown:

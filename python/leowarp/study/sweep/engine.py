@@ -113,6 +113,8 @@ def run_study(
     HostError
         If the machine lacks something. What was done stays, and the next start goes on from there.
     """
+    if at_once is not None and scheduler is not None:
+        raise ScenarioError("--jobs counts workers of this machine, and --scheduler has others", "leave one away")
     options = Options(at_once, scheduler, progress, only, retry_failed, maker)
     if not isinstance(study, StudyFile) and Path(study).is_dir():
         folder = Path(study)

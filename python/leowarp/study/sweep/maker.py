@@ -5,20 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from leowarp.guest import guest_image
 from leowarp.scenario import Plan
 
-
-class Made(Protocol):
-    """What became of one run of a batch: `leowarp.batch.Made`."""
-
-    index: int
-    summary: dict[str, Any] | None
-    costs: dict[str, Any]
-    warnings: list[str]
-    error: Exception | None
+if TYPE_CHECKING:
+    from leowarp.batch import Made
 
 
 def make(plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:

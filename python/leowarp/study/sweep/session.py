@@ -25,6 +25,7 @@ MOST_LOST_WORKERS = 3
 MOST_HOST_ERRORS = 3
 """So many runs in a row that fail because the machine lacks something end the study: it is not the runs."""
 
+WAIT_S = 1.0
 RUNS = "runs"
 
 
@@ -100,8 +101,10 @@ class Session:
         try:
             while self._outstanding or self._under_way:
                 self._give()
-                self._write(self._rows(self._workers.wait(1.0)))
+                self._write(self._rows(self._workers.wait(WAIT_S)))
+                self._tell()
             self._write(self._aside_at_the_end())
+            self._tell()
         except KeyboardInterrupt:
             # What was made and not yet heard of.
             self._write(self._rows(self._workers.end()))
@@ -122,14 +125,16 @@ class Session:
         orders = tuple(
             Order(
                 plan=run.plan,
-                inputs={name: encoded(self._task.folder / rundir.INPUTS / name) for name in run.inputs},
+                inputs=run.inputs,
                 out=str(self._fresh_directory(run)) if is_kept else None,
             )
             for run in runs
         )
         origin = first.origin
         image = (origin.kernel_sha256, origin.agent_sha256)
-        return Batch(number, orders, first.kernel, image, origin.leowarp_version, self._task.maker)
+        names = sorted({name for run in runs for name in run.inputs})
+        inputs = {name: encoded(self._task.folder / rundir.INPUTS / name) for name in names}
+        return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
 
     def _fresh_directory(self, run: StudyRun) -> Path:
         path = (self._task.folder / RUNS / run.run_id).resolve()
@@ -223,11 +228,10 @@ class Session:
             self._done += len(rows)
             self._failed += sum(row["status"] == FAILED for row in rows)
             self._pace.made(len(rows), [row["cpu_s"] for row in rows if row.get("cpu_s") is not None])
-            self._tell()
 
     def _tell(self) -> None:
         progress = StudyProgress(
-            self._task.name, self._done, len(self._task.runs), self._failed, self._pace.rate_per_s,
-            self._pace.cpu_s_per_run,
+            self._task.name, self._done, len(self._task.runs), self._failed, self._workers.size,
+            self._pace.rate_per_s, self._pace.cpu_s_per_run,
         )  # fmt: skip
         self._show(progress)
