@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from leowarp.run import run
 
 if TYPE_CHECKING:
+    from leowarp import reordering
     from leowarp.errors import GuestError, HostError, LeowarpError, ScenarioError, TraceError
     from leowarp.many import Job, run_many
     from leowarp.progress import Progress
@@ -42,6 +43,9 @@ _PUBLIC = {
     "run_many": "many",
 }
 
+# Modules of their own, `leowarp.reordering.density(...)`
+_MODULES = ("reordering",)
+
 __all__ = [
     "GuestError",
     "HostError",
@@ -55,6 +59,7 @@ __all__ = [
     "TraceError",
     "load",
     "open",
+    "reordering",
     "resolve",
     "run",
     "run_many",
@@ -75,10 +80,12 @@ def open(path: Any) -> Run:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"leowarp.{name}")
     if name in _PUBLIC:
         return getattr(importlib.import_module(f"leowarp.{_PUBLIC[name]}"), name)
     raise AttributeError(f"module 'leowarp' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_PUBLIC]
+    return [*globals(), *_PUBLIC, *_MODULES]

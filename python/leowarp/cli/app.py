@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typer
 
-from leowarp.cli import guest_verbs, look_verbs, result_verbs, run_verbs, study_verbs
+from leowarp.cli import guest_verbs, look_verbs, reorder_verb, result_verbs, run_verbs, study_verbs
 from leowarp.cli.output import interruptible
 
 app = typer.Typer(
@@ -32,6 +32,7 @@ app.command(rich_help_panel=_RESULTS)(result_verbs.metrics)
 app.command(rich_help_panel=_RESULTS)(result_verbs.report)
 app.command(rich_help_panel=_RESULTS)(result_verbs.compare)
 app.command(rich_help_panel=_RESULTS)(result_verbs.export)
+app.command(rich_help_panel=_RESULTS)(interruptible(reorder_verb.reorder))
 app.add_typer(guest_verbs.kernel_app, name="kernel", rich_help_panel=_MACHINE)
 app.command(rich_help_panel=_MACHINE)(guest_verbs.doctor)
 app.command(rich_help_panel=_MACHINE)(guest_verbs.version)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns as users have them (lists, numpy, Arrow, pandas) to the three types that the meter takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from leowarp.errors import TraceError
+from leowarp.reordering.settings import SEQ_MAX
+
+Place = tuple[str, int]
+FROM_0: Place = ("index", 0)
+
+
+def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0) -> np.ndarray:
+    """Sequence numbers as a uint64 array of shape (n,).
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+        Whole numbers: a list, a numpy array, an Arrow array or chunked array, a pandas or Polars series.
+    bits : int, optional
+        Numbers that do not fit into so many are an error.
+    place : (str, int)
+        What messages call the first of them: "row" and 2, for instance.
+
+    Raises
+    ------
+    TraceError
+        If one is negative, missing, too large or no whole number; the message says which.
+    """
+    return _whole(values, "sequence number", np.uint64, SEQ_MAX if bits is None else (1 << bits) - 1, place)
+
+
+def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
+    """Instants in ns as an int64 array of shape (n,); None stays None. `datetime64` arrays are converted."""
+    if values is None:
+        return None
+    array = _array(values, "instant of arrival", place)
+    if array.dtype.kind in "Mm":
+        if np.isnat(array).any():
+            raise _missing("instant of arrival", np.isnat(array), place)
+        array = array.astype(f"{array.dtype.kind}8[ns]").view(np.int64)
+    return _whole(array, "instant of arrival in ns", np.int64, SEQ_MAX, place)
+
+
+def length_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
+    """Payloads in bytes as a uint32 array of shape (n,); None stays None."""
+    return None if values is None else _whole(values, "length in bytes", np.uint32, 2**32 - 1, place)
+
+
+def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np.ndarray:
+    array = _array(values, what, place)
+    if array.ndim != 1:
+        raise TraceError(f"{what}s come as one column, not as an array of shape {array.shape}")
+    if array.size == 0:
+        return np.zeros(0, dtype=kind)
+    if array.dtype.kind == "O":
+        array = _of_objects(array, what, place)
+    if array.dtype.kind not in "iu":
+        raise TraceError(
+            f"a {what} is a whole number, but the column is of type {array.dtype}", hint="array.astype('int64')"
+        )
+    lowest = 0 if np.dtype(kind).kind == "u" else -SEQ_MAX - 1
+    for wrong, why in ((array < lowest, "is negative"), (array > largest, f"is larger than {largest}")):
+        if wrong.any():
+            at = int(wrong.argmax())
+            raise TraceError(f"the {what} {array[at]} at {place[0]} {place[1] + at} {why}")
+    return np.ascontiguousarray(array, dtype=kind)
+
+
+def _array(values: Any, what: str, place: Place) -> np.ndarray:
+    if isinstance(values, np.ma.MaskedArray) and values.mask.any():
+        raise _missing(what, np.ma.getmaskarray(values), place)
+    if isinstance(values, np.ndarray):
+        return np.asarray(values)
+    null_count = getattr(values, "null_count", 0)
+    null_count = null_count() if callable(null_count) else null_count
+    if null_count:
+        raise _missing(what, np.asarray(values.is_null()), place)
+    if hasattr(values, "combine_chunks"):
+        values = values.combine_chunks()
+    if hasattr(values, "to_numpy") and hasattr(values, "null_count"):
+        try:
+            return values.to_numpy(zero_copy_only=False)
+        except TypeError:
+            return values.to_numpy()  # Polars
+    return np.asarray(values)
+
+
+def _of_objects(array: np.ndarray, what: str, place: Place) -> np.ndarray:
+    """Python's integers, which numpy keeps as objects where one of them does not fit into 64 bits."""
+    for at, value in enumerate(array):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise TraceError(f"the {what} {value!r} at {place[0]} {place[1] + at} is not a whole number")
+        if value > SEQ_MAX:
+            raise TraceError(f"the {what} {value} at {place[0]} {place[1] + at} is larger than {SEQ_MAX}")
+        if value < -SEQ_MAX:
+            raise TraceError(f"the {what} {value} at {place[0]} {place[1] + at} is negative")
+    return array.astype(np.int64)
+
+
+def _missing(what: str, where: np.ndarray, place: Place) -> TraceError:
+    return TraceError(f"the {what} at {place[0]} {place[1] + int(np.argmax(where))} is missing")

@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrival sequences out of files, in parts of bounded size: text, CSV, Parquet, pcap and pcapng."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from leowarp.errors import HostError, ScenarioError, TraceError
+from leowarp.reordering.measures import Meter
+from leowarp.reordering.native import native
+from leowarp.reordering.results import Reordering
+
+FORMATS = ("text", "csv", "parquet", "pcap")
+PROTOCOLS = ("icmp", "tcp", "rtp", "udp")
+TIME_UNITS = ("s", "ms", "us", "ns")
+_CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a file holds, where it does not say so itself.
+
+    Attributes
+    ----------
+    format : str, optional
+        One of `FORMATS`; by its first bytes, then by its name, if not given.
+    sequence, time, bytes : str, optional
+        Columns of CSV and Parquet: name, or number counted from 1. Without `sequence` the only column, or one that is
+        called so.
+    time_unit : str, optional
+        One of `TIME_UNITS`; not needed if the column's name ends in it (`received_ns`) or its type is a time.
+    header : bool
+        Whether the first line of a CSV file names the columns.
+    protocol : str, optional
+        One of `PROTOCOLS`: what numbers the packets of a capture. Without it ICMP echo requests and TCP are looked for.
+    flow : int, optional
+        Which flow of a capture, counted from 0; needed if there are several.
+    field_offset, field_size : int
+        Of UDP's number: bytes of payload before it, and 2, 4 or 8 bytes.
+    field_order : {"big", "little"}
+        Which of its bytes comes first.
+    """
+
+    format: str | None = None
+    sequence: str | None = None
+    time: str | None = None
+    time_unit: str | None = None
+    bytes: str | None = None
+    header: bool = True
+    protocol: str | None = None
+    flow: int | None = None
+    field_offset: int | None = None
+    field_size: int = 4
+    field_order: str = "big"
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("format", FORMATS), ("protocol", PROTOCOLS), ("time_unit", TIME_UNITS)):
+            if (value := getattr(self, name)) is not None and value not in allowed:
+                raise ScenarioError(f"{name} = {value!r} is none of {', '.join(allowed)}")
+        if self.field_size not in (2, 4, 8) or self.field_order not in ("big", "little"):
+            raise ScenarioError(
+                f"a sequence field of {self.field_size} bytes, {self.field_order} end first, is not known",
+                hint="its size is 2, 4 or 8 bytes, its order big or little",
+            )
+        if self.flow is not None and self.flow < 0:
+            raise ScenarioError(f"flow = {self.flow}: flows are counted from 0")
+        if self.field_offset is not None and not 0 <= self.field_offset <= 65_535:
+            raise ScenarioError(f"field_offset = {self.field_offset} is not within 0 and 65535")
+        if (self.protocol == "udp") != (self.field_offset is not None):
+            raise ScenarioError(
+                "a UDP payload's sequence field needs both the protocol and the field's place",
+                hint="--protocol udp --field-offset BYTES, and --field-size and --field-order if not 4 and big",
+            )
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some arrivals, in order of arrival: arrays of shape (n,), None what the file does not have."""
+
+    seq: np.ndarray
+    t_ns: np.ndarray | None = None
+    len_bytes: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Packets of a capture that are numbered together; see `leowarp reorder --flows`."""
+
+    flow: int
+    protocol: str
+    source: str
+    destination: str
+    id: int | None
+    packets_pkts: int
+    payload_bytes: int
+    first_ns: int | None
+    last_ns: int | None
+
+
+@dataclass
+class Reading:
+    """A file while it is read: iterate over it once.
+
+    Attributes
+    ----------
+    format : str
+        One of `FORMATS`.
+    done_ratio : float or None
+        How much of the file has been read; None if its length is not known.
+    flows : list of Flow
+        Of a capture.
+    counts : dict
+        What else was in a capture.
+    notes : list of str
+        What to look at before the result is trusted.
+    """
+
+    name: str
+    format: str
+    parts: Callable[[Reading], Iterator[Part]]
+    done_ratio: float | None = None
+    flows: list[Flow] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Part]:
+        return self.parts(self)
+
+
+@contextmanager
+def reading(path: Path | str, source: Source | None = None, bits: int | None = None) -> Iterator[Reading]:
+    """Opens a file (`-`: standard input) of arrivals; its parts are read while one iterates.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such file, or its columns or flows have to be chosen.
+    TraceError
+        If it holds what is no sequence number, or is cut short: with line, row, or packet and byte.
+    """
+    source = source or Source()
+    name = "standard input" if str(path) == "-" else str(path)
+    with _opened(path) as stream:
+        kind = source.format or _format_of(stream, name)
+        if kind in ("text", "pcap"):
+            read = _text if kind == "text" else _capture
+            yield Reading(name, kind, lambda this: read(this, stream, source, bits))
+            return
+        from leowarp.reordering import tables
+
+        parts = tables.csv_parts if kind == "csv" else tables.parquet_parts
+        yield Reading(name, kind, lambda this: parts(this, stream, source))
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What a file's sequence is, and what the file told beside it."""
+
+    reordering: Reordering
+    format: str
+    flow: Flow | None
+    counts: dict[str, int]
+    notes: list[str]
+
+
+def measure_file(
+    path: Path | str,
+    *,
+    source: Source | None = None,
+    sent_pkts: int | None = None,
+    on_progress: Callable[[float | None, int], None] | None = None,
+    **settings: Any,
+) -> Measured:
+    """All metrics of the arrivals in a file, read in parts: memory does not depend on its length.
+
+    Parameters
+    ----------
+    path : path
+        Text (a sequence number a line), CSV, Parquet, pcap or pcapng; `-` is standard input.
+    source : Source, optional
+        What the file does not say itself.
+    sent_pkts : int, optional
+        Packets that were sent.
+    on_progress : callable, optional
+        Called with the share of the file that has been read (None: unknown) and the packets so far.
+    **settings
+        Of `Settings`.
+
+    Raises
+    ------
+    ScenarioError, TraceError
+        As `reading` and `measure`.
+    """
+    meter = Meter(**settings)
+    source = source or Source()
+    packets = 0
+    with reading(path, source, meter.settings.bits) as file:
+        if file.format == "pcap" and meter.settings.bits is not None:
+            raise ScenarioError("the numbers of a capture have widths of their own", hint="leave out --bits")
+        for part in file:
+            meter.arrive(part.seq, t_ns=part.t_ns, len_bytes=part.len_bytes)
+            packets += len(part.seq)
+            if on_progress is not None:
+                on_progress(file.done_ratio, packets)
+    if not packets:
+        raise TraceError(f"{file.name} holds no arrival, so no metric is defined", hint=_what_is_there(file))
+    chosen = file.flows[source.flow or 0] if file.flows else None
+    return Measured(meter.measured(sent_pkts), file.format, chosen, file.counts, file.notes)
+
+
+def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
+    """The flows of a capture, in order of their first packets.
+
+    Raises
+    ------
+    ScenarioError, TraceError
+        If there is no such file, it is no capture, or it is damaged.
+    """
+    source = source or Source()
+    with reading(path, source) as file, _opened(path) as stream:
+        if file.format != "pcap":
+            raise ScenarioError(f"{file.name} is read as {file.format}, which has no flows: only captures have")
+        # No flow has this number, so none is measured.
+        capture = _capture_reader(source, _FLOW_OF_NONE)
+        with _refused(file):
+            for chunk in _chunks(file, stream):
+                capture.feed(chunk)
+            capture.finish()
+    return [_flow(number, found) for number, found in enumerate(capture.flows())]
+
+
+@contextmanager
+def _opened(path: Path | str) -> Iterator[BinaryIO]:
+    if str(path) == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        stream = Path(path).open("rb")  # noqa: SIM115, closed below
+    except OSError as error:
+        raise ScenarioError(f"cannot read {path}: {error.strerror}", hint="a file, or - for standard input") from error
+    with stream:
+        yield stream
+
+
+def _format_of(stream: BinaryIO, name: str) -> str:
+    head = first_bytes(stream)
+    for magic, packer in ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zX", "xz")):
+        if head.startswith(magic):
+            raise ScenarioError(f"{name} is compressed", hint=f"{packer} -dc FILE | leowarp reorder -")
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head[:4] in _CAPTURES:
+        return "pcap"
+    ending = Path(name).suffix.lower()
+    return _ENDINGS.get(ending, "text")
+
+
+def first_bytes(stream: BinaryIO) -> bytes:
+    """The first bytes of a stream, which stay in it; fewer than its buffer holds if it is short or slow."""
+    return stream.peek(1) if isinstance(stream, io.BufferedReader) else b""
+
+
+def total_bytes(stream: BinaryIO) -> int | None:
+    """Length of a file; None of a pipe."""
+    return Path(f"/proc/self/fd/{stream.fileno()}").stat().st_size if stream.seekable() else None
+
+
+def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
+    total, done = total_bytes(stream), 0
+    while True:
+        try:
+            chunk = stream.read(_CHUNK_BYTES)
+        except OSError as error:
+            raise HostError(f"reading {this.name}: {error.strerror}") from error
+        if not chunk:
+            return
+        done += len(chunk)
+        this.done_ratio = min(1.0, done / total) if total else None
+        yield chunk
+
+
+@contextmanager
+def _refused(this: Reading) -> Iterator[None]:
+    try:
+        yield
+    except native.InputError as error:
+        message, hint = error.args
+        raise TraceError(f"cannot read {this.name} as {this.format}: {message}", hint=hint) from error
+
+
+def _text(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> Iterator[Part]:
+    text = native.Text(bits)
+    with _refused(this):
+        for chunk in _chunks(this, stream):
+            yield Part(np.frombuffer(text.feed(chunk), dtype=np.uint64))
+        yield Part(np.frombuffer(text.finish(), dtype=np.uint64))
+
+
+def _capture(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> Iterator[Part]:
+    capture = _capture_reader(source, source.flow)
+    with _refused(this):
+        for chunk in _chunks(this, stream):
+            part = _part(capture.feed(chunk))
+            if source.flow is not None or capture.flow_count() < 2:
+                yield part
+        last = _part(capture.finish())
+    this.flows = [_flow(number, found) for number, found in enumerate(capture.flows())]
+    this.counts = capture.counts()
+    if source.flow is None and len(this.flows) > 1:
+        raise ScenarioError(
+            f"{this.name} holds {len(this.flows)} flows: {'; '.join(map(described, this.flows[:_FLOWS_SHOWN]))}"
+            + ("; ..." if len(this.flows) > _FLOWS_SHOWN else ""),
+            hint="choose one by its number: --flow 0; all of them: --flows",
+        )
+    if source.flow is not None and source.flow >= len(this.flows):
+        raise ScenarioError(
+            f"{this.name} has no flow {source.flow}: it holds {len(this.flows)}", hint="leowarp reorder FILE --flows"
+        )
+    if this.counts["undecided_pkts"]:
+        this.notes.append(
+            f"{this.counts['undecided_pkts']} segments filled a hole, and neither timestamps nor IP identifications "
+            "tell whether they were overtaken or sent again: they are taken for overtaken"
+        )
+    yield last
+
+
+def _capture_reader(source: Source, flow: int | None) -> Any:
+    return native.Capture(
+        protocol=source.protocol,
+        flow=flow,
+        offset=source.field_offset or 0,
+        size=source.field_size,
+        big_endian=source.field_order == "big",
+    )
+
+
+def described(flow: Flow) -> str:
+    """One line: number, protocol, ends, packets."""
+    identity = "" if flow.id is None else f" id {flow.id}"
+    ends = f"{flow.source} > {flow.destination}"
+    return f"{flow.flow}: {flow.protocol} {ends}{identity}, {flow.packets_pkts} packets"
+
+
+def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
+    seq, t_ns, len_bytes = columns
+    numbers, instants = np.frombuffer(seq, dtype=np.uint64), np.frombuffer(t_ns, dtype=np.int64)
+    return Part(numbers, instants if len(instants) == len(numbers) else None, np.frombuffer(len_bytes, dtype=np.uint32))
+
+
+def _flow(number: int, found: dict[str, Any]) -> Flow:
+    ends = []
+    for end in ("source", "destination"):
+        address, port = found[end], found.pop(f"{end}_port")
+        bracketed = f"[{address}]" if ":" in address else address
+        ends.append(address if port is None else f"{bracketed}:{port}")
+    return Flow(flow=number, **{**found, "source": ends[0], "destination": ends[1]})
+
+
+def _what_is_there(file: Reading) -> str:
+    if file.format != "pcap":
+        return "a sequence number a line, or a column of them"
+    if file.counts["udp_pkts"]:
+        return (
+            f"it holds {file.counts['udp_pkts']} UDP packets: --protocol rtp, or --protocol udp --field-offset BYTES "
+            "with the place of the sequence number"
+        )
+    if file.counts["without_field_pkts"]:
+        return f"{file.counts['without_field_pkts']} UDP packets are too short for the field, or no RTP"
+    return f"of its {file.counts['packets_pkts']} packets none is numbered: no ICMP echo request, no TCP data"
+
+
+_FLOWS_SHOWN = 10
+_FLOW_OF_NONE = 2**32
+_CAPTURES = (b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d")
+_ENDINGS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pcap": "pcap", ".pcapng": "pcap", ".cap": "pcap"}

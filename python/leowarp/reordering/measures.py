@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The metrics of a sequence in memory or as it arrives, all computed by the crate `reorder` in one pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leowarp.errors import TraceError
+from leowarp.reordering.columns import length_column, sequence_column, time_column
+from leowarp.reordering.native import native
+from leowarp.reordering.results import BufferDensity, Density, Extents, Gaps, NReordering, Reordering, Runs, of_native
+from leowarp.reordering.settings import Settings
+
+_AT_ONCE_PKTS = 1 << 20
+
+
+class Meter:
+    """Measures a sequence while it arrives, in memory that its settings bound and not the number of arrivals.
+
+    Parameters
+    ----------
+    **settings
+        Of `Settings`.
+
+    Examples
+    --------
+    >>> meter = Meter(threshold_pkts=4)
+    >>> meter.arrive([1, 4, 2, 5])
+    >>> meter.arrive([3, 6, 7, 8])
+    >>> meter.measured().density.to_dict()
+    {'-2': 0.125, '-1': 0.125, '0': 0.5, '1': 0.125, '2': 0.125}
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        self.settings = Settings(**settings)
+        self._native = native.Meter(**self.settings.to_dict())
+        self._arrived = 0
+        self._is_timed = True
+        self._has_lengths = True
+
+    def arrive(self, seq: Any, *, t_ns: Any = None, len_bytes: Any = None) -> None:
+        """Takes the next arrivals, in order of arrival.
+
+        Parameters
+        ----------
+        seq : array-like of shape (n,)
+            Sequence numbers in packets, one a packet; further copies are counted as duplicates.
+        t_ns : array-like of shape (n,), optional
+            Instants of arrival in ns, or `datetime64`: for late times and gaps in time.
+        len_bytes : array-like of shape (n,), optional
+            Payloads: for byte offsets.
+
+        Raises
+        ------
+        TraceError
+            If a number is negative, missing, too large or not whole, or the columns differ in length.
+        """
+        place = ("index", self._arrived)
+        numbers = sequence_column(seq, self.settings.bits, place)
+        instants, lengths = time_column(t_ns, place), length_column(len_bytes, place)
+        for what, column in (("instants", instants), ("lengths", lengths)):
+            if column is not None and len(column) != len(numbers):
+                raise TraceError(f"there are {len(numbers)} sequence numbers and {len(column)} {what}")
+        # In parts, so that Ctrl-C is heard and no second copy of a long column is made.
+        for begin in range(0, len(numbers), _AT_ONCE_PKTS):
+            part = slice(begin, begin + _AT_ONCE_PKTS)
+            self._native.arrive(numbers[part], *(None if c is None else c[part] for c in (instants, lengths)))
+        if len(numbers):
+            self._arrived += len(numbers)
+            self._is_timed &= instants is not None
+            self._has_lengths &= lengths is not None
+
+    def measured(self, sent_pkts: int | None = None) -> Reordering:
+        """The metrics of what has arrived so far; more may arrive afterwards.
+
+        Parameters
+        ----------
+        sent_pkts : int, optional
+            Packets of the sequence that were sent. Without it, losses after the largest number that arrived, and
+            without a `first_seq` those before the smallest, cannot be known.
+
+        Raises
+        ------
+        TraceError
+            If nothing has arrived: no metric is defined, 0 would be a lie.
+        """
+        if not self._arrived:
+            raise TraceError("cannot measure an empty sequence: nothing has arrived, so no metric is defined")
+        if sent_pkts is not None:
+            (sent_pkts,) = (int(number) for number in sequence_column([sent_pkts]))
+        found = self._native.measured(sent_pkts)
+        if sent_pkts is not None and sent_pkts < found["received_pkts"]:
+            raise TraceError(
+                f"{found['received_pkts']} packets were received, more than the {sent_pkts} that were sent"
+            )
+        return of_native(found, is_timed=self._is_timed, has_lengths=self._has_lengths)
+
+
+def measure(
+    arrivals: Any, *, t_ns: Any = None, len_bytes: Any = None, sent_pkts: int | None = None, **settings: Any
+) -> Reordering:
+    """All metrics of a sequence.
+
+    Parameters
+    ----------
+    arrivals : array-like of shape (n,)
+        Sequence numbers in order of arrival, first transmissions only: a list, a numpy array, an Arrow array or
+        chunked array, a pandas series. Duplicates are counted, not an error.
+    t_ns, len_bytes : array-like of shape (n,), optional
+        Instants of arrival in ns, payloads in bytes.
+    sent_pkts : int, optional
+        Packets that were sent.
+    **settings
+        Of `Settings`: thresholds, window, bits.
+
+    Raises
+    ------
+    TraceError
+        If the sequence is empty, or holds what is no sequence number.
+    ScenarioError
+        If a setting is out of range, a threshold of 0 for instance.
+
+    References
+    ----------
+    RFC 4737 (Standards Track); RFC 5236 (Informational, independent stream).
+    """
+    meter = Meter(**settings)
+    meter.arrive(arrivals, t_ns=t_ns, len_bytes=len_bytes)
+    return meter.measured(sent_pkts)
+
+
+def density(arrivals: Any, *, threshold_pkts: int = 200, **settings: Any) -> Density:
+    """Share of packets at each displacement from the order of sending: RD (RFC 5236, 4)."""
+    return measure(arrivals, threshold_pkts=threshold_pkts, **settings).density
+
+
+def buffer_density(arrivals: Any, *, threshold_pkts: int = 200, **settings: Any) -> BufferDensity:
+    """Share of arrivals at each occupancy of a buffer that restores the order: RBD (RFC 5236, 5)."""
+    return measure(arrivals, buffer_threshold_pkts=threshold_pkts, **settings).buffer_density
+
+
+def mean_displacement(arrivals: Any, *, threshold_pkts: int = 200, **settings: Any) -> float | None:
+    """MD in packets, the sum of abs(i) RD[i]; None if the threshold leaves no packet."""
+    return density(arrivals, threshold_pkts=threshold_pkts, **settings).mean_displacement_pkts
+
+
+def entropy(arrivals: Any, *, threshold_pkts: int = 200, **settings: Any) -> float | None:
+    """E_r in nats, minus the sum of RD[i] ln RD[i]; None if the threshold leaves no packet."""
+    return density(arrivals, threshold_pkts=threshold_pkts, **settings).entropy_nats
+
+
+def ratio(arrivals: Any, **settings: Any) -> float | None:
+    """Reordered packets among those received (RFC 4737, 4.1)."""
+    return measure(arrivals, **settings).reordered_ratio
+
+
+def extents(arrivals: Any, *, t_ns: Any = None, len_bytes: Any = None, **settings: Any) -> Extents:
+    """Extents of the reordered packets, with late times and byte offsets (RFC 4737, 4.2 to 4.4)."""
+    return measure(arrivals, t_ns=t_ns, len_bytes=len_bytes, **settings).extents
+
+
+def n_reordering(arrivals: Any, *, n_max: int = 10, **settings: Any) -> NReordering:
+    """Packets that are n-reordered, for n = 1 to n_max (RFC 4737, 5.3)."""
+    return measure(arrivals, n_max=n_max, **settings).n_reordering
+
+
+def runs(arrivals: Any, **settings: Any) -> Runs:
+    """Reordering-free runs and their variability (RFC 4737, 4.6)."""
+    return measure(arrivals, **settings).runs
+
+
+def gaps(arrivals: Any, *, t_ns: Any = None, **settings: Any) -> Gaps:
+    """Gaps between reordering discontinuities, in arrivals and in time (RFC 4737, 4.5)."""
+    return measure(arrivals, t_ns=t_ns, **settings).gaps

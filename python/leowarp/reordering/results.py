@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is measured of a sequence, typed. Means and ratios are None where nothing was counted, never 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """Reorder density, RD (RFC 5236, 4).
+
+    Attributes
+    ----------
+    threshold_pkts : int
+        D_T: a packet displaced by more counts as lost.
+    displacement_pkts : int32 array of shape (n,)
+        Receive index less sequence number: negative early, positive late. Ascending; only where there are packets.
+    pkts : uint64 array of shape (n,)
+        Packets displaced by so much.
+    counted_pkts : int
+        N', the sum of `pkts`.
+    early_beyond_pkts, late_beyond_pkts : int
+        Packets displaced by more than the threshold.
+    mean_displacement_pkts : float or None
+        MD, the sum of abs(i) RD[i].
+    entropy_nats : float or None
+        E_r, minus the sum of RD[i] ln RD[i].
+
+    References
+    ----------
+    RFC 5236 (Informational, independent stream). MD and E_r: Ye, Jayasumana, Piratla, ICNS 2006.
+    """
+
+    threshold_pkts: int
+    displacement_pkts: np.ndarray
+    pkts: np.ndarray
+    counted_pkts: int
+    early_beyond_pkts: int
+    late_beyond_pkts: int
+    mean_displacement_pkts: float | None
+    entropy_nats: float | None
+
+    @property
+    def share(self) -> np.ndarray:
+        """RD: float64 array of shape (n,), share of the packets at each displacement; sums to 1."""
+        return self.pkts / np.float64(self.counted_pkts or 1)
+
+    def overtaken_ratio(self, successors: int) -> float | None:
+        """Share of packets that come after at least so many packets sent later (RFC 5236, 5)."""
+        if not self.counted_pkts:
+            return None
+        return int(self.pkts[self.displacement_pkts >= successors].sum()) / self.counted_pkts
+
+    def to_dict(self) -> dict[str, float]:
+        """Displacement as text -> share, as JSON has it."""
+        return _shares(self.displacement_pkts, self.share)
+
+
+@dataclass(frozen=True, eq=False)
+class BufferDensity:
+    """Reorder buffer-occupancy density, RBD (RFC 5236, 5).
+
+    Attributes
+    ----------
+    threshold_pkts : int
+        B_T: places of the buffer that restores the order.
+    occupancy_pkts : int32 array of shape (n,)
+        Packets in the buffer after an arrival. Ascending; only where there are arrivals.
+    pkts : uint64 array of shape (n,)
+        Arrivals that left so many in it.
+    counted_pkts : int
+        N', the sum of `pkts`.
+    late_beyond_pkts : int
+        Arrivals that the buffer no longer waited for.
+    mean_occupancy_pkts : float or None
+        The sum of i RBD[i].
+    """
+
+    threshold_pkts: int
+    occupancy_pkts: np.ndarray
+    pkts: np.ndarray
+    counted_pkts: int
+    late_beyond_pkts: int
+    mean_occupancy_pkts: float | None
+
+    @property
+    def share(self) -> np.ndarray:
+        """RBD: float64 array of shape (n,), share of the arrivals at each occupancy; sums to 1."""
+        return self.pkts / np.float64(self.counted_pkts or 1)
+
+    def to_dict(self) -> dict[str, float]:
+        """Occupancy as text -> share, as JSON has it."""
+        return _shares(self.occupancy_pkts, self.share)
+
+
+@dataclass(frozen=True, eq=False)
+class NReordering:
+    """n-reordering (RFC 4737, 5.3): packet i is n-reordered if all n arrivals before it were sent later.
+
+    Attributes
+    ----------
+    n : int32 array of shape (m,)
+        From 1.
+    pkts : uint64 array of shape (m,)
+        Packets that are n-reordered; so it falls with n. TCP's three duplicate acknowledgements are n = 3.
+    received_pkts : int
+        Of so many.
+    """
+
+    n: np.ndarray
+    pkts: np.ndarray
+    received_pkts: int
+
+    @property
+    def share(self) -> np.ndarray:
+        """Float64 array of shape (m,): n-reordered packets among those received (definition 2 of 5.3)."""
+        return self.pkts / np.float64(self.received_pkts or 1)
+
+    def to_dict(self) -> dict[str, float]:
+        """n as text -> share, as JSON has it; zeros are kept, because n ends somewhere."""
+        return _shares(self.n, self.share)
+
+
+@dataclass(frozen=True, eq=False)
+class Extents:
+    """How far reordered packets came behind (RFC 4737, 4.2 to 4.4).
+
+    Attributes
+    ----------
+    extent_pkts : int32 array of shape (n,)
+        Arrivals since the first that should have come later. Ascending; only where there are packets.
+    pkts : uint64 array of shape (n,)
+        Reordered packets with that extent.
+    mean_pkts, max_pkts : float or None, int or None
+        Of the extent.
+    late_time_mean_ns, late_time_max_ns : float or None, int or None
+        Time since that arrival; None without times.
+    byte_offset_mean_bytes, byte_offset_max_bytes : float or None, int or None
+        Payload that had to be stored for the packet; None without lengths.
+    """
+
+    extent_pkts: np.ndarray
+    pkts: np.ndarray
+    mean_pkts: float | None
+    max_pkts: int | None
+    late_time_mean_ns: float | None
+    late_time_max_ns: int | None
+    byte_offset_mean_bytes: float | None
+    byte_offset_max_bytes: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers as JSON has them; `counts_pkts`: extent as text -> packets."""
+        counts = {str(extent): int(pkts) for extent, pkts in zip(self.extent_pkts, self.pkts, strict=True)}
+        scalars = {key: value for key, value in _scalars(self).items() if key not in ("extent_pkts", "pkts")}
+        return {**scalars, "counts_pkts": counts}
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Discontinuities, and the gaps between those that reorder (RFC 4737, 3.4 and 4.5).
+
+    Attributes
+    ----------
+    sequence_discontinuities : int
+        Arrivals that leapt over missing numbers, lost ones included.
+    reordering_discontinuities : int
+        Arrivals that were the first to overtake a reordered packet.
+    gaps : int
+        Pairs of successive reordering discontinuities.
+    mean_pkts, max_pkts : float or None, int or None
+        Arrivals from one to the next.
+    mean_ns, max_ns : float or None, int or None
+        Time from one to the next; None without times.
+    """
+
+    sequence_discontinuities: int
+    reordering_discontinuities: int
+    gaps: int
+    mean_pkts: float | None
+    max_pkts: int | None
+    mean_ns: float | None
+    max_ns: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers as JSON has them."""
+        return _scalars(self)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Reordering-free runs (RFC 4737, 4.6).
+
+    Attributes
+    ----------
+    in_order_pkts : int
+        a: packets in order.
+    in_order_ratio : float or None
+        a / p, p all packets.
+    runs : int
+        x: runs that a reordered packet has ended; the last one, which nothing ended, is none.
+    mean_pkts : float or None
+        a / x.
+    weighted_mean_pkts : float or None
+        q / a, q the sum of the squared lengths: the length of the run that a packet is in.
+    variability_ratio : float or None
+        (q / a) / (a / x).
+    last_pkts, max_pkts : int
+        Length of the run in which the sequence ends, and of the longest.
+    """
+
+    in_order_pkts: int
+    in_order_ratio: float | None
+    runs: int
+    mean_pkts: float | None
+    weighted_mean_pkts: float | None
+    variability_ratio: float | None
+    last_pkts: int
+    max_pkts: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers as JSON has them."""
+        return _scalars(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Reordering:
+    """Everything that is measured of a sequence.
+
+    Attributes
+    ----------
+    arrived_pkts : int
+        All arrivals: received, duplicate, too late and outside together.
+    received_pkts : int
+        First copies, which are what RFC 4737 analyses.
+    duplicate_pkts : int
+        Further copies.
+    too_late_pkts : int
+        Lower than the largest number by more than the loss-waiting window: lost.
+    outside_pkts : int
+        Lower than the first number of the sequence.
+    expected_pkts : int
+        Packets sent, as told; else from the first number to the largest.
+    lost_pkts : int
+        Expected and not received.
+    reordered_pkts : int
+        Arrived after one with a larger number (RFC 4737, 3.3).
+    reordered_ratio : float or None
+        Of those received (RFC 4737, 4.1).
+    """
+
+    arrived_pkts: int
+    received_pkts: int
+    duplicate_pkts: int
+    too_late_pkts: int
+    outside_pkts: int
+    expected_pkts: int
+    lost_pkts: int
+    reordered_pkts: int
+    reordered_ratio: float | None
+    density: Density
+    buffer_density: BufferDensity
+    n_reordering: NReordering
+    extents: Extents
+    gaps: Gaps
+    runs: Runs
+
+    @property
+    def mean_displacement_pkts(self) -> float | None:
+        """MD; see `Density`."""
+        return self.density.mean_displacement_pkts
+
+    @property
+    def entropy_nats(self) -> float | None:
+        """E_r; see `Density`."""
+        return self.density.entropy_nats
+
+    def to_dict(self) -> dict[str, Any]:
+        """One JSON object: `leowarp reorder FILE --json`."""
+        density, buffer = self.density, self.buffer_density
+        scalars = {key: value for key, value in _scalars(self).items() if isinstance(value, int | float | None)}
+        return {
+            **scalars,
+            "mean_displacement_pkts": density.mean_displacement_pkts,
+            "entropy_nats": density.entropy_nats,
+            "mean_occupancy_pkts": buffer.mean_occupancy_pkts,
+            "threshold_pkts": density.threshold_pkts,
+            "density_pkts": density.counted_pkts,
+            "density_early_beyond_pkts": density.early_beyond_pkts,
+            "density_late_beyond_pkts": density.late_beyond_pkts,
+            "density": density.to_dict(),
+            "overtaken_ratio": {str(n): density.overtaken_ratio(int(n)) for n in self.n_reordering.n},
+            "buffer_threshold_pkts": buffer.threshold_pkts,
+            "buffer_density_pkts": buffer.counted_pkts,
+            "buffer_late_beyond_pkts": buffer.late_beyond_pkts,
+            "buffer_density": buffer.to_dict(),
+            "n_reordering": self.n_reordering.to_dict(),
+            "extent": self.extents.to_dict(),
+            "gaps": self.gaps.to_dict(),
+            "runs": self.runs.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        ratio = "none" if self.reordered_ratio is None else f"{self.reordered_ratio:.6g}"
+        return (
+            f"Reordering(received_pkts={self.received_pkts}, lost_pkts={self.lost_pkts}, reordered_ratio={ratio}, "
+            f"mean_displacement_pkts={self.mean_displacement_pkts}, entropy_nats={self.entropy_nats})"
+        )
+
+
+def of_native(found: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> Reordering:
+    """What the native meter tells, typed; what it could not know without times or lengths is None."""
+    extent, gaps, density, buffer = found["extent"], found["gaps"], found["density"], found["buffer_density"]
+    received = found["received_pkts"]
+    n, n_pkts = _columns(found["n_reordering"])
+    displacement, displaced = _columns(density["counts"])
+    occupancy, occupied = _columns(buffer["counts"])
+    extents, behind = _columns(extent["counts"])
+    scalars = {item.name: found[item.name] for item in fields(Reordering) if isinstance(found.get(item.name), int)}
+    return Reordering(
+        **scalars,
+        reordered_ratio=found["reordered_pkts"] / received if received else None,
+        density=Density(
+            density["threshold_pkts"], displacement, displaced, density["pkts"], density["early_beyond_pkts"],
+            density["late_beyond_pkts"], density["mean_displacement_pkts"], density["entropy_nats"],
+        ),
+        buffer_density=BufferDensity(
+            buffer["threshold_pkts"], occupancy, occupied, buffer["pkts"], buffer["late_beyond_pkts"],
+            buffer["mean_occupancy_pkts"],
+        ),
+        n_reordering=NReordering(n, n_pkts, received),
+        extents=Extents(
+            extents, behind, extent["mean_pkts"], extent["max_pkts"],
+            *(extent[key] if is_timed else None for key in ("late_time_mean_ns", "late_time_max_ns")),
+            *(extent[key] if has_lengths else None for key in ("byte_offset_mean_bytes", "byte_offset_max_bytes")),
+        ),
+        gaps=Gaps(**gaps),
+        runs=Runs(**found["runs"]),
+    )  # fmt: skip
+
+
+def _columns(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    values, counts = zip(*pairs, strict=True) if pairs else ((), ())
+    return np.array(values, dtype=np.int32), np.array(counts, dtype=np.uint64)
+
+
+def _scalars(result: Any) -> dict[str, Any]:
+    return {item.name: getattr(result, item.name) for item in fields(result)}
+
+
+def _shares(values: np.ndarray, shares: np.ndarray) -> dict[str, float]:
+    return {str(value): float(share) for value, share in zip(values, shares, strict=True)}

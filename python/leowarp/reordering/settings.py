@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a measurement is told: thresholds, window, width of the numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from operator import index
+from typing import Any
+
+from leowarp.errors import ScenarioError
+
+THRESHOLD_MAX_PKTS = 2**31 - 1
+"""Displacements are signed 32-bit numbers."""
+LOSS_WINDOW_MAX_PKTS = 2**30
+"""Extents are below twice the window, and 32-bit numbers."""
+N_MAX = 1_000_000
+SEQ_MAX = 2**63 - 1
+"""The largest sequence number: one more would not fit into the signed 64 bits of Parquet's usual integers."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a sequence is measured.
+
+    Attributes
+    ----------
+    threshold_pkts : int
+        D_T of RFC 5236: a packet displaced by more counts as lost in RD. 200 as in `torres2020`.
+    buffer_threshold_pkts : int, optional
+        B_T of RFC 5236: places of the hypothetical buffer; as `threshold_pkts` if not given.
+    loss_window_pkts : int
+        In place of RFC 4737's waiting time: a packet that is so far below the largest number counts as lost.
+    n_max : int
+        n-reordering is counted for n = 1 to n_max.
+    first_seq : int, optional
+        Number of the first packet sent; the smallest that arrives if not given.
+    bits : int, optional
+        Width of numbers that wrap around, 16 or 32 for instance (8 to 63); None: they do not.
+
+    Raises
+    ------
+    ScenarioError
+        If one of them is out of range.
+    """
+
+    threshold_pkts: int = 200
+    buffer_threshold_pkts: int | None = None
+    loss_window_pkts: int = 65_536
+    n_max: int = 10
+    first_seq: int | None = None
+    bits: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.buffer_threshold_pkts is None:
+            object.__setattr__(self, "buffer_threshold_pkts", self.threshold_pkts)
+        for name, (low, high, why) in _RANGES.items():
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, _within(name, value, low, high, why))
+        if self.bits is not None and self.first_seq is not None and self.first_seq >> self.bits:
+            raise ScenarioError(f"first_seq = {self.first_seq} does not fit into {self.bits} bits")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name -> value."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+
+def _within(name: str, value: Any, low: int, high: int, why: str) -> int:
+    try:
+        number = index(value)
+    except TypeError:
+        raise ScenarioError(f"{name} = {value!r} is not a whole number") from None
+    if isinstance(value, bool) or not low <= number <= high:
+        raise ScenarioError(f"{name} = {value} is not within {low} and {high}", hint=why)
+    return number
+
+
+_PLACES = "with no place to wait in, every packet out of order would count as lost; torres2020 takes 200"
+_RANGES = {
+    "threshold_pkts": (1, THRESHOLD_MAX_PKTS, _PLACES),
+    "buffer_threshold_pkts": (1, THRESHOLD_MAX_PKTS, _PLACES),
+    "loss_window_pkts": (1, LOSS_WINDOW_MAX_PKTS, "65536 packets are 8 s at 100 Mbit/s in full frames"),
+    "n_max": (1, N_MAX, "TCP's three duplicate acknowledgements are n = 3"),
+    "first_seq": (0, SEQ_MAX, "the number of the first packet that was sent"),
+    "bits": (8, 63, "16 for ICMP and RTP, 32 for most other counters"),
+}

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns of CSV and Parquet files, in parts of bounded size, by pyarrow's streaming readers."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from leowarp.errors import ScenarioError, TraceError
+from leowarp.reordering.columns import length_column, sequence_column, time_column
+
+if TYPE_CHECKING:
+    from leowarp.reordering.files import Part, Reading, Source
+
+SEQUENCE_NAMES = ("seq", "sequence", "sequence_number", "number", "seq_pkts")
+_BLOCK_BYTES = 1 << 22
+_ROWS = 1 << 18
+_NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+# Enough for seconds since 1970 to the ns, and a bit more
+_DECIMAL = pa.decimal128(38, 15)
+_CONVERSION = re.compile(r"Row #(\d+): CSV conversion error to (\w+)(?:\([^)]*\))?: (?:invalid value )?(.*)", re.S)
+_NUMBER = re.compile(r"\s*[+-]?[0-9.]+(e[+-]?[0-9]+)?\s*", re.I)
+
+
+def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]:
+    """The arrivals of a CSV file; the delimiter (comma, semicolon, tab) is that of its first line."""
+    from leowarp.reordering.files import first_bytes, total_bytes
+
+    line = first_bytes(stream).split(b"\n", 1)[0].decode("utf-8-sig", errors="replace").rstrip("\r")
+    delimiter = max(",;\t", key=line.count)
+    fields = next(csv.reader([line], delimiter=delimiter), [])
+    if not line.strip():
+        if not first_bytes(stream):
+            return
+        raise TraceError(f"cannot read {this.name} as csv: its first line is empty")
+    if source.header and all(_NUMBER.fullmatch(cell) for cell in fields):
+        raise ScenarioError(
+            f"the first line of {this.name} should name the columns, but holds numbers: {line[:60]}",
+            hint="without such a line: --no-header, and columns by number, as in --sequence 1",
+        )
+    names = [cell.strip() for cell in fields] if source.header else [str(n + 1) for n in range(len(fields))]
+    chosen = _chosen(this, source, names)
+    unit = None if chosen[1] is None else _time_unit(source, names[chosen[1]], None)
+    kinds = (pa.uint64(), pa.int64() if unit == "ns" else _DECIMAL, pa.uint32())
+    unique = [f"{number}" for number in range(len(names))]
+    types = {unique[at]: kind for at, kind in zip(chosen, kinds, strict=True) if at is not None}
+    reader = _csv_errors(
+        this,
+        lambda: pacsv.open_csv(
+            stream,
+            # One thread: only then does an error name its row. Parsing is not what takes the time.
+            read_options=pacsv.ReadOptions(
+                use_threads=False, block_size=_BLOCK_BYTES, column_names=unique, skip_rows=int(source.header)
+            ),
+            parse_options=pacsv.ParseOptions(delimiter=delimiter),
+            convert_options=pacsv.ConvertOptions(
+                column_types=types, include_columns=list(types), null_values=[], strings_can_be_null=False
+            ),
+        ),
+        names,
+    )
+    if reader is None:
+        return
+    total, row = total_bytes(stream), 1 + int(source.header)
+    while (batch := _csv_errors(this, lambda: next(reader, None), names)) is not None:
+        yield _part(this, batch.columns, [at is not None for at in chosen], unit, row)
+        row += batch.num_rows
+        this.done_ratio = min(1.0, stream.tell() / total) if total else None
+
+
+def parquet_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]:
+    """The arrivals of a Parquet file."""
+    if not stream.seekable():
+        raise ScenarioError("Parquet is read from its end, which a pipe does not have", hint="give it as a file")
+    try:
+        file = pq.ParquetFile(stream)
+        names = file.schema_arrow.names
+        chosen = _chosen(this, source, names)
+        fields = [None if at is None else file.schema_arrow.field(at) for at in chosen]
+        unit = None if fields[1] is None else _time_unit(source, fields[1].name, fields[1])
+        for wanted in fields:
+            if wanted is not None and names.count(wanted.name) > 1:
+                raise ScenarioError(f"{this.name} has several columns called {wanted.name}")
+        row = 1
+        order = [wanted.name for wanted in fields if wanted is not None]
+        for batch in file.iter_batches(batch_size=_ROWS, columns=order):
+            columns = [batch.column(name) for name in order]
+            yield _part(this, columns, [at is not None for at in chosen], unit, row)
+            row += batch.num_rows
+            this.done_ratio = (row - 1) / max(1, file.metadata.num_rows)
+    except (pa.ArrowException, OSError) as error:
+        raise TraceError(f"cannot read {this.name} as parquet: {error}", hint="was it copied whole?") from error
+
+
+def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit: str | None, row: int) -> Part:
+    from leowarp.reordering.files import Part
+
+    left, place = iter(columns), ("row", row)
+    seq, t, length = (next(left) if is_there else None for is_there in present)
+    try:
+        return Part(sequence_column(seq, place=place), _instants(t, unit, place), length_column(length, place=place))
+    except TraceError as error:
+        raise TraceError(f"cannot read {this.name} as {this.format}: {error.message}", hint=error.hint) from error
+
+
+def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int]) -> np.ndarray | None:
+    """Instants in ns, int64; fractions of a ns are rounded."""
+    if column is None or unit is None or (unit == "ns" and pa.types.is_integer(column.type)):
+        return time_column(column, place)
+    if column.null_count:
+        return time_column(column, place)  # says which row
+    if pa.types.is_floating(column.type):
+        instants = column.to_numpy(zero_copy_only=False) * float(_NS[unit])
+        if not np.isfinite(instants).all():
+            at = int(np.argmax(~np.isfinite(instants)))
+            raise TraceError(f"the instant of arrival at row {place[1] + at} is not a number")
+        return np.rint(instants).astype(np.int64)
+    if pa.types.is_integer(column.type):
+        return time_column(pc.multiply_checked(column.cast(pa.int64()), _NS[unit]), place)
+    if pa.types.is_decimal(column.type):
+        places = _NS[unit]
+        whole = pc.floor(column).cast(pa.int64())
+        rest = pc.subtract(column, pc.floor(column)).cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return whole.to_numpy(zero_copy_only=False) * places + np.rint(rest * places).astype(np.int64)
+    raise TraceError(f"instants of arrival are of type {column.type}, which is no number and no time")
+
+
+def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int | None, int | None]:
+    """Positions of the columns with sequence number, time and length."""
+    time = None if source.time is None else _position(this, "time", source.time, names)
+    length = None if source.bytes is None else _position(this, "bytes", source.bytes, names)
+    if source.sequence is not None:
+        return _position(this, "sequence", source.sequence, names), time, length
+    found = [at for at, name in enumerate(names) if name.lower() in SEQUENCE_NAMES]
+    if len(names) == 1 or len(found) == 1:
+        return (found or [0])[0], time, length
+    raise ScenarioError(
+        f"which column of {this.name} holds the sequence numbers? It has: {', '.join(names[:30])}",
+        hint="--sequence COLUMN, by name or by number counted from 1",
+    )
+
+
+def _position(this: Reading, option: str, text: str, names: list[str]) -> int:
+    if names.count(text) == 1:
+        return names.index(text)
+    if names.count(text) == 0 and text.isdecimal() and 1 <= int(text) <= len(names):
+        return int(text) - 1
+    raise ScenarioError(
+        f"{this.name} has no column {text!r}, or several; it has: {', '.join(names[:30])}",
+        hint=f"--{option} COLUMN, by name or by number counted from 1",
+    )
+
+
+def _time_unit(source: Source, name: str, column: pa.Field | None) -> str | None:
+    """Unit of a column with times; None if its type has one."""
+    if column is not None and (pa.types.is_temporal(column.type)):
+        return None
+    if source.time_unit is not None:
+        return source.time_unit
+    said = name.rpartition("_")[2]
+    if "_" in name and said in _NS:
+        return said
+    raise ScenarioError(
+        f"in which unit is the column {name!r}?",
+        hint="--time-unit s, ms, us or ns (or a name that ends in _s, ..., _ns)",
+    )
+
+
+def _csv_errors(this: Reading, step, names: list[str]):
+    """What `step` gives; pyarrow's errors in our words."""
+    try:
+        return step()
+    except pa.ArrowInvalid as error:
+        text = str(error)
+        if text.startswith("Empty CSV file"):
+            return None
+        raise TraceError(f"cannot read {this.name} as csv: {_told(text, names)}") from error
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise TraceError(f"cannot read {this.name} as csv: {error}") from error
+
+
+def _told(text: str, names: list[str]) -> str:
+    match = _CONVERSION.search(text)
+    if match is None:
+        return text
+    row, kind, value = match.groups()
+    value = value.strip("'")
+    if kind == "uint64":
+        return f"the sequence number {value!r} at row {row} {_why(value)}"
+    if kind == "uint32":
+        return f"the length in bytes {value!r} at row {row} {_why(value)}"
+    return f"the instant of arrival at row {row}: {value!r} is no number that can be kept exactly"
+
+
+def _why(value: str) -> str:
+    if not value:
+        return "is missing"
+    if re.fullmatch(r"-[0-9]+", value):
+        return "is negative"
+    return "is too large" if re.fullmatch(r"[0-9]+", value) else "is not a whole number"
