@@ -8,7 +8,7 @@
 
 use crate::ahead::Ahead;
 use crate::density::count;
-use crate::settings::MOST_THRESHOLD_PKTS;
+use crate::settings::Settings;
 
 /// RBD of a sequence.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -56,7 +56,7 @@ impl BufferMeter {
     /// With threshold B_T, 2^31 - 1 at most. `first_seq`: the number to expect first; None: the smallest of the first
     /// B_T + 1 arrivals.
     pub fn new(threshold_pkts: u32, first_seq: Option<u64>) -> Self {
-        let threshold_pkts = threshold_pkts.min(MOST_THRESHOLD_PKTS);
+        let threshold_pkts = threshold_pkts.min(Settings::MOST_THRESHOLD_PKTS);
         let mut buffer = Ahead::new(threshold_pkts);
         buffer.advance(first_seq.unwrap_or(0));
         let held = first_seq.is_none().then(Vec::new);

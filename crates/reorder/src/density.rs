@@ -12,7 +12,7 @@
 //! [`DensityMeter`] does so too; a [`Meter`](crate::Meter) hands it first copies only, as section 3 has it.
 
 use crate::ahead::Ahead;
-use crate::settings::MOST_THRESHOLD_PKTS;
+use crate::settings::Settings;
 use std::collections::VecDeque;
 
 /// RD of a sequence.
@@ -74,8 +74,8 @@ pub struct DensityMeter {
     /// Receive indices to come: numbers in the window or the RFC's buffer. As many as there are packets in the window.
     /// What is below the set's base has been a receive index or is lost.
     indices: Ahead,
-    early: Vec<u64>,
-    late: Vec<u64>,
+    /// Packets displaced by 0, -1, 1, -2, 2, ...: one vector, since early or late is not to be predicted.
+    counts: Vec<u64>,
     early_beyond_pkts: u64,
     late_beyond_pkts: u64,
 }
@@ -83,13 +83,12 @@ pub struct DensityMeter {
 impl DensityMeter {
     /// With threshold D_T, 2^31 - 1 at most.
     pub fn new(threshold_pkts: u32) -> Self {
-        let threshold_pkts = threshold_pkts.min(MOST_THRESHOLD_PKTS);
+        let threshold_pkts = threshold_pkts.min(Settings::MOST_THRESHOLD_PKTS);
         Self {
             threshold_pkts,
             window: VecDeque::new(),
             indices: Ahead::new(threshold_pkts),
-            early: Vec::new(),
-            late: Vec::new(),
+            counts: Vec::new(),
             early_beyond_pkts: 0,
             late_beyond_pkts: 0,
         }
@@ -119,9 +118,10 @@ impl DensityMeter {
         while !self.window.is_empty() {
             self.leave();
         }
-        let early = self.early.iter().enumerate().rev().map(|(i, &n)| (-(i as i32) - 1, n));
-        let late = self.late.iter().zip(0..).map(|(&n, d)| (d, n));
-        let counts: Vec<(i32, u64)> = early.chain(late).filter(|c| c.1 > 0).collect();
+        let displacement = |i: usize| if i % 2 == 0 { i as i32 / 2 } else { -(i as i32 / 2) - 1 };
+        let met = self.counts.iter().enumerate().filter(|c| *c.1 > 0);
+        let mut counts: Vec<(i32, u64)> = met.map(|(i, &n)| (displacement(i), n)).collect();
+        counts.sort_unstable();
         Density {
             threshold_pkts: self.threshold_pkts,
             pkts: counts.iter().map(|c| c.1).sum(),
@@ -146,11 +146,10 @@ impl DensityMeter {
         self.indices.pass_first(index);
         if displacement > u64::from(self.threshold_pkts) {
             self.late_beyond_pkts += 1;
-        } else if seq > index {
-            count(&mut self.early, displacement as usize - 1);
-        } else {
-            count(&mut self.late, displacement as usize);
+            return;
         }
+        let displacement = index.wrapping_sub(seq) as i64;
+        count(&mut self.counts, (displacement << 1 ^ displacement >> 63) as usize);
     }
 }
 

@@ -10,6 +10,9 @@
 
 use std::collections::VecDeque;
 
+/// Discontinuities that are looked at one by one before all are searched.
+const FEW: usize = 16;
+
 /// Distances between successive reordering discontinuities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gaps {
@@ -86,23 +89,16 @@ impl Discontinuities {
     /// Only leaps need be looked at: the numbers between any other new maximum and the one before have all arrived.
     #[inline]
     pub fn overtaker(&mut self, seq: u64) -> Position {
-        // late packets are mostly little late: search backwards in growing steps, then halve
-        let all = self.recent.len();
-        let (mut low, mut high, mut step) = (all, all, 1);
-        while low > 0 && self.recent[low - 1].seq > seq {
-            high = low - 1;
-            low = low.saturating_sub(step);
-            step *= 2;
+        // mostly one of the last few
+        let few = self.recent.len().saturating_sub(FEW);
+        let mut at = self.recent.len();
+        while at > few && self.recent[at - 1].seq > seq {
+            at -= 1;
         }
-        while low < high {
-            let middle = (low + high) / 2;
-            if self.recent[middle].seq > seq {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
+        if at == few {
+            at = self.recent.partition_point(|d| d.seq <= seq);
         }
-        let found = &mut self.recent[high];
+        let found = &mut self.recent[at];
         found.reorders = true;
         found.position
     }

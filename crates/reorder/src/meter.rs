@@ -9,7 +9,7 @@ use crate::n_reordering::NReordering;
 use crate::recent::Recent;
 use crate::reordering::Reordering;
 use crate::runs::Runs;
-use crate::settings::{Arrival, Settings, MOST_LOSS_WINDOW_PKTS};
+use crate::settings::{Arrival, Settings};
 use crate::verdict::{Late, Verdict};
 
 /// Measures a sequence while it arrives. Memory is bounded by the thresholds and the loss-waiting window, and grows to
@@ -38,7 +38,7 @@ pub struct Meter {
 impl Meter {
     /// A meter for one sequence.
     pub fn new(settings: Settings) -> Self {
-        let window = settings.loss_window_pkts.min(MOST_LOSS_WINDOW_PKTS);
+        let window = settings.loss_window_pkts.min(Settings::MOST_LOSS_WINDOW_PKTS);
         Self {
             settings,
             window: u64::from(window),

@@ -7,7 +7,7 @@
 //! 1-reordering only.)
 
 use crate::density::count;
-use crate::settings::MOST_N;
+use crate::settings::Settings;
 
 /// Counts n-reordered packets as they come.
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ pub struct NReordering {
 impl NReordering {
     /// For n = 1..=n_max, 65,536 at most.
     pub fn new(n_max: u32) -> Self {
-        let n_max = n_max.min(MOST_N) as usize;
+        let n_max = n_max.min(Settings::MOST_N) as usize;
         Self { n_max, last: vec![0; n_max.next_power_of_two()], pkts: 0, degrees: Vec::new() }
     }
 

@@ -28,7 +28,7 @@ fn jittered(most_pkts: usize) -> impl Strategy<Value = Vec<Arrival>> {
 /// Any numbers, near and far, in any order, some without a time.
 fn wild(most_pkts: usize) -> impl Strategy<Value = Vec<Arrival>> {
     let near = || 0u64..30;
-    let far = prop_oneof![near(), 0u64..300, 5000u64..5050, Just(70_000), Just(1 << 40), Just(u64::MAX)];
+    let far = prop_oneof![near(), 0u64..300, 5000u64..5050, Just(70_000), Just(1 << 40), u64::MAX - 3..=u64::MAX];
     let seqs = prop_oneof![vec(near(), 0..most_pkts), vec(far, 0..most_pkts)];
     (seqs, vec((prop::option::of(0i64..5), 0u32..9), most_pkts)).prop_map(|(seqs, others)| {
         let arrival = |(seq, (t_ns, len_bytes))| Arrival { seq, t_ns, len_bytes };
@@ -205,6 +205,24 @@ proptest! {
             let late: f64 = (3..=40).filter_map(|d| got.share_ratio(d)).sum();
             prop_assert!((got.overtaken_ratio(3).unwrap() - late).abs() < 1e-12);
         }
+    }
+
+    #[test]
+    fn extreme_settings_break_nothing(arrivals in wild(40), most: bool, first_seq: Option<u64>) {
+        let (pkts, window) = if most { (u32::MAX, 1 << 17) } else { (0, 0) };
+        let settings = Settings {
+            density_threshold_pkts: pkts,
+            buffer_threshold_pkts: pkts,
+            n_max: pkts,
+            loss_window_pkts: window,
+            first_seq,
+        };
+        let got = measured(&arrivals, settings);
+        let all = got.received_pkts + got.duplicate_pkts + got.too_late_pkts + got.outside_pkts;
+        prop_assert_eq!(all, arrivals.len() as u64);
+        prop_assert_eq!(got.n_reordering.len() as u32, pkts.min(Settings::MOST_N));
+        prop_assert!(most || got.density.counts.iter().all(|c| c.0 == 0));
+        prop_assert!(most || got.buffer_density.counts.iter().all(|c| c.0 == 0));
     }
 
     #[test]

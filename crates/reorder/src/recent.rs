@@ -75,11 +75,8 @@ impl Recent {
         let mut sum = 0;
         let block = &self.blocks[self.block_place(seq)];
         if block.number == seq >> BLOCK_BITS {
-            // all sixteen, masked: cheaper than a loop of a length that nobody can predict
             let (chunk, place) = chunk(seq);
-            let lens = &block.len_bytes[chunk];
-            sum += (0..FAN).map(|i| u64::from(if i > place { lens[i] } else { 0 })).sum::<u64>();
-            sum += (0..FAN).map(|i| if i > chunk { block.chunk_bytes[i] } else { 0 }).sum::<u64>();
+            sum += after(&block.len_bytes[chunk].map(u64::from), place) + after(&block.chunk_bytes, chunk);
         }
         let (mut number, last) = ((seq >> BLOCK_BITS) + 1, largest >> BLOCK_BITS);
         while number <= last {
@@ -153,6 +150,24 @@ impl Block {
 #[inline]
 fn chunk(seq: u64) -> (usize, usize) {
     ((seq >> CHUNK_BITS) as usize % FAN, seq as usize % FAN)
+}
+
+/// Sixteen times nothing, then fifteen times all bits.
+const STEP: [u64; 2 * FAN - 1] = {
+    let mut step = [0; 2 * FAN - 1];
+    let mut i = FAN;
+    while i < step.len() {
+        step[i] = !0;
+        i += 1;
+    }
+    step
+};
+
+/// Sum of those after `at`. All sixteen, masked by a table: a loop, or a condition, which the compiler makes a loop of,
+/// brought 1.1 of the 5.4 million mispredicted branches of `examples/speed` (callgrind, 100,000 packets).
+#[inline]
+fn after(bytes: &[u64; FAN], at: usize) -> u64 {
+    bytes.iter().zip(&STEP[FAN - 1 - at..]).map(|(b, mask)| b & mask).sum()
 }
 
 #[cfg(test)]
