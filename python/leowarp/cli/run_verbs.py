@@ -147,15 +147,25 @@ def verify(
 
 
 def reproduce(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="Which study: frederiksen2024.")],
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="Which study: frederiksen2024, torres2020.")],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Directory; reproductions/STUDY if not given.")
     ] = None,
     samples: Annotated[
-        int | None, typer.Option(min=1, help="How often the study's runs are made, at different times of the sky.")
+        int | None,
+        typer.Option(min=1, help="frederiksen2024: how often its runs are made, at different times of the sky."),
     ] = None,
     duration: Annotated[
-        str | None, typer.Option(help="Length of every run in place of the study's: a trial, not a reproduction.")
+        str | None,
+        typer.Option(help="frederiksen2024: length of every run in place of the study's: a trial, no reproduction."),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="torres2020: every eighth jitter and 3 seeds: minutes; a full one keeps them."),
+    ] = False,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="torres2020: a Dask scheduler whose workers make the runs."),
     ] = None,
     kernel: options.Kernel = None,
     jobs: options.AtOnce = None,
@@ -168,8 +178,8 @@ def reproduce(
     from leowarp.cli.output import note, print_error, print_json, print_table
 
     made = studies.reproduce(
-        study, out, samples=samples, duration=duration, at_once=jobs, kernel=kernel, force=force,
-        progress=_progress(progress),
+        study, out, samples=samples, duration=duration, quick=quick, scheduler=scheduler, at_once=jobs, kernel=kernel,
+        force=force, progress=_progress(progress),
     )  # fmt: skip
     if json_:
         failures = {slug: error.message for slug, error in made.failures.items()}

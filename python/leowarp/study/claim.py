@@ -12,12 +12,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from leowarp.errors import TraceError
-from leowarp.report import RunView
 
 Verdict = Literal["holds", "partly", "does not hold", "cannot be told"]
 
-Sample = Mapping[str, RunView]
-"""The runs of one sample, by slug."""
+Sample = Mapping[str, Any]
+"""The runs of one sample by slug (`RunView`), or the data sets of a study of many runs by name."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Claim:
     test : str
         Series, window, thresholds.
     runs : tuple of str
-        Slugs of the runs that the test looks at.
+        Slugs of the runs, or names of the data sets, that the test looks at.
     evaluate : callable
         `evaluate(sample) -> Outcome`.
     """

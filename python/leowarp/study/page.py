@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a study: claims first, then the figures, then the runs."""
+"""The page of a study: claims first, then the figures, then what is its own: runs, rules, costs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from leowarp.errors import LeowarpError
-from leowarp.report import RunView, html
+from leowarp.report import html
 
 CLASSES = {"holds": "holds", "partly": "partly", "does not hold": "fails", "cannot be told": "unknown"}
 
@@ -24,24 +23,30 @@ class DrawnFigure:
     missing: str | None = None
 
 
+@dataclass(frozen=True)
+class Section:
+    """A part of the page that is the study's own: a name to point to, a heading, HTML."""
+
+    name: str
+    heading: str
+    content: str
+
+
 def write_study_page(
     folder: Path, title: str, lead: str, claims: Sequence[Mapping[str, Any]], figures: Sequence[DrawnFigure],
-    runs: Mapping[str, RunView], failures: Mapping[str, LeowarpError], command: str,
+    sections: Sequence[Section], warnings: Sequence[str], command: str,
 ) -> Path:  # fmt: skip
     """Writes `index.html` of a study; returns it."""
-    warnings = [error.message for error in failures.values()]
-    warnings += [f"{slug}: {text}" for slug, run in runs.items() for text in run.warnings]
     parts = [
-        ("claims", "Claims", _verdicts(claims) + _claims_table(claims)),
-        ("figures", "Figures", _figures(folder, figures)),
-        ("runs", "Runs", _runs_table(runs)),
-        ("rules", "Rules", html.table("Rules of the baseline run", ["rule", "value"], next(iter(runs.values())).rules(),
-                                      left=frozenset((0, 1)))),
-        ("again", "How to make this again", f"<pre>{html.text(command)}</pre><p>Runs that are complete are kept.</p>"),
+        Section("claims", "Claims", _verdicts(claims) + _claims_table(claims)),
+        Section("figures", "Figures", _figures(folder, figures)),
+        *sections,
+        Section("again", "How to make this again",
+                f"<pre>{html.text(command)}</pre><p>Runs that are complete are kept.</p>"),
     ]  # fmt: skip
     body = f"<h1>{html.text(title)}</h1>\n<p>{html.text(lead)}</p>\n" + html.warning_box(warnings)
-    body += html.navigation((name, heading) for name, heading, _ in parts)
-    body += "".join(html.section(*part) for part in parts)
+    body += html.navigation((part.name, part.heading) for part in parts)
+    body += "".join(html.section(part.name, part.heading, part.content) for part in parts)
     path = folder / "index.html"
     path.write_text(html.page(title, body), encoding="utf-8")
     return path
@@ -91,25 +96,3 @@ def _figures(folder: Path, figures: Sequence[DrawnFigure]) -> str:
     items = "".join(f"<li>{html.text(figure.title)}: {html.text(figure.missing)}</li>" for figure in missing)
     note = f'<p class="quiet">Not drawn:</p><ul class="quiet">{items}</ul>' if items else ""
     return f'<div class="figures">{"".join(blocks)}</div>{note}'
-
-
-def _runs_table(runs: Mapping[str, RunView]) -> str:
-    rows = []
-    for slug, run in runs.items():
-        flow = run.summary["flows"][run.main_flow]
-        rows.append([
-            f'<a href="runs/{html.text(slug)}/50-report/index.html">{html.text(slug)}</a>', run.algorithm,
-            _scaled(flow["goodput_mean_bps"], 1e6), _scaled(flow["srtt_p50_us"], 1e3),
-            _scaled(flow["srtt_p99_us"], 1e3),
-            run.summary["route_changes"], run.summary["route_changes_with_late_pkts"], flow["late_pkts"],
-            flow["retransmissions_pkts"], flow["spurious_retransmissions_pkts"], run.summary["drops_pkts"],
-            run.summary["cpu_s"],
-        ])  # fmt: skip
-    header = ["run", "algorithm", "goodput, Mbit/s", "srtt median, ms", "srtt 99 %, ms", "route changes",
-              "with late packets", "late packets", "retransmitted", "in vain", "dropped", "CPU, s"]  # fmt: skip
-    return html.table("Each run's own page has its route changes, recovery, links and plan", header, rows,
-                      left=frozenset((0, 1)), raw=frozenset((0,)))  # fmt: skip
-
-
-def _scaled(value: Any, scale: float) -> float | None:
-    return None if value is None else float(value) / scale

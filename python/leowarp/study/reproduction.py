@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`reproduce("frederiksen2024")`: all runs of a study, its figures, a verdict on each claim, one page."""
+"""`reproduce("frederiksen2024")`: all runs of a study, its figures, a verdict on each claim, one page.
+
+What a study is made of stands in its own package: `leowarp.study.<key>.material` is a `Room`.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, cast
 
 from leowarp import rundir
 from leowarp.errors import LeowarpError, ScenarioError
-from leowarp.progress import OnProgress
-from leowarp.report import RunView
-from leowarp.study.claim import judged
-from leowarp.study.directory import collect_results, make_runs, write_study
-from leowarp.study.page import write_study_page
+from leowarp.study.claim import Claim, judged
+from leowarp.study.page import DrawnFigure, Section, write_study_page
 
-STUDIES = ("frederiksen2024",)
+STUDIES = ("frederiksen2024", "torres2020")
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,60 @@ class Reproduction:
     failures: dict[str, LeowarpError]
 
 
+@dataclass(frozen=True)
+class Making:
+    """How runs are made, whichever the study: where, how many at once, with which kernel."""
+
+    folder: Path
+    at_once: int | None = None
+    kernel: Path | str | None = None
+    force: bool = False
+    progress: bool | Callable[[Any], None] = True
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a study's runs have given.
+
+    Attributes
+    ----------
+    samples : list of (name, mapping)
+        What claims are judged on, by the names that `Claim.runs` uses; the first sample decides.
+    figures : list of DrawnFigure
+    sections : list of Section
+        The rest of its page.
+    runs : dict
+        Where the runs are, for `claims.json`.
+    failures : dict of slug to LeowarpError
+    warnings : list of str
+        For the top of the page, besides the failures.
+    """
+
+    samples: list[tuple[str, Mapping[str, Any]]]
+    figures: list[DrawnFigure]
+    sections: list[Section]
+    runs: dict[str, str]
+    failures: dict[str, LeowarpError] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+class Room(Protocol):
+    """What the module `leowarp.study.<key>.material` has."""
+
+    TITLE: str
+    LEAD: str
+    CLAIMS: Sequence[Claim]
+    OPTIONS: tuple[str, ...]
+    """Keyword arguments of `reproduce` that are this study's own."""
+
+    def make(self, making: Making, **options: Any) -> Material:
+        """Makes the runs that are not there yet, and the figures. An option that was not given is left out."""
+
+
 def reproduce(
     key: str, out: str | Path | None = None, *, samples: int | None = None, duration: str | None = None,
-    at_once: int | None = None, kernel: Path | str | None = None, force: bool = False,
-    progress: bool | OnProgress = True,
+    quick: bool | None = None, scheduler: str | None = None, at_once: int | None = None,
+    kernel: Path | str | None = None, force: bool = False, progress: bool | Callable[[Any], None] = True,
 ) -> Reproduction:  # fmt: skip
     """Makes a study's runs (those that are not there yet), figures, claims table and page.
 
@@ -56,69 +106,50 @@ def reproduce(
     out : path, optional
         Directory; `reproductions/<key>` if not given.
     samples : int, optional
-        How often the study's own runs are made, at different times of the constellation; 3 if not given.
+        `frederiksen2024`: how often the study's own runs are made, at different times of the constellation; 3 if not
+        given.
     duration : str, optional
-        Length of every run instead of the study's, e.g. "60 s": a trial, not a reproduction.
+        `frederiksen2024`: length of every run instead of the study's, e.g. "60 s": a trial, not a reproduction.
+    quick : bool, optional
+        `torres2020`: every eighth jitter and 3 seeds instead of 62 and 30. A full reproduction later keeps them.
+    scheduler : str, optional
+        `torres2020`: address of a Dask scheduler whose workers make the runs.
     at_once, kernel, force, progress
-        As for `leowarp.run_many`.
+        As for `leowarp.run_many`; a study of many runs calls `progress` with each `StudyProgress`.
     """
     if key not in STUDIES:
         raise ScenarioError(f"there is no study {key!r}", hint=f"the studies are: {', '.join(STUDIES)}")
-    room = f"leowarp.study.{key}"
-    runs, figures = importlib.import_module(f"{room}.runs"), importlib.import_module(f"{room}.figures")
-    claims = importlib.import_module(f"{room}.claims").CLAIMS
-    count = samples if samples is not None else len(runs.SAMPLE_STARTS_S)
-    if not 1 <= count <= len(runs.SAMPLE_STARTS_S):
-        raise ScenarioError(f"samples = {count}: must be 1 to {len(runs.SAMPLE_STARTS_S)}")
+    room = cast(Room, importlib.import_module(f"leowarp.study.{key}.material"))
+    given = {"samples": samples, "duration": duration, "quick": quick or None, "scheduler": scheduler}
+    options = {name: value for name, value in given.items() if value is not None}
+    for name in options:
+        if name not in room.OPTIONS:
+            own = ", ".join(f"--{option}" for option in room.OPTIONS)
+            raise ScenarioError(f"the study {key} has no option --{name}", hint=f"its own are: {own}")
     folder = Path(out) if out is not None else Path("reproductions") / key
     folder.mkdir(parents=True, exist_ok=True)
-    chosen = runs.all_runs(count)
-    settings = {"run.duration": duration} if duration else {}
-    made, failures = make_runs(
-        folder, chosen, settings=settings, at_once=at_once, kernel=kernel, force=force, progress=progress
-    )
-    if not made:
-        raise next(iter(failures.values()))
-    write_study(folder, key, chosen, settings)
-    collect_results(folder, made)
-    views = {slug: RunView(path) for slug, path in made.items()}
-    rows = _judge_all(claims, _samples(runs, views, count), failures)
-    rundir.write_json(
-        folder / "claims.json", {"study": key, "runs": {slug: f"runs/{slug}" for slug in made}, "claims": rows}
-    )
-    drawn = figures.draw(views, folder / "figures")
+    material = room.make(Making(folder, at_once, kernel, force, progress), **options)
+    rows = _judge_all(room.CLAIMS, material)
+    rundir.write_json(folder / "claims.json", {"study": key, "runs": material.runs, "claims": rows})
+    warnings = [error.message for error in material.failures.values()] + material.warnings
     page = write_study_page(
-        folder, figures.TITLE, figures.LEAD, rows, drawn, views, failures, _command(key, out, duration)
-    )
-    return Reproduction(folder, page, rows, failures)
+        folder, room.TITLE, room.LEAD, rows, material.figures, material.sections, warnings,
+        _command(key, out, options),
+    )  # fmt: skip
+    return Reproduction(folder, page, rows, material.failures)
 
 
-def _samples(runs: Any, views: dict[str, RunView], count: int) -> list[tuple[str, dict[str, RunView]]]:
-    """(name, runs by the slug that claims use): the study's, then the further ones."""
-    found = [(f"from {runs.SAMPLE_STARTS_S[0]} s", dict(views))]
-    for start_s in runs.SAMPLE_STARTS_S[1:count]:
-        sample = {
-            run.slug: views[runs.sample_slug(run.slug, start_s)]
-            for run in runs.CORE
-            if runs.sample_slug(run.slug, start_s) in views
-        }
-        found.append((f"from {start_s} s", sample))
-    return found
-
-
-def _judge_all(
-    claims: Sequence[Any], samples: list[tuple[str, dict[str, RunView]]], failures: dict[str, LeowarpError]
-) -> list[dict[str, Any]]:
+def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:
     rows = []
     for claim in claims:
-        missing = [slug for slug in claim.runs if slug in failures]
+        missing = [slug for slug in claim.runs if slug in material.failures]
         if missing:
             row = {key: getattr(claim, key) for key in ("number", "says", "figure", "test")}
-            why = failures[missing[0]].message
+            why = material.failures[missing[0]].message
             rows.append(row | {"runs": list(claim.runs), "verdict": "cannot be told", "measured": why, "numbers": {},
                                "cause": "", "samples": []})  # fmt: skip
         else:
-            rows.append(_json_safe(judged(claim, samples)))
+            rows.append(_json_safe(judged(claim, material.samples)))
     return rows
 
 
@@ -135,6 +166,11 @@ def _json_safe(value: Any) -> Any:
     return value
 
 
-def _command(key: str, out: str | Path | None, duration: str | None) -> str:
-    where = f" --out {out}" if out is not None else ""
-    return f"leowarp reproduce {key}{where}" + (f" --duration '{duration}'" if duration else "")
+def _command(key: str, out: str | Path | None, options: Mapping[str, Any]) -> str:
+    words = [f"leowarp reproduce {key}"]
+    if out is not None:
+        words.append(f"--out {out}")
+    for name, value in options.items():
+        text = str(value)
+        words.append(f"--{name}" if value is True else f"--{name} " + (f"'{text}'" if " " in text else text))
+    return " ".join(words)

@@ -126,6 +126,12 @@ def entropy_nats(rd: Mapping[int, float]) -> float:
     return -sum(share * float(np.log(share)) for share in rd.values())
 
 
+def measured_pkts_nats(distribution: str, sigma_s: float, seed: int = 1) -> tuple[float, float]:
+    """(MD, E_r) of a probe."""
+    rd = density(probe(distribution, sigma_s, seed))
+    return mean_displacement_pkts(rd), entropy_nats(rd)
+
+
 def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
     """Displacements of the packets that count, with receive indexes that stay back for `threshold_pkts` arrivals.
 

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All claims of the study, in order."""
+
+from leowarp.study.torres2020 import claims_metrics, claims_throughput
+
+CLAIMS = (*claims_metrics.CLAIMS, *claims_throughput.CLAIMS)

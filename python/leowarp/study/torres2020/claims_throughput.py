@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims on what reordering does to TCP (2.5 to 2.8), and which of its mechanisms decides them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from leowarp.study.claim import Claim, Outcome, Verdict, holds_if
+from leowarp.study.torres2020 import evidence as ev
+from leowarp.study.torres2020.evidence import NAMES, Frames
+from leowarp.study.torres2020.runs import PROFILE_TEXT, PROFILES
+from leowarp.study.torres2020.simulation import DISTRIBUTIONS
+
+WELL, COLLAPSED = 0.9, 0.5
+"""Shares of the undisturbed throughput: the study's "over 90 %", and half."""
+
+FIGURE_8 = ("bic", "highspeed", "westwood", "yeah")
+STUDY_ENTROPY = {"bic": 3.3, "highspeed": 3.3, "yeah": 3.3, "westwood": 0.75}
+SAME_ENTROPY = 3.8
+
+
+def collapse_against_displacement(frames: Frames) -> Outcome:
+    return _as_measured(frames, _collapse_md, DISTRIBUTIONS, ("bic",))
+
+
+def collapse_against_entropy(frames: Frames) -> Outcome:
+    return _as_measured(frames, _collapse_entropy, DISTRIBUTIONS, ("bic",))
+
+
+def four_algorithms(frames: Frames) -> Outcome:
+    return _as_measured(frames, _collapse_by_algorithm, ("normal",), FIGURE_8)
+
+
+def same_metric_other_throughput(frames: Frames) -> Outcome:
+    return _as_measured(frames, _apart, DISTRIBUTIONS, ("bic",))
+
+
+Lines = Mapping[tuple[str, str], pd.DataFrame]
+"""(distribution, algorithm) -> its curve."""
+
+Test = Callable[[Lines], tuple[dict[str, bool], str, dict[str, Any]]]
+"""Parts of a verdict, in words, in numbers."""
+
+
+def _as_measured(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> Outcome:
+    """The verdict is that of the study's transfers, on Linux as it is; the same test over each TCP tells the cause."""
+    every = pd.concat([frames["transfers"], frames["yeah"]], ignore_index=True)
+    parts, text, numbers = test(_lines(every, frames["probes"], distributions, algorithms, PROFILES[0]))
+    verdict = holds_if(parts)
+    cause = "" if verdict == "holds" else _cause(frames, test, distributions, algorithms)
+    return Outcome(verdict, text, numbers, cause)
+
+
+def _lines(
+    transfers: pd.DataFrame, probes: pd.DataFrame, distributions: Sequence[str], algorithms: Sequence[str], profile: str
+) -> Lines:
+    return {
+        (distribution, algorithm): ev.curve(transfers, probes, distribution, algorithm, profile)
+        for distribution in distributions
+        for algorithm in algorithms
+    }
+
+
+def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
+    texts, at, span, half = [], {}, {}, {}
+    for (name, _), line in lines.items():
+        well, collapsed = ev.last_at_or_above(line, WELL), ev.first_below(line, COLLAPSED)
+        dip = ev.first_below(line, WELL)
+        texts.append(f"{name}: " + _fall_text(line))
+        if dip is not None:
+            at[name] = float(dip["mean_displacement_pkts"])
+        if collapsed is not None:
+            half[name] = float(collapsed["mean_displacement_pkts"])
+            span[name] = float(collapsed["jitter_ms"] - well["jitter_ms"])
+    parts = {
+        "collapses in all": len(half) == len(lines),
+        "at MD 1.5 times apart": len(half) == len(lines) and max(half.values()) >= 1.5 * min(half.values()),
+        "within 2 ms": len(span) == len(lines) and max(span.values()) <= 2.0,
+    }
+    wide = len(half) == len(lines) and max(half.values()) >= 1.25 * min(half.values())
+    apart = f"; at MD 1.25 times apart: {'yes' if wide else 'no'}" if half else ""
+    return parts, "; ".join(texts) + apart, {"md_below_90_pkts": at, "md_below_50_pkts": half, "jitter_span_ms": span}
+
+
+def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
+    place: dict[str, dict[str, float]] = {"entropy_nats": {}, "mean_displacement_pkts": {}}
+    at_same, texts = {}, []
+    for (name, _), line in lines.items():
+        collapsed = ev.first_below(line, COLLAPSED)
+        at_same[name] = ev.ratio_at(line, "entropy_nats", SAME_ENTROPY)
+        if collapsed is not None:
+            for column, found in place.items():
+                found[name] = float(collapsed[column] / line[column].max())
+        texts.append(f"{name}: {_fall_text(line)}, {at_same[name]:.0%} at E_r {SAME_ENTROPY:g}")
+    entropy, displacement = place["entropy_nats"], place["mean_displacement_pkts"]
+    whole = len(entropy) == len(lines)
+    parts = {
+        "in the middle half of the E_r axis": whole and all(0.25 <= value <= 0.75 for value in entropy.values()),
+        "further along than on the MD axis": whole and all(entropy[name] > displacement[name] for name in entropy),
+        "uniform over 90 %": at_same["uniform"] > 0.9,
+        "exponential under 80 %": at_same["exponential"] < 0.8,
+    }
+    places = ", ".join(f"{name} at {entropy[name]:.0%} (MD axis {displacement[name]:.0%})" for name in entropy)
+    text = "; ".join(texts) + (f"; collapse along the E_r axis: {places}" if places else "")
+    return parts, text, {"ratio_at_3_8": at_same, "entropy_axis_ratio": entropy, "md_axis_ratio": displacement}
+
+
+def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
+    texts, holds_to, parts, half = [], {}, {}, {}
+    for (_, algorithm), line in lines.items():
+        well = ev.last_at_or_above(line, WELL)
+        holds_to[algorithm] = float(well["entropy_nats"])
+        falls = ev.first_below(line, WELL) is not None
+        # The grid is not the study's: a point either way is within what can be told.
+        parts[algorithm] = falls and abs(holds_to[algorithm] - STUDY_ENTROPY[algorithm]) <= 0.3
+        collapsed = ev.first_below(line, COLLAPSED)
+        half[algorithm] = None if collapsed is None else float(collapsed["entropy_nats"])
+        texts.append(f"{NAMES[algorithm]}: {_fall_text(line)}")
+    wide = [
+        NAMES[algorithm]
+        for algorithm, value in half.items()
+        if value is not None and abs(value - STUDY_ENTROPY[algorithm]) <= 0.6
+    ]
+    parts["westwood first"] = all(holds_to["westwood"] < holds_to[name] for name in holds_to if name != "westwood")
+    text = "; ".join(texts) + f"; below 50 % within 0.6 of the study's E_r: {', '.join(wide) or 'none'}"
+    return parts, text, {"holds_to_entropy_nats": holds_to, "below_50_entropy_nats": half}
+
+
+def _apart(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
+    by_name = {name: line for (name, _), line in lines.items()}
+    apart: dict[str, tuple[float, float]] = {
+        column: ev.spread_between(by_name, column) for column in ("mean_displacement_pkts", "entropy_nats")
+    }
+    noise = max(float((line["q3_ratio"] - line["q1_ratio"]).median()) for line in by_name.values())
+    parts = {column: value >= max(0.1, noise) for column, (value, _) in apart.items()}
+    (md, at_md), (entropy, at_entropy) = apart["mean_displacement_pkts"], apart["entropy_nats"]
+    over = "both" if min(md, entropy) >= 0.2 else "one" if max(md, entropy) >= 0.2 else "neither"
+    text = (
+        f"largest difference between distributions {md:.0%} of the undisturbed throughput at equal MD ({at_md:.1f} "
+        f"packets), {entropy:.0%} at equal E_r ({at_entropy:.2f}); the middle half of seeds spans {noise:.1%}; 20 % or "
+        f"more: {over}"
+    )
+    return parts, text, {"apart_at_equal_md_ratio": md, "apart_at_equal_entropy_ratio": entropy, "noise_ratio": noise}
+
+
+def _fall_text(line: pd.DataFrame) -> str:
+    """Up to where a curve holds, and where it is down to half."""
+    well, collapsed = ev.last_at_or_above(line, WELL), ev.first_below(line, COLLAPSED)
+    where = f"{well['jitter_ms']:g} ms (E_r {well['entropy_nats']:.2f}, MD {well['mean_displacement_pkts']:.1f})"
+    if ev.first_below(line, WELL) is None:
+        return f"at 90 % or more to the end, {where}"
+    text = f"at 90 % or more to {where}"
+    if collapsed is None:
+        return f"{text}, at {line['ratio'].iloc[-1]:.0%} at the end"
+    return (
+        f"{text}, below 50 % at {collapsed['jitter_ms']:g} ms (E_r {collapsed['entropy_nats']:.2f}, MD "
+        f"{collapsed['mean_displacement_pkts']:.1f})"
+    )
+
+
+def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> str:
+    mechanisms: pd.DataFrame = frames["mechanisms"]
+    texts = []
+    for profile in PROFILES[1:]:
+        parts, text, _ = test(_lines(mechanisms, frames["probes"], distributions, algorithms, profile))
+        verdict: Verdict = holds_if(parts)
+        texts.append(f"{profile} ({PROFILE_TEXT[profile]}), coarser grid: {verdict}: {text}")
+    at_ns = _telling_jitter_ns(mechanisms)
+    did = "; ".join(
+        f"{profile}: {ev.sender_did(mechanisms, profile, algorithm, at_ns)}"
+        for algorithm in algorithms[:1]
+        for profile in PROFILES
+    )
+    worst = "westwood" if "westwood" in algorithms else None
+    if worst is not None:
+        did += f"; {NAMES[worst]} on linux: {ev.sender_did(mechanisms, PROFILES[0], worst, at_ns)}"
+    return (
+        f"{'; '.join(texts)}. In a transfer with {NAMES[algorithms[0]]} and normal jitter of {at_ns / 1e6:g} ms: {did}"
+    )
+
+
+def _telling_jitter_ns(mechanisms: pd.DataFrame) -> int:
+    """The jitter of the study's own collapse, or the nearest to it that was run."""
+    jitters = mechanisms["jitter_ns"].unique()
+    return int(min(jitters, key=lambda jitter_ns: abs(int(jitter_ns) - 858_500)))
+
+
+_THROUGHPUT = (
+    "Throughput: bytes delivered over the time they took, mean over seeds, as a share of the same algorithm's without "
+    "jitter."
+)
+
+_NEEDS = ("transfers", "yeah", "probes", "mechanisms")
+
+CLAIMS = (
+    Claim("2.5", "TCP throughput (bic) collapses at very different MD for the three distributions, within a small "
+          "range of jitter.", "6",
+          f"{_THROUGHPUT} (a) below 50 % somewhere up to 10 ms, for each; (b) MD at the first such point differs by a "
+          "factor of 1.5 or more (1.25 is given too); (c) from the last point at 90 % to the first below 50 % it is 2 "
+          "ms or less, for each. All: holds; some: partly.", _NEEDS, collapse_against_displacement),
+    Claim("2.6", "Against E_r the collapse is at intermediate values and easier to see; at E_r 3.8 uniform still gives "
+          "over 90 % of the undisturbed throughput, exponential under 80 %.", "7",
+          f"{_THROUGHPUT} (a) the first point below 50 % lies between 25 and 75 % of the largest E_r measured, for "
+          "each; (b) further along that axis than along that of MD, for each; (c), (d) the two numbers at E_r 3.8, on "
+          "straight lines between points. All: holds; some: partly.", _NEEDS, collapse_against_entropy),
+    Claim("2.7", "bic, highspeed and yeah hold until E_r about 3.3 (normal, 0.8585 ms); westwood collapses at about "
+          "0.75 (0.075 ms).", "8",
+          f"{_THROUGHPUT} Normal jitter. The last point at 90 % before the first below it lies within 0.3 of that E_r, "
+          "for each of the four (the first below 50 %, within 0.6, is given too); westwood falls before the others. "
+          "All: holds; some: partly.", _NEEDS, four_algorithms),
+    Claim("2.8", "Equal MD or E_r can mean different performance when the distribution differs.", "V",
+          f"{_THROUGHPUT} bic, on straight lines between points: largest difference between distributions at equal MD, "
+          "and at equal E_r, is 10 % or more (20 % is given too) and more than the middle half of seeds spans. Both: "
+          "holds; one: partly.", _NEEDS, same_metric_other_throughput),
+)  # fmt: skip

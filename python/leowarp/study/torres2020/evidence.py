@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers that several claims' tests, causes and figures share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.errors import TraceError
+
+NAMES = {"bic": "BIC", "highspeed": "HighSpeed", "westwood": "Westwood", "yeah": "YeAH"}
+
+Frames = Mapping[str, Any]
+"""The study's data sets by name: `transfers`, `probes`, `mechanisms`, `shapes`; fewer if runs are missing."""
+
+
+def curve(
+    transfers: pd.DataFrame, probes: pd.DataFrame, distribution: str, congestion_control: str, profile: str = "linux"
+) -> pd.DataFrame:
+    """One line of figures 6 to 8: a row for each jitter, in order.
+
+    Columns: `jitter_ms, runs, unfinished, mean_bps, median_bps, q1_bps, q3_bps`; `ratio` (mean over the mean without
+    jitter), `q1_ratio, median_ratio, q3_ratio` (over the same); `mean_displacement_pkts, entropy_nats` of the probe
+    with that jitter.
+    """
+    mine = transfers[
+        (transfers["distribution"] == distribution)
+        & (transfers["congestion_control"] == congestion_control)
+        & (transfers["profile"] == profile)
+    ]
+    grouped = mine.groupby("jitter_ns", sort=True)
+    rate = grouped["throughput_bps"]
+    frame = pd.DataFrame(
+        {
+            "runs": grouped.size(),
+            "unfinished": grouped["finished"].agg(lambda finished: int((~finished).sum())),
+            "mean_bps": rate.mean(),
+            "median_bps": rate.median(),
+            "q1_bps": rate.quantile(0.25),
+            "q3_bps": rate.quantile(0.75),
+        }
+    ).reset_index()
+    if not len(frame) or frame["jitter_ns"].iloc[0] != 0:
+        what = f"{NAMES[congestion_control]}, {distribution}, {profile}"
+        raise TraceError(f"there is no transfer without jitter to compare with ({what})", "make the study's runs anew")
+    undisturbed_bps = float(frame["mean_bps"].iloc[0])
+    frame["ratio"] = frame["mean_bps"] / undisturbed_bps
+    for name in ("q1", "median", "q3"):
+        frame[f"{name}_ratio"] = frame[f"{name}_bps"] / undisturbed_bps
+    measured = probes[probes["distribution"] == distribution][["jitter_ns", "mean_displacement_pkts", "entropy_nats"]]
+    frame = frame.merge(measured, on="jitter_ns", how="inner")
+    frame.insert(0, "jitter_ms", frame["jitter_ns"] / 1e6)
+    return frame
+
+
+def first_below(line: pd.DataFrame, ratio: float) -> pd.Series | None:
+    """The first point of a curve below a share of the undisturbed throughput; None if there is none."""
+    below = line[line["ratio"] < ratio]
+    return None if below.empty else below.iloc[0]
+
+
+def last_at_or_above(line: pd.DataFrame, ratio: float) -> pd.Series:
+    """The last point before the first below; the last of all if there is none."""
+    first = first_below(line, ratio)
+    return line.iloc[-1] if first is None else line[line["jitter_ns"] < first["jitter_ns"]].iloc[-1]
+
+
+def ratio_at(line: pd.DataFrame, column: str, value: float) -> float:
+    """Share of the undisturbed throughput where `column` has a value, on straight lines between points; nan outside."""
+    ordered = line.sort_values(column, kind="stable")
+    x, y = ordered[column].to_numpy(), ordered["ratio"].to_numpy()
+    return float(np.interp(value, x, y, left=np.nan, right=np.nan))
+
+
+def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int = 200) -> tuple[float, float]:
+    """(largest difference of the ratio between curves at equal `column`, where), over the range that all have."""
+    low = max(float(line[column].min()) for line in lines.values())
+    high = min(float(line[column].max()) for line in lines.values())
+    at = np.linspace(low, high, points)
+    ratios = np.array([[ratio_at(line, column, float(value)) for value in at] for line in lines.values()])
+    apart = ratios.max(axis=0) - ratios.min(axis=0)
+    place = int(np.argmax(apart))
+    return float(apart[place]), float(at[place])
+
+
+def of_probe(probes: pd.DataFrame, distribution: str, jitter_us: float) -> pd.Series | None:
+    """The probe of a distribution and jitter; None if it was not made."""
+    found = probes[(probes["distribution"] == distribution) & (probes["jitter_ns"] == round(jitter_us * 1000))]
+    return None if found.empty else found.iloc[0]
+
+
+def pivot(probes: pd.DataFrame, column: str) -> pd.DataFrame:
+    """A metric of the probes: a row for each jitter (ms, index), a column for each distribution."""
+    table = probes.pivot(index="jitter_ns", columns="distribution", values=column).sort_index().dropna()
+    table.index = table.index / 1e6
+    return table
+
+
+def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None:
+    """The smallest jitter from which on the columns keep an order, strictly; None if they do not at the largest."""
+    values = table[list(order)].to_numpy()
+    kept = (np.diff(values, axis=1) < 0).all(axis=1)
+    broken = np.flatnonzero(~kept)
+    if len(broken) == 0:
+        return float(table.index[0])
+    return None if broken[-1] + 1 == len(table) else float(table.index[broken[-1] + 1])
+
+
+def straight_line(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+    """Least squares: (slope, intercept, R squared)."""
+    slope, intercept = np.polyfit(x, y, 1)
+    residual = y - slope * x - intercept
+    return float(slope), float(intercept), 1 - float((residual**2).sum() / ((y - y.mean()) ** 2).sum())
+
+
+def median_of(mechanisms: pd.DataFrame, profile: str, congestion_control: str, jitter_ns: int, column: str) -> float:
+    """Median over seeds (normal jitter) of a column; nan if the runs do not have it."""
+    mine = mechanisms[
+        (mechanisms["profile"] == profile)
+        & (mechanisms["congestion_control"] == congestion_control)
+        & (mechanisms["distribution"] == "normal")
+        & (mechanisms["jitter_ns"] == jitter_ns)
+    ]
+    return float(mine[column].median()) if column in mine and len(mine) else float("nan")
+
+
+def sender_did(mechanisms: pd.DataFrame, profile: str, congestion_control: str, jitter_ns: int) -> str:
+    """What the sender's loss detection did in a transfer, in words: medians over seeds, normal jitter."""
+
+    def median(column: str) -> str:
+        value = median_of(mechanisms, profile, congestion_control, jitter_ns, column)
+        return "unknown" if np.isnan(value) else f"{value:,.0f}"
+
+    return (
+        f"{median('recoveries')} recoveries, {median('undos')} taken back, {median('timeouts')} timeouts, "
+        f"{median('spurious_pkts')} of {median('retransmissions_pkts')} retransmissions in vain, "
+        f"{median('lost_pkts')} packets lost, {median('dsacks_pkts')} DSACKs, reordering seen "
+        f"{median('reordering_events')} times and known up to {median('reordering_pkts')} packets"
+    )

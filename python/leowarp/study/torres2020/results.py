@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study's data sets as claims and figures take them: few columns, one name each, units in the names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from leowarp.errors import TraceError
+from leowarp.metrics import Tables
+from leowarp.study.torres2020.runs import PROFILES, profile_of
+
+TRANSFER_COLUMNS = (
+    "distribution", "jitter_ns", "congestion_control", "profile", "seed", "bytes", "finished", "duration_s",
+    "throughput_bps",
+)  # fmt: skip
+"""`throughput_bps`: bytes that reached the receiver over the time they took; of a transfer that was not done at the end
+of its run (`finished` false), what it delivered over the whole run."""
+
+WHOLE_RUN, DENSITY = 0, 0
+"""Scope and kind in the table `densities` (design/interfaces.md, section 10)."""
+
+PROBE_COLUMNS = {
+    "mean_displacement_pkts": "flow0_mean_displacement_pkts",
+    "entropy_nats": "flow0_entropy_nats",
+    "density_beyond_pkts": "flow0_density_beyond_pkts",
+}
+
+MORE_COLUMNS = {
+    "retransmissions_pkts": "flow0_retransmissions_pkts",
+    "spurious_pkts": "flow0_spurious_retransmissions_pkts",
+    "lost_pkts": "flow0_lost_pkts",
+    "dsacks_pkts": "flow0_dsacks_pkts",
+    "recoveries": "flow0_sender_recoveries",
+    "undos": "flow0_sender_undos",
+    "timeouts": "flow0_sender_timeouts",
+    "reordering_events": "flow0_sender_reordering_events",
+    "reordering_pkts": "flow0_sender_reordering_pkts",
+    "own_entropy_nats": "flow0_entropy_nats",
+    "own_extent_pkts": "flow0_reordering_extent_max_pkts",
+}
+"""What loss detection did, and what reordering the transfer itself met; of runs whose packets were followed."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One probe of figures 2 and 3.
+
+    Attributes
+    ----------
+    displacement_pkts, share : arrays of shape (n,)
+        Its RD: displacement (late positive) and share of packets.
+    delay_ns : int64 array of shape (packets,)
+        One-way delay of each packet.
+    """
+
+    displacement_pkts: np.ndarray
+    share: np.ndarray
+    delay_ns: np.ndarray
+
+
+def transfers(rows: pd.DataFrame) -> pd.DataFrame:
+    """`TRANSFER_COLUMNS` of rows of the study engine; failed runs are left out (the page names them).
+
+    `MORE_COLUMNS` are there too where the runs have them.
+    """
+    rows = rows[rows["status"] == "ok"]
+    frame = pd.DataFrame(
+        {
+            "distribution": rows["distribution"],
+            "jitter_ns": rows["jitter_ns"].astype("int64"),
+            "congestion_control": rows["congestion_control"],
+            "profile": _profiles(rows),
+            "seed": rows["seed"].astype("int64"),
+            "bytes": rows["flow0_bytes"].astype("int64"),
+            "finished": rows["flow0_completion_ns"].notna(),
+            "duration_s": rows["flow0_completion_ns"].astype("float64").div(1e9).fillna(rows["virtual_s"]),
+        }
+    )
+    frame["throughput_bps"] = frame["bytes"] * 8 / frame["duration_s"]
+    for name, column in MORE_COLUMNS.items():
+        if column in rows:
+            frame[name] = rows[column].astype("float64")
+    return frame.reset_index(drop=True)
+
+
+def probes(rows: pd.DataFrame) -> pd.DataFrame:
+    """`distribution, jitter_ns` and `PROBE_COLUMNS` of rows of the study engine, one row a probe."""
+    rows = rows[rows["status"] == "ok"]
+    missing = [column for column in PROBE_COLUMNS.values() if column not in rows]
+    if missing:
+        raise TraceError(f"the probes' results have no column {', '.join(missing)}", "make the probes anew: --force")
+    frame = pd.DataFrame({"distribution": rows["distribution"], "jitter_ns": rows["jitter_ns"].astype("int64")})
+    for name, column in PROBE_COLUMNS.items():
+        frame[name] = rows[column].astype("float64")
+    # Without jitter no packet is displaced: one entry of RD, whose entropy is 0 and comes out as -0.
+    frame["entropy_nats"] = frame["entropy_nats"].abs()
+    return frame.sort_values(["distribution", "jitter_ns"], kind="stable").reset_index(drop=True)
+
+
+def shape(tables: Tables) -> Shape:
+    """RD and delays of a probe's whole run."""
+    rd = tables.of_flow("densities", 0)
+    rd = rd[(rd["scope"] == WHOLE_RUN) & (rd["kind"] == DENSITY)].sort_values("index")
+    echoes = tables.of_flow("echoes", 0)
+    echoes = echoes[echoes["received_ns"].notna()]
+    pkts = rd["pkts"].to_numpy(dtype="float64")
+    return Shape(
+        displacement_pkts=rd["index"].to_numpy(dtype="int64"),
+        share=pkts / pkts.sum(),
+        delay_ns=(echoes["received_ns"] - echoes["sent_ns"]).to_numpy(dtype="int64"),
+    )
+
+
+def _profiles(rows: pd.DataFrame) -> pd.Series:
+    if "tcp_sysctl" not in rows:
+        return pd.Series(PROFILES[0], index=rows.index)
+    return pd.Series(
+        [
+            profile_of(profile, json.loads(sysctl))
+            for profile, sysctl in zip(rows["tcp_profile"], rows["tcp_sysctl"], strict=True)
+        ],
+        index=rows.index,
+    )
+
+
+def joined(parts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Several groups of runs as one."""
+    return pd.concat(list(parts.values()), ignore_index=True)

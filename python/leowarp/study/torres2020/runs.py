@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is run: the study's transfers and probes, figure 8's fourth algorithm, and the runs that tell mechanisms apart.
+
+Each group is a study of its own (a scenario, parameters, seeds), made and resumed by the study engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leowarp.study.torres2020.simulation import DISTRIBUTIONS
+
+SCENARIO = "jittered-transfer.toml"
+PROBE_SCENARIO = "jittered-probe.toml"
+
+ALGORITHMS = ("bic", "highspeed", "westwood")
+"""Over all three distributions: the study's 16,740 runs."""
+
+FOURTH = "yeah"
+"""Figure 8 has it over the normal distribution only."""
+
+SEEDS = 30
+QUICK_SEEDS = 3
+MECHANISM_SEEDS = 3
+QUICK_STEP = 8
+
+NAMED_US = (0, 75, 858.5, 1000, 1247.5, 10_000)
+"""Jitters that the study's text names: collapse of westwood (figure 8) and of the others, the MD of figure 4, figures 2
+and 3, and the ends of the grid."""
+
+JITTERS_US = (
+    *(12.5 * step for step in range(9)),                                # 0 to 0.1 ms: westwood's collapse
+    *range(125, 501, 25),                                               # to 0.5 ms
+    *(550, 600, 650, 700, 750, 800, 858.5, 900, 950, 1000),             # to 1 ms: the others'
+    *(1100, 1247.5, 1400, 1500, 1600, 1800, 2000),                      # to 2 ms
+    *(2250, 2500, 2750, 3000, 3250, 3500, 3750, 4000, 4500, 5000),      # to 5 ms
+    *(5500, 6000, 6500, 7000, 7500, 8000, 8500, 9000, 9500, 10_000),    # to 10 ms
+)  # fmt: skip
+"""62 jitters from 0 to 10 ms. The study names six of them and how many there are; the rest is an assumption: denser
+where the study's collapses lie, and where E_r, a logarithm, moves fast."""
+
+QUICK_US = tuple(jitter for place, jitter in enumerate(JITTERS_US) if place % QUICK_STEP == 0 or jitter in NAMED_US)
+"""Every eighth jitter, and those that the study names."""
+
+MECHANISM_US = (0, 75, 300, 600, 858.5, 1247.5, 1800, 3750, 7500, 10_000)
+QUICK_MECHANISM_US = (0, 75, 300, 858.5, 1800, 10_000)
+"""A coarser grid, on that of the probes."""
+
+SHAPE_US = 1247.5
+"""Figures 2 and 3."""
+
+PROFILES = ("linux", "dupthresh", "norack", "classic")
+"""TCPs by how they tell loss from reordering, see `PROFILE_TEXT`."""
+
+PROFILE_TEXT = {
+    "linux": "Linux 6.12: RACK, which waits a window of time and widens it; DSACK and timestamps undo",
+    "dupthresh": "as linux without RACK: 3 duplicate ACKs, raised as reordering is seen, to 300 at most",
+    "norack": "as linux without RACK: 3 duplicate ACKs, never more; DSACK and timestamps undo",
+    "classic": "3 duplicate ACKs, never more; neither DSACK nor timestamps, so nothing is undone",
+}
+
+BUFFERS = {"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_wmem": "4096 16384 4194304"}
+"""Linux's own largest buffers: the study left them as they were."""
+
+_PROFILE_TCP: dict[str, dict[str, Any]] = {
+    "linux": {"profile": "linux"},
+    "dupthresh": {"profile": "linux", "sysctl": {"net.ipv4.tcp_recovery": "0"}},
+    "norack": {"profile": "norack"},
+    "classic": {"profile": "classic"},
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A group of runs, as the study engine takes it.
+
+    Attributes
+    ----------
+    name : str
+        Of the group, and of its directory.
+    why : str
+    content : dict
+        A study file's content.
+    runs : int
+        How many it has.
+    quick_jitters_us : tuple of float
+    quick_seeds : int
+        What of it a quick reproduction makes. Those runs are the same ones: a full one later keeps them.
+    """
+
+    name: str
+    why: str
+    content: dict[str, Any]
+    runs: int
+    quick_jitters_us: tuple[float, ...]
+    quick_seeds: int
+
+    def in_quick(self, values: Mapping[str, Any], seed: int) -> bool:
+        """Whether a quick reproduction makes the run with these values (keys of the scenario, as written)."""
+        jitters = {_text(jitter_us) for jitter_us in self.quick_jitters_us}
+        return seed <= self.quick_seeds and values["jittered.jitter"] in jitters
+
+
+def parts() -> tuple[Part, ...]:
+    """All groups, the study's own first."""
+    four = (*ALGORITHMS, FOURTH)
+    return (
+        _transfers("transfers", "the study's runs, figures 6 to 8", DISTRIBUTIONS, ALGORITHMS),
+        _transfers("yeah", "figure 8's fourth algorithm", ("normal",), (FOURTH,)),
+        _probes("probes", "RD, MD and E_r: figures 3 to 5", JITTERS_US, QUICK_US, keep="none"),
+        _probes("shapes", "figures 2 and 3: whole run directories", (SHAPE_US,), (SHAPE_US,), keep="all"),
+        _mechanisms("mechanisms-normal", ("normal",), four),
+        _mechanisms("mechanisms-bic", ("uniform", "exponential"), ("bic",)),
+    )
+
+
+def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
+    content = _content(name, SCENARIO, distributions, JITTERS_US, SEEDS)
+    content["parameters"] |= _algorithms(algorithms)
+    return Part(name, why, content, len(distributions) * len(algorithms) * len(JITTERS_US) * SEEDS, QUICK_US,
+                QUICK_SEEDS)  # fmt: skip
+
+
+def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
+    content = _content(name, SCENARIO, distributions, MECHANISM_US, MECHANISM_SEEDS)
+    content["parameters"] |= _algorithms(algorithms)
+    content["set"] = {"observe.sockets": "100 ms", "observe.truth": True}
+    # A profile here is two keys that go in step; `profile_of` names it again in the results.
+    settings = [_PROFILE_TCP[profile] for profile in PROFILES]
+    content["together"] = [
+        {
+            "tcp.profile": {"label": "tcp_profile", "values": [each["profile"] for each in settings]},
+            "tcp.sysctl": {"label": "tcp_sysctl", "values": [BUFFERS | each.get("sysctl", {}) for each in settings]},
+        }
+    ]
+    runs = len(distributions) * len(algorithms) * len(MECHANISM_US) * MECHANISM_SEEDS * len(PROFILES)
+    return Part(name, "what makes this kernel differ", content, runs, QUICK_MECHANISM_US, 1)
+
+
+def _probes(name: str, why: str, jitters_us: Sequence[float], quick_us: tuple[float, ...], *, keep: str) -> Part:
+    content = _content(name, PROBE_SCENARIO, DISTRIBUTIONS, jitters_us, 1) | {"keep": {"runs": keep}}
+    return Part(name, why, content, len(DISTRIBUTIONS) * len(jitters_us), quick_us, 1)
+
+
+def _content(
+    name: str, scenario: str, distributions: Sequence[str], jitters_us: Sequence[float], seeds: int
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "scenario": scenario,
+        "parameters": {
+            "jittered.distribution": {"label": "distribution", "values": list(distributions)},
+            "jittered.jitter": {"label": "jitter", "values": [_text(jitter_us) for jitter_us in jitters_us]},
+        },
+        "seeds": {"first": 1, "count": seeds},
+    }
+
+
+def _algorithms(names: Sequence[str]) -> dict[str, Any]:
+    return {"flows.0.congestion_control": {"label": "congestion_control", "values": list(names)}}
+
+
+def _text(jitter_us: float) -> str:
+    return f"{jitter_us:g} us"
+
+
+def profile_of(profile: str, sysctl: Mapping[str, str]) -> str:
+    """Which of `PROFILES` a run's keys are."""
+    own = {key: value for key, value in sysctl.items() if key not in BUFFERS}
+    given = {"profile": profile, **({"sysctl": own} if own else {})}
+    return next(name for name, keys in _PROFILE_TCP.items() if keys == given)
