@@ -12,7 +12,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from leowarp.errors import ScenarioError, TraceError
-from leowarp.report import distributions, lines, packets, routemap
+from leowarp.report import distributions, lines, packets, reordering, routemap
 from leowarp.report.style import styled
 from leowarp.report.view import RunView
 
@@ -32,10 +32,12 @@ class FigureKind:
         The figure of `frederiksen2024` that it re-makes, or "".
     several : bool
         Whether it draws all runs given, not only the first.
-    shows : {"tcp", "probes"}
+    shows : {"tcp", "probes", "any"}
         The kind of flow that it is about; a page leaves it out if no run has one.
     needs : tuple of str
         Trace tables that it is drawn from.
+    part : str
+        Section of a run's page that it stands in.
     """
 
     draw: Callable[..., Figure]
@@ -45,10 +47,11 @@ class FigureKind:
     several: bool = True
     shows: str = "tcp"
     needs: tuple[str, ...] = ()
+    part: str = "figures"
 
     def concerns(self, runs: Sequence[RunView]) -> bool:
         """Whether all of the runs have a flow of the kind that it shows."""
-        return all(run.tcp_flows if self.shows == "tcp" else run.probe_flows for run in runs)
+        return self.shows == "any" or all(run.tcp_flows if self.shows == "tcp" else run.probe_flows for run in runs)
 
 
 FIGURES: dict[str, FigureKind] = {
@@ -112,6 +115,21 @@ FIGURES: dict[str, FigureKind] = {
         "One-way delay and round-trip time of each ping or udp packet, by when it was sent.", shows="probes",
         needs=("echoes",),
     ),
+    "reordering": FigureKind(
+        reordering.reordering_densities, "Reordering over the whole run",
+        "First transmissions alone. RD: share of packets at each displacement from the order of sending, late ones to "
+        "the right. RBD: share of arrivals after which a buffer that restores the order holds so many packets. "
+        "n-reordering: share of packets that arrive right after n packets sent later. Extent: how many arrivals ago "
+        "the first of the packets sent later came.",
+        shows="any", needs=("reordering", "densities"), part="reordering",
+    ),
+    "reordering_time": FigureKind(
+        reordering.reordering_over_time, "Reordering over time",
+        "Thin: windows of sending time; thick: the packets sent around a route change. Each is a sequence of its own: "
+        "a packet overtaken across the border of two windows is late in neither. What is displaced by more than the "
+        "threshold of RD counts into the share of reordered packets only.",
+        shows="any", needs=("reordering", "densities"), part="reordering",
+    ),
 }  # fmt: skip
 """Every figure, in the order in which a report shows them."""
 
@@ -150,11 +168,13 @@ def figure(runs: Runs, name: str, **options: Any) -> Figure:
         raise ScenarioError(f"cannot draw the figure {name!r} of no runs", hint="give at least one run directory")
     for run in given:
         for table in FIGURES[name].needs:
-            if not run.tables.has(table):
+            # A socket's last look is kept even if none was taken before.
+            unsampled = table == "sockets" and run.plan.observe.sockets_ns is None
+            if unsampled or not run.tables.has(table):
                 key = {"sockets": "observe.sockets", "links": "observe.queues"}.get(table, "observe.truth")
                 raise TraceError(
                     f"cannot draw the figure {name!r} of {run.path.name}: the run recorded no {table}",
-                    hint=f"its plan has {key} switched off; run it again with it",
+                    hint=f"its plan has {key} switched off, or the run is older; run it again with it",
                 )
     with styled():
         return FIGURES[name].draw(given, **options)

@@ -18,7 +18,7 @@ from leowarp.report.lines import queue_map
 from leowarp.report.view import footer_of, labels, styles
 from leowarp.trace import TABLES
 
-TCP_FIGURES = [name for name, kind in FIGURES.items() if kind.shows == "tcp"]
+TCP_FIGURES = [name for name, kind in FIGURES.items() if kind.shows != "probes"]
 
 
 @pytest.mark.parametrize("name", TCP_FIGURES)
@@ -30,7 +30,7 @@ def test_every_figure_is_drawn_with_units_and_rules(run_dir, name):
     if name != "map":
         for axes in drawn.axes:
             if axes.get_xlabel():
-                assert any(unit in axes.get_xlabel() for unit in (", s", ", ms", "Mbit/s", "change, s"))
+                assert any(unit in axes.get_xlabel() for unit in (", s", ", ms", "Mbit/s", "packets"))
 
 
 @pytest.mark.parametrize("name", [name for name in TCP_FIGURES if FIGURES[name].several])
@@ -144,6 +144,63 @@ def test_probes_are_drawn_with_their_delay(run_dir, tmp_path):
         figure(copy, "goodput")
     with pytest.raises(TraceError, match="no ping or udp flow"):
         figure(run_dir, "probes")
+
+
+def test_the_figure_of_reordering_has_all_four_distributions(run_dir):
+    density, buffer_density, n_reordering, extent = figure(run_dir, "reordering").axes
+    assert density.get_yscale() == "log"
+    (line,) = extent.lines
+    # 26 extents of 1, 3, 5 ... 51: half of them are 27 or more.
+    assert dict(zip(line.get_xdata(), line.get_ydata(), strict=True))[27] == pytest.approx(0.5)
+    assert line.get_ydata()[0] == pytest.approx(1.0)
+    (line,) = n_reordering.lines
+    assert line.get_xdata().tolist() == [1]
+    # Nothing late: most arrivals leave the buffer empty, the three that were dropped fill it.
+    assert buffer_density.get_xlim()[1] > 200
+
+
+def test_reordering_over_time_shows_windows_and_what_is_around_changes(run_dir):
+    share, displacement, entropy = figure(run_dir, "reordering_time").axes
+    for axes in (share, displacement, entropy):
+        by_name = {line.get_label(): line for line in axes.lines}
+        windows = by_name["CUBIC, windows"]
+        # The packets of 20 s are overtaken by those of the next window.
+        assert np.nanmax(windows.get_ydata()) == 0
+        assert windows.get_xdata()[-1] == 60
+        around = by_name["around a route change"]
+        assert around.get_xdata()[:2].tolist() == [19, 23]
+        assert around.get_ydata()[0] > 0
+        assert around.get_ydata()[3] == 0
+
+
+def test_what_the_threshold_of_the_density_leaves_out_is_said(run_dir, tmp_path):
+    copy = tmp_path / "run"
+    shutil.copytree(run_dir, copy)
+    path = copy / "30-trace" / "reordering.parquet"
+    table = pq.read_table(path)
+    place = table.column_names.index("density_beyond_pkts")
+    pq.write_table(table.set_column(place, table.field(place), pa.array([7] * len(table), pa.int64())), path)
+    words = figure(copy, "reordering").get_suptitle()
+    assert "7 packets are displaced by more than 200 packets" in words
+    assert "26 were reordered" in words
+
+
+def test_reordering_that_was_not_measured_or_is_none_is_not_drawn(run_dir, tmp_path):
+    copy = tmp_path / "run"
+    shutil.copytree(run_dir, copy)
+    path = copy / "30-trace" / "reordering.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.slice(0, 1), path)
+    with pytest.raises(TraceError, match="over the whole run alone"):
+        figure(copy, "reordering_time")
+    place = table.column_names.index("reordered_pkts")
+    pq.write_table(table.set_column(place, table.field(place), pa.array([0] * len(table), pa.int64())), path)
+    with pytest.raises(TraceError, match="no packet was reordered"):
+        figure(copy, "reordering")
+    path.unlink()
+    with pytest.raises(TraceError, match=r"recorded no reordering") as caught:
+        figure(copy, "reordering")
+    assert "observe.truth" in str(caught.value)
 
 
 def test_the_outline_of_the_land_is_on_the_globe():

@@ -15,6 +15,7 @@ from leowarp import rundir
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import html, interactive
 from leowarp.report.figures import FIGURES, Runs, figure, views
+from leowarp.report.reordering_section import reordering_section
 from leowarp.report.style import FORMATS, save
 from leowarp.report.view import RunView, labels
 
@@ -137,10 +138,12 @@ def draw_all(
 
 
 def _run_body(view: RunView, drawn: Sequence[str], not_drawn: dict[str, str], command: str | None) -> str:
+    folder = view.path / rundir.REPORT
     parts = [
         ("summary", "Summary", _summary_tables([view])),
         ("changes", "Route changes", _changes_table(view)),
-        ("figures", "Figures", _pictures(view.path / rundir.REPORT, drawn) + _not_drawn(not_drawn)),
+        ("figures", "Figures", _pictures(folder, _part(drawn, "figures")) + _not_drawn(not_drawn)),
+        ("reordering", "Reordering", reordering_section(view, _pictures(folder, _part(drawn, "reordering")))),
         ("zoom", "Over time, to zoom into", _chart([view])),
         ("recovery", "Recovery after route changes", _recovery_table(view)),
         ("links", "Links", _links_table(view)),
@@ -307,6 +310,10 @@ def _pictures(folder: Path, names: Sequence[str]) -> str:
         title = f"{kind.title} ({kind.study} of the study)" if kind.study else kind.title
         blocks.append(html.picture(folder / FIGURES_FOLDER / name, title, kind.caption, FIGURES_FOLDER))
     return f'<div class="figures">{"".join(blocks)}</div>' if blocks else ""
+
+
+def _part(names: Sequence[str], part: str) -> list[str]:
+    return [name for name in names if FIGURES[name].part == part]
 
 
 def _not_drawn(not_drawn: dict[str, str]) -> str:

@@ -70,10 +70,23 @@ def test_the_page_shows_numbers_rules_and_plan(page):
         assert words in text
 
 
+def test_the_page_says_what_each_change_caused(page):
+    text = page.read_text(encoding="utf-8")
+    section = text[text.index('<section id="reordering">') :]
+    section = section[: section.index("</section>")]
+    assert 'id="figure-reordering"' in section
+    rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row) for row in section.split("<tr>")]
+    (first,) = [row for row in rows if row[:1] == ["20"]]
+    (none,) = [row for row in rows if row[:1] == ["no change"]]
+    # Late, and at the end: lost, sent again in need, in vain.
+    assert (first[2], first[-3:]) == ("26", ["0", "0", "10"])
+    assert (none[2], none[-3:]) == ("0", ["3", "3", "0"])
+
+
 def test_every_figure_has_its_files(page):
     text = page.read_text(encoding="utf-8")
     files = re.findall(r'href="(figures/[^"]+)"', text)
-    assert len(files) == 30
+    assert len(files) == 36
     assert all((page.parent / file).exists() for file in files)
 
 
@@ -111,6 +124,14 @@ def test_a_run_without_stored_packets_says_what_is_not_drawn(few_figures, run_di
     assert "Not drawn" in text
     assert "none were stored" in text
     checked(page)
+
+
+def test_a_run_whose_reordering_was_not_measured_says_so(few_figures, run_dir, tmp_path):
+    copy = tmp_path / "run"
+    shutil.copytree(run_dir, copy)
+    for name in ("reordering", "densities"):
+        (copy / "30-trace" / f"{name}.parquet").unlink()
+    assert "Reordering was not measured" in write_report(copy, formats=["png"]).read_text(encoding="utf-8")
 
 
 def test_a_run_that_took_no_samples_says_so(few_figures, run_dir, tmp_path):

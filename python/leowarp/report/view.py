@@ -179,10 +179,15 @@ def _rules(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str
         rules.append(("links", _link_text(chain)))
     elif "measured" in document:
         rules.append(("measured path", str(document["measured"].get("file"))))
+    elif "jittered" in document:
+        path = document["jittered"]
+        rules.append(("delay", f"{path.get('delay')}, {path.get('distribution')} of {path.get('jitter')} deviation"))
+        rules.append(("delay back", str(path.get("delay_up"))))
+        rules.append(("link", f"{_link_text(path)} (waiting and under way)"))
     network, tcp = document.get("network", {}), document.get("tcp", {})
     queue_counts = network.get("queue_counts", "waiting")
-    model = network.get("link_model", "leolink")
-    if queue_counts != "waiting":
+    model = "netem under tbf" if "jittered" in document else network.get("link_model", "leolink")
+    if "jittered" not in document and queue_counts != "waiting":
         model += ", limit counts packets in flight too"
     rules.append(("queue discipline", model))
     profile = str(tcp.get("profile", "linux"))

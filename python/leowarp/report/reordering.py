@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of a run's reordering: its densities over the whole run, and what became of it over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from leowarp.errors import TraceError
+from leowarp.metrics import histogram
+from leowarp.metrics.tables import floats
+from leowarp.report.densities import Shares, draw_buffer_density, draw_density, draw_n_reordering
+from leowarp.report.style import PAGE_IN, mark_changes, new_figure
+from leowarp.report.view import RunView, footer_of, labels, styles
+
+OVER_TIME = (
+    ("reordered_ratio", "Reordered packets, share of the received", "share"),
+    ("mean_displacement_pkts", "Mean displacement", "packets"),
+    ("entropy_nats", "Entropy of the reorder density, $E_r$", "nats"),
+)
+"""Columns of the reordering table, a panel each: title, and label of the axis."""
+
+
+def reordering_densities(runs: Sequence[RunView], *, flow: int | None = None) -> Figure:
+    """RD, RBD, n-reordering and extents of one flow of each run, over the whole run.
+
+    Parameters
+    ----------
+    flow : int, optional
+        Which flow; by default the first TCP flow, or the first of all.
+
+    Raises
+    ------
+    TraceError
+        If reordering was not measured, or nothing was reordered.
+    """
+    rows = [_whole(run, flow) for run in runs]
+    if not any(row["reordered_pkts"] > 0 for row in rows):
+        raise TraceError(f"cannot draw the reordering of {_names(runs)}: no packet was reordered")
+    figure = new_figure(PAGE_IN, 4.1, _footer(runs))
+    panels = figure.subplots(2, 2).ravel()
+    drawn = list(zip(runs, labels(runs), styles(runs), strict=True))
+    for axes, kind, draw, title in (
+        (panels[0], "density", draw_density, "Reorder density (RD)"),
+        (panels[1], "buffer_density", draw_buffer_density, "Reorder buffer-occupancy density (RBD)"),
+        (panels[2], "n_reordering", draw_n_reordering, "n-reordering"),
+    ):
+        shares = [_shares(run, flow, kind, label, style) for run, label, style in drawn]
+        draw(axes, [each for each in shares if np.size(each.index)] or shares)
+        axes.set_title(title, loc="left", pad=3)
+    for run, label, style in drawn:
+        _draw_extents(panels[3], histogram(run.metrics.densities, _flow(run, flow), "extent"), label, style)
+    panels[2].set_xlim(0.5, max(10, panels[2].get_xlim()[1] - 0.5) + 0.5)
+    panels[3].set_title("Reordering extent", loc="left", pad=3)
+    if len(runs) > 1:
+        panels[3].legend(loc="upper right")
+    _say_what_is_beyond(figure, runs, rows)
+    return figure
+
+
+def reordering_over_time(runs: Sequence[RunView], *, flow: int | None = None) -> Figure:
+    """Share of reordered packets, mean displacement and entropy, in windows of sending time and around route changes.
+
+    Raises
+    ------
+    TraceError
+        If reordering was not measured in windows, nor around changes.
+    """
+    rows = [_whole(run, flow) for run in runs]
+    figure = new_figure(PAGE_IN, 3.9, _footer(runs))
+    panels = figure.subplots(len(OVER_TIME), 1, sharex=True)
+    found = False
+    for number, (run, label, style) in enumerate(zip(runs, labels(runs), styles(runs), strict=True)):
+        mine = run.metrics.reordering[run.metrics.reordering["flow"] == _flow(run, flow)]
+        windows, around = mine[mine["scope"] == "window"], mine[mine["scope"] == "change"]
+        found |= len(windows) + len(around) > 0
+        what = "around a route change" if number == len(runs) - 1 and len(around) else None
+        for axes, (column, _, _) in zip(panels, OVER_TIME, strict=True):
+            if len(windows):
+                axes.plot(*_levels(windows, column), label=f"{label}, windows", **style)
+            wide = {"linewidth": 2.6, "color": style["color"], "solid_capstyle": "butt", "alpha": 0.55}
+            axes.plot(*_levels(around, column), label=what, zorder=2.5, clip_on=False, **wide)
+    if not found:
+        raise TraceError(
+            f"cannot draw the reordering of {_names(runs)} over time: it was measured over the whole run alone",
+            hint='ask for windows: --set observe.reordering_window="10 s"',
+        )
+    instants = sorted({t_ns / 1e9 for run in runs for t_ns in run.metrics.route_changes["t_ns"]})
+    for axes, (_, title, unit) in zip(panels, OVER_TIME, strict=True):
+        mark_changes(axes, instants)
+        axes.set_title(title, loc="left", pad=3)
+        axes.set_ylabel(unit)
+        axes.set_ylim(0, 1.08 * axes.dataLim.ymax if axes.dataLim.ymax > 0 else 1)
+        axes.yaxis.set_major_locator(MaxNLocator(4))
+    panels[-1].set_xlim(0, max(run.metrics.end_ns for run in runs) / 1e9)
+    panels[-1].set_xlabel("time of sending, s" + (" (vertical lines: route changes)" if instants else ""))
+    panels[0].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0)
+    _say_what_is_beyond(figure, runs, rows)
+    return figure
+
+
+def _flow(run: RunView, flow: int | None) -> int:
+    return flow if flow is not None else (run.tcp_flows or [0])[0]
+
+
+def _whole(run: RunView, flow: int | None) -> pd.Series:
+    """The row of the whole run."""
+    frame = run.metrics.reordering
+    mine = frame[(frame["flow"] == _flow(run, flow)) & (frame["scope"] == "run")]
+    if len(mine) == 0:
+        raise TraceError(
+            f"cannot draw the reordering of {run.path.name}: it was not measured",
+            hint="the run follows no packets (observe.truth = false), or an older version made it",
+        )
+    return mine.iloc[0]
+
+
+def _shares(run: RunView, flow: int | None, kind: str, label: str, style: dict[str, Any]) -> Shares:
+    bars = histogram(run.metrics.densities, _flow(run, flow), kind)
+    return Shares(bars["index"].to_numpy(), floats(bars["share_ratio"]), label, style)
+
+
+def _draw_extents(axes: Axes, bars: pd.DataFrame, label: str, style: dict[str, Any]) -> None:
+    """Share of the reordered packets with at least such an extent."""
+    index, share = bars["index"].to_numpy(), floats(bars["share_ratio"])
+    if len(index):
+        at_least = np.cumsum(share[::-1])[::-1]
+        axes.step(np.append(index, index[-1]), np.append(at_least, 0.0), where="pre", label=label, **style)
+    axes.set_ylim(0, 1.04)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("extent, packets")
+    axes.set_ylabel("share of reordered packets\nwith this extent or more")
+
+
+def _levels(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
+    """A level line for each row from its start to its end; joined where one row follows at once on the other."""
+    start, end = floats(rows["t_ns"]) / 1e9, floats(rows["end_ns"]) / 1e9
+    value = floats(rows[column])
+    follows = np.append(start[1:] == end[:-1], False) if len(rows) else np.zeros(0, dtype=bool)
+    t_s = np.stack([start, end, end], axis=1).ravel()
+    return t_s, np.stack([value, value, np.where(follows, value, np.nan)], axis=1).ravel()
+
+
+def _say_what_is_beyond(figure: Figure, runs: Sequence[RunView], rows: Sequence[pd.Series]) -> None:
+    """Above the figure: what RD leaves out, because it is displaced by more than the threshold."""
+    lines = [
+        f"{label + ': ' if len(runs) > 1 else ''}{int(row['density_beyond_pkts']):,} packets are displaced by more "
+        f"than {run.plan.observe.reordering_threshold_pkts} packets: RD takes them for lost, and those that overtook "
+        f"them for packets in order ({int(row['reordered_pkts']):,} were reordered)"
+        for run, label, row in zip(runs, labels(runs), rows, strict=True)
+        if row["density_beyond_pkts"] > 0
+    ]
+    if lines:
+        figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=6.5, color="#a33c00")
+
+
+def _footer(runs: Sequence[RunView]) -> str:
+    thresholds = dict.fromkeys(f"{run.plan.observe.reordering_threshold_pkts} packets" for run in runs)
+    return f"reordering: first transmissions; threshold of RD and RBD: {' | '.join(thresholds)} · {footer_of(runs)}"
+
+
+def _names(runs: Sequence[RunView]) -> str:
+    return ", ".join(run.path.name for run in runs)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run's page says about reordering: each flow's numbers, and each route change's, with what it caused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from leowarp.metrics.reordering import SCALARS
+from leowarp.report import html
+from leowarp.report.view import RunView
+
+SCALAR_ROWS = (
+    ("reordered_ratio", "reordered, of the packets received", 0.01, "%"),
+    ("reordered3_ratio", "3-reordered", 0.01, "%"),
+    ("mean_displacement_pkts", "mean displacement (MD)", 1, "packets"),
+    ("entropy_nats", "entropy of the reorder density (E_r)", 1, "nats"),
+    ("buffer_mean_pkts", "mean occupancy of a buffer that restores the order", 1, "packets"),
+    ("density_beyond_pkts", "displaced by more than the threshold of RD: lost to it", 1, "packets"),
+    ("reordering_extent_mean_pkts", "mean extent", 1, "packets"),
+    ("reordering_extent_max_pkts", "largest extent", 1, "packets"),
+    ("late_time_mean_ns", "mean late time", 1e6, "ms"),
+    ("late_time_max_ns", "largest late time", 1e6, "ms"),
+    ("byte_offset_max_bytes", "largest byte offset", 1, "bytes"),
+    ("reordering_discontinuities", "discontinuities", 1, ""),
+    ("reordering_free_run_mean_pkts", "mean run without reordering", 1, "packets"),
+    ("late_pkts", "late packets", 1, "packets"),
+    ("late_by_changes_pkts", "of them because of a route change", 1, "packets"),
+    ("lost_pkts", "lost packets", 1, "packets"),
+    ("lost_by_changes_pkts", "of them because of a route change", 1, "packets"),
+    ("needed_retransmissions_pkts", "retransmissions in need", 1, "packets"),
+    ("needed_by_changes_pkts", "of what a route change lost", 1, "packets"),
+    ("spurious_retransmissions_pkts", "retransmissions in vain", 1, "packets"),
+    ("spurious_by_changes_pkts", "of what a route change made late", 1, "packets"),
+)
+"""Keys of a flow's summary, in the order of the page: name, scale, unit."""
+
+RULES = (
+    "A late packet belongs to the route change that came while it was under way; a lost one to the change that took "
+    "its link or its route away; a retransmission to the change that its first transmission belongs to. What no rule "
+    "puts down to a change is no change's: a full queue, above all."
+)
+
+
+def reordering_section(view: RunView, pictures: str) -> str:
+    """HTML of the section; says so if reordering was not measured."""
+    flows = view.metrics.summary["flows"]
+    measured = [flow for flow in flows if any(flow[name] is not None for name in SCALARS)]
+    if not measured:
+        return "<p>Reordering was not measured: no packet of this run was followed.</p>"
+    heads = [f"flow {flow['flow']}: {flow['source']} to {flow['destination']}" for flow in measured]
+    rows: list[list[object]] = [
+        [name, unit, *(_scaled(flow.get(key), scale) for flow in measured)] for key, name, scale, unit in SCALAR_ROWS
+    ]
+    caption = (
+        "First transmissions of the whole run, in order of sending (RFC 4737, RFC 5236; a dash: none was reordered). "
+        f"Threshold of RD and of the buffer: {view.plan.observe.reordering_threshold_pkts} packets."
+    )
+    scalars = html.table(caption, ["", "unit", *heads], rows, left=frozenset((0, 1)))
+    return scalars + pictures + _changes(view)
+
+
+def _changes(view: RunView) -> str:
+    """A row a flow and change of its path, and one for what is no change's doing."""
+    causes = view.metrics.causes
+    if not causes["change"].notna().any():
+        return ""
+    around = view.metrics.reordering[view.metrics.reordering["scope"] == "change"].set_index(["flow", "number"])
+    rows = []
+    for cause in causes.itertuples(index=False):
+        named = not pd.isna(cause.change)
+        key = (cause.flow, int(cause.change)) if named else None
+        row = around.loc[key] if key in around.index else None
+        rows.append([
+            f"{cause.t_ns / 1e9:g}" if named else "no change", cause.flow, cause.late_pkts,
+            *(_scaled(None if row is None else row[name], scale) for name, scale in (
+                ("extent_max_pkts", 1), ("late_time_max_ns", 1e6), ("reordered_ratio", 0.01),
+                ("mean_displacement_pkts", 1), ("entropy_nats", 1), ("buffer_mean_pkts", 1),
+                ("density_beyond_pkts", 1))),
+            cause.lost_pkts, cause.needed_retransmissions_pkts, cause.spurious_retransmissions_pkts,
+        ])  # fmt: skip
+    header = ["at, s", "flow", "late", "largest extent", "late by, ms", "reordered, %", "MD, packets", "E_r, nats",
+              "buffer, packets", "beyond RD", "lost", "in need", "in vain"]  # fmt: skip
+    observe = view.plan.observe
+    caption = (
+        "What each route change caused, in packets. From extent to beyond RD: the packets sent from "
+        f"{observe.packets_before_ns / 1e9:g} s before to {observe.packets_after_ns / 1e9:g} s after it, as a sequence "
+        f"of their own. {RULES}"
+    )
+    return html.table(caption, header, rows)
+
+
+def _scaled(value: Any, scale: float) -> object:
+    if value is None or pd.isna(value):
+        return None
+    return float(value) / scale if scale != 1 or not float(value).is_integer() else int(value)
