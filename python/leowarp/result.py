@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 from leowarp.rundir import REPORT, RunDirectory
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
+
+    from leowarp.metrics import Tables
 
 
 class Run(RunDirectory):
@@ -23,6 +26,42 @@ class Run(RunDirectory):
         """The report's page, or None if the run was made without one (`leowarp report RUN` makes it)."""
         page = self.path / REPORT / "index.html"
         return page if page.exists() else None
+
+    def reordering(self, flow: int | None = None, scope: str | None = None) -> pd.DataFrame:
+        """Reordering of each flow, one row a scope: the "run", each "window" of it, around each "change" of the path.
+
+        Columns: `leowarp.metrics.REORDERING_COLUMNS`; `table("reordering")` has them as the guest wrote them.
+        """
+        from leowarp import metrics
+
+        return _of(metrics.reordering(*self._reordering()), flow=flow, scope=scope)
+
+    def densities(self, flow: int | None = None, scope: str | None = None, kind: str | None = None) -> pd.DataFrame:
+        """Histograms of reordering, one row a bar; kinds: "density" (RD), "buffer_density" (RBD), "n_reordering",
+        "extent".
+
+        Columns: `leowarp.metrics.DENSITY_COLUMNS`.
+        """
+        from leowarp import metrics
+
+        return _of(metrics.densities(*self._reordering()), flow=flow, scope=scope, kind=kind)
+
+    def causes(self, flow: int | None = None) -> pd.DataFrame:
+        """What each route change made late, lost or sent again, and what none did, one row a flow and change.
+
+        Columns: `leowarp.metrics.CAUSE_COLUMNS`. It is read out of the truth of each packet, so it takes a moment.
+        """
+        from leowarp import metrics
+
+        tables = metrics.read_tables(self.path)
+        return _of(metrics.causes(tables, metrics.flow_pairs(self.plan.flows)), flow=flow)
+
+    def _reordering(self) -> tuple[Tables, dict[tuple[str, str], list[int]]]:
+        from leowarp import metrics
+
+        trace = {name: self.table(name) for name in ("reordering", "densities")}
+        timeline = self.table("timeline")
+        return metrics.tables_of(trace, timeline=timeline, where=self.path), metrics.flow_pairs(self.plan.flows)
 
     def figure(self, name: str) -> Figure:
         """A figure of the report by its name, for instance "goodput", as a matplotlib Figure."""
@@ -62,6 +101,14 @@ def summary_lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
             if name != "flow" and not isinstance(value, (dict, list))
         ]
     return lines
+
+
+def _of(frame: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
+    """Rows with the values that are wanted; None: any."""
+    for column, value in wanted.items():
+        if value is not None:
+            frame = frame[frame[column] == value]
+    return frame.reset_index(drop=True)
 
 
 def _text(value: Any) -> str:

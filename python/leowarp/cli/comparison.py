@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 SHORT = (
     "goodput_mean_bps", "srtt_p50_us", "srtt_p99_us", "retransmissions_pkts", "spurious_retransmissions_pkts",
-    "dsacks_pkts", "late_pkts", "reordering_extent_max_pkts", "route_changes", "path_delay_min_ns", "path_delay_max_ns",
+    "dsacks_pkts", "late_pkts", "late_by_changes_pkts", "reordered_ratio", "mean_displacement_pkts", "entropy_nats",
+    "reordering_extent_max_pkts", "route_changes", "path_delay_min_ns", "path_delay_max_ns",
     "drops_pkts", "virtual_s", "cpu_s", "wall_s",
 )  # fmt: skip
 """What a short table shows."""

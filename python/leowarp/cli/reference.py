@@ -13,7 +13,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from leowarp.metrics import CHANGE_COLUMNS, LONG_COLUMNS, RECOVERY_COLUMNS
+from leowarp.metrics import (
+    CAUSE_COLUMNS,
+    CHANGE_COLUMNS,
+    DENSITY_COLUMNS,
+    LONG_COLUMNS,
+    RECOVERY_COLUMNS,
+    REORDERING_COLUMNS,
+)
 from leowarp.routes.schema import ROUTES, ROUTES_DOC
 from leowarp.timeline.schema import EVENTS, TIMELINE, TIMELINE_DOC
 from leowarp.trace import TABLES
@@ -50,6 +57,22 @@ def _lines() -> Iterator[str]:
         "Metrics `recovery.*`",
         "One row a change of a path and TCP flow, in `40-metrics.parquet` under these names.",
         ((name, kind, unit, doc) for name, (kind, unit, doc) in RECOVERY_COLUMNS.items()),
+    )
+    yield from _table(
+        "Metrics `reordering.*`, `reordering_window.*`, `reordering_change.*`",
+        "One row a flow, over the whole run; a row a window; a row a change of the flow's path. As a table "
+        "`run.reordering()`.",
+        ((name, kind, unit, doc) for name, (kind, unit, doc) in REORDERING_COLUMNS.items()),
+    )
+    yield from _table(
+        "Densities of these",
+        "In `40-metrics.parquet` as `reordering.density` and so on, with `index`; as a table `run.densities()`.",
+        ((name, kind, unit, doc) for name, (kind, unit, doc) in DENSITY_COLUMNS.items()),
+    )
+    yield from _table(
+        "Metrics `cause.*`, `no_cause.*`",
+        "One row a flow and change of its path, and one a flow for what no change caused. As a table `run.causes()`.",
+        ((name, kind, unit, doc) for name, (kind, unit, doc) in CAUSE_COLUMNS.items()),
     )
 
 

@@ -6,7 +6,7 @@
 >>> result.summary["flows"][0]["goodput_mean_bps"]      # doctest: +SKIP
 """
 
-from leowarp.metrics.causes import CAUSE_COLUMNS
+from leowarp.metrics.causes import CAUSE_COLUMNS, causes
 from leowarp.metrics.changes import (
     ARROW,
     CHANGE_COLUMNS,
@@ -48,6 +48,7 @@ __all__ = [
     "RecoveryRule",
     "Tables",
     "bin_edges",
+    "causes",
     "ccdf",
     "cdf",
     "check_conservation",

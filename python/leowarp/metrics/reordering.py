@@ -165,7 +165,7 @@ REORDERING_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "runs": ("Int64", None, "reordering-free runs (RFC 4737, 4.6)"),
     "run_mean_pkts": ("Float64", "pkts", "mean length of such a run; null: none"),
     "run_variability_ratio": ("Float64", None, "variability of their lengths, (q/a)/(a/x); null: none"),
-    "reordered3_pkts": ("Int64", "pkts", "3-reordered: what three duplicate ACKs would see (RFC 4737, 5.3)"),
+    "reordered3_pkts": ("Int64", "pkts", "3-reordered: came right after three sent later (RFC 4737, 5.3)"),
     "reordered3_ratio": ("Float64", None, "share of the received packets that were 3-reordered"),
     "density_pkts": ("Int64", "pkts", "packets that the reorder density counts (N' of RFC 5236)"),
     "density_beyond_pkts": ("Int64", "pkts", "arrivals that its threshold turned into losses"),

@@ -285,7 +285,7 @@ REORDERING = TableSchema(
         Column("mean_displacement_pkts", _F64, _P, "mean of abs(displacement) over the density; null: nothing counted"),
         Column("entropy_nats", _F64, "nat", "entropy of the reorder density; null: nothing counted"),
         Column("buffer_mean_pkts", _F64, _P, "mean buffer occupancy (RFC 5236, 5); null: nothing counted"),
-        Column("reordered3_pkts", _I64, _P, "3-reordered packets (RFC 4737, 5.3): what three duplicate ACKs would see"),
+        Column("reordered3_pkts", _I64, _P, "3-reordered: came right after three sent later (RFC 4737, 5.3)"),
     ),
 )
 
