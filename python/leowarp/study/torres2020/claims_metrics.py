@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from leowarp import reordering
 from leowarp.study.claim import Claim, Outcome, holds_if
@@ -106,8 +107,8 @@ def entropy_grows(frames: Frames) -> Outcome:
     jittered = table[table.index > 0]
     straight = jittered[(jittered.index >= STRAIGHT_MS[0]) & (jittered.index <= STRAIGHT_MS[1])]
     wide = jittered[jittered.index >= 0.2]
-    logarithm = {name: ev.straight_line(np.log(straight.index), straight[name].to_numpy()) for name in DISTRIBUTIONS}
-    whole = {name: ev.straight_line(np.log(wide.index), wide[name].to_numpy()) for name in DISTRIBUTIONS}
+    logarithm = {name: _over_logarithm(straight, name) for name in DISTRIBUTIONS}
+    whole = {name: _over_logarithm(wide, name) for name in DISTRIBUTIONS}
     order_from_ms = ev.ordered_from_ms(jittered, ENTROPY_ORDER)
     parts: dict[str, bool] = {f"{name} logarithm": logarithm[name][2] >= 0.99 for name in DISTRIBUTIONS}
     parts["order"] = order_from_ms == float(jittered.index[0])
@@ -131,11 +132,15 @@ def entropy_grows(frames: Frames) -> Outcome:
     )  # fmt: skip
 
 
-def _bent(table, name: str, per_ms: float) -> float:
+def _over_logarithm(table: pd.DataFrame, name: str) -> tuple[float, float, float]:
+    return ev.straight_line(np.log(table.index.to_numpy()), table[name].to_numpy())
+
+
+def _bent(table: pd.DataFrame, name: str, per_ms: float) -> float:
     return float((table[name] / (table.index * per_ms) - 1).abs().max())
 
 
-def _displacement_cause(at_one: dict[str, float], jittered, order_from_ms: float | None) -> str:
+def _displacement_cause(at_one: dict[str, float], jittered: pd.DataFrame, order_from_ms: float | None) -> str:
     causes = []
     if abs(at_one["exponential"] / STUDY_MD_PKTS["exponential"] - 1) > 0.03:
         closed = simulation.closed_form_pkts("exponential", 1e-3)

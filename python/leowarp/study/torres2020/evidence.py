@@ -68,11 +68,17 @@ def last_at_or_above(line: pd.DataFrame, ratio: float) -> pd.Series:
     return line.iloc[-1] if first is None else line[line["jitter_ns"] < first["jitter_ns"]].iloc[-1]
 
 
-def ratio_at(line: pd.DataFrame, column: str, value: float) -> float:
-    """Share of the undisturbed throughput where `column` has a value, on straight lines between points; nan outside."""
+def ratios_at(line: pd.DataFrame, column: str, values: np.ndarray) -> np.ndarray:
+    """Shares of the undisturbed throughput where `column` has these values, on straight lines between points; nan
+    outside."""
     ordered = line.sort_values(column, kind="stable")
     x, y = ordered[column].to_numpy(), ordered["ratio"].to_numpy()
-    return float(np.interp(value, x, y, left=np.nan, right=np.nan))
+    return np.interp(values, x, y, left=np.nan, right=np.nan)
+
+
+def ratio_at(line: pd.DataFrame, column: str, value: float) -> float:
+    """The same at one value."""
+    return float(ratios_at(line, column, np.array([value]))[0])
 
 
 def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int = 200) -> tuple[float, float]:
@@ -80,16 +86,10 @@ def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int =
     low = max(float(line[column].min()) for line in lines.values())
     high = min(float(line[column].max()) for line in lines.values())
     at = np.linspace(low, high, points)
-    ratios = np.array([[ratio_at(line, column, float(value)) for value in at] for line in lines.values()])
+    ratios = np.array([ratios_at(line, column, at) for line in lines.values()])
     apart = ratios.max(axis=0) - ratios.min(axis=0)
     place = int(np.argmax(apart))
     return float(apart[place]), float(at[place])
-
-
-def of_probe(probes: pd.DataFrame, distribution: str, jitter_us: float) -> pd.Series | None:
-    """The probe of a distribution and jitter; None if it was not made."""
-    found = probes[(probes["distribution"] == distribution) & (probes["jitter_ns"] == round(jitter_us * 1000))]
-    return None if found.empty else found.iloc[0]
 
 
 def pivot(probes: pd.DataFrame, column: str) -> pd.DataFrame:

@@ -64,7 +64,7 @@ PROFILE_TEXT = {
 BUFFERS = {"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_wmem": "4096 16384 4194304"}
 """Linux's own largest buffers: the study left them as they were."""
 
-_PROFILE_TCP: dict[str, dict[str, Any]] = {
+PROFILE_TCP: dict[str, dict[str, Any]] = {
     "linux": {"profile": "linux"},
     "dupthresh": {"profile": "linux", "sysctl": {"net.ipv4.tcp_recovery": "0"}},
     "norack": {"profile": "norack"},
@@ -128,7 +128,7 @@ def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[st
     content["parameters"] |= _algorithms(algorithms)
     content["set"] = {"observe.sockets": "100 ms", "observe.truth": True}
     # A profile here is two keys that go in step; `profile_of` names it again in the results.
-    settings = [_PROFILE_TCP[profile] for profile in PROFILES]
+    settings = [PROFILE_TCP[profile] for profile in PROFILES]
     content["together"] = [
         {
             "tcp.profile": {"label": "tcp_profile", "values": [each["profile"] for each in settings]},
@@ -170,4 +170,4 @@ def profile_of(profile: str, sysctl: Mapping[str, str]) -> str:
     """Which of `PROFILES` a run's keys are."""
     own = {key: value for key, value in sysctl.items() if key not in BUFFERS}
     given = {"profile": profile, **({"sysctl": own} if own else {})}
-    return next(name for name, keys in _PROFILE_TCP.items() if keys == given)
+    return next(name for name, keys in PROFILE_TCP.items() if keys == given)

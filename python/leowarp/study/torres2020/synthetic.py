@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Made-up results of the study, in the shape that the study engine gives: what tests judge and draw.
+
+Reordering is by closed forms, smooth down to no jitter; throughput is a curve that a test chooses.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.study.torres2020 import results, runs, simulation
+from leowarp.study.torres2020.simulation import DISTRIBUTIONS, PROBE_RATE_PKTS_PER_S
+
+UNDISTURBED_BPS = 90e6
+
+Ratio = Callable[[str, str, str, float], float]
+"""(distribution, algorithm, profile, jitter in ms) -> share of the undisturbed throughput."""
+
+_DIFFERENTIAL_ENTROPY = {"uniform": np.log(2 * np.sqrt(3)), "normal": np.log(2 * np.pi * np.e) / 2, "exponential": 1.0}
+
+
+def entropy_nats(distribution: str, jitter_ms: float) -> float:
+    """E_r of a displacement that is R x delay; 0 without jitter."""
+    return float(np.log1p(jitter_ms / 1e3 * PROBE_RATE_PKTS_PER_S * np.exp(_DIFFERENTIAL_ENTROPY[distribution])))
+
+
+def collapse_at(at_ms: float, steepness: float = 8.0) -> Callable[[float], float]:
+    """A throughput that is down to half at a jitter."""
+    return lambda jitter_ms: 1 / (1 + (jitter_ms / at_ms) ** steepness)
+
+
+def as_the_study_says(distribution: str, algorithm: str, profile: str, jitter_ms: float) -> float:
+    """What figures 6 to 8 describe."""
+    at_ms = {"uniform": 2.2, "normal": 1.15, "exponential": 1.9}[distribution]
+    return collapse_at(0.06 if algorithm == "westwood" else at_ms)(jitter_ms)
+
+
+def undisturbed(distribution: str, algorithm: str, profile: str, jitter_ms: float) -> float:
+    """A TCP that no reordering touches."""
+    return 1.0
+
+
+def only_old_tcp_falls(distribution: str, algorithm: str, profile: str, jitter_ms: float) -> float:
+    """Linux as it is stands; the other profiles are what the study describes."""
+    return 1.0 if profile == "linux" else as_the_study_says(distribution, algorithm, profile, jitter_ms)
+
+
+def probe_rows(
+    jitters_us: Iterable[float] = runs.JITTERS_US, md_per_ms: dict[str, float] | None = None
+) -> pd.DataFrame:
+    """Rows of the group `probes`."""
+    rows = []
+    for distribution in DISTRIBUTIONS:
+        for jitter_us in jitters_us:
+            per_ms = md_per_ms[distribution] if md_per_ms else simulation.closed_form_pkts(distribution, 1e-3)
+            rows.append(_row(distribution, jitter_us, 1) | {
+                "flow0_mean_displacement_pkts": per_ms * jitter_us / 1e3,
+                "flow0_entropy_nats": entropy_nats(distribution, jitter_us / 1e3),
+                "flow0_density_beyond_pkts": 0, "virtual_s": 8.96,
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def transfer_rows(
+    ratio: Ratio, algorithms: Iterable[str], *, distributions: Iterable[str] = DISTRIBUTIONS,
+    jitters_us: Iterable[float] = runs.JITTERS_US, seeds: int = 3, profiles: Iterable[str] | None = None,
+) -> pd.DataFrame:  # fmt: skip
+    """Rows of a group of transfers; `profiles`: of the groups that tell mechanisms apart."""
+    rows = []
+    for distribution in distributions:
+        for algorithm in algorithms:
+            for profile in profiles or ("linux",):
+                for jitter_us in jitters_us:
+                    for seed in range(1, seeds + 1):
+                        share = ratio(distribution, algorithm, profile, jitter_us / 1e3)
+                        rate_bps = UNDISTURBED_BPS * share * (1 + 0.002 * (seed - 2) * (jitter_us > 0))
+                        row = _row(distribution, jitter_us, seed) | _transfer(rate_bps)
+                        row["congestion_control"] = algorithm
+                        if profiles is not None:
+                            row |= _mechanism(profile)
+                        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def shapes(sigma_s: float = runs.SHAPE_US / 1e6) -> dict[str, results.Shape]:
+    """Probes of figures 2 and 3, simulated."""
+    found = {}
+    for name in DISTRIBUTIONS:
+        delays_s = 0.1 + sigma_s * simulation.deviations(name, 20_000, np.random.default_rng(1))
+        rd = simulation.density(simulation.arrival_order(delays_s))
+        index = np.array(sorted(rd))
+        share = np.array([rd[place] for place in index.tolist()])
+        found[name] = results.Shape(index, share, np.rint(delays_s * 1e9).astype(np.int64))
+    return found
+
+
+def frames(ratio: Ratio, jitters_us: Iterable[float] = runs.JITTERS_US, **probes: Any) -> dict[str, Any]:
+    """All data sets, as claims and figures take them."""
+    mechanism = {"jitters_us": runs.MECHANISM_US, "seeds": 1, "profiles": runs.PROFILES}
+    return {
+        "transfers": results.transfers(transfer_rows(ratio, runs.ALGORITHMS, jitters_us=jitters_us)),
+        "yeah": results.transfers(
+            transfer_rows(ratio, (runs.FOURTH,), distributions=("normal",), jitters_us=jitters_us)
+        ),
+        "probes": results.probes(probe_rows(jitters_us, **probes)),
+        "mechanisms": results.joined(
+            {
+                "normal": results.transfers(
+                    transfer_rows(ratio, (*runs.ALGORITHMS, runs.FOURTH), distributions=("normal",), **mechanism)
+                ),
+                "bic": results.transfers(
+                    transfer_rows(ratio, ("bic",), distributions=("uniform", "exponential"), **mechanism)
+                ),
+            }
+        ),
+        "shapes": shapes(),
+    }
+
+
+def _row(distribution: str, jitter_us: float, seed: int) -> dict[str, Any]:
+    return {
+        "run_id": f"{distribution}-{jitter_us:g}-{seed}", "status": "ok", "seed": seed, "distribution": distribution,
+        "jitter_ns": round(jitter_us * 1000), "jitter": f"{jitter_us:g} us", "cpu_s": 0.5, "guest_cpu_s": 0.4,
+        "wall_s": 0.5, "warnings": [],
+    }  # fmt: skip
+
+
+def _transfer(rate_bps: float) -> dict[str, Any]:
+    """A transfer at a rate; one that is not done after 1000 s ends there."""
+    took_s = 120e6 * 8 / rate_bps
+    if took_s > 1000:
+        return {"flow0_bytes": round(rate_bps * 1000 / 8), "flow0_completion_ns": None, "virtual_s": 1000.0}
+    return {"flow0_bytes": 120_000_000, "flow0_completion_ns": took_s * 1e9, "virtual_s": took_s + 1}
+
+
+def _mechanism(profile: str) -> dict[str, Any]:
+    keys = runs.PROFILE_TCP[profile]
+    return {
+        "tcp_profile": keys["profile"], "tcp_sysctl": json.dumps({**runs.BUFFERS, **keys.get("sysctl", {})}),
+        "flow0_retransmissions_pkts": 400, "flow0_spurious_retransmissions_pkts": 390, "flow0_lost_pkts": 10,
+        "flow0_dsacks_pkts": 390, "flow0_sender_recoveries": 70, "flow0_sender_undos": 60, "flow0_sender_timeouts": 1,
+        "flow0_sender_reordering_events": 3000, "flow0_sender_reordering_pkts": 300, "flow0_entropy_nats": 4.4,
+        "flow0_reordering_extent_max_pkts": 900,
+    }  # fmt: skip
