@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A command line to type on, and a run directory that no guest was needed for."""
 
+import io
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from leowarp import rundir, trace
+from leowarp.cli import main
 from leowarp.trace.encode import encode_records
 
 ROOT = Path(__file__).parents[2]
@@ -44,6 +46,20 @@ def leowarp(tmp_path):
             timeout=250,
         )
         return Typed(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def leowarp_within(monkeypatch, capsys):
+    """Types `leowarp ...` within this process: one of its own takes a second until its libraries are there."""
+
+    def run(*words, given=b""):
+        monkeypatch.setattr(sys, "argv", ["leowarp", *map(str, words)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(given))))
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Typed(ended.value.code or 0, *capsys.readouterr())
 
     return run
 

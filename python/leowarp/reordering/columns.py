@@ -59,6 +59,9 @@ def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np
         return np.zeros(0, dtype=kind)
     if array.dtype.kind == "O":
         array = _of_objects(array, what, place)
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        # What pandas makes of whole numbers with gaps
+        raise _missing(what, np.isnan(array), place)
     if array.dtype.kind not in "iu":
         raise TraceError(
             f"a {what} is a whole number, but the column is of type {array.dtype}", hint="array.astype('int64')"

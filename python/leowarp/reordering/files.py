@@ -270,7 +270,12 @@ def first_bytes(stream: BinaryIO) -> bytes:
 
 def total_bytes(stream: BinaryIO) -> int | None:
     """Length of a file; None of a pipe."""
-    return Path(f"/proc/self/fd/{stream.fileno()}").stat().st_size if stream.seekable() else None
+    if not stream.seekable():
+        return None
+    at = stream.tell()
+    total = stream.seek(0, io.SEEK_END)
+    stream.seek(at)
+    return total
 
 
 def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from leowarp.reordering.files import Part, Reading, Source
 
 SEQUENCE_NAMES = ("seq", "sequence", "sequence_number", "number", "seq_pkts")
-_BLOCK_BYTES = 1 << 22
+_BLOCK_BYTES = 1 << 20
 _ROWS = 1 << 18
 _NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-# Enough for seconds since 1970 to the ns, and a bit more
-_DECIMAL = pa.decimal128(38, 15)
+# Seconds since 1970 to the ns, and a difference of two of them
+_DECIMAL = pa.decimal128(36, 18)
 _CONVERSION = re.compile(r"Row #(\d+): CSV conversion error to (\w+)(?:\([^)]*\))?: (?:invalid value )?(.*)", re.S)
 _NUMBER = re.compile(r"\s*[+-]?[0-9.]+(e[+-]?[0-9]+)?\s*", re.I)
 
@@ -49,7 +49,7 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
     names = [cell.strip() for cell in fields] if source.header else [str(n + 1) for n in range(len(fields))]
     chosen = _chosen(this, source, names)
     unit = None if chosen[1] is None else _time_unit(source, names[chosen[1]], None)
-    kinds = (pa.uint64(), pa.int64() if unit == "ns" else _DECIMAL, pa.uint32())
+    kinds = (pa.uint64(), pa.int64() if unit == "ns" else pa.string(), pa.uint32())
     unique = [f"{number}" for number in range(len(names))]
     types = {unique[at]: kind for at, kind in zip(chosen, kinds, strict=True) if at is not None}
     reader = _csv_errors(
@@ -113,24 +113,49 @@ def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit:
 
 def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int]) -> np.ndarray | None:
     """Instants in ns, int64; fractions of a ns are rounded."""
-    if column is None or unit is None or (unit == "ns" and pa.types.is_integer(column.type)):
+    if column is None or unit is None or (unit == "ns" and pa.types.is_integer(column.type)) or column.null_count:
         return time_column(column, place)
-    if column.null_count:
-        return time_column(column, place)  # says which row
-    if pa.types.is_floating(column.type):
-        instants = column.to_numpy(zero_copy_only=False) * float(_NS[unit])
-        if not np.isfinite(instants).all():
-            at = int(np.argmax(~np.isfinite(instants)))
-            raise TraceError(f"the instant of arrival at row {place[1] + at} is not a number")
-        return np.rint(instants).astype(np.int64)
     if pa.types.is_integer(column.type):
         return time_column(pc.multiply_checked(column.cast(pa.int64()), _NS[unit]), place)
-    if pa.types.is_decimal(column.type):
-        places = _NS[unit]
-        whole = pc.floor(column).cast(pa.int64())
-        rest = pc.subtract(column, pc.floor(column)).cast(pa.float64()).to_numpy(zero_copy_only=False)
-        return whole.to_numpy(zero_copy_only=False) * places + np.rint(rest * places).astype(np.int64)
-    raise TraceError(f"instants of arrival are of type {column.type}, which is no number and no time")
+    is_text = pa.types.is_string(column.type)
+    if not is_text and not pa.types.is_floating(column.type) and not pa.types.is_decimal(column.type):
+        raise TraceError(f"instants of arrival are of type {column.type}, which is no number and no time")
+    values = _floats(column, place)
+    if len(values) and np.abs(values).max() > (2**63 - 1024) / _NS[unit]:
+        at = int(np.argmax(np.abs(values)))
+        raise TraceError(f"the instant of arrival at {place[0]} {place[1] + at} is beyond the year 2262")
+    # Beyond that a float64 is not exact to the ns; seconds since 1970 are.
+    if not pa.types.is_floating(column.type) and np.abs(values).max(initial=0.0) * _NS[unit] >= 2**52:
+        try:
+            exact = pc.utf8_trim_whitespace(column).cast(_DECIMAL) if is_text else column.cast(_DECIMAL)
+        except pa.ArrowInvalid:
+            pass  # More digits than any clock has: a float that was written out, and as good as a float.
+        else:
+            whole = pc.floor(exact)
+            rest = pc.subtract(exact, whole).cast(pa.float64()).to_numpy(zero_copy_only=False)
+            return whole.cast(pa.int64()).to_numpy(zero_copy_only=False) * _NS[unit] + np.rint(rest * _NS[unit]).astype(
+                np.int64
+            )
+    return np.rint(values * _NS[unit]).astype(np.int64)
+
+
+def _floats(column: pa.Array, place: tuple[str, int]) -> np.ndarray:
+    try:
+        text = pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
+        values = text.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        values = np.array([_float(text) for text in column.to_pylist()])
+    if not np.isfinite(values).all():
+        at = int(np.argmax(~np.isfinite(values)))
+        raise TraceError(f"the instant of arrival at {place[0]} {place[1] + at}, {column[at]}, is not a number")
+    return values
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
 
 
 def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int | None, int | None]:

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small captures for tests."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+A, B = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
+
+
+def write_pcap(path: Path, packets: Iterable[bytes], *, apart_ns: int = 1_000_000) -> Path:
+    """IPv4 packets as a pcap file with times in ns, the k-th at k `apart_ns`."""
+    parts = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 101)]
+    for number, packet in enumerate(packets):
+        seconds, rest_ns = divmod(number * apart_ns, 10**9)
+        parts.append(struct.pack("<IIII", seconds, rest_ns, len(packet), len(packet)) + packet)
+    path.write_bytes(b"".join(parts))
+    return path
+
+
+def ipv4(protocol: int, payload: bytes) -> bytes:
+    """An IPv4 packet from 10.0.0.1 to 10.0.0.2."""
+    return struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(payload), 0, 0, 64, protocol, 0) + A + B + payload
+
+
+def echoes(numbers: Sequence[int], identifier: int = 7) -> list[bytes]:
+    """ICMP echo requests with 32 bytes of data."""
+    return [ipv4(1, struct.pack(">BBHHH", 8, 0, 0, identifier, number) + bytes(32)) for number in numbers]
+
+
+def datagrams(numbers: Sequence[int], layout: str = ">4xI") -> list[bytes]:
+    """UDP with a number in the payload, laid out as `struct` says."""
+    payloads = [struct.pack(layout, number) for number in numbers]
+    return [ipv4(17, struct.pack(">HHHH", 5000, 6000, 8 + len(payload), 0) + payload) for payload in payloads]

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`leowarp reorder` as typed: table, JSON, figures, and its refusals."""
+
+import subprocess
+import sys
+
+import pytest
+
+from leowarp.reordering.captures_for_tests import echoes, write_pcap
+
+# RFC 5236, 8a
+SEQUENCE = [1, 4, 2, 5, 3, 6, 7, 8]
+
+
+@pytest.fixture
+def leowarp(leowarp_within):
+    return leowarp_within
+
+
+@pytest.fixture
+def arrivals(tmp_path):
+    file = tmp_path / "arrivals.txt"
+    file.write_text("".join(f"{number}\n" for number in SEQUENCE))
+    return file
+
+
+def test_json_has_the_keys_that_papers_compare(leowarp, arrivals):
+    told = leowarp("reorder", arrivals, "--threshold", "4", "--json").json()
+    assert (told["received_pkts"], told["duplicate_pkts"], told["lost_pkts"]) == (8, 0, 0)
+    assert told["reordered_ratio"] == 0.25
+    assert told["density"] == {"-2": 0.125, "-1": 0.125, "0": 0.5, "1": 0.125, "2": 0.125}
+    assert told["buffer_density"] == {"0": 0.625, "1": 0.25, "2": 0.125}
+    assert told["mean_displacement_pkts"] == 0.75
+    assert told["entropy_nats"] == pytest.approx(1.386294361)
+    assert told["n_reordering"] == {"1": 0.25, **{str(n): 0.0 for n in range(2, 11)}}
+    assert told["extent"]["late_time_max_ns"] is None
+    assert (told["threshold_pkts"], told["buffer_threshold_pkts"]) == (4, 4)
+
+
+def test_a_table_says_the_same_to_people(leowarp, arrivals):
+    answer = leowarp("reorder", arrivals, "-t", "4", "--buffer-threshold", "8", "--sent", "10")
+    lines = [line.split() for line in answer.out.splitlines()]
+    assert answer.status == 0
+    for line in (
+        ["reordered_ratio", "0.25"], ["mean_displacement_pkts", "0.75"], ["lost_pkts", "2"], ["-2", "1", "0.125"],
+        ["extent:", "late_time_max_ns", "–"], ["buffer_threshold_pkts", "8"],
+    ):  # fmt: skip
+        assert line in lines
+
+
+def test_a_wide_density_is_shown_in_ranges(leowarp, tmp_path):
+    # Each block of 64 comes in reverse: displacements of every odd number from -63 to 63
+    file = tmp_path / "wide.txt"
+    file.write_text("".join(f"{64 * block + 63 - at}\n" for block in range(4) for at in range(64)))
+    out = leowarp("reorder", file).out
+    shares = [line.split() for line in out.splitlines() if " to " in line]
+    assert ["-63", "to", "-32", "64", "0.25"] in shares
+    assert ["32", "to", "63", "64", "0.25"] in shares
+
+
+def test_figures_are_drawn_in_the_formats_asked_for(leowarp, arrivals, tmp_path):
+    told = leowarp("reorder", arrivals, "--figures", tmp_path / "out", "--format", "svg", "--json").json()
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["buffer-density.svg", "density.svg", "n-reordering.svg"]
+    assert len(told["figures"]) == 3
+    refused = leowarp("reorder", arrivals, "--format", "svg")
+    assert (refused.status, "--figures" in refused.err) == (2, True)
+
+
+def test_standard_input_and_captures_are_read(leowarp, arrivals, tmp_path):
+    capture = write_pcap(tmp_path / "a.pcap", [*echoes(SEQUENCE, 5), *echoes([1], 6)])
+    for words, given in (((), arrivals.read_bytes()), (("--flow", "0"), capture.read_bytes())):
+        assert leowarp("reorder", "-", "--json", *words, given=given).json()["reordered_ratio"] == 0.25
+    listed = leowarp("reorder", capture, "--flows").out
+    assert "2 flows" in listed
+    assert ["0", "icmp", "10.0.0.1", "10.0.0.2", "5", "8"] in [line.split()[:6] for line in listed.splitlines()]
+
+
+def test_a_process_of_its_own_does_the_same(arrivals):
+    command = [sys.executable, "-m", "leowarp", "reorder", "-", "--json"]
+    done = subprocess.run(command, input=arrivals.read_bytes(), capture_output=True, check=True, timeout=60)
+    assert b'"reordered_ratio": 0.25' in done.stdout
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "status", "telling"),
+    [
+        ("1\n2\n", ("--threshold", "0"), 2, "threshold_pkts = 0"),
+        ("1\n2\n", ("--buffer-threshold", "0"), 2, "buffer_threshold_pkts = 0"),
+        ("1\n2\n", ("--input", "xml"), 2, "xml"),
+        ("1\n2\n", ("--protocol", "udp"), 2, "--field-offset"),
+        ("", (), 5, "no arrival"),
+        ("1\n-2\n", (), 5, "line 2"),
+        ("1\n2.5\n", (), 5, "whole number"),
+        ("1\n2\n", ("--sent", "1"), 5, "more than the 1"),
+    ],
+)
+def test_a_refusal_has_a_status_one_message_and_no_output(leowarp, tmp_path, content, words, status, telling):
+    file = tmp_path / "a.txt"
+    file.write_text(content)
+    answer = leowarp("reorder", file, *words)
+    assert answer.status == status
+    assert telling in answer.err
+    assert "Traceback" not in answer.err
+    assert answer.out == ""
+
+
+def test_a_truncated_capture_is_one_json_error(leowarp, tmp_path):
+    file = write_pcap(tmp_path / "a.pcap", echoes(SEQUENCE))
+    file.write_bytes(file.read_bytes()[:-1])
+    answer = leowarp("reorder", file, "--json")
+    assert answer.status == 5
+    assert "packet 8 begins at byte" in answer.json()["error"]
+
+
+def test_figures_that_cannot_be_written_are_a_fault_of_the_machine(leowarp, arrivals, tmp_path):
+    (tmp_path / "file").write_text("")
+    answer = leowarp("reorder", arrivals, "--figures", tmp_path / "file")
+    assert answer.status == 3
+    assert "writing figures" in answer.err
