@@ -4,9 +4,11 @@
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import leowarp as lw
+from leowarp import ephemeris, guest, routes, scenario, timeline, trace
 
 pytestmark = pytest.mark.guest
 
@@ -93,3 +95,113 @@ def test_another_seed_draws_other_delays_with_the_same_shape(tmp_path):
     one, two = delays_ns(tmp_path / "one"), delays_ns(tmp_path / "two", "run.seed=2")
     assert (one != two).mean() > 0.99
     assert np.sort(one) == pytest.approx(np.sort(two), abs=2e6)
+
+
+ECHOES = """
+name = "echoes"
+[run]
+duration = "30 s"
+ends = "flows"
+linger = "500 ms"
+[jittered]
+rate = "100 Mbit/s"
+delay = "20 ms"
+jitter = "2 ms"
+[[flows]]
+kind = "ping"
+source = "A"
+destination = "B"
+payload = "1472 B"
+packets = 4000
+packet_rate = "8235 pkts/s"
+replies = false
+"""
+
+
+def run_of(tmp_path, text: str, name: str, *changes: str) -> lw.Run:
+    path = tmp_path / "scenario.toml"
+    path.write_text(text)
+    return lw.run(path, changes, tmp_path / name, report=False, progress=False)
+
+
+@pytest.mark.parametrize("overhead_bytes", [0, 14, 38])
+def test_behind_the_jitter_the_rate_is_kept(tmp_path, overhead_bytes):
+    run = run_of(tmp_path, ECHOES, "run", f"jittered.overhead={overhead_bytes} B", "jittered.rate=95 Mbit/s")
+    echoes = run.echoes()
+    assert len(echoes) == 4000
+    arrivals_ns = np.sort(echoes["received_ns"].to_numpy("int64"))
+    frame_ns = (1500 + overhead_bytes) * 8 / 95e6 * 1e9
+    gaps_ns = np.diff(arrivals_ns)
+    assert gaps_ns.min() >= frame_ns - 2
+    # more is offered than the link takes: in the middle it never rests
+    assert np.median(gaps_ns) == pytest.approx(frame_ns, abs=2)
+    totals = run.linktotals()
+    link = totals[totals["to"] == "host:B"].iloc[0]
+    assert (link.delivered_pkts, link.held_pkts, link.dropped_queue_pkts) == (4000, 0, 0)
+    assert link.delivered_bytes == 4000 * (1500 + overhead_bytes)
+
+
+def test_without_jitter_a_link_with_a_rate_keeps_the_order(tmp_path):
+    run = run_of(tmp_path, ECHOES, "run", "jittered.jitter=0 s", "jittered.rate=95 Mbit/s")
+    assert run.echoes()["received_ns"].is_monotonic_increasing
+    assert trace.read(run.path / "30-trace", "reordering")["reordered_pkts"].to_pylist() == [0, 0]
+
+
+def test_what_waits_behind_the_jitter_and_what_is_dropped_is_counted_once(tmp_path):
+    run = run_of(tmp_path, ECHOES, "run", "jittered.queue=100 pkts", "jittered.rate=50 Mbit/s")
+    totals = run.linktotals()
+    link = totals[totals["to"] == "host:B"].iloc[0]
+    # 165 packets are on their way at a time when nothing waits
+    assert link.dropped_queue_pkts > 0
+    assert link.delivered_pkts + link.dropped_queue_pkts == 4000
+    assert run.echoes()["received_ns"].isna().sum() == link.dropped_queue_pkts
+    assert run.links()["queue_pkts"].max() == 100
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path):
+    one, two = (run_of(tmp_path, ECHOES, name) for name in ("one", "two"))
+
+    def files(run):
+        return {path.name: path.read_bytes() for path in (run.path / "30-trace").iterdir()}
+
+    assert files(one) == files(two)
+
+
+def test_a_change_takes_the_draws_as_they_come(tmp_path):
+    path = tmp_path / "scenario.toml"
+    path.write_text(ECHOES)
+    changes = {"jittered.rate": "unshaped", "flows.0.packets": 20_000, "flows.0.packet_rate": "5000 pkts/s"}
+    plan = scenario.resolve(scenario.load(path, changes))
+    sky = ephemeris.ephemeris(plan)
+    usual = timeline.timeline(plan, sky, routes.routes(plan, sky))
+    ends = {"a": "s1", "b": "host:B"}
+    later = [
+        {"t_ns": 1_000_000_000, "event": "delay", **ends, "delay_ns": 30_000_000},
+        {"t_ns": 2_000_000_000, "event": "jitter", **ends, "sigma_ns": 4_000_000, "distribution": "normal"},
+        {"t_ns": 3_000_000_000, "event": "jitter", **ends, "sigma_ns": 1_000_000, "distribution": "exponential"},
+    ]
+    changed = pa.concat_tables([usual, pa.Table.from_pylist(later, schema=usual.schema)])
+    image = guest.guest_image(plan.guest.kernel)
+    sent_ns, delays = [], []
+    for name, events in (("usual", usual), ("changed", changed)):
+        done = guest.run(image, plan, events, tmp_path / name)
+        setup = tmp_path / name / guest.DIRECTORY / "in" / "setup.json"
+        echoes = trace.read_output(done.out_dir, setup)["echoes"].to_pandas()
+        sent_ns.append(echoes["sent_ns"].to_numpy("int64"))
+        delays.append((echoes["received_ns"] - echoes["sent_ns"]).to_numpy(float))
+    before, after = delays
+    assert (sent_ns[0] == sent_ns[1]).all()
+    second = sent_ns[0] // 1_000_000_000
+    assert (after[second == 0] == before[second == 0]).all()
+    # Seed and table are not named again: the stream goes on, one draw a packet. A packet that is due while a process
+    # reads the clock, four times for each probe, waits for up to a microsecond.
+    assert np.abs(after - before - 10e6)[second == 1].max() <= TOLERANCE_NS
+    doubled_ns = np.abs(after - 30e6 - 2 * (before - 20e6))[second == 2]
+    assert doubled_ns.max() <= 3 * TOLERANCE_NS
+    assert np.median(doubled_ns) <= 1
+    exponential = after[second == 3]
+    assert exponential.min() == pytest.approx(29e6, abs=1e4)
+    assert (exponential - 29e6).std() == pytest.approx(1e6, rel=4 * math.sqrt(2 / 5000))
+    # Both tables ascend, so the same random bits give both draws the same rank, but for steps of tables and the clock.
+    ranks = [np.argsort(np.argsort(draws)) for draws in (exponential, before[second == 3])]
+    assert np.corrcoef(*ranks)[0, 1] > 0.9999

@@ -295,11 +295,10 @@ def _links(plan: "Plan", network: Network) -> list[dict[str, Any]]:
     links = []
     for a, b, row in zip(network.link_a.tolist(), network.link_b.tolist(), rows, strict=True):
         link = {"a": a, "b": b, **row, "arp": arp}
-        if row["kind"] == "wire":
-            # Nothing of it is counted, and nobody is there to resolve
-            link |= {"overhead_bytes": 0, "arp": False}
-        else:
-            link["overhead_bytes"] = row["overhead_bytes"] - ETHERNET_BYTES
+        # Of a wire nothing is counted unless it is a jittered one, and nobody is there to resolve
+        is_counted = row["kind"] != "wire" or row["discipline"] == "jitter"
+        link["overhead_bytes"] = row["overhead_bytes"] - ETHERNET_BYTES if is_counted else 0
+        link["arp"] = arp and row["kind"] != "wire"
         if row["discipline"] in ("netem", "jitter"):
             # The timeline's limit already is netem's own, the delay line included
             link["queue_counts"] = "waiting-and-flying"
