@@ -64,7 +64,7 @@ def run(
         trace.convert(done.out_dir, directory / TRACE, directory / GUEST / "in" / "setup.json")
         done.discard()
         stage("metrics")
-        costs = watch.costs(plan.run.duration_ns / 1e9, done.cpu_s, done.peak_memory_bytes)
+        costs = watch.costs(done.end["virtual_ns"] / 1e9, done.cpu_s, done.peak_memory_bytes)
         numbers = metrics.metrics(metrics.read_tables(directory), plan)
         numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(directory)
         warnings = [*image.kernel_facts["warnings"], *ways.warnings, *timeline.warnings_of(events)]

@@ -252,7 +252,8 @@ def _warnings(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> li
         if flow.get("error"):
             found.append(f"flow {flow['flow']} ended with error {flow['error']} (errno)")
     uncounted = uncounted_directions(tables)
-    if uncounted:
+    # If packets were followed and all arrived, or nobody asked what became of them, there is nothing to be told.
+    if uncounted and tables.bins["lost_pkts"].sum():
         found.append(
             f"the queueing discipline of {uncounted} directions of links (netem) does not tell what it was offered and "
             "dropped: their packets are not known to add up, and causes and places of loss are unknown"
