@@ -248,6 +248,26 @@ def test_late_packets_far_from_a_change_are_found(tables, plan):
     assert "late outside" in found.warnings[0]
 
 
+def test_a_link_that_jitters_may_make_packets_late_at_any_time(tables, plan):
+    still = tables.routes[tables.routes["t_ns"] == 0]
+    jitter = pd.DataFrame([{"t_ns": 0, "event": "jitter", "a": "s-00-00", "b": "s-01-00"}])
+    found = metrics(dataclasses.replace(tables, routes=still, timeline=pd.concat([tables.timeline, jitter])), plan)
+    assert found.summary["late_outside_changes_pkts"] == syn.LATE_PKTS + syn.LATE_ACKS
+    assert found.warnings == []
+
+
+def test_a_discipline_that_tells_nothing_is_a_warning_where_packets_were_lost(tables, plan):
+    silent = tables.linktotals.assign(offered_pkts=np.nan, offered_bytes=np.nan)
+    nowhere = tables.drops.assign(direction=np.nan, cause=5)
+    found = metrics(dataclasses.replace(tables, linktotals=silent, drops=nowhere), plan)
+    assert "(netem) does not tell" in found.warnings[0]
+    nothing = tables.bins.assign(lost_pkts=0)
+    packets = tables.packets.assign(drop_cause=np.nan)
+    drops = tables.drops.iloc[:0]
+    found = metrics(dataclasses.replace(tables, linktotals=silent, drops=drops, bins=nothing, packets=packets), plan)
+    assert found.warnings == []
+
+
 def test_time_without_a_path_is_counted_and_warned_of(tables, plan):
     routes = tables.routes.copy()
     for index in routes.index[(routes["t_ns"] >= 40 * S) & (routes["t_ns"] < 50 * S)]:
