@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`leowarp.reordering` of the receiver's capture against the guest's own packet truth: equal, from one end alone."""
+
+import pyarrow.parquet as pq
+import pytest
+
+import leowarp as lw
+from leowarp.reordering import Source, measure_file
+
+pytestmark = pytest.mark.guest
+
+JITTERED = """
+name = "captured"
+[run]
+duration = "100 s"
+ends = "flows"
+[jittered]
+delay = "20 ms"
+jitter = "1 ms"
+loss = "0.5 %"
+rate = "100 Mbit/s"
+[[flows]]
+source = "A"
+destination = "B"
+{flow}
+[observe]
+pcap = "destination"
+sockets = "none"
+queues = "none"
+counters = "none"
+packets = "none"
+[tcp]
+profile = "{profile}"
+"""
+TCP = 'kind = "tcp"\nsize = "4 MB"'
+PING = 'kind = "ping"\npackets = 3000\npacket_rate = "8000 pkts/s"\npayload = "100 B"\nreplies = false'
+UDP = 'kind = "udp"\npackets = 3000\npacket_rate = "8000 pkts/s"\npayload = "100 B"'
+
+
+@pytest.mark.parametrize(
+    ("flow", "profile", "source"),
+    [
+        # Told by timestamps; by IPv4's identification, as this profile has no timestamps
+        (TCP, "linux", Source()),
+        (TCP, "classic", Source()),
+        (PING, "linux", Source()),
+        # The guest's datagrams begin with their number
+        (UDP, "linux", Source(protocol="udp", field_offset=0, field_size=8)),
+    ],
+    ids=["tcp", "tcp without timestamps", "ping", "udp"],
+)
+def test_the_receivers_capture_tells_what_the_guest_saw_at_both_ends(tmp_path, flow, profile, source):
+    scenario = tmp_path / "captured.toml"
+    scenario.write_text(JITTERED.format(flow=flow, profile=profile))
+    run = lw.run(scenario, out=tmp_path / "run", report=False, progress=False)
+    (truth,) = pq.read_table(
+        run.path / "30-trace" / "reordering.parquet", filters=[("scope", "=", 0), ("flow", "=", 0)]
+    ).to_pylist()
+    measured = measure_file(run.path / "30-trace" / "destination.pcapng", source=source, sent_pkts=truth["sent_pkts"])
+    found = measured.reordering
+    assert truth["lost_pkts"] > 0
+    assert truth["reordered_pkts"] > 100
+    assert {
+        "received_pkts": found.received_pkts,
+        "lost_pkts": found.lost_pkts,
+        "reordered_pkts": found.reordered_pkts,
+        "density_pkts": found.density.counted_pkts,
+        "mean_displacement_pkts": found.mean_displacement_pkts,
+        "entropy_nats": found.entropy_nats,
+        "buffer_mean_pkts": found.buffer_density.mean_occupancy_pkts,
+        "extent_max_pkts": found.extents.max_pkts,
+        "late_time_max_ns": found.extents.late_time_max_ns,
+        "discontinuities": found.gaps.reordering_discontinuities,
+        "runs": found.runs.runs,
+    }.items() <= truth.items()
+    assert measured.counts["undecided_pkts"] == 0
