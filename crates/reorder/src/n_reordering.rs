@@ -13,7 +13,7 @@ use crate::settings::Settings;
 #[derive(Debug, Clone)]
 pub struct NReordering {
     n_max: usize,
-    /// Numbers of the last arrivals, n_max at least: a ring.
+    /// Numbers of the last arrivals, n_max at least: a ring. At first it holds 0, and 0 is larger than no number.
     last: Vec<u64>,
     pkts: usize,
     /// Packets by the number of larger numbers right before them, n_max for more; from 1.
@@ -40,7 +40,7 @@ impl NReordering {
     pub fn reordered(&mut self, seq: u64) -> u32 {
         let mask = self.last.len() - 1;
         let before = |back: &usize| self.last[self.pkts.wrapping_sub(*back) & mask] > seq;
-        let degree = (1..=self.n_max.min(self.pkts)).take_while(before).count();
+        let degree = (1..=self.n_max).take_while(before).count();
         if degree > 0 {
             count(&mut self.degrees, degree - 1);
         }
