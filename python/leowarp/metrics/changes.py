@@ -7,6 +7,7 @@ computation saw: the two differ when links are refreshed more often than routes.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,11 +41,16 @@ def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
     """Route updates of one ordered pair by time: `t_ns, path` (tuple of node names, None = no path), `path_id`."""
     routes = tables.routes
     if len(routes) == 0:
-        return pd.DataFrame({"t_ns": [], "path": [], "path_id": []})
+        return _no_routes()
     mine = routes[(routes["source"] == pair[0]) & (routes["destination"] == pair[1])].sort_values("t_ns", kind="stable")
     paths = [None if path is None or len(path) == 0 else tuple(path) for path in mine["path"]]
     ids = mine["path_id"].to_numpy() if "path_id" in mine else np.full(len(mine), None)
     return pd.DataFrame({"t_ns": integers(mine["t_ns"]), "path": pd.Series(paths, dtype=object), "path_id": ids})
+
+
+@functools.cache
+def _no_routes() -> pd.DataFrame:
+    return pd.DataFrame({"t_ns": [], "path": [], "path_id": []})
 
 
 def hops(path: Sequence[str]) -> list[tuple[str, str]]:
