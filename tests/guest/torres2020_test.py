@@ -12,8 +12,8 @@ from leowarp.study.torres2020.runs import PROBE_SCENARIO
 pytestmark = pytest.mark.guest
 
 SHORT_PKTS = 20_000
-"""Enough for MD to 0.5 % (one standard error). The exponential's MD at 0.6 ms is 2.5 % below the closed form already: it
-is given all of the study's packets."""
+"""Enough for MD to 0.5 % (one standard error). The exponential's MD at 0.6 ms is 2.5 % below the closed form already:
+it is given all of the study's packets."""
 
 INSIDE_US, OUTSIDE_US = (600, 1000, 2000, 4000), (75, 10_000)
 
