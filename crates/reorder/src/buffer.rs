@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reorder buffer-occupancy density (RBD), RFC 5236 sections 5 and 7.2.
+//! Reorder buffer-occupancy density (RBD), RFC 5236 sections 3 and 7.2.
 //!
 //! Decided where the RFC's pseudo-code is silent: when the buffer is full and a packet arrives early, the expected number
 //! moves up to the smallest number at hand, and past those that follow it. If that does not reach the new packet, the
-//! pseudo-code forgets it. But by section 5 an early packet is in the buffer from the instant that it arrives, and there
-//! is room now: here it is stored. B_T = 1 and 1, 3, 5 give occupancies of 0, 1, 1.
+//! pseudo-code forgets it. But by its definition (section 3) the occupancy counts early packets, the one that arrives
+//! included, and there is room now: here it is stored. B_T = 1 and 1, 3, 5 give occupancies of 0, 1, 1.
 
 use crate::ahead::Ahead;
 use crate::density::count;

@@ -3,13 +3,13 @@
 //!
 //! Deviation from the RFC's pseudo-code (7.1): a late packet whose displacement is beyond D_T is discarded there
 //! without moving the receive index on, although its number has served as a receive index already. From then on each
-//! packet of a sequence in order has displacement -1; a few of these, and everything is discarded for ever (D_T = 2,
-//! jitter of up to 8 packets, 2000 packets: 5 are counted). That contradicts section 3, by which a packet in order has
-//! displacement 0 and lost packets change nothing. Here the index moves on with the discarded packet. Sequences in which
-//! that never happens give what the pseudo-code gives.
+//! packet of a sequence in order has displacement -1; a few of these, and everything is discarded for ever (a test shows
+//! both). That contradicts section 3, by which a packet in order has displacement 0 and lost packets change nothing. Here
+//! the index moves on with the discarded packet. Sequences in which that never happens give what the pseudo-code gives;
+//! it takes a D_T that is no larger than what is displaced.
 //!
 //! Decided besides: the pseudo-code would take a copy of a packet that it has discarded as early for the packet itself.
-//! [`DensityMeter`] does so too; a [`Meter`](crate::Meter) hands it first copies only, as section 3 has it.
+//! [`DensityMeter`] does so too; a [`Meter`](crate::Meter) hands it first copies only, as section 3.1 has it.
 
 use crate::ahead::Ahead;
 use crate::settings::Settings;
@@ -52,7 +52,7 @@ impl Density {
     }
 
     /// Probability that a packet arrives after at least `successors` packets that were sent later: the sum of RD\[i\] from
-    /// there to D_T (RFC 5236 section 5). None: there are no packets.
+    /// there to D_T (RFC 5236). None: there are no packets.
     pub fn overtaken_ratio(&self, successors: u32) -> Option<f64> {
         self.of_all(self.counts.iter().filter(|c| i64::from(c.0) >= i64::from(successors)).map(|c| c.1).sum())
     }

@@ -307,6 +307,20 @@ fn a_late_packet_beyond_the_threshold_shifts_none_of_those_after_it() {
 }
 
 #[test]
+fn a_threshold_within_the_jitter_does_not_bring_the_receive_index_to_a_halt() {
+    // jitter of up to 8 packets, in a pattern without a short period
+    let mut keyed: Vec<(u64, u64)> = (1..=2000).map(|s| (10 * s + s * s * 7919 % 83, s)).collect();
+    keyed.sort_unstable();
+    let numbers: Vec<u64> = keyed.into_iter().map(|k| k.1).collect();
+    let rfc = obvious::stay_back(&numbers, 2, Discarding::AsInTheRfc);
+    assert!(rfc.counts.values().sum::<u64>() < 200, "{rfc:?}");
+    assert!(density(&numbers, 2).pkts > 1400);
+    // with a threshold beyond the jitter they agree
+    let rfc = obvious::stay_back(&numbers, 9, Discarding::AsInTheRfc);
+    assert_eq!(rfc.counts.into_iter().collect::<Vec<_>>(), density(&numbers, 9).counts);
+}
+
+#[test]
 fn a_packet_late_by_the_threshold_counts_and_by_one_more_is_lost() {
     let numbers = [2, 3, 4, 1, 5, 6, 7, 8];
     assert_eq!(density(&numbers, 3).counts, [(-1, 3), (0, 4), (3, 1)]);

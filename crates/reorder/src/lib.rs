@@ -12,6 +12,17 @@
 //! assert_eq!(reordering.density.counts, [(-2, 1), (-1, 1), (0, 4), (1, 1), (2, 1)]);
 //! assert_eq!(reordering.reordered_ratio(), Some(0.25));
 //! ```
+//!
+//! Where the RFCs contradict themselves or are silent, each decision stands beside its code, and a test shows it:
+//!
+//! - the first packet to arrive is in order, and only first copies are analysed ([`Reordering`]);
+//! - extents go back to the *first* packet that overtook ([`Extents`]);
+//! - discontinuities are in order of arrival, not of discovery ([`Gaps`]);
+//! - the run that a sequence ends in is counted as the RFC's counters do ([`Runs`]);
+//! - n-reordering is a share of all packets received ([`Reordering::n_reordered_ratio`]);
+//! - a packet late beyond D_T does not hold up the receive index of RD ([`Density`]);
+//! - the full buffer of RBD stores an early packet that it did not reach ([`BufferDensity`]);
+//! - the first number, where it is not known, and the loss-waiting window ([`Settings`]).
 #![warn(missing_docs)]
 
 mod ahead;

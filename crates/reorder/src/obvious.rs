@@ -76,7 +76,7 @@ pub fn displacements(numbers: &[u64]) -> Vec<i32> {
     indices.iter().zip(numbers).map(|(&index, &s)| (index as i64 - s as i64) as i32).collect()
 }
 
-/// RFC 5236 section 5 without threshold and without losses: packets ahead of the smallest number that is missing.
+/// RFC 5236 section 3, the buffer's occupancy without threshold and without losses: packets ahead of the smallest number that is missing.
 pub fn occupancies(numbers: &[u64], first_seq: u64) -> Vec<u32> {
     let after = |i: usize| {
         let here: BTreeSet<u64> = numbers[..=i].iter().copied().collect();

@@ -52,7 +52,7 @@ pub struct Reordering {
     pub n_reordering: Vec<(u32, u64)>,
     /// RD (RFC 5236 section 4).
     pub density: Density,
-    /// RBD (RFC 5236 section 5).
+    /// RBD (RFC 5236 section 3).
     pub buffer_density: BufferDensity,
 }
 
