@@ -89,6 +89,12 @@ class Quantity:
         unit, number = ((whole if self.whole else []) or readable or written[-1:])[0]
         return f"{_decimal(number)} {unit}"
 
+    def format_in(self, value: int | float, unit: str) -> str:
+        """Write a number in a given unit, or as `format` does if it has no short decimal there."""
+        exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
+        number = _decimal(exact / self.units[unit])
+        return self.format(value) if number is None else f"{number} {unit}"
+
     @property
     def zero_unit(self) -> str:
         """The unit in which a zero is written: seconds, and of all others the smallest."""

@@ -131,3 +131,10 @@ def test_no_text_ends_in_anything_but_a_number_or_a_scenario_error(text):
         except ScenarioError:
             continue
         assert quantity.parse(quantity.format(value)) == value
+        assert all(quantity.parse(quantity.format_in(value, unit)) == value for unit in quantity.written)
+
+
+def test_a_number_is_written_in_the_unit_asked_for_if_it_can_be():
+    assert units.TIME.format_in(163_934, "ms") == "0.163934 ms"
+    assert units.BYTES.format_in(128_000, "kB") == "128 kB"
+    assert units.ANGLE.format_in(90.0, "rad") == "90 deg"

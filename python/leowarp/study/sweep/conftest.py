@@ -3,7 +3,8 @@
 
 import pytest
 
-from leowarp.study.sweep import run_study
+from leowarp.study.sweep import disk, engine, fake_for_tests, run_study
+from leowarp.study.sweep.in_process_for_tests import InThisProcess, Lost, Unsynced
 
 FAKE = "leowarp.study.sweep.fake_for_tests"
 
@@ -52,9 +53,29 @@ def study_file(tmp_path):
 
 @pytest.fixture
 def make(tmp_path, fake):
-    """Runs a study with the fake maker, in `tmp_path/out`."""
+    """Runs a study with the fake maker in worker processes, in `tmp_path/out`."""
 
     def run(study, out=tmp_path / "out", **options):
         return run_study(study, out, maker=FAKE, **{"at_once": 1, "progress": False, **options})
 
+    return run
+
+
+@pytest.fixture
+def quick(tmp_path, make, monkeypatch):
+    """The same without any process; `quick.workers` are those of the last start."""
+
+    def die():
+        raise Lost
+
+    def workers(*given):
+        run.workers = InThisProcess(tmp_path / "scratch")
+        return run.workers
+
+    def run(study, out=tmp_path / "out", **options):
+        return make(study, out, **options)
+
+    monkeypatch.setattr(disk, "os", Unsynced())
+    monkeypatch.setattr(fake_for_tests, "DIE", die)
+    monkeypatch.setattr(engine, "_workers", workers)
     return run

@@ -17,10 +17,11 @@ from leowarp import scenario
 from leowarp.errors import ScenarioError
 from leowarp.scenario import Plan
 from leowarp.scenario.document import Node
-from leowarp.scenario.problems import Origin, Problem, ScenarioProblems
+from leowarp.scenario.problems import Problem, ScenarioProblems
 from leowarp.study.sweep.file import Condition, Parameter, StudyFile
 from leowarp.study.sweep.keys import columns_of
 
+_OTHER_SEED = 987_654_321
 MOST_PROBLEMS = 20
 """Mistakes told at once: a study of thousands of combinations repeats itself."""
 
@@ -52,7 +53,10 @@ class Combination:
         text = self.plan.to_toml()
         found = re.search(r"^\[run\]\n(?:.+\n)*?seed = (\d+)$", text, re.M)
         assert found is not None, "a plan has a seed in [run]"
-        return text[: found.start(1)], text[found.end(1) :]
+        around = text[: found.start(1)], text[found.end(1) :]
+        other = dataclasses.replace(self.plan, run=dataclasses.replace(self.plan.run, seed=_OTHER_SEED))
+        assert other.to_toml() == str(_OTHER_SEED).join(around), "a seed stands in one place of a plan"
+        return around
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,6 @@ def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedR
         PlannedRun(number, combination, combination.plan.run.seed if seed is None else seed)
         for number, (seed, combination) in enumerate(itertools.product(seeds, combinations))
     ]
-    _check_seeds(study, combinations[0])
     _refuse_twins(runs)
     _refuse_equal_names(runs)
     return runs
@@ -185,23 +188,6 @@ def _boot(plan: Plan) -> str:
     return hashlib.sha256(repr((plan.guest, sorted(plan.sysctl.items()))).encode()).hexdigest()[:16]
 
 
-def _check_seeds(study: StudyFile, first: Combination) -> None:
-    """A seed out of range is found by the plan of the largest and the smallest."""
-    for seed in {min(study.seeds), max(study.seeds)} if study.seeds else ():
-        origin = Origin(Path(f"study {study.name}"), 1, "the study")
-        scenario.load(study.scenario, dict(study.set) | _nodes(study, first) | {"run.seed": Node(seed, origin)})
-        plan = dataclasses.replace(first.plan, run=dataclasses.replace(first.plan.run, seed=seed))
-        assert plan.to_toml() == PlannedRun(0, first, seed).plan_text
-
-
-def _nodes(study: StudyFile, combination: Combination) -> dict[str, Node]:
-    found = {}
-    for parameter in itertools.chain(*study.dimensions):
-        wanted = combination.values[parameter.key]
-        found[parameter.key] = next(node for node in parameter.values if plain_value(node) == wanted)
-    return found
-
-
 def _refuse_twins(runs: list[PlannedRun]) -> None:
     seen: dict[tuple[str, str, int], PlannedRun] = {}
     for run in runs:
@@ -226,7 +212,7 @@ def _no_plans(study: StudyFile, wrong: Mapping[Problem, str]) -> ScenarioError:
     lines = []
     for problem, told in wrong.items():
         lines.append(str(problem))
-        if told:
+        if told and problem.key not in study.set:
             lines.append(f"    in the combination {told}")
     more = " (and perhaps more)" if len(wrong) >= MOST_PROBLEMS else ""
     count = "" if len(wrong) == 1 else f"{len(wrong)} errors{more}:\n"

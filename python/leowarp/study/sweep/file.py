@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from leowarp.errors import ScenarioError
+from leowarp.scenario import schema
 from leowarp.scenario.document import Node, override_key, plant
+from leowarp.scenario.key import keys
 from leowarp.scenario.positions import key_lines
 from leowarp.scenario.problems import Origin, Problems, nearest, unknown_key_hint
 from leowarp.study.directory import example_file
@@ -298,11 +300,16 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
             problems.add(table.origin, "seeds", "`list` stands alone", hint)
         elif not numbers or len(set(numbers)) < len(numbers):
             problems.add(table.origin, "seeds.list", "is empty, or has a seed twice", hint)
-        return tuple(numbers)
-    if "count" not in values or not 1 <= numbers[1] <= MOST_SEEDS:
+        seeds = tuple(numbers)
+    elif "count" not in values or not 1 <= numbers[1] <= MOST_SEEDS:
         problems.add(table.origin, "seeds.count", f"must be given, as 1 to {MOST_SEEDS}", hint)
         return None
-    return tuple(range(numbers[0], numbers[0] + numbers[1]))
+    else:
+        seeds = tuple(range(numbers[0], numbers[0] + numbers[1]))
+    _, declared = keys(schema.Run)["seed"]
+    for seed in (seed for seed in seeds if not declared.low <= seed <= declared.high):
+        problems.add(table.origin, "seeds", f"{seed} is no seed", f"allowed: {declared.low} to {declared.high}")
+    return seeds
 
 
 def _keep(document: Node, problems: Problems) -> str:

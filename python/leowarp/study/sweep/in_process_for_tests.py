@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workers that are no processes, and a disk at which a kill may strike: for tests of what survives."""
 
+import json
 import os
 from pathlib import Path
 
+from leowarp.study.sweep.batch import Batch, results_of, told_error
 from leowarp.study.sweep.workers import BatchEnded, RunMade
 
 
@@ -40,17 +42,60 @@ class InProcess:
         return []
 
 
+class Lost(BaseException):
+    """In place of the death of a worker."""
+
+
+class InThisProcess:
+    """Two workers that make a whole batch each time they are waited for, as `results_of` does."""
+
+    size = 2
+
+    def __init__(self, scratch):
+        self._scratch = scratch
+        self._batches = []
+        self.sizes = []
+
+    @property
+    def free(self):
+        return self.size - len(self._batches)
+
+    def give(self, batch):
+        # As it goes through a pipe
+        self._batches.append(Batch.heard(json.loads(json.dumps(batch.told()))))
+        self.sizes.append(len(batch.orders))
+
+    def wait(self, timeout_s):
+        batch = self._batches.pop(0)
+        events = []
+        try:
+            for place, told in results_of(batch, self._scratch):
+                events.append(RunMade(batch.number, place, json.loads(json.dumps(told))))
+        except Lost:
+            return [*events, BatchEnded(batch.number, lost=1)]
+        except Exception as error:
+            return [*events, BatchEnded(batch.number, told_error(error))]
+        return [*events, BatchEnded(batch.number)]
+
+    def end(self):
+        return []
+
+
 def result(place):
     """Of a run; its columns differ, so that the data set has to be written anew now and then."""
     flow = {"flow": 0, "goodput_mean_bps": 1.5 if place % 2 else 7, "srtt_p50_us": None if place % 3 else 1.0}
     return {"summary": {"flows": [flow]}, "costs": {"cpu_s": 0.1}, "warnings": [], "error": None}
 
 
-class Disk:
-    """`os` for `disk`, with a kill at the n-th call that changes something: before it, after it, or half-way.
+class Unsynced:
+    """`os` that forces nothing onto the disk: a kill does not empty the kernel's memory, and tests are faster so."""
 
-    Nothing is forced onto the disk: a kill does not empty the kernel's memory, and the tests are faster so.
-    """
+    def __getattr__(self, name):
+        return (lambda descriptor: None) if name in ("fsync", "fdatasync") else getattr(os, name)
+
+
+class Disk(Unsynced):
+    """`os` for `disk`, with a kill at the n-th call that changes something: before it, after it, or half-way."""
 
     CHANGES = ("write", "fsync", "fdatasync", "replace", "rename", "ftruncate")
 
@@ -58,9 +103,7 @@ class Disk:
         self._left, self._when = at, when
 
     def __getattr__(self, name):
-        real = getattr(os, name)
-        if name in ("fsync", "fdatasync"):
-            return self._struck(name, lambda descriptor: None)
+        real = super().__getattr__(name)
         return self._struck(name, real) if name in self.CHANGES else real
 
     def _struck(self, name, real):

@@ -65,9 +65,9 @@ class _Kind:
 
     def __init__(self, key: PlanKey, sample: Any) -> None:
         self._quantity: Quantity | None = key.declared.quantity
+        self._unit = str(sample).lstrip("+-0123456789._eE ").strip()
         if key.declared.kind == "queue":
-            unit = str(sample).lstrip("+-0123456789._eE ").strip()
-            self._quantity = BYTES if unit in BYTES.units else PACKETS
+            self._quantity = BYTES if self._unit in BYTES.units else PACKETS
         elif key.declared.kind not in ("quantity", "count"):
             raise ScenarioError(f"a {key.declared.kind} has no range", "write a list of values")
 
@@ -81,7 +81,8 @@ class _Kind:
     def text(self, number: Fraction) -> Any:
         if self._quantity is None:
             return round(number)
-        return self._quantity.format(round(number) if self._quantity.whole else float(number))
+        # In the unit of the range's beginning, which `number` has found to be one.
+        return self._quantity.format_in(round(number) if self._quantity.whole else float(number), self._unit)
 
 
 def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fraction]:

@@ -86,7 +86,9 @@ def test_a_killed_worker_costs_nothing(cluster, make, study_file, fake):
 def test_a_worker_without_the_image_of_the_study_is_named(cluster, make, study_file, fake):
     address, workers = cluster
     (fake / "worker-image").write_text("d" * 64)
-    with pytest.raises(HostError, match="agent of this worker .sha256 d{12}. is not that of the study .a{12}.") as told:
+    with pytest.raises(
+        HostError, match=r"agent of this worker .sha256 d{12}. is not that of the study .a{12}."
+    ) as told:
         make(study_file(), at_once=None, scheduler=address)
     assert "share one cache" in told.value.hint
     assert made_so_far(fake) == 0

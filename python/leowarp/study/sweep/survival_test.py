@@ -2,7 +2,6 @@
 """Kills and restarts: nothing is lost, nothing that has a row is made again."""
 
 import json
-import re
 from pathlib import Path
 
 import pyarrow.dataset as ds
@@ -31,50 +30,77 @@ def rows_on_disk(out):
     return set(found)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+class Study:
+    """A study that is started again and again, with a kill at some call to the disk."""
+
+    def __init__(self, make, file, out, *, flush_rows=5, exchange=True):
+        self._make, self._file, self.out = make, file, out
+        self._flush_rows, self._exchange = flush_rows, exchange
+
+    def start(self, at=10**9, when="after"):
+        """The result, or None if it was killed; says if the kill was later than the end."""
+        before = rows_on_disk(self.out)
+        workers = InProcess()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(engine, "_workers", lambda *given: workers)
+            patch.setattr(stores, "FLUSH_ROWS", self._flush_rows)
+            patch.setattr(stores, "MOST_FILES", 3)
+            patch.setattr(disk, "os", Disk(at, when))
+            if not self._exchange:
+                patch.setattr(disk, "_exchanged", lambda new, old: False)
+            try:
+                result = self._make(self._file, self.out)
+            except Kill:
+                result = None
+        self._look(before, workers.made, result is None)
+        return result
+
+    def _look(self, before, made, was_killed):
+        aside = (self.out / ".results.aside").exists()
+        assert aside or before <= rows_on_disk(self.out), "a row is lost"
+        assert was_killed or not aside
+        if (self.out / "plans.parquet").exists():
+            table = pq.read_table(self.out / "plans.parquet").to_pylist()
+            ids = {row["before_seed"] + str(row["seed"]) + row["after_seed"]: row["run_id"] for row in table}
+            assert not before & {ids[plan] for plan in made}, "a run with a row was made again"
+
+    def end(self):
+        """Starts it a last time, and all is well."""
+        result = self.start()
+        whole = ds.dataset(self.out / "results", partitioning="hive").to_table()
+        assert len(whole) == len(set(whole["run_id"].to_pylist())) == 12
+        assert result.table()["flow0_goodput_mean_bps"].null_count == 0
+        assert (self.out / "journal.jsonl").read_bytes() == b""
+        left = {path.name for path in self.out.iterdir()}
+        assert left == {"journal.jsonl", "plans.parquet", "results", "study.lock", "study.toml"}
+        assert all(path.suffix == ".parquet" for path in self.out.glob("results/*/*"))
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(kills=KILLS, flush_rows=st.sampled_from([2, 5, 1000]), exchange=st.booleans())
 def test_any_kills_and_restarts_give_each_run_once(kills, flush_rows, exchange, make, study_file, tmp_path_factory):
     out = tmp_path_factory.mktemp("study") / "out"
-    file = study_file()
-    plans = {}
-    for at, when in [*kills, (10**9, "after")]:
-        before = rows_on_disk(out)
-        workers = InProcess()
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(engine, "_workers", lambda *given, workers=workers: workers)
-            patch.setattr(stores, "FLUSH_ROWS", flush_rows)
-            patch.setattr(stores, "MOST_FILES", 3)
-            patch.setattr(disk, "os", Disk(at, when))
-            if not exchange:
-                patch.setattr(disk, "_exchanged", lambda new, old: False)
-            try:
-                result = make(file, out)
-            except Kill:
-                result = None
-        after = rows_on_disk(out)
-        if (out / "results").exists() or not before:
-            assert before <= after, "a row is lost"
-        for plan in workers.made:
-            plans.setdefault(plan, []).append(len(before))
-        if (out / "plans.parquet").exists():
-            table = pq.read_table(out / "plans.parquet").to_pylist()
-            ids = {row["before_seed"] + str(row["seed"]) + row["after_seed"]: row["run_id"] for row in table}
-            assert not before & {ids[plan] for plan in workers.made}, "a run with a row was made again"
-    assert result is not None
-    whole = ds.dataset(out / "results", partitioning="hive").to_table()
-    assert len(whole) == 12
-    assert len(set(whole["run_id"].to_pylist())) == 12
-    assert (out / "journal.jsonl").read_bytes() == b""
-    assert result.table()["flow0_goodput_mean_bps"].null_count == 0
-    assert not list(out.rglob("*.partial"))
-    assert sorted(re.sub(r"\..*", "", p.name) for p in out.iterdir() if not p.name.startswith(".")) == sorted(
-        ["journal", "plans", "results", "study", "study"]
-    )
+    study = Study(make, study_file(), out, flush_rows=flush_rows, exchange=exchange)
+    for at, when in kills:
+        study.start(at, when)
+    study.end()
 
 
-def test_a_torn_line_of_the_journal_is_a_run_that_was_not_made(make, study_file, tmp_path):
+@pytest.mark.slow
+@pytest.mark.parametrize(("when", "exchange"), [("before", True), ("half", True), ("before", False)])
+def test_a_kill_at_every_call_to_the_disk(make, study_file, tmp_path, when, exchange):
+    at, result = 0, None
+    while result is None:
+        at += 1
+        study = Study(make, study_file(), tmp_path / str(at), exchange=exchange)
+        result = study.start(at, when)
+        study.end()
+    assert at > 40
+
+
+def test_a_torn_line_of_the_journal_is_a_run_that_was_not_made(quick, study_file, tmp_path):
     file = study_file()
-    first = make(file).table()
+    first = quick(file).table()
     out = tmp_path / "out"
     row = first.to_pylist()[0]
     # As after a power cut between the journal's write and its fsync
@@ -84,6 +110,6 @@ def test_a_torn_line_of_the_journal_is_a_run_that_was_not_made(make, study_file,
     (out / "journal.jsonl").write_bytes(
         whole.encode() + b"\n" + whole[: len(whole) // 2].encode() + b"\0\0\n" + b"\0" * 9
     )
-    again = make(file)
+    again = quick(file)
     assert len(again.table()) == 12
     assert len((Path(tmp_path) / "fake" / "made").read_text().splitlines()) == 12 + 11

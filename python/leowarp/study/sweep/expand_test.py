@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Study files as runs."""
+
+import itertools
+
+import pytest
+
+from leowarp import scenario
+from leowarp.errors import ScenarioError
+from leowarp.study.directory import example_file
+from leowarp.study.sweep import StudyFile
+from leowarp.study.sweep.expand import expand
+from leowarp.study.sweep.file_test import WHOLE
+
+
+def runs_of(path, shareable=lambda plan: True):
+    return expand(StudyFile.load(path), shareable)
+
+
+def test_runs_are_the_product_seeds_outermost_without_what_is_excluded(study_file):
+    runs = runs_of(study_file(text=WHOLE))
+    wanted = [
+        (seed, delay, hops, cc)
+        for seed in (3, 5)
+        for delay, hops, cc in itertools.product(("1 ms", "2 ms"), (1, 2, 3), ("bic", "cubic"))
+        if not (delay == "2 ms" and hops in (2, 3))
+    ]
+    keys = ("chain.delay", "chain.hops", "flows.0.congestion_control")
+    assert [(run.seed, *(run.values[key] for key in keys)) for run in runs] == wanted
+    assert [run.number for run in runs] == list(range(len(wanted)))
+    assert {run.values["chain.queue"] for run in runs if run.values[keys[2]] == "cubic"} == {"64 kB"}
+
+
+def test_only_leaves_nothing_else(study_file):
+    only = '[[only]]\n"chain.hops" = 1\n"chain.delay" = "2 ms"\n[seeds]'
+    runs = runs_of(study_file(("[seeds]", only), text=WHOLE))
+    assert {(run.values["chain.hops"], run.values["chain.delay"]) for run in runs} == {(1, "2 ms")}
+
+
+def test_a_runs_plan_is_that_of_the_scenario_with_the_keys_set(study_file, tmp_path):
+    run = runs_of(study_file(text=WHOLE))[-1]
+    by_hand = {
+        "run.duration": "20 s", "tcp.sysctl": {"net.ipv4.tcp_ecn": "1"}, "flows.0.size": "1 MB", "run.seed": 5,
+        "chain.delay": "2 ms", "chain.hops": 1, "flows.0.congestion_control": "cubic", "chain.queue": "64 kB",
+    }  # fmt: skip
+    plan = scenario.resolve(scenario.load(example_file("chain.toml"), by_hand))
+    assert run.plan_text == plan.to_toml()
+    assert run.combination.columns == {
+        "chain_delay_ns": 2_000_000, "chain_delay": "2 ms", "chain_hops": 1, "cc": "cubic", "chain_queue_pkts": None,
+        "chain_queue_bytes": 64_000, "chain_queue": "64 kB",
+    }  # fmt: skip
+
+
+def test_runs_share_a_boot_if_they_may_and_the_guest_is_the_same(study_file):
+    memory = ('"flows.0" =', '"flows.1.start" = "1 s"\n"flows.0" ='), (
+        "[[exclude]]", '[[together]]\n"guest.memory" = ["1 GiB", "2 GiB"]\n[[exclude]]'
+    )  # fmt: skip
+    runs = runs_of(study_file(*memory, text=WHOLE), lambda plan: plan.flows[0].congestion_control == "bic")
+    boots = {(run.values["flows.0.congestion_control"], run.values["guest.memory"]): run.combination.boot
+             for run in runs}  # fmt: skip
+    assert boots["cubic", "1 GiB"] == boots["cubic", "2 GiB"] == ""
+    assert len({boots["bic", "1 GiB"], boots["bic", "2 GiB"], ""}) == 3
+
+
+def test_without_seeds_the_scenarios_own_counts(study_file):
+    (run,) = runs_of(study_file(text='name = "one"\nscenario = "chain"\n'))
+    assert run.seed == 1
+    assert str(run) == "seed 1"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("chain.hops =", "chain.hoops =", ["study.toml:9: chain.hoops: there is no such key", 'did you mean "hops"?']),
+        ('["1 ms", "2 ms"]', '["1 ms", "2 mss"]', ["study.toml:8: chain.delay: ", '"mss" is not a unit of a time']),
+        ('"20 s"', '"20 km"', ["study.toml:4: run.duration: ", '"km" is not a unit of a time']),
+        ('["bic", "cubic"]', '["bic", "cubik"]', ["study.toml:11: ", 'did you mean "cubic"?', "cubik, chain.queue ="]),
+        ('"2 ms"]', '"1000 us"]', ["two combinations give the same plan", "chain.delay = 1000 us"]),
+        ('"chain.hops" = [2, 3]', "", []),
+    ],
+)
+def test_a_combination_that_is_no_plan_is_named(study_file, old, new, says):
+    path = study_file((old, new), ('"chain.delay" = "2 ms"\n', '"chain.delay" = "1 ms"\n'), text=WHOLE)
+    if not says:
+        assert {run.values["chain.delay"] for run in runs_of(path)} == {"2 ms"}
+        return
+    if "hoops" in new:
+        path.write_text(path.read_text().replace('"chain.hops" = [2, 3]\n', ""))
+    with pytest.raises(ScenarioError) as told:
+        runs_of(path)
+    for words in says:
+        assert words in str(told.value)
+
+
+def test_values_that_break_a_rule_together_are_named_with_their_combination(study_file):
+    text = 'name = "x"\nscenario = "chain"\n[parameters]\n"run.duration" = ["10 s", "60 s"]\n'
+    text += '"flows.0.start" = ["0 s", "20 s"]\n'
+    with pytest.raises(ScenarioError) as told:
+        runs_of(study_file(text=text))
+    assert 'study.toml:5: flows.0.start: "20 s" is not before the end of the run (10 s)' in str(told.value)
+    assert "in the combination run.duration = 10 s, flows.0.start = 20 s" in str(told.value)
+
+
+def test_nothing_left_is_an_error(study_file):
+    nothing = '"chain.delay" = "2 ms"', '"chain.delay" = ["1 ms", "2 ms"]'
+    path = study_file(nothing, ('"chain.hops" = [2, 3]', ""), text=WHOLE)
+    with pytest.raises(ScenarioError, match="leave nothing"):
+        runs_of(path)
+
+
+def test_files_are_found_beside_the_study_and_told_apart(study_file, tmp_path):
+    table = example_file("measured-path.csv").read_text()
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "path.csv").write_text(table)
+    text = 'name = "files"\nscenario = "measured-path"\n[parameters]\n"measured.file" = ["a/path.csv"]\n'
+    (run,) = runs_of(study_file(text=text))
+    assert run.inputs == (tmp_path / "a" / "path.csv",)
+    (tmp_path / "b" / "path.csv").write_text(table.replace("0.0", "0.5", 1) + "\n")
+    with pytest.raises(ScenarioError, match=r"two different files are called path\.csv"):
+        runs_of(study_file(('csv"]', 'csv", "b/path.csv"]'), text=text))
