@@ -162,12 +162,11 @@ def test_the_figure_of_reordering_has_all_four_distributions(run_dir):
 def test_reordering_over_time_shows_windows_and_what_is_around_changes(run_dir):
     share, displacement, entropy = figure(run_dir, "reordering_time").axes
     for axes in (share, displacement, entropy):
-        by_name = {line.get_label(): line for line in axes.lines}
-        windows = by_name["CUBIC, windows"]
+        windows, around = axes.lines[:2]
+        assert windows.get_label() == "CUBIC, windows"
         # The packets of 20 s are overtaken by those of the next window.
         assert np.nanmax(windows.get_ydata()) == 0
         assert windows.get_xdata()[-1] == 60
-        around = by_name["around a route change"]
         assert around.get_xdata()[:2].tolist() == [19, 23]
         assert around.get_ydata()[0] > 0
         assert around.get_ydata()[3] == 0

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from leowarp.errors import TraceError
@@ -75,17 +76,17 @@ def reordering_over_time(runs: Sequence[RunView], *, flow: int | None = None) ->
     rows = [_whole(run, flow) for run in runs]
     figure = new_figure(PAGE_IN, 3.9, _footer(runs))
     panels = figure.subplots(len(OVER_TIME), 1, sharex=True)
-    found = False
-    for number, (run, label, style) in enumerate(zip(runs, labels(runs), styles(runs), strict=True)):
+    found = any_around = False
+    for run, label, style in zip(runs, labels(runs), styles(runs), strict=True):
         mine = run.metrics.reordering[run.metrics.reordering["flow"] == _flow(run, flow)]
         windows, around = mine[mine["scope"] == "window"], mine[mine["scope"] == "change"]
         found |= len(windows) + len(around) > 0
-        what = "around a route change" if number == len(runs) - 1 and len(around) else None
+        any_around |= len(around) > 0
         for axes, (column, _, _) in zip(panels, OVER_TIME, strict=True):
             if len(windows):
                 axes.plot(*_levels(windows, column), label=f"{label}, windows", **style)
             wide = {"linewidth": 2.6, "color": style["color"], "solid_capstyle": "butt", "alpha": 0.55}
-            axes.plot(*_levels(around, column), label=what, zorder=2.5, clip_on=False, **wide)
+            axes.plot(*_levels(around, column), zorder=2.5, clip_on=False, **wide)
     if not found:
         raise TraceError(
             f"cannot draw the reordering of {_names(runs)} over time: it was measured over the whole run alone",
@@ -100,7 +101,11 @@ def reordering_over_time(runs: Sequence[RunView], *, flow: int | None = None) ->
         axes.yaxis.set_major_locator(MaxNLocator(4))
     panels[-1].set_xlim(0, max(run.metrics.end_ns for run in runs) / 1e9)
     panels[-1].set_xlabel("time of sending, s" + (" (vertical lines: route changes)" if instants else ""))
-    panels[0].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0)
+    handles = panels[0].get_legend_handles_labels()[0]
+    if any_around:
+        colour = "#777777" if len(runs) > 1 else styles(runs)[0]["color"]
+        handles.append(Line2D([], [], linewidth=2.6, alpha=0.55, color=colour, label="around a route change"))
+    panels[0].legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0)
     _say_what_is_beyond(figure, runs, rows)
     return figure
 
