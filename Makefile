@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make` alone prints what there is. Everything that is built lies in .venv, target/, build/, dist/ and the cache
-# (~/.cache/leowarp), and is built once.
+# `make` alone prints what there is. Everything that is built lies in .venv, target/, build/, dist/, the native library
+# and the cache (~/.cache/leowarp), and is built once.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c

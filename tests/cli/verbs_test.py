@@ -37,7 +37,7 @@ def test_help_names_every_verb(leowarp):
     assert answer.status == 0
     for verb in (
         "run", "report", "reproduce", "compare", "plan", "ephemeris", "routes", "timeline", "metrics", "export",
-        "kernel", "doctor", "verify", "demo", "version",
+        "kernel", "doctor", "verify", "demo", "version", "reorder",
     ):  # fmt: skip
         assert verb in answer.out
 

@@ -183,7 +183,7 @@ def _print_flows(file: str, source: Source, as_json: bool) -> None:
         print_json({"file": file, "flows": [asdict(flow) for flow in found]})
         return
     print_table(
-        f"{file}: {len(found)} flows",
+        f"{_name(file)}, flows: {len(found)}",
         ("flow", "protocol", "from", "to", "id", "packets", "payload, bytes", "seconds"),
         [
             (flow.flow, flow.protocol, flow.source, flow.destination, flow.id, flow.packets_pkts, flow.payload_bytes,
