@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small study of real runs: killed in the middle, gone on with, and one of its runs made again by itself."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+pytestmark = pytest.mark.guest
+
+STUDY = """\
+name = "tiny"
+scenario = "jittered-transfer"
+
+[set]
+"flows.0.size" = "1 MB"
+
+[parameters]
+"jittered.jitter" = ["0 ms", "0.5 ms", "1 ms"]
+"flows.0.congestion_control" = { values = ["bic", "bbr"], label = "cc" }
+"""
+
+
+def started(folder: Path, *words: str) -> subprocess.Popen:
+    """`leowarp study` in a session of its own."""
+    command = [sys.executable, "-m", "leowarp", "study", *words]
+    return subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def rows(folder: Path) -> dict[str, int]:
+    """Run id -> number, of the runs that have a row."""
+    found = {}
+    for line in (folder / "out" / "journal.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        found[row["run_id"]] = row["number"]
+    if list((folder / "out" / "results").glob("*/*.parquet")):
+        frame = pd.read_parquet(folder / "out" / "results")
+        found |= dict(zip(frame["run_id"], frame["number"], strict=True))
+    return found
+
+
+def guests_below(folder: Path) -> list[str]:
+    """Processes that work in the study's directory."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cwd"):
+        try:
+            if str(path.readlink()).startswith(str(folder)):
+                found.append(path.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+def test_a_study_killed_in_the_middle_goes_on_and_its_runs_can_be_made_again(tmp_path):
+    (tmp_path / "tiny.toml").write_text(STUDY)
+    first = started(tmp_path, "tiny.toml", "--out", "out", "--jobs", "1")
+    journal = tmp_path / "out" / "journal.jsonl"
+    deadline = time.monotonic() + 120
+    while not (journal.exists() and rows(tmp_path)):
+        assert first.poll() is None, first.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.kill(first.pid, signal.SIGKILL)
+    first.communicate()
+    before = rows(tmp_path)
+    assert 0 < len(before) < 6
+    while guests_below(tmp_path / "out"):
+        assert time.monotonic() < deadline, "a worker or a guest lives on"
+        time.sleep(0.05)
+
+    second = started(tmp_path, "out", "--json")
+    answer, words = second.communicate(timeout=200)
+    assert second.returncode == 0, words
+    assert json.loads(answer)["runs"] == 6
+    frame = pd.read_parquet(tmp_path / "out" / "results").sort_values("number").set_index("number")
+    assert frame["run_id"].is_unique
+    assert frame["status"].tolist() == ["ok"] * 6
+    assert before.items() <= dict(zip(frame["run_id"], frame.index, strict=True)).items()
+    assert set(frame["flow0_bytes"]) == {1_000_000}
+    # bbr draws from the kernel's random pool and boots alone; the others share a boot.
+    assert set(frame.loc[frame["cc"] == "bbr", "batch_runs"]) == {1}
+    # 1 MB, slow start from 10 segments, 100 ms there: 0.9 s at least.
+    assert frame["flow0_completion_ns"].between(800_000_000, 3_000_000_000).all()
+
+    for number in (2, 3):
+        again = started(tmp_path, "run-again", "out", frame["run_id"][number], "--out", f"again-{number}", "--json")
+        answer, words = again.communicate(timeout=200)
+        told = json.loads(answer)
+        assert told["identical"], told
+        assert told["scalars"] > 20
+        assert again.returncode == 0, words
+        assert (tmp_path / f"again-{number}" / "manifest.json").exists()
+    # A row that says something else is found.
+    (path,) = (tmp_path / "out" / "results" / "cc=bic").glob("*.parquet")
+    table = pq.ParquetFile(path).read()
+    place = table.column_names.index("flow0_completion_ns")
+    later = pc.add(table["flow0_completion_ns"], 1)
+    pq.write_table(table.set_column(place, table.schema.field(place), later), path)
+    again = started(tmp_path, "run-again", "out", frame["run_id"][2], "--out", "again-2", "--force", "--json")
+    answer, _ = again.communicate(timeout=200)
+    assert again.returncode == 1
+    assert set(json.loads(answer)["differences"]) == {"flow0_completion_ns"}
