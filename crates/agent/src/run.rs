@@ -99,7 +99,7 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     player.play(first)?;
 
     let end_ns = ending.end_ns();
-    clock.sleep_until(end_ns + setup.drain_ns.max(1) + if truth { FLUSH_NS } else { 0 })?;
+    clock.sleep_until(end_ns + setup.drain_ns.max(1) + FLUSH_NS)?;
     let totals = player.queues.totals(&player.network)?;
     let outcome = match capturing {
         Some((finish, thread)) => {
