@@ -80,8 +80,8 @@ def styled() -> Iterator[None]:
 def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
     """An empty figure with room at the bottom for the rules that shape its result."""
     figure = Figure(figsize=(width_in, height_in))
-    # DejaVu Sans at 4.6 points is 0.034 in a character on average.
-    text = textwrap.fill(footer, width=int(width_in / 0.0335))
+    # DejaVu Sans at 4.6 points is 0.034 in a character on average, digits and capitals a little more.
+    text = textwrap.fill(footer, width=int(width_in / 0.0358))
     lines = text.count("\n") + 1
     room = (lines * 0.078 + 0.05) / height_in
     figure.set_layout_engine("constrained", rect=(0, room, 1, 1 - room), w_pad=0.03, h_pad=0.03)
