@@ -28,7 +28,7 @@ SEGMENT_BYTES = 1448
 """Payload of a full TCP segment with timestamps over Ethernet's 1500 B."""
 
 
-def dry_run(path: Path | str, out: Path | str | None = None, maker: str = MAKER) -> dict[str, Any]:
+def dry_run(path: Path | str, out: Path | str | None = None, maker: str | None = None) -> dict[str, Any]:
     """What `run_study` would do: `study, out, runs, made, batches..., parameters, costs, first_runs`.
 
     Raises
@@ -37,7 +37,7 @@ def dry_run(path: Path | str, out: Path | str | None = None, maker: str = MAKER)
         As `run_study`, if the study file is wrong.
     """
     file = StudyFile.load(path)
-    runs = expand(file, importlib.import_module(maker).shareable)
+    runs = expand(file, importlib.import_module(maker or MAKER).shareable)
     folder = Path(out) if out is not None else Path("studies") / file.name
     table, _ = read_results(folder)
     made = _made(table, runs)
