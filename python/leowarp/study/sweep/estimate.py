@@ -152,8 +152,8 @@ def _size(count_bytes: float) -> str:
 
 # Guesses, for want of anything better before the first run: docs/performance.md has what packets and hops cost, a run
 # of nothing costs a share of the boot, building the network, and metrics.
-RUN_CPU_S = 0.25
-PACKET_CPU_S = 1.0e-6
+RUN_CPU_S = 0.1
+PACKET_CPU_S = 1.2e-6
 HOP_CPU_S = 0.55e-6
 UNSHAPED_BPS = 1e9
 ROW_BYTES = 600
