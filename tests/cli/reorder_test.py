@@ -119,3 +119,12 @@ def test_figures_that_cannot_be_written_are_a_fault_of_the_machine(leowarp, arri
     answer = leowarp("reorder", arrivals, "--figures", tmp_path / "file")
     assert answer.status == 3
     assert "writing figures" in answer.err
+
+
+def test_the_library_is_imported_when_it_is_first_used():
+    script = (
+        "import sys, leowarp as lw\n"
+        "print('leowarp.reordering' in sys.modules, lw.reordering.mean_displacement([1, 6, 7, 2, 3, 4, 5, 8]))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "False 2.0\n"
