@@ -39,6 +39,7 @@ check: $(INSTALLED) ## style, imports, lints, licences
 
 bench: kernel ## speed and memory, as the table of docs/performance.md
 	@$(PYTHON) bench/bench.py
+	@$(PYTHON) bench/study.py
 
 wheel: kernel ## dist/leowarp-*.whl: package, native library, agent and kernel in one file
 	@$(PYTHON) tools/wheel.py

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the time of a study of many small runs goes, as the second table of docs/performance.md.
+
+    python bench/study.py            measure, print, and write the table into docs/performance.md
+    python bench/study.py --quick    one repetition, printed only
+
+The runs are those of `torres2020`: 120 MB at 100 Mbit/s over 100 ms with jitter. What a boot, a run's set-up and a
+packet cost is told apart by batches of one run and of ten, with nothing to carry and with all of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench import PAGE, ROOT, machine, spread
+
+from leowarp import batch, ephemeris, routes, scenario, timeline
+from leowarp.metrics import metrics, tables_of
+from leowarp.trace import read_output
+
+BEGIN, END = "<!-- bench study: begin -->", "<!-- bench study: end -->"
+SEGMENT_BYTES = 1448
+SIZE_BYTES = 120_000_000
+TOGETHER = 10
+JITTERS = ("0 ms", "0.3 ms", "1 ms", "10 ms")
+
+
+def plans(count: int, **changes: str) -> list[scenario.Plan]:
+    dotted = {key.replace("__", "."): value for key, value in changes.items()}
+    example = ROOT / "examples" / "jittered-transfer.toml"
+    return [scenario.resolve(scenario.load(example, {**dotted, "run.seed": seed})) for seed in range(1, count + 1)]
+
+
+def guest_cpu_s(count: int, scratch: Path, **changes: str) -> float:
+    """Guest's processor time of a batch."""
+    made = list(batch.make(plans(count, **changes), scratch))
+    failed = [each.error for each in made if each.error is not None]
+    if failed:
+        raise failed[0]
+    return sum(each.costs["guest_cpu_s"] for each in made)
+
+
+def host_ms(scratch: Path) -> dict[str, float]:
+    """Processor time of the host's steps for one run, the median of a batch of ten."""
+    steps: dict[str, list[float]] = {"plan": [], "timeline": [], "collection": []}
+    list(batch.make(plans(TOGETHER, flows__0__size="1 MB"), scratch))
+    for seed in range(1, TOGETHER + 1):
+        began = time.process_time()
+        plan = plans(1, run__seed=str(seed))[0]
+        planned = time.process_time()
+        sky = ephemeris.ephemeris(plan)
+        ways = routes.routes(plan, sky)
+        events = timeline.timeline(plan, sky, ways)
+        drawn = time.process_time()
+        name = f"{seed - 1:04d}"
+        recorded = read_output(scratch / "batch" / "out" / name, scratch / "batch" / "in" / name / "setup.json")
+        metrics(tables_of(recorded, routes=ways.table, timeline=events), plan)
+        for step, spent in zip(steps, (planned - began, drawn - planned, time.process_time() - drawn), strict=True):
+            steps[step].append(1e3 * spent)
+    return {step: statistics.median(spent) for step, spent in steps.items()}
+
+
+def rows(scratch: Path, repeats: int) -> list[tuple[str, str]]:
+    small = {"flows__0__size": "1 B"}
+    boot, setup = [], []
+    packets: dict[str, list[float]] = {jitter: [] for jitter in JITTERS}
+    for _ in range(repeats):
+        one, ten = guest_cpu_s(1, scratch, **small), guest_cpu_s(1 + TOGETHER, scratch, **small)
+        setup.append((ten - one) / TOGETHER)
+        boot.append(one - setup[-1])
+        for jitter in JITTERS:
+            whole = guest_cpu_s(TOGETHER, scratch, jittered__jitter=jitter)
+            packets[jitter].append((whole - boot[-1]) / TOGETHER - setup[-1])
+            print(f"jitter {jitter}: {packets[jitter][-1]:.3f} CPU s a run", file=sys.stderr, flush=True)
+    host = host_ms(scratch)
+    table = [
+        ("a boot (shared by the runs of a batch)", f"{spread([1e3 * s for s in boot], '.0f')} ms"),
+        ("a run's network, sockets, idle time between runs", f"{spread([1e3 * s for s in setup], '.0f')} ms"),
+    ]
+    for jitter in JITTERS:
+        per_packet_us = [1e6 * s * SEGMENT_BYTES / SIZE_BYTES for s in packets[jitter]]
+        seconds = spread([1e3 * s for s in packets[jitter]], ".0f")
+        us = spread(per_packet_us, ".2f")
+        table.append((f"its packets: 120 MB, bic, normal jitter of {jitter}", f"{seconds} ms, {us} us a segment"))
+    names = {"plan": "plan out of the scenario", "timeline": "timeline", "collection": "records to numbers"}
+    table += [(f"host: {names[step]}", f"{spent:.0f} ms") for step, spent in host.items()]
+    return table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="one repetition; the page stays as it is")
+    quick = parser.parse_args().quick
+    where, repeats = machine(), 1 if quick else 3
+    with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as scratch:
+        table = rows(Path(scratch), repeats)
+    lines = [f"Measured on: {where}. CPU time; median of {repeats} (smallest to largest).", "", "| what | of a run |",
+             "|---|---|", *(f"| {a} | {b} |" for a, b in table)]  # fmt: skip
+    print("\n".join(lines))
+    if not quick:
+        before, rest = PAGE.read_text().split(BEGIN)
+        PAGE.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.split(END)[1])
+
+
+if __name__ == "__main__":
+    main()
