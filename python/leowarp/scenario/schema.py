@@ -403,8 +403,9 @@ class Observe:
         units.TIME, "Storing ends this long after a route change.", "3 s", low="0 s", high="1 h"
     )
     reordering_threshold_pkts: int = quantity(
-        units.PACKETS, "RFC 5236's thresholds of displacement and buffer (DT, BT); a route change displaces by a queue and more.", "1000 pkts", low="1 pkts",
-        high="1000000 pkts",
+        units.PACKETS,
+        "RFC 5236's thresholds of displacement and buffer (DT, BT); a route change displaces by a queue and more.",
+        "1000 pkts", low="1 pkts", high="1000000 pkts",
     )  # fmt: skip
     reordering_window_ns: int | None = quantity(
         units.TIME, "Reordering is also measured in windows of this width.", "10 s", low="1 ms", high="30 d",
