@@ -213,7 +213,13 @@ def measure_file(
     if not packets:
         raise TraceError(f"{file.name} holds no arrival, so no metric is defined", hint=_what_is_there(file))
     chosen = file.flows[source.flow or 0] if file.flows else None
-    return Measured(meter.measured(sent_pkts), file.format, chosen, file.counts, file.notes)
+    found = meter.measured(sent_pkts)
+    if found.too_late_pkts > found.received_pkts:
+        file.notes.append(
+            f"{found.too_late_pkts} of {found.arrived_pkts} arrivals are more than {meter.settings.loss_window_pkts} "
+            "below the largest number and count as lost: is one number wrong, or do they wrap around (--bits)?"
+        )
+    return Measured(found, file.format, chosen, file.counts, file.notes)
 
 
 def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:

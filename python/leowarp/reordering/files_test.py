@@ -196,6 +196,12 @@ def test_widths_are_the_captures_own(tmp_path):
         measure_file(write(tmp_path / "a.txt", "65536\n"), bits=16)
 
 
+def test_a_number_so_large_that_most_others_are_lost_is_warned_of(tmp_path):
+    found = measure_file(write(tmp_path / "a.txt", "9000000\n1\n2\n3\n"))
+    assert (found.reordering.received_pkts, found.reordering.too_late_pkts) == (1, 3)
+    assert "3 of 4 arrivals" in found.notes[0]
+
+
 def test_a_compressed_file_or_none_says_what_to_type(tmp_path):
     (tmp_path / "a.gz").write_bytes(b"\x1f\x8b\x08\0")
     with pytest.raises(ScenarioError) as caught:
