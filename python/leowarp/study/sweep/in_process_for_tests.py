@@ -35,11 +35,16 @@ class InProcess:
             self._batch = None
             return [BatchEnded(batch.number)]
         self._place += 1
-        self.made.append(batch.orders[place].plan)
-        return [RunMade(batch.number, place, result(place))]
+        return [self._made(batch, place)]
 
     def end(self):
-        return []
+        """All that is left of the batch."""
+        batch = self._batch
+        return [] if batch is None else [self._made(batch, place) for place in range(self._place, len(batch.orders))]
+
+    def _made(self, batch, place):
+        self.made.append(batch.orders[place].plan)
+        return RunMade(batch.number, place, result(place))
 
 
 class Lost(BaseException):
@@ -95,7 +100,8 @@ class Unsynced:
 
 
 class Disk(Unsynced):
-    """`os` for `disk`, with a kill at the n-th call that changes something: before it, after it, or half-way."""
+    """`os` for `disk`, with a kill at the n-th call that changes something: before it, after it, or half-way; or with
+    a Ctrl-C before it."""
 
     CHANGES = ("write", "fsync", "fdatasync", "replace", "rename", "ftruncate")
 
@@ -111,6 +117,8 @@ class Disk(Unsynced):
             self._left -= 1
             if self._left != 0:
                 return real(*given, **named)
+            if self._when == "interrupt":
+                raise KeyboardInterrupt
             if name == "write" and self._when == "half":
                 real(given[0], given[1][: len(given[1]) // 2])
             elif self._when != "before":

@@ -14,6 +14,7 @@ from typing import Self
 from leowarp.errors import ScenarioError
 
 LOCK = "study.lock"
+TRIES, PAUSE_S = 4, 0.05
 
 
 class Holding:
@@ -31,19 +32,27 @@ class Holding:
 
     def __enter__(self) -> Self:
         self._descriptor = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not self._locked():
             holder = os.pread(self._descriptor, 1000, 0).decode(errors="replace").strip()
             os.close(self._descriptor)
             raise ScenarioError(
                 f"cannot start a study in {self._folder}: it is at work there already ({holder or 'since a moment'})",
                 hint=f"wait for it (leowarp study status {self._folder}), or choose another directory with --out",
-            ) from None
+            )
         text = f"process {os.getpid()} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}\n".encode()
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, text, 0)
         return self
+
+    def _locked(self) -> bool:
+        # Who asks for the holder holds it for a moment, too.
+        for _ in range(TRIES):
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            except BlockingIOError:
+                time.sleep(PAUSE_S)
+        return False
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

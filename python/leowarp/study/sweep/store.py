@@ -67,6 +67,7 @@ class Store:
         self._folder, self._layout = folder, layout
         self._results = folder / RESULTS
         self._waiting: list[dict[str, Any]] = []
+        self._is_flushing = False
         self._flushed_at = time.monotonic()
         with disk.writing(folder):
             disk.recover(self._results)
@@ -103,11 +104,14 @@ class Store:
             self._journal.append(lines.encode())
         self._waiting += rows
         self.status |= {row["run_id"]: row["status"] for row in rows}
-        if len(self._waiting) >= FLUSH_ROWS or time.monotonic() - self._flushed_at > FLUSH_S:
+        is_due = len(self._waiting) >= FLUSH_ROWS or time.monotonic() - self._flushed_at > FLUSH_S
+        # After a Ctrl-C in the middle of `flush` some of its rows may stand in files: the next start finds out which.
+        if is_due and not self._is_flushing:
             self.flush()
 
     def flush(self) -> None:
         """Moves the rows of the journal into Parquet files."""
+        self._is_flushing = True
         with disk.writing(self._folder):
             if self._waiting:
                 schema = schema_of(self._waiting, self._schema, self._layout.parameters)
@@ -122,6 +126,7 @@ class Store:
                 self._waiting = []
             self._journal.empty()
         self._flushed_at = time.monotonic()
+        self._is_flushing = False
 
     def compact(self) -> None:
         """Puts the files of each partition together."""

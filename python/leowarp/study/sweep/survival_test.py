@@ -14,7 +14,7 @@ from leowarp.study.sweep import disk, engine
 from leowarp.study.sweep import store as stores
 from leowarp.study.sweep.in_process_for_tests import Disk, InProcess, Kill
 
-KILLS = st.lists(st.tuples(st.integers(1, 60), st.sampled_from(["before", "half", "after"])), max_size=4)
+KILLS = st.lists(st.tuples(st.integers(1, 60), st.sampled_from(["before", "half", "after", "interrupt"])), max_size=4)
 
 
 def rows_on_disk(out):
@@ -50,7 +50,7 @@ class Study:
                 patch.setattr(disk, "_exchanged", lambda new, old: False)
             try:
                 result = self._make(self._file, self.out)
-            except Kill:
+            except (Kill, KeyboardInterrupt):
                 result = None
         self._look(before, workers.made, result is None)
         return result
@@ -87,7 +87,9 @@ def test_any_kills_and_restarts_give_each_run_once(kills, flush_rows, exchange, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("when", "exchange"), [("before", True), ("half", True), ("before", False)])
+@pytest.mark.parametrize(
+    ("when", "exchange"), [("before", True), ("half", True), ("interrupt", True), ("before", False)]
+)
 def test_a_kill_at_every_call_to_the_disk(make, study_file, tmp_path, when, exchange):
     at, result = 0, None
     while result is None:
