@@ -77,7 +77,8 @@ def test_entropy_orders_normal_uniform_exponential_above_the_packets_spacing(pro
 
 def test_displacements_of_a_complete_sequence_sum_to_zero(probes):
     run = rundir.RunDirectory(probes[1])
-    shape = results.shape(read_tables(run.path))
+    tables = read_tables(run.path)
+    shape = results.shape(tables, tables)
     assert abs((shape.displacement_pkts * shape.share).sum()) < 1e-9
     assert len(shape.delay_ns) == simulation.PROBE_PKTS
     # The earliest exponential packet is one standard deviation early.

@@ -135,8 +135,11 @@ def sender_did(mechanisms: pd.DataFrame, profile: str, congestion_control: str, 
         return "unknown" if np.isnan(value) else f"{value:,.0f}"
 
     return (
-        f"{median('recoveries')} recoveries, {median('undos')} taken back, {median('timeouts')} timeouts, "
-        f"{median('spurious_pkts')} of {median('retransmissions_pkts')} retransmissions in vain, "
-        f"{median('lost_pkts')} packets lost, {median('dsacks_pkts')} DSACKs, reordering seen "
-        f"{median('reordering_events')} times and known up to {median('reordering_pkts')} packets"
+        f"{median('recoveries')} recoveries, {median('undos')} of them taken back, {median('spurious_pkts')} "
+        f"retransmissions in vain, {median('lost_pkts')} packets lost"
     )
+
+
+def telling_jitter_ns(mechanisms: pd.DataFrame) -> int:
+    """The jitter of the study's own collapse, or the nearest to it that was run."""
+    return int(min(mechanisms["jitter_ns"].unique(), key=lambda jitter_ns: abs(int(jitter_ns) - 858_500)))

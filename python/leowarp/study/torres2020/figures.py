@@ -90,12 +90,13 @@ def pdfs(frames: Mapping[str, Any], rules: Rules) -> Figure:
     axes = figure.subplots()
     sigma_ms = SHAPE_US / 1e3
     x_ms = np.linspace(100 - 4 * sigma_ms, 100 + 6 * sigma_ms, 2001)
+    # Behind the shaper packets are 0.121 ms apart: bins of two such steps.
+    edges = np.arange(x_ms[0], x_ms[-1], 2e3 / simulation.PROBE_RATE_PKTS_PER_S)
     for place, name in enumerate(DISTRIBUTIONS):
-        style = line_style(place)
-        measured_ms = frames["shapes"][name].delay_ns / 1e6
-        edges = np.arange(x_ms[0], x_ms[-1], 0.1)
-        counts, _ = np.histogram(measured_ms, edges)
-        axes.stairs(counts / len(measured_ms) / 0.1, edges, fill=True, color=style["color"], alpha=0.25, linewidth=0)
+        style, shape = line_style(place), frames["shapes"][name]
+        bars, outline = (_share_per_ms(delay_ns, edges) for delay_ns in (shape.netem_delay_ns, shape.delay_ns))
+        axes.stairs(bars, edges, fill=True, color=style["color"], alpha=0.3, linewidth=0)
+        axes.stairs(outline, edges, color=style["color"], linewidth=0.4)
         axes.plot(x_ms, simulation.pdf(name, (x_ms - 100) / sigma_ms) / sigma_ms, label=name, **style)
     axes.set_xlim(x_ms[0], x_ms[-1])
     axes.set_ylim(bottom=0)
@@ -103,6 +104,10 @@ def pdfs(frames: Mapping[str, Any], rules: Rules) -> Figure:
     axes.set_ylabel("density, 1/ms")
     axes.legend(title=f"sigma = {sigma_ms:g} ms", title_fontsize=6.5)
     return figure
+
+
+def _share_per_ms(delay_ns: np.ndarray, edges_ms: np.ndarray) -> np.ndarray:
+    return np.histogram(delay_ns / 1e6, edges_ms)[0] / len(delay_ns) / np.diff(edges_ms)
 
 
 def densities(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -124,25 +129,26 @@ def displacement(frames: Mapping[str, Any], rules: Rules) -> Figure:
     table = ev.pivot(frames["probes"], "mean_displacement_pkts")
     _by_distribution(axes, table)
     ends_ms = np.array([0.0, table.index.max()])
+    inset = axes.inset_axes((0.6, 0.09, 0.38, 0.4))
+    _by_distribution(inset, table[table.index <= 2])
     for place, name in enumerate(DISTRIBUTIONS):
         closed = [simulation.closed_form_pkts(name, end_ms / 1e3) for end_ms in ends_ms]
         axes.plot(ends_ms, closed, color=line_style(place)["color"], linewidth=0.5, linestyle=":", zorder=1)
-        axes.plot(1.0, STUDY_MD_PKTS[name], marker="x", markersize=5, color="black", linestyle="none", zorder=5,
-                  label="the study, at 1 ms" if place == 0 else None)  # fmt: skip
+        inset.plot(1.0, STUDY_MD_PKTS[name], zorder=5, **_CROSS)
+    axes.plot([], [], label="the study, at 1 ms", **_CROSS)
     axes.plot([], [], color="#555555", linewidth=0.5, linestyle=":", label="closed form, no threshold")
-    inset = axes.inset_axes((0.62, 0.08, 0.36, 0.34))
-    _by_distribution(inset, table[table.index <= 1.3])
-    for name in DISTRIBUTIONS:
-        inset.plot(1.0, STUDY_MD_PKTS[name], marker="x", markersize=5, color="black", linestyle="none", zorder=5)
     inset.tick_params(labelsize=5)
     inset.set_xlim(0.7, 1.3)
-    inset.set_ylim(3.5, 10)
+    inset.set_ylim(4, 9.5)
     axes.set_xlabel("jitter, ms (standard deviation)")
     axes.set_ylabel("mean displacement MD, packets")
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
     axes.legend(loc="upper left")
     return figure
+
+
+_CROSS: dict[str, Any] = {"marker": "x", "markersize": 4, "color": "black", "linestyle": "none"}
 
 
 def entropy(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -155,7 +161,7 @@ def entropy(frames: Mapping[str, Any], rules: Rules) -> Figure:
     right.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     left.set_xlim(left=0)
     left.set_ylim(bottom=0)
-    left.set_ylabel("entropy E_r, nats")
+    left.set_ylabel("entropy $E_r$, nats")
     left.set_xlabel("jitter, ms (standard deviation)")
     right.set_xlabel("jitter, ms, logarithmic")
     left.legend(loc="lower right")
@@ -167,7 +173,7 @@ def throughput_by_displacement(frames: Mapping[str, Any], rules: Rules) -> Figur
 
 
 def throughput_by_entropy(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    return _by_metric(frames, rules, "entropy_nats", "entropy E_r, nats")
+    return _by_metric(frames, rules, "entropy_nats", "entropy $E_r$, nats")
 
 
 def four_algorithms(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -177,7 +183,7 @@ def four_algorithms(frames: Mapping[str, Any], rules: Rules) -> Figure:
     for place, algorithm in enumerate((*ALGORITHMS, FOURTH)):
         line = ev.curve(every, frames["probes"], "normal", algorithm)
         _throughput(axes, line, "entropy_nats", ev.NAMES[algorithm], place)
-    _throughput_axes(axes, "entropy E_r, nats (normal jitter)")
+    _throughput_axes(axes, "entropy $E_r$, nats (normal jitter)")
     return figure
 
 
@@ -188,9 +194,9 @@ def mechanisms(frames: Mapping[str, Any], rules: Rules) -> Figure:
     for axes, algorithm in zip(panels, (*ALGORITHMS, FOURTH), strict=True):
         _by_profile(axes, frames, "normal", algorithm)
         axes.set_title(ev.NAMES[algorithm], loc="left", pad=3)
-        axes.set_xlabel("entropy E_r, nats")
+        axes.set_xlabel("entropy $E_r$, nats")
     panels[0].set_ylabel("mean throughput, Mbit/s")
-    panels[0].legend(loc="lower left", fontsize=6)
+    _legend_above(figure, panels[0])
     return figure
 
 
@@ -204,10 +210,10 @@ def mechanisms_by_distribution(frames: Mapping[str, Any], rules: Rules) -> Figur
             axes.plot(line["entropy_nats"], line["mean_bps"] / 1e6, marker=DOTS[place], markersize=2.5, label=name,
                       **line_style(place))  # fmt: skip
         axes.set_title(profile, loc="left", pad=3)
-        axes.set_xlabel("entropy E_r, nats")
-        axes.set_ylim(bottom=0)
+        axes.set_xlabel("entropy $E_r$, nats")
+        axes.set_ylim(0, 100)
     panels[0].set_ylabel("mean throughput (BIC), Mbit/s")
-    panels[0].legend(loc="lower left", fontsize=6)
+    _legend_above(figure, panels[0])
     return figure
 
 
@@ -236,13 +242,13 @@ def _throughput(axes: Axes, line: pd.DataFrame, column: str, label: str, place: 
     axes.plot(x, line["mean_bps"] / 1e6, marker=DOTS[place], markersize=2.2, linewidth=0.9, label=label, **style)
     late = line[line["unfinished"] > 0]
     if len(late):
-        axes.plot(late[column], late["mean_bps"] / 1e6, marker="x", markersize=4, color="black", linestyle="none")
+        axes.plot(late[column], late["mean_bps"] / 1e6, **_CROSS)
 
 
 def _throughput_axes(axes: Axes, label: str) -> None:
     axes.set_xlabel(label)
     axes.set_ylabel("throughput, Mbit/s")
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 100)
     axes.set_xlim(left=0)
     axes.legend(loc="best")
 
@@ -252,7 +258,12 @@ def _by_profile(axes: Axes, frames: Mapping[str, Any], distribution: str, algori
         line = ev.curve(frames["mechanisms"], frames["probes"], distribution, algorithm, profile)
         axes.plot(line["entropy_nats"], line["mean_bps"] / 1e6, marker=DOTS[place], markersize=2.5, label=profile,
                   **line_style(place))  # fmt: skip
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 100)
+
+
+def _legend_above(figure: Figure, axes: Axes) -> None:
+    handles, names = axes.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper left", ncols=len(names))
 
 
 _PROFILE_RULES = (
@@ -267,8 +278,9 @@ _BAND = (
 
 KINDS: Sequence[Kind] = (
     Kind("fig2-pdf", "Fig. 2: the three distributions",
-         "Lines: density around 100 ms with a standard deviation of 1.2475 ms. Areas: delays that the probe's packets "
-         "met, which the shaper's serialisation (0.12 ms) and queue lengthen.", ("shapes",), pdfs),
+         "Lines: density around 100 ms with a standard deviation of 1.2475 ms. Areas: delays that netem gave the "
+         "probe's packets (the same probe without a shaper). Thin outlines: with the shaper, whose queue and "
+         "serialisation lengthen them and change no order.", ("shapes",), pdfs),
     Kind("fig3-density", "Fig. 3: reorder density",
          "RD of the three probes with a jitter of 1.2475 ms: share of packets by how many places they came late "
          "(positive) or early.", ("shapes",), densities),

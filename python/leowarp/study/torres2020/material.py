@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from leowarp import rundir
@@ -20,9 +21,11 @@ from leowarp.report.view import kernel_name
 from leowarp.study.page import Section
 from leowarp.study.reproduction import Making, Material
 from leowarp.study.sweep import StudyFile, StudyRun, run_study
+from leowarp.study.torres2020 import evidence as ev
 from leowarp.study.torres2020 import figures, results, runs
 from leowarp.study.torres2020.claims import CLAIMS
 from leowarp.study.torres2020.runs import Part
+from leowarp.study.torres2020.simulation import DISTRIBUTIONS
 
 OPTIONS = ("quick", "scheduler")
 
@@ -62,6 +65,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
         samples=[("this reproduction", frames)],
         figures=figures.draw(frames, making.folder / "figures", rules),
         sections=[
+            *([Section("mechanisms", "Mechanisms", _mechanisms(frames))] if "mechanisms" in frames else []),
             Section("runs", "Runs and their cost", _cost_table(tables, making.folder)),
             Section("data", "Data", _data_section()),
             Section("grid", "Jitters", _grid_section()),
@@ -110,12 +114,15 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
     if _some_ok(tables["probes"]):
         frames["probes"] = results.probes(tables["probes"])
     views = {
-        row.distribution: RunView(folder / "shapes" / "runs" / row.run_id)
+        (row.distribution, row.rate): RunView(folder / "shapes" / "runs" / row.run_id)
         for row in tables["shapes"].itertuples()
         if row.status == "ok"
     }
-    if len(views) == len(tables["shapes"]) and views:
-        frames["shapes"] = {name: results.shape(view.tables) for name, view in views.items()}
+    if len(views) == len(tables["shapes"]):
+        frames["shapes"] = {
+            name: results.shape(views[name, runs.SHAPED].tables, views[name, runs.UNSHAPED].tables)
+            for name in DISTRIBUTIONS
+        }
     found = {name: frame for name, frame in frames.items() if len(frame)}
     return found, next(iter(views.values()), None)
 
@@ -185,6 +192,44 @@ def cost_line(folder: Path) -> str:
     """The wall clock that the study's runs took, for the terminal."""
     wall = rundir.read_json(folder / COST)
     return f"{clock(sum(wall.values()))} by the wall clock, in all starts"
+
+
+def _mechanisms(frames: Mapping[str, Any]) -> str:
+    """What the four TCPs did with the jitter of the study's collapse: medians over seeds."""
+    mechanisms = frames["mechanisms"]
+    at_ns = ev.telling_jitter_ns(mechanisms)
+    rows = []
+    for algorithm in (*runs.ALGORITHMS, runs.FOURTH):
+        for profile in runs.PROFILES:
+            numbers = [
+                ev.median_of(mechanisms, profile, algorithm, at_ns, column) * scale
+                for column, scale in _MECHANISM_COLUMNS.values()
+            ]
+            rows.append([f"{ev.NAMES[algorithm]}, {profile}", *(None if np.isnan(n) else float(n) for n in numbers)])
+    caption = f"Transfers with normal jitter of {at_ns / 1e6:g} ms, medians over seeds"
+    table = html.table(caption, ["algorithm, TCP", *_MECHANISM_COLUMNS], rows)
+    texts = "".join(f"<li><strong>{name}</strong>: {html.text(text)}</li>" for name, text in runs.PROFILE_TEXT.items())
+    note = (
+        "E_r and extent here are those of the transfer's own first transmissions. TCP sends in bursts, and a burst "
+        "that leaves at one instant is shuffled whole, however small the jitter: they are larger than the probe's."
+    )
+    return f"<ul>{texts}</ul>{table}<p>{html.text(note)}</p>"
+
+
+_MECHANISM_COLUMNS = {
+    "throughput, Mbit/s": ("throughput_bps", 1e-6),
+    "recoveries": ("recoveries", 1),
+    "taken back": ("undos", 1),
+    "timeouts": ("timeouts", 1),
+    "retransmitted": ("retransmissions_pkts", 1),
+    "in vain": ("spurious_pkts", 1),
+    "lost": ("lost_pkts", 1),
+    "DSACKs": ("dsacks_pkts", 1),
+    "reordering seen": ("reordering_events", 1),
+    "threshold reached, packets": ("reordering_pkts", 1),
+    "own E_r, nats": ("own_entropy_nats", 1),
+    "own largest extent, packets": ("own_extent_pkts", 1),
+}
 
 
 def _data_section() -> str:

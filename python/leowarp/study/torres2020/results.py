@@ -56,11 +56,14 @@ class Shape:
         Its RD: displacement (late positive) and share of packets.
     delay_ns : int64 array of shape (packets,)
         One-way delay of each packet.
+    netem_delay_ns : int64 array of shape (packets,)
+        The same without the shaper behind netem.
     """
 
     displacement_pkts: np.ndarray
     share: np.ndarray
     delay_ns: np.ndarray
+    netem_delay_ns: np.ndarray
 
 
 def transfers(rows: pd.DataFrame) -> pd.DataFrame:
@@ -102,18 +105,18 @@ def probes(rows: pd.DataFrame) -> pd.DataFrame:
     return frame.sort_values(["distribution", "jitter_ns"], kind="stable").reset_index(drop=True)
 
 
-def shape(tables: Tables) -> Shape:
-    """RD and delays of a probe's whole run."""
-    rd = tables.of_flow("densities", 0)
+def shape(shaped: Tables, unshaped: Tables) -> Shape:
+    """RD and delays of a probe's whole run, and the delays of the same probe without the shaper."""
+    rd = shaped.of_flow("densities", 0)
     rd = rd[(rd["scope"] == WHOLE_RUN) & (rd["kind"] == DENSITY)].sort_values("index")
+    pkts = rd["pkts"].to_numpy(dtype="float64")
+    return Shape(rd["index"].to_numpy(dtype="int64"), pkts / pkts.sum(), _delays_ns(shaped), _delays_ns(unshaped))
+
+
+def _delays_ns(tables: Tables) -> np.ndarray:
     echoes = tables.of_flow("echoes", 0)
     echoes = echoes[echoes["received_ns"].notna()]
-    pkts = rd["pkts"].to_numpy(dtype="float64")
-    return Shape(
-        displacement_pkts=rd["index"].to_numpy(dtype="int64"),
-        share=pkts / pkts.sum(),
-        delay_ns=(echoes["received_ns"] - echoes["sent_ns"]).to_numpy(dtype="int64"),
-    )
+    return (echoes["received_ns"] - echoes["sent_ns"]).to_numpy(dtype="int64")
 
 
 def _profiles(rows: pd.DataFrame) -> pd.Series:

@@ -7,7 +7,7 @@ Each group is a study of its own (a scenario, parameters, seeds), made and resum
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from leowarp.study.torres2020.simulation import DISTRIBUTIONS
@@ -50,6 +50,8 @@ QUICK_MECHANISM_US = (0, 75, 300, 858.5, 1800, 10_000)
 
 SHAPE_US = 1247.5
 """Figures 2 and 3."""
+
+SHAPED, UNSHAPED = "100 Mbit/s", "unshaped"
 
 PROFILES = ("linux", "dupthresh", "norack", "classic")
 """TCPs by how they tell loss from reordering, see `PROFILE_TEXT`."""
@@ -109,8 +111,8 @@ def parts() -> tuple[Part, ...]:
     return (
         _transfers("transfers", "the study's runs, figures 6 to 8", DISTRIBUTIONS, ALGORITHMS),
         _transfers("yeah", "figure 8's fourth algorithm", ("normal",), (FOURTH,)),
-        _probes("probes", "RD, MD and E_r: figures 3 to 5", JITTERS_US, QUICK_US, keep="none"),
-        _probes("shapes", "figures 2 and 3: whole run directories", (SHAPE_US,), (SHAPE_US,), keep="all"),
+        _probes("probes", "MD and E_r: figures 4 and 5", JITTERS_US, QUICK_US),
+        _shapes(),
         _mechanisms("mechanisms-normal", ("normal",), four),
         _mechanisms("mechanisms-bic", ("uniform", "exponential"), ("bic",)),
     )
@@ -139,9 +141,16 @@ def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[st
     return Part(name, "what makes this kernel differ", content, runs, QUICK_MECHANISM_US, 1)
 
 
-def _probes(name: str, why: str, jitters_us: Sequence[float], quick_us: tuple[float, ...], *, keep: str) -> Part:
-    content = _content(name, PROBE_SCENARIO, DISTRIBUTIONS, jitters_us, 1) | {"keep": {"runs": keep}}
+def _probes(name: str, why: str, jitters_us: Sequence[float], quick_us: tuple[float, ...]) -> Part:
+    content = _content(name, PROBE_SCENARIO, DISTRIBUTIONS, jitters_us, 1)
     return Part(name, why, content, len(DISTRIBUTIONS) * len(jitters_us), quick_us, 1)
+
+
+def _shapes() -> Part:
+    """Probes of which everything is kept; and the same without the shaper, whose delays are netem's own."""
+    plain = _probes("shapes", "figures 2 and 3: whole run directories", (SHAPE_US,), (SHAPE_US,))
+    plain.content["parameters"]["jittered.rate"] = {"label": "rate", "values": [SHAPED, UNSHAPED]}
+    return replace(plain, content=plain.content | {"keep": {"runs": "all"}}, runs=2 * plain.runs)
 
 
 def _content(

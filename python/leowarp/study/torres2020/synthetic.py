@@ -66,6 +66,12 @@ def probe_rows(
     return pd.DataFrame(rows)
 
 
+def shape_rows() -> pd.DataFrame:
+    """Rows of the group `shapes`; their whole runs are not made up."""
+    rates = (runs.SHAPED, runs.UNSHAPED)
+    return pd.concat([probe_rows((runs.SHAPE_US,)).assign(rate=rate) for rate in rates], ignore_index=True)
+
+
 def transfer_rows(
     ratio: Ratio, algorithms: Iterable[str], *, distributions: Iterable[str] = DISTRIBUTIONS,
     jitters_us: Iterable[float] = runs.JITTERS_US, seeds: int = 3, profiles: Iterable[str] | None = None,
@@ -95,13 +101,14 @@ def shapes(sigma_s: float = runs.SHAPE_US / 1e6) -> dict[str, results.Shape]:
         rd = simulation.density(simulation.arrival_order(delays_s))
         index = np.array(sorted(rd))
         share = np.array([rd[place] for place in index.tolist()])
-        found[name] = results.Shape(index, share, np.rint(delays_s * 1e9).astype(np.int64))
+        delay_ns = np.rint(delays_s * 1e9).astype(np.int64)
+        found[name] = results.Shape(index, share, delay_ns + 200_000, delay_ns)
     return found
 
 
 def frames(ratio: Ratio, jitters_us: Iterable[float] = runs.JITTERS_US, **probes: Any) -> dict[str, Any]:
     """All data sets, as claims and figures take them."""
-    mechanism = {"jitters_us": runs.MECHANISM_US, "seeds": 1, "profiles": runs.PROFILES}
+    mechanism: dict[str, Any] = {"jitters_us": runs.MECHANISM_US, "seeds": 1, "profiles": runs.PROFILES}
     return {
         "transfers": results.transfers(transfer_rows(ratio, runs.ALGORITHMS, jitters_us=jitters_us)),
         "yeah": results.transfers(

@@ -41,7 +41,7 @@ def outcome(number, frames):
 def test_the_studys_runs_are_16740_and_those_beside_them_are_counted():
     by_name = {part.name: part.runs for part in runs.parts()}
     assert by_name == {
-        "transfers": 16_740, "yeah": 1_860, "probes": 186, "shapes": 3, "mechanisms-normal": 480, "mechanisms-bic": 240,
+        "transfers": 16_740, "yeah": 1_860, "probes": 186, "shapes": 6, "mechanisms-normal": 480, "mechanisms-bic": 240,
     }  # fmt: skip
     for part in runs.parts():
         file = StudyFile.of(part.content)
@@ -215,9 +215,9 @@ def test_the_cause_says_on_which_tcp_the_claim_would_hold():
     row = outcome("2.7", synthetic.frames(synthetic.only_old_tcp_falls))
     assert row["verdict"] == "does not hold"
     for profile in runs.PROFILES[1:]:
-        assert f"{profile} ({runs.PROFILE_TEXT[profile]})" in row["cause"]
-    assert "below 50 % at" in row["cause"]
-    assert "390 of 400 retransmissions in vain" in row["cause"]
+        assert f"{profile}: holds" in row["cause"], row["cause"]
+    assert "Westwood 0.075 ms, 0.075 ms" in row["cause"]
+    assert "70 recoveries, 60 of them taken back, 390 retransmissions in vain" in row["cause"]
 
 
 def test_collapses_at_one_displacement_are_not_at_very_different_ones():
@@ -264,7 +264,7 @@ def made_up():
         "transfers": rows(ratio, runs.ALGORITHMS),
         "yeah": rows(ratio, (runs.FOURTH,), distributions=("normal",)),
         "probes": synthetic.probe_rows(),
-        "shapes": synthetic.probe_rows((runs.SHAPE_US,)),
+        "shapes": synthetic.shape_rows(),
         "mechanisms-normal": rows(ratio, four, distributions=("normal",), **mechanism),
         "mechanisms-bic": rows(ratio, ("bic",), distributions=("uniform", "exponential"), **mechanism),
     }
@@ -304,7 +304,7 @@ def engine(monkeypatch, made_up):
     # Whole run directories of the three shapes: their tables are not what is tested here.
     monkeypatch.setattr(material, "RunView", lambda path: SimpleNamespace(manifest={}, tables=path.name.split("-")[0]))
     made = synthetic.shapes()
-    monkeypatch.setattr(results, "shape", lambda name: made[name])
+    monkeypatch.setattr(results, "shape", lambda shaped, unshaped: made[shaped])
     monkeypatch.setattr(figures, "KINDS", ())
     return run_study
 
