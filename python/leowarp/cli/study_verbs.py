@@ -159,8 +159,8 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
     failures = {run_id: error.message for run_id, error in made.failures.items()}
     if as_json:
         print_json({
-            "study": made.name, "path": str(made.path), "results": str(made.path / "results"), "runs": runs,
-            "failures": failures, "removed": made.removed,
+            "study": made.name, "path": str(made.path), "results": str(made.path / "results"), "report": str(made.page),
+            "runs": runs, "failures": failures, "removed": made.removed,
         })  # fmt: skip
     else:
         rows = [("runs", f"{runs:,}"), ("failed", f"{len(failures):,}")]
@@ -168,6 +168,7 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
             rows.append(("in the results, but no longer in the study", f"{made.removed:,}"))
         print_table(made.name, ("quantity", "value"), rows)
         print(f"Results: {made.path / 'results'}")
+        print(f"Report:  {made.page}")
     for run_id, message in list(failures.items())[:MOST_FAILURES]:
         note(f"failed: {run_id}: {message}")
     _note_more(len(failures), made.path)

@@ -22,6 +22,7 @@ from leowarp.study.sweep.expand import PlannedRun, expand
 from leowarp.study.sweep.file import StudyFile
 from leowarp.study.sweep.keys import column_name, column_types, plan_key
 from leowarp.study.sweep.lock import LOCK, Holding
+from leowarp.study.sweep.page import PAGE, write_page
 from leowarp.study.sweep.plans import (
     PLANS,
     StudyFacts,
@@ -51,6 +52,8 @@ class StudyResult:
     path : Path
         Its directory.
     name : str
+    page : Path
+        `index.html`.
     failures : dict of run id to LeowarpError
         Runs that could not be made.
     removed : int
@@ -59,6 +62,7 @@ class StudyResult:
 
     path: Path
     name: str
+    page: Path
     failures: dict[str, LeowarpError]
     removed: int
     _table: pa.Table
@@ -191,9 +195,12 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
         table = store.table()
     finally:
         store.close()
+    mine = table.filter(table["in_study"])
+    with disk.writing(folder):
+        write_page(folder, facts.name, runs, mine, len(table) - len(mine))
     wanted = pa.array([run.run_id for run in asked], pa.string())
     table = table.filter(pc.is_in(table["run_id"], wanted))
-    return StudyResult(folder, facts.name, _failures(table), removed, table)
+    return StudyResult(folder, facts.name, folder / PAGE, _failures(table), removed, table)
 
 
 def _workers(folder: Path, missing: int, options: Options) -> Workers:

@@ -4,6 +4,7 @@
 import errno
 import fcntl
 import os
+import re
 import subprocess
 import sys
 
@@ -230,6 +231,21 @@ def test_a_full_disk_ends_the_study_and_what_was_done_stays(quick, study_file, f
     assert not list(out.rglob("*.partial"))
     assert len(quick(study_file()).table()) == 12
     assert made_so_far(fake) == made + 12 - done
+
+
+def test_the_page_shows_what_was_varied_what_failed_and_a_scalar_over_the_parameters(quick, study_file, fake):
+    say(fake, 3, "fail")
+    text = quick(study_file()).page.read_text()
+    text = re.sub(r"<[^>]+>", " ", re.sub(r"<style>.*?</style>", "", text, flags=re.S))
+    words = re.sub(r"\s+", " ", text)
+    assert "chain.delay 2 0 ms, 1.5 ms flows.0.congestion_control 2 bic, cubic run.seed 3 1, 2, 3" in words
+    assert "4 runs failed 4 runs: look twice" in words
+    assert "flow0_goodput_mean_bps, mean over seeds; across: flows.0.congestion_control" in words
+    # Of seeds 1 and 2; 1.5 ms / 7 = 214,286.
+    assert "bic cubic 0 ms 1.5 1.5 1.5 ms 214,287 214,287" in words
+    assert "the guest of seed 3 panicked" in words
+    with_fewer = quick(study_file(("count = 3", "count = 1"))).page.read_text()
+    assert "8 runs are in results/ (in_study is false)" in with_fewer
 
 
 def test_batches_grow_with_cheap_runs_and_shrink_towards_the_end():

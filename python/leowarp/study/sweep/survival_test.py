@@ -72,7 +72,7 @@ class Study:
         assert result.table()["flow0_goodput_mean_bps"].null_count == 0
         assert (self.out / "journal.jsonl").read_bytes() == b""
         left = {path.name for path in self.out.iterdir()}
-        assert left == {"journal.jsonl", "plans.parquet", "results", "study.lock", "study.toml"}
+        assert left == {"index.html", "journal.jsonl", "plans.parquet", "results", "study.lock", "study.toml"}
         assert all(path.suffix == ".parquet" for path in self.out.glob("results/*/*"))
 
 

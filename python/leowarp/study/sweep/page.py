@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`index.html` of a study: what was varied, what it cost, what failed, and one scalar over the parameters."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leowarp.study.sweep import disk
+from leowarp.study.sweep.plans import StudyRun
+from leowarp.study.sweep.rows import FAILED
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+PAGE = "index.html"
+METRICS = (
+    "flow0_completion_goodput_bps", "flow0_goodput_mean_bps", "flow0_mean_displacement_pkts", "flow0_probes_lost_pkts",
+)  # fmt: skip
+"""The page shows the first of these that any run has."""
+
+MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
+
+
+def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Table, removed: int) -> None:
+    """Writes the page.
+
+    Parameters
+    ----------
+    runs : sequence of StudyRun
+        The whole study.
+    table : Table
+        Rows of those that have one.
+    removed : int
+        How many runs are in the results and no longer in the study.
+    """
+    from leowarp.report import html
+
+    frame = table.to_pandas()
+    values = {row.run_id: row.values for row in runs}
+    warnings = _warnings(frame, len(runs), removed)
+    body = f"<h1>{html.text(name)}</h1>\n" + html.warning_box(warnings)
+    body += html.table("What was varied", ["key", "values", "which"], _parameters(runs), left=frozenset((0, 2)))
+    body += html.table("Runs and their cost", ["quantity", "value"], _costs(frame, len(runs)))
+    metric = next((name for name in METRICS if name in frame and frame[name].notna().any()), None)
+    if metric is not None:
+        body += _matrix(frame[frame[metric].notna()], values, metric)
+    failed = frame[frame["status"] == FAILED].head(MOST_FAILURES)
+    if len(failed):
+        rows = [(row.run_id, _told(values[row.run_id], row.seed), row.error) for row in failed.itertuples()]
+        body += html.table("Failed runs", ["run id", "run", "error"], rows, left=frozenset((0, 1, 2)))
+    columns = [
+        (field.name, str(field.type), (field.metadata or {}).get(b"unit", b"").decode()) for field in table.schema
+    ]
+    body += "<details><summary>Columns of results/</summary>"
+    body += html.table("One row a run", ["column", "type", "unit"], columns, left=frozenset((0, 1, 2))) + "</details>"
+    again = f"leowarp study {shlex.quote(str(folder))}"
+    body += html.section("again", "How to go on", f"<pre>{html.text(again)}</pre><p>Runs with a result are kept.</p>")
+    disk.write_file(folder / PAGE, html.page(name, body).encode())
+
+
+def _parameters(runs: Sequence[StudyRun]) -> list[tuple[str, int, str]]:
+    found = []
+    for key in runs[0].values:
+        values = list(dict.fromkeys(str(run.values[key]) for run in runs))
+        found.append((key, len(values), _shortened(values)))
+    seeds = list(dict.fromkeys(str(run.seed) for run in runs))
+    return [*found, ("run.seed", len(seeds), _shortened(seeds))]
+
+
+def _shortened(values: list[str]) -> str:
+    return ", ".join(values if len(values) <= 12 else [*values[:6], "...", *values[-2:]])
+
+
+def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
+    cpu_s = frame["cpu_s"].dropna()
+    lines: list[tuple[str, Any]] = [
+        ("runs of the study", runs),
+        ("with a result", len(frame)),
+        ("failed, of these", int((frame["status"] == FAILED).sum())),
+    ]
+    if len(cpu_s):
+        lines += [("CPU seconds in all", float(cpu_s.sum())), ("CPU seconds a run, mean", float(cpu_s.mean())),
+                  ("CPU seconds a run, largest", float(cpu_s.max()))]  # fmt: skip
+    return lines
+
+
+def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
+    found = []
+    if len(frame) < runs:
+        found.append(f"{runs - len(frame):,} of {runs:,} runs have no result yet")
+    if failed := int((frame["status"] == FAILED).sum()):
+        found.append(f"{failed:,} runs failed")
+    if removed:
+        found.append(
+            f"{removed:,} runs are in results/ (in_study is false) and no longer in the study; not counted here"
+        )
+    told = frame["warnings"].explode().dropna().value_counts()
+    return [*found, *(f"{count:,} runs: {text}" for text, count in told.head(10).items())]
+
+
+def _matrix(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric: str) -> str:
+    """Means over seeds: the parameter with the most values down, the others across; darker is larger."""
+    from leowarp.report import html
+
+    told = [values[run_id] for run_id in frame["run_id"]]
+    keys = list(told[0])
+    down = max(keys, key=lambda key: len({str(one[key]) for one in told}), default=None)
+    lines = [str(one[down]) if down is not None else "all" for one in told]
+    columns = [", ".join(str(one[key]) for key in keys if key != down) or "all" for one in told]
+    means = frame[metric].groupby([lines, columns], sort=False).mean().unstack(sort=False)
+    means = means.reindex(index=list(dict.fromkeys(lines)), columns=list(dict.fromkeys(columns)))
+    if len(means) > MOST_LINES or len(means.columns) > MOST_COLUMNS:
+        return f"<p>{metric} over the parameters has {len(means)} x {len(means.columns)} cells: too many to show.</p>"
+    low, high = float(means.min(axis=None)), float(means.max(axis=None))
+    rows = [
+        [html.text(line), *(_shade(value, low, high, html.cell(float(value))) for value in means.loc[line])]
+        for line in means.index
+    ]
+    others = ", ".join(key for key in keys if key != down)
+    caption = f"{metric}, mean over seeds" + (f"; across: {others}" if others else "") + ". Darker is larger."
+    header = [down or "", *means.columns]
+    return html.table(caption, header, rows, raw=frozenset(range(len(header))))
+
+
+def _shade(value: float, low: float, high: float, shown: str) -> str:
+    if value != value:
+        return shown
+    share = (value - low) / (high - low) if high > low else 0.0
+    return f'<span style="display:block;background:rgba(0,114,178,{0.05 + 0.45 * share:.2f})">{shown}</span>'
+
+
+def _told(values: Mapping[str, Any], seed: int) -> str:
+    return ", ".join([*(f"{key} = {value}" for key, value in values.items()), f"seed {seed}"])
