@@ -190,11 +190,14 @@ def reproduce(
                 "page": str(made.page),
                 "claims": made.claims,
                 "failures": failures,
+                "cost": made.cost or None,
             }
         )
     else:
         rows = [(claim["number"], claim["verdict"], claim["says"], claim["measured"]) for claim in made.claims]
         print_table(study, ("claim", "verdict", "the study says", "measured here"), rows, text=_CLAIM_TEXT)
+        if made.cost:
+            print(f"Cost:   {made.cost}")
         print(f"Report: {made.page}")
     for slug, error in made.failures.items():
         note(f"the run {slug} failed:")

@@ -11,6 +11,7 @@ from typing import Any
 from leowarp.report import html
 
 CLASSES = {"holds": "holds", "partly": "partly", "does not hold": "fails", "cannot be told": "unknown"}
+PLURALS = {"holds": "hold", "does not hold": "do not hold"}
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def write_study_page(
 def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
     count = {verdict: sum(row["verdict"] == verdict for row in claims) for verdict in CLASSES}
     shown = ", ".join(
-        f'<span class="{CLASSES[verdict]}">{number} {"hold" if verdict == "holds" and number != 1 else verdict}</span>'
+        f'<span class="{CLASSES[verdict]}">{number} {verdict if number == 1 else PLURALS.get(verdict, verdict)}</span>'
         for verdict, number in count.items()
         if number
     )

@@ -34,12 +34,15 @@ class Reproduction:
         As in `claims.json`: number, says, figure, test, verdict, measured, numbers, cause, samples.
     failures : dict of slug to LeowarpError
         Runs that could not be made; claims that need them stand as "cannot be told".
+    cost : str
+        What the runs took, as measured; "" where each run's manifest says it.
     """
 
     path: Path
     page: Path
     claims: list[dict[str, Any]]
     failures: dict[str, LeowarpError]
+    cost: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,8 @@ class Material:
     failures : dict of slug to LeowarpError
     warnings : list of str
         For the top of the page, besides the failures.
+    cost : str
+        What the runs took, as measured.
     """
 
     samples: list[tuple[str, Mapping[str, Any]]]
@@ -77,6 +82,7 @@ class Material:
     runs: dict[str, str]
     failures: dict[str, LeowarpError] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    cost: str = ""
 
 
 class Room(Protocol):
@@ -136,7 +142,7 @@ def reproduce(
         folder, room.TITLE, room.LEAD, rows, material.figures, material.sections, warnings,
         _command(key, out, options),
     )  # fmt: skip
-    return Reproduction(folder, page, rows, material.failures)
+    return Reproduction(folder, page, rows, material.failures, material.cost)
 
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:

@@ -146,8 +146,8 @@ def _displacement_cause(at_one: dict[str, float], jittered: pd.DataFrame, order_
         closed = simulation.closed_form_pkts("exponential", 1e-3)
         tried = {name: simulation.stand_in_pkts(name, 1e-3) for name in simulation.STAND_INS}
         causes.append(
-            f"exponential: the closed form 2/e sigma/spacing is {closed:.2f}, so the study's delays were not "
-            "exponential with sigma 1 ms; what would give its 5.3 within 3 %: "
+            f"exponential: the closed form 2/e sigma/spacing is {closed:.2f}, so the study's delays were no whole "
+            "exponential distribution of sigma 1 ms; what would give its 5.3 within 3 %: "
             + ", or ".join(f"{simulation.STAND_INS[name]} ({value:.2f})" for name, value in tried.items())
             + "; which of them, its text does not tell (design/exponential-jitter.md)"
         )

@@ -73,6 +73,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
         runs={part.name: part.name for part in runs.parts()},
         failures=failures,
         warnings=_warnings(tables, frames, quick=quick),
+        cost=_cost_line(tables, making.folder),
     )
 
 
@@ -172,8 +173,8 @@ def _cost_table(tables: Mapping[str, pd.DataFrame], folder: Path) -> str:
     header = ["group", "what for", "runs here", "of", "failed", "CPU, s", "of which in the guest, s", "CPU a run, s",
               "virtual time, s", "wall clock, all starts"]  # fmt: skip
     caption = (
-        "What it cost. The guest's share is building the network, the packets, and writing records; the rest is "
-        "planning, boot, metrics and rows. The wall clock includes starts that were interrupted."
+        "What it cost, measured. In the guest: boot (one for a batch of runs), building the network, packets, records. "
+        "The rest: plans, reading the records, metrics, rows. The wall clock includes starts that were interrupted."
     )
     return html.table(caption, header, rows, left=frozenset((0, 1)))
 
@@ -188,10 +189,14 @@ def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float
     ]  # fmt: skip
 
 
-def cost_line(folder: Path) -> str:
-    """The wall clock that the study's runs took, for the terminal."""
-    wall = rundir.read_json(folder / COST)
-    return f"{clock(sum(wall.values()))} by the wall clock, in all starts"
+def _cost_line(tables: Mapping[str, pd.DataFrame], folder: Path) -> str:
+    """What the runs took, for the terminal."""
+    rows = pd.concat(list(tables.values()), ignore_index=True)
+    wall_s = sum(rundir.read_json(folder / COST).values())
+    return (
+        f"{len(rows):,} runs, {rows['cpu_s'].sum():,.0f} CPU s ({rows['guest_cpu_s'].sum():,.0f} in the guest), "
+        f"{rows['cpu_s'].mean():.2f} CPU s a run; {clock(wall_s)} by the wall clock, in all starts"
+    )
 
 
 def _mechanisms(frames: Mapping[str, Any]) -> str:
@@ -210,25 +215,26 @@ def _mechanisms(frames: Mapping[str, Any]) -> str:
     table = html.table(caption, ["algorithm, TCP", *_MECHANISM_COLUMNS], rows)
     texts = "".join(f"<li><strong>{name}</strong>: {html.text(text)}</li>" for name, text in runs.PROFILE_TEXT.items())
     note = (
-        "E_r and extent here are those of the transfer's own first transmissions. TCP sends in bursts, and a burst "
-        "that leaves at one instant is shuffled whole, however small the jitter: they are larger than the probe's."
+        "In vain: the original arrived too. Threshold: duplicate ACKs that the sender had come to wait for by the end. "
+        "Own E_r and largest extent are those of the transfer's own first transmissions. TCP sends in bursts, and a "
+        "burst that leaves at one instant is shuffled whole, however small the jitter: with a large window they are "
+        "larger than the probe's."
     )
     return f"<ul>{texts}</ul>{table}<p>{html.text(note)}</p>"
 
 
 _MECHANISM_COLUMNS = {
-    "throughput, Mbit/s": ("throughput_bps", 1e-6),
+    "Mbit/s": ("throughput_bps", 1e-6),
     "recoveries": ("recoveries", 1),
     "taken back": ("undos", 1),
-    "timeouts": ("timeouts", 1),
     "retransmitted": ("retransmissions_pkts", 1),
     "in vain": ("spurious_pkts", 1),
     "lost": ("lost_pkts", 1),
     "DSACKs": ("dsacks_pkts", 1),
     "reordering seen": ("reordering_events", 1),
-    "threshold reached, packets": ("reordering_pkts", 1),
-    "own E_r, nats": ("own_entropy_nats", 1),
-    "own largest extent, packets": ("own_extent_pkts", 1),
+    "threshold, packets": ("reordering_pkts", 1),
+    "own E_r": ("own_entropy_nats", 1),
+    "own extent, packets": ("own_extent_pkts", 1),
 }
 
 

@@ -320,7 +320,8 @@ def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     assert "leowarp reproduce torres2020" in text
     assert "16,740" in text
     assert "quick:" not in text
-    assert material.cost_line(done.path).endswith("in all starts")
+    assert done.cost.startswith(f"{1674 + 186 + 186 + 6 + 160 + 80:,} runs")
+    assert "CPU s a run" in done.cost
 
 
 def test_a_quick_one_says_that_it_is_not_the_study(engine, tmp_path):
