@@ -34,8 +34,8 @@ printf '00000000606cc240 B time_travel_time\\n00000000606cc188 B cpu_tasks\\n' >
 def workshop(monkeypatch, tmp_path):
     """A recipe, a tarball with a tiny tree, and an empty cache; `workshop(line)` puts a line into the build script."""
     guest = tmp_path / "guest"
-    (guest / "qdisc").mkdir(parents=True)
     for name in recipe.KERNEL_FILES:
+        (guest / name).parent.mkdir(parents=True, exist_ok=True)
         (guest / name).write_text(name)
     tree = tmp_path / "linux-6.12"
     (tree / "arch" / "um").mkdir(parents=True)
