@@ -25,6 +25,7 @@ destination = "B"
 {flow}
 [observe]
 pcap = "destination"
+reordering_threshold = "200 pkts"
 sockets = "none"
 queues = "none"
 counters = "none"

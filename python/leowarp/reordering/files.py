@@ -219,6 +219,11 @@ def measure_file(
             f"{found.too_late_pkts} of {found.arrived_pkts} arrivals are more than {meter.settings.loss_window_pkts} "
             "below the largest number and count as lost: is one number wrong, or do they wrap around (--bits)?"
         )
+    if beyond := found.density.early_beyond_pkts + found.density.late_beyond_pkts:
+        file.notes.append(
+            f"{beyond} packets are displaced by more than {found.density.threshold_pkts}: RD, MD and entropy take them "
+            "for lost, and those around them for packets in order (--threshold)"
+        )
     return Measured(found, file.format, chosen, file.counts, file.notes)
 
 

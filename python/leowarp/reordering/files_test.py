@@ -202,6 +202,12 @@ def test_a_number_so_large_that_most_others_are_lost_is_warned_of(tmp_path):
     assert "3 of 4 arrivals" in found.notes[0]
 
 
+def test_packets_beyond_the_threshold_are_warned_of(tmp_path):
+    file = write(tmp_path / "a.txt", "20\n" + "".join(f"{number}\n" for number in range(20)))
+    assert measure_file(file, threshold_pkts=20).notes == []
+    assert "packets are displaced by more than 5" in measure_file(file, threshold_pkts=5).notes[0]
+
+
 def test_a_compressed_file_or_none_says_what_to_type(tmp_path):
     (tmp_path / "a.gz").write_bytes(b"\x1f\x8b\x08\0")
     with pytest.raises(ScenarioError) as caught:
