@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 
+from leowarp import reordering
 from leowarp.study.torres2020 import simulation
 
 PROBES = 5
@@ -98,3 +99,14 @@ def test_draws_and_densities_are_of_mean_0_and_sigma_1(distribution):
     assert weights.sum() == pytest.approx(1, abs=1e-3)
     assert (weights * x).sum() == pytest.approx(0, abs=1e-3)
     assert (weights * x**2).sum() == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize(("sigma_ms", "threshold"), [(0.05, 200), (1.0, 200), (10.0, 200), (4.0, 20), (10.0, 3)])
+@pytest.mark.parametrize("distribution", simulation.DISTRIBUTIONS)
+def test_the_library_measures_what_the_slow_way_does(distribution, sigma_ms, threshold):
+    """Packet for packet, beyond the threshold too."""
+    arrivals = simulation.probe(distribution, sigma_ms / 1e3, 11, packets=6000)
+    slow, fast = simulation.density(arrivals, threshold), reordering.density(arrivals, threshold_pkts=threshold)
+    assert dict(zip(fast.displacement_pkts.tolist(), fast.share.tolist(), strict=True)) == pytest.approx(slow)
+    assert fast.mean_displacement_pkts == pytest.approx(simulation.mean_displacement_pkts(slow))
+    assert fast.entropy_nats == pytest.approx(simulation.entropy_nats(slow))
