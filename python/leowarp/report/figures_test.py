@@ -180,7 +180,7 @@ def test_what_the_threshold_of_the_density_leaves_out_is_said(run_dir, tmp_path)
     place = table.column_names.index("density_beyond_pkts")
     pq.write_table(table.set_column(place, table.field(place), pa.array([7] * len(table), pa.int64())), path)
     words = figure(copy, "reordering").get_suptitle()
-    assert "7 packets are displaced by more than 200 packets" in words
+    assert "7 packets are displaced by more than 1000 packets" in words
     assert "26 were reordered" in words
 
 
