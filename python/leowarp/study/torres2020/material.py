@@ -216,9 +216,9 @@ def _mechanisms(frames: Mapping[str, Any]) -> str:
     texts = "".join(f"<li><strong>{name}</strong>: {html.text(text)}</li>" for name, text in runs.PROFILE_TEXT.items())
     note = (
         "In vain: the original arrived too. Threshold: duplicate ACKs that the sender had come to wait for by the end. "
-        "Own E_r (threshold 200) and largest extent are those of the transfer's first transmissions. TCP sends in bursts, and a "
-        "burst that leaves at one instant is shuffled whole, however small the jitter: with a large window they are "
-        "larger than the probe's."
+        "Own E_r (threshold 200) and largest extent are those of the transfer's first transmissions. TCP sends in "
+        "bursts, and a burst that leaves at one instant is shuffled whole, however small the jitter: with a large "
+        "window they are larger than the probe's."
     )
     return f"<ul>{texts}</ul>{table}<p>{html.text(note)}</p>"
 
