@@ -34,6 +34,9 @@ FLUSH_S = 30.0
 MOST_FILES = 200
 """More files than this in the data set are put together while the study runs; at its end they always are."""
 
+LOOKS = 20
+"""How often whoever only looks begins anew."""
+
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -211,9 +214,17 @@ class Store:
 
 def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
     """The rows in Parquet files, and those that stand in the journal alone; for whoever only looks."""
-    table, _, _ = _read(folder / RESULTS)
-    known = set() if table is None else set(table["run_id"].to_pylist())
-    return table, [row for row in _read_journal(folder / JOURNAL) if row["run_id"] not in known]
+    for _ in range(LOOKS):
+        # The journal first: a row leaves it after it has come into a file.
+        journal = _read_journal(folder / JOURNAL)
+        try:
+            table, _, _ = _read(folder / RESULTS)
+        except FileNotFoundError:
+            # The data set was put in the place of an older one since its files were listed.
+            continue
+        known = set() if table is None else set(table["run_id"].to_pylist())
+        return table, [row for row in journal if row["run_id"] not in known]
+    raise TraceError(f"cannot read {folder / RESULTS}: its files change all the time", hint="try again in a moment")
 
 
 def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:

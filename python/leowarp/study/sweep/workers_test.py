@@ -14,7 +14,7 @@ from leowarp.errors import HostError
 from leowarp.study.sweep.conftest import FAKE
 from leowarp.study.sweep.in_process_for_tests import made_so_far
 from leowarp.study.sweep.status import study_status
-from leowarp.study.sweep.survival_test import rows_on_disk
+from leowarp.study.sweep.store import read_results
 
 STARTER = f"""
 import sys
@@ -30,11 +30,23 @@ def start(fake, study_file, tmp_path):
     for seed in range(1, 10):
         (fake / f"seed-{seed}").write_text("sleep 0.03")
 
+    started = []
+
     def run():
         command = [sys.executable, "-c", STARTER, str(file), str(tmp_path / "out")]
-        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+        started.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path))
+        return started[-1]
 
-    return run
+    yield run
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def rows_on_disk(out):
+    """Run ids, seen from another process than the one that may be writing."""
+    table, journal = read_results(out)
+    return {row["run_id"] for row in journal} | (set() if table is None else set(table["run_id"].to_pylist()))
 
 
 def workers_of(parent):
