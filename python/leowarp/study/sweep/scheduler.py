@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 CONNECT_S = 30
-COUNT_S = 5.0
+COUNT_S = 2.0
 """How often workers are counted: on a cluster they come and go."""
 
 

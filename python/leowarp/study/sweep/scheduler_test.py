@@ -31,6 +31,8 @@ def cluster(tmp_path, fake):
         processes.append(process)
         return process
 
+    import distributed
+
     told = tmp_path / "scheduler.json"
     start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(told))
     wait_until(told.exists, processes)
@@ -38,7 +40,10 @@ def cluster(tmp_path, fake):
         start("worker", "--scheduler-file", str(told), "--nthreads", "1", "--no-nanny", "--host", "127.0.0.1")
         for _ in range(2)
     ]
-    yield json.loads(told.read_text())["address"], workers
+    address = json.loads(told.read_text())["address"]
+    with distributed.Client(address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
+    yield address, workers
     for process in processes:
         process.kill()
         process.wait()

@@ -38,7 +38,7 @@ def start(fake, study_file, tmp_path):
         return started[-1]
 
     yield run
-    for process in started:
+    for process in (process for process in started if process.poll() is None):
         process.kill()
         process.communicate()
 
