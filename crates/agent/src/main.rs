@@ -37,6 +37,7 @@ use std::ffi::CStr;
 use std::path::Path;
 
 fn main() {
+    keep_memory();
     say::hook_panics();
     match begin().and_then(|()| make()) {
         Ok(()) => say::power_off(),
@@ -51,6 +52,22 @@ fn make() -> Result<()> {
         run::run(input, output)
     } else {
         batch::run(input, output)
+    }
+}
+
+/// Has the allocator keep what is freed, for all threads alike: the first touch of a page costs 40 us of the host's CPU
+/// (a fault of User Mode Linux goes through ptrace), and the meters of a window of reordering are as large as those of
+/// the window before. Without it a run of 100 s takes 1 % more.
+fn keep_memory() {
+    const NEVER_BYTES: libc::c_int = 1 << 30;
+    for (option, value) in [
+        (libc::M_ARENA_MAX, 1),
+        (libc::M_MMAP_THRESHOLD, NEVER_BYTES),
+        (libc::M_TRIM_THRESHOLD, NEVER_BYTES),
+        (libc::M_TOP_PAD, 1 << 20),
+    ] {
+        // SAFETY: plain call before there are other threads. What it refuses it leaves as it was.
+        unsafe { libc::mallopt(option, value) };
     }
 }
 
