@@ -11,6 +11,8 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 LEOWARP := $(VENV)/bin/leowarp
 INSTALLED := $(VENV)/.installed
+# A test process for each core; guests have their own way of sharing the cores
+SPREAD := -n auto --dist worksteal
 NATIVE := python/leowarp/_native.abi3.so
 NATIVE_SOURCES := Cargo.toml Cargo.lock tools/native.py $(shell find crates/py crates/reorder crates/arrivals -name '*.rs' -o -name Cargo.toml)
 
@@ -24,10 +26,11 @@ demo: kernel ## install what is missing, build the kernel once, run Madrid-Tokyo
 
 test: kernel ## everything needed, then all tests, those in the guest included
 	@cargo test --workspace --locked --quiet
-	@$(PYTHON) -m pytest
+	@$(PYTHON) -m pytest -m "not guest" $(SPREAD)
+	@$(PYTHON) -m pytest -m guest
 
 test-fast: $(NATIVE) ## the tests that need no guest: under a minute
-	@$(PYTHON) -m pytest -m "not guest and not slow"
+	@$(PYTHON) -m pytest -m "not guest and not slow" $(SPREAD)
 
 check: $(INSTALLED) ## style, imports, lints, licences
 	@$(PYTHON) -m ruff check .

@@ -85,6 +85,10 @@ def named_table(name: str) -> JitterTable:
 def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The same shape with mean 0 and standard deviation 1 (that of equally likely values: divided by n)."""
     centred = values - values.mean()
+    most = np.abs(centred).max()
+    if not 1e-100 < most < 1e100:
+        # its square is no number any more
+        centred /= most
     return centred / centred.std()
 
 
