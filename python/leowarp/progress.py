@@ -159,13 +159,16 @@ class building:
 
 
 class shown:
-    """The progress argument of the public functions as a context that gives a callable."""
+    """The progress argument of the public functions as a context that gives a callable.
 
-    def __init__(self, progress: bool | OnProgress) -> None:
-        self._display = Display() if progress is True else None
-        self._callable: OnProgress = progress if callable(progress) else silent
+    `display` makes what shows progress if the argument is True; a study has its own.
+    """
 
-    def __enter__(self) -> OnProgress:
+    def __init__(self, progress: bool | Callable[[Any], None], display: Callable[[], Any] = Display) -> None:
+        self._display = display() if progress is True else None
+        self._callable: Callable[[Any], None] = progress if callable(progress) else silent
+
+    def __enter__(self) -> Callable[[Any], None]:
         return self._display.__enter__() if self._display is not None else self._callable
 
     def __exit__(self, *what: Any) -> None:
@@ -185,7 +188,7 @@ def clock(seconds: float) -> str:
     return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
 
 
-def silent(progress: Progress) -> None:
+def silent(progress: Any) -> None:
     """Shows nothing."""
 
 

@@ -139,25 +139,7 @@ class StudyDisplay:
             print(text, file=sys.stderr, flush=True)
 
 
-class shown:
-    """The progress argument of `run_study` as a context that gives a callable."""
-
-    def __init__(self, progress: bool | OnStudyProgress) -> None:
-        self._display = StudyDisplay() if progress is True else None
-        self._callable: OnStudyProgress = progress if callable(progress) else _silent
-
-    def __enter__(self) -> OnStudyProgress:
-        return self._display.__enter__() if self._display is not None else self._callable
-
-    def __exit__(self, *what: Any) -> None:
-        if self._display is not None:
-            self._display.__exit__(*what)
-
-
 def json_lines(progress: StudyProgress) -> None:
     """Writes `StudyProgress` as a line of JSON on stderr."""
     print(json.dumps(asdict(progress) | {"left_s": progress.left_s}), file=sys.stderr, flush=True)
 
-
-def _silent(progress: StudyProgress) -> None:
-    """Shows nothing."""

@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 
 import leowarp
 from leowarp.errors import LeowarpError, ScenarioError
-from leowarp.progress import building
+from leowarp.progress import building, shown
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.batch import MAKER, heard_error
-from leowarp.study.sweep.display import OnStudyProgress, shown
+from leowarp.study.sweep.display import OnStudyProgress, StudyDisplay
 from leowarp.study.sweep.expand import PlannedRun, expand
 from leowarp.study.sweep.file import StudyFile
 from leowarp.study.sweep.keys import column_name, column_types, plan_key
@@ -184,7 +184,7 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
         missing = sum(run.run_id not in store.status for run in asked)
         if missing:
             task = Task(facts.name, folder, asked, facts.keep, options.maker)
-            with shown(options.progress) as show:
+            with shown(options.progress, StudyDisplay) as show:
                 workers = _workers(folder, missing, options)
                 try:
                     Session(task, store, workers, show).run()
