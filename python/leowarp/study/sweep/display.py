@@ -142,4 +142,3 @@ class StudyDisplay:
 def json_lines(progress: StudyProgress) -> None:
     """Writes `StudyProgress` as a line of JSON on stderr."""
     print(json.dumps(asdict(progress) | {"left_s": progress.left_s}), file=sys.stderr, flush=True)
-
