@@ -18,7 +18,7 @@ def run(tmp_path_factory):
 
 
 def test_a_run_has_its_reordering_by_scope(run):
-    assert run.reordering()["scope"].tolist() == ["run"] + ["window"] * 6 + ["change"] * 2
+    assert run.reordering()["scope"].tolist() == ["run"] + ["window"] * 7 + ["change"] * 2
     (whole,) = run.reordering(flow=0, scope="run").itertuples()
     assert whole.reordered_pkts == syn.LATE_PKTS
     assert run.reordering(scope="change")["change_ns"].tolist() == list(syn.CHANGES_NS)

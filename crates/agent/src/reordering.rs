@@ -91,8 +91,12 @@ impl Sequence {
         self.whole.sent_pkts += 1;
         if let Some(width_ns) = self.window_ns {
             if self.windows.back().is_none_or(|w| w.to_ns <= t_ns) {
-                let number = t_ns.div_euclid(width_ns);
-                let span_ns = (number * width_ns, (number + 1).saturating_mul(width_ns));
+                // Routes change at multiples of their interval: what is overtaken across the border of two windows is
+                // late in neither, so that borders lie half a window off.
+                let half_ns = width_ns / 2;
+                let number = (t_ns + half_ns).div_euclid(width_ns);
+                let from_ns = number * width_ns - half_ns;
+                let span_ns = (from_ns.max(0), from_ns.saturating_add(width_ns));
                 self.windows.push_back(Scope::new(WINDOW, number as u32, span_ns, place, self.settings));
             }
             if let Some(window) = self.windows.back_mut() {

@@ -68,7 +68,8 @@ fn slow(
     settings: Settings,
 ) -> BTreeMap<(u8, u32), (i64, i64, reorder::Reordering)> {
     let mut scopes = vec![((WHOLE, 0), 0, i64::MAX)];
-    scopes.extend((0..20).map(|k| ((WINDOW, k), i64::from(k) * WINDOW_NS, i64::from(k + 1) * WINDOW_NS)));
+    let border = |k: u32| (i64::from(k) * WINDOW_NS - WINDOW_NS / 2).max(0);
+    scopes.extend((0..20).map(|k| ((WINDOW, k), border(k), border(k + 1))));
     scopes.extend(
         changes_ns.iter().enumerate().map(|(k, t)| ((CHANGE, k as u32), (t - AROUND_NS.0).max(0), t + AROUND_NS.1)),
     );

@@ -130,7 +130,8 @@ def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
 
 def scopes() -> list[tuple[int, int, int, int]]:
     """What reordering is measured over: the run, windows of 10 s, from 1 s before to 3 s after each change."""
-    windows = [(WINDOW, k, k * WINDOW_NS, (k + 1) * WINDOW_NS) for k in range(END_NS // WINDOW_NS)]
+    borders = [0, *range(WINDOW_NS // 2, END_NS, WINDOW_NS), END_NS]
+    windows = [(WINDOW, k, *span) for k, span in enumerate(itertools.pairwise(borders))]
     changes = [(CHANGE, k, t_ns - S, t_ns + 3 * S) for k, t_ns in enumerate(CHANGES_NS)]
     return [(RUN, 0, 0, END_NS), *windows, *changes]
 

@@ -408,8 +408,9 @@ class Observe:
         "1000 pkts", low="1 pkts", high="1000000 pkts",
     )  # fmt: skip
     reordering_window_ns: int | None = quantity(
-        units.TIME, "Reordering is also measured in windows of this width.", "10 s", low="1 ms", high="30 d",
-        none="none",
+        units.TIME,
+        "Reordering is also measured in windows of this width; their borders lie half a window off its multiples.",
+        "10 s", low="1 ms", high="30 d", none="none",
     )  # fmt: skip
     pcap: str = word("Hosts of which a pcapng file is written.", ("none", "source", "destination", "both"), "none")
 
