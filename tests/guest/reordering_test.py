@@ -189,7 +189,7 @@ def test_more_echoes_than_their_numbers_are_matched_and_measured(tmp_path):
     assert delays_ns.notna().all()
     assert delays_ns.min() == pytest.approx(98 * MS, abs=0.1 * MS)
     rows = check_against_packets(run)
-    assert list(zip(rows.scope, rows.number, strict=True)) == [(1, 0), (1, 1), (1, 2), (0, 0)]
+    assert list(zip(rows.scope, rows.number, strict=True)) == [(1, 0), (1, 1), (1, 2), (1, 3), (0, 0)]
     assert rows[rows.scope == WINDOW].sent_pkts.sum() == 70_000
     densities = trace.read(run.path / "30-trace", "densities").to_pandas()
     whole = bars(densities, RD)
@@ -212,7 +212,7 @@ def test_of_a_transfer_over_route_changes_the_records_equal_the_packets(tmp_path
     assert len(changes_ns) >= 1
     assert around.t_ns.tolist() == [max(t - 4_000 * MS, 0) for t in changes_ns]
     assert around.end_ns.tolist() == [min(t + 3_000 * MS, 65_000 * MS) for t in changes_ns]
-    assert rows[rows.scope == WINDOW].t_ns.tolist() == [k * 10_000 * MS for k in range(7)]
+    assert rows[rows.scope == WINDOW].t_ns.tolist() == [0, *(k * 10_000 * MS + 5000 * MS for k in range(6))]
     assert rows[rows.scope == WINDOW].sent_pkts.sum() == rows[rows.scope == WHOLE].sent_pkts.sum()
     assert rows[rows.scope == WHOLE].reordered_pkts.iloc[0] > 0
     assert rows.lost_pkts.sum() > 0
