@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from leowarp import reordering
@@ -241,6 +241,8 @@ def test_a_long_file_is_read_in_parts_and_says_how_far_it_is(tmp_path):
 
 @settings(max_examples=60, deadline=None)
 @given(content=st.binary(max_size=300), kind=st.sampled_from(["text", "csv", "parquet", "pcap"]))
+@example(content=b"\r\x00", kind="csv")
+@example(content=b"a" * 140_000, kind="csv")
 def test_any_bytes_end_with_metrics_or_one_error(content, kind, tmp_path_factory):
     file = tmp_path_factory.mktemp("any") / "file"
     file.write_bytes(content)

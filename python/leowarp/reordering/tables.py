@@ -34,9 +34,15 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
     """The arrivals of a CSV file; the delimiter (comma, semicolon, tab) is that of its first line."""
     from leowarp.reordering.files import first_bytes, total_bytes
 
-    line = first_bytes(stream).split(b"\n", 1)[0].decode("utf-8-sig", errors="replace").rstrip("\r")
+    # Arrow ends a line at either, too
+    line = re.split(rb"[\r\n]", first_bytes(stream), maxsplit=1)[0].decode("utf-8-sig", errors="replace")
     delimiter = max(",;\t", key=line.count)
-    fields = next(csv.reader([line], delimiter=delimiter), [])
+    try:
+        fields = next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error as error:
+        raise TraceError(
+            f"cannot read {this.name} as csv: its first line: {error}", hint="is it a CSV file?"
+        ) from error
     if not line.strip():
         if not first_bytes(stream):
             return
