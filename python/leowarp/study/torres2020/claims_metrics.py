@@ -117,7 +117,7 @@ def entropy_grows(frames: Frames) -> Outcome:
         cause = (
             "packets leave 0.121 ms apart; where jitter is no more than that few packets change places, by one or two, "
             "and how often any does counts more than how far the tail reaches: arithmetic without a kernel gives "
-            + _simulated_entropy(float(jittered.index[0]))
+            + _simulated_entropy(_last_out_of_order_ms(jittered, order_from_ms))
         )
     return Outcome(
         holds_if(parts),
@@ -152,12 +152,18 @@ def _displacement_cause(at_one: dict[str, float], jittered: pd.DataFrame, order_
             + "; which of them, its text does not tell (design/exponential-jitter.md)"
         )
     if order_from_ms != float(jittered.index[0]):
-        first_ms = float(jittered.index[0])
+        last_ms = _last_out_of_order_ms(jittered, order_from_ms)
         causes.append(
-            f"order at {first_ms:g} ms, by arithmetic without a kernel: "
-            + ", ".join(f"{name} {simulation.measured_pkts_nats(name, first_ms / 1e3)[0]:.4f}" for name in MD_ORDER)
+            f"order at {last_ms:g} ms, by arithmetic without a kernel: "
+            + ", ".join(f"{name} {simulation.measured_pkts_nats(name, last_ms / 1e3)[0]:.4f}" for name in MD_ORDER)
         )
     return "; ".join(causes)
+
+
+def _last_out_of_order_ms(jittered: pd.DataFrame, order_from_ms: float | None) -> float:
+    """The largest jitter of the grid at which the order does not hold."""
+    index = jittered.index if order_from_ms is None else jittered.index[jittered.index < order_from_ms]
+    return float(index[-1])
 
 
 def _simulated_entropy(jitter_ms: float) -> str:
