@@ -8,7 +8,7 @@ whole run directory: `leowarp.run(plan)`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,7 +112,7 @@ def _whole(index: int, plan: Plan, kernel: Path | str | None, out: Path) -> Made
 def _boot(
     image: GuestImage, plans: Sequence[Plan], indices: list[int], scratch: Path,
     on_progress: Callable[[int, int | None], None],
-) -> Iterator[Made]:  # fmt: skip
+) -> Generator[Made, None, list[int]]:  # fmt: skip
     """One boot; gives the places of the runs whose turn did not come."""
     from leowarp import ephemeris, guest, routes, timeline
 
