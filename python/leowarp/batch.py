@@ -84,13 +84,13 @@ def make(
     from leowarp.guest import guest_image
 
     kept = list(out) if out is not None else [None] * len(plans)
-    alone = [i for i, plan in enumerate(plans) if kept[i] is not None or kernel is not None or not shareable(plan)]
-    for index in alone:
-        yield _whole(index, plans[index], kernel, kept[index] or Path(scratch) / "run")
     groups: dict[Any, list[int]] = {}
-    for index in (i for i in range(len(plans)) if i not in set(alone)):
-        key = (repr(plans[index].guest), tuple(sorted(plans[index].sysctl.items())))
-        groups.setdefault(key, []).append(index)
+    for index, plan in enumerate(plans):
+        if kept[index] is not None or kernel is not None or not shareable(plan):
+            yield _whole(index, plan, kernel, kept[index] or Path(scratch) / "run")
+        else:
+            key = (repr(plan.guest), tuple(sorted(plan.sysctl.items())))
+            groups.setdefault(key, []).append(index)
     for indices in groups.values():
         image = guest_image(plans[indices[0]].guest.kernel)
         while indices:

@@ -3,11 +3,10 @@
 //! namespaces, and a run that fails takes no other with it.
 
 use crate::clock;
+use crate::drops::Drops;
 use crate::error::{check, Error, Result};
 use crate::{run, say};
 use serde_json::json;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// How long the kernel gets to take the namespaces of the run before down: it does so when nothing else is to be done.
@@ -18,7 +17,8 @@ pub fn run(input: &Path, output: &Path) -> Result<()> {
     for (number, name) in numbered(input)?.iter().enumerate() {
         if number > 0 {
             clock::sleep(CLEANUP_NS)?;
-            discard_drops()?;
+            // What a link of the run before still lost when it was taken down is nobody's.
+            Drops::open().discard()?;
         }
         // SAFETY: this process has one thread.
         let child = check(unsafe { libc::fork() }, "start the process of a run")?;
@@ -53,18 +53,4 @@ fn numbered(input: &Path) -> Result<Vec<PathBuf>> {
     }
     names.sort();
     Ok(names)
-}
-
-/// What a link of the run before still lost when it was taken down is nobody's.
-fn discard_drops() -> Result<()> {
-    let path = "/proc/leolink/drops";
-    let Ok(mut file) = File::open(path) else { return Ok(()) };
-    let mut nowhere = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut nowhere) {
-            Ok(0) => return Ok(()),
-            Ok(_) => {}
-            Err(source) => return Err(Error::Kernel { attempt: format!("read {path}"), source }),
-        }
-    }
 }

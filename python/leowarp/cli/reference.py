@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -46,34 +46,38 @@ def _lines() -> Iterator[str]:
     yield from _table(
         "40-metrics.parquet",
         "Every number computed from the trace, one a row.",
-        ((name, str(kind), unit, doc) for name, (kind, unit, doc) in LONG_COLUMNS.items()),
+        _of_columns(LONG_COLUMNS),
     )
     yield from _table(
         "Metrics `route_change.*`",
         "One row a change of a path, in `40-metrics.parquet` under these names.",
-        ((name, kind, unit, doc) for name, (kind, unit, doc) in CHANGE_COLUMNS.items()),
+        _of_columns(CHANGE_COLUMNS),
     )
     yield from _table(
         "Metrics `recovery.*`",
         "One row a change of a path and TCP flow, in `40-metrics.parquet` under these names.",
-        ((name, kind, unit, doc) for name, (kind, unit, doc) in RECOVERY_COLUMNS.items()),
+        _of_columns(RECOVERY_COLUMNS),
     )
     yield from _table(
         "Metrics `reordering.*`, `reordering_window.*`, `reordering_change.*`",
         "One row a flow, over the whole run; a row a window; a row a change of the flow's path. As a table "
         "`run.reordering()`.",
-        ((name, kind, unit, doc) for name, (kind, unit, doc) in REORDERING_COLUMNS.items()),
+        _of_columns(REORDERING_COLUMNS),
     )
     yield from _table(
         "Densities of these",
         "In `40-metrics.parquet` as `reordering.density` and so on, with `index`; as a table `run.densities()`.",
-        ((name, kind, unit, doc) for name, (kind, unit, doc) in DENSITY_COLUMNS.items()),
+        _of_columns(DENSITY_COLUMNS),
     )
     yield from _table(
         "Metrics `cause.*`, `no_cause.*`",
         "One row a flow and change of its path, and one a flow for what no change caused. As a table `run.causes()`.",
-        ((name, kind, unit, doc) for name, (kind, unit, doc) in CAUSE_COLUMNS.items()),
+        _of_columns(CAUSE_COLUMNS),
     )
+
+
+def _of_columns(columns: Mapping[str, tuple[object, str | None, str]]) -> Iterator[tuple[str, str, str | None, str]]:
+    return ((name, str(kind), unit, doc) for name, (kind, unit, doc) in columns.items())
 
 
 def _table(name: str, doc: str, columns: Iterable[tuple[str, str, str | None, str]]) -> Iterator[str]:
