@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`[[flows]]` and `[tcp]`: what the hosts do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from leowarp import units
+from leowarp.scenario.key import count, flag, quantity, sysctl, text, word
+
+CONGESTION_CONTROLS = (
+    "reno", "cubic", "bbr", "bic", "cdg", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "scalable",
+    "vegas", "veno", "westwood", "yeah",
+)  # fmt: skip
+"""The congestion controls that are built into the default guest kernel."""
+
+PROFILES = ("linux", "norack", "classic", "newreno")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flow:
+    """One transfer or probe between two stations."""
+
+    kind: str = word("Bulk TCP, ICMP echo, or constant-rate UDP.", ("tcp", "ping", "udp"), "tcp")
+    source: str = text("Station that sends.", required=True)
+    destination: str = text("Station that receives.", required=True)
+    congestion_control: str | None = text(
+        "tcp: one that the guest kernel has (any name with a kernel of your own).", "cubic"
+    )
+    start_ns: int = quantity(units.TIME, "When it starts, on the run's clock.", "0 s", low="0 s", high="30 d")
+    stop_ns: int = quantity(units.TIME, "When it stops, on the run's clock.", "end", low="0 s", high="30 d", none="end")
+    size_bytes: int | None = quantity(
+        units.BYTES, "tcp: bytes to transfer; the completion time is then recorded.", "unlimited", low="1 B",
+        high="1000000 GB", none="unlimited",
+    )  # fmt: skip
+    rate_bps: int | None = quantity(
+        units.RATE, "Payload that the application offers per second; udp needs it.", "unlimited", low="1 bit/s",
+        high="1000 Gbit/s", none="unlimited",
+    )  # fmt: skip
+    interval_ns: int | None = quantity(units.TIME, "ping: time between two probes.", "1 s", low="100 us", high="1 h")
+    packet_rate_pkts_per_s: float | None = quantity(
+        units.PACKET_RATE, "ping, udp: probes per second, in place of `interval` or `rate`.", "none",
+        low="0.0001 pkts/s", high="10000000 pkts/s", none="none",
+    )  # fmt: skip
+    packets: int | None = count("ping, udp: how many probes at most.", "unlimited", 1, 10**12, none="unlimited")
+    replies: bool | None = flag("ping: the destination answers.", True)
+    payload_bytes: int | None = quantity(
+        units.BYTES, "ping, udp: payload of a packet (default of udp: 1200 B).", "56 B", low="16 B", high="1472 B"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tcp:
+    """TCP of a host: a profile, buffers, and free sysctls on top."""
+
+    profile: str = word(
+        "linux: 6.12's defaults; norack: no RACK, duplicate-ACK threshold 3; classic: norack without timestamps and "
+        "DSACK, so that nothing is undone; newreno: classic without SACK.",
+        PROFILES,
+        "linux",
+    )
+    buffer_max_bytes: int = quantity(
+        units.BYTES, "Largest send and receive buffer (tcp_wmem, tcp_rmem).", "16 MiB", low="64 KiB", high="1 GiB"
+    )
+    sysctl: Mapping[str, str] = sysctl("Sysctls of the host, names and values as strings; they win over the profile.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """A station's host, with every sysctl that it gets."""
+
+    name: str
+    tcp: Tcp
+    sysctl: Mapping[str, str]
