@@ -49,7 +49,7 @@ kernel_make prepare modules_prepare
 kernel_make arch/um/kernel/time.o
 objcopy --globalize-symbol=time_travel_time --globalize-symbol=timer_clockevent "$build/arch/um/kernel/time.o"
 mkdir -p "$build/leowarp"
-cp "$here/Kbuild" "$here"/clock/clock.[ch] "$here/qdisc/leolink.c" "$build/leowarp/"
+cp "$here/Kbuild" "$here"/*/*.[ch] "$build/leowarp/"
 kernel_make M="$build/leowarp" clock.o leolink.o
 for part in seed rseq; do
 	gcc -O2 -Wall -Wextra -Werror -fno-pic -fno-stack-protector -c -o "$build/leowarp/$part.o" "$here/$part.c"

@@ -17,7 +17,6 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "guest"
 KERNEL_PARTS = ("linux", "config", "symbols.json", "kernel.json")
 AGENT_PARTS = ("leowarp-agent", "agent.json")
-SOURCE_PARTS = (*recipe.KERNEL_FILES, "REBUILD.md")
 
 
 def main() -> None:
@@ -30,7 +29,7 @@ def main() -> None:
             shutil.copy(entry / name, BUILD / name)
     checksums = {name: sha256_of_file(BUILD / name) for name in sorted((*KERNEL_PARTS, *AGENT_PARTS))}
     (BUILD / CHECKSUMS).write_text(json.dumps(checksums, indent=1) + "\n")
-    for name in SOURCE_PARTS:
+    for name in (*(name for name, _ in recipe.kernel_recipe(ROOT / "guest")), "REBUILD.md"):
         (BUILD / "source" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "guest" / name, BUILD / "source" / name)
     shutil.copy(ROOT / "LICENSES" / "GPL-2.0-only.txt", BUILD / "source" / "COPYING")

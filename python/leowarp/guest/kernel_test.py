@@ -28,13 +28,14 @@ chmod +x "$3/linux"
 echo CONFIG_UML=y > "$3/config"
 printf '00000000606cc240 B time_travel_time\\n00000000606cc188 B cpu_tasks\\n' > "$3/symbols.txt"
 """
+PARTS = (*recipe.KERNEL_FILES, "clock/clock.c", "clock/clock.h", "qdisc/leolink.c")
 
 
 @pytest.fixture
 def workshop(monkeypatch, tmp_path):
     """A recipe, a tarball with a tiny tree, and an empty cache; `workshop(line)` puts a line into the build script."""
     guest = tmp_path / "guest"
-    for name in recipe.KERNEL_FILES:
+    for name in PARTS:
         (guest / name).parent.mkdir(parents=True, exist_ok=True)
         (guest / name).write_text(name)
     tree = tmp_path / "linux-6.12"
@@ -87,11 +88,18 @@ def test_force_builds_again(workshop):
     assert builds(place) == 2
 
 
-@pytest.mark.parametrize("name", recipe.KERNEL_FILES)
+@pytest.mark.parametrize("name", PARTS)
 def test_each_part_of_the_recipe_is_in_the_key(workshop, tmp_path, name):
     first = kernel()
     with (tmp_path / "guest" / name).open("a") as file:
         file.write("\n# changed\n")
+    assert kernel().program != first.program
+
+
+def test_a_new_object_is_in_the_key(workshop, tmp_path):
+    first = kernel()
+    (tmp_path / "guest" / "cc").mkdir()
+    (tmp_path / "guest" / "cc" / "own.c").write_text("")
     assert kernel().program != first.program
 
 

@@ -11,18 +11,10 @@ from leowarp.errors import HostError
 
 PACKAGED = Path(__file__).resolve().parent.parent / "_guest"
 CHECKOUT = Path(__file__).resolve().parents[3]
-# What decides how the kernel comes out, beside the source and the compiler; relative to guest/.
-KERNEL_FILES = (
-    "kernel.config",
-    "Kconfig.top",
-    "Kbuild",
-    "build.sh",
-    "seed.c",
-    "rseq.c",
-    "clock/clock.c",
-    "clock/clock.h",
-    "qdisc/leolink.c",
-)
+# What decides how the kernel comes out, beside the source and the compiler, relative to guest/; with what lies in the
+# directories of our objects.
+KERNEL_FILES = ("kernel.config", "Kconfig.top", "Kbuild", "build.sh", "seed.c", "rseq.c")
+KERNEL_OBJECTS = "*/*.[ch]"
 
 
 def guest_sources() -> Path | None:
@@ -46,7 +38,8 @@ def packaged(name: str) -> Path | None:
 
 def kernel_recipe(directory: Path) -> list[tuple[str, Path]]:
     """Name and file of each part of the kernel's recipe, for its content key."""
-    return [(name, directory / name) for name in KERNEL_FILES]
+    objects = sorted(path.relative_to(directory).as_posix() for path in directory.glob(KERNEL_OBJECTS))
+    return [(name, directory / name) for name in (*KERNEL_FILES, *objects)]
 
 
 def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
