@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,8 +15,9 @@ from leowarp.routes.schema import table_schema
 from leowarp.scenario.schema import Chain, Ground, Isl, Measured, Plan
 from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
 
-_RANKS = {"node": 0, "link": 1, "rate": 2, "delay": 3, "jitter": 4, "loss": 5, "route": 6, "path": 7}
-_LINK_DOWN_RANK = 8
+_ORDER = ("node", "link", "queue", "rate", "delay", "jitter", "loss", "capacity", "channel", "route", "path")
+_RANKS = {event: rank for rank, event in enumerate(_ORDER)}
+_LINK_DOWN_RANK = len(_ORDER)
 
 FULL_PACKET_BYTES = 1500
 """IP length of a full packet (the Ethernet MTU), to turn a delay line into packets."""
@@ -37,6 +39,10 @@ class LinkKind:
         False: the rate comes from elsewhere, event by event (a wire has none, a measured link its table's).
     limit_counts_flying : bool
         netem counts the delay line too, and the plan does not want that.
+    in_order : bool
+        False: a packet that meets a smaller delay overtakes.
+    probe_bytes : int
+        Size of the packets that measured the delay of a channel: its own time on the link is part of that.
     """
 
     kind: str
@@ -49,6 +55,8 @@ class LinkKind:
     loss_ratio: float = 0.0
     has_own_rate: bool = True
     limit_counts_flying: bool = False
+    in_order: bool = True
+    probe_bytes: int = 0
 
     @staticmethod
     def shaped(plan: Plan, kind: str, of: Isl | Ground | Chain | Measured, on_down: str) -> LinkKind:
@@ -93,14 +101,26 @@ class LinkKind:
         return self.limit_pkts + -(-delay_ns * rate_bps // (packet_bits * 1_000_000_000))
 
 
+@dataclass(frozen=True)
+class _Bulk:
+    """Many events of one kind, as columns of one length."""
+
+    event: str
+    t_ns: pa.Array
+    columns: dict[str, pa.Array]
+
+
 class Events:
-    """Events of a timeline under construction; nodes are numbers into `names`."""
+    """Events of a timeline under construction; nodes are numbers into `names`.
+
+    What there may be millions of (`delays`, `capacity`, `channel`) is taken, kept and sorted in columns.
+    """
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = list(names)
         self._rows: list[tuple[int, int, dict[str, object]]] = []
         self._links: dict[tuple[int, int], list[tuple[dict[str, object], LinkKind]]] = {}
-        self._delays: list[tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp], NDArray[np.int64]]] = []
+        self._bulks: list[_Bulk] = []
 
     def node(self, node: int, kind: str) -> None:
         self._add(0, "node", a=self._names[node], kind=kind)
@@ -151,7 +171,71 @@ class Events:
                 np.column_stack([b, a]).ravel(),
                 np.repeat(delay_ns, 2),
             )
-        self._delays.append((np.full(len(a), t_ns, dtype=np.int64), a, b, delay_ns))
+        columns = {"a": self._named(a), "b": self._named(b), "delay_ns": pa.array(delay_ns)}
+        self._bulks.append(_Bulk("delay", pa.array(np.full(len(a), t_ns, dtype=np.int64)), columns))
+
+    def capacity(self, a: int, b: int, t_ns: NDArray[np.int64], rate_bps: NDArray[np.int64]) -> None:
+        """What direction a>b can send, as a table that is known from the start: `rate_bps[i]` from `t_ns[i]` on.
+
+        Parameters
+        ----------
+        t_ns : (n,) array of int
+            Increasing; the first is 0.
+        rate_bps : (n,) array of int
+            0: nothing is sent. A masked array's masked values and an Arrow array's nulls: unshaped.
+        """
+        self._table("capacity", a, b, t_ns, rate_bps=pa.array(rate_bps, pa.int64()))
+
+    def channel(
+        self, a: int, b: int, t_ns: NDArray[np.int64], delay_ns: NDArray[np.int64], loss_ratio: NDArray[np.float64]
+    ) -> None:
+        """What direction a>b does to packets whose transmission begins from `t_ns[i]` on, as a table.
+
+        Parameters
+        ----------
+        t_ns : (n,) array of int
+            Increasing; the first is 0.
+        delay_ns : (n,) array of int
+        loss_ratio : (n,) array of float
+            0 to 1; 1 loses every packet.
+        """
+        values = {"delay_ns": pa.array(delay_ns, pa.int64()), "loss_ratio": pa.array(loss_ratio, pa.float64())}
+        self._table("channel", a, b, t_ns, **values)
+
+    def queue(
+        self,
+        a: int,
+        b: int,
+        kind: str,
+        *,
+        ecn: bool = False,
+        parameters: Mapping[str, int] | None = None,
+        limit_pkts: int | None = None,
+        limit_bytes: int | None = None,
+    ) -> None:
+        """What waits before the serialiser of direction a>b, in place of a fifo with the link's limits.
+
+        Parameters
+        ----------
+        kind : str
+            fifo, codel, fq_codel, pie, fq_pie, cake or red.
+        ecn : bool
+            It marks packets that can be marked, instead of dropping them.
+        parameters : mapping
+            By name (design/interfaces.md, section 13), times in ns and sizes in bytes; what is left out the guest
+            derives from the limit.
+        """
+        self._add(
+            0,
+            "queue",
+            a=self._names[a],
+            b=self._names[b],
+            queue=kind,
+            ecn=ecn,
+            parameters=json.dumps(dict(parameters or {}), sort_keys=True),
+            limit_pkts=limit_pkts,
+            limit_bytes=limit_bytes,
+        )
 
     def route(self, t_ns: int, node: int, destination: int, next_hop: int | None, path_id: int | None) -> None:
         self._add(
@@ -169,33 +253,29 @@ class Events:
     def table(self, metadata: Mapping[str, object]) -> pa.Table:
         """All events so far, in order."""
         schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata)
-        rows = pa.Table.from_pylist([row for _, _, row in self._rows], schema=schema)
-        if not self._delays:
-            return rows.take(pa.array(np.lexsort(self._keys())))
-        t_ns, a, b, delay_ns = (np.concatenate(part) for part in zip(*self._delays, strict=True))
-        given = {"t_ns": pa.array(t_ns), "a": self._named(a), "b": self._named(b), "delay_ns": pa.array(delay_ns)}
-        given["event"] = pa.array(["delay"]).take(pa.array(np.zeros(len(t_ns), dtype=np.int32)))
-        delays = pa.Table.from_arrays(
-            [given.get(field.name, pa.nulls(len(t_ns), field.type)) for field in schema], schema=schema
-        )
-        rank, time = self._keys()
-        order = np.lexsort([np.concatenate([rank, np.full(len(t_ns), _RANKS["delay"])]), np.concatenate([time, t_ns])])
-        return (
-            pa.concat_tables([rows, delays])
-            .combine_chunks()
-            .take(pa.array(order))
-            .replace_schema_metadata(schema.metadata)
-        )
-
-    def _keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Sorting keys of the rows, the last one first, as `lexsort` wants them (it is stable)."""
-        return (
-            np.array([rank for _, rank, _ in self._rows], dtype=np.int64),
-            np.array([t_ns for t_ns, _, _ in self._rows], dtype=np.int64),
-        )
+        parts = [pa.Table.from_pylist([row for _, _, row in self._rows], schema=schema)]
+        ranks = [np.array([rank for _, rank, _ in self._rows], dtype=np.int64)]
+        for bulk in self._bulks:
+            count = len(bulk.t_ns)
+            event = pa.array([bulk.event]).take(pa.array(np.zeros(count, dtype=np.int32)))
+            given = {"t_ns": bulk.t_ns, "event": event, **bulk.columns}
+            columns = [given.get(field.name, pa.nulls(count, field.type)) for field in schema]
+            parts.append(pa.Table.from_arrays(columns, schema=schema))
+            ranks.append(np.full(count, _RANKS[bulk.event]))
+        table = pa.concat_tables(parts).combine_chunks()
+        # The last key is the first one; lexsort is stable
+        order = np.lexsort([np.concatenate(ranks), table["t_ns"].to_numpy()])
+        return table.take(pa.array(order)).replace_schema_metadata(schema.metadata)
 
     def _named(self, nodes: NDArray[np.intp]) -> pa.Array:
         return pa.array(self._names).take(pa.array(nodes))
+
+    def _table(self, event: str, a: int, b: int, t_ns: NDArray[np.int64], **values: pa.Array) -> None:
+        for name, column in values.items():
+            if len(column) != len(t_ns):
+                raise ValueError(f"{event}: {len(column)} values of {name} at {len(t_ns)} instants")
+        ends = {"a": self._named(np.full(len(t_ns), a)), "b": self._named(np.full(len(t_ns), b))}
+        self._bulks.append(_Bulk(event, pa.array(t_ns, pa.int64()), {**ends, **values}))
 
     def _link(self, t_ns: int, a: int, b: int, of: LinkKind, *, up: bool) -> None:
         row = self._add(
@@ -211,6 +291,8 @@ class Events:
             limit_bytes=of.limit_bytes,
             discipline=of.discipline,
             overhead_bytes=of.overhead_bytes,
+            in_order=None if of.in_order else False,
+            probe_bytes=of.probe_bytes or None,
         )
         self._links.setdefault((a, b), []).append((row, of))
 

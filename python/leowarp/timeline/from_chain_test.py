@@ -49,7 +49,7 @@ def test_every_source_gives_the_same_schema() -> None:
     of_chain, of_routes = timeline(chain()), timeline(plan(star(planes=9), duration_s=1))
     assert of_chain.schema.equals(of_routes.schema, check_metadata=True)
     assert of_chain.schema.names == [field.name for field in TIMELINE]
-    assert set(of_routes["event"].to_pylist()) | {"loss", "jitter"} == set(EVENTS)
+    assert set(of_routes["event"].to_pylist()) | {"loss", "jitter", "queue", "capacity", "channel"} == set(EVENTS)
 
 
 def test_what_is_there_already_is_not_computed_again() -> None:

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from leowarp.errors import TraceError
 
@@ -24,7 +27,10 @@ class Replay:
     links : dict
         For each link as it was first named, whether it is up.
     delay_ns, rate_bps, sigma_ns, loss_ratio : dict
-        Of each direction (sender, receiver) that has one.
+        Of each direction (sender, receiver) that has one, from events or from its tables.
+    queue : dict
+        Of each direction that has one: the event's columns `queue, ecn, parameters` (a dict), `limit_pkts`,
+        `limit_bytes`.
     next_hop : dict
         Of (node, destination host, path id); the path id is None unless packets keep the path they left with.
     path_id : dict
@@ -38,6 +44,7 @@ class Replay:
     rate_bps: dict[_Ends, int | None] = field(default_factory=dict)
     sigma_ns: dict[_Ends, int] = field(default_factory=dict)
     loss_ratio: dict[_Ends, float] = field(default_factory=dict)
+    queue: dict[_Ends, dict[str, Any]] = field(default_factory=dict)
     next_hop: dict[tuple[str, str, int | None], str] = field(default_factory=dict)
     path_id: dict[_Ends, int | None] = field(default_factory=dict)
 
@@ -66,13 +73,12 @@ class Replay:
         else:
             if ends not in self.links and ends[::-1] not in self.links:
                 raise TraceError(f"replaying a timeline: {kind} at {event['t_ns']} ns on {ends}, which is no link")
-            values: dict[str, dict[_Ends, Any]] = {
-                "delay": self.delay_ns,
-                "rate": self.rate_bps,
-                "jitter": self.sigma_ns,
-                "loss": self.loss_ratio,
-            }
-            values[kind][ends] = event[_VALUE[kind]]
+            if kind == "queue":
+                self.queue[ends] = {name: event[name] for name in _QUEUE} | {
+                    "parameters": json.loads(event["parameters"])
+                }
+            for name in _VALUES.get(kind, ()):
+                getattr(self, name)[ends] = event[name]
 
     def is_up(self, a: str, b: str) -> bool:
         return self.links.get((a, b), False) or self.links.get((b, a), False)
@@ -117,11 +123,25 @@ def replay(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay:
         Whether nodes forward by path (``in_flight = "source"``), or by destination alone.
     """
     state = Replay(by_path=by_path)
-    for event in table.to_pylist():
-        if event["t_ns"] > until_ns:
-            break
+    table = table.filter(pc.field("t_ns") <= until_ns)
+    in_table = pc.field("event").isin(["capacity", "channel"])
+    for event in table.filter(~in_table).to_pylist():
+        state.apply(event)
+    # Of millions of rows only the last of each direction are in force
+    rows = table.filter(in_table)
+    rows = rows.append_column("number", pa.array(np.arange(len(rows))))
+    last = rows.group_by(["event", "a", "b"]).aggregate([("number", "max")])["number_max"]
+    for event in rows.take(last.sort()).to_pylist():
         state.apply(event)
     return state
 
 
-_VALUE = {"delay": "delay_ns", "rate": "rate_bps", "jitter": "sigma_ns", "loss": "loss_ratio"}
+_VALUES = {
+    "delay": ("delay_ns",),
+    "rate": ("rate_bps",),
+    "jitter": ("sigma_ns",),
+    "loss": ("loss_ratio",),
+    "capacity": ("rate_bps",),
+    "channel": ("delay_ns", "loss_ratio"),
+}
+_QUEUE = ("queue", "ecn", "limit_pkts", "limit_bytes")

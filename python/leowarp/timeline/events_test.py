@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+import dataclasses
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from leowarp.errors import TraceError
+from leowarp.timeline.events import Events, LinkKind
+from leowarp.timeline.replay import replay
+
+LINK = LinkKind(kind="gsl", discipline="leolink", on_down="drop", overhead_bytes=14, limit_pkts=500, has_own_rate=False)
+
+
+def network(of: LinkKind = LINK) -> Events:
+    events = Events(["terminal", "gateway"])
+    events.node(0, "router")
+    events.node(1, "router")
+    events.link_up(0, 0, 1, of)
+    return events
+
+
+def test_rows_of_tables_are_events_between_loss_and_route() -> None:
+    events = network()
+    events.path(0, 0, 1, 0)
+    events.channel(0, 1, np.array([0, 5]), np.array([20, 30]), np.array([0.0, 1.0]))
+    events.capacity(0, 1, np.array([0, 5]), np.ma.masked_equal(np.array([7, -1]), -1))
+    events.route(5, 0, 1, 1, 0)
+    events.queue(1, 0, "fq_codel", ecn=True, parameters={"target_ns": 5_000_000}, limit_pkts=100)
+    rows = events.table({}).to_pylist()
+    assert [(row["t_ns"], row["event"]) for row in rows] == [
+        (0, "node"), (0, "node"), (0, "link"), (0, "queue"), (0, "capacity"), (0, "channel"), (0, "path"),
+        (5, "capacity"), (5, "channel"), (5, "route"),
+    ]  # fmt: skip
+    assert (rows[3]["queue"], rows[3]["ecn"], rows[3]["limit_pkts"]) == ("fq_codel", True, 100)
+    assert json.loads(rows[3]["parameters"]) == {"target_ns": 5_000_000}
+    assert [(row["a"], row["b"], row["rate_bps"]) for row in (rows[4], rows[7])] == [
+        ("terminal", "gateway", 7), ("terminal", "gateway", None),
+    ]  # fmt: skip
+    assert [(row["delay_ns"], row["loss_ratio"]) for row in (rows[5], rows[8])] == [(20, 0.0), (30, 1.0)]
+
+
+def test_a_link_says_only_what_is_not_as_usual() -> None:
+    link = network().table({}).to_pylist()[2]
+    assert (link["in_order"], link["probe_bytes"]) == (None, None)
+    of = dataclasses.replace(LINK, in_order=False, probe_bytes=84)
+    link = network(of).table({}).to_pylist()[2]
+    assert (link["in_order"], link["probe_bytes"]) == (False, 84)
+
+
+def test_columns_of_different_lengths_are_refused() -> None:
+    with pytest.raises(ValueError, match="1 values of rate_bps at 2 instants"):
+        network().capacity(0, 1, np.array([0, 1]), np.array([1]))
+
+
+def test_replay_holds_the_last_rows_of_tables() -> None:
+    events = network()
+    instants = np.arange(0, 1_000_000, 10)
+    events.channel(0, 1, instants, instants + 1, instants / 2e6)
+    events.capacity(0, 1, instants, np.ma.masked_equal(instants, 500))
+    events.channel(1, 0, np.array([0]), np.array([9]), np.array([0.5]))
+    events.queue(1, 0, "red", parameters={"adaptive": 1}, limit_bytes=1000)
+    table = events.table({})
+    state = replay(table, 509)
+    assert state.delay_ns == {("terminal", "gateway"): 501, ("gateway", "terminal"): 9}
+    assert state.loss_ratio == {("terminal", "gateway"): 500 / 2e6, ("gateway", "terminal"): 0.5}
+    assert state.rate_bps == {("terminal", "gateway"): None}
+    assert replay(table, 510).rate_bps == {("terminal", "gateway"): 510}
+    assert state.queue == {
+        ("gateway", "terminal"): {
+            "queue": "red", "ecn": False, "parameters": {"adaptive": 1}, "limit_pkts": None, "limit_bytes": 1000,
+        }
+    }  # fmt: skip
+
+
+def test_a_table_of_no_link_is_refused() -> None:
+    events = Events(["terminal", "gateway"])
+    events.node(0, "router")
+    events.node(1, "router")
+    events.capacity(0, 1, np.array([0]), pa.array([None], pa.int64()))
+    with pytest.raises(TraceError, match=r"capacity at 0 ns .* no link"):
+        replay(events.table({}), 0)
