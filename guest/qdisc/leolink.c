@@ -17,218 +17,31 @@
  * with start > now wait, and only they count against the limit. A lost packet takes its place in the queue and on the
  * wire, and is discarded where it would have arrived.
  *
- * What netem does otherwise: its limit counts the delay line too, a rate or delay that changes does not reach packets already queued, its counters do not say why a packet was
- * dropped, and each packet costs a pass through the clock event device, which is half of all the time of a run
- * (design/leolink.md).
+ * With tables (leolink_table.h) what the link does is known beforehand, to the nanosecond:
+ *
+ *	starts  at	the first instant from max(now, end of the transmission before it) on at which capacity is above 0
+ *	departs at	depart = when the capacity since then has added up to 8 bytes
+ *	arrives at	arrive = max(depart, depart - probe + delay(start), arrival of the packet before it)
+ *
+ * where probe is the time that probe_bytes would have taken: a delay that was measured holds the transmission of the
+ * packet that measured it. Packets that overtake (leolink_overtake.h) do not wait for the one before; another queueing
+ * discipline can stand in place of the FIFO (leolink_child.h).
+ *
+ * What netem does otherwise: its limit counts the delay line too, a rate or delay that changes does not reach packets
+ * already queued, its counters do not say why a packet was dropped, and each packet costs a pass through the clock
+ * event device, which is half of all the time of a run (design/leolink.md).
  *
  * User Mode Linux has one processor and no preemption here: what is shared between an interrupt and the rest is
  * guarded by local_irq_save, the rest by the qdisc's own lock.
  */
 #include <linux/init.h>
-#include <linux/kernel.h>
-#include <linux/math64.h>
-#include <linux/prefetch.h>
-#include <linux/proc_fs.h>
 #include <linux/rtnetlink.h>
-#include <linux/skbuff.h>
-#include <linux/time-internal.h>
-#include <linux/vmalloc.h>
-#include <net/netlink.h>
-#include <net/pkt_sched.h>
-#include "clock.h"
-
-enum {
-	LEOLINK_UNSPEC,
-	LEOLINK_ID,		/* u32: the direction's number in the scenario */
-	LEOLINK_RATE_BPS,	/* u64: 0 = unshaped */
-	LEOLINK_DELAY_NS,	/* u64 */
-	LEOLINK_LIMIT_PKTS,	/* u32: U32_MAX = none */
-	LEOLINK_LIMIT_BYTES,	/* u32: U32_MAX = none */
-	LEOLINK_OVERHEAD_BYTES,	/* s32: on top of the frame's length */
-	LEOLINK_LOSS,		/* u32: share of 2^32 */
-	LEOLINK_SEED,		/* u64 */
-	LEOLINK_DOWN,		/* u32: 1 = refuse what is offered */
-	LEOLINK_FLUSH,		/* flag: lose what is held */
-	__LEOLINK_MAX,
-};
-#define LEOLINK_MAX (__LEOLINK_MAX - 1)
-
-enum leolink_cause { CAUSE_QUEUE, CAUSE_LOSS, CAUSE_DOWN, CAUSES };
-
-/* 31 bits hold the serialisation time in ns: 1,514 bytes at 8 kbit/s take 1.5 s */
-#define MIN_RATE_BPS	8000
-
-struct leolink_cb {
-	u64 start_ns;
-	u64 arrive_ns;
-	u32 serialise_ns : 31;
-	u32 lost : 1;
-} __packed __aligned(4);	/* 20 bytes are all that a qdisc has in an skb */
-
-/* One record of /proc/leolink/links. crates/agent reads it by these offsets. */
-struct leolink_record {
-	u32 id;
-	u32 waiting_pkts;
-	u64 waiting_bytes;
-	u32 max_pkts_since_read;
-	u32 max_pkts;
-	u64 offered_pkts, offered_bytes;
-	u64 delivered_pkts, delivered_bytes;
-	u64 dropped_pkts[CAUSES], dropped_bytes[CAUSES];
-	u64 held_pkts, held_bytes;
-	u64 busy_ns;		/* transmitting, all that was accepted */
-	u64 delay_ns;
-};
-
-/* One record of /proc/leolink/drops: which packet was lost, where, when, why. */
-struct leolink_drop {
-	u64 t_ns;
-	u32 id;
-	u32 cause;		/* 1 queue, 2 loss, 3 link down */
-	u32 frame_bytes;
-	u32 captured;
-	u8 data[40];		/* from the IP header on */
-};
-
-struct leolink_sched {
-	/* what every packet touches, together */
-	u32 place;		/* in the heap of arrivals, from 1; 0 = no arrival is due */
-	bool down;
-	s32 overhead_bytes;
-	u32 last_bytes, last_serialise_ns;
-	u32 loss;
-	u64 rate_bps;
-	u64 busy_until_ns, last_arrive_ns;
-	struct sk_buff *first_waiting;
-	struct Qdisc *sch;
-
-	u32 limit_pkts, limit_bytes;
-	struct leolink_record r;	/* held_* are worked out when it is read */
-	u64 random;
-	struct list_head all;
-};
-
-static LIST_HEAD(links);
-static u32 links_count;
-
-#define DROPS_MAX 65536
-static struct leolink_drop *drops;
-static u32 drops_head, drops_count;
-static u64 drops_overrun;
-
-static struct leolink_cb *cb(const struct sk_buff *skb)
-{
-	qdisc_cb_private_validate(skb, sizeof(struct leolink_cb));
-	return (struct leolink_cb *)qdisc_skb_cb(skb)->data;
-}
-
-/* ---- the clock: one time-travel event for the earliest arrival of all links ---- */
-
-static void leolink_fire(struct time_travel_event *e);
-
-static struct time_travel_event next_arrival = { .fn = leolink_fire };
-
-static u64 now_ns(void)
-{
-	return time_travel_time;
-}
-
-/*
- * Arrivals that are due, one for each link that holds packets: a binary heap in an array, with room for every link.
- * Equal instants come in the order in which they were entered, so that runs repeat.
- */
-struct arrival {
-	u64 at_ns;
-	u64 order;
-	struct leolink_sched *q;
-};
-
-static struct arrival *heap;	/* from 1 on */
-static u32 heap_count, heap_room;
-static u64 arrivals_entered;
-
-static bool before(const struct arrival *a, const struct arrival *b)
-{
-	return a->at_ns < b->at_ns || (a->at_ns == b->at_ns && a->order < b->order);
-}
-
-static void put(u32 place, struct arrival a)
-{
-	heap[place] = a;
-	a.q->place = place;
-}
-
-/* Puts `a` where it belongs, from the hole at `place`. */
-static void settle(u32 place, struct arrival a)
-{
-	while (place > 1 && before(&a, &heap[place / 2])) {
-		put(place, heap[place / 2]);
-		place /= 2;
-	}
-	for (;;) {
-		u32 child = 2 * place;
-
-		if (child > heap_count)
-			break;
-		if (child < heap_count && before(&heap[child + 1], &heap[child]))
-			child++;
-		if (!before(&heap[child], &a))
-			break;
-		put(place, heap[child]);
-		place = child;
-	}
-	put(place, a);
-}
-
-static void set_next_arrival(u64 now)
-{
-	if (heap_count && next_arrival.pending && next_arrival.time == heap[1].at_ns)
-		return;
-	time_travel_del_event(&next_arrival);
-	if (heap_count)
-		time_travel_add_event_rel(&next_arrival, heap[1].at_ns > now ? heap[1].at_ns - now : 0);
-}
-
-static void enter(struct leolink_sched *q, u64 at_ns)
-{
-	if (!q->place)
-		q->place = ++heap_count;
-	settle(q->place, (struct arrival){ at_ns, ++arrivals_entered, q });
-}
-
-static void leave(struct leolink_sched *q)
-{
-	u32 place = q->place;
-	struct arrival last = heap[heap_count--];
-
-	q->place = 0;
-	if (last.q != q)
-		settle(place, last);
-}
-
-static void arm(struct leolink_sched *q, u64 at_ns, u64 now)
-{
-	unsigned long flags;
-
-	if (q->place && heap[q->place].at_ns == at_ns)
-		return;
-	local_irq_save(flags);
-	enter(q, at_ns);
-	set_next_arrival(now);
-	local_irq_restore(flags);
-}
-
-static void disarm(struct leolink_sched *q)
-{
-	unsigned long flags;
-
-	if (!q->place)
-		return;
-	local_irq_save(flags);
-	leave(q);
-	set_next_arrival(now_ns());
-	local_irq_restore(flags);
-}
+#include "leolink.h"
+#include "leolink_arrivals.h"
+#include "leolink_child.h"
+#include "leolink_overtake.h"
+#include "leolink_proc.h"
+#include "leolink_table.h"
 
 /* ---- the model ---- */
 
@@ -243,14 +56,13 @@ static u32 serialise_ns(struct leolink_sched *q, u32 bytes)
 	return q->last_serialise_ns;
 }
 
-static u32 link_bytes(const struct leolink_sched *q, const struct sk_buff *skb)
-{
-	return qdisc_pkt_len(skb) + q->overhead_bytes;
-}
-
 /* Packets whose transmission has begun by now no longer wait. */
 static void advance(struct leolink_sched *q, u64 now)
 {
+	if (unlikely(q->overtakes)) {
+		waiting_advance(q, now);
+		return;
+	}
 	while (q->first_waiting && cb(q->first_waiting)->start_ns <= now) {
 		q->r.waiting_pkts--;
 		q->r.waiting_bytes -= link_bytes(q, q->first_waiting);
@@ -268,34 +80,132 @@ static u32 draw(struct leolink_sched *q)
 	return (z ^ (z >> 31)) >> 32;
 }
 
-static void record_drop(struct leolink_sched *q, struct sk_buff *skb, enum leolink_cause cause, u64 now)
+static bool is_lost(struct leolink_sched *q, u32 share)
 {
-	u32 bytes = link_bytes(q, skb);
-	struct leolink_drop *d;
-	int offset = skb_network_offset(skb), length;
+	return share && (share == U32_MAX || draw(q) < share);
+}
 
-	q->r.dropped_pkts[cause]++;
-	q->r.dropped_bytes[cause] += bytes;
-	if (drops_count == DROPS_MAX) {
-		drops_overrun++;
+/* Fills in when a packet that is sent next starts, departs and arrives, and whether it gets lost. */
+static void schedule_by_rate(struct leolink_sched *q, struct sk_buff *skb, u64 start)
+{
+	struct leolink_cb *c = cb(skb);
+	u32 bytes = link_bytes(q, skb);
+
+	c->start_ns = start;
+	c->serialise_ns = serialise_ns(q, bytes);
+	c->lost = is_lost(q, q->loss);
+	q->busy_until_ns = start + c->serialise_ns;
+	q->r.busy_ns += c->serialise_ns;
+	c->arrive_ns = q->busy_until_ns + q->r.delay_ns;
+}
+
+/* The same by the tables. */
+static void schedule_by_table(struct leolink_sched *q, struct sk_buff *skb, u64 start)
+{
+	u64 depart = start, probe = 0, delay = q->r.delay_ns, rest;
+	struct leolink_cb *c = cb(skb);
+	u32 bytes = link_bytes(q, skb), loss = q->loss;
+
+	c->start_ns = start;
+	c->serialise_ns = 0;	/* tables do not change: nothing is worked out again */
+	if (start == U64_MAX) {
+		/* nothing is ever sent again */
+		c->lost = 0;
+		q->busy_until_ns = U64_MAX;
+		c->arrive_ns = U64_MAX;
 		return;
 	}
-	d = &drops[(drops_head + drops_count++) % DROPS_MAX];
-	length = min_t(int, sizeof(d->data), (int)skb->len - offset);
-	d->t_ns = now;
-	d->id = q->r.id;
-	d->cause = cause + 1;
-	d->frame_bytes = qdisc_pkt_len(skb);
-	memset(d->data, 0, sizeof(d->data));
-	d->captured = length > 0 && !skb_copy_bits(skb, offset, d->data, length) ? length : 0;
+	if (q->capacity.count) {
+		u32 row = table_find(&q->capacity, start);
+		u64 credit = start == q->sent_until_ns ? q->credit : 0;
+
+		depart = table_sent_ns(&q->capacity, row, start, bytes, credit, &q->credit);
+		q->sent_until_ns = depart;
+		if (q->probe_bytes)
+			probe = table_sent_ns(&q->capacity, row, start, q->probe_bytes, credit, &rest) - start;
+	} else {
+		depart += serialise_ns(q, bytes);
+		probe = serialise_ns(q, q->probe_bytes);
+	}
+	if (q->channel.count) {
+		const struct leolink_row *row = &q->channel.rows[table_find(&q->channel, start)];
+
+		delay = row->value;
+		loss = row->loss;
+	}
+	c->lost = is_lost(q, loss);
+	q->busy_until_ns = depart;
+	if (depart == U64_MAX) {
+		c->arrive_ns = U64_MAX;
+		return;
+	}
+	q->r.busy_ns += depart - start;
+	c->arrive_ns = delay > probe ? depart + (delay - probe) : depart;
+}
+
+static bool has_table(const struct leolink_sched *q)
+{
+	return q->capacity.count || q->channel.count;
+}
+
+/* Sends a packet, now or when the serialiser is free. */
+static void transmit(struct leolink_sched *q, struct sk_buff *skb, u64 now)
+{
+	u64 start = max(now, q->busy_until_ns);
+	struct Qdisc *sch = q->sch;
+
+	if (unlikely(has_table(q))) {
+		if (q->capacity.count && start != U64_MAX)
+			start = table_ready_ns(&q->capacity, start);
+		schedule_by_table(q, skb, start);
+	} else {
+		schedule_by_rate(q, skb, start);
+	}
+	if (unlikely(q->overtakes)) {
+		insert_by_arrival(sch, skb);
+	} else {
+		cb(skb)->arrive_ns = max(cb(skb)->arrive_ns, q->last_arrive_ns);
+		q->last_arrive_ns = cb(skb)->arrive_ns;
+		__qdisc_enqueue_tail(skb, &sch->q);
+	}
+	if (start > now) {
+		if (unlikely(q->overtakes))
+			waiting_push(q, start, link_bytes(q, skb));
+		else if (!q->first_waiting)
+			q->first_waiting = skb;
+		q->r.waiting_bytes += link_bytes(q, skb);
+		q->r.waiting_pkts++;
+		q->r.max_pkts = max(q->r.max_pkts, q->r.waiting_pkts);
+		q->r.max_pkts_since_read = max(q->r.max_pkts_since_read, q->r.waiting_pkts);
+	}
+}
+
+static void arm_for_head(struct leolink_sched *q, u64 now)
+{
+	struct sk_buff *head = q->sch->q.head;
+
+	if (head && cb(head)->arrive_ns != U64_MAX)
+		arm(q, cb(head)->arrive_ns, now);
+	else
+		disarm(q);
+}
+
+/* Whether a packet would have to wait, and there is no room for one more. */
+static bool is_full(struct leolink_sched *q, u32 bytes, u64 now)
+{
+	bool waits = q->busy_until_ns > now;
+
+	if (!waits && q->capacity.count)
+		waits = !q->capacity.rows[table_find(&q->capacity, now)].value;
+	return waits && (q->r.waiting_pkts >= q->limit_pkts ||
+			 (q->limit_bytes != U32_MAX && q->r.waiting_bytes + bytes > q->limit_bytes));
 }
 
 static int leolink_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct leolink_sched *q = qdisc_priv(sch);
 	u32 bytes = link_bytes(q, skb);
-	u64 now = now_ns(), start;
-	struct leolink_cb *c;
+	u64 now = now_ns();
 
 	q->r.offered_pkts++;
 	q->r.offered_bytes += bytes;
@@ -303,35 +213,21 @@ static int leolink_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buf
 		record_drop(q, skb, CAUSE_DOWN, now);
 		return qdisc_drop(skb, sch, to_free);
 	}
+	if (unlikely(q->child)) {
+		int ret = enqueue_to_child(q, skb, to_free, now);
+
+		rearm(q, now);
+		return ret;
+	}
 
 	advance(q, now);
-	start = max(now, q->busy_until_ns);
-	if (start > now && (q->r.waiting_pkts >= q->limit_pkts ||
-			    (q->limit_bytes != U32_MAX && q->r.waiting_bytes + bytes > q->limit_bytes))) {
+	if (is_full(q, bytes, now)) {
 		record_drop(q, skb, CAUSE_QUEUE, now);
 		return qdisc_drop(skb, sch, to_free);
 	}
-
-	c = cb(skb);
-	c->start_ns = start;
-	c->serialise_ns = serialise_ns(q, bytes);
-	c->lost = q->loss && draw(q) < q->loss;
-	q->busy_until_ns = start + c->serialise_ns;
-	q->r.busy_ns += c->serialise_ns;
-	c->arrive_ns = max(q->busy_until_ns + q->r.delay_ns, q->last_arrive_ns);
-	q->last_arrive_ns = c->arrive_ns;
-
-	__qdisc_enqueue_tail(skb, &sch->q);
-	if (start > now) {
-		if (!q->first_waiting)
-			q->first_waiting = skb;
-		q->r.waiting_bytes += bytes;
-		q->r.waiting_pkts++;
-		q->r.max_pkts = max(q->r.max_pkts, q->r.waiting_pkts);
-		q->r.max_pkts_since_read = max(q->r.max_pkts_since_read, q->r.waiting_pkts);
-	}
-	if (!q->place)
-		arm(q, cb(sch->q.head)->arrive_ns, now);
+	transmit(q, skb, now);
+	if (!q->place || unlikely(q->overtakes))
+		arm_for_head(q, now);
 	return NET_XMIT_SUCCESS;
 }
 
@@ -354,7 +250,10 @@ static struct sk_buff *due(struct leolink_sched *q, u64 now)
 	while ((skb = sch->q.head) && cb(skb)->arrive_ns <= now) {
 		bool lost = cb(skb)->lost;
 
-		advance(q, now);
+		if (likely(!q->child))
+			advance(q, now);
+		if (unlikely(q->overtakes))
+			forget_neighbours(skb);
 		__qdisc_dequeue_head(&sch->q);
 		if (!lost) {
 			q->r.delivered_pkts++;
@@ -379,11 +278,14 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 	/* called after each enqueue too, when nothing has arrived: without a look at the head, which is out of the cache */
 	if (q->place && heap[q->place].at_ns > now)
 		return NULL;
+	if (unlikely(q->child)) {
+		pull(q, now);
+		skb = due(q, now);
+		rearm(q, now);
+		return skb;
+	}
 	skb = due(q, now);
-	if (sch->q.head)
-		arm(q, cb(sch->q.head)->arrive_ns, now);
-	else
-		disarm(q);
+	arm_for_head(q, now);
 	return skb;
 }
 
@@ -402,17 +304,24 @@ static void leolink_fire(struct time_travel_event *e)
 		struct net_device *dev = qdisc_dev(q->sch), *peer;
 		struct sk_buff *skb;
 
+		if (unlikely(q->child)) {
+			/* disciplines of the kernel's are not made for interrupts */
+			leave(q);
+			__netif_schedule(q->sch);
+			continue;
+		}
 		rcu_read_lock();
 		peer = dev->netdev_ops->ndo_get_peer_dev ? dev->netdev_ops->ndo_get_peer_dev(dev) : NULL;
 		while (peer && q->sch->q.head && !q->sch->q.head->sk && (skb = due(q, now)))
 			dev_forward_skb(peer, skb);
 		rcu_read_unlock();
-		if (q->sch->q.head && cb(q->sch->q.head)->arrive_ns > now) {
-			enter(q, cb(q->sch->q.head)->arrive_ns);
+		skb = q->sch->q.head;
+		if (skb && cb(skb)->arrive_ns > now && cb(skb)->arrive_ns != U64_MAX) {
+			enter(q, cb(skb)->arrive_ns);
 			continue;
 		}
 		leave(q);
-		if (q->sch->q.head)
+		if (skb && cb(skb)->arrive_ns <= now)
 			__netif_schedule(q->sch);
 	}
 	set_next_arrival(now);
@@ -425,6 +334,9 @@ static void reschedule(struct Qdisc *sch, u64 now)
 	u64 depart = 0, arrive = 0;
 	struct sk_buff *skb;
 
+	/* tables know beforehand; a single value beside one holds for what is sent from now on */
+	if (has_table(q) || q->overtakes)
+		return;
 	if (!sch->q.head) {
 		q->busy_until_ns = min(q->busy_until_ns, now);
 		return;
@@ -455,10 +367,14 @@ static void flush(struct Qdisc *sch, u64 now)
 
 	disarm(q);
 	while ((skb = __qdisc_dequeue_head(&sch->q))) {
+		skb->prev = NULL;
 		record_drop(q, skb, CAUSE_DOWN, now);
 		rtnl_kfree_skbs(skb, skb);
 	}
+	if (q->child)
+		flush_child(q, now);
 	q->first_waiting = NULL;
+	q->waiting_count = 0;
 	q->r.waiting_pkts = 0;
 	q->r.waiting_bytes = 0;
 	q->busy_until_ns = now;
@@ -478,42 +394,90 @@ static const struct nla_policy policy[LEOLINK_MAX + 1] = {
 	[LEOLINK_SEED] = { .type = NLA_U64 },
 	[LEOLINK_DOWN] = { .type = NLA_U32 },
 	[LEOLINK_FLUSH] = { .type = NLA_FLAG },
+	[LEOLINK_CAPACITY] = { .type = NLA_BINARY },
+	[LEOLINK_CHANNEL] = { .type = NLA_BINARY },
+	[LEOLINK_ORIGIN] = { .type = NLA_U64 },
+	[LEOLINK_IN_ORDER] = { .type = NLA_U32 },
+	[LEOLINK_PROBE_BYTES] = { .type = NLA_U32 },
 };
+
+/* What cannot be while packets are held, or at all. */
+static int refused(const struct leolink_sched *q, struct nlattr *tb[], struct netlink_ext_ack *extack)
+{
+	bool holds = q->sch->q.qlen;
+	u64 rate = tb[LEOLINK_RATE_BPS] ? nla_get_u64(tb[LEOLINK_RATE_BPS]) : 0;
+
+	if (rate && rate < MIN_RATE_BPS) {
+		NL_SET_ERR_MSG_MOD(extack, "rate below 8 kbit/s");
+		return -EINVAL;
+	}
+	if (rate && q->capacity.count) {
+		NL_SET_ERR_MSG_MOD(extack, "a rate, and there is a table of capacities");
+		return -EINVAL;
+	}
+	if (q->channel.count && ((tb[LEOLINK_DELAY_NS] && nla_get_u64(tb[LEOLINK_DELAY_NS])) ||
+				 (tb[LEOLINK_LOSS] && nla_get_u32(tb[LEOLINK_LOSS])))) {
+		NL_SET_ERR_MSG_MOD(extack, "a delay or a loss, and there is a table of them");
+		return -EINVAL;
+	}
+	if (holds && (tb[LEOLINK_OVERHEAD_BYTES] || tb[LEOLINK_CAPACITY] || tb[LEOLINK_CHANNEL] || tb[LEOLINK_IN_ORDER])) {
+		NL_SET_ERR_MSG_MOD(extack, "overhead, tables and order cannot change while packets are held");
+		return -EBUSY;
+	}
+	return 0;
+}
+
+/* What may sleep, and so comes before the lock is taken. */
+static int leolink_change_tables(struct leolink_sched *q, struct nlattr *tb[], struct netlink_ext_ack *extack)
+{
+	int err = 0;
+
+	if (tb[LEOLINK_LIMIT_PKTS] && !q->overtakes)
+		q->limit_pkts = nla_get_u32(tb[LEOLINK_LIMIT_PKTS]);
+	if (tb[LEOLINK_ORIGIN])
+		q->origin_ns = nla_get_u64(tb[LEOLINK_ORIGIN]);
+	if (tb[LEOLINK_CAPACITY])
+		err = table_append(&q->capacity, q->origin_ns, tb[LEOLINK_CAPACITY], true);
+	if (!err && tb[LEOLINK_CHANNEL])
+		err = table_append(&q->channel, q->origin_ns, tb[LEOLINK_CHANNEL], false);
+	if (err)
+		NL_SET_ERR_MSG_MOD(extack, "a table's rows are not in order of time, too many, or out of range");
+	else if (tb[LEOLINK_IN_ORDER] && !nla_get_u32(tb[LEOLINK_IN_ORDER])) {
+		err = overtake_begin(q);
+		if (err)
+			NL_SET_ERR_MSG_MOD(extack, "packets that overtake need a limit of 1 to 65536 packets");
+	}
+	return err;
+}
 
 static int leolink_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct leolink_sched *q = qdisc_priv(sch);
 	struct nlattr *tb[LEOLINK_MAX + 1];
-	u64 now, rate = q->rate_bps;
+	u64 now;
 	int err;
 
 	if (!opt)
 		return 0;
 	err = nla_parse_nested(tb, LEOLINK_MAX, opt, policy, extack);
+	if (!err)
+		err = refused(q, tb, extack);
+	if (!err)
+		err = leolink_change_tables(q, tb, extack);
 	if (err)
 		return err;
-	if (tb[LEOLINK_RATE_BPS])
-		rate = nla_get_u64(tb[LEOLINK_RATE_BPS]);
-	if (rate && rate < MIN_RATE_BPS) {
-		NL_SET_ERR_MSG_MOD(extack, "rate below 8 kbit/s");
-		return -EINVAL;
-	}
-	if (tb[LEOLINK_OVERHEAD_BYTES] && sch->q.qlen) {
-		NL_SET_ERR_MSG_MOD(extack, "overhead cannot change while packets are held");
-		return -EBUSY;
-	}
 
 	sch_tree_lock(sch);
 	now = now_ns();
-	advance(q, now);
-	q->rate_bps = rate;
+	if (!q->child)
+		advance(q, now);
+	if (tb[LEOLINK_RATE_BPS])
+		q->rate_bps = nla_get_u64(tb[LEOLINK_RATE_BPS]);
 	q->last_bytes = 0;
 	if (tb[LEOLINK_ID])
 		q->r.id = nla_get_u32(tb[LEOLINK_ID]);
 	if (tb[LEOLINK_DELAY_NS])
 		q->r.delay_ns = nla_get_u64(tb[LEOLINK_DELAY_NS]);
-	if (tb[LEOLINK_LIMIT_PKTS])
-		q->limit_pkts = nla_get_u32(tb[LEOLINK_LIMIT_PKTS]);
 	if (tb[LEOLINK_LIMIT_BYTES])
 		q->limit_bytes = nla_get_u32(tb[LEOLINK_LIMIT_BYTES]);
 	if (tb[LEOLINK_OVERHEAD_BYTES])
@@ -522,13 +486,16 @@ static int leolink_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 		q->loss = nla_get_u32(tb[LEOLINK_LOSS]);
 	if (tb[LEOLINK_SEED])
 		q->random = nla_get_u64(tb[LEOLINK_SEED]);
+	if (tb[LEOLINK_PROBE_BYTES])
+		q->probe_bytes = nla_get_u32(tb[LEOLINK_PROBE_BYTES]);
 	if (tb[LEOLINK_DOWN])
 		q->down = nla_get_u32(tb[LEOLINK_DOWN]);
 	if (nla_get_flag(tb[LEOLINK_FLUSH]))
 		flush(sch, now);
 	else if (tb[LEOLINK_RATE_BPS] || tb[LEOLINK_DELAY_NS])
 		reschedule(sch, now);
-	advance(q, now);
+	if (!q->child)
+		advance(q, now);
 	sch_tree_unlock(sch);
 	return 0;
 }
@@ -564,7 +531,11 @@ static int leolink_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ex
 
 static void leolink_reset(struct Qdisc *sch)
 {
+	struct leolink_sched *q = qdisc_priv(sch);
+
 	flush(sch, now_ns());
+	if (q->child)
+		qdisc_reset(q->child);
 }
 
 static void leolink_destroy(struct Qdisc *sch)
@@ -572,6 +543,11 @@ static void leolink_destroy(struct Qdisc *sch)
 	struct leolink_sched *q = qdisc_priv(sch);
 
 	disarm(q);
+	if (q->child)
+		qdisc_put(q->child);
+	table_free(&q->capacity);
+	table_free(&q->channel);
+	kvfree(q->waiting);
 	/* core calls destroy after a failed init too, and init may have failed before the list was joined */
 	if (q->sch) {
 		list_del(&q->all);
@@ -601,6 +577,7 @@ static int leolink_dump(struct Qdisc *sch, struct sk_buff *skb)
 
 static struct Qdisc_ops leolink_ops __read_mostly = {
 	.id = "leolink",
+	.cl_ops = &leolink_class_ops,
 	.priv_size = sizeof(struct leolink_sched),
 	.enqueue = leolink_enqueue,
 	.dequeue = leolink_dequeue,
@@ -612,88 +589,10 @@ static struct Qdisc_ops leolink_ops __read_mostly = {
 	.dump = leolink_dump,
 };
 
-/* ---- /proc/leolink ---- */
-
-static ssize_t links_read(struct file *f, char __user *to, size_t size, loff_t *pos)
-{
-	struct leolink_sched *q;
-	size_t done = 0;
-	loff_t at = 0;
-	u64 now;
-	int cause;
-
-	if (*pos % sizeof(q->r))
-		return -EINVAL;
-	rtnl_lock();
-	now = now_ns();
-	list_for_each_entry(q, &links, all) {
-		struct leolink_record r;
-
-		if (at < *pos) {
-			at += sizeof(r);
-			continue;
-		}
-		if (done + sizeof(r) > size)
-			break;
-		local_bh_disable();
-		advance(q, now);
-		r = q->r;
-		r.held_pkts = r.offered_pkts - r.delivered_pkts;
-		r.held_bytes = r.offered_bytes - r.delivered_bytes;
-		for (cause = 0; cause < CAUSES; cause++) {
-			r.held_pkts -= r.dropped_pkts[cause];
-			r.held_bytes -= r.dropped_bytes[cause];
-		}
-		q->r.max_pkts_since_read = q->r.waiting_pkts;
-		local_bh_enable();
-		if (copy_to_user(to + done, &r, sizeof(r))) {
-			rtnl_unlock();
-			return -EFAULT;
-		}
-		done += sizeof(r);
-	}
-	rtnl_unlock();
-	*pos += done;
-	return done;
-}
-
-/* What has been read is gone; a full ring is an error of the reader's, said once it reads. */
-static ssize_t drops_read(struct file *f, char __user *to, size_t size, loff_t *pos)
-{
-	size_t done = 0;
-
-	if (drops_overrun)
-		return -EOVERFLOW;
-	while (drops_count && done + sizeof(*drops) <= size) {
-		struct leolink_drop d;
-
-		local_bh_disable();
-		d = drops[drops_head];
-		drops_head = (drops_head + 1) % DROPS_MAX;
-		drops_count--;
-		local_bh_enable();
-		if (copy_to_user(to + done, &d, sizeof(d)))
-			return -EFAULT;
-		done += sizeof(d);
-	}
-	return done;
-}
-
-static const struct proc_ops links_ops = { .proc_read = links_read };
-static const struct proc_ops drops_ops = { .proc_read = drops_read };
-
 static int __init leolink_register(void)
 {
-	struct proc_dir_entry *dir;
+	int err = leolink_proc_register();
 
-	BUILD_BUG_ON(sizeof(struct leolink_record) != 136);
-	BUILD_BUG_ON(sizeof(struct leolink_drop) != 64);
-	drops = vzalloc(DROPS_MAX * sizeof(*drops));
-	if (!drops)
-		return -ENOMEM;
-	dir = proc_mkdir("leolink", NULL);
-	if (!dir || !proc_create("links", 0400, dir, &links_ops) || !proc_create("drops", 0400, dir, &drops_ops))
-		return -ENOMEM;
-	return register_qdisc(&leolink_ops);
+	return err ? err : register_qdisc(&leolink_ops);
 }
 device_initcall(leolink_register);
