@@ -246,6 +246,15 @@ RATIO = Quantity(
     "0.1 %",
     {},
 )
+PROBABILITY = Quantity(
+    "a probability",
+    "_ppm",
+    {"%": Fraction(10**4), "ppm": Fraction(1)},
+    True,
+    ("%", "ppm"),
+    "10 %",
+    {},
+)
 GRAVITY = Quantity(
     "a gravitational parameter",
     "_m3_per_s2",
@@ -265,5 +274,5 @@ ANGULAR_RATE = Quantity(
     {},
 )
 
-QUANTITIES = (TIME, LENGTH, RATE, BYTES, PACKETS, PACKET_RATE, ANGLE, RATIO, GRAVITY, ANGULAR_RATE)
+QUANTITIES = (TIME, LENGTH, RATE, BYTES, PACKETS, PACKET_RATE, ANGLE, RATIO, PROBABILITY, GRAVITY, ANGULAR_RATE)
 """Every quantity that a scenario can hold."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from leowarp import units
@@ -14,6 +15,7 @@ from leowarp.scenario.key import keys
 from leowarp.scenario.presets import PRESETS
 from leowarp.scenario.problems import Problems, nearest
 from leowarp.scenario.profiles import is_per_host
+from leowarp.scenario.queues import QueueKeys, complete_queue
 
 if TYPE_CHECKING:
     from leowarp.scenario.document import Node
@@ -23,8 +25,11 @@ WALKER_KEYS = ("preset", "pattern", "planes", "satellites_per_plane", "altitude"
                "node_offset", "mu", "earth_rotation")  # fmt: skip
 """Keys that mean nothing when a file of orbital elements is given."""
 
-MEDIA = ("constellation", "measured", "chain", "jittered")
-"""The sections of which a scenario has exactly one."""
+MEDIA = ("constellation", "measured", "chain", "jittered", "access")
+"""The sections of which a scenario has exactly one (but an access link may have a constellation for its geometry)."""
+
+QUEUES = ("isl", "ground", "measured", "chain", "access")
+"""The sections with a queue that our own discipline serves."""
 
 _CONSTELLATION_ONLY: dict[str, tuple[str, ...] | None] = {
     "isl": None,
@@ -32,6 +37,11 @@ _CONSTELLATION_ONLY: dict[str, tuple[str, ...] | None] = {
     "routing": None,
     "network": ("instantiate", "endpoints"),
 }
+
+
+def medium_of(given: Sequence[str]) -> str:
+    """What carries the packets, of the media that are given."""
+    return "access" if "access" in given else given[0]
 
 
 def without_effect(medium: str) -> dict[str, tuple[str, ...] | None]:
@@ -42,18 +52,20 @@ def without_effect(medium: str) -> dict[str, tuple[str, ...] | None]:
     return _CONSTELLATION_ONLY | ({"network": None} if medium == "jittered" else {})
 
 
-IMPLIED_STATIONS = ("A", "B")
-"""The stations of every medium but a constellation."""
+def implied_stations(medium: str) -> tuple[str, str]:
+    """The stations of a medium that is not a constellation."""
+    return ("dish", "server") if medium == "access" else ("A", "B")
 
 
 def complete(scenario: Scenario, document: Node, problems: Problems) -> None:
     """Fill in what follows from other keys; every broken rule goes to `problems`."""
-    _check_medium(scenario, document, problems)
+    medium = _check_medium(scenario, document, problems)
     if "constellation" in scenario.sections:
         _complete_constellation(scenario.sections["constellation"], problems)
+    if medium == "constellation":
         _complete_stations(scenario, document, problems)
     else:
-        _imply_stations(scenario, problems)
+        _imply_stations(scenario, medium, problems)
     if "jittered" in scenario.sections:
         _check_jittered(scenario.sections["jittered"], problems)
     complete_flows(scenario, document, problems)
@@ -62,21 +74,44 @@ def complete(scenario: Scenario, document: Node, problems: Problems) -> None:
     _check_hosts(scenario, problems)
 
 
-def _check_medium(scenario: Scenario, document: Node, problems: Problems) -> None:
+def _check_medium(scenario: Scenario, document: Node, problems: Problems) -> str:
+    """What carries the packets."""
     media = [name for name in MEDIA if name in scenario.sections]
     all_of_them = ", ".join(f"[{name}]" for name in MEDIA)
     if not media:
         rule = f"none of {all_of_them} is given"
         problems.add(document.origin, "", rule, 'write [constellation] and below it preset = "oneweb-study"')
-    for extra in media[1:]:
-        rule = f"[{media[0]}] is given too, and a scenario has exactly one of {all_of_them}"
+        return "chain"
+    medium = medium_of(media)
+    for extra in media:
+        if extra == medium or (medium == "access" and extra == "constellation"):
+            continue
+        rule = f"[{medium}] is given too, and a scenario has exactly one of {all_of_them}"
         problems.add(scenario.sections[extra].origin, extra, rule, "take one of them out")
-    for name, only in without_effect(media[0] if media else "constellation").items():
+    if medium == "access":
+        _check_geometry(scenario, problems)
+    for name, only in without_effect(medium).items():
         section = scenario.sections[name]
         for key in section.nodes:
             if only is None or key in only:
-                rule = f"has no effect: the scenario has [{media[0]}] and no [constellation]"
+                rule = f"has no effect: what carries the packets is [{medium}]"
                 problems.add(section.where(key), f"{name}.{key}", rule, "take it out")
+    return medium
+
+
+def _check_geometry(scenario: Scenario, problems: Problems) -> None:
+    """A constellation is there if, and only if, it drives the access link."""
+    access, sky = scenario.sections["access"], scenario.sections.get("constellation")
+    driven = value_of(access, schema.Access, "geometry") == "constellation"
+    if driven and sky is None:
+        rule = 'is "constellation", and there is no [constellation]'
+        problems.add(
+            access.where("geometry"), "access.geometry", rule, 'write [constellation] preset = "starlink-shell1"'
+        )
+    elif sky is not None and not driven:
+        rule = "has no effect: the access link does not follow it"
+        hint = 'write geometry = "constellation" into [access], or take one of the two sections out'
+        problems.add(sky.origin, "constellation", rule, hint)
 
 
 def _check_jittered(section: Section, problems: Problems) -> None:
@@ -178,20 +213,21 @@ def _check_station_name(section: Section, name: str, seen: set[str], problems: P
         problems.add(origin, key, rule, "the tables write a>b and host:NAME")
 
 
-def _imply_stations(scenario: Scenario, problems: Problems) -> None:
+def _imply_stations(scenario: Scenario, medium: str, problems: Problems) -> None:
+    implied = implied_stations(medium)
     for section in scenario.stations:
         name = section.values.get("name")
-        if name is not None and name not in IMPLIED_STATIONS:
-            rule = f'"{name}" cannot be placed: without a constellation the stations are A and B'
+        if name is not None and name not in implied:
+            rule = f'"{name}" cannot be placed: the stations of [{medium}] are {" and ".join(implied)}'
             problems.add(section.where("name"), f"{section.name}.name", rule, "take out [[stations]]")
         for key in section.nodes:
             if key != "name":
-                rule = "has no effect without a constellation"
+                rule = f"has no effect: what carries the packets is [{medium}]"
                 problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
     origin = scenario.sections["run"].origin
     scenario.stations[:] = [
         Section(f"stations.{i}", origin, {"name": name, "latitude_deg": None, "longitude_deg": None, "height_m": None})
-        for i, name in enumerate(IMPLIED_STATIONS)
+        for i, name in enumerate(implied)
     ]
 
 
@@ -209,11 +245,14 @@ def _check_network(scenario: Scenario, problems: Problems) -> None:
     if value_of(network, schema.Network, "queue_counts") == "waiting-and-flying" and not netem:
         rule = "only netem counts packets in the delay line; leolink's queue and delay line are apart"
         problems.add(network.where("queue_counts"), "network.queue_counts", rule, 'write link_model = "netem" too')
-    for name in ("isl", "ground", "measured", "chain"):
+    for name in QUEUES:
         section = scenario.sections.get(name)
-        if netem and section is not None and section.values.get("queue_bytes") is not None:
+        if section is None:
+            continue
+        if netem and section.values.get("queue_bytes") is not None:
             rule = "netem's limit is in packets"
             problems.add(section.where("queue"), f"{name}.queue", rule, 'write "500 pkts", or link_model = "leolink"')
+        complete_queue(section, QueueKeys, netem, problems)
     constellation, isl = scenario.sections.get("constellation"), scenario.sections["isl"]
     elements = constellation is not None and constellation.values.get("tle") is not None
     if elements and value_of(isl, schema.Isl, "rule") == "plus-grid":

@@ -124,6 +124,10 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
             return _sysctl(raw, lenient=origin.override is not None)
         case "file" | "text":
             return _text(raw)
+        case "table":
+            if not isinstance(raw, dict):
+                raise ScenarioError(f"{_shown(raw)} is not a table", 'write { target = "5 ms" }')
+            return raw
     raise AssertionError(f"no decoder for keys of kind {declared.kind}")
 
 

@@ -248,6 +248,8 @@ _LISTS = ("stations", "flows")
 
 _WALKER = ("pattern", "planes", "satellites_per_plane", "altitude", "inclination", "phasing", "node_offset")
 
+_QUEUES = ("isl", "ground", "measured", "chain", "access")
+
 # A key -> keys beside it that a higher layer takes away by setting it.
 _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("constellation", "preset"): (*_WALKER, "tle", "tle_sha256"),
@@ -255,6 +257,7 @@ _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("measured", "file"): ("file_sha256",),
     ("jittered", "distribution"): ("table", "table_sha256"),
     ("jittered", "table"): ("table_sha256",),
+    **{(name, "queue_discipline"): ("queue_parameters",) for name in _QUEUES},
     ("name",): ("latitude", "longitude", "height"),  # of a station: lists replace, so only its own layer comes here
     ("packet_rate",): ("interval", "rate"),  # of a flow
     ("interval",): ("packet_rate",),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +40,7 @@ class Key:
     Attributes
     ----------
     kind : str
-        quantity, queue, word, text, count, flag, instant, file or sysctl.
+        quantity, queue, word, text, count, flag, instant, file, sysctl or table.
     doc : str
         What it means.
     default : object
@@ -130,14 +131,19 @@ def file(doc: str, *, required: bool = False) -> Any:
 
 def sysctl(doc: str) -> Any:
     """A table of sysctls, names and values as strings."""
-    empty: Mapping[str, str] = MappingProxyType({})
-    return _field(Key("sysctl", doc, {}), empty)
+    return _field(Key("sysctl", doc, {}), _EMPTY)
+
+
+def table(doc: str) -> Any:
+    """A table whose keys other rules know."""
+    return _field(Key("table", doc, {}), _EMPTY)
 
 
 def keys(section: type) -> dict[str, tuple[str, Key]]:
-    """The keys of a section as written in TOML, each with its attribute's name."""
+    """The keys of a section as written in TOML, each with its attribute's name; those of its bases last."""
     found = {}
-    for field in dataclasses.fields(section):
+    own = inspect.get_annotations(section)
+    for field in sorted(dataclasses.fields(section), key=lambda field: field.name not in own):
         key = field.metadata.get("key")
         if key is not None:
             found[field.name.removesuffix(key.suffix)] = (field.name, key)
@@ -150,3 +156,6 @@ def _field(key: Key, value: object, required: bool = False) -> Any:
     if isinstance(value, Mapping):
         return dataclasses.field(default_factory=dict, metadata={"key": key})
     return dataclasses.field(default=value, metadata={"key": key})
+
+
+_EMPTY: Mapping[str, Any] = MappingProxyType({})

@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from leowarp import units
-from leowarp.scenario.key import count, flag, quantity, queue, text, word
+from leowarp.scenario.key import count, flag, quantity, text, word
+from leowarp.scenario.queues import QueueKeys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +27,7 @@ class Station:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Isl:
+class Isl(QueueKeys):
     """Links between satellites."""
 
     rule: str = word(
@@ -51,8 +52,6 @@ class Isl:
         units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s",
         none="unshaped",
     )  # fmt: skip
-    queue_pkts: int | None = queue("Waiting packets that each direction of a link holds.", "500 pkts")
-    queue_bytes: int | None = None
     overhead_bytes: int = quantity(
         units.BYTES, "Bytes on the link per packet on top of its IP length; 14 is what the kernel's qdiscs count.",
         "14 B", low="0 B", high="1000 B",
@@ -63,7 +62,7 @@ class Isl:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ground:
+class Ground(QueueKeys):
     """Links between stations and satellites."""
 
     rule: str = word(
@@ -83,8 +82,6 @@ class Ground:
         units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s",
         none="unshaped",
     )  # fmt: skip
-    queue_pkts: int | None = queue("Waiting packets that each direction of a link holds.", "500 pkts")
-    queue_bytes: int | None = None
     overhead_bytes: int = quantity(
         units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
     )

@@ -159,6 +159,7 @@ TABLES: dict[str, type] = {
     "measured": schema.Measured,
     "chain": schema.Chain,
     "jittered": schema.Jittered,
+    "access": schema.Access,
     "isl": schema.Isl,
     "ground": schema.Ground,
     "routing": schema.Routing,

@@ -6,11 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from leowarp import units
-from leowarp.scenario.key import InputFile, file, quantity, queue
+from leowarp.scenario.key import InputFile, file, quantity
+from leowarp.scenario.queues import QueueKeys
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class Measured(QueueKeys):
     """One link between hosts A and B that follows a measured table."""
 
     file: InputFile = file(  # noqa: RUF009
@@ -18,7 +19,5 @@ class Measured:
         "`delay_up_ms, rate_up_mbps, loss_up_ratio` if B to A differs. Each row holds from its time on.",
         required=True,
     )
-    queue_pkts: int | None = queue("Waiting packets that a direction of the link holds.", "500 pkts")
-    queue_bytes: int | None = None
     overhead_bytes: int = quantity(units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B",
                                    low="0 B", high="1000 B")  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from leowarp import units
 from leowarp.scenario.key import InputFile, count, file, instant, quantity, queue, text, word
+from leowarp.scenario.queues import QueueKeys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +63,7 @@ class Constellation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chain:
+class Chain(QueueKeys):
     """Routers r0 to rN in a row between hosts A and B, with one fixed path."""
 
     hops: int = count("Number of links between routers.", 1, 1, 200)
@@ -71,8 +72,6 @@ class Chain:
         units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s",
         none="unshaped",
     )  # fmt: skip
-    queue_pkts: int | None = queue("Waiting packets that each direction of a link holds.", "500 pkts")
-    queue_bytes: int | None = None
     overhead_bytes: int = quantity(units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B",
                                    low="0 B", high="1000 B")  # fmt: skip
     loss_ratio: float = quantity(

@@ -99,6 +99,27 @@ truth = false
 reordering_threshold = "50 pkts"
 reordering_window = "none"
 """
+ACCESS = """\
+name = "access"
+[access]
+preset = "off-peak"
+queue_discipline = "fq_codel"
+ecn = true
+queue_parameters = { target = "5 ms", interval = "100 ms", quantum = "1514 B", flows = 512 }
+[[flows]]
+source = "server"
+destination = "dish"
+"""
+DRIVEN = """\
+name = "driven"
+[access]
+geometry = "constellation"
+[constellation]
+preset = "starlink-shell1"
+[[flows]]
+source = "server"
+destination = "dish"
+"""
 INPUTS = {
     "tables/path.csv": "t_s,delay_ms,rate_mbps,loss_ratio\n0,10,100,0\n",
     "some.tle": "1 25544U\n",
@@ -124,7 +145,9 @@ def again(folder: Path, plan: Plan, overrides=()) -> Plan:
 
 
 @pytest.mark.parametrize(
-    "text", [GOOD, MEASURED, ELEMENTS, CHAIN, JITTERED], ids=["walker", "measured", "elements", "chain", "jittered"]
+    "text",
+    [GOOD, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, DRIVEN],
+    ids=["walker", "measured", "elements", "chain", "jittered", "access", "driven"],
 )
 def test_a_plan_gives_itself(tmp_path, text):
     write_inputs(tmp_path)
@@ -156,12 +179,15 @@ def values_of(declared: Key) -> st.SearchStrategy:
 def free(sections: dict[str, type]) -> dict[str, Key]:
     """Keys whose values go with those of all others, by dotted name."""
     # Those that are left out are right or wrong only together with others; they have tests of their own.
-    bound = ("run.duration", "run.ends", "observe.truth", "jittered.distribution", "jittered.table", "jittered.queue")
+    bound = (
+        "run.duration", "run.ends", "observe.truth", "jittered.distribution", "jittered.queue",
+        "isl.ecn", "isl.queue_discipline", "ground.ecn", "ground.queue_discipline",
+    )  # fmt: skip
     return {
         f"{name}.{key}": declared
         for name, section in sections.items()
         for key, (_, declared) in keys(section).items()
-        if declared.kind not in ("text", "sysctl") and f"{name}.{key}" not in bound
+        if declared.kind not in ("text", "sysctl", "table", "file") and f"{name}.{key}" not in bound
     }
 
 
@@ -213,7 +239,7 @@ def test_names_that_toml_must_quote_are_allowed(tmp_path, name):
 def test_every_key_of_the_schema_stands_in_some_plan(tmp_path):
     write_inputs(tmp_path)
     written = ""
-    for text in (GOOD, MEASURED, ELEMENTS, CHAIN, JITTERED):
+    for text in (GOOD, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS):
         written += resolve(load(write(tmp_path, text))).to_toml()
     sections = [*TABLES.values(), schema.Station, schema.Flow]
     missing = [key for section in sections for key in keys(section) if f"\n{key} = " not in written]
@@ -376,6 +402,13 @@ def test_orbital_elements_bring_sidereal_time_and_the_ellipsoid(tmp_path):
         (ELEMENTS + '[isl]\nrule = "plus-grid"\n', "isl.rule"),
         (CHAIN.replace('"unlimited"', '"64 kB"') + '[network]\nlink_model = "netem"\n', "chain.queue"),
         (JITTERED + '[network]\nneighbours = "arp"\n', "network.neighbours"),
+        (ACCESS + "[isl]\nseam = true\n", "isl.seam"),
+        (ACCESS + '[[stations]]\nname = "Madrid"\n', "stations.0.name"),
+        (ACCESS + "[chain]\n", "chain"),
+        (ACCESS + '[constellation]\npreset = "starlink-shell1"\n', "constellation"),
+        (ACCESS.replace("[access]", '[access]\ngeometry = "constellation"'), "access.geometry"),
+        (ACCESS.replace('source = "server"', 'source = "A"'), "flows.0.source"),
+        (DRIVEN + '[[stations]]\nname = "Madrid"\n', "stations.0.name"),
         (JITTERED + "[isl]\nseam = true\n", "isl.seam"),
         (JITTERED + "[chain]\n", "jittered"),
         (JITTERED.replace('"table"', '"normal"'), "jittered.table"),

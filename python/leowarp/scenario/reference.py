@@ -17,6 +17,7 @@ from leowarp.scenario.key import Key, keys
 from leowarp.scenario.load import TABLES
 from leowarp.scenario.presets import PRESETS
 from leowarp.scenario.profiles import PROFILE_SYSCTLS, guest_sysctls, host_sysctls
+from leowarp.scenario.queues import PARAMETERS
 from leowarp.units import QUANTITIES
 
 
@@ -47,6 +48,7 @@ def _lines() -> Iterator[str]:
         yield "|---|---|---|---|"
         for key, (_, declared) in keys(section).items():
             yield f"| `{key}` | {_value(declared)} | {_default(key, declared)} | {_cell(declared.doc)} |"
+    yield from _queue_parameters()
     yield from _presets()
     yield from _places()
     yield from _profiles()
@@ -66,7 +68,7 @@ def _value(declared: Key) -> str:
     if declared.kind == "word":
         return ", ".join(f'`"{word}"`' for word in declared.words)
     names = {"queue": "packets or bytes", "flag": "`true`, `false`", "text": "text", "file": "file name",
-             "instant": "instant of UTC", "sysctl": "table of texts", "count": "integer"}  # fmt: skip
+             "instant": "instant of UTC", "sysctl": "table of texts", "count": "integer", "table": "table"}  # fmt: skip
     kind = declared.quantity.name if declared.quantity is not None else names[declared.kind]
     if declared.low is not None and declared.high is not None:
         kind += f", {declared.low} to {declared.high}"
@@ -87,6 +89,20 @@ def _default(key: str, declared: Key) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
+
+
+def _queue_parameters() -> Iterator[str]:
+    yield ""
+    yield "## Queue parameters"
+    yield ""
+    yield "What `queue_parameters` may hold, for instance"
+    yield '`queue_parameters = { target = "5 ms", interval = "100 ms" }`. A fifo has none.'
+    yield ""
+    yield "| discipline | parameter | value | meaning |"
+    yield "|---|---|---|---|"
+    for discipline, parameters in PARAMETERS.items():
+        for name, declared in parameters.items():
+            yield f"| `{discipline}` | `{name}` | {_value(declared)} | {_cell(declared.doc)} |"
 
 
 def _presets() -> Iterator[str]:
@@ -167,14 +183,16 @@ out; that plan loads as a scenario and gives itself.
 | `schema` | Version of these keys, `1`. |
 | `extends` | A scenario (relative to this file) below this one: tables are merged key by key, lists replaced whole. |
 
-Exactly one of `[constellation]`, `[measured]`, `[chain]` and `[jittered]` is given. With the three latter the stations
-are `A` and `B`, and `[isl]`, `[ground]` and `[routing]` have no effect (with `[jittered]` neither has `[network]`), so
-they are errors.
+Exactly one of `[constellation]`, `[measured]`, `[chain]`, `[jittered]` and `[access]` is given; only an access link
+with `geometry = "constellation"` has a `[constellation]` too. With all but a constellation `[isl]`, `[ground]` and
+`[routing]` have no effect (with `[jittered]` neither has `[network]`), so they are errors; the stations then are `A`
+and `B`, with `[access]` `dish` and `server`.
 
 `--set KEY=VALUE` lies on top of the file. Dotted keys, places in lists as numbers: `--set run.duration="60 s"`,
 `--set flows.0.congestion_control=bbr`. Setting `constellation.preset`, `constellation.tle`, `measured.file`,
-`jittered.distribution`, a station's `name`, a flow's `packet_rate`, `interval` or `rate`, or anything in `[tcp]` and
-`[guest]` takes away what the file below says about the keys that it governs, so that it works on a plan too.
+`jittered.distribution`, a link's `queue_discipline`, a station's `name`, a flow's `packet_rate`, `interval` or `rate`,
+or anything in `[tcp]` and `[guest]` takes away what the file below says about the keys that it governs, so that it
+works on a plan too.
 """
 
 _UNITS_NOTE = """\

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from leowarp import units
+from leowarp.scenario.access import Access
 from leowarp.scenario.hosts import CONGESTION_CONTROLS, PROFILES, Flow, Host, Tcp
 from leowarp.scenario.key import count, flag, quantity, sysctl, text, word
 from leowarp.scenario.links import Ground, Isl, Network, Routing, Station
@@ -22,8 +23,8 @@ from leowarp.scenario.measured import Measured
 from leowarp.scenario.media import Chain, Constellation, Jittered
 
 __all__ = [
-    "CONGESTION_CONTROLS", "PROFILES", "SCHEMA_VERSION", "Chain", "Constellation", "Flow", "Ground", "Guest", "Host",
-    "Isl", "Jittered", "Measured", "Network", "Observe", "Plan", "Routing", "Run", "Station", "Tcp",
+    "CONGESTION_CONTROLS", "PROFILES", "SCHEMA_VERSION", "Access", "Chain", "Constellation", "Flow", "Ground", "Guest",
+    "Host", "Isl", "Jittered", "Measured", "Network", "Observe", "Plan", "Routing", "Run", "Station", "Tcp",
 ]  # fmt: skip
 
 SCHEMA_VERSION = 1
@@ -107,9 +108,10 @@ class Guest:
 class Plan:
     """A scenario with every default written out: all that a run depends on.
 
-    Exactly one of `constellation`, `measured`, `chain` and `jittered` is not None. The three latter have the stations
-    A and B, without coordinates, and their `isl`, `ground` and `routing` (of `jittered` also `network`) hold defaults
-    that nothing uses. `sysctl` holds what the guest as a whole gets, `hosts[i].sysctl` what each host gets.
+    Exactly one of `constellation`, `measured`, `chain`, `jittered` and `access` is not None; only an access link whose
+    geometry a constellation drives has both. All but a constellation have two stations without coordinates (A and B,
+    dish and server), and their `isl`, `ground` and `routing` (of `jittered` also `network`) hold defaults that nothing
+    uses. `sysctl` holds what the guest as a whole gets, `hosts[i].sysctl` what each host gets.
     """
 
     name: str
@@ -118,6 +120,7 @@ class Plan:
     measured: Measured | None = None
     chain: Chain | None = None
     jittered: Jittered | None = None
+    access: Access | None = None
     stations: tuple[Station, ...]
     isl: Isl = dataclasses.field(default_factory=Isl)
     ground: Ground = dataclasses.field(default_factory=Ground)

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from leowarp.scenario import schema
-from leowarp.scenario.complete import MEDIA, WALKER_KEYS, without_effect
+from leowarp.scenario.complete import MEDIA, WALKER_KEYS, medium_of, without_effect
 from leowarp.scenario.flows import FLOW_KEYS, PACE_KEYS
 from leowarp.scenario.key import InputFile, Key, keys
+from leowarp.scenario.queues import parameters_as_written
 from leowarp.units import BYTES, PACKETS
 
 
@@ -31,14 +32,15 @@ def _lines(plan: schema.Plan) -> Iterator[str]:
     yield f"name = {quoted(plan.name)}"
     yield f"schema = {schema.SCHEMA_VERSION}"
     yield from _table("run", plan.run)
-    medium = next(name for name in MEDIA if getattr(plan, name) is not None)
+    medium = medium_of([name for name in MEDIA if getattr(plan, name) is not None])
     if plan.constellation is not None:
         elements = plan.constellation.tle is not None
         yield from _table("constellation", plan.constellation, WALKER_KEYS if elements else ())
+    if medium != "constellation":
+        yield from _table(medium, getattr(plan, medium))
+    else:
         for station in plan.stations:
             yield from _table("stations", station, double=True)
-    else:
-        yield from _table(medium, getattr(plan, medium))
     idle = without_effect(medium)
     for name in ("isl", "ground", "routing", "network"):
         without = idle.get(name, ())
@@ -89,6 +91,10 @@ def _table(
             text = PACKETS.format(value) if value is not None else None
             text = BYTES.format(in_bytes) if in_bytes is not None else text
             yield f"{key} = {quoted(text if text is not None else str(declared.none))}"
+        elif declared.kind == "table":
+            written = parameters_as_written(section.queue_discipline, value)
+            inner = ", ".join(f"{name} = {_scalar(entry)}" for name, entry in written.items())
+            yield f"{key} = {{ {inner} }}" if inner else f"{key} = {{}}"
         elif isinstance(value, InputFile):
             yield f"{key} = {quoted(value.name)}"
             yield f"{key}_sha256 = {quoted(value.sha256)}"
@@ -102,14 +108,16 @@ def _value(value: Any, declared: Key) -> str:
         return quoted(declared.none)
     if declared.quantity is not None:
         return quoted(declared.quantity.format(value))
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
     if isinstance(value, Mapping):
         inner = ", ".join(f"{quoted(name)} = {quoted(text)}" for name, text in sorted(value.items()))
         return f"{{ {inner} }}" if inner else "{}"
-    return quoted(value)
+    return _scalar(value)
+
+
+def _scalar(value: str | int | bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int) else quoted(value)
 
 
 def _sysctls(name: str, table: Mapping[str, str], comment: str) -> Iterator[str]:
