@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measured paths: what other tools write, as one value; and what it looks like."""
+
+from leowarp.timeline.measured.description import Description, describe
+from leowarp.timeline.measured.measurement import Capacity, Measurement, Series
+from leowarp.timeline.measured.schedule import Schedule, Spike
+
+__all__ = ["Capacity", "Description", "Measurement", "Schedule", "Series", "Spike", "describe"]

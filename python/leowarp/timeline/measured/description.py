@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a measured path looks like, in numbers: `describe(measurement)`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.errors import ScenarioError
+from leowarp.timeline.measured.measurement import UNSHAPED, Capacity, Measurement, Series
+from leowarp.timeline.measured.schedule import Schedule, Spike, find_schedule, find_spikes
+
+QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
+
+HANDOVER_NS = 1_000_000_000
+"""A loss within this of a reconfiguration is one of the handover."""
+
+GAP_INTERVALS = 10
+"""More than so many median intervals without a sample is a gap."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Time of which nothing is known."""
+
+    t_ns: int
+    length_ns: int
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The time between two reconfigurations.
+
+    Attributes
+    ----------
+    t_ns : int
+        The reconfiguration at its beginning.
+    base_ns : int
+        The smallest delay in it, 1 s at either end left out.
+    step_ns : int or None
+        Against the slot before.
+    spike_ns : int or None
+        The largest delay within 1 s of its beginning, over `base_ns`.
+    """
+
+    t_ns: int
+    base_ns: int
+    step_ns: int | None
+    spike_ns: int | None
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Probes that were lost.
+
+    Attributes
+    ----------
+    sent, lost : int
+    lost_down, lost_up : int or None
+        Those known to be lost that way; None where the tool does not tell.
+    in_handover : int or None
+        Lost within 1 s of a reconfiguration; None without reconfigurations.
+    sent_in_handover : int or None
+    runs : tuple of int
+        Lengths of the runs of lost probes, in order of time.
+    """
+
+    sent: int
+    lost: int
+    lost_down: int | None
+    lost_up: int | None
+    in_handover: int | None
+    sent_in_handover: int | None
+    runs: tuple[int, ...]
+
+    @property
+    def ratio(self) -> float | None:
+        """Of all probes."""
+        return self.lost / self.sent if self.sent else None
+
+    @property
+    def in_handover_ratio(self) -> float | None:
+        """Of the lost ones, those within 1 s of a reconfiguration."""
+        return None if self.in_handover is None or not self.lost else self.in_handover / self.lost
+
+    @property
+    def ratio_within(self) -> float | None:
+        """Of the probes within 1 s of a reconfiguration, those lost."""
+        if self.in_handover is None or not self.sent_in_handover:
+            return None
+        return self.in_handover / self.sent_in_handover
+
+    @property
+    def ratio_without(self) -> float | None:
+        """Of the other probes, those lost."""
+        if self.in_handover is None or self.sent_in_handover is None or self.sent == self.sent_in_handover:
+            return None
+        return (self.lost - self.in_handover) / (self.sent - self.sent_in_handover)
+
+
+@dataclass(frozen=True)
+class CapacityDescription:
+    """What a direction could carry; means and quantiles are over time, unshaped time left out.
+
+    Attributes
+    ----------
+    mean_bps : float or None
+    quantiles_bps : dict of float to float
+    rows : int
+    interval_ns : int or None
+        The median length of a row.
+    zero_ns : int
+        Time in which it carried nothing.
+    steps_bps : dict of float to float
+        Quantiles of the absolute change from a row to the next.
+    """
+
+    mean_bps: float | None
+    quantiles_bps: dict[float, float]
+    rows: int
+    interval_ns: int | None
+    zero_ns: int
+    steps_bps: dict[float, float]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What one series of a measurement looks like, and the capacity beside it.
+
+    Attributes
+    ----------
+    source, format : str
+    series : str
+        round_trip, down or up: what the delays are of.
+    samples : int
+    span_ns : int
+        From the first sample to the last.
+    interval_ns : int or None
+        The median time between samples.
+    gaps : tuple of Gap
+        More than ten intervals without a sample; of a table, rows that say that there is no connection.
+    mean_ns : float or None
+    quantiles_ns : dict of float to float
+        Of the delays.
+    mean_abs_step_ns : float or None
+        Mean absolute difference of two delays one after the other (lost ones between them are left out).
+    schedule : Schedule or None
+        Period and phase of the reconfigurations; None: there is no such period in it.
+    schedule_given : bool
+        The schedule was given, not found.
+    seconds_of_minute : tuple of float or None
+        Where the reconfigurations stand on the wall clock, if it is known and the period divides a minute.
+    slots : tuple of Slot
+        Whole ones, and with samples.
+    spikes : tuple of Spike
+    spikes_at_reconfigurations : int or None
+        Those within 1 s of one.
+    loss : Loss
+    capacity_down, capacity_up : CapacityDescription or None
+    """
+
+    source: str
+    format: str
+    series: str
+    samples: int
+    span_ns: int
+    interval_ns: int | None
+    gaps: tuple[Gap, ...]
+    mean_ns: float | None
+    quantiles_ns: dict[float, float]
+    mean_abs_step_ns: float | None
+    schedule: Schedule | None
+    schedule_given: bool
+    seconds_of_minute: tuple[float, ...] | None
+    slots: tuple[Slot, ...]
+    spikes: tuple[Spike, ...]
+    spikes_at_reconfigurations: int | None
+    loss: Loss
+    capacity_down: CapacityDescription | None
+    capacity_up: CapacityDescription | None
+
+    @property
+    def steps_ns(self) -> tuple[int, ...]:
+        """Changes of the smallest delay, from each slot to the next."""
+        return tuple(slot.step_ns for slot in self.slots if slot.step_ns is not None)
+
+
+def describe(
+    measurement: Measurement,
+    *,
+    series: Literal["round_trip", "down", "up"] | None = None,
+    schedule: Schedule | None = None,
+) -> Description:
+    """What a measurement looks like.
+
+    Parameters
+    ----------
+    measurement : Measurement
+        From a file (`read`) or from arrays (`Measurement.of_round_trips`).
+    series : str, optional
+        Which of its series; the first that it has of round_trip, down, up if not given.
+    schedule : Schedule, optional
+        When the path is reconfigured, if that is known; found from the data if not given.
+
+    Raises
+    ------
+    ScenarioError
+        If the measurement has no such series, or no samples.
+    """
+    available = measurement.series
+    name = series if series is not None else next(iter(available), "down")
+    of = available.get(name)
+    if of is None or not len(of):
+        has = ", ".join(available) or "no delays at all"
+        raise ScenarioError(f"{measurement.source}: there are no delays of {name} to describe", f"it has {has}")
+    spikes = find_spikes(of)
+    found = schedule if schedule is not None else find_schedule(of, spikes)
+    delay_ns = of.delay_ns[~np.isnan(of.delay_ns)]
+    at_reconfigurations = None
+    if found is not None:
+        begins = np.array([spike.t_ns for spike in spikes], dtype=np.int64)
+        at_reconfigurations = int((found.distance_ns(begins) <= HANDOVER_NS).sum())
+    return Description(
+        source=measurement.source,
+        format=measurement.format,
+        series=name,
+        samples=len(of),
+        span_ns=int(of.t_ns[-1] - of.t_ns[0]),
+        interval_ns=of.interval_ns,
+        gaps=gaps_of(of, probes=measurement.probes),
+        mean_ns=float(delay_ns.mean()) if len(delay_ns) else None,
+        quantiles_ns=_quantiles(delay_ns),
+        mean_abs_step_ns=float(np.abs(np.diff(delay_ns)).mean()) if len(delay_ns) > 1 else None,
+        schedule=found,
+        schedule_given=schedule is not None,
+        seconds_of_minute=_seconds_of_minute(found, measurement.wall_ns),
+        slots=() if found is None else _slots(of, found),
+        spikes=spikes,
+        spikes_at_reconfigurations=at_reconfigurations,
+        loss=_loss(measurement, name, of, found),
+        capacity_down=_capacity(measurement.capacity_down),
+        capacity_up=_capacity(measurement.capacity_up),
+    )
+
+
+def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tuple[Gap, ...]:
+    """Gaps between the samples of probes (longer than `after_ns`), or what a table says is one."""
+    if not probes:
+        ends = np.append(series.t_ns[1:], series.t_ns[-1:])
+        begins = np.flatnonzero(series.cut & ~np.concatenate([[False], series.cut[:-1]]))
+        gaps = []
+        for begin in begins:
+            open_again = np.flatnonzero(~series.cut[begin:])
+            end_ns = series.t_ns[begin + open_again[0]] if len(open_again) else ends[-1]
+            gaps.append(Gap(int(series.t_ns[begin]), int(end_ns - series.t_ns[begin])))
+        return tuple(gaps)
+    interval_ns = series.interval_ns
+    if interval_ns is None:
+        return ()
+    apart_ns = np.diff(series.t_ns)
+    limit_ns = GAP_INTERVALS * interval_ns if after_ns is None else after_ns
+    places = np.flatnonzero(apart_ns > limit_ns)
+    return tuple(Gap(int(series.t_ns[place]), int(apart_ns[place])) for place in places)
+
+
+def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:
+    answered = series.take(~np.isnan(series.delay_ns))
+    if not len(answered):
+        return ()
+    t_ns, delay_ns = answered.t_ns, answered.delay_ns
+    margin_ns = min(HANDOVER_NS, schedule.period_ns // 4)
+    slots: list[Slot] = []
+    # The first and the last slot are mostly cut off: still slots, as long as there is a sample between the margins.
+    begin_ns = int(t_ns[0]) - schedule.period_ns + 1
+    for instant in schedule.instants_ns(begin_ns, int(t_ns[-1]) + 1):
+        low, high = np.searchsorted(t_ns, [instant + margin_ns, instant + schedule.period_ns - margin_ns])
+        if low == high:
+            continue
+        base_ns = int(delay_ns[low:high].min())
+        near = slice(*np.searchsorted(t_ns, [instant - HANDOVER_NS, instant + HANDOVER_NS + 1]))
+        known = instant >= t_ns[0] and near.stop > near.start
+        follows = bool(slots) and slots[-1].t_ns == instant - schedule.period_ns
+        slots.append(
+            Slot(
+                int(instant),
+                base_ns,
+                base_ns - slots[-1].base_ns if follows else None,
+                int(delay_ns[near].max()) - base_ns if known else None,
+            )
+        )
+    return tuple(slots)
+
+
+def _loss(measurement: Measurement, name: str, series: Series, schedule: Schedule | None) -> Loss:
+    lost = series.lost
+    sent = int((~series.cut).sum())
+    down = up = within = near_sent = None
+    if name == "round_trip" and measurement.lost_down is not None and measurement.lost_up is not None:
+        down, up = int(measurement.lost_down.sum()), int(measurement.lost_up.sum())
+    if schedule is not None:
+        near = schedule.distance_ns(series.t_ns) <= HANDOVER_NS
+        within, near_sent = int((lost & near).sum()), int((near & ~series.cut).sum())
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
+    runs = tuple(int(length) for length in edges[1::2] - edges[::2])
+    return Loss(sent, int(lost.sum()), down, up, within, near_sent, runs)
+
+
+def _seconds_of_minute(schedule: Schedule | None, wall_ns: int | None) -> tuple[float, ...] | None:
+    if schedule is None or wall_ns is None:
+        return None
+    per_minute = round(60e9 / schedule.period_ns)
+    # Half a second in an hour: a period that is a few ms off is still found as one of a part of a minute.
+    if not per_minute or abs(60e9 / per_minute / schedule.period_ns - 1) > 2e-3:
+        return None
+    seconds = sorted(
+        ((wall_ns + schedule.phase_ns + number * round(60e9 / per_minute)) / 1e9) % 60 for number in range(per_minute)
+    )
+    return tuple(seconds)
+
+
+def _capacity(capacity: Capacity | None) -> CapacityDescription | None:
+    if capacity is None:
+        return None
+    length_ns = np.diff(np.append(capacity.t_ns, max(capacity.end_ns, int(capacity.t_ns[-1]))))
+    shaped = capacity.rate_bps != UNSHAPED
+    rate_bps, weight = capacity.rate_bps[shaped].astype(np.float64), length_ns[shaped].astype(np.float64)
+    both = shaped[1:] & shaped[:-1]
+    steps_bps = np.abs(np.diff(capacity.rate_bps))[both].astype(np.float64)
+    return CapacityDescription(
+        mean_bps=float(np.average(rate_bps, weights=weight)) if weight.sum() else None,
+        quantiles_bps=_weighted_quantiles(rate_bps, weight),
+        rows=len(capacity.t_ns),
+        interval_ns=int(np.median(length_ns[:-1])) if len(length_ns) > 1 else None,
+        zero_ns=int(weight[rate_bps == 0].sum()),
+        steps_bps=_quantiles(steps_bps),
+    )
+
+
+def _quantiles(of: NDArray[np.float64]) -> dict[float, float]:
+    return dict(zip(QUANTILES, np.quantile(of, QUANTILES).tolist(), strict=True)) if len(of) else {}
+
+
+def _weighted_quantiles(of: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[float, float]:
+    if not weight.sum():
+        return {}
+    order = np.argsort(of, kind="stable")
+    reached = np.cumsum(weight[order]) / weight.sum()
+    places = np.minimum(np.searchsorted(reached, np.array(QUANTILES) - 1e-12), len(of) - 1)
+    return dict(zip(QUANTILES, of[order][places].tolist(), strict=True))

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+
+from leowarp.errors import ScenarioError
+from leowarp.timeline.measured import Capacity, Measurement, Schedule, Series, describe
+from leowarp.timeline.measured.description import Gap
+from leowarp.timeline.measured.measurement import UNSHAPED
+from leowarp.timeline.measured.synthetic_for_tests import MS, S, dish
+
+NOON_NS = 1_715_947_200 * S  # 2024-05-17T12:00:00Z
+
+
+def test_a_dish_is_described_by_what_it_was_made_of() -> None:
+    t_ns, rtt_ns, base_ns = dish(phase_ns=12 * S, lost_probes=2, jitter_ns=MS)
+    of = describe(Measurement.of_round_trips(t_ns, rtt_ns, wall_ns=NOON_NS))
+    assert of.seconds_of_minute == pytest.approx((12, 27, 42, 57), abs=0.1)
+    assert (of.samples, of.interval_ns, of.gaps) == (15_000, 20 * MS, ())
+    # 20 reconfigurations in 300 s, so 21 slots; the first and the last are not whole.
+    assert len(of.slots) == 21
+    assert [slot.base_ns / MS for slot in of.slots] == pytest.approx(base_ns / MS, abs=0.5)
+    assert np.array(of.steps_ns) / MS == pytest.approx(np.diff(base_ns) / MS, abs=0.6)
+    assert (of.loss.lost, of.loss.runs, of.loss.in_handover_ratio) == (40, (2,) * 20, 1.0)
+    assert of.loss.ratio_without == 0
+    assert of.loss.ratio_within == pytest.approx(40 / (20 * 101), rel=0.02)
+    near = {round((spike.t_ns - 12 * S) / (15 * S)) for spike in of.spikes if spike.height_ns > 15 * MS}
+    assert near == set(range(20))  # the tail of the jitter makes low ones anywhere
+    assert of.spikes_at_reconfigurations is not None
+    assert 20 <= of.spikes_at_reconfigurations < len(of.spikes)
+    heights_ms = [slot.spike_ns / MS for slot in of.slots if slot.spike_ns is not None]
+    assert 30 < np.median(heights_ms) < 45
+
+
+def test_mean_difference_is_over_replies_one_after_the_other() -> None:
+    of = describe(Measurement.of_round_trips(np.arange(4) * S, [10.0, 13.0, np.nan, 12.0]))
+    assert of.mean_abs_step_ns == 2.0
+    assert (of.loss.sent, of.loss.lost, of.loss.ratio) == (4, 1, 0.25)
+    assert of.schedule is None
+    assert (of.loss.in_handover, of.loss.in_handover_ratio, of.seconds_of_minute) == (None, None, None)
+
+
+def test_a_given_schedule_is_taken() -> None:
+    t_ns, rtt_ns, _ = dish(phase_ns=12 * S)
+    of = describe(Measurement.of_round_trips(t_ns, rtt_ns), schedule=Schedule(15 * S, 5 * S))
+    assert of.schedule_given
+    assert of.loss.in_handover_ratio == 0
+    assert of.seconds_of_minute is None  # nobody said what the wall clock showed
+
+
+def test_gaps_of_probes_are_long_silences_and_of_a_table_rows_that_say_so() -> None:
+    t_ns = np.concatenate([np.arange(10), np.arange(30, 40)]) * S
+    of = describe(Measurement.of_round_trips(t_ns, np.full(20, 30.0 * MS)))
+    assert of.gaps == (Gap(9 * S, 21 * S),)
+    cut = np.array([False, True, True, False])
+    delay_ns = np.where(cut, np.nan, 5.0 * MS)
+    table = Series(t_ns=np.array([0, 1, 2, 90]) * S, delay_ns=delay_ns, lost=np.zeros(4, dtype=bool), cut=cut)
+    of = describe(Measurement(source="a.csv", format="csv", down=table, probes=False))
+    assert of.gaps == (Gap(1 * S, 89 * S),)
+    assert (of.loss.sent, of.loss.lost) == (2, 0)
+
+
+def test_capacity_is_weighed_by_time() -> None:
+    capacity = Capacity(
+        t_ns=np.array([0, 1, 4, 5]) * S, rate_bps=np.array([40_000_000, 80_000_000, 0, UNSHAPED]), end_ns=9 * S
+    )
+    of = describe(Measurement.of_one_way([0, S], [1.0, 2.0]).with_capacity(capacity, None)).capacity_down
+    assert of is not None
+    assert of.mean_bps == (40e6 + 3 * 80e6) / 5
+    assert (of.quantiles_bps[0.0], of.quantiles_bps[0.5], of.quantiles_bps[1.0]) == (0, 80e6, 80e6)
+    assert (of.rows, of.zero_ns, of.steps_bps[1.0]) == (4, S, 80e6)
+
+
+def test_what_was_not_measured_cannot_be_described() -> None:
+    with pytest.raises(ScenarioError, match="no delays of up"):
+        describe(Measurement.of_one_way([0], [1.0]), series="up")
+    with pytest.raises(ScenarioError, match="no delays of down"):
+        describe(Measurement.of_one_way([], []))
+
+
+def test_arrays_of_other_shapes_and_times_are_refused() -> None:
+    with pytest.raises(ValueError, match="shape"):
+        Series.of([0, 1], [1.0])
+    with pytest.raises(ValueError, match="increase"):
+        Series.of([0, 0], [1.0, 2.0])

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a measurement of a path is, whatever tool made it: delays over time, losses, capacity over time.
+
+*Down* is from the internet to the user, in a run A to B; *up* is the way back. Times are those at which a probe was
+sent, in ns since the measurement's zero (its first sample, or what its file counts from).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Times = NDArray[np.int64]
+Delays = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Series:
+    """Delays over time: of one direction, or of round trips.
+
+    Attributes
+    ----------
+    t_ns : int64 array of shape (n,)
+        Sending times, strictly increasing.
+    delay_ns : float64 array of shape (n,)
+        Whole ns (exact: below 2**53); nan where there is none, because the probe was lost or the link was away.
+    lost : bool array of shape (n,)
+        The probe that was sent then was lost.
+    cut : bool array of shape (n,)
+        There is no connection from then until the next row (a table can say so, a probe cannot).
+    loss_ratio : float64 array of shape (n,) or None
+        Share of packets lost from then on (a table can say so).
+    """
+
+    t_ns: Times
+    delay_ns: Delays
+    lost: Flags
+    cut: Flags
+    loss_ratio: Delays | None = None
+
+    @staticmethod
+    def of(t_ns: Any, delay_ns: Any) -> Series:
+        """Probes: nan in `delay_ns` is a lost one."""
+        t_ns, delay_ns = np.asarray(t_ns, dtype=np.int64), np.asarray(delay_ns, dtype=np.float64)
+        if t_ns.shape != delay_ns.shape or t_ns.ndim != 1:
+            raise ValueError(f"times of shape {t_ns.shape} and delays of shape {delay_ns.shape}")
+        if (np.diff(t_ns) <= 0).any():
+            raise ValueError("sending times do not increase")
+        return Series(t_ns=t_ns, delay_ns=delay_ns, lost=np.isnan(delay_ns), cut=np.zeros(len(t_ns), dtype=bool))
+
+    def __len__(self) -> int:
+        return len(self.t_ns)
+
+    def take(self, chosen: Any) -> Series:
+        """The samples at these places."""
+        ratio = None if self.loss_ratio is None else self.loss_ratio[chosen]
+        return Series(
+            t_ns=self.t_ns[chosen],
+            delay_ns=self.delay_ns[chosen],
+            lost=self.lost[chosen],
+            cut=self.cut[chosen],
+            loss_ratio=ratio,
+        )
+
+    @property
+    def interval_ns(self) -> int | None:
+        """The median time between samples; None of fewer than two."""
+        return int(np.median(np.diff(self.t_ns))) if len(self) > 1 else None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Capacity:
+    """What a direction could carry.
+
+    Attributes
+    ----------
+    t_ns : int64 array of shape (n,)
+        Strictly increasing; each row holds until the next.
+    rate_bps : int64 array of shape (n,)
+        Bits of IP packets per second; -1: unshaped.
+    end_ns : int
+        Where the last row ends.
+    """
+
+    t_ns: Times
+    rate_bps: NDArray[np.int64]
+    end_ns: int
+
+
+UNSHAPED = -1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Measurement:
+    """A measured path.
+
+    Attributes
+    ----------
+    source : str
+        The file, as messages name it.
+    format : str
+        csv, irtt, ping, leoreplayer, mahimahi or arrays.
+    round_trip, down, up : Series or None
+        What was measured. A round trip's `lost` are probes that were lost either way.
+    lost_down, lost_up : bool array or None
+        Of lost round trips, those of which it is known which way they were lost; shapes as `round_trip`.
+    capacity_down, capacity_up : Capacity or None
+    probe_bytes : int or None
+        IP length of the probes.
+    probes : bool
+        Samples of probes (a gap between two is time of which nothing is known), or rows of a table that hold until
+        the next one.
+    wall_ns : int or None
+        What the wall clock showed at the measurement's zero, ns since 1970 (UTC).
+    notes : tuple of str
+        What the reader met and left out: duplicates, lines that are no samples.
+    """
+
+    source: str
+    format: str
+    round_trip: Series | None = None
+    down: Series | None = None
+    up: Series | None = None
+    lost_down: Flags | None = None
+    lost_up: Flags | None = None
+    capacity_down: Capacity | None = None
+    capacity_up: Capacity | None = None
+    probe_bytes: int | None = None
+    probes: bool = True
+    wall_ns: int | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    @staticmethod
+    def of_round_trips(t_ns: Any, rtt_ns: Any, *, wall_ns: int | None = None, source: str = "arrays") -> Measurement:
+        """Round trips from plain arrays.
+
+        Parameters
+        ----------
+        t_ns : int64 array of shape (n,)
+            Sending times, strictly increasing.
+        rtt_ns : float64 array of shape (n,)
+            nan: lost.
+        wall_ns : int, optional
+            What the wall clock showed at time 0.
+        """
+        return Measurement(source=source, format="arrays", round_trip=Series.of(t_ns, rtt_ns), wall_ns=wall_ns)
+
+    @staticmethod
+    def of_one_way(t_ns: Any, delay_ns: Any, *, wall_ns: int | None = None, source: str = "arrays") -> Measurement:
+        """One-way delays, down, from plain arrays; as `of_round_trips`."""
+        return Measurement(source=source, format="arrays", down=Series.of(t_ns, delay_ns), wall_ns=wall_ns)
+
+    def with_capacity(self, down: Capacity | None, up: Capacity | None) -> Measurement:
+        """The same with these capacities where they are given."""
+        return replace(self, capacity_down=down or self.capacity_down, capacity_up=up or self.capacity_up)
+
+    @property
+    def series(self) -> dict[str, Series]:
+        """What was measured, by name: round_trip, down, up."""
+        found = {"round_trip": self.round_trip, "down": self.down, "up": self.up}
+        return {name: series for name, series in found.items() if series is not None}
