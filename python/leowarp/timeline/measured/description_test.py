@@ -28,7 +28,7 @@ def test_a_dish_is_described_by_what_it_was_made_of() -> None:
     assert of.spikes_at_reconfigurations is not None
     assert 20 <= of.spikes_at_reconfigurations < len(of.spikes)
     heights_ms = [slot.spike_ns / MS for slot in of.slots if slot.spike_ns is not None]
-    assert 30 < np.median(heights_ms) < 45
+    assert 20 < np.median(heights_ms) < 40  # 40 ms, falling; the highest probes of each were lost
 
 
 def test_mean_difference_is_over_replies_one_after_the_other() -> None:
