@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[access]`: the link of a terminal to a satellite network, from a profile."""
+"""`[access]`: the link of a terminal to a satellite network, from a profile.
+
+A key without a direction is of the way down (gateway to terminal) or of both, one that ends in `_up` of the way up.
+What each value rests on is in docs/guides/access-links.md.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from leowarp.scenario.key import instant, word
+from leowarp import units
+from leowarp.scenario.decode import Section, decode, value_of
+from leowarp.scenario.key import count, instant, keys, quantity, queue, word
+from leowarp.scenario.presets import Preset
+from leowarp.scenario.problems import Problems
 from leowarp.scenario.queues import QueueKeys
 
 
@@ -21,3 +30,265 @@ class Access(QueueKeys):
         "profile",
     )
     clock: str = instant("What the wall clock shows when the run's clock is 0.", "2024-05-17T12:00:00Z")
+    period_ns: int = quantity(units.TIME, "Time between two reconfigurations.", "15 s", low="1 s", high="1 h")
+    phase_ns: int = quantity(
+        units.TIME, "When they are: this long after 0:00 of the wall clock, and every `period` before and after.",
+        "12 s", low="0 s", high="1 h",
+    )  # fmt: skip
+    server_delay_ns: int = quantity(
+        units.TIME, "One-way delay between gateway and server, on top of all others.", "0 s", low="0 s", high="10 s"
+    )
+
+    base_rtt_min_ns: int = quantity(
+        units.TIME, "Least RTT that a slot can have, without jitter and waiting.", "20 ms", low="0 s", high="10 s"
+    )
+    base_rtt_max_ns: int = quantity(
+        units.TIME, "Largest RTT that a slot can have, without jitter and waiting.", "35 ms", low="0 s", high="10 s"
+    )
+    base_step_min_ns: int = quantity(
+        units.TIME, "By how much the RTTs of two successive slots differ at least.", "3 ms", low="0 s", high="1 s"
+    )
+
+    frames_per_s: int = count("Frames of the radio link in a second; jitter changes at their borders.", 750, 1, 10_000)
+    frame_steps: int = count(
+        "Waiting for the next frame: in so many steps within each frame (0: half a frame, always).", 0, 0, 16
+    )
+    jitter_ns: int = quantity(
+        units.TIME, "Mean delay above the base on the way down (Erlang of order 3).", "2.2 ms", low="0 s", high="1 s"
+    )
+    jitter_step_ns: int = quantity(
+        units.TIME, "How long one value of it lasts, on average (geometric, whole frames).", "28 ms", low="1 ms",
+        high="10 s",
+    )  # fmt: skip
+    jitter_up_ns: int = quantity(
+        units.TIME, "Mean delay above the base on the way up: waiting for a grant (uniform from 0).", "9.5 ms",
+        low="0 s", high="1 s",
+    )  # fmt: skip
+    jitter_up_step_ns: int = quantity(
+        units.TIME, "How long one value of it lasts, on average (half to one and a half of it, whole frames).",
+        "8 ms", low="1 ms", high="10 s",
+    )  # fmt: skip
+
+    handover: str = word(
+        "What a reconfiguration does: nothing is sent and packets wait (hold), or they are sent and take longer, less "
+        "and less so (spike).",
+        ("hold", "spike"),
+        "hold",
+    )
+    handover_min_ns: int = quantity(units.TIME, "How long it lasts at least.", "35 ms", low="0 s", high="1 s")
+    handover_max_ns: int = quantity(
+        units.TIME, "How long it lasts at most (uniform between the two).", "50 ms", low="0 s", high="1 s"
+    )
+    spike_min_ns: int = quantity(
+        units.TIME, 'handover = "spike": delay above the base at its beginning, at least.', "30 ms", low="0 s",
+        high="1 s",
+    )  # fmt: skip
+    spike_max_ns: int = quantity(
+        units.TIME, 'handover = "spike": the same, at most (uniform between the two).', "50 ms", low="0 s", high="1 s"
+    )
+
+    outage_share_ratio: float = quantity(
+        units.RATIO, "Share of the reconfigurations around which something is lost.", "60 %", low="0 %", high="100 %"
+    )
+    outage_again_ratio: float = quantity(
+        units.RATIO, "Probability that an outage is followed by one more around the same reconfiguration.", "50 %",
+        low="0 %", high="95 %",
+    )  # fmt: skip
+    outage_min_ns: int = quantity(
+        units.TIME, "Shortest outage: everything that begins to be sent, either way, is lost.", "5 ms", low="1 us",
+        high="10 s",
+    )  # fmt: skip
+    outage_max_ns: int = quantity(
+        units.TIME, "Longest outage (uniform in its logarithm between the two).", "800 ms", low="1 us", high="10 s"
+    )
+    outage_reach_ns: int = quantity(
+        units.TIME, "Outages lie this far from their reconfiguration at most, before or after it.", "1 s", low="1 ms",
+        high="10 s",
+    )  # fmt: skip
+    residual_loss_ratio: float | None = quantity(
+        units.RATIO, "Share of all other packets lost at random, down.", None, low="0 %", high="100 %"
+    )
+    residual_loss_up_ratio: float | None = quantity(
+        units.RATIO, "Share of all other packets lost at random, up.", None, low="0 %", high="100 %"
+    )
+
+    capacity_bps: int | None = quantity(
+        units.RATE, "Median capacity down; schedule: drawn by the hour of `clock` and the seed.", "250 Mbit/s",
+        low="100 kbit/s", high="100 Gbit/s", none="schedule",
+    )  # fmt: skip
+    capacity_up_bps: int | None = quantity(
+        units.RATE, "Median capacity up; schedule: as above.", "15 Mbit/s", low="100 kbit/s", high="100 Gbit/s",
+        none="schedule",
+    )  # fmt: skip
+    capacity_spread_ratio: float = quantity(
+        units.RATIO, "How much it differs from slot to slot: standard deviation of its logarithm, cut at two of them.",
+        "20 %", low="0 %", high="100 %",
+    )  # fmt: skip
+    wander_ratio: float = quantity(
+        units.RATIO, "How much it wanders within a slot: standard deviation of its logarithm.", "8 %", low="0 %",
+        high="100 %",
+    )  # fmt: skip
+    wander_time_ns: int = quantity(
+        units.TIME, "Time after which that wander is forgotten to 1/e.", "5 s", low="100 ms", high="1 h"
+    )
+    modulation_ratio: float = quantity(
+        units.RATIO, "Size of the steps between three modulations: this much less, none, this much more.", "12 %",
+        low="0 %", high="90 %",
+    )  # fmt: skip
+    modulation_time_ns: int = quantity(
+        units.TIME, "How long one modulation lasts, on average (exponential).", "500 ms", low="10 ms", high="1 h"
+    )
+
+    schedule_min_bps: int = quantity(
+        units.RATE, 'capacity = "schedule": what one test of some months reaches at least.', "10 Mbit/s",
+        low="100 kbit/s", high="100 Gbit/s",
+    )  # fmt: skip
+    schedule_median_bps: int = quantity(
+        units.RATE, "The same: median of these tests.", "120 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
+    )
+    schedule_max_bps: int = quantity(
+        units.RATE, "The same: the best of them.", "370 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
+    )
+    schedule_up_min_bps: int = quantity(
+        units.RATE, 'capacity_up = "schedule": least.', "5 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
+    )
+    schedule_up_median_bps: int = quantity(
+        units.RATE, "The same: median.", "15 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
+    )
+    schedule_up_max_bps: int = quantity(units.RATE, "The same: best.", "50 Mbit/s", low="100 kbit/s", high="100 Gbit/s")
+    busy_hour_ns: int = quantity(
+        units.TIME, "Of a schedule: the time of day of `clock` at which capacity is least.", "10 h", low="0 s",
+        high="24 h",
+    )  # fmt: skip
+    busy_ratio: float = quantity(
+        units.RATIO, "Of a schedule: by how much the median is lower then (and higher twelve hours later).", "30 %",
+        low="0 %", high="90 %",
+    )  # fmt: skip
+
+    queue_pkts: int | None = queue("Waiting packets that the gateway holds for the terminal.", "5000 pkts")
+    queue_bytes: int | None = None
+    queue_up_pkts: int | None = quantity(
+        units.PACKETS, 'Waiting packets that the terminal holds. In packets, or "unlimited".', "500 pkts",
+        low="1 pkts", high="1000000000 pkts", none="unlimited",
+    )  # fmt: skip
+    overhead_bytes: int = quantity(
+        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+    )
+
+    terminal_latitude_deg: float = quantity(
+        units.ANGLE, 'geometry = "constellation": where the terminal is.', "-35.28 deg", low="-90 deg", high="90 deg"
+    )
+    terminal_longitude_deg: float = quantity(
+        units.ANGLE, "The same: its longitude.", "149.13 deg", low="-180 deg", high="360 deg"
+    )
+    gateway_latitude_deg: float = quantity(
+        units.ANGLE, "The same: where the gateway's antennas are.", "-35.11 deg", low="-90 deg", high="90 deg"
+    )
+    gateway_longitude_deg: float = quantity(
+        units.ANGLE, "The same: their longitude.", "147.37 deg", low="-180 deg", high="360 deg"
+    )
+    pop_latitude_deg: float = quantity(
+        units.ANGLE, "The same: where the point of presence is, joined to the gateway by fibre.", "-33.87 deg",
+        low="-90 deg", high="90 deg",
+    )  # fmt: skip
+    pop_longitude_deg: float = quantity(
+        units.ANGLE, "The same: its longitude.", "151.21 deg", low="-180 deg", high="360 deg"
+    )
+    min_elevation_deg: float = quantity(
+        units.ANGLE, "The same: lowest elevation at which terminal and gateway use a satellite.", "25 deg",
+        low="0 deg", high="90 deg",
+    )  # fmt: skip
+    scheduler: str = word(
+        "The same: of the satellites that both see through a whole slot, a random one, the likelier the higher it "
+        "stands above `min_elevation` for the terminal (weighted), or the highest.",
+        ("weighted", "highest"),
+        "weighted",
+    )
+    processing_delay_ns: int = quantity(
+        units.TIME, "The same: one-way delay besides propagation.", "5.5 ms", low="0 s", high="1 s"
+    )
+
+
+ACCESS_PRESETS: Mapping[str, Preset] = {
+    "peak": Preset(
+        {"residual_loss": "0.01 %", "residual_loss_up": "0.01 %"},
+        "Huston 2024 gives no loss of its own outside handovers; 0.01 % is about what leaves CUBIC the 45 Mbit/s of "
+        "some 250 that it reached there at peak hours.",
+    ),
+    "off-peak": Preset(
+        {"residual_loss": "0.001 %", "residual_loss_up": "0.001 %"},
+        "The same by CUBIC's 200 Mbit/s off-peak.",
+    ),
+}
+"""What each preset fills in."""
+
+
+def complete_access(section: Section, problems: Problems) -> None:
+    """Fill in what the preset gives and check what keys say together; every broken rule goes to `problems`."""
+    known = keys(Access)
+    for key, text in ACCESS_PRESETS[value_of(section, Access, "preset")].keys.items():
+        attribute, declared = known[key]
+        if not section.gave(key):
+            section.values[attribute] = decode(text, declared, section.origin)
+    for least, most in _ORDERED:
+        low, high = (value_of(section, Access, known[key][0]) for key in (least, most))
+        if low > high:
+            origin = section.where(least if section.gave(least) else most)
+            problems.add(origin, f"access.{least}", f"is above {most}", f"write {most} too, or {least} below it")
+    _check_base(section, problems)
+    if value_of(section, Access, "outage_max_ns") > 2 * value_of(section, Access, "outage_reach_ns"):
+        rule = "does not fit between outage_reach before and outage_reach after a reconfiguration"
+        problems.add(section.where("outage_max"), "access.outage_max", rule, "at most twice outage_reach")
+    if value_of(section, Access, "handover_max_ns") >= value_of(section, Access, "period_ns"):
+        problems.add(section.where("handover_max"), "access.handover_max", "is not below period", "write less")
+    for when, idle in _idle(section).items():
+        for key in idle:
+            attribute, _ = known[key]
+            if section.values.get(attribute, getattr(Access, attribute)) != getattr(Access, attribute):
+                rule = f"has no effect with {when}"
+                problems.add(section.where(key), f"access.{key}", rule, "take it out")
+
+
+def _check_base(section: Section, problems: Problems) -> None:
+    low, high, step = (
+        value_of(section, Access, name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns")
+    )
+    if low <= high < low + 2 * step:
+        rule = "leaves no room between base_rtt_min and base_rtt_max for a step up or down from every value"
+        hint = f"at most {units.TIME.format((high - low) // 2)}"
+        problems.add(section.where("base_step_min"), "access.base_step_min", rule, hint)
+
+
+def _idle(section: Section) -> dict[str, tuple[str, ...]]:
+    """Keys that mean nothing with the others, by the reason."""
+    found: dict[str, tuple[str, ...]] = {}
+    if value_of(section, Access, "geometry") == "profile":
+        found['geometry = "profile"'] = _GEOMETRY
+    else:
+        found['geometry = "constellation"'] = ("base_rtt_min", "base_rtt_max", "base_step_min")
+    if value_of(section, Access, "handover") == "hold":
+        found['handover = "hold"'] = ("spike_min", "spike_max")
+    scheduled = [value_of(section, Access, name) is None for name in ("capacity_bps", "capacity_up_bps")]
+    if not scheduled[0]:
+        found["a capacity that is given"] = ("schedule_min", "schedule_median", "schedule_max")
+    if not scheduled[1]:
+        found["a capacity_up that is given"] = ("schedule_up_min", "schedule_up_median", "schedule_up_max")
+    if not any(scheduled):
+        found["capacities that are given"] = ("busy_hour", "busy")
+    return found
+
+
+_ORDERED = (
+    ("base_rtt_min", "base_rtt_max"),
+    ("handover_min", "handover_max"),
+    ("spike_min", "spike_max"),
+    ("outage_min", "outage_max"),
+    ("schedule_min", "schedule_median"),
+    ("schedule_median", "schedule_max"),
+    ("schedule_up_min", "schedule_up_median"),
+    ("schedule_up_median", "schedule_up_max"),
+)
+_GEOMETRY = (
+    "terminal_latitude", "terminal_longitude", "gateway_latitude", "gateway_longitude", "pop_latitude",
+    "pop_longitude", "min_elevation", "scheduler", "processing_delay",
+)  # fmt: skip

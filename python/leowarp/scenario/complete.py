@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from leowarp import units
 from leowarp.scenario import schema
+from leowarp.scenario.access import complete_access
 from leowarp.scenario.decode import Section, decode, value_of
 from leowarp.scenario.flows import complete_flows, station_names
 from leowarp.scenario.gazetteer import PLACES
@@ -66,6 +67,8 @@ def complete(scenario: Scenario, document: Node, problems: Problems) -> None:
         _complete_stations(scenario, document, problems)
     else:
         _imply_stations(scenario, medium, problems)
+    if "access" in scenario.sections:
+        complete_access(scenario.sections["access"], problems)
     if "jittered" in scenario.sections:
         _check_jittered(scenario.sections["jittered"], problems)
     complete_flows(scenario, document, problems)
