@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The radio link to a moving terminal: how its power fades, and what hybrid ARQ makes of that for each packet.
+
+    power = power_series(LandMobile(), duration_ns=600_000_000_000, seed=1)
+    found = outcomes(power, 7.0, Harq(), starts_ns)
+
+Nothing here knows a scenario or a guest: parameters in, numpy arrays out.
+"""
+
+from leowarp.timeline.channel.environments import Environment, environment, environments
+
+from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series
+
+__all__ = [
+    "Environment",
+    "Harq",
+    "LandMobile",
+    "Outcomes",
+    "PowerSeries",
+    "channel_rows",
+    "environment",
+    "environments",
+    "outcomes",
+    "power_series",
+]

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decibels to ratios. A level in dB is 10 log10 of a power ratio and 20 log10 of an amplitude ratio."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def power_ratio(level_db: Any) -> Any:
+    """10^(x/10)."""
+    return np.power(10.0, np.asarray(level_db, dtype=np.float64) / 10.0)
+
+
+def amplitude_ratio(level_db: Any) -> Any:
+    """10^(x/20)."""
+    return np.power(10.0, np.asarray(level_db, dtype=np.float64) / 20.0)
+
+
+def power_db(ratio: Any) -> Any:
+    """10 log10 of a power ratio; -inf for 0."""
+    with np.errstate(divide="ignore"):
+        return 10.0 * np.log10(np.asarray(ratio, dtype=np.float64))

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sets of parameters of the land-mobile-satellite model: ours (environments.toml, sources beside the numbers) and the
+user's, from a TOML or JSON file of the same form."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.errors import ScenarioError
+from leowarp.timeline.channel.loo import Loo
+
+OURS = Path(__file__).with_name("environments.toml")
+
+ROW_SUM_TOLERANCE = 5e-4
+"""Published probabilities have four digits: three of them are off by at most 1.5e-4, with room for three digits' rows
+of two. What a row is off within it is divided out."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A Markov chain over states, each with Loo's distribution of its own.
+
+    Attributes
+    ----------
+    name, elevation_deg
+        Which environment, and how high the satellite stands.
+    states : tuple of Loo
+        n of them.
+    transitions : tuple of n tuples of n floats
+        From row to column, one step a frame; each row sums to 1.
+    correlation_m, transition_m, state_lengths_m : float, float, tuple of n floats; or None
+        Correlation distance of the direct signal, length of the slope between two states, shortest length of each
+        state. None: not known.
+    source, note : str
+        Where the numbers come from, and what is doubtful.
+    """
+
+    name: str
+    elevation_deg: float
+    states: tuple[Loo, ...]
+    transitions: tuple[tuple[float, ...], ...]
+    correlation_m: float | None = None
+    state_lengths_m: tuple[float, ...] | None = None
+    transition_m: float | None = None
+    source: str = ""
+    note: str = ""
+
+    @property
+    def chain(self) -> NDArray[np.float64]:
+        """`transitions` as an array of shape (n, n)."""
+        return np.array(self.transitions, dtype=np.float64)
+
+    @property
+    def state_shares(self) -> NDArray[np.float64]:
+        """The chain's stationary distribution, shape (n,): the share of frames in each state."""
+        n = len(self.states)
+        equations = np.vstack([self.chain.T - np.eye(n), np.ones(n)])
+        return np.linalg.lstsq(equations, np.append(np.zeros(n), 1.0), rcond=None)[0]
+
+
+def environments(path: Path | None = None) -> tuple[Environment, ...]:
+    """Every set in a file; None: ours.
+
+    Raises
+    ------
+    ScenarioError
+        If the file cannot be read, has unknown or missing keys, rows that do not sum to 1, or a chain that does not
+        come to every state.
+    """
+    return _ours() if path is None else _read(path)
+
+
+def environment(name: str, elevation_deg: float, path: Path | None = None) -> Environment:
+    """One set. There is none between two elevations: nothing is interpolated.
+
+    Raises
+    ------
+    ScenarioError
+        As `environments`, and if there is no such set: it lists those that there are.
+    """
+    known = environments(path)
+    where = "the tables" if path is None else str(path)
+    named = [entry for entry in known if entry.name == name]
+    if not named:
+        names = list(dict.fromkeys(entry.name for entry in known))
+        close = difflib.get_close_matches(name, names, 1)
+        raise ScenarioError(
+            f"environment {name!r} is not in {where}",
+            (f"did you mean {close[0]!r}? " if close else "") + f"there is: {_listed(known)}",
+        )
+    for entry in named:
+        if entry.elevation_deg == elevation_deg:
+            return entry
+    raise ScenarioError(
+        f"environment {name!r} at an elevation of {elevation_deg:g} degrees is not in {where}",
+        f"there is: {_listed(known)}; a set of your own goes into a file (docs/concepts/mobile-channel.md)",
+    )
+
+
+def _listed(known: tuple[Environment, ...]) -> str:
+    angles: dict[str, list[str]] = {}
+    for entry in known:
+        angles.setdefault(entry.name, []).append(f"{entry.elevation_deg:g}")
+    return ", ".join(f"{name} ({'/'.join(values)} deg)" for name, values in angles.items())
+
+
+@cache
+def _ours() -> tuple[Environment, ...]:
+    return _read(OURS)
+
+
+def _read(path: Path) -> tuple[Environment, ...]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise ScenarioError(f"reading environments: {path}: {error.strerror}", _HINT) from error
+    except (UnicodeDecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ScenarioError(f"reading environments: {path}: {error}", _HINT) from error
+    entries = document.get("environments") if isinstance(document, dict) else None
+    if not isinstance(entries, list) or not entries:
+        raise ScenarioError(f"{path}: no list `environments`", _HINT)
+    found: list[Environment] = []
+    for number, entry in enumerate(entries, 1):
+        one = _Entry(entry, f"{path}: environment {number}").environment()
+        if any((one.name, one.elevation_deg) == (other.name, other.elevation_deg) for other in found):
+            raise ScenarioError(f"{path}: {one.name!r} at {one.elevation_deg:g} degrees is there twice", _HINT)
+        found.append(one)
+    return tuple(found)
+
+
+class _Entry:
+    """One table of the file, key by key."""
+
+    def __init__(self, entry: Any, where: str) -> None:
+        if not isinstance(entry, dict):
+            raise ScenarioError(f"{where} is not a table", _HINT)
+        self.entry, self.where = entry, where
+        self._only(entry, _KEYS, where)
+
+    def environment(self) -> Environment:
+        name = self._text("name")
+        self.where = f"{self.where} ({name})"
+        states = self._states()
+        lengths = self.entry.get("state_lengths_m")
+        return Environment(
+            name=name,
+            elevation_deg=self._number(self.entry, "elevation_deg", 0, 90),
+            states=states,
+            transitions=self._transitions(len(states)),
+            correlation_m=self._length("correlation_m"),
+            state_lengths_m=None if lengths is None else self._lengths(lengths, len(states)),
+            transition_m=self._length("transition_m"),
+            source=self._text("source", ""),
+            note=self._text("note", ""),
+        )
+
+    def _states(self) -> tuple[Loo, ...]:
+        rows = self.entry.get("states")
+        if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+            raise ScenarioError(f"{self.where}: `states` is not a list of tables", _HINT)
+        states = []
+        for number, row in enumerate(rows, 1):
+            self._only(row, _STATE_KEYS, f"{self.where}: state {number}")
+            name = row.get("name", f"state {number}")
+            if not isinstance(name, str):
+                raise ScenarioError(f"{self.where}: the name of state {number} is not a text", _HINT)
+            states.append(
+                Loo(
+                    # Levels of a radio link: beyond them it is a typing error.
+                    mean_db=self._number(row, "mean_db", -200, 30),
+                    deviation_db=self._number(row, "deviation_db", 0, 30),
+                    multipath_db=self._number(row, "multipath_db", -200, 30),
+                    name=name,
+                )
+            )
+        return tuple(states)
+
+    def _transitions(self, n: int) -> tuple[tuple[float, ...], ...]:
+        rows = self.entry.get("transitions")
+        if not isinstance(rows, list) or len(rows) != n or any(not isinstance(r, list) or len(r) != n for r in rows):
+            raise ScenarioError(f"{self.where}: `transitions` is not {n} rows of {n} numbers, one for each state", _HINT)
+        found = []
+        for number, row in enumerate(rows, 1):
+            values = [self._value(value, f"transitions, row {number}", 0, 1) for value in row]
+            total = math.fsum(values)
+            if abs(total - 1) > ROW_SUM_TOLERANCE:
+                raise ScenarioError(
+                    f"{self.where}: row {number} of `transitions` sums to {total:.6g}, not to 1",
+                    "each row holds the probabilities of every next state, its own among them",
+                )
+            found.append(tuple(value / total for value in values))
+        reached = np.linalg.matrix_power(np.eye(n) + np.array(found), n) > 0
+        if not reached.all():
+            here, there = (int(i) + 1 for i in np.argwhere(~reached)[0])
+            raise ScenarioError(
+                f"{self.where}: from state {here} there is no way to state {there}, so the shares of the states are "
+                "not defined by the chain",
+                "leave out a state that does not occur",
+            )
+        return tuple(found)
+
+    def _lengths(self, values: Any, n: int) -> tuple[float, ...]:
+        if not isinstance(values, list) or len(values) != n:
+            raise ScenarioError(f"{self.where}: `state_lengths_m` is not a list of {n} lengths, one a state", _HINT)
+        return tuple(self._value(value, "state_lengths_m", 1e-3, 1e6) for value in values)
+
+    def _length(self, key: str) -> float | None:
+        # A slope of 0 m is a step; every other length is above 0.
+        low = 0 if key == "transition_m" else 1e-3
+        return None if key not in self.entry else self._number(self.entry, key, low, 1e6)
+
+    def _text(self, key: str, default: str | None = None) -> str:
+        value = self.entry.get(key, default)
+        if not isinstance(value, str) or (default is None and not value):
+            raise ScenarioError(f"{self.where}: `{key}` is not a text", _HINT)
+        return value
+
+    def _number(self, table: dict[str, Any], key: str, low: float, high: float) -> float:
+        if key not in table:
+            raise ScenarioError(f"{self.where}: `{key}` is missing", _HINT)
+        return self._value(table[key], key, low, high)
+
+    def _value(self, value: Any, what: str, low: float, high: float) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise ScenarioError(f"{self.where}: {what}: {value!r} is not a number", _HINT)
+        if not low <= value <= high:
+            raise ScenarioError(f"{self.where}: {what}: {value:g} is not between {low:g} and {high:g}", _HINT)
+        return float(value)
+
+    @staticmethod
+    def _only(table: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
+        for key in table:
+            if key not in keys:
+                close = difflib.get_close_matches(key, keys, 1)
+                raise ScenarioError(
+                    f"{where}: unknown key {key!r}",
+                    f"did you mean {close[0]!r}?" if close else f"the keys are {', '.join(keys)}",
+                )
+
+
+_KEYS = ("name", "elevation_deg", "states", "transitions", "correlation_m", "state_lengths_m", "transition_m",
+         "source", "note")  # fmt: skip
+_STATE_KEYS = ("name", "mean_db", "deviation_db", "multipath_db")
+_HINT = "the form of the file is that of our own tables: docs/concepts/mobile-channel.md"

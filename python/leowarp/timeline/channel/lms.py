@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The land-mobile-satellite channel after Perez-Fontan: a Markov chain of shadowing states, Loo fading within each.
+
+A terminal moves through an environment at a steady speed. Everything random is a function of its way, not of time:
+
+- the state: the chain of the environment steps once a frame (see `LandMobile.frames`);
+- the direct signal: `mean_db + deviation_db n` with a Gaussian n correlated over `correlation_m`;
+- the diffuse signal: complex Gaussian of power `multipath_db`, Clarke's Doppler spectrum of width speed / wavelength;
+- at a border of states the three levels change along a slope of `transition_m`.
+
+Power relative to line of sight: |10^(direct_db / 20) + 10^(multipath_db / 20) w|^2. The direct signal has phase 0, for a
+receiver tracks it; the satellite's own movement changes nothing but that phase.
+
+A terminal at rest sees one draw of state, direct and diffuse signal for ever: a frozen channel (another seed, another
+place). It is not an error, but its level says nothing about the environment; `power_series(...).frozen` is true.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.errors import ScenarioError
+from leowarp.timeline.channel.decibels import amplitude_ratio, power_db
+from leowarp.timeline.channel.environments import Environment, environment
+from leowarp.timeline.channel.processes import Blend, Multipath, Shadowing, places, stream, visits
+
+SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
+
+BLOCK_SAMPLES = 1 << 18
+"""Samples made at a time: some 20 MB of intermediate arrays, whatever the run's length."""
+
+SAMPLES_MAX = 500_000_000
+"""2.5 GB of level and state; more is a typing error in speed or carrier."""
+
+FRAMES = ("common", "by-state")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LandMobile:
+    """What a scenario says of the channel; None: as the environment's table has it.
+
+    Attributes
+    ----------
+    environment, elevation_deg, environments_path
+        Which set of parameters, and the user's file if it is not one of ours.
+    speed_m_per_s : float
+        Of the terminal; 0: a frozen channel. Default 60 km/h: a car on a road between trees.
+    carrier_hz : float
+        Default 2.2 GHz, the band that the tables were measured in.
+    correlation_m, transition_m : float or None
+        Of the direct signal; length of the slope between states.
+    frames : "common" or "by-state"
+        How long a step of the chain is. `common`: the same for every state, the mean of the shortest lengths weighted
+        by the states' shares, so that the shares of the way are the chain's stationary distribution: the published
+        shares of the states are that. `by-state`: each state's own shortest length, which shifts the shares of the way.
+    frame_m : float or None
+        A length for `common` in place of that mean.
+    samples_per_wavelength : int
+        Samples of the series per wavelength, or per correlation distance where that is shorter. 16: linear
+        interpolation of the diffuse power is off by 2 % of its mean at most.
+    """
+
+    environment: str = "intermediate-tree-shadowed"
+    elevation_deg: float = 40.0
+    environments_path: Path | None = None
+    speed_m_per_s: float = 60 / 3.6
+    carrier_hz: float = 2.2e9
+    correlation_m: float | None = None
+    transition_m: float | None = None
+    frames: str = "common"
+    frame_m: float | None = None
+    samples_per_wavelength: int = 16
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.speed_m_per_s) and self.speed_m_per_s >= 0):
+            raise ScenarioError(
+                f"a terminal's speed of {self.speed_m_per_s} m/s", "0 m/s (a frozen channel) or more, as in 60 km/h"
+            )
+        if not (math.isfinite(self.carrier_hz) and self.carrier_hz > 0):
+            raise ScenarioError(f"a carrier of {self.carrier_hz} Hz", "a frequency above 0, as in 2.2 GHz")
+        for name in ("correlation_m", "frame_m"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise ScenarioError(f"{name} = {value}", "a length above 0 m")
+        if self.transition_m is not None and not (math.isfinite(self.transition_m) and self.transition_m >= 0):
+            raise ScenarioError(f"transition_m = {self.transition_m}", "a length of 0 m (a step) or more")
+        if self.frames not in FRAMES:
+            raise ScenarioError(f"frames = {self.frames!r}", f"one of {', '.join(FRAMES)}")
+        if self.frame_m is not None and self.frames != "common":
+            raise ScenarioError("frame_m goes with the common frame", "leave out frames, or frame_m")
+        if self.samples_per_wavelength < 4:
+            raise ScenarioError(
+                f"samples_per_wavelength = {self.samples_per_wavelength}: the fading would not be resolved", "4 or more"
+            )
+
+    @property
+    def wavelength_m(self) -> float:
+        return SPEED_OF_LIGHT_M_PER_S / self.carrier_hz
+
+    @property
+    def doppler_hz(self) -> float:
+        """Half the width of the diffuse signal's spectrum: speed / wavelength."""
+        return self.speed_m_per_s / self.wavelength_m
+
+    def model(self) -> Model:
+        """The parameters with what the environment's table gives.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such environment, or its table lacks a length that was not given either.
+        """
+        found = environment(self.environment, self.elevation_deg, self.environments_path)
+        if self.correlation_m is not None:
+            found = dataclasses.replace(found, correlation_m=self.correlation_m)
+        if self.transition_m is not None:
+            found = dataclasses.replace(found, transition_m=self.transition_m)
+        if self.frame_m is not None:
+            found = dataclasses.replace(found, state_lengths_m=(self.frame_m,) * len(found.states))
+        lacking = [
+            key
+            for value, key in (
+                (found.correlation_m, "correlation_m"),
+                (found.state_lengths_m, "frame_m"),
+                (found.transition_m, "transition_m"),
+            )
+            if value is None
+        ]
+        if lacking:
+            raise ScenarioError(
+                f"environment {found.name!r} at {found.elevation_deg:g} degrees: its table has no "
+                f"{', no '.join(lacking)}",
+                "give the length: nothing is borrowed from another elevation (at 40 degrees correlation distances are "
+                "1.5 to 2.5 m, frames 3 to 9 m, slopes 2 to 12 m)",
+            )
+        assert found.correlation_m is not None and found.state_lengths_m is not None and found.transition_m is not None
+        lengths = np.array(found.state_lengths_m)
+        if self.frames == "common":
+            lengths = np.full(len(lengths), float(found.state_shares @ lengths))
+        return Model(found, lengths, found.correlation_m, found.transition_m)
+
+
+@dataclass(frozen=True)
+class Model:
+    """An environment of which every length is known.
+
+    Attributes
+    ----------
+    environment : Environment
+    frames_m : float64 array of shape (states,)
+        Length of a step of the chain in each state.
+    correlation_m, transition_m : float
+    """
+
+    environment: Environment
+    frames_m: NDArray[np.float64]
+    correlation_m: float
+    transition_m: float
+
+    @property
+    def way_shares(self) -> NDArray[np.float64]:
+        """Share of the way (so of time) in each state, shape (states,)."""
+        weighted = self.environment.state_shares * self.frames_m
+        return weighted / weighted.sum()
+
+    @property
+    def dwells_m(self) -> NDArray[np.float64]:
+        """Mean length of a stay in each state: frame / (1 - Pii)."""
+        return self.frames_m / (1 - np.diag(self.environment.chain))
+
+
+@dataclass(frozen=True)
+class PowerSeries:
+    """Received power on a uniform grid, relative to line of sight.
+
+    Attributes
+    ----------
+    spacing_ns : int
+        Sample k holds at k * spacing_ns; between two samples the power is interpolated.
+    level_db : float32 array of shape (n,)
+    states : int8 array of shape (n,)
+        Index of the environment's state.
+    state_names : tuple of str
+    frozen : bool
+        The terminal stands still.
+    """
+
+    spacing_ns: int
+    level_db: NDArray[np.float32]
+    states: NDArray[np.int8]
+    state_names: tuple[str, ...] = ()
+    frozen: bool = False
+
+    @property
+    def duration_ns(self) -> int:
+        """From the first sample to the last."""
+        return (len(self.level_db) - 1) * self.spacing_ns
+
+
+def unfaded(duration_ns: int) -> PowerSeries:
+    """Line of sight and nothing else: 0 dB throughout."""
+    return PowerSeries(max(1, duration_ns), np.zeros(2, np.float32), np.zeros(2, np.int8), ("line of sight",), True)
+
+
+def spacing_ns(parameters: LandMobile, correlation_m: float, duration_ns: int) -> int:
+    """Sample spacing that resolves both processes; of a terminal at rest, the whole duration."""
+    if parameters.speed_m_per_s == 0:
+        return max(1, duration_ns)
+    shortest_m = min(parameters.wavelength_m, correlation_m) / parameters.samples_per_wavelength
+    return min(max(1, math.floor(1e9 * shortest_m / parameters.speed_m_per_s)), max(1, duration_ns))
+
+
+def power_series(parameters: LandMobile, duration_ns: int, seed: int) -> PowerSeries:
+    """The power over at least `duration_ns`, the same for the same parameters and seed.
+
+    States, direct and diffuse signal draw from streams of their own: with another frame, or another carrier, the other
+    components keep their draws.
+
+    Raises
+    ------
+    ScenarioError
+        As `LandMobile.model`, and if the series would have more than `SAMPLES_MAX` samples.
+    """
+    if duration_ns <= 0:
+        raise ValueError(f"a power series of {duration_ns} ns")
+    model = parameters.model()
+    step_ns = spacing_ns(parameters, model.correlation_m, duration_ns)
+    count = -(-duration_ns // step_ns) + 1
+    if count > SAMPLES_MAX:
+        raise ScenarioError(
+            f"a fading channel at {parameters.speed_m_per_s:g} m/s and {parameters.carrier_hz:g} Hz over "
+            f"{duration_ns / 1e9:g} s has {count:,} samples, {step_ns} ns apart; the limit is {SAMPLES_MAX:,}",
+            "a shorter run, a lower speed or carrier, or fewer samples_per_wavelength",
+        )
+    level_db, states = np.empty(count, np.float32), np.empty(count, np.int8)
+    at = 0
+    for block_db, block_states in _blocks(parameters, model, step_ns, count, seed):
+        level_db[at : at + len(block_db)] = block_db
+        states[at : at + len(block_db)] = block_states
+        at += len(block_db)
+    names = tuple(state.name for state in model.environment.states)
+    return PowerSeries(step_ns, level_db, states, names, parameters.speed_m_per_s == 0)
+
+
+def _blocks(
+    parameters: LandMobile, model: Model, step_ns: int, count: int, seed: int
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int8]]]:
+    states = model.environment.states
+    step_m = parameters.speed_m_per_s * step_ns * 1e-9
+    until_m = step_m * count + model.transition_m
+    way = visits(model.environment.chain, model.environment.state_shares, model.frames_m, until_m, stream(seed, "lms.states"))
+    mean_db, deviation_db, multipath_db = (
+        Blend(np.array([getattr(states[s], name) for s in way.states]), way.starts_m, model.transition_m)
+        for name in ("mean_db", "deviation_db", "multipath_db")
+    )
+    # At rest all samples are one place: the same draw, which a spacing of 0 gives by itself but for the filters.
+    moving = parameters.speed_m_per_s > 0
+    shadowing = Shadowing(step_m if moving else 1.0, model.correlation_m, stream(seed, "lms.direct"))
+    multipath = Multipath(
+        step_m / parameters.wavelength_m if moving else 1 / parameters.samples_per_wavelength,
+        stream(seed, "lms.multipath"),
+    )
+    for begin in range(0, count, BLOCK_SAMPLES):
+        n = min(BLOCK_SAMPLES, count - begin)
+        x_m = (begin + np.arange(n)) * step_m
+        direct, diffuse = shadowing.block(n), multipath.block(n)
+        if not moving:
+            direct, diffuse = np.full(n, direct[0]), np.full(n, diffuse[0])
+        received = amplitude_ratio(mean_db.at(x_m) + deviation_db.at(x_m) * direct)
+        received = received + amplitude_ratio(multipath_db.at(x_m)) * diffuse
+        power = received.real**2 + received.imag**2
+        yield power_db(power), way.states[places(way.starts_m, x_m)]

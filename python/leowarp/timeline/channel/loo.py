@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loo's distribution: a direct signal whose level is Gaussian in dB (log-normal), plus a diffuse, Rayleigh one.
+
+C. Loo, "A statistical model for a land mobile satellite link", IEEE Trans. Vehicular Technology 34(3), 1985. With z the
+direct signal's amplitude and w a complex Gaussian of mean power 10^(multipath_db / 10):
+
+    r = |z + w|,   20 log10 z ~ Normal(mean_db, deviation_db)
+
+All levels are relative to line of sight. A power of 1 (0 dB) is an amplitude of 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import i0e
+from scipy.stats import ncx2
+
+from leowarp.timeline.channel.decibels import amplitude_ratio, power_ratio
+
+
+@dataclass(frozen=True)
+class Loo:
+    """Loo's three parameters, dB relative to line of sight.
+
+    Attributes
+    ----------
+    mean_db, deviation_db : float
+        Of the direct signal's level.
+    multipath_db : float
+        Mean power of the diffuse signal.
+    name : str
+        What a state with these parameters is called.
+    """
+
+    mean_db: float
+    deviation_db: float
+    multipath_db: float
+    name: str = ""
+
+    @property
+    def mean_power(self) -> float:
+        """E r^2 = E z^2 + E |w|^2; of the log-normal part exp(2 m + 2 s^2) with m, s of ln z."""
+        m, s = _NEPERS_PER_DB * self.mean_db, _NEPERS_PER_DB * self.deviation_db
+        return math.exp(2 * m + 2 * s * s) + float(power_ratio(self.multipath_db))
+
+    def share_below(self, level_db: ArrayLike) -> NDArray[np.float64]:
+        """P(power <= level), same shape as `level_db`.
+
+        Given z the power is a non-central chi-squared variable of two degrees of freedom; the mean over z by the
+        trapezoidal rule over +-8 standard deviations, which converges exponentially for a Gaussian.
+        """
+        variance = float(power_ratio(self.multipath_db)) / 2
+        direct = power_ratio(self.mean_db + self.deviation_db * _NODES) / variance
+        scaled = np.asarray(power_ratio(level_db)) / variance
+        return ncx2.cdf(scaled[..., None], 2, direct) @ _WEIGHTS
+
+    def amplitude_density(self, amplitude: ArrayLike) -> NDArray[np.float64]:
+        """Loo's density of the amplitude r (his equation 6), same shape as `amplitude`.
+
+        r / (b0 sqrt(2 pi d0)) times the integral over z of
+        1/z exp(-(ln z - mu)^2 / (2 d0) - (r^2 + z^2) / (2 b0)) I0(r z / b0), with 2 b0 the diffuse signal's power.
+        """
+        r = np.asarray(amplitude, dtype=np.float64)[..., None]
+        z = amplitude_ratio(self.mean_db + self.deviation_db * _NODES)
+        b0 = float(power_ratio(self.multipath_db)) / 2
+        # exp(-(r^2 + z^2) / 2 b0) I0(r z / b0) without overflow: i0e is exp(-x) I0(x).
+        return (r / b0 * np.exp(-((r - z) ** 2) / (2 * b0)) * i0e(r * z / b0)) @ _WEIGHTS
+
+
+def mixture_share_below(states: Sequence[Loo], shares: ArrayLike, level_db: ArrayLike) -> NDArray[np.float64]:
+    """P(power <= level) over all states, each with its share."""
+    return sum(
+        share * state.share_below(level_db) for share, state in zip(np.asarray(shares).tolist(), states, strict=True)
+    )
+
+
+def mixture_quantile_db(states: Sequence[Loo], shares: ArrayLike, share: float) -> float:
+    """The level, in dB, that the power stays below for this share of the time (0 < share < 1)."""
+    if not 0 < share < 1:
+        raise ValueError(f"a quantile of share {share} is no level")
+    reach = [8 * state.deviation_db + 40 for state in states]
+    low = min(min(s.mean_db, s.multipath_db) - r for s, r in zip(states, reach, strict=True)) - 60
+    high = max(max(s.mean_db, s.multipath_db) + r for s, r in zip(states, reach, strict=True))
+    return float(brentq(lambda x: float(mixture_share_below(states, shares, x)) - share, low, high, xtol=1e-6))
+
+
+_NEPERS_PER_DB = math.log(10) / 20
+
+_NODES = np.linspace(-8.0, 8.0, 321)
+_WEIGHTS = np.exp(-_NODES * _NODES / 2)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutual information between what is sent and what is received, bits a symbol, over white Gaussian noise.
+
+For M equally likely points x of mean energy 1 and complex noise of energy 1 / snr (snr = Es / N0, a ratio, not dB):
+
+    I = log2 M - 1/M sum_x E_n log2 sum_x' exp(-snr (|x - x' + n|^2 - |n|^2))
+
+That is the coded-modulation information: what is between symbols and received values (16QAM and 8PSK with a decoder that
+looks at each bit alone, without iterating, lose a little of it). BPSK and QPSK are one and two real dimensions of it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leowarp.timeline.channel.decibels import power_db, power_ratio
+
+BITS_PER_SYMBOL = {"bpsk": 1, "qpsk": 2, "8psk": 3, "16qam": 4}
+
+QPSK_CLOSED_FORM_ERROR_BITS = 0.0018
+"""What `qpsk_closed_form` is off by at most, anywhere (test: 0.00177 bits at 8.2 dB)."""
+
+
+def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
+    """Bits a symbol, same shape as `snr`: `quadrature`, from a table of it every 0.05 dB.
+
+    Parameters
+    ----------
+    modulation : "bpsk", "qpsk", "8psk" or "16qam"
+    snr : ratio Es / N0, 0 or more
+
+    Linear in dB between the table's entries (off by at most 5e-5 bits); below -50 dB proportional to the ratio.
+    """
+    ratio = np.asarray(snr, dtype=np.float64)
+    bits = np.interp(power_db(ratio), _LEVELS_DB, _table(modulation))
+    least = power_ratio(_LEVELS_DB[0])
+    return np.where(ratio < least, ratio / least * bits, bits)
+
+
+def snr_for(modulation: str, bits: float) -> float:
+    """The ratio Es / N0 at which a symbol carries so many bits, which must be less than it can."""
+    table = _table(modulation)
+    if not 0 < bits < BITS_PER_SYMBOL[modulation]:
+        raise ValueError(f"{bits} bits in a symbol of {modulation}")
+    rising = int(np.argmax(table >= table[-1]))
+    return float(power_ratio(np.interp(bits, table[: rising + 1], _LEVELS_DB[: rising + 1])))
+
+
+def qpsk_closed_form(snr: ArrayLike) -> NDArray[np.float64]:
+    """2 (1 - 0.8551 exp(-0.5718 g) - 0.1449 exp(-1.55 g)), within `QPSK_CLOSED_FORM_ERROR_BITS` of the exact value.
+
+    A fit that circulates in link-level programs (ricoalvarino/linkadaptation, MICalculator).
+    """
+    g = np.asarray(snr, dtype=np.float64)
+    return 2 * (1 - 0.8551 * np.exp(-0.5718 * g) - 0.1449 * np.exp(-1.55 * g))
+
+
+def quadrature(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
+    """Bits a symbol by numerical integration over the noise, same shape as `snr`."""
+    ratio = np.asarray(snr, dtype=np.float64)
+    flat = np.array([_one(modulation, float(g)) for g in ratio.ravel()])
+    return flat.reshape(ratio.shape)
+
+
+def _one(modulation: str, snr: float) -> float:
+    match modulation:
+        case "bpsk":
+            return _real(np.array([-1.0, 1.0]), snr)
+        case "qpsk":
+            # Half of the energy in each of two dimensions, and so half of the ratio that BPSK would have.
+            return 2 * _real(np.array([-1.0, 1.0]), snr / 2)
+        case "16qam":
+            # Two dimensions of four levels; mean energy 1 in all.
+            return 2 * _real(np.array([-3.0, -1.0, 1.0, 3.0]) / np.sqrt(5), snr / 2)
+        case "8psk":
+            return _complex(np.exp(2j * np.pi * np.arange(8) / 8), snr)
+    raise ValueError(f"modulation {modulation!r}; there is {', '.join(BITS_PER_SYMBOL)}")
+
+
+def _real(points: NDArray[np.float64], snr: float) -> float:
+    """One dimension, points of mean energy 1, noise variance 1 / (2 snr): trapezoidal rule over +-9 deviations."""
+    scaled = points * np.sqrt(2 * snr)
+    d = scaled[:, None] - scaled[None, :]
+    exponent = -(d * d)[..., None] / 2 - d[..., None] * _NODES
+    return float(np.log2(len(points)) - (_log_sum(exponent) @ _WEIGHTS).mean() / np.log(2))
+
+
+def _complex(points: NDArray[np.complex128], snr: float) -> float:
+    """Two dimensions, of points that look alike from each of them (so one is enough)."""
+    d = np.sqrt(2 * snr) * (points[0] - points)
+    nodes, weights = _COARSE, _COARSE_WEIGHTS
+    exponent = (
+        -(np.abs(d) ** 2)[:, None, None] / 2
+        - d.real[:, None, None] * nodes[:, None]
+        - d.imag[:, None, None] * nodes[None, :]
+    )
+    top = exponent.max(axis=0)
+    logs = top + np.log(np.exp(exponent - top).sum(axis=0))
+    return float(np.log2(len(points)) - weights @ logs @ weights / np.log(2))
+
+
+def _log_sum(exponent: NDArray[np.float64]) -> NDArray[np.float64]:
+    """log sum exp over the second axis."""
+    top = exponent.max(axis=1, keepdims=True)
+    return (top + np.log(np.exp(exponent - top).sum(axis=1, keepdims=True)))[:, 0]
+
+
+@cache
+def _table(modulation: str) -> NDArray[np.float64]:
+    return quadrature(modulation, power_ratio(_LEVELS_DB))
+
+
+def _gaussian(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    nodes = np.linspace(-9.0, 9.0, count)
+    weights = np.exp(-nodes * nodes / 2)
+    return nodes, weights / weights.sum()
+
+
+_NODES, _WEIGHTS = _gaussian(721)
+_COARSE, _COARSE_WEIGHTS = _gaussian(91)
+
+_LEVELS_DB = np.linspace(-50.0, 40.0, 1801)
