@@ -10,18 +10,21 @@ from leowarp.metrics.causes import CAUSE_COLUMNS, causes
 from leowarp.metrics.changes import (
     ARROW,
     CHANGE_COLUMNS,
-    LinkValues,
     PathChange,
+    both_ways_ns,
     flow_pairs,
     pair_routes,
     path_changes,
     path_delay,
     route_changes,
 )
+from leowarp.metrics.channels import Channels
 from leowarp.metrics.compute import Metrics, metrics
 from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes
 from leowarp.metrics.flows import GOODPUT_SERIES, counter, goodput, packet_rtt, srtt
+from leowarp.metrics.link_values import LinkValues, link_values
 from leowarp.metrics.long_form import LONG_COLUMNS
+from leowarp.metrics.probes import NEAR_NS, SLOT_COLUMNS, Probes, near, probes, quantile, slots
 from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use, path_queues, queue_series
 from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, dip, recoveries
 from leowarp.metrics.reordering import DENSITY_COLUMNS, REORDERING_COLUMNS, densities, histogram, reordering
@@ -39,15 +42,20 @@ __all__ = [
     "GOODPUT_SERIES",
     "LINK_COLUMNS",
     "LONG_COLUMNS",
+    "NEAR_NS",
     "RECOVERY_COLUMNS",
     "REORDERING_COLUMNS",
+    "SLOT_COLUMNS",
     "Balance",
+    "Channels",
     "LinkValues",
     "Metrics",
     "PathChange",
+    "Probes",
     "RecoveryRule",
     "Tables",
     "bin_edges",
+    "both_ways_ns",
     "causes",
     "ccdf",
     "cdf",
@@ -62,19 +70,24 @@ __all__ = [
     "holding_ns",
     "late_outside_changes",
     "link_use",
+    "link_values",
     "metrics",
+    "near",
     "packet_rtt",
     "pair_routes",
     "path_changes",
     "path_delay",
     "path_queues",
     "plan_document",
+    "probes",
+    "quantile",
     "queue_series",
     "rate_in_bins",
     "read_tables",
     "recoveries",
     "reordering",
     "route_changes",
+    "slots",
     "srtt",
     "step_at",
     "tables_of",

@@ -29,7 +29,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics.changes import Pair, PathChange, hops, path_changes
+from leowarp.metrics.changes import PathChange, path_changes
+from leowarp.metrics.channels import Pair
 from leowarp.metrics.tables import CAUSES, DATA, Tables, floats, truths, typed_frame
 
 NONE = -1
@@ -148,7 +149,7 @@ def _of_lost(
         if number < 0 or pd.isna(direction):
             continue
         link = tables.directions[int(direction)][:2]
-        if link in hops(changes[number].before or ()) and link not in hops(changes[number].after or ()):
+        if link in tables.links_of(changes[number].before) and link not in tables.links_of(changes[number].after):
             found[index] = number
     return found
 

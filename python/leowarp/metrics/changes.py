@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Path delay over time, and the table of route changes: what changed, what was left behind, what it cost.
 
-Delays are those that were in force on the links (the timeline's `delay` events), not those that the route
-computation saw: the two differ when links are refreshed more often than routes.
+Delays are those that were in force on the links (the timeline's `delay` events and `channel` rows), not those that the
+route computation saw: the two differ when links are refreshed more often than routes.
+
+A change of the path is another path id, even if its nodes are the same: an access link has a path a slot.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leowarp.metrics.channels import Pair
+from leowarp.metrics.link_values import LinkValues, link_values
 from leowarp.metrics.series import step_at
 from leowarp.metrics.tables import DATA, Tables, floats, integers, truths, typed_frame
 
@@ -25,8 +28,6 @@ change comes sooner). 5 s is well above the longest transient that `frederiksen2
 
 ARROW = " > "
 """Between the nodes of a path in text; names may hold blanks ("Cape Town")."""
-
-Pair = tuple[str, str]
 
 
 def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
@@ -53,41 +54,6 @@ def _no_routes() -> pd.DataFrame:
     return pd.DataFrame({"t_ns": [], "path": [], "path_id": []})
 
 
-def hops(path: Sequence[str]) -> list[tuple[str, str]]:
-    """Directed links of a path, source first."""
-    return list(itertools.pairwise(path))
-
-
-class LinkValues:
-    """Delay and rate of every direction as step functions of time, from the timeline."""
-
-    def __init__(self, timeline: pd.DataFrame) -> None:
-        self._delay = _steps(timeline, "delay", "delay_ns")
-        self._rate = _steps(timeline, "rate", "rate_bps")
-
-    def delay_ns(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Propagation delay in force; 0 before the first `delay` event, which is how the guest builds a link."""
-        t_ns, value = self._delay.get((a, b), (np.zeros(0), np.zeros(0)))
-        return step_at(t_ns, value, at_ns, before=0.0)
-
-    def rate_bps(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Rate in force; nan = unshaped."""
-        t_ns, value = self._rate.get((a, b), (np.zeros(0), np.zeros(0)))
-        return step_at(t_ns, value, at_ns, before=np.nan)
-
-    def delay_instants_ns(self, a: str, b: str) -> np.ndarray:
-        """When the delay of a direction was set."""
-        return self._delay.get((a, b), (np.zeros(0, dtype="int64"),))[0]
-
-    def rate_instants_ns(self, a: str, b: str) -> np.ndarray:
-        """When the rate of a direction was set."""
-        return self._rate.get((a, b), (np.zeros(0, dtype="int64"),))[0]
-
-    def path_delay_ns(self, path: Sequence[str], at_ns: int) -> int:
-        """Propagation delay along a whole path at one instant, with the delays in force."""
-        return int(sum(float(self.delay_ns(a, b, at_ns)) for a, b in hops(path)))
-
-
 def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None = None) -> pd.DataFrame:
     """Propagation delay of the path in force, as a step function.
 
@@ -96,20 +62,23 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
     DataFrame with `t_ns` (from when), `delay_ns` (nan = no path), `hops`, `path_id`; it changes where the route or one
     of the path's delays changed, and holds until the next row, the last until `end_ns`.
     """
-    links = links or LinkValues(tables.timeline)
+    links = links or link_values(tables)
     routes = pair_routes(tables, pair)
     pieces = []
+    starts = [*(int(t_ns) for t_ns in routes["t_ns"]), end_ns]
     for index, row in enumerate(routes.itertuples(index=False)):
-        until_ns = int(routes["t_ns"].iloc[index + 1]) if index + 1 < len(routes) else end_ns
+        until_ns = starts[index + 1]
         if row.path is None:
             pieces.append(pd.DataFrame({"t_ns": [row.t_ns], "delay_ns": [np.nan], "hops": [0], "path_id": [None]}))
             continue
+        taken = tables.links_of(row.path)
         instants = [np.array([row.t_ns], dtype="int64")]
-        for a, b in hops(row.path):
+        for a, b in taken:
             when = links.delay_instants_ns(a, b)
-            instants.append(when[(when > row.t_ns) & (when < until_ns)].astype("int64"))
+            low, high = np.searchsorted(when, row.t_ns, side="right"), np.searchsorted(when, until_ns, side="left")
+            instants.append(when[low:high].astype("int64"))
         t_ns = np.unique(np.concatenate(instants))
-        delay = sum(links.delay_ns(a, b, t_ns) for a, b in hops(row.path))
+        delay = sum((links.delay_ns(a, b, t_ns) for a, b in taken), np.zeros(len(t_ns)))
         pieces.append(
             pd.DataFrame({"t_ns": t_ns, "delay_ns": delay, "hops": len(row.path) - 1, "path_id": row.path_id})
         )
@@ -120,10 +89,22 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
 
 
 def change_instants(tables: Tables, pair: Pair) -> list[tuple[int, tuple[str, ...] | None, tuple[str, ...] | None]]:
-    """(instant, path before, path after) wherever the path of a pair differs from the update before."""
+    """(instant, path before, path after) wherever the path of a pair is another than at the update before."""
     routes = pair_routes(tables, pair)
     paths, t_ns = list(routes["path"]), list(routes["t_ns"])
-    return [(int(t_ns[i]), paths[i - 1], paths[i]) for i in range(1, len(paths)) if paths[i] != paths[i - 1]]
+    numbers = [None if path is None or pd.isna(number) else int(number)
+               for path, number in zip(paths, routes["path_id"], strict=True)]  # fmt: skip
+    return [
+        (int(t_ns[i]), paths[i - 1], paths[i])
+        for i in range(1, len(paths))
+        if paths[i] != paths[i - 1] or numbers[i] != numbers[i - 1]
+    ]
+
+
+def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
+    """Instants at which the path of a pair changed, there or back: int64, sorted."""
+    both = (pair, (pair[1], pair[0]))
+    return np.array(sorted({change.t_ns for each in both for change in path_changes(tables, each)}), dtype="int64")
 
 
 @dataclass(frozen=True)
@@ -181,34 +162,55 @@ def route_changes(
     links : LinkValues, optional
         Of the tables' timeline, if the caller has them already.
     """
-    links = links or LinkValues(tables.timeline)
+    links = links or link_values(tables)
     rows: list[dict[str, Any]] = []
     for pair, flows in pairs.items():
         changes = change_instants(tables, pair)
+        if not changes:
+            continue
+        consequences = _Consequences(tables, flows)
+        instants = [0, *(t_ns for t_ns, _, _ in changes), end_ns]
         for index, (t_ns, before, after) in enumerate(changes):
-            next_ns = changes[index + 1][0] if index + 1 < len(changes) else end_ns
+            next_ns = instants[index + 2]
             until_ns = min(next_ns, t_ns + attribution_ns)
             row = {"t_ns": t_ns, "source": pair[0], "destination": pair[1], "until_ns": until_ns}
-            row |= _what_changed(before, after, t_ns, links)
+            row |= _what_changed(
+                before, after, _base_delay_ns(tables, links, before, (t_ns, instants[index], t_ns)),
+                _base_delay_ns(tables, links, after, (t_ns, t_ns, next_ns)),
+            )  # fmt: skip
             row |= _left_behind(tables, links, before, after, t_ns)
-            row |= _consequences(tables, flows, t_ns, until_ns)
-            rows.append(row)
+            rows.append(row | consequences.within(t_ns, until_ns))
     rows.sort(key=lambda row: (row["t_ns"], row["source"], row["destination"]))
     return typed_frame(rows, CHANGE_COLUMNS)
 
 
+def _base_delay_ns(
+    tables: Tables, links: LinkValues, path: tuple[str, ...] | None, span_ns: tuple[int, int, int]
+) -> int | None:
+    """Propagation along a path: of each link the delay at the first of the instants; of a channel, which moves within a
+    slot, its smallest from the second instant to the third."""
+    if path is None:
+        return None
+    at_ns, from_ns, until_ns = span_ns
+    return int(sum(
+        links.base_delay_ns(a, b, from_ns, until_ns) if links.has_channel(a, b) else float(links.delay_ns(a, b, at_ns))
+        for a, b in tables.links_of(path)
+    ))  # fmt: skip
+
+
 def _what_changed(
-    before: tuple[str, ...] | None, after: tuple[str, ...] | None, t_ns: int, links: LinkValues
-) -> dict[str, Any]:
+    before: tuple[str, ...] | None, after: tuple[str, ...] | None, delay_before_ns: int | None,
+    delay_after_ns: int | None,
+) -> dict[str, Any]:  # fmt: skip
     row: dict[str, Any] = {
         "path_before": None if before is None else ARROW.join(before),
         "path_after": None if after is None else ARROW.join(after),
         "hops_before": None if before is None else len(before) - 1,
         "hops_after": None if after is None else len(after) - 1,
-        "delay_before_ns": None if before is None else links.path_delay_ns(before, t_ns),
-        "delay_after_ns": None if after is None else links.path_delay_ns(after, t_ns),
+        "delay_before_ns": delay_before_ns,
+        "delay_after_ns": delay_after_ns,
     }
-    if before is None or after is None:
+    if before is None or after is None or delay_before_ns is None or delay_after_ns is None:
         names = ("first_hop_changed", "middle_hops_changed", "last_hop_changed", "shared_hops", "is_shorter",
                  "delay_step_ns")  # fmt: skip
         return row | dict.fromkeys(names)
@@ -220,8 +222,8 @@ def _what_changed(
         "middle_hops_changed": before[1:-1] != after[1:-1] and before[2:-2] != after[2:-2],
         "last_hop_changed": before[-2:] != after[-2:],
         "shared_hops": shared,
-        "delay_step_ns": row["delay_after_ns"] - row["delay_before_ns"],
-        "is_shorter": row["delay_after_ns"] < row["delay_before_ns"],
+        "delay_step_ns": delay_after_ns - delay_before_ns,
+        "is_shorter": delay_after_ns < delay_before_ns,
     }
 
 
@@ -233,9 +235,9 @@ def _left_behind(
         return dict.fromkeys(
             ("queue_left_pkts", "queue_left_link", "queue_left_wait_ns", "queue_met_pkts", "queue_met_wait_ns")
         )
-    old, new = set(hops(before or ())), set(hops(after or ()))
-    left = [(link, *_queue_at(tables, links, link, t_ns)) for link in hops(before or ()) if link not in new]
-    met = [(link, *_queue_at(tables, links, link, t_ns)) for link in hops(after or ()) if link not in old]
+    old, new = tables.links_of(before), tables.links_of(after)
+    left = [(link, *_queue_at(tables, links, link, t_ns)) for link in old if link not in new]
+    met = [(link, *_queue_at(tables, links, link, t_ns)) for link in new if link not in old]
     longest = max(left, key=lambda entry: entry[1], default=None)
     return {
         "queue_left_pkts": sum(entry[1] for entry in left),
@@ -261,55 +263,50 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
     return int(last["queue_pkts"]), wait_ns
 
 
-def _consequences(tables: Tables, flows: Sequence[int], t_ns: int, until_ns: int) -> dict[str, Any]:
-    packets, drops, sockets = tables.packets, tables.drops, tables.sockets
-    row: dict[str, Any] = dict.fromkeys(
-        ("late_pkts", "overtaken_pkts", "extent_max_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts",
-         "lost_pkts", "dsacks_pkts")
-    )  # fmt: skip
-    if tables.has("packets"):
-        mine = packets[packets["flow"].isin(flows) & (packets["direction"] == DATA)]
-        late = mine[truths(mine["is_late"])]
-        received = floats(late["received_ns"])
-        late = late[(received >= t_ns) & (received < until_ns)]
-        again = mine[truths(mine["is_retransmission"])]
-        again = again[(again["sent_ns"] >= t_ns) & (again["sent_ns"] < until_ns)]
-        extents = floats(late["extent_pkts"])
-        row |= {
-            "late_pkts": len(late),
-            "overtaken_pkts": int((late["sent_ns"] < t_ns).sum()),
-            "extent_max_pkts": int(np.nanmax(extents)) if len(extents) and not np.isnan(extents).all() else None,
-            "retransmissions_pkts": len(again),
-            "spurious_retransmissions_pkts": int(truths(again["is_spurious"]).sum()),
-        }
-    if tables.has("drops"):
-        inside = (drops["t_ns"] >= t_ns) & (drops["t_ns"] < until_ns)
-        row["lost_pkts"] = int((inside & drops["flow"].isin(flows) & (drops["flow_direction"] == DATA)).sum())
-    if tables.has("sockets") and flows:
-        row["dsacks_pkts"] = sum(_growth(sockets, flow, "dsack_pkts", t_ns, until_ns) for flow in flows)
-    return row
+class _Consequences:
+    """What happened to the packets of some flows, sorted once: a run has a hundred changes and millions of packets."""
+
+    def __init__(self, tables: Tables, flows: Sequence[int]) -> None:
+        self._tables, self._flows = tables, flows
+        packets, drops = tables.packets, tables.drops
+        mine = (packets["flow"].isin(flows) & (packets["direction"] == DATA)).to_numpy(dtype=bool)
+        late = packets[mine & truths(packets["is_late"])].sort_values("received_ns", kind="stable")
+        self._received, self._sent = floats(late["received_ns"]), late["sent_ns"].to_numpy(dtype="int64")
+        self._extents = floats(late["extent_pkts"])
+        again = packets[mine & truths(packets["is_retransmission"])].sort_values("sent_ns", kind="stable")
+        self._again, self._vain = again["sent_ns"].to_numpy(dtype="int64"), truths(again["is_spurious"])
+        lost = drops["flow"].isin(flows) & (drops["flow_direction"] == DATA)
+        self._lost = np.sort(drops.loc[lost.to_numpy(dtype=bool), "t_ns"].to_numpy(dtype="int64"))
+
+    def within(self, t_ns: int, until_ns: int) -> dict[str, Any]:
+        """From one instant to another."""
+        row: dict[str, Any] = dict.fromkeys(
+            ("late_pkts", "overtaken_pkts", "extent_max_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts",
+             "lost_pkts", "dsacks_pkts")
+        )  # fmt: skip
+        if self._tables.has("packets"):
+            late = slice(*np.searchsorted(self._received, [t_ns, until_ns]))
+            again = slice(*np.searchsorted(self._again, [t_ns, until_ns]))
+            extents = self._extents[late]
+            row |= {
+                "late_pkts": len(extents),
+                "overtaken_pkts": int((self._sent[late] < t_ns).sum()),
+                "extent_max_pkts": int(np.nanmax(extents)) if not np.isnan(extents).all() else None,
+                "retransmissions_pkts": len(self._again[again]),
+                "spurious_retransmissions_pkts": int(self._vain[again].sum()),
+            }
+        if self._tables.has("drops"):
+            row["lost_pkts"] = int(np.diff(np.searchsorted(self._lost, [t_ns, until_ns]))[0])
+        if self._tables.has("sockets") and self._flows:
+            row["dsacks_pkts"] = sum(_growth(self._tables, flow, "dsack_pkts", t_ns, until_ns) for flow in self._flows)
+        return row
 
 
-def _growth(sockets: pd.DataFrame, flow: int, column: str, from_ns: int, until_ns: int) -> int:
+def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int) -> int:
     """How much a cumulative column grew between two instants, by the last samples at or before them."""
-    mine = sockets[sockets["flow"] == flow]
+    mine = tables.of_flow("sockets", flow)
     values = step_at(mine["t_ns"].to_numpy(), np.nan_to_num(floats(mine[column])), np.array([from_ns, until_ns]), 0.0)
     return int(values[1] - values[0])
-
-
-def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[Pair, tuple[np.ndarray, np.ndarray]]:
-    if len(timeline) == 0:
-        return {}
-    mine = timeline[(timeline["event"] == event).to_numpy(dtype=bool)]
-    t_ns, values = mine["t_ns"].to_numpy(dtype="int64"), floats(mine[column])
-    places: dict[Pair, list[int]] = {}
-    for place, pair in enumerate(zip(mine["a"], mine["b"], strict=True)):
-        places.setdefault(pair, []).append(place)
-    steps = {}
-    for pair, rows in places.items():
-        order = np.array(rows)[np.argsort(t_ns[rows], kind="stable")]
-        steps[pair] = (t_ns[order], values[order])
-    return steps
 
 
 CHANGE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
@@ -321,8 +318,13 @@ CHANGE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "path_after": ("object", None, "nodes of the new path; null = there is none"),
     "hops_before": ("Int64", None, "links of the old path"),
     "hops_after": ("Int64", None, "links of the new path"),
-    "delay_before_ns": ("Int64", "ns", "propagation along the old path, with the delays in force at the change"),
-    "delay_after_ns": ("Int64", "ns", "propagation along the new path, likewise"),
+    "delay_before_ns": (
+        "Int64",
+        "ns",
+        "propagation along the old path, with the delays in force at "
+        "the change; of a channel, which moves all the time, the smallest since the change before",
+    ),
+    "delay_after_ns": ("Int64", "ns", "propagation along the new path, likewise; of a channel until the next"),
     "delay_step_ns": ("Int64", "ns", "new minus old; negative = the new path is shorter"),
     "is_shorter": ("boolean", None, "the new path's propagation is shorter"),
     "first_hop_changed": ("boolean", None, "the station sends to another satellite"),

@@ -15,7 +15,6 @@ from leowarp import rundir
 from leowarp.metrics.causes import cause_scalars, causes
 from leowarp.metrics.changes import (
     ATTRIBUTION_NS,
-    LinkValues,
     change_instants,
     flow_pairs,
     path_delay,
@@ -23,6 +22,7 @@ from leowarp.metrics.changes import (
 )
 from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes, uncounted_directions
 from leowarp.metrics.flows import GOODPUT_SERIES, flow_summary, goodput, srtt
+from leowarp.metrics.link_values import link_values
 from leowarp.metrics.long_form import long_form, write_long_form
 from leowarp.metrics.queues import drops_by_cause, link_use
 from leowarp.metrics.recovery import RecoveryRule, recoveries
@@ -144,7 +144,7 @@ def metrics(
     end_ns = int(plan.run.duration_ns) if tables.virtual_ns is None else tables.virtual_ns
     balances = check_conservation(tables)
     pairs = flow_pairs(plan.flows)
-    links = LinkValues(tables.timeline)
+    links = link_values(tables)
     changes = route_changes(tables, pairs, end_ns, attribution_ns, links)
     found = causes(tables, pairs)
     delays = {pair: path_delay(tables, pair, end_ns, links) for pair in pairs}

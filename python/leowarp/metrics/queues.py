@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics.changes import LinkValues, Pair, hops, pair_routes
+from leowarp.metrics.changes import pair_routes
+from leowarp.metrics.channels import Pair
+from leowarp.metrics.link_values import LinkValues, link_values
 from leowarp.metrics.series import holding_ns, step_at, weighted_quantile
 from leowarp.metrics.tables import ACK, CAUSES, DATA, Tables, floats, integers, typed_frame
 
@@ -51,7 +53,7 @@ def path_queues(
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
         until_ns = routes["t_ns"].iloc[index + 1] if index + 1 < len(routes) else end_ns
         in_force = (grid_ns >= t_ns) & (grid_ns < until_ns)
-        for link in hops(path or ()):
+        for link in tables.links_of(path):
             direction = tables.direction_of(*link)
             if direction is None:
                 continue
@@ -67,7 +69,7 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     `utilisation_ratio` is delivered bits over what the rate in force would have carried while the link was up, in the
     bytes that the kernel counts; null for unshaped links.
     """
-    links = LinkValues(tables.timeline)
+    links = link_values(tables)
     up = _up_spans(tables, end_ns)
     rows = []
     for row in tables.linktotals.sort_values("direction").itertuples(index=False):
@@ -128,15 +130,8 @@ def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[in
 
 def _capacity_bits(links: LinkValues, link: tuple[str, str], spans: list[tuple[int, int]]) -> float | None:
     """Bits that the direction could have carried: the integral of its rate over the spans; None if ever unshaped."""
-    total = 0.0
-    for start_ns, stop_ns in spans:
-        inside = links.rate_instants_ns(*link)
-        edges = np.unique(np.concatenate([[start_ns], inside[(inside > start_ns) & (inside < stop_ns)], [stop_ns]]))
-        rates = links.rate_bps(*link, edges[:-1].astype("int64"))
-        if np.isnan(rates).any():
-            return None
-        total += float(np.sum(rates * np.diff(edges)) / 1e9)
-    return total or None
+    total = sum(float(links.capacity_bits(*link, np.array(span))[0]) for span in spans)
+    return None if np.isnan(total) else total or None
 
 
 LINK_COLUMNS: dict[str, tuple[str, str | None, str]] = {

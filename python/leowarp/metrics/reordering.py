@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 from leowarp.errors import ScenarioError
-from leowarp.metrics.changes import Pair, path_changes
+from leowarp.metrics.changes import path_changes
+from leowarp.metrics.channels import Pair
 from leowarp.metrics.series import optional
 from leowarp.metrics.tables import Tables, floats, integers, typed_frame
 

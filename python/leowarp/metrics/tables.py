@@ -9,6 +9,7 @@ A table that a run does not have is an empty frame with the right columns, so th
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import tomllib
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ import pyarrow.parquet as pq
 
 from leowarp import rundir
 from leowarp.errors import TraceError
+from leowarp.metrics.channels import Channels, split_timeline
 from leowarp.trace import TABLES
 
 DATA, ACK = 0, 1
@@ -65,7 +67,9 @@ class Tables:
     sockets, packets, bins, links, linktotals, counters, drops, flows, echoes, reordering, densities : DataFrame
         `30-trace/*.parquet`; columns and units in `leowarp.trace.TABLES`.
     routes, timeline : DataFrame
-        `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run.
+        `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run; without the rows of tables.
+    channels : Channels
+        The timeline's tables of directions, whole: capacity, delay, loss.
     directions : tuple of (a, b, kind)
         What a direction number stands for: packets from node `a` to node `b` over a link of that kind.
     hosts : tuple of str
@@ -93,6 +97,7 @@ class Tables:
     hosts: tuple[str, ...] = ()
     missing: frozenset[str] = field(default_factory=frozenset)
     virtual_ns: int | None = None
+    channels: Channels = field(default_factory=Channels)
 
     def has(self, table: str) -> bool:
         """Whether the run recorded this table at all (an empty one counts)."""
@@ -119,6 +124,33 @@ class Tables:
         """`a>b` for a direction number."""
         a, b, _ = self.directions[int(direction)]
         return f"{a}>{b}"
+
+    def links_of(self, path: tuple[str, ...] | None) -> list[tuple[str, str]]:
+        """Directed links of a path between two stations, source first.
+
+        A path of an access link names its satellite, which is no node of the network: then they are those that the
+        routing tables lead over, from the source's router to the destination's.
+        """
+        if path is None:
+            return []
+        named = list(itertools.pairwise(path))
+        if not self._next_hops or all(link in self._numbers for link in named):
+            return named
+        node, target = f"host:{path[0]}", f"host:{path[-1]}"
+        nodes = [node]
+        while node != target and len(nodes) <= len(self._next_hops):
+            node = self._next_hops.get((node, target), target)
+            nodes.append(node)
+        return list(itertools.pairwise(nodes[1:-1]))
+
+    @cached_property
+    def _next_hops(self) -> Mapping[tuple[str, str], str]:
+        """(node, destination host) to the next node, as the timeline leaves it; empty: it has no routing tables."""
+        if "next_hop" not in self.timeline:
+            return {}
+        routes = self.timeline[(self.timeline["event"] == "route").to_numpy(dtype=bool)]
+        names = zip(routes["node"], routes["destination"], routes["next_hop"], strict=True)
+        return {(node, destination): after for node, destination, after in names if isinstance(after, str)}
 
     @cached_property
     def _selected(self) -> dict[tuple[str, int], pd.DataFrame]:
@@ -181,11 +213,14 @@ def tables_of(
         for key in ("directions", "hosts", "virtual_ns"):
             if names.get(key) is None:
                 names[key] = _metadata(table, key)
+    channels = Channels()
     for name, given, columns in (("routes", routes, ROUTE_COLUMNS), ("timeline", timeline, TIMELINE_COLUMNS)):
         if given is None:
             frames[name] = pd.DataFrame({column: pd.Series(dtype=object) for column in columns})
             continue
         _check_columns(given, columns, f"{where}, table {name}")
+        if name == "timeline":
+            given, channels = split_timeline(given)
         frame = rundir.data_frame(given, units=False)
         # What was planned for after the end did not happen.
         over_ns = names.get("virtual_ns")
@@ -200,6 +235,7 @@ def tables_of(
         hosts=tuple(names.get("hosts") or ()),
         missing=frozenset({*TABLES, "routes", "timeline"} - given_names),
         virtual_ns=names.get("virtual_ns"),
+        channels=channels,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from leowarp.errors import ScenarioError, TraceError
-from leowarp.report import distributions, lines, packets, reordering, routemap
+from leowarp.report import distributions, lines, packets, probes, reordering, routemap
 from leowarp.report.style import styled
 from leowarp.report.view import RunView
 
@@ -32,8 +32,9 @@ class FigureKind:
         The figure of `frederiksen2024` that it re-makes, or "".
     several : bool
         Whether it draws all runs given, not only the first.
-    shows : {"tcp", "probes", "any"}
-        The kind of flow that it is about; a page leaves it out if no run has one.
+    shows : {"tcp", "several tcp", "probes", "pings", "routes", "any"}
+        What it is about: flows of a kind (`pings` are those with replies), or routes over satellites. A page leaves it
+        out if a run has none.
     needs : tuple of str
         Trace tables that it is drawn from.
     part : str
@@ -50,9 +51,18 @@ class FigureKind:
     part: str = "figures"
 
     def concerns(self, runs: Sequence[RunView]) -> bool:
-        """Whether all of the runs have a flow of the kind that it shows."""
-        return self.shows == "any" or all(run.tcp_flows if self.shows == "tcp" else run.probe_flows for run in runs)
+        """Whether all of the runs have what it shows."""
+        return all(_HAS[self.shows](run) for run in runs)
 
+
+_HAS: dict[str, Callable[[RunView], bool]] = {
+    "tcp": lambda run: bool(run.tcp_flows),
+    "several tcp": lambda run: len(run.tcp_flows) > 1,
+    "probes": lambda run: bool(run.probe_flows),
+    "pings": lambda run: bool(run.ping_flows),
+    "routes": lambda run: bool(run.tcp_flows) and run.plan.constellation is not None and not run.is_access,
+    "any": lambda run: True,
+}
 
 FIGURES: dict[str, FigureKind] = {
     "goodput": FigureKind(
@@ -99,7 +109,7 @@ FIGURES: dict[str, FigureKind] = {
     "map": FigureKind(
         routemap.route_map, "The route before and after a change",
         "Orthographic view from above the middle of the path; grey dots are satellites; the land is a coarse outline.",
-        "Fig. 3", several=False,
+        "Fig. 3", several=False, shows="routes",
     ),
     "queues": FigureKind(
         lines.queues, "Where the queue stands",
@@ -114,6 +124,20 @@ FIGURES: dict[str, FigureKind] = {
         lines.probe_delays, "Delay of the probes",
         "One-way delay and round-trip time of each ping or udp packet, by when it was sent.", shows="probes",
         needs=("echoes",),
+    ),
+    "ping": FigureKind(
+        probes.ping_over_time, "Round-trip time of each ping",
+        "Each probe at the time at which it was sent; marks on the time axis are probes without a reply.",
+        shows="pings", needs=("echoes",),
+    ),
+    "ping_change": FigureKind(
+        probes.ping_around_change, "Pings around a change of the path",
+        "The change with the largest round-trip time within a second of it.", shows="pings", needs=("echoes",),
+    ),
+    "ping_slots": FigureKind(
+        probes.ping_between_changes, "Pings away from changes of the path",
+        "The changes are cut out, so that what is left varies by itself; the steps are the smallest round-trip time "
+        "between two changes.", shows="pings", needs=("echoes",),
     ),
     "reordering": FigureKind(
         reordering.reordering_densities, "Reordering over the whole run",

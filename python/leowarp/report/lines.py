@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from leowarp.errors import TraceError
 from leowarp.metrics import ARROW, DATA, goodput, packet_rtt, queue_series, step_at
-from leowarp.metrics.changes import hops, pair_routes
+from leowarp.metrics.changes import pair_routes
 from leowarp.metrics.tables import floats
 from leowarp.report.style import (
     AFTER,
@@ -162,7 +162,8 @@ def srtt_around_changes(
                   markersize=1.2, markeredgewidth=0, label="each packet (every fifth)", rasterized=True)  # fmt: skip
         flow = run.plan.flows[run.main_flow]
         path = run.metrics.path_delay[flow.source, flow.destination]
-        grid = np.unique(np.concatenate([[t_ns - before_s * 1e9, t_ns + after_s * 1e9], path["t_ns"].to_numpy()]))
+        inside = path["t_ns"].between(t_ns - before_s * 1e9, t_ns + after_s * 1e9)
+        grid = np.unique(np.concatenate([[t_ns - before_s * 1e9, t_ns + after_s * 1e9], path.loc[inside, "t_ns"]]))
         axes.step((grid - t_ns) / 1e9, 2 * step_at(path["t_ns"], path["delay_ns"], grid, np.nan) / 1e6, where="post",
                   color="#000000", linewidth=0.8, linestyle=":", label="empty path, there and back")  # fmt: skip
         samples = _around(run.tables.sockets, run.main_flow, t_ns, before_s, after_s)
@@ -193,13 +194,13 @@ def queue_map(run: RunView) -> tuple[np.ndarray, np.ndarray]:
     end_ns = run.metrics.end_ns
     samples = end_ns // (run.plan.observe.queues_ns or end_ns)
     edges_ns = np.linspace(0, end_ns, min(600, max(samples, 1)) + 1).astype("int64")
-    longest = max((len(path) - 1 for path in routes["path"] if path is not None), default=0)
+    longest = max((len(run.tables.links_of(path)) for path in routes["path"]), default=0)
     waiting = np.full((longest, len(edges_ns) - 1), np.nan)
     series = {}
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
         until_ns = routes["t_ns"].iloc[index + 1] if index + 1 < len(routes) else end_ns
         bins = np.flatnonzero((edges_ns[:-1] >= t_ns) & (edges_ns[:-1] < until_ns))
-        for place, link in enumerate(hops(path or ())):
+        for place, link in enumerate(run.tables.links_of(path)):
             direction = run.tables.direction_of(*link)
             if direction is None:
                 continue
@@ -241,9 +242,9 @@ def queues_at_change(runs: Sequence[RunView], *, before_s: float = 1.0, after_s:
     panels = figure.subplots(1, len(columns), sharex=True, sharey=True, squeeze=False)[0]
     for axes, (run, t_ns, title, _) in zip(panels, columns, strict=True):
         row = run.changes[run.changes["t_ns"] == t_ns].iloc[0]
-        before, after = _path(row["path_before"]), _path(row["path_after"])
+        before, after = (run.tables.links_of(_path(row[f"path_{which}"])) for which in ("before", "after"))
         number = 0
-        for link in dict.fromkeys([*hops(before), *hops(after)]):
+        for link in dict.fromkeys([*before, *after]):
             direction = run.tables.direction_of(*link)
             if direction is None:
                 continue
@@ -252,8 +253,8 @@ def queues_at_change(runs: Sequence[RunView], *, before_s: float = 1.0, after_s:
             value = step_at(series["t_ns"], series["queue_pkts"], t_ns + (t_s * 1e9).astype("int64"), 0.0)
             if value.max() < 2:
                 continue
-            kept = link in hops(before) and link in hops(after)
-            what = "kept" if kept else ("left" if link in hops(before) else "new")
+            kept = link in before and link in after
+            what = "kept" if kept else ("left" if link in before else "new")
             style = line_style(number) | {"linestyle": {"kept": "-", "left": "--", "new": ":"}[what]}
             axes.plot(t_s, value, label=f"{what}: {link[0]} > {link[1]}", **style)
             number += 1
@@ -268,8 +269,8 @@ def queues_at_change(runs: Sequence[RunView], *, before_s: float = 1.0, after_s:
     return figure
 
 
-def _path(text: Any) -> tuple[str, ...]:
-    return tuple(text.split(ARROW)) if isinstance(text, str) else ()
+def _path(text: Any) -> tuple[str, ...] | None:
+    return tuple(text.split(ARROW)) if isinstance(text, str) else None
 
 
 def _around(frame: pd.DataFrame, flow: int, t_ns: int, before_s: float, after_s: float) -> pd.DataFrame:

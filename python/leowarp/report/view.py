@@ -8,11 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from leowarp import rundir
 from leowarp.errors import TraceError
-from leowarp.metrics import Metrics, Tables, metrics, plan_document, read_tables
+from leowarp.metrics import Metrics, Tables, both_ways_ns, metrics, plan_document, read_tables
 from leowarp.report.style import ALGORITHMS, line_style
 
 
@@ -77,6 +78,21 @@ class RunView:
     def probe_flows(self) -> list[int]:
         """Numbers of the ping and udp flows."""
         return [number for number, flow in enumerate(self.plan.flows) if flow.kind != "tcp"]
+
+    @property
+    def is_access(self) -> bool:
+        """Whether the path is an access link: its changes are reconfigurations, and its satellites are no nodes."""
+        return getattr(self.plan, "access", None) is not None
+
+    @property
+    def ping_flows(self) -> list[int]:
+        """Numbers of the ping flows that get replies."""
+        return [number for number, flow in enumerate(self.plan.flows) if flow.kind == "ping" and flow.replies]
+
+    def change_instants_ns(self, flow: int) -> np.ndarray:
+        """When the path of a flow changed, there or back; int64, sorted."""
+        ends = self.plan.flows[flow]
+        return both_ways_ns(self.tables, (ends.source, ends.destination))
 
     @property
     def main_flow(self) -> int:

@@ -10,7 +10,8 @@ import pandas as pd
 
 from leowarp.errors import TraceError
 from leowarp.metrics import DATA, goodput, holding_ns, path_queues, weighted_quantile
-from leowarp.metrics.changes import LinkValues, change_instants, pair_routes
+from leowarp.metrics.changes import change_instants, pair_routes
+from leowarp.metrics.link_values import LinkValues
 from leowarp.metrics.tables import floats, truths
 from leowarp.report import RunView
 

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of directions out of a timeline: capacity, delay and loss as functions of time, known from the start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Pair = tuple[str, str]
+Steps = tuple[np.ndarray, np.ndarray]
+"""A step function: instants (int64, ns, sorted) and the value from each on (float64)."""
+
+
+@dataclass(frozen=True)
+class Channels:
+    """Tables of directions (events `capacity` and `channel`), by (a, b): packets from node a to node b.
+
+    Attributes
+    ----------
+    capacity_bps : mapping to Steps
+        nan = unshaped, 0 = nothing is sent.
+    delay_ns, loss_ratio : mapping to Steps
+        For packets whose transmission begins from an instant on.
+    """
+
+    capacity_bps: Mapping[Pair, Steps] = field(default_factory=dict)
+    delay_ns: Mapping[Pair, Steps] = field(default_factory=dict)
+    loss_ratio: Mapping[Pair, Steps] = field(default_factory=dict)
+
+
+def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
+    """Events without the rows of tables, and these: a profile has millions of them, which must not become objects."""
+    is_capacity = pc.equal(timeline["event"], "capacity")
+    is_channel = pc.equal(timeline["event"], "channel")
+    rows = pc.or_(is_capacity, is_channel)
+    if not pc.any(rows).as_py():
+        return timeline, Channels()
+    capacity, channel = timeline.filter(is_capacity), timeline.filter(is_channel)
+    return timeline.filter(pc.invert(rows)), Channels(
+        capacity_bps=_by_direction(capacity, "rate_bps"),
+        delay_ns=_by_direction(channel, "delay_ns"),
+        loss_ratio=_by_direction(channel, "loss_ratio") if "loss_ratio" in channel.column_names else {},
+    )
+
+
+def _by_direction(rows: pa.Table, column: str) -> dict[Pair, Steps]:
+    found = {}
+    for a in pc.unique(rows["a"]).to_pylist():
+        of_a = rows.filter(pc.equal(rows["a"], a))
+        for b in pc.unique(of_a["b"]).to_pylist():
+            mine = of_a.filter(pc.equal(of_a["b"], b))
+            t_ns = mine["t_ns"].to_numpy().astype("int64")
+            order = np.argsort(t_ns, kind="stable")
+            value = mine[column].to_numpy().astype("float64")
+            found[a, b] = (t_ns[order], value[order])
+    return found

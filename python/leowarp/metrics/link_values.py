@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Delay and rate of each direction of a link over time, whether events or tables of the timeline give them.
+
+A direction's rate comes from `rate` events or from `capacity` rows, its delay from `delay` events or from `channel`
+rows, never from both; whoever asks `LinkValues` need not know which.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.channels import Channels, Pair, Steps
+from leowarp.metrics.series import step_at
+from leowarp.metrics.tables import Tables, floats
+
+
+def link_values(tables: Tables) -> LinkValues:
+    """Delay, rate and loss of every direction of a run."""
+    return LinkValues(tables.timeline, tables.channels)
+
+
+class LinkValues:
+    """Delay and rate of every direction as step functions of time, from the timeline.
+
+    Parameters
+    ----------
+    timeline : DataFrame
+        Events but for those of tables.
+    channels : Channels, optional
+        Tables of directions: a run has them in `tables.channels`.
+    """
+
+    def __init__(self, timeline: pd.DataFrame, channels: Channels | None = None) -> None:
+        channels = channels or Channels()
+        self._channels = channels
+        self._delay = _steps(timeline, "delay", "delay_ns") | dict(channels.delay_ns)
+        self._rate = _steps(timeline, "rate", "rate_bps") | dict(channels.capacity_bps)
+
+    def delay_ns(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
+        """Propagation delay in force; 0 before the first, which is how the guest builds a link."""
+        t_ns, value = self._delay.get((a, b), _NOTHING)
+        return step_at(t_ns, value, at_ns, before=0.0)
+
+    def rate_bps(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
+        """Rate in force; nan = unshaped."""
+        t_ns, value = self._rate.get((a, b), _NOTHING)
+        return step_at(t_ns, value, at_ns, before=np.nan)
+
+    def delay_instants_ns(self, a: str, b: str) -> np.ndarray:
+        """When the delay of a direction was set."""
+        return self._delay.get((a, b), _NOTHING)[0]
+
+    def rate_instants_ns(self, a: str, b: str) -> np.ndarray:
+        """When the rate of a direction was set."""
+        return self._rate.get((a, b), _NOTHING)[0]
+
+    def has_channel(self, a: str, b: str) -> bool:
+        """Whether the direction's delay is a table, which moves within a slot too."""
+        return (a, b) in self._channels.delay_ns
+
+    def has_capacity_table(self, a: str, b: str) -> bool:
+        """Whether the direction's rate is a table."""
+        return (a, b) in self._channels.capacity_bps
+
+    def base_delay_ns(self, a: str, b: str, from_ns: int, until_ns: int) -> float:
+        """Smallest delay in force from one instant to another."""
+        t_ns, value = self._delay.get((a, b), _NOTHING)
+        low, high = np.searchsorted(t_ns, [from_ns, until_ns], side="left")
+        inside = value[low:high]
+        start = float(self.delay_ns(a, b, from_ns))
+        return min(start, float(inside.min())) if len(inside) else start
+
+    def capacity_bits(self, a: str, b: str, edges_ns: np.ndarray) -> np.ndarray:
+        """Bits that a direction can carry from each edge to the next: the integral of its rate; nan where unshaped.
+
+        Parameters
+        ----------
+        edges_ns : int64 array of shape (n + 1,), increasing
+
+        Returns
+        -------
+        bits : float64 array of shape (n,)
+        """
+        edges_ns = np.asarray(edges_ns, dtype="int64")
+        if len(edges_ns) < 2 or edges_ns[-1] == edges_ns[0]:
+            return np.zeros(max(len(edges_ns) - 1, 0))
+        t_ns = self.rate_instants_ns(a, b)
+        low, high = np.searchsorted(t_ns, [edges_ns[0], edges_ns[-1]], side="right")
+        every = np.unique(np.concatenate([edges_ns, t_ns[low:high]]))
+        every = every[every <= edges_ns[-1]]
+        bits = self.rate_bps(a, b, every[:-1]) * np.diff(every) / 1e9
+        return np.add.reduceat(bits, np.searchsorted(every, edges_ns[:-1]))
+
+    def path_delay_ns(self, path: Sequence[str], at_ns: int) -> int:
+        """Propagation delay along a whole path at one instant, with the delays in force."""
+        return int(sum(float(self.delay_ns(a, b, at_ns)) for a, b in hops(path)))
+
+
+def hops(path: Sequence[str]) -> list[Pair]:
+    """Directed links of a path, source first."""
+    return list(itertools.pairwise(path))
+
+
+def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[Pair, Steps]:
+    if len(timeline) == 0:
+        return {}
+    mine = timeline[(timeline["event"] == event).to_numpy(dtype=bool)]
+    t_ns, values = mine["t_ns"].to_numpy(dtype="int64"), floats(mine[column])
+    places: dict[Pair, list[int]] = {}
+    for place, pair in enumerate(zip(mine["a"], mine["b"], strict=True)):
+        places.setdefault(pair, []).append(place)
+    steps = {}
+    for pair, rows in places.items():
+        order = np.array(rows)[np.argsort(t_ns[rows], kind="stable")]
+        steps[pair] = (t_ns[order], values[order])
+    return steps
+
+
+_NOTHING: Steps = (np.zeros(0, dtype="int64"), np.zeros(0))

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of pings, as figures 3 to 5 of `huston2024`: every reply, one change of the path, what is left without them.
+
+`draw_probes` and `draw_minima` draw into axes that are given, from `Probes` of any source; the figures are made of
+them, a panel a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from leowarp.errors import TraceError
+from leowarp.metrics import NEAR_NS, Probes, probes, slots
+from leowarp.report.style import AFTER, BAD, BEFORE, COLUMN_IN, PAGE_IN, mark_changes, new_figure
+from leowarp.report.view import RunView, footer_of, labels
+
+
+def draw_probes(
+    axes: Axes, found: Probes, changes_s: Sequence[float] | np.ndarray = (), *, zero_s: float = 0.0, size: float = 1.4
+) -> None:
+    """Round-trip time of each probe by when it was sent, lost ones as ticks on the time axis, changes as pink lines.
+
+    Parameters
+    ----------
+    changes_s : sequence of float
+        On the run's clock.
+    zero_s : float
+        What the axis calls 0.
+    size : float
+        Of a dot, points.
+    """
+    mark_changes(axes, [t_s - zero_s for t_s in changes_s])
+    sent_s = found.sent_ns / 1e9 - zero_s
+    axes.plot(sent_s, found.delay_ns / 1e6, ".", color=BEFORE, markersize=size, markeredgewidth=0, rasterized=True)
+    lost_s = sent_s[found.is_lost]
+    # In the axes' own height, so that they stand at the bottom whatever the scale.
+    axes.plot(lost_s, np.full(len(lost_s), 0.012), "|", color=BAD, markersize=6, markeredgewidth=0.8,
+              transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
+    axes.set_ylabel("round-trip time, ms")
+
+
+def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> None:
+    """Smallest round-trip time between every two changes of the path, as steps."""
+    frame = slots(found, changes_ns, end_ns, guard_ns)
+    edges_s = np.append(frame["t_ns"].to_numpy(), frame["until_ns"].to_numpy()[-1:]) / 1e9
+    values = frame["rtt_min_ns"].to_numpy() / 1e6
+    if len(values):
+        axes.stairs(values, edges_s, baseline=None, color=AFTER, linewidth=1.3, label="smallest of each slot")
+
+
+def ping_over_time(
+    runs: Sequence[RunView], *, flow: int | None = None, start_s: float = 0.0, end_s: float | None = None
+) -> Figure:
+    """Round-trip time of every probe, a panel a run (fig. 3).
+
+    Parameters
+    ----------
+    flow : int, optional
+        The first ping flow if not given.
+    """
+
+    def panel(axes: Axes, run: RunView, number: int) -> None:
+        until_s = end_s or run.metrics.end_ns / 1e9
+        shown = _probes(run, number).between(round(start_s * 1e9), round(until_s * 1e9))
+        draw_probes(axes, shown, run.change_instants_ns(number) / 1e9)
+        axes.set_xlim(start_s, until_s)
+        axes.set_title(f"{_title(run, runs)}{_counted(shown)}", loc="left", pad=3)
+
+    return _panels(runs, flow, 1.5, panel, "time of sending, s (pink: changes of the path; on the axis: lost)")
+
+
+def ping_around_change(
+    runs: Sequence[RunView], *, flow: int | None = None, change_s: float | None = None, before_s: float = 2.0,
+    after_s: float = 2.0,
+) -> Figure:  # fmt: skip
+    """Round-trip time of the probes around one change of the path (fig. 4).
+
+    Parameters
+    ----------
+    change_s : float, optional
+        Which change; the one with the largest round-trip time within a second of it if not given.
+    """
+
+    def panel(axes: Axes, run: RunView, number: int) -> None:
+        found, instants_ns = _probes(run, number), run.change_instants_ns(number)
+        t_s = _highest(run, found, instants_ns) if change_s is None else change_s
+        first_ns, last_ns = round((t_s - before_s) * 1e9), round((t_s + after_s) * 1e9)
+        shown = found.between(first_ns, last_ns)
+        draw_probes(axes, shown, instants_ns[(instants_ns >= first_ns) & (instants_ns < last_ns)] / 1e9, zero_s=t_s,
+                    size=4)  # fmt: skip
+        axes.set_xlim(-before_s, after_s)
+        axes.set_title(f"{_title(run, runs)}change at {t_s:g} s{_counted(shown, ', ')}", loc="left", pad=3)
+
+    return _panels(runs, flow, 1.9, panel, "time of sending after the change, s", width_in=COLUMN_IN)
+
+
+def ping_between_changes(
+    runs: Sequence[RunView], *, flow: int | None = None, start_s: float = 0.0, end_s: float | None = None,
+    guard_s: float = NEAR_NS / 1e9,
+) -> Figure:  # fmt: skip
+    """Round-trip times with the changes cut out, and the smallest of each slot as steps (fig. 5).
+
+    Parameters
+    ----------
+    guard_s : float
+        So much before and after each change is cut out.
+    """
+    guard_ns = round(guard_s * 1e9)
+
+    def panel(axes: Axes, run: RunView, number: int) -> None:
+        until_s = end_s or run.metrics.end_ns / 1e9
+        found, instants_ns = _probes(run, number), run.change_instants_ns(number)
+        shown = found.between(round(start_s * 1e9), round(until_s * 1e9)).without(instants_ns, guard_ns)
+        draw_probes(axes, shown, instants_ns / 1e9)
+        draw_minima(axes, found, instants_ns, run.metrics.end_ns, guard_ns)
+        axes.set_xlim(start_s, until_s)
+        steps = np.abs(np.diff(shown.delay_ns[~shown.is_lost]))
+        mean = f"mean step from reply to reply {steps.mean() / 1e6:.2f} ms" if len(steps) else "no two replies"
+        axes.set_title(f"{_title(run, runs)}{mean}", loc="left", pad=3)
+        axes.legend(loc="upper right")
+
+    words = f"time of sending, s (pink: changes of the path; {guard_s:g} s on either side cut out)"
+    return _panels(runs, flow, 1.5, panel, words)
+
+
+def _panels(
+    runs: Sequence[RunView], flow: int | None, height_in: float, draw: Callable[[Axes, RunView, int], None],
+    words: str, width_in: float = PAGE_IN,
+) -> Figure:  # fmt: skip
+    figure = new_figure(width_in, 0.55 + height_in * len(runs), footer_of(runs))
+    panels = figure.subplots(len(runs), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    for axes, run in zip(panels, runs, strict=True):
+        if not run.ping_flows:
+            raise TraceError(f"cannot draw this figure of {run.path.name}: the run has no ping flow with replies")
+        draw(axes, run, run.ping_flows[0] if flow is None else flow)
+    # Room below the smallest, so that the marks of the lost do not meet the dots.
+    low, high = panels[0].get_ylim()
+    panels[0].set_ylim(max(0.0, low - 0.06 * (high - low)), high)
+    panels[-1].set_xlabel(words)
+    return figure
+
+
+def _probes(run: RunView, flow: int) -> Probes:
+    return probes(run.tables, flow, run.metrics.end_ns)
+
+
+def _highest(run: RunView, found: Probes, instants_ns: np.ndarray) -> float:
+    if len(instants_ns) == 0:
+        raise TraceError(
+            f"cannot draw this figure of {run.path.name}: the path never changed", hint="make a longer run"
+        )
+    heights = []
+    for t_ns in instants_ns:
+        delay = found.between(int(t_ns) - NEAR_NS, int(t_ns) + NEAR_NS).delay_ns
+        heights.append(np.nanmax(delay) if np.isfinite(delay).any() else 0.0)
+    return float(instants_ns[int(np.argmax(heights))] / 1e9)
+
+
+def _title(run: RunView, runs: Sequence[RunView]) -> str:
+    return f"{labels(runs)[list(runs).index(run)]}: " if len(runs) > 1 else ""
+
+
+def _counted(shown: Probes, lead: str = "") -> str:
+    return f"{lead}{len(shown.sent_ns)} probes, {int(shown.is_lost.sum())} lost"
