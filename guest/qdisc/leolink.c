@@ -41,142 +41,53 @@
 #include "leolink_child.h"
 #include "leolink_overtake.h"
 #include "leolink_proc.h"
+#include "leolink_schedule.h"
 #include "leolink_table.h"
 
 /* ---- the model ---- */
 
-static u32 serialise_ns(struct leolink_sched *q, u32 bytes)
+/* Counts a packet that waits until `start`. */
+static void count_waiting(struct leolink_sched *q, u32 bytes)
 {
-	if (!q->rate_bps)
-		return 0;
-	if (bytes != q->last_bytes) {
-		q->last_bytes = bytes;
-		q->last_serialise_ns = div64_u64((u64)bytes * 8 * NSEC_PER_SEC + q->rate_bps / 2, q->rate_bps);
-	}
-	return q->last_serialise_ns;
+	q->r.waiting_bytes += bytes;
+	q->r.waiting_pkts++;
+	q->r.max_pkts = max(q->r.max_pkts, q->r.waiting_pkts);
+	q->r.max_pkts_since_read = max(q->r.max_pkts_since_read, q->r.waiting_pkts);
 }
 
-/* Packets whose transmission has begun by now no longer wait. */
-static void advance(struct leolink_sched *q, u64 now)
-{
-	if (unlikely(q->overtakes)) {
-		waiting_advance(q, now);
-		return;
-	}
-	while (q->first_waiting && cb(q->first_waiting)->start_ns <= now) {
-		q->r.waiting_pkts--;
-		q->r.waiting_bytes -= link_bytes(q, q->first_waiting);
-		q->first_waiting = q->first_waiting->next;
-	}
-}
-
-/* splitmix64: the link's own stream, so that another link's traffic does not change it */
-static u32 draw(struct leolink_sched *q)
-{
-	u64 z = (q->random += 0x9e3779b97f4a7c15ULL);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return (z ^ (z >> 31)) >> 32;
-}
-
-static bool is_lost(struct leolink_sched *q, u32 share)
-{
-	return share && (share == U32_MAX || draw(q) < share);
-}
-
-/* Fills in when a packet that is sent next starts, departs and arrives, and whether it gets lost. */
-static void schedule_by_rate(struct leolink_sched *q, struct sk_buff *skb, u64 start)
+/* Takes the last place in the queue and on the wire. */
+static void append(struct leolink_sched *q, struct sk_buff *skb)
 {
 	struct leolink_cb *c = cb(skb);
-	u32 bytes = link_bytes(q, skb);
 
-	c->start_ns = start;
-	c->serialise_ns = serialise_ns(q, bytes);
-	c->lost = is_lost(q, q->loss);
-	q->busy_until_ns = start + c->serialise_ns;
-	q->r.busy_ns += c->serialise_ns;
-	c->arrive_ns = q->busy_until_ns + q->r.delay_ns;
+	c->arrive_ns = max(c->arrive_ns, q->last_arrive_ns);
+	q->last_arrive_ns = c->arrive_ns;
+	__qdisc_enqueue_tail(skb, &q->sch->q);
 }
 
-/* The same by the tables. */
-static void schedule_by_table(struct leolink_sched *q, struct sk_buff *skb, u64 start)
-{
-	u64 depart = start, probe = 0, delay = q->r.delay_ns, rest;
-	struct leolink_cb *c = cb(skb);
-	u32 bytes = link_bytes(q, skb), loss = q->loss;
-
-	c->start_ns = start;
-	c->serialise_ns = 0;	/* tables do not change: nothing is worked out again */
-	if (start == U64_MAX) {
-		/* nothing is ever sent again */
-		c->lost = 0;
-		q->busy_until_ns = U64_MAX;
-		c->arrive_ns = U64_MAX;
-		return;
-	}
-	if (q->capacity.count) {
-		u32 row = table_find(&q->capacity, start);
-		u64 credit = start == q->sent_until_ns ? q->credit : 0;
-
-		depart = table_sent_ns(&q->capacity, row, start, bytes, credit, &q->credit);
-		q->sent_until_ns = depart;
-		if (q->probe_bytes)
-			probe = table_sent_ns(&q->capacity, row, start, q->probe_bytes, credit, &rest) - start;
-	} else {
-		depart += serialise_ns(q, bytes);
-		probe = serialise_ns(q, q->probe_bytes);
-	}
-	if (q->channel.count) {
-		const struct leolink_row *row = &q->channel.rows[table_find(&q->channel, start)];
-
-		delay = row->value;
-		loss = row->loss;
-	}
-	c->lost = is_lost(q, loss);
-	q->busy_until_ns = depart;
-	if (depart == U64_MAX) {
-		c->arrive_ns = U64_MAX;
-		return;
-	}
-	q->r.busy_ns += depart - start;
-	c->arrive_ns = delay > probe ? depart + (delay - probe) : depart;
-}
-
-static bool has_table(const struct leolink_sched *q)
-{
-	return q->capacity.count || q->channel.count;
-}
-
-/* Sends a packet, now or when the serialiser is free. */
+/* Sends a packet over a link that is not plain, now or when the serialiser is free. */
 static void transmit(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 {
 	u64 start = max(now, q->busy_until_ns);
 	struct Qdisc *sch = q->sch;
 
-	if (unlikely(has_table(q))) {
+	if (has_table(q)) {
 		if (q->capacity.count && start != U64_MAX)
 			start = table_ready_ns(&q->capacity, start);
 		schedule_by_table(q, skb, start);
 	} else {
 		schedule_by_rate(q, skb, start);
 	}
-	if (unlikely(q->overtakes)) {
+	if (q->overtakes)
 		insert_by_arrival(sch, skb);
-	} else {
-		cb(skb)->arrive_ns = max(cb(skb)->arrive_ns, q->last_arrive_ns);
-		q->last_arrive_ns = cb(skb)->arrive_ns;
-		__qdisc_enqueue_tail(skb, &sch->q);
-	}
+	else
+		append(q, skb);
 	if (start > now) {
-		if (unlikely(q->overtakes))
+		if (q->overtakes)
 			waiting_push(q, start, link_bytes(q, skb));
 		else if (!q->first_waiting)
 			q->first_waiting = skb;
-		q->r.waiting_bytes += link_bytes(q, skb);
-		q->r.waiting_pkts++;
-		q->r.max_pkts = max(q->r.max_pkts, q->r.waiting_pkts);
-		q->r.max_pkts_since_read = max(q->r.max_pkts_since_read, q->r.waiting_pkts);
+		count_waiting(q, link_bytes(q, skb));
 	}
 }
 
@@ -190,44 +101,65 @@ static void arm_for_head(struct leolink_sched *q, u64 now)
 		disarm(q);
 }
 
-/* Whether a packet would have to wait, and there is no room for one more. */
-static bool is_full(struct leolink_sched *q, u32 bytes, u64 now)
+static bool has_no_room(const struct leolink_sched *q, u32 bytes)
 {
-	bool waits = q->busy_until_ns > now;
+	return q->r.waiting_pkts >= q->limit_pkts ||
+	       (q->limit_bytes != U32_MAX && q->r.waiting_bytes + bytes > q->limit_bytes);
+}
 
-	if (!waits && q->capacity.count)
-		waits = !q->capacity.rows[table_find(&q->capacity, now)].value;
-	return waits && (q->r.waiting_pkts >= q->limit_pkts ||
-			 (q->limit_bytes != U32_MAX && q->r.waiting_bytes + bytes > q->limit_bytes));
+static int refuse(struct leolink_sched *q, struct sk_buff *skb, enum leolink_cause cause, u64 now,
+		  struct sk_buff **to_free)
+{
+	record_drop(q, skb, cause, now);
+	return qdisc_drop(skb, q->sch, to_free);
+}
+
+static int enqueue_special(struct leolink_sched *q, struct sk_buff *skb, struct sk_buff **to_free, u64 now)
+{
+	bool waits;
+	int ret;
+
+	if (q->child) {
+		ret = enqueue_to_child(q, skb, to_free, now);
+		rearm(q, now);
+		return ret;
+	}
+	advance_any(q, now);
+	waits = q->busy_until_ns > now || (q->capacity.count && !q->capacity.rows[table_find(&q->capacity, now)].value);
+	if (waits && has_no_room(q, link_bytes(q, skb)))
+		return refuse(q, skb, CAUSE_QUEUE, now, to_free);
+	transmit(q, skb, now);
+	if (!q->place || q->overtakes)
+		arm_for_head(q, now);
+	return NET_XMIT_SUCCESS;
 }
 
 static int leolink_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct leolink_sched *q = qdisc_priv(sch);
 	u32 bytes = link_bytes(q, skb);
-	u64 now = now_ns();
+	u64 now = now_ns(), start;
 
 	q->r.offered_pkts++;
 	q->r.offered_bytes += bytes;
-	if (unlikely(q->down)) {
-		record_drop(q, skb, CAUSE_DOWN, now);
-		return qdisc_drop(skb, sch, to_free);
-	}
-	if (unlikely(q->child)) {
-		int ret = enqueue_to_child(q, skb, to_free, now);
-
-		rearm(q, now);
-		return ret;
-	}
+	if (unlikely(q->down))
+		return refuse(q, skb, CAUSE_DOWN, now, to_free);
+	if (unlikely(!q->plain))
+		return enqueue_special(q, skb, to_free, now);
 
 	advance(q, now);
-	if (is_full(q, bytes, now)) {
-		record_drop(q, skb, CAUSE_QUEUE, now);
-		return qdisc_drop(skb, sch, to_free);
+	start = max(now, q->busy_until_ns);
+	if (start > now && has_no_room(q, bytes))
+		return refuse(q, skb, CAUSE_QUEUE, now, to_free);
+	schedule_by_rate(q, skb, start);
+	append(q, skb);
+	if (start > now) {
+		if (!q->first_waiting)
+			q->first_waiting = skb;
+		count_waiting(q, bytes);
 	}
-	transmit(q, skb, now);
-	if (!q->place || unlikely(q->overtakes))
-		arm_for_head(q, now);
+	if (!q->place)
+		arm(q, cb(sch->q.head)->arrive_ns, now);
 	return NET_XMIT_SUCCESS;
 }
 
@@ -241,6 +173,14 @@ static void prefetch_packet(const struct sk_buff *skb)
 	prefetch(skb->data);
 }
 
+/* advance() for a link that is not plain; the head is to leave the list. */
+static void before_dequeue(struct leolink_sched *q, struct sk_buff *head, u64 now)
+{
+	advance_any(q, now);
+	if (q->overtakes)
+		forget_neighbours(head);
+}
+
 /* Takes the head if it has arrived, NULL if it has not or there is none. Lost packets end here. */
 static struct sk_buff *due(struct leolink_sched *q, u64 now)
 {
@@ -250,10 +190,10 @@ static struct sk_buff *due(struct leolink_sched *q, u64 now)
 	while ((skb = sch->q.head) && cb(skb)->arrive_ns <= now) {
 		bool lost = cb(skb)->lost;
 
-		if (likely(!q->child))
+		if (unlikely(!q->plain))
+			before_dequeue(q, skb, now);
+		else
 			advance(q, now);
-		if (unlikely(q->overtakes))
-			forget_neighbours(skb);
 		__qdisc_dequeue_head(&sch->q);
 		if (!lost) {
 			q->r.delivered_pkts++;
@@ -278,14 +218,17 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 	/* called after each enqueue too, when nothing has arrived: without a look at the head, which is out of the cache */
 	if (q->place && heap[q->place].at_ns > now)
 		return NULL;
-	if (unlikely(q->child)) {
+	if (unlikely(!q->plain) && q->child) {
 		pull(q, now);
 		skb = due(q, now);
 		rearm(q, now);
 		return skb;
 	}
 	skb = due(q, now);
-	arm_for_head(q, now);
+	if (sch->q.head)
+		arm_for_head(q, now);
+	else
+		disarm(q);
 	return skb;
 }
 
@@ -304,7 +247,7 @@ static void leolink_fire(struct time_travel_event *e)
 		struct net_device *dev = qdisc_dev(q->sch), *peer;
 		struct sk_buff *skb;
 
-		if (unlikely(q->child)) {
+		if (unlikely(!q->plain) && q->child) {
 			/* disciplines of the kernel's are not made for interrupts */
 			leave(q);
 			__netif_schedule(q->sch);
@@ -469,8 +412,8 @@ static int leolink_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 
 	sch_tree_lock(sch);
 	now = now_ns();
-	if (!q->child)
-		advance(q, now);
+	advance_any(q, now);
+	q->plain = !has_table(q) && !q->overtakes && !q->child;
 	if (tb[LEOLINK_RATE_BPS])
 		q->rate_bps = nla_get_u64(tb[LEOLINK_RATE_BPS]);
 	q->last_bytes = 0;
@@ -494,8 +437,7 @@ static int leolink_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 		flush(sch, now);
 	else if (tb[LEOLINK_RATE_BPS] || tb[LEOLINK_DELAY_NS])
 		reschedule(sch, now);
-	if (!q->child)
-		advance(q, now);
+	advance_any(q, now);
 	sch_tree_unlock(sch);
 	return 0;
 }

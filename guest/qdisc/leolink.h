@@ -104,6 +104,7 @@ struct leolink_sched {
 	/* what every packet touches, together */
 	u32 place;		/* in the heap of arrivals, from 1; 0 = no arrival is due */
 	bool down;
+	bool plain;		/* no tables, no child, nothing overtakes: all below `all` is at rest */
 	s32 overhead_bytes;
 	u32 last_bytes, last_serialise_ns;
 	u32 loss;
@@ -112,10 +113,16 @@ struct leolink_sched {
 	struct sk_buff *first_waiting;
 	struct Qdisc *sch;
 
+	u32 limit_pkts, limit_bytes;
+	struct leolink_record r;	/* held_* are worked out when it is read */
+	u64 random;
+	struct list_head all;
+
 	/* a channel: what the link does is known beforehand, and read from tables */
 	struct leolink_table capacity, channel;
 	u64 origin_ns;
-	u64 sent_until_ns, credit;	/* the last transmission by the table: its end, and what its last ns would have carried besides */
+	/* the last transmission by the table: its end, and what its last nanosecond would have carried besides */
+	u64 sent_until_ns, credit;
 	u32 probe_bytes;
 
 	/* packets that overtake */
@@ -126,11 +133,6 @@ struct leolink_sched {
 	/* a queueing discipline in place of the FIFO; NULL = the FIFO */
 	struct Qdisc *child;
 	bool child_has_nothing_due;
-
-	u32 limit_pkts, limit_bytes;
-	struct leolink_record r;	/* held_* are worked out when it is read */
-	u64 random;
-	struct list_head all;
 };
 
 

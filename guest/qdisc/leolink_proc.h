@@ -15,7 +15,7 @@ static struct leolink_drop *drops;
 static u32 drops_head, drops_count;
 static u64 drops_overrun;
 
-static void advance(struct leolink_sched *q, u64 now);
+static void advance_any(struct leolink_sched *q, u64 now);
 
 static void record_drop(struct leolink_sched *q, struct sk_buff *skb, enum leolink_cause cause, u64 now)
 {
@@ -62,8 +62,7 @@ static ssize_t links_read(struct file *f, char __user *to, size_t size, loff_t *
 		if (done + sizeof(r) > size)
 			break;
 		local_bh_disable();
-		if (!q->child)
-			advance(q, now);
+		advance_any(q, now);
 		r = q->r;
 		r.held_pkts = r.offered_pkts - r.delivered_pkts;
 		r.held_bytes = r.offered_bytes - r.delivered_bytes;
