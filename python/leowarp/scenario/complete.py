@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from leowarp import units
@@ -13,6 +13,7 @@ from leowarp.scenario.decode import Section, decode, value_of
 from leowarp.scenario.flows import complete_flows, station_names
 from leowarp.scenario.gazetteer import PLACES
 from leowarp.scenario.key import keys
+from leowarp.scenario.modules import complete_modules
 from leowarp.scenario.presets import PRESETS
 from leowarp.scenario.problems import Problems, nearest
 from leowarp.scenario.profiles import is_per_host
@@ -53,6 +54,16 @@ def without_effect(medium: str) -> dict[str, tuple[str, ...] | None]:
     return _CONSTELLATION_ONLY | ({"network": None} if medium == "jittered" else {})
 
 
+ACCESS_DEFAULTS: Mapping[str, Mapping[str, str]] = {
+    "run": {"duration": "60 s"},
+    "tcp": {"buffer_max": "64 MiB"},
+    "observe": {"packets_before": "100 ms", "packets_after": "400 ms"},
+}
+"""Defaults of other sections that are otherwise with an access link: at 250 Mbit/s it is reconfigured every 15 s, so
+that whole seconds around each would store a quarter of all packets; 100 ms of it and its queue are some 10 MB, of which
+Linux lets a socket's buffer hold about half."""
+
+
 def implied_stations(medium: str) -> tuple[str, str]:
     """The stations of a medium that is not a constellation."""
     return ("dish", "server") if medium == "access" else ("A", "B")
@@ -67,11 +78,13 @@ def complete(scenario: Scenario, document: Node, problems: Problems) -> None:
         _complete_stations(scenario, document, problems)
     else:
         _imply_stations(scenario, medium, problems)
-    if "access" in scenario.sections:
-        complete_access(scenario.sections["access"], problems)
     if "jittered" in scenario.sections:
         _check_jittered(scenario.sections["jittered"], problems)
+    if "access" in scenario.sections:
+        complete_access(scenario.sections["access"], problems)
+        _fill_in(scenario, ACCESS_DEFAULTS)
     complete_flows(scenario, document, problems)
+    complete_modules(scenario, problems)
     _check_network(scenario, problems)
     _check_observe(scenario, problems)
     _check_hosts(scenario, problems)
@@ -115,6 +128,15 @@ def _check_geometry(scenario: Scenario, problems: Problems) -> None:
         rule = "has no effect: the access link does not follow it"
         hint = 'write geometry = "constellation" into [access], or take one of the two sections out'
         problems.add(sky.origin, "constellation", rule, hint)
+
+
+def _fill_in(scenario: Scenario, defaults: Mapping[str, Mapping[str, str]]) -> None:
+    for name, texts in defaults.items():
+        section, known = scenario.sections[name], keys(_DEFAULTED[name])
+        for key, text in texts.items():
+            attribute, declared = known[key]
+            if not section.gave(key):
+                section.values[attribute] = decode(text, declared, section.origin)
 
 
 def _check_jittered(section: Section, problems: Problems) -> None:
@@ -286,4 +308,5 @@ def _check_hosts(scenario: Scenario, problems: Problems) -> None:
                 problems.add(section.where("sysctl"), f"{section.name}.sysctl".lstrip("."), rule, hint)
 
 
+_DEFAULTED = {"run": schema.Run, "tcp": schema.Tcp, "observe": schema.Observe}
 _SIGNS_NOT_IN_NAMES = (":", ">", "/", "\\", ",")

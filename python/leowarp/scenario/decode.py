@@ -64,7 +64,7 @@ def decode_section(
     section = Section(name, node.origin)
     prefix = f"{name}." if name else ""
     known = keys(schema)
-    hashes = {f"{key}_sha256": key for key, (_, declared) in known.items() if declared.kind == "file"}
+    hashes = {f"{key}_sha256": declared for key, (_, declared) in known.items() if declared.kind in ("file", "files")}
     if not isinstance(node.value, dict):
         problems.add(node.origin, name, f"{node.value!r} is not a table", f"write [{name}] and its keys below")
         return section
@@ -74,7 +74,8 @@ def decode_section(
             _decode_key(section, key, *known[key], child, problems)
         elif key in hashes:
             section.nodes[key] = child
-            section.values[key] = _checked(_hash, child, prefix + key, problems)
+            decoder = _hashes if hashes[key].kind == "files" else _hash
+            section.values[key] = _checked(decoder, child, prefix + key, problems)
         else:
             hint = unknown_key_hint(key, known, elsewhere or {})
             problems.add(child.origin, prefix + key, "there is no such key", hint)
@@ -116,7 +117,8 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
             return _word(raw, declared)
         case "flag":
             if not isinstance(raw, bool):
-                raise ScenarioError(f"{_shown(raw)} is neither true nor false", "write true or false, without quotes")
+                hint = "write true or false, without quotes" + (f', or "{declared.none}"' if declared.none else "")
+                raise ScenarioError(f"{_shown(raw)} is neither true nor false", hint)
             return raw
         case "instant":
             return _instant(raw)
@@ -124,6 +126,10 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
             return _sysctl(raw, lenient=origin.override is not None)
         case "file" | "text":
             return _text(raw)
+        case "files":
+            if not isinstance(raw, list):
+                raise ScenarioError(f"{_shown(raw)} is not a list", 'write ["one.c"], in brackets')
+            return tuple(_text(name) for name in raw)
         case "table":
             if not isinstance(raw, dict):
                 raise ScenarioError(f"{_shown(raw)} is not a table", 'write { target = "5 ms" }')
@@ -240,6 +246,12 @@ def _hash(raw: Any) -> str:
         rule = f"{_shown(raw)} is not a sha256 (64 hexadecimal digits)"
         raise ScenarioError(rule, "leave it out to accept any content")
     return raw
+
+
+def _hashes(raw: Any) -> tuple[str, ...]:
+    if not isinstance(raw, list):
+        raise ScenarioError(f"{_shown(raw)} is not a list of sha256", "leave it out to accept any content")
+    return tuple(_hash(one) for one in raw)
 
 
 def _example(key: str, declared: Key) -> str:

@@ -206,6 +206,9 @@ def _without_governed(lower: Node, upper: Node) -> Node:
         setting = upper.get(*governing)
         if setting is not None and setting.value != _KEEPS.get(governing, "none"):
             lower = _without(lower, [(*governing[:-1], key) for key in governed])
+    if any(upper.get("access", key) is not None for key in ("clock", "phase", "period")):
+        # What a plan spells out of the schedule, for the congestion controls that know it.
+        lower = _without(lower, [("modules", name, key) for name in _TOLD for key in ("phase_ns", "period_ns")])
     if any(upper.get(section) is not None for section in ("tcp", "guest")):
         lower = _without(lower, [("sysctl",)])
     hosts, changed = lower.get("hosts"), upper.get("hosts")
@@ -248,6 +251,7 @@ _LISTS = ("stations", "flows")
 
 _WALKER = ("pattern", "planes", "satellites_per_plane", "altitude", "inclination", "phasing", "node_offset")
 
+_TOLD = ("bbr_handover", "cubic_handover")
 _QUEUES = ("isl", "ground", "measured", "chain", "access")
 
 # A key -> keys beside it that a higher layer takes away by setting it.
@@ -257,10 +261,13 @@ _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("measured", "file"): ("file_sha256",),
     ("jittered", "distribution"): ("table", "table_sha256"),
     ("jittered", "table"): ("table_sha256",),
+    ("access", "preset"): ("residual_loss", "residual_loss_up"),
+    ("guest", "cc_modules"): ("cc_modules_sha256",),
     **{(name, "queue_discipline"): ("queue_parameters",) for name in _QUEUES},
     ("name",): ("latitude", "longitude", "height"),  # of a station: lists replace, so only its own layer comes here
     ("packet_rate",): ("interval", "rate"),  # of a flow
     ("interval",): ("packet_rate",),
+    ("flood",): ("interval", "packet_rate"),
     ("rate",): ("packet_rate",),
 }
 

@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
 FLOW_KEYS = {
     "tcp": ("congestion_control", "size", "rate"),
-    "ping": ("interval", "packet_rate", "packets", "payload", "replies"),
+    "ping": ("interval", "packet_rate", "packets", "payload", "replies", "flood"),
     "udp": ("rate", "packet_rate", "packets", "payload"),
 }
 """Keys that only some kinds of flow have, by kind."""
 
 PACE_KEYS = {"ping": "interval", "udp": "rate"}
 """What `packet_rate` stands in for, by kind."""
+
+FLOOD_INTERVAL_NS = 10_000_000
+"""What iputils' `ping -f` has: at least 100 probes a second."""
 
 UDP_PAYLOAD_BYTES = 1200
 """What QUIC may count on (RFC 9000, 14): the default of udp flows."""
@@ -87,6 +90,8 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
         problems.add(section.where("packet_rate"), f"{section.name}.packet_rate", rule, "take one of them out")
     if paced:
         section.values[known[pace][0]] = None
+    if kind == "ping":
+        _complete_flood(section, paced, problems)
     if kind == "udp":
         wrong = any(section.gave(key) and known[key][0] not in section.values for key in ("rate", "packet_rate"))
         if section.values.get("rate_bps") is None and not paced and not wrong:
@@ -95,6 +100,26 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
             problems.add(section.where("rate"), f"{section.name}.rate", rule, hint)
         if not section.gave("payload"):
             section.values["payload_bytes"] = UDP_PAYLOAD_BYTES
+
+
+def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
+    flood = value_of(section, schema.Flow, "flood")
+    if flood and paced:
+        rule = "is given too, and a flood is paced by its replies"
+        problems.add(
+            section.where("packet_rate"), f"{section.name}.packet_rate", rule, 'write interval = "10 ms" instead'
+        )
+    elif flood and not value_of(section, schema.Flow, "replies"):
+        rule = "is false, and a flood is paced by its replies"
+        problems.add(
+            section.where("replies"), f"{section.name}.replies", rule, "write replies = true, or flood = false"
+        )
+    elif flood and not section.gave("interval"):
+        section.values["interval_ns"] = FLOOD_INTERVAL_NS
+    elif not flood and not paced and section.values.get("interval_ns", 0) is None:
+        rule = 'is "none", and this flow is no flood'
+        hint = 'write flood = true, or interval = "1 s"'
+        problems.add(section.where("interval"), f"{section.name}.interval", rule, hint)
 
 
 def _check_replies(scenario: Scenario, problems: Problems) -> None:
@@ -123,10 +148,12 @@ def _check_ends_of_run(scenario: Scenario, problems: Problems) -> None:
 def _check_congestion_control(section: Section, scenario: Scenario, problems: Problems) -> None:
     name = value_of(section, schema.Flow, "congestion_control")
     kernel = value_of(scenario.sections["guest"], schema.Guest, "kernel")
-    if kernel == "default" and name not in schema.CONGESTION_CONTROLS:
+    own = scenario.sections["guest"].gave("cc_modules")
+    if kernel == "default" and not own and name not in schema.CONGESTION_CONTROLS:
         near = nearest(name, schema.CONGESTION_CONTROLS)
         guess = f'did you mean "{near}"? ' if near else ""
-        hint = f"{guess}it has: {', '.join(schema.CONGESTION_CONTROLS)}; your own kernel (guest.kernel) may have others"
+        hint = f"{guess}it has: {', '.join(schema.CONGESTION_CONTROLS)}; a module of your own (guest.cc_modules) "
+        hint += "or a kernel of your own (guest.kernel) may have others"
         rule = f'the guest kernel has no congestion control "{name}"'
         problems.add(section.where("congestion_control"), f"{section.name}.congestion_control", rule, hint)
     elif len(name) > 15 or not name.replace("_", "a").replace("-", "a").isalnum():

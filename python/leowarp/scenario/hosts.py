@@ -10,8 +10,8 @@ from leowarp import units
 from leowarp.scenario.key import count, flag, quantity, sysctl, text, word
 
 CONGESTION_CONTROLS = (
-    "reno", "cubic", "bbr", "bic", "cdg", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "scalable",
-    "vegas", "veno", "westwood", "yeah",
+    "reno", "cubic", "bbr", "bbr_handover", "bic", "cdg", "cubic_handover", "dctcp", "highspeed", "htcp", "hybla",
+    "illinois", "lp", "nv", "scalable", "vegas", "veno", "westwood", "yeah",
 )  # fmt: skip
 """The congestion controls that are built into the default guest kernel."""
 
@@ -38,7 +38,13 @@ class Flow:
         units.RATE, "Payload that the application offers per second; udp needs it.", "unlimited", low="1 bit/s",
         high="1000 Gbit/s", none="unlimited",
     )  # fmt: skip
-    interval_ns: int | None = quantity(units.TIME, "ping: time between two probes.", "1 s", low="100 us", high="1 h")
+    interval_ns: int | None = quantity(
+        units.TIME,
+        "ping: time between two probes; of a flood (default 10 ms) the longest time, and with none only a reply, or a "
+        "second without one, sends the next.",
+        "1 s", low="100 us", high="1 h", none="none",
+    )  # fmt: skip
+    flood: bool | None = flag("ping: the next probe leaves as soon as the one before is answered (ping -f).", False)
     packet_rate_pkts_per_s: float | None = quantity(
         units.PACKET_RATE, "ping, udp: probes per second, in place of `interval` or `rate`.", "none",
         low="0.0001 pkts/s", high="10000000 pkts/s", none="none",
@@ -63,7 +69,30 @@ class Tcp:
     buffer_max_bytes: int = quantity(
         units.BYTES, "Largest send and receive buffer (tcp_wmem, tcp_rmem).", "16 MiB", low="64 KiB", high="1 GiB"
     )
-    sysctl: Mapping[str, str] = sysctl("Sysctls of the host, names and values as strings; they win over the profile.")
+    pacing: str = word(
+        "Who spaces packets of a socket that has a pacing rate: TCP itself, or sch_fq on the host's wire, under which "
+        "every congestion control is paced.",
+        ("internal", "fq"),
+        "internal",
+    )
+    ecn: str = word(
+        "Explicit congestion notification: answered (passive), asked for on every connection (on), or never "
+        "(net.ipv4.tcp_ecn 2, 1, 0).",
+        ("passive", "on", "off"),
+        "passive",
+    )
+    sack: bool | None = flag("Selective acknowledgements (net.ipv4.tcp_sack).", "profile", none="profile")
+    dsack: bool | None = flag("Duplicate SACK (net.ipv4.tcp_dsack).", "profile", none="profile")
+    rack: bool | None = flag(
+        "Losses are found by RACK (net.ipv4.tcp_recovery 1 or 0); off, the threshold of duplicate ACKs still grows as "
+        "reordering is seen: norack fixes it.",
+        "profile",
+        none="profile",
+    )
+    timestamps: bool | None = flag("TCP timestamps (net.ipv4.tcp_timestamps).", "profile", none="profile")
+    sysctl: Mapping[str, str] = sysctl(
+        "Sysctls of the host, names and values as strings; they win over all keys above."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,3 +102,8 @@ class Host:
     name: str
     tcp: Tcp
     sysctl: Mapping[str, str]
+
+    @property
+    def pacing(self) -> str:
+        """Who paces this host's packets: internal or fq."""
+        return self.tcp.pacing

@@ -40,7 +40,7 @@ class Key:
     Attributes
     ----------
     kind : str
-        quantity, queue, word, text, count, flag, instant, file, sysctl or table.
+        quantity, queue, word, text, count, flag, instant, file, files, sysctl or table.
     doc : str
         What it means.
     default : object
@@ -113,9 +113,9 @@ def count(doc: str, default: int | str | None, low: int, high: int, *, none: str
     return _field(key, None if isinstance(default, str) else default)
 
 
-def flag(doc: str, default: bool) -> Any:
-    """True or false."""
-    return _field(Key("flag", doc, default), default)
+def flag(doc: str, default: bool | str, *, none: str | None = None) -> Any:
+    """True or false, or the word `none`."""
+    return _field(Key("flag", doc, default, none=none), None if isinstance(default, str) else default)
 
 
 def instant(doc: str, default: str) -> Any:
@@ -127,6 +127,11 @@ def file(doc: str, *, required: bool = False) -> Any:
     """A file beside the scenario; the plan adds a key with its sha256."""
     key = Key("file", doc, None if required else "none", required=required, none=None if required else "none")
     return _field(key, None, required)
+
+
+def files(doc: str) -> Any:
+    """Files beside the scenario, a list; the plan adds a key with the sha256 of each."""
+    return _field(Key("files", doc, []), ())
 
 
 def sysctl(doc: str) -> Any:

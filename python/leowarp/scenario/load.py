@@ -13,6 +13,7 @@ from leowarp.scenario.complete import MEDIA, complete
 from leowarp.scenario.decode import Section, decode_section
 from leowarp.scenario.document import Node, Overrides, read_document
 from leowarp.scenario.key import Key, keys
+from leowarp.scenario.modules import decode_modules
 from leowarp.scenario.problems import Problems, unknown_key_hint
 
 
@@ -34,6 +35,8 @@ class Scenario:
         Station name -> its own ``[hosts.NAME.tcp]``, empty if it has none.
     pinned : dict
         Station name -> the ``[hosts.NAME.sysctl]`` that a plan spells out; "" -> ``[sysctl]``, of the whole guest.
+    modules : dict
+        Kernel module -> its parameters; their values as a plan has them.
     """
 
     path: Path
@@ -43,6 +46,7 @@ class Scenario:
     flows: list[Section] = field(repr=False)
     hosts: dict[str, Section] = field(repr=False)
     pinned: dict[str, Section] = field(repr=False)
+    modules: dict[str, Section] = field(repr=False)
 
 
 def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
@@ -71,7 +75,7 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
 
 
 def _decode(path: Path, document: Node, problems: Problems) -> Scenario:
-    known = ("schema", "extends", "name", *TABLES, "stations", "flows", "hosts", "sysctl")
+    known = ("schema", "extends", "name", *TABLES, "stations", "flows", "hosts", "modules", "sysctl")
     elsewhere = {key: name for name, section in TABLES.items() for key in keys(section)}
     for key, node in document.value.items():
         if key not in known:
@@ -90,6 +94,7 @@ def _decode(path: Path, document: Node, problems: Problems) -> Scenario:
         flows=_list(document, "flows", schema.Flow, problems),
         hosts={},
         pinned={},
+        modules=decode_modules(document.get("modules"), problems),
     )
     _decode_hosts(scenario, document, problems)
     return scenario

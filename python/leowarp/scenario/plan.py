@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from leowarp.scenario import schema
 from leowarp.scenario.decode import Section
-from leowarp.scenario.key import InputFile
+from leowarp.scenario.key import InputFile, keys
 from leowarp.scenario.load import TABLES, Scenario
 from leowarp.scenario.problems import Problems
 from leowarp.scenario.profiles import guest_sysctls, host_sysctls
@@ -45,6 +46,7 @@ def resolve(scenario: Scenario) -> Plan:
         stations=stations,
         flows=tuple(_built(schema.Flow, section) for section in scenario.flows),
         hosts=hosts,
+        modules={name: dict(sorted(section.values.items())) for name, section in sorted(scenario.modules.items())},
         sysctl=dict(sorted(whole_guest.items())),
         **built,
     )
@@ -55,9 +57,9 @@ def plan_inputs(plan: Plan) -> list[Path]:
     return plan.inputs()
 
 
-def _built(schema_class: type[T], section: Section, files: dict[str, InputFile] | None = None) -> T:
+def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | None = None) -> T:
     values = {name: value for name, value in section.values.items() if not name.endswith("_sha256")}
-    return schema_class(**(values | (files or {})))
+    return schema_class(**(values | dict(files or {})))
 
 
 def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:
@@ -73,35 +75,46 @@ def _pinned(scenario: Scenario, host: str) -> dict[str, str]:
     return section.values.get("sysctl", {}) if section is not None else {}
 
 
-def _found_files(scenario: Scenario, section: Section, problems: Problems) -> dict[str, InputFile]:
-    found = {}
-    for key in _FILE_KEYS.get(section.name, ()):
-        name = section.values.get(key)
-        if name is None:
-            continue
-        origin, wanted = section.where(key), section.values.get(f"{key}_sha256")
-        # A plan names a file without its folder; beside it, in a run directory, lies the folder of copies.
-        places = [origin.folder / INPUTS_FOLDER / name, origin.folder / name]
-        if wanted is None:
-            places.reverse()
-        path = next((place for place in places if place.is_file()), None)
-        if path is None:
-            looked = " and ".join(str(place) for place in places)
-            hint = f"looked for {looked}; a name is relative to the folder of the scenario"
-            problems.add(origin, f"{section.name}.{key}", f'there is no file "{name}"', hint)
-            continue
-        try:
-            sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-        except OSError as error:
-            problems.add(origin, f"{section.name}.{key}", f'cannot read "{path}": {error.strerror}')
-            continue
-        if wanted is not None and wanted != sha256:
-            rule = f'"{path}" has sha256 {sha256[:12]}..., and the plan was made with {wanted[:12]}...'
-            hint = f"put the file back as it was, or take {key}_sha256 out to use the new content"
-            problems.add(origin, f"{section.name}.{key}", rule, hint)
-            continue
-        found[key] = InputFile(path.name, sha256, path)
+def _found_files(
+    scenario: Scenario, section: Section, problems: Problems
+) -> dict[str, InputFile | tuple[InputFile, ...]]:
+    found: dict[str, InputFile | tuple[InputFile, ...]] = {}
+    for key, (attribute, declared) in keys(TABLES[section.name]).items():
+        named, wanted = section.values.get(attribute), section.values.get(f"{key}_sha256")
+        if declared.kind == "file" and named is not None:
+            one = _found_file(section, key, named, wanted, problems)
+            found |= {attribute: one} if one is not None else {}
+        elif declared.kind == "files" and named is not None:
+            hashes = wanted if wanted is not None else (None,) * len(named)
+            if len(hashes) != len(named):
+                rule = f"has {len(hashes)} sha256, and {key} names {len(named)} files"
+                problems.add(section.where(f"{key}_sha256"), f"{section.name}.{key}_sha256", rule, "take it out")
+                continue
+            several = [_found_file(section, key, *pair, problems) for pair in zip(named, hashes, strict=True)]
+            found[attribute] = tuple(one for one in several if one is not None)
     return found
 
 
-_FILE_KEYS = {"constellation": ("tle",), "measured": ("file",), "jittered": ("table",)}
+def _found_file(section: Section, key: str, name: str, wanted: str | None, problems: Problems) -> InputFile | None:
+    origin = section.where(key)
+    # A plan names a file without its folder; beside it, in a run directory, lies the folder of copies.
+    places = [origin.folder / INPUTS_FOLDER / name, origin.folder / name]
+    if wanted is None:
+        places.reverse()
+    path = next((place for place in places if place.is_file()), None)
+    if path is None:
+        looked = " and ".join(str(place) for place in places)
+        hint = f"looked for {looked}; a name is relative to the folder of the scenario"
+        problems.add(origin, f"{section.name}.{key}", f'there is no file "{name}"', hint)
+        return None
+    try:
+        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        problems.add(origin, f"{section.name}.{key}", f'cannot read "{path}": {error.strerror}')
+        return None
+    if wanted is not None and wanted != sha256:
+        rule = f'"{path}" has sha256 {sha256[:12]}..., and the plan was made with {wanted[:12]}...'
+        hint = f"put the file back as it was, or take {key}_sha256 out to use the new content"
+        problems.add(origin, f"{section.name}.{key}", rule, hint)
+        return None
+    return InputFile(path.name, sha256, path)

@@ -163,7 +163,7 @@ def values_of(declared: Key) -> st.SearchStrategy:
     if declared.kind == "word":
         return st.sampled_from([f'"{word}"' for word in declared.words])
     if declared.kind == "flag":
-        return st.sampled_from(["true", "false"])
+        return st.one_of(st.sampled_from(["true", "false"]), *words)
     if declared.kind == "count":
         return st.one_of(st.integers(declared.low, declared.high).map(str), *words)
     if declared.kind == "queue":
@@ -187,7 +187,7 @@ def free(sections: dict[str, type]) -> dict[str, Key]:
         f"{name}.{key}": declared
         for name, section in sections.items()
         for key, (_, declared) in keys(section).items()
-        if declared.kind not in ("text", "sysctl", "table", "file") and f"{name}.{key}" not in bound
+        if declared.kind not in ("text", "sysctl", "table", "file", "files") and f"{name}.{key}" not in bound
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from leowarp.scenario.schema import Tcp
+from leowarp.scenario.hosts import Tcp
 
 
 def host_sysctls(tcp: Tcp) -> dict[str, str]:
@@ -17,7 +17,15 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
     own = {
         "net.ipv4.tcp_rmem": f"4096 131072 {tcp.buffer_max_bytes}",
         "net.ipv4.tcp_wmem": f"4096 16384 {tcp.buffer_max_bytes}",
+        "net.ipv4.tcp_ecn": _ECN[tcp.ecn],
     }
+    switches = {
+        "net.ipv4.tcp_sack": tcp.sack,
+        "net.ipv4.tcp_dsack": tcp.dsack,
+        "net.ipv4.tcp_recovery": tcp.rack,
+        "net.ipv4.tcp_timestamps": tcp.timestamps,
+    }
+    own |= {name: str(int(on)) for name, on in switches.items() if on is not None}
     return dict(sorted({**PROFILE_SYSCTLS[tcp.profile], **own, **tcp.sysctl}.items()))
 
 
@@ -46,6 +54,7 @@ def is_per_host(name: str) -> bool:
 
 
 _PAGE_BYTES = 4096
+_ECN = {"passive": "2", "on": "1", "off": "0"}
 
 # Linux 6.12's own values (tcp_sk_init in net/ipv4/tcp_ipv4.c), but tcp_no_metrics_save: a flow must not inherit what
 # an earlier one learnt, or the order of flows would matter.

@@ -17,7 +17,7 @@ from typing import Any
 from leowarp import units
 from leowarp.scenario.access import Access
 from leowarp.scenario.hosts import CONGESTION_CONTROLS, PROFILES, Flow, Host, Tcp
-from leowarp.scenario.key import count, flag, quantity, sysctl, text, word
+from leowarp.scenario.key import InputFile, count, files, flag, quantity, sysctl, text, word
 from leowarp.scenario.links import Ground, Isl, Network, Routing, Station
 from leowarp.scenario.measured import Measured
 from leowarp.scenario.media import Chain, Constellation, Jittered
@@ -99,6 +99,10 @@ class Guest:
 
     memory_bytes: int = quantity(units.BYTES, "The guest's memory.", "1 GiB", low="128 MiB", high="256 GiB")
     kernel: str = text('"default", or the path of a kernel tree or binary of your own.', "default")
+    cc_modules: tuple[InputFile, ...] = files(
+        "Congestion controls of your own, C files beside the scenario: each is compiled against the guest kernel and "
+        "loaded before the run as the module of the file's name. Flows may then name any congestion control."
+    )
     sysctl: Mapping[str, str] = sysctl(
         "Sysctls of the guest as a whole (those that Linux does not keep per network namespace)."
     )
@@ -111,7 +115,9 @@ class Plan:
     Exactly one of `constellation`, `measured`, `chain`, `jittered` and `access` is not None; only an access link whose
     geometry a constellation drives has both. All but a constellation have two stations without coordinates (A and B,
     dish and server), and their `isl`, `ground` and `routing` (of `jittered` also `network`) hold defaults that nothing
-    uses. `sysctl` holds what the guest as a whole gets, `hosts[i].sysctl` what each host gets.
+    uses. `sysctl` holds what the guest as a whole gets, `hosts[i].sysctl` what each host gets; `modules` the parameters
+    of kernel modules, by module and name, times in ns: every module of one's own and every congestion control that
+    knows of handovers and that a flow uses is there, if only with no parameters.
     """
 
     name: str
@@ -129,6 +135,7 @@ class Plan:
     flows: tuple[Flow, ...]
     tcp: Tcp = dataclasses.field(default_factory=Tcp)
     hosts: tuple[Host, ...] = ()
+    modules: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
     sysctl: Mapping[str, str] = dataclasses.field(default_factory=dict)
     observe: Observe = dataclasses.field(default_factory=Observe)
     guest: Guest = dataclasses.field(default_factory=Guest)
@@ -148,4 +155,5 @@ class Plan:
             found.append(self.measured.file)
         if self.jittered is not None and self.jittered.table is not None:
             found.append(self.jittered.table)
+        found += self.guest.cc_modules
         return [entry.path for entry in found]

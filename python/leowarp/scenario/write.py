@@ -12,6 +12,7 @@ from leowarp.scenario import schema
 from leowarp.scenario.complete import MEDIA, WALKER_KEYS, medium_of, without_effect
 from leowarp.scenario.flows import FLOW_KEYS, PACE_KEYS
 from leowarp.scenario.key import InputFile, Key, keys
+from leowarp.scenario.modules import parameter_as_written
 from leowarp.scenario.queues import parameters_as_written
 from leowarp.units import BYTES, PACKETS
 
@@ -56,9 +57,18 @@ def _lines(plan: schema.Plan) -> Iterator[str]:
     yield from _table("tcp", plan.tcp)
     yield from _table("observe", plan.observe)
     yield from _table("guest", plan.guest)
+    for module, parameters in sorted(plan.modules.items()):
+        yield from _module(module, parameters)
     yield from _sysctls("sysctl", plan.sysctl, "Of the guest as a whole: its own, and what follows from the rest.")
     for host in plan.hosts:
         yield from _host(host, plan.tcp)
+
+
+def _module(name: str, parameters: Mapping[str, str]) -> Iterator[str]:
+    yield ""
+    yield f"[modules.{name}]"
+    for parameter, value in sorted(parameters.items()):
+        yield f"{parameter} = {quoted(parameter_as_written(parameter, value))}"
 
 
 def _host(host: schema.Host, common: schema.Tcp) -> Iterator[str]:
@@ -95,6 +105,9 @@ def _table(
             written = parameters_as_written(section.queue_discipline, value)
             inner = ", ".join(f"{name} = {_scalar(entry)}" for name, entry in written.items())
             yield f"{key} = {{ {inner} }}" if inner else f"{key} = {{}}"
+        elif declared.kind == "files":
+            for name, entries in ((key, [one.name for one in value]), (f"{key}_sha256", [one.sha256 for one in value])):
+                yield f"{name} = [{', '.join(quoted(entry) for entry in entries)}]"
         elif isinstance(value, InputFile):
             yield f"{key} = {quoted(value.name)}"
             yield f"{key}_sha256 = {quoted(value.sha256)}"

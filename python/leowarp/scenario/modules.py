@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`[modules.NAME]` and `[guest] cc_modules`: parameters of kernel modules, and modules of one's own."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from leowarp import units
+from leowarp.errors import ScenarioError
+from leowarp.scenario import schema
+from leowarp.scenario.decode import Section, value_of
+from leowarp.scenario.document import Node
+from leowarp.scenario.problems import Problems, nearest
+
+if TYPE_CHECKING:
+    from leowarp.scenario.load import Scenario
+
+HANDOVER_AWARE = ("bbr_handover", "cubic_handover")
+"""Congestion controls of our own that know when the path changes; each is a module of its name."""
+
+KERNELS_MODULES = (
+    "tcp_bic", "tcp_cdg", "tcp_cubic", "tcp_dctcp", "tcp_htcp", "tcp_hybla", "tcp_illinois", "tcp_nv", "tcp_vegas",
+)  # fmt: skip
+"""Congestion controls of the default guest kernel whose modules have parameters (Linux 6.12, net/ipv4)."""
+
+SET_BY_THE_GUEST = "origin_ns"
+"""The parameter that the guest itself writes: when the run's clock was 0."""
+
+
+def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
+    """The parameters of each module, as texts; times (names that end in ``_ns``) in whole nanoseconds."""
+    if node is None:
+        return {}
+    if not isinstance(node.value, dict):
+        problems.add(node.origin, "modules", "is not a table", "write [modules.NAME] and its parameters below")
+        return {}
+    found = {}
+    for name, table in node.value.items():
+        if _NAME.fullmatch(name) is None:
+            rule = f"{name!r:.80} is not the name of a kernel module"
+            problems.add(table.origin, f"modules.{name}", rule, "letters, digits and _, as in /sys/module")
+        elif not isinstance(table.value, dict):
+            hint = f"write [modules.{name}] and its parameters below"
+            problems.add(table.origin, f"modules.{name}", "is not a table", hint)
+        else:
+            found[name] = Section(f"modules.{name}", table.origin, _parameters(name, table, problems))
+    return found
+
+
+def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, node in table.value.items():
+        key = f"modules.{module}.{name}"
+        lenient = node.origin.override is not None and isinstance(node.value, int) and not isinstance(node.value, bool)
+        value = str(node.value) if lenient else node.value
+        if _NAME.fullmatch(name) is None:
+            problems.add(node.origin, key, f"{name!r:.80} is not the name of a parameter", "letters, digits and _")
+        elif name == SET_BY_THE_GUEST:
+            problems.add(node.origin, key, "is written by the guest, when the run's clock is 0", "take it out")
+        elif name.endswith("_ns"):
+            try:
+                found[name] = str(units.TIME.parse(node.value))
+            except ScenarioError as error:
+                problems.add(node.origin, key, error.message, error.hint)
+        elif not isinstance(value, str) or not value or not value.isprintable() or len(value) > _LONGEST_VALUE:
+            rule = "is not a string of 1 to 200 printable characters"
+            problems.add(node.origin, key, rule, f'write {name} = "1", value in quotes')
+        else:
+            found[name] = value
+    return dict(sorted(found.items()))
+
+
+def parameter_as_written(name: str, value: str) -> str:
+    """A parameter as a scenario writes it: times with their unit."""
+    return units.TIME.format(int(value)) if name.endswith("_ns") else value
+
+
+def complete_modules(scenario: Scenario, problems: Problems) -> None:
+    """Check the modules' names, and fill in what the flows and an access link imply."""
+    guest = scenario.sections["guest"]
+    own = _check_files(guest, problems)
+    if value_of(guest, schema.Guest, "kernel") == "default":
+        known = [*own, *HANDOVER_AWARE, *KERNELS_MODULES]
+        for name, section in scenario.modules.items():
+            if name not in known:
+                near = nearest(name, known)
+                guess = f'did you mean "{near}"? ' if near else ""
+                rule = f"the guest kernel has no module {name} with parameters"
+                hint = f"{guess}known: {', '.join(known)}"
+                problems.add(section.origin, section.name, rule, hint)
+    for name in own:
+        scenario.modules.setdefault(name, Section(f"modules.{name}", guest.origin))
+    for section in scenario.flows:
+        name = value_of(section, schema.Flow, "congestion_control")
+        if value_of(section, schema.Flow, "kind") == "tcp" and name in HANDOVER_AWARE:
+            parameters = scenario.modules.setdefault(name, Section(f"modules.{name}", section.origin)).values
+            if "access" in scenario.sections:
+                for parameter, value_ns in _schedule(scenario.sections["access"]).items():
+                    parameters.setdefault(parameter, str(value_ns))
+
+
+def _schedule(access: Section) -> dict[str, int]:
+    """An access link's period, and its first reconfiguration on the run's clock."""
+    clock = datetime.datetime.fromisoformat(value_of(access, schema.Access, "clock"))
+    period_ns = value_of(access, schema.Access, "period_ns")
+    midnight = clock.replace(hour=0, minute=0, second=0, microsecond=0)
+    shown_ns = (clock - midnight) // datetime.timedelta(microseconds=1) * 1000
+    return {
+        "phase_ns": (value_of(access, schema.Access, "phase_ns") - shown_ns) % period_ns,
+        "period_ns": period_ns,
+    }
+
+
+def _check_files(guest: Section, problems: Problems) -> list[str]:
+    """Names of the modules of one's own."""
+    names: list[str] = []
+    for file in guest.values.get("cc_modules", ()):
+        name = PurePath(file).stem
+        where = guest.where("cc_modules"), "guest.cc_modules"
+        if PurePath(file).suffix != ".c":
+            problems.add(*where, f'"{file}" is not a C file', 'a module is one file: cc_modules = ["my_cc.c"]')
+        elif _NAME.fullmatch(name) is None or len(name) > _LONGEST_NAME:
+            rule = f'"{file}": a module is called by its file, and {name!r} is not the name of one'
+            problems.add(*where, rule, f"at most {_LONGEST_NAME} letters, digits and _, a letter first")
+        elif name in (*HANDOVER_AWARE, "leolink"):
+            rule = f'"{file}": the guest kernel has a module {name} already'
+            problems.add(*where, rule, "give the file, and the congestion control in it, names of their own")
+        elif name in names:
+            problems.add(*where, f'"{file}": there are two modules called {name}', "rename one of the two")
+        names.append(name)
+    return names
+
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_LONGEST_NAME = 50  # MODULE_NAME_LEN is 56 on 64-bit machines
+_LONGEST_VALUE = 200
