@@ -50,6 +50,20 @@ def test_plan_is_a_scenario_and_gives_itself(leowarp, tmp_path):
     assert leowarp("plan", tmp_path / "plan.toml", "--json").json()["run"]["duration"] == "60 s"
 
 
+def test_a_congestion_control_of_ones_own_is_named_by_its_file(leowarp, tmp_path):
+    (tmp_path / "my_cc.c").write_text("int x;\n")
+    flow = ("--set", "flows.0.congestion_control=my_own")
+    assert leowarp("plan", CHAIN, *flow).status == 2
+    plan = leowarp("plan", CHAIN, *flow, "--cc-module", tmp_path / "my_cc.c", "--json").json()
+    assert plan["guest"]["cc_modules"] == ["my_cc.c"]
+    assert plan["guest"]["cc_modules_sha256"] == [hashlib.sha256(b"int x;\n").hexdigest()]
+    assert plan["modules"] == {"my_cc": {}}
+    gone = leowarp("plan", CHAIN, "--cc-module", tmp_path / "gone.c")
+    assert gone.status == 2
+    assert "there is no file" in gone.err
+    assert "gone.c" in gone.err
+
+
 def test_routes_show_each_change_with_both_delays(leowarp):
     answer = leowarp("routes", MADRID_TOKYO, "--set", "run.duration=120 s", "--json").json()
     rows = answer["routes"]

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 def plan(
     file: options.ScenarioFile,
     set_: options.Settings = None,
+    cc_module: options.CcModules = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write it to this file.")] = None,
     json_: options.Json = False,
 ) -> None:
     """The scenario with every default written out: what a run depends on, and a scenario itself."""
-    text = _plan(file, set_).to_toml()
+    text = _plan(file, options.settings(set_, cc_module)).to_toml()
     if out is not None:
         out.write_text(text)
     if json_:

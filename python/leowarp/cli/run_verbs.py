@@ -42,6 +42,7 @@ def run(
         Path | None, typer.Option("--out", "-o", help="The run directory; runs/NAME-HASH if not given.")
     ] = None,
     set_: options.Settings = None,
+    cc_module: options.CcModules = None,
     kernel: options.Kernel = None,
     force: options.Force = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Make figures and the page.")] = True,
@@ -52,10 +53,12 @@ def run(
     """Run a scenario: every stage, into a run directory."""
     import leowarp
 
-    settings: Any = set_ or []
+    settings: Any = options.settings(set_, cc_module)
     if set_json is not None:
-        if set_:
-            raise ScenarioError("--set and --set-json exclude each other", hint="put all keys into one of them")
+        if settings:
+            raise ScenarioError(
+                "--set and --cc-module exclude --set-json", hint="put all keys into one of them (guest.cc_modules)"
+            )
         settings = json.loads(set_json.read_text())
     result = leowarp.run(file, settings, out, kernel=kernel, force=force, report=report, progress=_progress(progress))
     _print_run(result, json_)

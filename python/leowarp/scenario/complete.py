@@ -39,6 +39,12 @@ _CONSTELLATION_ONLY: dict[str, tuple[str, ...] | None] = {
     "routing": None,
     "network": ("instantiate", "endpoints"),
 }
+_OF_NETWORK: dict[str, dict[str, tuple[str, ...] | None]] = {
+    # A jittered link is always netem's, and its hosts hang on it by wires: nothing of [network] is left.
+    "jittered": {"network": None},
+    # An access link is always leolink's: only that knows tables of delays and capacities.
+    "access": {"network": ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")},
+}
 
 
 def medium_of(given: Sequence[str]) -> str:
@@ -50,8 +56,7 @@ def without_effect(medium: str) -> dict[str, tuple[str, ...] | None]:
     """Sections (None: the whole of it) and keys that mean nothing with this medium."""
     if medium == "constellation":
         return {}
-    # A jittered link is always netem's, and its hosts hang on it by wires: nothing of [network] is left.
-    return _CONSTELLATION_ONLY | ({"network": None} if medium == "jittered" else {})
+    return _CONSTELLATION_ONLY | _OF_NETWORK.get(medium, {})
 
 
 ACCESS_DEFAULTS: Mapping[str, Mapping[str, str]] = {

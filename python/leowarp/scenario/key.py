@@ -147,8 +147,9 @@ def table(doc: str) -> Any:
 def keys(section: type) -> dict[str, tuple[str, Key]]:
     """The keys of a section as written in TOML, each with its attribute's name; those of its bases last."""
     found = {}
-    own = inspect.get_annotations(section)
-    for field in sorted(dataclasses.fields(section), key=lambda field: field.name not in own):
+    own = list(inspect.get_annotations(section))
+    place = {name: number for number, name in enumerate(own)}
+    for field in sorted(dataclasses.fields(section), key=lambda field: place.get(field.name, len(own))):
         key = field.metadata.get("key")
         if key is not None:
             found[field.name.removesuffix(key.suffix)] = (field.name, key)

@@ -106,8 +106,9 @@ def _table(
             inner = ", ".join(f"{name} = {_scalar(entry)}" for name, entry in written.items())
             yield f"{key} = {{ {inner} }}" if inner else f"{key} = {{}}"
         elif declared.kind == "files":
-            for name, entries in ((key, [one.name for one in value]), (f"{key}_sha256", [one.sha256 for one in value])):
-                yield f"{name} = [{', '.join(quoted(entry) for entry in entries)}]"
+            yield f"{key} = [{', '.join(quoted(one.name) for one in value)}]"
+            if value:
+                yield f"{key}_sha256 = [{', '.join(quoted(one.sha256) for one in value)}]"
         elif isinstance(value, InputFile):
             yield f"{key} = {quoted(value.name)}"
             yield f"{key}_sha256 = {quoted(value.sha256)}"
