@@ -21,11 +21,15 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 WITHOUT_DICE = frozenset((
-    "reno", "cubic", "bic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "scalable", "vegas", "veno",
-    "westwood", "yeah",
+    "reno", "cubic", "cubic_handover", "bic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "scalable",
+    "vegas", "veno", "westwood", "yeah",
 ))  # fmt: skip
-"""Congestion controls of 6.12 that draw nothing from the kernel's random pool; bbr (tcp_bbr.c, the phase of its gain
-cycle) and cdg (tcp_cdg.c, its backoff) do."""
+"""Congestion controls of 6.12 and of our own that draw nothing from the kernel's random pool; bbr (tcp_bbr.c, the phase
+of its gain cycle), bbr_handover with it, and cdg (tcp_cdg.c, its backoff) do."""
+
+QUEUES_WITHOUT_DICE = frozenset(("fifo", "codel"))
+"""Queue disciplines that draw nothing either: pie and red throw dice for each packet, and fq_codel, fq_pie and cake tell
+flows apart by hashes that begin with a random number (flow_dissector.c, sk_txhash)."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,21 @@ class Made:
 
 def shareable(plan: Plan) -> bool:
     """Whether a plan's run may share a boot: nothing in it draws from the kernel's random pool, which goes on from run
-    to run, and the kernel is ours, whose clock does not tell how long ago it was booted."""
+    to run, and the kernel is ours, whose clock does not tell how long ago it was booted. What a module of one's own
+    draws nobody knows."""
+    is_ours = plan.guest.kernel == "default" and not plan.guest.cc_modules
     controls = {flow.congestion_control for flow in plan.flows if flow.kind == "tcp"}
-    return plan.guest.kernel == "default" and plan.network.neighbours == "static" and controls <= WITHOUT_DICE
+    links = (plan.isl, plan.ground, plan.measured, plan.chain, plan.access)
+    queues = {link.queue_discipline for link in links if link is not None}
+    # sch_fq, too, hashes what belongs to no socket.
+    paced = any(host.pacing == "fq" for host in plan.hosts)
+    return (
+        is_ours
+        and plan.network.neighbours == "static"
+        and controls <= WITHOUT_DICE
+        and queues <= QUEUES_WITHOUT_DICE
+        and not paced
+    )
 
 
 def make(
@@ -84,13 +100,12 @@ def make(
     from leowarp.guest import guest_image
 
     kept = list(out) if out is not None else [None] * len(plans)
-    groups: dict[Any, list[int]] = {}
+    groups: dict[str, list[int]] = {}
     for index, plan in enumerate(plans):
         if kept[index] is not None or kernel is not None or not shareable(plan):
             yield _whole(index, plan, kernel, kept[index] or Path(scratch) / "run")
         else:
-            key = (repr(plan.guest), tuple(sorted(plan.sysctl.items())))
-            groups.setdefault(key, []).append(index)
+            groups.setdefault(plan.boot(), []).append(index)
     for indices in groups.values():
         image = guest_image(plans[indices[0]].guest.kernel)
         while indices:

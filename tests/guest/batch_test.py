@@ -92,4 +92,4 @@ def test_what_draws_from_the_random_pool_has_a_boot_of_its_own(tmp_path):
     assert batch.shareable(plan_of(tmp_path, JITTERED))
     assert not batch.shareable(plan_of(tmp_path, JITTERED, flows__0__congestion_control="bbr"))
     assert not batch.shareable(plan_of(tmp_path, LOSSY_CHAIN, network__neighbours="arp"))
-    assert set(CONGESTION_CONTROLS) - {"bbr", "cdg"} == batch.WITHOUT_DICE
+    assert set(CONGESTION_CONTROLS) - {"bbr", "bbr_handover", "cdg"} == batch.WITHOUT_DICE

@@ -146,6 +146,11 @@ class Plan:
 
         return plan_text(self)
 
+    def boot(self) -> str:
+        """What the runs of one boot have in common: the guest, its own sysctls and its modules' parameters."""
+        modules = {name: sorted(parameters.items()) for name, parameters in sorted(self.modules.items())}
+        return repr((self.guest, sorted(self.sysctl.items()), modules))
+
     def inputs(self) -> list[Path]:
         """Files that the plan names, to be copied into the run directory (`00-inputs/`)."""
         found: list[Any] = []

@@ -180,12 +180,9 @@ def _combination(
             rule = f"two parameters would fill the column {twice[0]}"
             raise ScenarioProblems([Problem(parameter.origin, key, rule, "give one of them another label")])
         columns |= own
-    return Combination(values, columns, plan, _boot(plan) if shareable(plan) else "")
-
-
-def _boot(plan: Plan) -> str:
-    """What the runs of one boot have in common: the guest itself."""
-    return hashlib.sha256(repr((plan.guest, sorted(plan.sysctl.items()))).encode()).hexdigest()[:16]
+    return Combination(
+        values, columns, plan, hashlib.sha256(plan.boot().encode()).hexdigest()[:16] if shareable(plan) else ""
+    )
 
 
 def _refuse_twins(runs: list[PlannedRun]) -> None:
