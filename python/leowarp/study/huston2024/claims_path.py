@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims on the path itself (3.1 to 3.6 and 3.16): what pings and capacity tests meet inside the guest.
+
+The path is a synthetic profile whose parameters come from published numbers. These claims test that it does in the
+guest what the study saw; they are no evidence on the real network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics import near
+from leowarp.study.claim import Claim, Outcome, Verdict, holds_if
+from leowarp.study.huston2024 import pings as pg
+from leowarp.study.huston2024.pings import MS, Pings
+from leowarp.study.huston2024.runs import ANSWERED, REGULAR
+from leowarp.study.huston2024.statistics import middle, share
+
+Frames = Mapping[str, Any]
+"""The study's data sets by name; fewer if runs are missing."""
+
+SLOT_S = 15
+STUDY_STEP_MS = 6.7
+
+
+def minimum_changes(frames: Frames) -> Outcome:
+    """3.1"""
+    slots, steps, spreads = [], [], []
+    for pings in frames["flood"][REGULAR]:
+        slots += [(end_ns - start_ns) / 1e9 for start_ns, end_ns in pings.slots_ns]
+        minima = [values for values in pg.slot_minima_ms(pings) if len(values)]
+        steps.append(np.abs(np.diff([values.min() for values in minima])))
+        spreads += [float(np.median(values) - values.min()) for values in minima]
+    step = pg.pooled(steps)
+    if len(step) == 0:
+        return Outcome("cannot be told", "no two whole slots were seen")
+    changed = {limit_ms: share(step > limit_ms) for limit_ms in (1.0, 0.5)}
+    parts = {
+        "every 15 s": all(abs(length - SLOT_S) < 1e-6 for length in slots),
+        "in 90 % of slots": changed[1.0] >= 0.9,
+        "stable within": float(np.median(spreads)) < float(np.median(step)) / 2,
+    }
+    text = (
+        f"{len(slots)} whole slots of {min(slots):g} to {max(slots):g} s; the minimum moves by more than 1 ms in "
+        f"{changed[1.0]:.0%} of adjacent slots (0.5 ms: {changed[0.5]:.0%}), by {np.median(step):.1f} ms in the "
+        f"median; within a slot the minimum of a second lies {np.median(spreads):.2f} ms above the slot's in the median"
+    )
+    numbers = {"changed_over_1_ms_ratio": changed[1.0], "changed_over_500_us_ratio": changed[0.5],
+               "step_p50_ms": float(np.median(step)), "spread_p50_ms": float(np.median(spreads))}  # fmt: skip
+    cause = "" if all(parts.values()) else f"steps of the minimum, quartiles: {_quartiles(step)} ms"
+    return Outcome(holds_if(parts), text, numbers, cause)
+
+
+def loss_gathers(frames: Frames) -> Outcome:
+    """3.2"""
+    texts, numbers = [], {}
+    one_second: dict[str, float] = {}
+    for name, runs in _ping_runs(frames).items():
+        lost = {width_ns: [] for width_ns in (1_000_000_000, 500_000_000)}
+        time_share = []
+        for pings in runs:
+            sent = pings.probes.sent_ns
+            for width_ns, found in lost.items():
+                found.append(near(sent[pings.probes.is_lost], pings.changes_ns, width_ns))
+            time_share.append(near(sent, pings.changes_ns))
+        shares = {width_ns: share(pg.pooled(found)) for width_ns, found in lost.items()}
+        count = len(pg.pooled(lost[1_000_000_000]))
+        one_second[name] = shares[1_000_000_000]
+        texts.append(
+            f"{name}: {one_second[name]:.1%} of {count} losses within 1 s of a reconfiguration (0.5 s: "
+            f"{shares[500_000_000]:.1%}), where {share(pg.pooled(time_share)):.0%} of the probes are sent"
+        )
+        numbers[name] = {"lost_pkts": count, "within_1_s_ratio": one_second[name],
+                         "within_500_ms_ratio": shares[500_000_000]}  # fmt: skip
+    known = {name: value for name, value in one_second.items() if not np.isnan(value)}
+    if not known:
+        return Outcome("cannot be told", "no probe was lost", numbers)
+    verdict: Verdict = holds_if({name: value >= 0.95 for name, value in known.items()})
+    if verdict == "does not hold" and all(value >= 0.5 for value in known.values()):
+        verdict = "partly"
+    cause = "" if verdict == "holds" else "the rest is the link's isolated loss, and what was under way at the end"
+    return Outcome(verdict, "; ".join(texts), numbers, cause)
+
+
+def latency_rises(frames: Frames) -> Outcome:
+    """3.3"""
+    found = [handover for pings in frames["flood"][REGULAR] for handover in pg.handovers(pings)]
+    narrow = [h for pings in frames["flood"][REGULAR] for h in pg.handovers(pings, around_ns=pg.AROUND_NS // 2)]
+    if not found:
+        return Outcome("cannot be told", "no reconfiguration was seen whole")
+    rises = np.array([handover.rise_ms for handover in found])
+    worst = max(found, key=lambda handover: handover.rise_ms)
+    parts = {
+        "median 30 to 50 ms": 30 <= float(np.median(rises)) <= 50,
+        "worst from about 30": 20 <= worst.before_ms <= 45,
+        "worst to about 80": 65 <= worst.highest_ms <= 95,
+    }
+    inside = share((rises >= 30) & (rises <= 50))
+    text = (
+        f"{len(found)} reconfigurations; the largest RTT of the second after lies {np.median(rises):.1f} ms above the "
+        f"median of the second before (within 0.5 s: {np.median([h.rise_ms for h in narrow]):.1f}), in {inside:.0%} of "
+        f"them by 30 to 50 ms; the worst from {worst.before_ms:.0f} to {worst.highest_ms:.0f} ms"
+    )
+    numbers = {"rise_p50_ms": float(np.median(rises)), "inside_ratio": inside, "worst_before_ms": worst.before_ms,
+               "worst_highest_ms": worst.highest_ms}  # fmt: skip
+    cause = ""
+    if not all(parts.values()):
+        before = np.array([handover.before_ms for handover in found])
+        cause = (
+            f"quartiles of the rise {_quartiles(rises)} ms, of the RTT before {_quartiles(before)} ms; the rise is the "
+            "profile's spike, less or more what jitter adds to both ends and the step to the next slot's base"
+        )
+    return Outcome(holds_if(parts), text, numbers, cause)
+
+
+def successive_differences(frames: Frames) -> Outcome:
+    """3.4"""
+    means: dict[str, float] = {}
+    for sends, runs in frames["flood"].items():
+        means[sends] = float(pg.pooled([pg.steps_ms(pings) for pings in runs]).mean())
+    whole = float(pg.pooled([pg.steps_ms(pings, from_ns=0) for pings in frames["flood"][REGULAR]]).mean())
+    mean = means[REGULAR]
+    off = mean / STUDY_STEP_MS - 1
+    verdict: Verdict = "holds" if abs(off) <= 0.15 else "partly" if abs(off) <= 0.3 else "does not hold"
+    text = (
+        f"{mean:.2f} ms with a probe at least every {REGULAR} ({off:+.0%}; with the handovers: {whole:.2f} ms), "
+        f"{means[ANSWERED]:.2f} ms if the reply alone sends the next"
+    )
+    cause = ""
+    if verdict != "holds":
+        gaps_ms = np.diff(frames["flood"][REGULAR][0].probes.sent_ns) / MS
+        cause = (
+            "jitter is a function of time, so the difference depends on how far apart probes are: here "
+            f"{np.median(gaps_ms):.1f} ms in the median"
+        )
+    return Outcome(
+        verdict, text, {"regular_ms": mean, "answered_ms": means[ANSWERED], "with_handovers_ms": whole}, cause
+    )
+
+
+def long_term_loss(frames: Frames) -> Outcome:
+    """3.5"""
+    runs: Sequence[Pings] = frames["paced"]
+    ratios = [share(pings.probes.is_lost) for pings in runs]
+    sent = sum(len(pings.probes.sent_ns) for pings in runs)
+    pooled = sum(int(pings.probes.is_lost.sum()) for pings in runs) / sent
+    inside = sum(0.01 <= ratio <= 0.02 for ratio in ratios)
+    verdict: Verdict = "holds" if 0.01 <= pooled <= 0.02 else "partly" if 0.005 <= pooled <= 0.03 else "does not hold"
+    text = (
+        f"{pooled:.2%} of {sent} pings, one a second; by run of {runs[0].end_ns / 60e9:g} min "
+        f"{', '.join(f'{ratio:.2%}' for ratio in ratios)}: {inside} of {len(runs)} within 1 to 2 %"
+    )
+    cause = ""
+    if verdict != "holds":
+        at = sum(int(near(p.probes.sent_ns[p.probes.is_lost], p.changes_ns).sum()) for p in runs)
+        count = sum(len(p.changes_ns) for p in runs)
+        cause = f"{at} of the losses lie at {count} reconfigurations, so one in {count / max(at, 1):.1f} met a ping"
+    return Outcome(verdict, text, {"loss_ratio": pooled, "by_run_ratio": ratios}, cause)
+
+
+def single_losses(frames: Frames) -> Outcome:
+    """3.16"""
+    single: dict[str, float] = {}
+    texts = []
+    for sends, runs in frames["flood"].items():
+        found = [handover for pings in runs for handover in pg.handovers(pings)]
+        losing = [handover.lost_pkts for handover in found if handover.lost_pkts]
+        single[sends] = share(np.array(losing) == 1)
+        how = "reply alone sends the next" if sends == ANSWERED else f"at least every {sends}"
+        texts.append(
+            f"{how}: {len(losing)} of {len(found)} reconfigurations lose a ping, {single[sends]:.0%} of them just one"
+            if losing else f"{how}: none of {len(found)} reconfigurations loses a ping"
+        )  # fmt: skip
+    took = {
+        raised: np.array([h.raised_ms for p in frames["flood"][REGULAR] for h in pg.handovers(p, raised_ms=raised)])
+        for raised in (pg.RAISED_MS, pg.RAISED_MS / 2)
+    }
+    median = {raised: float(np.median(values[values > 0])) if (values > 0).any() else np.nan
+              for raised, values in took.items()}  # fmt: skip
+    wide, narrow = median[pg.RAISED_MS / 2], median[pg.RAISED_MS]
+    parts = {"usually one": single[ANSWERED] > 0.5, "35 to 50 ms": 25 <= narrow <= 60}
+    text = (
+        f"{'; '.join(texts)}; probes are lost or raised by {pg.RAISED_MS:g} ms for {narrow:.0f} ms in the median (by "
+        f"{pg.RAISED_MS / 2:g} ms: {wide:.0f} ms)"
+    )
+    cause = "" if all(parts.values()) else (
+        "a probe every 10 ms sees the outage itself, and what waited behind it; quartiles "
+        f"{_quartiles(took[pg.RAISED_MS])} ms"
+    )  # fmt: skip
+    return Outcome(holds_if(parts), text, {"single_ratio": single, "took_ms": narrow, "took_half_ms": wide}, cause)
+
+
+STUDY_BPS = {"down": (120e6, 10e6, 370e6), "up": (15e6, 5e6, 50e6)}
+"""Median, lowest and highest of figure 2, by direction."""
+
+
+def capacity_range(frames: Frames) -> Outcome:
+    """3.6"""
+    rows: pd.DataFrame = frames["capacity"]
+    parts, texts, numbers = {}, [], {}
+    for name, (median_bps, low_bps, high_bps) in STUDY_BPS.items():
+        values = rows[f"{name}_bps"].dropna().to_numpy()
+        found = middle(values)
+        low, high = float(values.min()), float(values.max())
+        parts[f"{name}: median"] = abs(found.median / median_bps - 1) <= 0.2
+        parts[f"{name}: lowest"] = 0.5 <= low / low_bps <= 2
+        parts[f"{name}: highest"] = 0.75 <= high / high_bps <= 1.25
+        texts.append(
+            f"{name}: median {found.text(1e-6)} Mbit/s of {len(values)} tests ({found.median / median_bps - 1:+.0%}), "
+            f"{low / 1e6:.1f} to {high / 1e6:.0f} Mbit/s; 1 to 99 %: {np.quantile(values, 0.01) / 1e6:.1f} to "
+            f"{np.quantile(values, 0.99) / 1e6:.0f}"
+        )
+        numbers[name] = found.numbers() | {"lowest": low, "highest": high}
+    cause = "" if all(parts.values()) else _by_hour(rows)
+    return Outcome(holds_if(parts), "; ".join(texts), numbers, cause)
+
+
+def _by_hour(rows: pd.DataFrame) -> str:
+    by_hour = rows.groupby("hour")[["down_bps", "up_bps"]].median() / 1e6
+    told = ", ".join(f"{hour} h {row.down_bps:.0f} and {row.up_bps:.0f}" for hour, row in by_hour.iterrows())
+    return f"medians by the hour (UTC), down and up, Mbit/s: {told}; a test is shorter than the study's"
+
+
+def _ping_runs(frames: Frames) -> dict[str, Sequence[Pings]]:
+    return {"1 s pings": frames["paced"], "flood ping": frames["flood"][REGULAR]}
+
+
+def _quartiles(values: np.ndarray) -> str:
+    return ", ".join(f"{value:.1f}" for value in np.quantile(values, [0.25, 0.5, 0.75]))
+
+
+_FLOOD = (
+    "Flood ping from the dish to the server for 380 s, at least one probe every 10 ms (`ping -f`), all seeds together."
+)
+
+CLAIMS = (
+    Claim("3.1", "The minimum RTT changes every 15 s.", "3",
+          f"{_FLOOD} (a) the path's slots last 15 s; (b) in 90 % of adjacent slots the smallest RTTs (without the "
+          "first second of a slot) lie more than 1 ms apart (0.5 ms is given too); (c) within a slot the smallest RTT "
+          "of a second lies above the slot's by less than half the median step between slots, in the median. All: "
+          "holds; some: partly.", ("flood",), minimum_changes),
+    Claim("3.2", "Loss gathers at the reconfigurations.", "3",
+          "Probes without a reply: 95 % or more were sent within 1 s before or after a reconfiguration (0.5 s is given "
+          "too), in the 1 s pings and in the flood ping. Both: holds; one, or half or more in both: partly.",
+          ("flood", "paced"), loss_gathers),
+    Claim("3.3", "Latency rises by 30 to 50 ms at a reconfiguration, at worst from 30 to 80 ms.", "4",
+          f"{_FLOOD} Largest RTT of the second after a reconfiguration (0.5 s is given too) less the median RTT of the "
+          "second before: (a) its median is 30 to 50 ms; the largest rise (b) begins at 20 to 45 ms and (c) ends at 65 "
+          "to 95 ms. All: holds; some: partly.", ("flood",), latency_rises),
+    Claim("3.4", "Within a slot successive RTTs differ by 6.7 ms on average.", "5",
+          f"{_FLOOD} Mean |difference| of successive replies within a slot, without the first second of each: 6.7 ms "
+          "within 15 %: holds; within 30 %: partly. With the handovers, and with probes that the reply alone sends, it "
+          "is given too.", ("flood",), successive_differences),
+    Claim("3.5", "Long-term loss is 1 to 2 %.", "text",
+          "Pings once a second for 30 minutes, all seeds together: share without a reply 1 to 2 %: holds; 0.5 to 3 %: "
+          "partly. Each run's own is given too.", ("paced",), long_term_loss),
+    Claim("3.6", "Capacity: median about 120 Mbit/s down (10 to 370), about 15 up (5 to 50).", "2",
+          "A capacity test every four hours of August 2023 to March 2024, parallel CUBIC connections down, then up; "
+          "bytes in order over the time that they were let send. For each direction: median within 20 %, lowest within "
+          "a factor of 2, highest within 25 % (the 1 and 99 % quantiles are given too). All: holds; some: partly.",
+          ("capacity",), capacity_range),
+    Claim("3.16", "A reconfiguration that loses anything usually loses a single packet, and takes 35 to 50 ms.",
+          "comments",
+          "Second after each reconfiguration. (a) Flood ping in which the reply alone sends the next, as the study has "
+          "it: of reconfigurations that lose a probe more than half lose exactly one (a probe every 10 ms is given "
+          "too). (b) Probes every 10 ms: from the first to the last that is lost or 20 ms above its slot's median (10 "
+          "ms is given too) it takes 35 to 50 ms in the median, to the 10 ms that probes resolve. Both: holds; one: "
+          "partly.", ("flood",), single_losses),
+)  # fmt: skip

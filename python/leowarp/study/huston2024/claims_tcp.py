@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims on TCP over that path (3.7 to 3.15), each of the study's proposals among them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from leowarp.study.claim import Claim, Outcome, Verdict, holds_if
+from leowarp.study.huston2024 import evidence as ev
+from leowarp.study.huston2024.evidence import Frames
+from leowarp.study.huston2024.runs import OFF_PEAK, PEAK
+from leowarp.study.huston2024.statistics import Middle, middle, paired_ratio, share
+from leowarp.study.huston2024.traces import Trace
+
+M = 1e-6
+
+
+def cubic_at_peak(frames: Frames) -> Outcome:
+    """3.7"""
+    traces: list[Trace] = frames["traces"]["cubic", PEAK]
+    peaks = np.array([trace.goodput_bps[trace.t_s < 2.0].max() for trace in traces])
+    falls = np.array([_lowest_after_peak(trace) for trace in traces])
+    used, mean, capacity = ev.used_ratio(frames, "cubic"), ev.goodput_bps(frames, "cubic"), ev.capacity_bps(frames)
+    parts = {
+        "200 Mbit/s in 2 s": float(np.median(peaks)) >= 200e6,
+        "falls within a second": float(np.median(falls / peaks)) < 0.5,
+        "under half": used.known and used.median < 0.5,
+    }
+    text = (
+        f"largest half second of the first 2 s: {middle(peaks).text(M, 0)} Mbit/s; lowest of the second after it: "
+        f"{middle(falls).text(M, 0)} ({np.median(falls / peaks):.0%} of it); mean {mean.text(M, 0)} Mbit/s of "
+        f"{capacity.text(M, 0)}, {used.median:.0%} (under 30 %: {'yes' if used.median < 0.3 else 'no'})"
+    )
+    numbers = {"peak_bps": middle(peaks).numbers(), "fall_bps": middle(falls).numbers(), "mean_bps": mean.numbers(),
+               "capacity_bps": capacity.numbers(), "used_ratio": used.numbers()}  # fmt: skip
+    numbers |= _counts(frames, "cubic", PEAK)
+    cause = "" if all(parts.values()) else ev.why_cut(frames, "cubic")
+    return Outcome(holds_if(parts), f"{text}. {ev.why_cut(frames, 'cubic')}", numbers, cause)
+
+
+def cubic_off_peak(frames: Frames) -> Outcome:
+    """3.8"""
+    settled = middle([trace.between(12.0, trace.end_s) for trace in frames["traces"]["cubic", OFF_PEAK]])
+    off, peak = ev.goodput_bps(frames, "cubic", OFF_PEAK), ev.goodput_bps(frames, "cubic")
+    ratio = off.median / peak.median
+    parts = {"near 200": 150e6 <= settled.median <= 250e6, "several times": 2.5 <= ratio <= 5}
+    text = (
+        f"from 12 s on {settled.text(M, 0)} Mbit/s; mean {off.text(M, 0)} against {peak.text(M, 0)} at peak: "
+        f"{ratio:.1f} times (within 3 to 4: {'yes' if 3 <= ratio <= 4 else 'no'})"
+    )
+    cause = ""
+    if not all(parts.values()):
+        cause = f"{ev.why_cut(frames, 'cubic', OFF_PEAK)}. {ev.why_cut(frames, 'cubic')}"
+    numbers = {"settled_bps": settled.numbers(), "mean_bps": off.numbers(), "times_peak_ratio": ratio}
+    return Outcome(holds_if(parts), text, numbers | _counts(frames, "cubic", OFF_PEAK), cause)
+
+
+def bbr_is_revised(frames: Frames) -> Outcome:
+    """3.9"""
+    traces: list[Trace] = frames["traces"]["bbr", PEAK]
+    start = middle([trace.between(2.0, 10.0) for trace in traces])
+    across, within = [], []
+    for trace in traces:
+        slots = ev.slot_means_bps(trace)
+        within += [abs(late / early - 1) for early, late in slots if early > 0]
+        across += [abs(after[0] / before[1] - 1) for before, after in itertools.pairwise(slots) if before[1] > 0]
+    peak, off = ev.goodput_bps(frames, "bbr"), ev.goodput_bps(frames, "bbr", OFF_PEAK)
+    over_cubic = ev.gain(frames, "bbr", "cubic")
+    revised = {limit: share(np.array(across) >= limit) for limit in (0.1, 0.2)}
+    alike = off.median / peak.median
+    parts = {
+        "starts near 250": 175e6 <= start.median <= 325e6,
+        "revised": revised[0.1] >= 0.5 and float(np.median(across)) > float(np.median(within)),
+        "several times CUBIC": over_cubic.median >= 2.5,
+        "off-peak alike": 0.7 <= alike <= 1.43,
+    }
+    text = (
+        f"from 2 to 10 s {start.text(M, 0)} Mbit/s; goodput moves by 10 % or more across {revised[0.1]:.0%} of the "
+        f"reconfigurations (20 %: {revised[0.2]:.0%}), by {np.median(across):.0%} in the median against "
+        f"{np.median(within):.0%} between the halves of a slot; {over_cubic.text(1, 1)} times CUBIC's; off-peak "
+        f"{off.text(M, 0)} against {peak.text(M, 0)} Mbit/s"
+    )
+    numbers = {
+        "start_bps": start.numbers(), "across_p50_ratio": float(np.median(across)),
+        "within_p50_ratio": float(np.median(within)), "times_cubic_ratio": over_cubic.numbers(),
+        "off_peak_ratio": alike,
+    }  # fmt: skip
+    capacity = {preset: ev.capacity_bps(frames, preset).text(M, 0) for preset in (PEAK, OFF_PEAK)}
+    cause = "" if all(parts.values()) else (
+        f"{ev.why_bbr(frames)}; the link's capacity is {capacity[PEAK]} Mbit/s at peak, {capacity[OFF_PEAK]} off-peak"
+    )  # fmt: skip
+    return Outcome(holds_if(parts), f"{text}. {ev.why_bbr(frames)}", numbers, cause)
+
+
+def reno_is_poor(frames: Frames) -> Outcome:
+    """3.10"""
+    used, ratio = ev.used_ratio(frames, "reno"), ev.gain(frames, "reno", "cubic")
+    parts = {"less than CUBIC": ratio.below(1.0), "poor": used.median < 0.2}
+    text = (
+        f"{ev.goodput_bps(frames, 'reno').text(M, 0)} Mbit/s, {used.median:.0%} of the path (under 30 %: "
+        f"{'yes' if used.median < 0.3 else 'no'}); {ratio.text(1, 2)} of CUBIC's on the same path"
+    )
+    cause = "" if all(parts.values()) else f"{ev.why_cut(frames, 'reno')}. {ev.why_cut(frames, 'cubic')}"
+    numbers = {"used_ratio": used.numbers(), "of_cubic_ratio": ratio.numbers()} | _counts(frames, "reno", PEAK)
+    return Outcome(holds_if(parts), f"{text}. {ev.why_cut(frames, 'reno')}", numbers, cause)
+
+
+def sack_matters(frames: Frames) -> Outcome:
+    """3.11"""
+    ratio = ev.gain(frames, "cubic-nosack", "cubic")
+    verdict: Verdict = "holds" if ratio.median < 0.5 else "partly" if ratio.below(1.0) else "does not hold"
+    text = (
+        f"CUBIC without SACK gets {ratio.text(1, 2)} of what it gets with it (under 75 %: "
+        f"{'yes' if ratio.median < 0.75 else 'no'}): {ev.goodput_bps(frames, 'cubic-nosack').text(M, 0)} against "
+        f"{ev.goodput_bps(frames, 'cubic').text(M, 0)} Mbit/s"
+    )
+    cause = ""
+    if verdict != "holds":
+        cause = f"{ev.what_it_did(frames, 'cubic-nosack')}; {ev.what_it_did(frames, 'cubic')}"
+    return Outcome(verdict, text, {"ratio": ratio.numbers()}, cause)
+
+
+def handover_aware_bbr(frames: Frames) -> Outcome:
+    """3.12"""
+    goodput = ev.gain(frames, "bbr_handover", "bbr")
+    again = ev.gain(frames, "bbr_handover", "bbr", "retransmissions_pkts")
+    rtt = ev.gain(frames, "bbr_handover", "bbr", "srtt_p99_us")
+    parts = {"more goodput": goodput.above(1.0), "fewer retransmissions": again.below(1.0)}
+    text = (
+        f"goodput {goodput.text(1, 3)} of BBR's (5 % more: {'yes' if goodput.median >= 1.05 else 'no'}), "
+        f"retransmissions {again.text(1, 2)}, 99 % of smoothed RTT {rtt.text(1, 2)}"
+    )
+    cause = ""
+    if not all(parts.values()):
+        back = _recovery_text(frames, "bbr_handover", "bbr")
+        cause = f"{ev.why_bbr(frames, 'bbr_handover')}. {ev.why_bbr(frames)}. {back}"
+    numbers = {
+        "goodput_ratio": goodput.numbers(),
+        "retransmissions_ratio": again.numbers(),
+        "rtt_p99_ratio": rtt.numbers(),
+    }
+    return Outcome(holds_if(parts), text, numbers, cause)
+
+
+def handover_aware_cubic(frames: Frames) -> Outcome:
+    """3.13"""
+    goodput, of_bbr = ev.gain(frames, "cubic_handover", "cubic"), ev.gain(frames, "cubic_handover", "bbr")
+    parts = {"gains": goodput.above(1.0), "less than BBR": of_bbr.below(1.0)}
+    text = (
+        f"goodput {goodput.text(1, 2)} of CUBIC's (10 % more: {'yes' if goodput.median >= 1.1 else 'no'}), "
+        f"{of_bbr.text(1, 2)} of BBR's"
+    )
+    both = f"{ev.why_cut(frames, 'cubic_handover')}. {ev.why_cut(frames, 'cubic')}"
+    cause = "" if all(parts.values()) else both
+    numbers = {"goodput_ratio": goodput.numbers(), "of_bbr_ratio": of_bbr.numbers()}
+    return Outcome(holds_if(parts), f"{text}. {both}", numbers | _counts(frames, "cubic_handover", PEAK), cause)
+
+
+AQMS = ("fq_codel", "cake", "pie", "red", "codel")
+
+
+def ecn_approaches_bbr(frames: Frames) -> Outcome:
+    """3.14"""
+    name = "cubic-ecn-fq_codel"
+    gained, of_bbr = ev.gain(frames, name, "cubic"), ev.gain(frames, name, "bbr")
+    without = ev.gain(frames, name, "cubic-fq_codel")
+    parts = {"gains": gained.above(1.0), "approaches BBR": of_bbr.median >= 0.8}
+    others = ", ".join(
+        f"{aqm} {ev.gain(frames, f'cubic-ecn-{aqm}', 'bbr').text(1, 2)}" for aqm in AQMS if aqm != "fq_codel"
+    )
+    text = (
+        f"with fq_codel {gained.text(1, 2)} of plain CUBIC's goodput and {of_bbr.text(1, 2)} of BBR's (half: "
+        f"{'yes' if of_bbr.median >= 0.5 else 'no'}); of BBR's with {others}; ECN on or off under fq_codel: "
+        f"{without.text(1, 2)}"
+    )
+    cause = ""
+    if not all(parts.values()):
+        cause = (
+            "ECN tells TCP of a queue, but does not have it forgive a loss: RFC 3168 cuts the window for either. "
+            f"{ev.why_cut(frames, name)}. {ev.why_cut(frames, 'cubic')}"
+        )
+    numbers = {
+        "of_cubic_ratio": gained.numbers(),
+        "of_bbr_ratio": of_bbr.numbers(),
+        "ecn_alone_ratio": without.numbers(),
+    }
+    return Outcome(holds_if(parts), text, numbers | _counts(frames, name, PEAK), cause)
+
+
+def bbr_starves_others(frames: Frames) -> Outcome:
+    """3.15"""
+    rows = frames["beside"]
+    found: dict[str, Middle] = {}
+    for variant in ("bbr", "cubic", "reno"):
+        found[variant] = middle(1 - rows.loc[rows["variant"] == variant, "share_ratio"])
+    jain = middle(rows.loc[rows["variant"] == "bbr", "jain_index"])
+    alone = paired_ratio(
+        rows.assign(variant=rows["variant"]).rename(columns={"beside_goodput_bps": "value"}), "value", "bbr", "cubic"
+    )
+    left = found["bbr"].median
+    verdict: Verdict = "holds" if left < 0.25 else "partly" if found["bbr"].below(0.5) else "does not hold"
+    text = (
+        f"a CUBIC flow beside BBR gets {found['bbr'].text(100, 0)} % of what the two have (under 10 %: "
+        f"{'yes' if left < 0.1 else 'no'}), beside another CUBIC {found['cubic'].text(100, 0)} %, beside Reno "
+        f"{found['reno'].text(100, 0)} %; Jain's index {jain.text(1, 2)}; in bit/s {alone.text(1, 2)} of what it gets "
+        "beside CUBIC"
+    )
+    cause = "" if verdict == "holds" else f"alone: {ev.why_cut(frames, 'cubic')}. {ev.why_bbr(frames)}"
+    numbers = {f"beside_{name}_ratio": value.numbers() for name, value in found.items()}
+    return Outcome(
+        verdict, text, numbers | {"jain_index": jain.numbers(), "of_beside_cubic_ratio": alone.numbers()}, cause
+    )
+
+
+def _lowest_after_peak(trace: Trace) -> float:
+    """The lowest half second of the second after the largest of the first 2 s."""
+    early = trace.t_s < 2.0
+    at_s = float(trace.t_s[early][int(np.argmax(trace.goodput_bps[early]))])
+    after = (trace.t_s > at_s) & (trace.t_s <= at_s + 1.0)
+    return float(trace.goodput_bps[after].min())
+
+
+def _counts(frames: Frames, variant: str, preset: str) -> dict[str, Any]:
+    traces = frames["traces"].get((variant, preset), [])
+    if not traces:
+        return {}
+    return {"lost_pkts": ev.loss_counts(traces), "cuts": ev.cut_counts(traces), "regrowth": ev.regrowth(traces)}
+
+
+def _recovery_text(frames: Frames, *variants: str) -> str:
+    rows = ev.at_peak(frames)
+    return ", ".join(
+        f"{ev.label(name)} is back {ev.of(rows, name, 'recovery_p50_s').text(1, 2)} s after a handover"
+        for name in variants
+    )
+
+
+_SESSION = "One flow of 60 s from the server to the dish, 20 seeds."
+_GOODPUT = "Goodput: bytes in order at the receiver over the whole session; medians over seeds."
+_PAIRED = (
+    "Seed by seed, on the same path: the median ratio, with its interval of 95 % confidence from order statistics."
+)
+
+CLAIMS = (
+    Claim("3.7", "CUBIC at peak reaches 240 Mbit/s in 2 s, falls to 50 within one more, averages about 45 of some 250.",
+          "6",
+          f"{_SESSION} Goodput in bins of 0.5 s, medians over seeds: (a) the largest bin of the first 2 s is 200 "
+          "Mbit/s or more; (b) the lowest of the second after it is less than half of it; (c) the mean of the session "
+          "is less than half of the path's mean capacity (30 % is given too). All: holds; some: partly.",
+          ("sessions", "traces"), cubic_at_peak),
+    Claim("3.8", "CUBIC off-peak settles near 200 Mbit/s, three to four times its peak-hour rate.", "7",
+          f"{_SESSION} (a) mean goodput from 12 s on is 150 to 250 Mbit/s; (b) the session's is 2.5 to 5 times that at "
+          "peak (3 to 4 is given too). Both: holds; one: partly.", ("sessions", "traces"), cubic_off_peak),
+    Claim("3.9", "BBR starts near 250, is revised at reconfigurations (350, then 200), stays several times above "
+          "CUBIC; off-peak is alike.", "8, 9",
+          f"{_SESSION} (a) goodput from 2 to 10 s is 175 to 325 Mbit/s; (b) across half of the reconfigurations it "
+          "moves by 10 % or more (20 % is given too), and by more than between the halves of a slot, in the median "
+          "(the first 2 s of each slot left out); (c) 2.5 times CUBIC's or more; (d) off-peak within 30 %. All: holds; "
+          "some: partly.", ("sessions", "traces"), bbr_is_revised),
+    Claim("3.10", "Reno, quick to cut and slow to recover, performs very poorly.", "text",
+          f"{_SESSION} {_GOODPUT} (a) less than CUBIC's: {_PAIRED.lower()} (b) less than 20 % of the path's mean "
+          "capacity (30 % is given too). Both: holds; one: partly.", ("sessions", "traces"), reno_is_poor),
+    Claim("3.11", "SACK is what makes modern TCP viable here.", "text",
+          f"{_SESSION} {_GOODPUT} CUBIC without SACK against CUBIC. {_PAIRED} Under 0.5: holds (0.75 is given too); "
+          "the interval below 1: partly.", ("sessions", "traces"), sack_matters),
+    Claim("3.12", "BBR that defers its probing across reconfigurations does better (proposed, unmeasured).", "text",
+          f"{_SESSION} {_GOODPUT} `bbr_handover` against BBR. {_PAIRED} (a) goodput: the interval above 1 (5 % more is "
+          "given too); (b) retransmissions: below 1. Both: holds; one: partly.", ("sessions", "traces"),
+          handover_aware_bbr),
+    Claim("3.13", "CUBIC that repairs handover losses by SACK gains, yet stays less efficient (proposed, unmeasured).",
+          "text",
+          f"{_SESSION} {_GOODPUT} `cubic_handover`. {_PAIRED} (a) against CUBIC: the interval above 1 (10 % more is "
+          "given too); (b) against BBR: below 1. Both: holds; one: partly.", ("sessions", "traces"),
+          handover_aware_cubic),
+    Claim("3.14", "ECN lets TCP tell a reconfiguration from congestion and approaches BBR (proposed, unmeasured).",
+          "text",
+          f"{_SESSION} {_GOODPUT} CUBIC with ECN over fq_codel on both directions. {_PAIRED} (a) against plain CUBIC: "
+          "the interval above 1; (b) against BBR: 0.8 or more (0.5 is given too). Both: holds; one: partly.",
+          ("sessions", "traces"), ecn_approaches_bbr),
+    Claim("3.15", "BBR version 1 starves concurrent flows that are not BBR.", "text",
+          "Two flows of 60 s from the server to the dish that start together, one of them CUBIC, 20 seeds. Its share "
+          "of what the two have beside BBR: under 25 % (10 % is given too): holds; the interval below 50 %: partly. "
+          "Beside CUBIC and Reno it is given too.", ("beside", "sessions", "traces"), bbr_starves_others),
+)  # fmt: skip

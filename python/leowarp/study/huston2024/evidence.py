@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers that several claims' tests, causes, figures and tables share: why a session ended where it did, in counts."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.study.huston2024.runs import BY_NAME, PEAK
+from leowarp.study.huston2024.statistics import Middle, middle, paired_ratio
+from leowarp.study.huston2024.traces import KINDS, NO_LOSS, Trace
+
+Frames = Mapping[str, Any]
+"""The study's data sets by name; fewer if runs are missing."""
+
+KIND_TEXT = {
+    "queue": "full queue or AQM", "handover": "link, at a handover", "isolated": "link, elsewhere", "other": "other",
+    NO_LOSS: "no loss (ECN mark, end of slow start)",
+}  # fmt: skip
+
+
+def at_peak(frames: Frames) -> pd.DataFrame:
+    """The sessions at peak hours."""
+    rows: pd.DataFrame = frames["sessions"]
+    return rows[rows["preset"] == PEAK]
+
+
+def of(rows: pd.DataFrame, variant: str, column: str) -> Middle:
+    """Median over seeds of a variant's column."""
+    return middle(rows.loc[rows["variant"] == variant, column])
+
+
+def goodput_bps(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
+    """Median over seeds."""
+    rows: pd.DataFrame = frames["sessions"]
+    return of(rows[rows["preset"] == preset], variant, "goodput_bps")
+
+
+def capacity_bps(frames: Frames, preset: str = PEAK) -> Middle:
+    """Median over seeds of what the downlink could have carried as payload, mean over the session."""
+    return middle([trace.mean_capacity_bps for trace in _any_traces(frames, preset)])
+
+
+def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
+    """Median over seeds of goodput as a share of that session's own capacity."""
+    capacity = {trace.seed: trace.mean_capacity_bps for trace in _any_traces(frames, preset)}
+    rows: pd.DataFrame = frames["sessions"]
+    mine = rows[(rows["variant"] == variant) & (rows["preset"] == preset) & rows["seed"].isin(list(capacity))]
+    return middle(mine["goodput_bps"] / mine["seed"].map(capacity))
+
+
+def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
+    """One variant's traces: the path is the same for all."""
+    for (_, hour), traces in frames["traces"].items():
+        if hour == preset and traces:
+            return list(traces)
+    return []
+
+
+def loss_counts(traces: Sequence[Trace]) -> dict[str, float]:
+    """Lost packets by where they fell, a session, mean over seeds."""
+    return {kind: float(np.mean([int((trace.losses["kind"] == kind).sum()) for trace in traces])) for kind in KINDS}
+
+
+def cut_counts(traces: Sequence[Trace]) -> dict[str, float]:
+    """Cuts of the window by the loss that caused them, a session, mean over seeds."""
+    return {
+        kind: float(np.mean([int((trace.cuts["kind"] == kind).sum()) for trace in traces]))
+        for kind in (*KINDS, NO_LOSS)
+    }
+
+
+def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
+    """How windows came back: `cuts`, `grown_ratio` (before the next cut or the end), `grown_p50_s` (of those that did),
+    `apart_p50_s` (between cuts), `after_p50_pkts`, `needed_p50_s`.
+
+    `needed_p50_s` is CUBIC's own time back to where it was, K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4
+    (RFC 9438, 4.2), for the median window before a cut.
+    """
+    every = pd.concat([trace.cuts for trace in traces], ignore_index=True)
+    if not len(every):
+        return dict.fromkeys(("cuts", "grown_ratio", "grown_p50_s", "apart_p50_s", "after_p50_pkts", "needed_p50_s"),
+                             math.nan) | {"cuts": 0.0}  # fmt: skip
+    apart = np.concatenate([np.diff(trace.cuts["t_s"].to_numpy()) for trace in traces])
+    grown = every["grown_after_s"].dropna()
+    return {
+        "cuts": len(every) / len(traces),
+        "grown_ratio": len(grown) / len(every),
+        "grown_p50_s": float(grown.median()),
+        "apart_p50_s": float(np.median(apart)) if len(apart) else math.nan,
+        "after_p50_pkts": float(every["after_pkts"].median()),
+        "needed_p50_s": float((every["before_pkts"].median() * 0.3 / 0.4) ** (1 / 3)),
+    }
+
+
+def why_cut(frames: Frames, variant: str, preset: str = PEAK) -> str:
+    """Why a loss-based session ended where it did, in a sentence of counts."""
+    traces = frames["traces"].get((variant, preset), [])
+    if not traces:
+        return f"{label(variant)}: no trace is kept"
+    lost, cut, back = loss_counts(traces), cut_counts(traces), regrowth(traces)
+    if not back["cuts"]:
+        return f"{label(variant)}, {preset}: {_counted(lost)} packets lost a session, and the window was never cut"
+    grown = "none" if not back["grown_ratio"] else f"{back['grown_ratio']:.0%}, after {back['grown_p50_s']:.1f} s"
+    return (
+        f"{label(variant)}, {preset}: {back['cuts']:.1f} cuts a session ({_counted(cut)}), {back['apart_p50_s']:.1f} s "
+        f"apart in the median, to {back['after_p50_pkts']:.0f} packets; grown back before the next: {grown}; lost "
+        f"packets a session: {_counted(lost)}"
+    )
+
+
+def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
+    """The same for BBR, which does not cut: its estimate against what the link carries."""
+    traces = frames["traces"].get((variant, preset), [])
+    if not traces:
+        return f"{label(variant)}: no trace is kept"
+    over = middle(pd.concat([pd.Series(estimate_ratio(trace)) for trace in traces]))
+    return (
+        f"{label(variant)}, {preset}: lost packets a session: {_counted(loss_counts(traces))}; its estimate of the "
+        f"bottleneck is {over.median:.2f} of the link's capacity in the median, and no loss lowers it"
+    )
+
+
+def estimate_ratio(trace: Trace) -> np.ndarray:
+    """BBR's estimate over the capacity, at the middle of each bin; bins without an estimate are left out."""
+    known = np.isfinite(trace.bbr_bps) & (trace.bbr_bps > 0)
+    if not known.any():
+        return np.zeros(0)
+    width_s = float(np.diff(trace.t_s).min()) if len(trace.t_s) > 1 else 0.0
+    place = np.searchsorted(trace.cwnd_t_s[known], trace.t_s + width_s / 2, side="right") - 1
+    inside = (place >= 0) & (trace.capacity_bps > 0)
+    return trace.bbr_bps[known][place[inside]] / trace.capacity_bps[inside]
+
+
+def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
+    """A session in counts of the kernel's, medians over seeds."""
+    rows: pd.DataFrame = frames["sessions"]
+    mine = rows[rows["preset"] == preset]
+
+    def count(column: str) -> str:
+        found = of(mine, variant, column)
+        return f"{found.median:,.0f}" if found.known else "unknown"
+
+    return (
+        f"{label(variant)}: {count('recoveries')} recoveries, {count('timeouts')} timeouts, "
+        f"{count('retransmissions_pkts')} retransmissions ({count('spurious_pkts')} in vain), "
+        f"{count('dropped_queue_pkts')} packets dropped by queues and {count('dropped_loss_pkts')} by the link"
+    )
+
+
+def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps") -> Middle:
+    """Median over seeds of one variant over another, at peak, seed by seed."""
+    return paired_ratio(at_peak(frames), column, one, other)
+
+
+def label(variant: str) -> str:
+    """As figures and tables name it."""
+    return BY_NAME[variant].label
+
+
+def slot_means_bps(trace: Trace, settle_s: float = 2.0) -> list[tuple[float, float]]:
+    """For each slot, the first begun at 0: mean goodput of its first and of its second half, without what settles.
+
+    Slots with less than 6 s after settling are left out.
+    """
+    borders = [0.0, *trace.reconfigurations_s.tolist(), trace.end_s]
+    found = []
+    for start_s, end_s in itertools.pairwise(borders):
+        from_s = start_s + settle_s
+        if end_s - from_s >= 6.0:
+            half_s = (from_s + end_s) / 2
+            found.append((trace.between(from_s, half_s), trace.between(half_s, end_s)))
+    return found
+
+
+def _counted(counts: Mapping[str, float]) -> str:
+    shown = [f"{KIND_TEXT[kind]} {count:.1f}" for kind, count in counts.items() if count]
+    return ", ".join(shown) or "none"

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study's figures 2 to 9, re-made, and those that its table and its causes need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from leowarp.errors import TraceError
+from leowarp.report import save
+from leowarp.report.style import styled
+from leowarp.study.huston2024 import figures_path as path
+from leowarp.study.huston2024 import figures_table as table
+from leowarp.study.huston2024 import figures_tcp as tcp
+from leowarp.study.huston2024.rules import Rules
+from leowarp.study.huston2024.runs import OFF_PEAK, PEAK
+from leowarp.study.huston2024.statistics import HOW
+from leowarp.study.page import DrawnFigure
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One figure: `draw(frames, rules)`, and the data sets that it needs."""
+
+    stem: str
+    title: str
+    caption: str
+    needs: tuple[str, ...]
+    draw: Callable[[Mapping[str, Any], Rules], Figure]
+
+
+def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
+    """Draws all figures into `folder`; one whose data are missing says so."""
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = []
+    for kind in KINDS:
+        missing = next((f"the runs `{name}` are missing" for name in kind.needs if name not in frames), None)
+        if missing is None:
+            try:
+                with styled():
+                    figure = kind.draw(frames, rules)
+                save(figure, folder / kind.stem)
+            except TraceError as error:
+                missing = error.message
+        drawn.append(DrawnFigure(kind.stem, kind.title, kind.caption, missing))
+    return drawn
+
+
+_SESSION = (
+    "Above: goodput (bytes in order, 0.1 s bins; bursts above the axis are cut off) under the link's capacity (grey). "
+    "Below: congestion window; marks on top: lost packets by where they fell. Pink: reconfigurations. One seed."
+)
+
+
+def _session(stem: str, figure: str, variant: str, preset: str, name: str) -> Kind:
+    title = f"{figure}: {name}" if figure else name
+
+    def drawn(frames: Mapping[str, Any], rules: Rules) -> Figure:
+        return tcp.session(frames, rules, variant, preset)
+
+    return Kind(stem, title, _SESSION, ("shown",), drawn)
+
+
+KINDS: Sequence[Kind] = (
+    Kind("fig2-capacity", "Fig. 2: capacity tests, August 2023 to March 2024",
+         "Each dot a test every four hours: parallel CUBIC connections, down, then up, a run of its own each. Right: "
+         "distribution; dotted: the study's median and extremes.", ("capacity",), path.capacity),
+    Kind("fig3-ping", "Fig. 3: flood ping", "Round-trip time of every probe by when it was sent; the marks on the axis "
+         "are lost ones, pink lines reconfigurations.", ("flood_view",), path.pings),
+    Kind("fig4-handover", "Fig. 4: a handover", "The reconfiguration with the largest round-trip time.",
+         ("flood_view",), path.handover),
+    Kind("fig5-jitter", "Fig. 5: within the slots", "As figure 3 without the second around each reconfiguration; "
+         "steps: the smallest round-trip time of each slot.", ("flood_view",), path.between),
+    _session("fig6-cubic-peak", "Fig. 6", "cubic", PEAK, "CUBIC, peak"),
+    _session("fig7-cubic-off-peak", "Fig. 7", "cubic", OFF_PEAK, "CUBIC, off-peak"),
+    _session("fig8-bbr-peak", "Fig. 8", "bbr", PEAK, "BBR, peak"),
+    _session("fig9-bbr-off-peak", "Fig. 9", "bbr", OFF_PEAK, "BBR, off-peak"),
+    _session("reno-peak", "", "reno", PEAK, "Reno, peak"),
+    Kind("cuts", "Which losses cut the window", "Cuts of the congestion window a session, by the first loss before "
+         "each; mean over seeds. BBR has no such cuts. A cut without a loss is an ECN mark or the end of slow start.",
+         ("traces",), tcp.cuts),
+    Kind("table", "The table that the study asks for", f"At peak; {HOW}. Recovery: from a reconfiguration until "
+         "goodput is back at 90 % of the second before, median over those of a session. Share: of what it and one "
+         "CUBIC flow have together.", ("sessions", "beside"), table.everything),
+    Kind("sensitivity", "Isolated loss", "Goodput at peak against the loss that the link inflicts at any time, in each "
+         f"direction; {HOW}.", ("losses",), table.sensitivity),
+    Kind("phase", "A schedule that is wrong", "Goodput of the handover-aware congestion controls over that of the one "
+         f"they are made from, same seeds, by how much too late they take the reconfigurations to be; {HOW}.",
+         ("phases", "sessions"), table.wrong_phase),
+)  # fmt: skip

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of the path: capacity tests (fig. 2) and pings (3 to 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.dates import DateFormatter, MonthLocator
+from matplotlib.figure import Figure
+
+from leowarp.report import figure
+from leowarp.report.style import AFTER, BEFORE, PAGE_IN, new_figure
+from leowarp.study.huston2024 import runs
+from leowarp.study.huston2024.claims_path import STUDY_BPS
+from leowarp.study.huston2024.rules import Rules
+
+DIRECTIONS = {"down": BEFORE, "up": AFTER}
+
+
+def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
+    rows: pd.DataFrame = frames["capacity"]
+    test = (
+        f"test: {len(runs.DOWN_FLOWS)} parallel CUBIC connections for {runs.TEST_S} s, mean of the whole time; "
+        f"{len(rows)} of {len(runs.capacity_instants())} tests"
+    )
+    drawn = new_figure(PAGE_IN, 2.9, rules.footer(test))
+    panels = drawn.subplots(2, 2, sharey="row", sharex="col", width_ratios=(5, 1))
+    for (over_time, spread), (name, colour) in zip(panels, DIRECTIONS.items(), strict=True):
+        values = rows[f"{name}_bps"].to_numpy() / 1e6
+        over_time.plot(rows["at"].dt.tz_convert(None), values, ".", color=colour, markersize=1.8, markeredgewidth=0)
+        over_time.set_ylabel(f"{name}, Mbit/s")
+        over_time.set_ylim(0, 1.05 * max(values.max(), STUDY_BPS[name][2] / 1e6))
+        _distribution(spread, values, colour, name)
+    over_time = panels[-1][0]
+    over_time.xaxis.set_major_locator(MonthLocator())
+    over_time.xaxis.set_major_formatter(DateFormatter("%b %Y"))
+    panels[-1][1].set_xlabel("share of tests at or below")
+    return drawn
+
+
+def _distribution(axes: Axes, values: np.ndarray, colour: str, name: str) -> None:
+    ordered = np.sort(values)
+    axes.step(np.arange(1, len(ordered) + 1) / len(ordered), ordered, color=colour, linewidth=1.1)
+    for level_bps in STUDY_BPS[name]:
+        axes.axhline(level_bps / 1e6, color="#555555", linewidth=0.6, linestyle=":")
+    axes.text(0.04, 0.97, f"median {np.median(values):.0f}", transform=axes.transAxes, va="top", fontsize=6.5)
+    axes.set_xlim(0, 1)
+
+
+def pings(frames: Mapping[str, Any], rules: Rules) -> Figure:
+    return figure(frames["flood_view"], "ping")
+
+
+def handover(frames: Mapping[str, Any], rules: Rules) -> Figure:
+    return figure(frames["flood_view"], "ping_change")
+
+
+def between(frames: Mapping[str, Any], rules: Rules) -> Figure:
+    return figure(frames["flood_view"], "ping_slots")

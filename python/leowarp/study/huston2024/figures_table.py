@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study's table as a picture, and how much it hangs on isolated loss and on a schedule that is right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from leowarp.errors import TraceError
+from leowarp.report.style import ALGORITHMS, COLUMN_IN, OKABE_ITO, PAGE_IN, line_style, new_figure
+from leowarp.study.huston2024 import evidence as ev
+from leowarp.study.huston2024.rules import SESSION_RULES, Rules
+from leowarp.study.huston2024.runs import MAIN, PEAK, VARIANTS
+from leowarp.study.huston2024.statistics import Middle, middle, paired_ratio
+
+DOTS = ("o", "s", "^", "D")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table: of which data set, how it is scaled, how it is called."""
+
+    name: str
+    frame: str
+    scale: float
+    heading: str
+    short: str
+    digits: int = 0
+
+
+COLUMNS = (
+    Column("goodput_bps", "sessions", 1e-6, "goodput, Mbit/s", "goodput,\nMbit/s", 1),
+    Column("srtt_p99_us", "sessions", 1e-3, "smoothed RTT, 99 %, ms", "99 % of RTT,\nms", 0),
+    Column("retransmitted_ratio", "sessions", 100, "retransmitted, %", "retransmitted,\n%", 2),
+    Column("recovery_p50_s", "sessions", 1, "recovery, s", "recovery,\ns", 2),
+    Column("share_ratio", "beside", 100, "share beside CUBIC, %", "share beside\nCUBIC, %", 0),
+    Column("jain_index", "beside", 1, "Jain's index", "Jain's\nindex", 2),
+)
+PANELS = COLUMNS[:5]
+
+
+def found(frames: Mapping[str, Any], column: Column, variant: str) -> Middle:
+    """A cell of the table, at peak."""
+    rows: pd.DataFrame = frames[column.frame]
+    if column.frame == "sessions":
+        rows = rows[rows["preset"] == PEAK]
+    return ev.of(rows, variant, column.name) if column.name in rows else middle([])
+
+
+def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
+    """A panel a column, a line a variant: median and interval."""
+    shown = [variant for variant in VARIANTS if found(frames, COLUMNS[0], variant.name).known]
+    if not shown:
+        raise TraceError("there is no session at peak")
+    rule = "host-wide settings (SACK, RACK, ECN, pacing) and queues hold for both flows of a pair"
+    drawn = new_figure(PAGE_IN, 0.9 + 0.2 * len(shown), rules.footer(SESSION_RULES, rule, f"{rules.seeds} seeds"))
+    panels = drawn.subplots(1, len(PANELS), sharey=True)
+    places = np.arange(len(shown))
+    for axes, column in zip(panels, PANELS, strict=True):
+        for place, variant in zip(places, shown, strict=True):
+            _dot(axes, float(place), found(frames, column, variant.name), column, variant.name)
+        axes.set_xlabel(column.short)
+        axes.set_xlim(left=0)
+    panels[0].set_yticks(places, [variant.label for variant in shown])
+    panels[0].invert_yaxis()
+    panels[-1].axvline(50, color="#555555", linewidth=0.6, linestyle=":")
+    panels[-1].set_xlim(0, 100)
+    return drawn
+
+
+def _dot(axes: Axes, place: float, value: Middle, column: Column, variant: str) -> None:
+    if not value.known:
+        return
+    colour = OKABE_ITO[ALGORITHMS.get(variant.split("-")[0].split("_")[0], 6)]
+    axes.plot([value.low * column.scale, value.high * column.scale], [place, place], color=colour, linewidth=1.4)
+    marker = DOTS[ALGORITHMS.get(variant.split("-")[0].split("_")[0], 3)]
+    axes.plot(value.median * column.scale, place, marker, color=colour, markersize=3.2)
+
+
+def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
+    """Goodput against isolated loss; none stands at the left end of the logarithmic axis."""
+    rows: pd.DataFrame = frames["losses"]
+    drawn = new_figure(COLUMN_IN, 2.6, rules.footer(SESSION_RULES, f"{rows['seed'].nunique()} seeds"))
+    axes = drawn.subplots()
+    ratios = np.sort(rows["loss_ratio"].unique())
+    least = ratios[ratios > 0].min()
+    x = np.where(ratios > 0, ratios, least / 4) * 100
+    for variant in MAIN:
+        cells = [ev.of(rows[rows["loss_ratio"] == ratio], variant.name, "goodput_bps") for ratio in ratios]
+        style = line_style(ALGORITHMS[variant.name])
+        axes.fill_between(x, [c.low / 1e6 for c in cells], [c.high / 1e6 for c in cells], color=style["color"],
+                          alpha=0.2, linewidth=0)  # fmt: skip
+        axes.plot(x, [c.median / 1e6 for c in cells], marker=DOTS[ALGORITHMS[variant.name]], markersize=3,
+                  label=variant.label, **style)  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_xticks(x, [f"{100 * ratio:g}" for ratio in ratios])
+    axes.minorticks_off()
+    axes.set_xlabel("isolated loss in each direction, %")
+    axes.set_ylabel("goodput at peak, Mbit/s")
+    axes.set_ylim(bottom=0)
+    axes.legend()
+    return drawn
+
+
+def wrong_phase(frames: Mapping[str, Any], rules: Rules) -> Figure:
+    """What is left of the gain if the schedule is taken to be late."""
+    rows: pd.DataFrame = frames["phases"]
+    drawn = new_figure(COLUMN_IN, 2.4, rules.footer(SESSION_RULES, f"{rows['seed'].nunique()} seeds"))
+    axes = drawn.subplots()
+    late_s = np.sort(rows["late_s"].unique())
+    plain = ev.at_peak(frames)
+    for place, (name, base) in enumerate({"cubic_handover": "cubic", "bbr_handover": "bbr"}.items()):
+        cells = []
+        for at_s in late_s:
+            mine = rows[(rows["late_s"] == at_s) & (rows["variant"] == name)]
+            both = pd.concat([mine, plain[plain["variant"] == base]])
+            cells.append(paired_ratio(both, "goodput_bps", name, base))
+        style = line_style(ALGORITHMS[base])
+        shift = 0.12 * (place - 0.5)
+        medians = np.array([cell.median for cell in cells])
+        spread = np.array([[c.median - c.low for c in cells], [c.high - c.median for c in cells]])
+        axes.errorbar(late_s + shift, medians, yerr=spread, marker=DOTS[ALGORITHMS[base]], markersize=3, capsize=2,
+                      label=f"{ev.label(name)}, over {ev.label(base)}", **style)  # fmt: skip
+    axes.axhline(1, color="#555555", linewidth=0.6, linestyle=":")
+    axes.set_xlabel("schedule taken to be late by, s")
+    axes.set_ylabel("goodput over the plain one's")
+    axes.set_ylim(bottom=0)
+    axes.legend()
+    return drawn

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study made again: groups of runs by the study engine, judged and drawn from their data sets and kept traces."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from leowarp import rundir
+from leowarp.errors import LeowarpError
+from leowarp.progress import clock
+from leowarp.report import RunView, html
+from leowarp.report.view import kernel_name
+from leowarp.study.huston2024 import figures, results, runs, tables
+from leowarp.study.huston2024.claims import CLAIMS
+from leowarp.study.huston2024.pings import pings_of
+from leowarp.study.huston2024.rules import Rules
+from leowarp.study.huston2024.runs import OFF_PEAK, PEAK, Part
+from leowarp.study.huston2024.traces import trace_of
+from leowarp.study.page import Section
+from leowarp.study.reproduction import Making, Material
+from leowarp.study.sweep import StudyFile, StudyRun, run_study
+
+OPTIONS = ("quick", "scheduler")
+
+TITLE = "A transport protocol's view of Starlink, re-made"
+LEAD = (
+    "G. Huston (APNIC blog, 2024) measured pings and TCP over a Starlink dish: a new path every 15 s, a rise of "
+    "latency and loss at each, CUBIC far below the path's capacity, BBR near it; and proposed cures that nobody has put "
+    "numbers on. Here Linux 6.12's own TCP runs in virtual time over a synthetic path whose statistics follow the "
+    "published ones. The claims on the path (3.1 to 3.6, 3.16) test that this path does in the guest what the study "
+    "saw; those on TCP say what follows from it. None of it is a measurement of Starlink."
+)
+
+COST = "cost.json"
+TABLE = "table.csv"
+MOST_WARNINGS = 8
+SHOWN_BIN_NS = 100_000_000
+"""Of figures 6 to 9."""
+
+__all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
+
+
+def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
+    """See `leowarp.study.reproduction`."""
+    rows: dict[str, pd.DataFrame] = {}
+    failures: dict[str, LeowarpError] = {}
+    for part in runs.parts():
+        rows[part.name], failed = _made(part, making, quick=quick, scheduler=scheduler)
+        failures |= failed
+    frames, view = _frames(rows, making.folder)
+    if not frames:
+        raise next(iter(failures.values()))
+    for name in CLAIM_FRAMES:
+        if name not in frames:
+            failures[name] = next(iter(failures.values()))
+    rules = Rules(
+        kernel="not recorded" if view is None else kernel_name(view.manifest),
+        seeds=int(frames["sessions"]["seed"].nunique()) if "sessions" in frames else 0,
+    )
+    sections = [Section("runs", "Runs and their cost", _cost_table(rows, making.folder)),
+                Section("data", "Data", _data_section())]  # fmt: skip
+    if "sessions" in frames and "beside" in frames:
+        tables.frame(frames).to_csv(making.folder / TABLE, index=False)
+        sections.insert(0, Section("table", "The study's table", tables.table(frames)))
+    if "traces" in frames:
+        sections.insert(1, Section("causes", "Which losses, and how long to grow back", tables.causes(frames)))
+    return Material(
+        samples=[("this reproduction", frames)],
+        figures=figures.draw(frames, making.folder / "figures", rules),
+        sections=sections,
+        runs={part.name: part.name for part in runs.parts()},
+        failures=failures,
+        warnings=_warnings(rows, quick=quick),
+        cost=_cost_line(rows, making.folder),
+    )
+
+
+CLAIM_FRAMES = ("flood", "paced", "capacity", "sessions", "traces", "beside")
+
+
+def _made(
+    part: Part, making: Making, *, quick: bool, scheduler: str | None
+) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:
+    """A group's rows, and the failures among them by `<group>/<run id>`."""
+    folder = making.folder / part.name
+    if making.force and folder.exists():
+        shutil.rmtree(folder)
+    content = dict(part.content)
+    if making.kernel is not None:
+        content["set"] = {**content.get("set", {}), "guest.kernel": str(making.kernel)}
+    started = time.monotonic()
+    done = run_study(
+        StudyFile.of(content), folder, at_once=making.at_once, scheduler=scheduler, progress=making.progress,
+        only=(lambda run: _is_quick(part, run)) if quick else None, retry_failed=True,
+    )  # fmt: skip
+    _note_cost(making.folder, part.name, time.monotonic() - started)
+    failed = {f"{part.name}/{run_id}": error for run_id, error in done.failures.items()}
+    return done.table().to_pandas(), failed
+
+
+def _is_quick(part: Part, run: StudyRun) -> bool:
+    return part.in_quick(run.values, run.seed)
+
+
+def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
+    """What claims and figures take; a group of which every run failed is left out."""
+    kept = {name: _views(rows[name], folder / name) for name in ("flood", "paced", "main", "cures")}
+    frames: dict[str, Any] = {}
+    flood = {
+        sends: [pings_of(view) for row, view in kept["flood"] if row["sends"] == sends]
+        for sends in (runs.REGULAR, runs.ANSWERED)
+    }
+    if all(flood.values()):
+        frames["flood"] = flood
+        frames["flood_view"] = next(view for row, view in kept["flood"] if row["sends"] == runs.REGULAR)
+    if kept["paced"]:
+        frames["paced"] = [pings_of(view) for _, view in kept["paced"]]
+    traces: dict[tuple[str, str], list[Any]] = {}
+    shown = {}
+    for row, view in (*kept["main"], *kept["cures"]):
+        key = (row["variant"], row["preset"])
+        traces.setdefault(key, []).append(trace_of(view))
+        if key not in shown:
+            shown[key] = trace_of(view, SHOWN_BIN_NS)
+    if all(traces.get((variant.name, preset)) for variant in runs.MAIN for preset in (PEAK, OFF_PEAK)):
+        frames |= {"traces": traces, "shown": shown}
+    frames["sessions"] = results.joined([results.sessions(rows[name]) for name in ("main", "cures", "others")])
+    frames["beside"] = results.beside(rows["beside"])
+    frames["losses"] = results.losses(rows["losses"])
+    frames["phases"] = results.phases(rows["phases"])
+    frames["capacity"] = results.capacity(rows["capacity"])
+    found = {name: frame for name, frame in frames.items() if not isinstance(frame, pd.DataFrame) or len(frame)}
+    views = [view for group in kept.values() for _, view in group]
+    return found, next(iter(views), None)
+
+
+def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], RunView]]:
+    """Rows of runs that were kept, with their directories, by seed."""
+    good = rows[rows["status"] == "ok"].sort_values("seed", kind="stable")
+    return [(row, RunView(folder / "runs" / row["run_id"])) for row in good.to_dict("records")]
+
+
+def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
+    found = []
+    if quick:
+        found.append(
+            f"quick: {runs.QUICK_SEEDS} of {runs.SEEDS} seeds and one capacity test in {runs.QUICK_STEP}: a look at "
+            "the figures and not the study; an interval of 3 values is no confidence interval"
+        )
+    said = Counter(text for part in rows.values() for texts in part["warnings"] for text in texts)
+    found += [f"{text} ({count} runs)" for text, count in said.most_common(MOST_WARNINGS)]
+    if len(said) > MOST_WARNINGS:
+        found.append(f"{len(said) - MOST_WARNINGS} further kinds of warnings: column `warnings` of the data sets")
+    return found
+
+
+def _note_cost(folder: Path, part: str, wall_s: float) -> None:
+    """Adds what a start took by the wall clock: a study that was interrupted has several."""
+    path = folder / COST
+    spent = rundir.read_json(path) if path.exists() else {}
+    spent[part] = spent.get(part, 0.0) + wall_s
+    rundir.write_json(path, spent)
+
+
+def _cost_table(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
+    wall = rundir.read_json(folder / COST)
+    lines = []
+    for part in runs.parts():
+        lines.append(_cost_row(part.name, part.why, rows[part.name], part.runs, float(wall[part.name])))
+    everything = pd.concat(list(rows.values()), ignore_index=True)
+    lines.append(_cost_row("all", "", everything, sum(part.runs for part in runs.parts()), sum(wall.values())))
+    header = ["group", "what for", "runs here", "of", "failed", "CPU, s", "CPU a run, s", "virtual time, s",
+              "wall clock, all starts"]  # fmt: skip
+    return html.table("What it cost, measured; the wall clock includes starts that were interrupted", header, lines,
+                      left=frozenset((0, 1)))  # fmt: skip
+
+
+def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float) -> list[Any]:
+    cpu_s = float(rows["cpu_s"].sum())
+    virtual_s = float(rows["virtual_s"].sum()) if "virtual_s" in rows else None
+    failed = int((rows["status"] != "ok").sum())
+    each_s = cpu_s / len(rows) if len(rows) else None
+    return [name, why, len(rows), whole, failed, cpu_s, each_s, virtual_s, clock(wall_s)]
+
+
+def _cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
+    """What the runs took, for the terminal."""
+    every = pd.concat(list(rows.values()), ignore_index=True)
+    wall_s = sum(rundir.read_json(folder / COST).values())
+    return (
+        f"{len(every):,} runs, {every['cpu_s'].sum():,.0f} CPU s, {every['cpu_s'].mean():.2f} CPU s a run; "
+        f"{clock(wall_s)} by the wall clock, in all starts"
+    )
+
+
+def _data_section() -> str:
+    lines = [[part.name, f'<a href="{part.name}/results/">{part.name}/results/</a>', part.why] for part in runs.parts()]
+    table = html.table(
+        "Each group's results are one partitioned Parquet data set, a row a run; units are in the columns' names",
+        ["group", "data set", "what for"], lines, left=frozenset((0, 1, 2)), raw=frozenset((1,)),
+    )  # fmt: skip
+    note = (
+        f'The study\'s table with all its intervals: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the '
+        "groups flood, paced, main and cures stand in their <code>runs/</code>."
+    )
+    example = (
+        "import pandas as pd\n"
+        'sessions = pd.read_parquet("main/results")\n'
+        'sessions.groupby(["variant", "preset"]).flow0_goodput_mean_bps.median()'
+    )
+    return f"{table}<p>{note}</p><pre>{html.text(example)}</pre>"

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the claims take of a run of pings: its probes, what they saw of each handover, and of the slots between."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from leowarp.metrics import Probes, probes
+from leowarp.report import RunView
+
+S = 1_000_000_000
+MS = 1_000_000
+
+AROUND_NS = S
+"""A handover is looked for this long after its reconfiguration."""
+
+RAISED_MS = 20.0
+"""A reply this much above its slot's median is one that the handover delayed (10 ms is given too)."""
+
+
+@dataclass(frozen=True)
+class Pings:
+    """One run of pings.
+
+    Attributes
+    ----------
+    seed : int
+    probes : Probes
+    changes_ns : int64 array, sorted
+        The reconfigurations.
+    end_ns : int
+    """
+
+    seed: int
+    probes: Probes
+    changes_ns: np.ndarray
+    end_ns: int
+
+    @property
+    def slots_ns(self) -> list[tuple[int, int]]:
+        """Start and end of each slot that the run saw whole."""
+        return list(zip(self.changes_ns[:-1].tolist(), self.changes_ns[1:].tolist(), strict=True))
+
+    def replies_ms(self, start_ns: int, end_ns: int) -> np.ndarray:
+        """Round-trip times of the replies to probes sent in [start, end)."""
+        delay_ns = self.probes.between(start_ns, end_ns).delay_ns
+        return delay_ns[~np.isnan(delay_ns)] / MS
+
+
+def pings_of(run: RunView) -> Pings:
+    """The first ping flow of a kept run."""
+    flow = run.probe_flows[0]
+    plan, changes = run.plan.flows[flow], run.metrics.route_changes
+    mine = changes[(changes["source"] == plan.source) & (changes["destination"] == plan.destination)]
+    end_ns = run.metrics.end_ns
+    return Pings(
+        int(run.plan.run.seed), probes(run.tables, flow, end_ns), np.sort(mine["t_ns"].to_numpy(dtype="int64")), end_ns
+    )
+
+
+@dataclass(frozen=True)
+class Handover:
+    """What pings saw of one reconfiguration.
+
+    Attributes
+    ----------
+    t_ns : int
+    before_ms : float
+        Median round-trip time of the second before.
+    highest_ms : float
+        Largest in the window after.
+    lost_pkts : int
+        Probes sent in the window after and never answered.
+    raised_ms : float
+        From the first to the last probe in the window that was lost or came back raised, and one spacing of probes;
+        0 if there was none.
+    """
+
+    t_ns: int
+    before_ms: float
+    highest_ms: float
+    lost_pkts: int
+    raised_ms: float
+
+    @property
+    def rise_ms(self) -> float:
+        """How far above what was before."""
+        return self.highest_ms - self.before_ms
+
+
+def handovers(pings: Pings, around_ns: int = AROUND_NS, raised_ms: float = RAISED_MS) -> list[Handover]:
+    """One for each reconfiguration that has replies in the second before and in the window after it."""
+    found = []
+    spacing_ns = float(np.median(np.diff(pings.probes.sent_ns))) if len(pings.probes.sent_ns) > 1 else 0.0
+    borders = [*pings.changes_ns.tolist(), pings.end_ns]
+    for t_ns, until_ns in itertools.pairwise(borders):
+        before, after = pings.replies_ms(t_ns - S, t_ns), pings.replies_ms(t_ns, t_ns + around_ns)
+        settled = pings.replies_ms(t_ns + around_ns, until_ns)
+        if min(len(before), len(after), len(settled)) == 0:
+            continue
+        window = pings.probes.between(t_ns, t_ns + around_ns)
+        level_ms = float(np.median(settled))
+        touched = window.sent_ns[window.is_lost | (window.delay_ns / MS > level_ms + raised_ms)]
+        found.append(
+            Handover(
+                t_ns=t_ns,
+                before_ms=float(np.median(before)),
+                highest_ms=float(after.max()),
+                lost_pkts=int(window.is_lost.sum()),
+                raised_ms=float(touched[-1] - touched[0] + spacing_ns) / MS if len(touched) else 0.0,
+            )
+        )
+    return found
+
+
+def slot_minima_ms(pings: Pings) -> list[np.ndarray]:
+    """For each whole slot the smallest round-trip time of each of its seconds but the first, which is the handover's.
+
+    A second without a reply is left out.
+    """
+    found = []
+    for start_ns, end_ns in pings.slots_ns:
+        seconds = [pings.replies_ms(at_ns, at_ns + S) for at_ns in range(start_ns + S, end_ns - S + 1, S)]
+        found.append(np.array([second.min() for second in seconds if len(second)]))
+    return found
+
+
+def steps_ms(pings: Pings, from_ns: int = AROUND_NS) -> np.ndarray:
+    """|difference| of successive replies within a slot, without the `from_ns` after its reconfiguration."""
+    borders = np.unique(np.concatenate([[0], pings.changes_ns, [pings.end_ns]]))
+    found = []
+    for start_ns, end_ns in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
+        inside = pings.replies_ms(start_ns + from_ns * (start_ns > 0), end_ns)
+        found.append(np.abs(np.diff(inside)))
+    return pooled(found)
+
+
+def pooled(every: Sequence[np.ndarray]) -> np.ndarray:
+    """Several arrays as one."""
+    return np.concatenate(every) if len(every) else np.zeros(0)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study's data sets as claims and figures take them: few columns, one name each, units in the names."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from leowarp.errors import TraceError
+from leowarp.study.huston2024 import runs
+from leowarp.units import TIME
+
+SESSION_COLUMNS = {
+    "goodput_bps": "flow0_goodput_mean_bps",
+    "srtt_p99_us": "flow0_srtt_p99_us",
+    "srtt_p50_us": "flow0_srtt_p50_us",
+    "retransmissions_pkts": "flow0_sender_retransmissions_pkts",
+    "spurious_pkts": "flow0_spurious_retransmissions_pkts",
+    "sent_pkts": "flow0_sent_pkts",
+    "lost_pkts": "flow0_lost_pkts",
+    "recoveries": "flow0_sender_recoveries",
+    "undos": "flow0_sender_undos",
+    "timeouts": "flow0_sender_timeouts",
+    "cwnd_p50_pkts": "flow0_cwnd_p50_pkts",
+    "dropped_queue_pkts": "drops_queue_pkts",
+    "dropped_loss_pkts": "drops_loss_pkts",
+}
+"""What each session's row has, by the name in `summary.json`."""
+
+SHARE_COLUMNS = {"share_ratio": "flow0_share_ratio", "jain_index": "fairness_jain_index"}
+BESIDE_COLUMNS = {"beside_goodput_bps": "flow1_goodput_mean_bps"}
+
+
+def sessions(rows: pd.DataFrame) -> pd.DataFrame:
+    """`variant, preset, seed, cpu_s` and `SESSION_COLUMNS` of rows of the study engine; failed runs are left out.
+
+    `retransmitted_ratio`: retransmissions over packets sent.
+    """
+    rows = rows[rows["status"] == "ok"]
+    frame = _picked(rows, SESSION_COLUMNS)
+    preset = rows["preset"] if "preset" in rows else pd.Series(runs.PEAK, index=rows.index)
+    frame.insert(0, "variant", rows["variant"])
+    frame.insert(1, "preset", preset)
+    frame["retransmitted_ratio"] = frame["retransmissions_pkts"] / frame["sent_pkts"]
+    return frame.reset_index(drop=True)
+
+
+def beside(rows: pd.DataFrame) -> pd.DataFrame:
+    """`variant, seed`, its share of what the two had, Jain's index, both goodputs."""
+    rows = rows[rows["status"] == "ok"]
+    frame = _picked(rows, SHARE_COLUMNS | {"goodput_bps": "flow0_goodput_mean_bps"} | BESIDE_COLUMNS)
+    frame.insert(0, "variant", rows["variant"])
+    return frame.reset_index(drop=True)
+
+
+def losses(rows: pd.DataFrame) -> pd.DataFrame:
+    """`variant` (the congestion control), `loss_ratio, seed, goodput_bps`."""
+    rows = rows[rows["status"] == "ok"]
+    frame = _picked(rows, {"goodput_bps": "flow0_goodput_mean_bps"})
+    frame.insert(0, "variant", rows["congestion_control"])
+    frame.insert(1, "loss_ratio", rows["loss_ratio"].astype("float64"))
+    return frame.reset_index(drop=True)
+
+
+def phases(rows: pd.DataFrame) -> pd.DataFrame:
+    """`variant, late_s` (how much too late the schedule is taken to be), `seed, goodput_bps, retransmissions_pkts`."""
+    rows = rows[rows["status"] == "ok"]
+    names = ("goodput_bps", "retransmissions_pkts", "srtt_p99_us")
+    frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in names})
+    frame.insert(0, "variant", rows["congestion_control"])
+    told_s = rows["phase_bbr_handover"].map(lambda text: TIME.parse(text) / 1e9)
+    frame.insert(1, "late_s", told_s - runs.FIRST_RECONFIGURATION_S)
+    return frame.reset_index(drop=True)
+
+
+def capacity(rows: pd.DataFrame) -> pd.DataFrame:
+    """`test, at` (UTC), `down_bps, up_bps` of each capacity test, in order of time.
+
+    Bytes that the receivers of a direction's connections got in order, over the time in which they were let send.
+    """
+    rows = rows[rows["status"] == "ok"].sort_values("test", kind="stable")
+    if not len(rows):
+        return pd.DataFrame(columns=["test", "at", "down_bps", "up_bps", "hour"])
+    frame = pd.DataFrame({"test": rows["test"].astype("int64")})
+    frame["at"] = pd.to_datetime(rows["clock"], utc=True)
+    for name, flows in (("down_bps", runs.DOWN_FLOWS), ("up_bps", runs.UP_FLOWS)):
+        carried = sum(_column(rows, f"flow{flow}_bytes") for flow in flows)
+        frame[name] = carried * 8 / runs.TEST_S
+    frame["hour"] = frame["at"].dt.hour
+    return frame.reset_index(drop=True)
+
+
+def joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    """Several groups of sessions as one."""
+    return pd.concat(frames, ignore_index=True)
+
+
+def _picked(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
+    frame = pd.DataFrame({"seed": rows["seed"].astype("int64")})
+    for name, column in columns.items():
+        frame[name] = _column(rows, column)
+    if "cpu_s" in rows:
+        frame["cpu_s"] = rows["cpu_s"].astype("float64")
+    return frame
+
+
+def _column(rows: pd.DataFrame, name: str) -> pd.Series:
+    if name not in rows:
+        raise TraceError(f"the runs' results have no column {name}", "make the runs anew: --force")
+    return rows[name].astype("float64")

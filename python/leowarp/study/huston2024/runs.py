@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is run: the study's pings, capacity tests and TCP sessions, and the cures that it proposes.
+
+Each group is a study of its own (a scenario, parameters, seeds), made and resumed by the study engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+TCP_SCENARIO, PING_SCENARIO, CAPACITY_SCENARIO = "starlink-tcp.toml", "starlink-ping.toml", "starlink-capacity.toml"
+
+PEAK, OFF_PEAK = "peak", "off-peak"
+
+SEEDS, QUICK_SEEDS = 20, 3
+"""Of everything in the study's table."""
+
+DURATION_S = 60
+"""Of every TCP session: four reconfigurations."""
+
+FLOOD_S, PACED_S = 380, 1800
+FLOOD_SEEDS, PACED_SEEDS = 3, 5
+
+REGULAR, ANSWERED = "10 ms", "none"
+"""How a flood ping sends: iputils' `ping -f` at least 100 a second; the study's words have the reply alone send the
+next."""
+
+FIRST_DAY, LAST_DAY = datetime(2023, 8, 1, tzinfo=UTC), datetime(2024, 3, 31, tzinfo=UTC)
+TEST_EVERY_H = 4
+QUICK_STEP = 24
+"""A quick reproduction makes every 24th capacity test: one in four days, at each hour of the day in turn."""
+
+TEST_S = 5
+DOWN_FLOWS, UP_FLOWS = (0, 1, 2, 3), (4, 5, 6, 7)
+"""A capacity test: for how long each direction, and the flows of the scenario that are its connections."""
+
+LOSSES = ("0 %", "0.001 %", "0.01 %", "0.02 %", "0.1 %", "0.4 %")
+LOSS_SEEDS = 5
+LOSS_KEYS = ("access.down_residual_loss", "access.up_residual_loss")
+
+PHASE_ERRORS_S = (0.0, 1.0, 4.0, 7.5, 11.0)
+"""How much too late the handover-aware congestion controls take the reconfigurations to be."""
+PHASE_SEEDS = 10
+FIRST_RECONFIGURATION_S = 12.0
+"""Of the run's clock: the scenario's wall clock shows a full minute at the run's 0."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A row of the study's table.
+
+    Attributes
+    ----------
+    name : str
+        In the results.
+    label : str
+        On figures and in tables.
+    congestion_control : str
+    set : mapping
+        Further keys of the scenario, all of them hold for both hosts and every flow.
+    why : str
+        What it is there for.
+    """
+
+    name: str
+    label: str
+    congestion_control: str
+    set: Mapping[str, Any]
+    why: str = ""
+
+
+def _aqm(discipline: str, *, ecn: bool = True) -> dict[str, Any]:
+    return {"access.queue_discipline": discipline, "access.ecn": ecn, "tcp.ecn": "on" if ecn else "off"}
+
+
+MAIN = (
+    Variant("reno", "Reno", "reno", {}, "the study"),
+    Variant("cubic", "CUBIC", "cubic", {}, "the study"),
+    Variant("bbr", "BBR", "bbr", {}, "the study"),
+)
+"""The study's own three, at peak and off-peak, of which the traces are kept."""
+
+CURES = (
+    Variant("bbr_handover", "BBR, handover-aware", "bbr_handover", {}, "claim 3.12"),
+    Variant("cubic_handover", "CUBIC, handover-aware", "cubic_handover", {}, "claim 3.13"),
+    Variant("cubic-ecn-fq_codel", "CUBIC, ECN, fq_codel", "cubic", _aqm("fq_codel"), "claim 3.14"),
+)
+"""What the study proposes; their traces are kept too."""
+
+OTHERS = (
+    Variant("cubic-fq_codel", "CUBIC, fq_codel", "cubic", _aqm("fq_codel", ecn=False), "what ECN adds to fq_codel"),
+    Variant("cubic-ecn-cake", "CUBIC, ECN, cake", "cubic", _aqm("cake"), "another AQM"),
+    Variant("cubic-ecn-pie", "CUBIC, ECN, pie", "cubic", _aqm("pie"), "another AQM"),
+    Variant("cubic-ecn-red", "CUBIC, ECN, red", "cubic", _aqm("red"), "another AQM"),
+    Variant("cubic-ecn-codel", "CUBIC, ECN, codel", "cubic", _aqm("codel"), "another AQM"),
+    Variant("reno-fq", "Reno, paced (fq)", "reno", {"tcp.pacing": "fq"}, "pacing"),
+    Variant("cubic-fq", "CUBIC, paced (fq)", "cubic", {"tcp.pacing": "fq"}, "pacing"),
+    Variant("bbr-fq", "BBR, paced by fq", "bbr", {"tcp.pacing": "fq"}, "pacing: BBR's own timers otherwise"),
+    Variant("cubic-nosack", "CUBIC, no SACK", "cubic", {"tcp.sysctl": {"net.ipv4.tcp_sack": "0"}}, "claim 3.11"),
+    Variant("cubic-norack", "CUBIC, no RACK", "cubic", {"tcp.sysctl": {"net.ipv4.tcp_recovery": "0"}}, "RACK"),
+)  # fmt: skip
+
+VARIANTS = (*MAIN, *CURES, *OTHERS)
+BY_NAME = {variant.name: variant for variant in VARIANTS}
+BESIDE = "cubic"
+"""What each is set beside."""
+
+_KEYS: dict[str, Any] = {
+    "access.queue_discipline": "fifo", "access.ecn": False, "tcp.ecn": "passive", "tcp.pacing": "internal",
+    "tcp.sysctl": {},
+}  # fmt: skip
+"""What variants differ in, with the value of those that do not name it."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A group of runs, as the study engine takes it.
+
+    Attributes
+    ----------
+    name : str
+        Of the group, and of its directory.
+    why : str
+    content : dict
+        A study file's content.
+    runs : int
+        How many it has.
+    in_quick : callable
+        `in_quick(values, seed)`: whether a quick reproduction makes the run with these values (keys of the scenario,
+        as written). Those runs are the same ones: a full one later keeps them.
+    """
+
+    name: str
+    why: str
+    content: dict[str, Any]
+    runs: int
+    in_quick: Callable[[Mapping[str, Any], int], bool]
+
+
+def parts() -> tuple[Part, ...]:
+    """All groups."""
+    return (
+        _pings("flood", "figures 3 to 5", FLOOD_S, FLOOD_SEEDS, (REGULAR, ANSWERED)),
+        _pings("paced", "long-term loss", PACED_S, PACED_SEEDS, ()),
+        _sessions("main", "figures 6 to 9, the study's three", MAIN, (PEAK, OFF_PEAK), keep=True),
+        _sessions("cures", "what the study proposes", CURES, (PEAK,), keep=True),
+        _sessions("others", "pacing, SACK, RACK, other queues", OTHERS, (PEAK,), keep=False),
+        _beside(),
+        _losses(),
+        _phases(),
+        _capacity(),
+    )
+
+
+def _pings(name: str, why: str, seconds: int, seeds: int, intervals: Sequence[str]) -> Part:
+    content = _content(name, PING_SCENARIO, {}, seeds)
+    content["set"] = {"run.duration": f"{seconds} s", "flows.0.flood": bool(intervals)}
+    content["keep"] = {"runs": "all"}
+    if intervals:
+        content["parameters"]["flows.0.interval"] = {"label": "sends", "values": list(intervals)}
+    return Part(name, why, content, seeds * max(len(intervals), 1), lambda values, seed: seed == 1)
+
+
+def _sessions(name: str, why: str, variants: Sequence[Variant], presets: Sequence[str], *, keep: bool) -> Part:
+    content = _content(name, TCP_SCENARIO, {"access.preset": {"label": "preset", "values": list(presets)}}, SEEDS)
+    content["together"] = [_in_step(variants)]
+    if keep:
+        content["keep"] = {"runs": "all"}
+    return Part(name, why, content, len(variants) * len(presets) * SEEDS, _few_seeds(QUICK_SEEDS))
+
+
+def _beside() -> Part:
+    content = _content("beside", TCP_SCENARIO, {}, SEEDS)
+    content["together"] = [_in_step(VARIANTS)]
+    content["set"] |= {
+        "flows.1.kind": "tcp", "flows.1.source": "server", "flows.1.destination": "dish",
+        "flows.1.congestion_control": BESIDE,
+    }  # fmt: skip
+    return Part("beside", "each beside one CUBIC flow", content, len(VARIANTS) * SEEDS, _few_seeds(2))
+
+
+def _losses() -> Part:
+    content = _content("losses", TCP_SCENARIO, {}, LOSS_SEEDS)
+    content["parameters"]["flows.0.congestion_control"] = {
+        "label": "congestion_control", "values": [variant.congestion_control for variant in MAIN],
+    }  # fmt: skip
+    first, *rest = LOSS_KEYS
+    content["together"] = [{first: {"label": "loss", "values": list(LOSSES)}} | {key: list(LOSSES) for key in rest}]
+    return Part("losses", "sensitivity to isolated loss", content, len(MAIN) * len(LOSSES) * LOSS_SEEDS, _few_seeds(1))
+
+
+def _phases() -> Part:
+    content = _content("phases", TCP_SCENARIO, {}, PHASE_SEEDS)
+    names = ("bbr_handover", "cubic_handover")
+    content["parameters"]["flows.0.congestion_control"] = {"label": "congestion_control", "values": list(names)}
+    told = [f"{FIRST_RECONFIGURATION_S + late_s:g} s" for late_s in PHASE_ERRORS_S]
+    content["together"] = [
+        {f"modules.{name}.phase_ns": {"label": f"phase_{name}", "values": told} for name in names}
+    ]  # fmt: skip
+    runs = len(names) * len(PHASE_ERRORS_S) * PHASE_SEEDS
+    return Part("phases", "a schedule that is wrong", content, runs, _few_seeds(1))
+
+
+def _capacity() -> Part:
+    """Each test has a seed of its own, so that it is not the same day six times."""
+    count = len(capacity_instants())
+    content = _content("capacity", CAPACITY_SCENARIO, {}, None)
+    content["together"] = [
+        {
+            "access.clock": {"label": "clock", "values": [_iso(at) for at in capacity_instants()]},
+            "run.seed": {"label": "test", "values": list(range(1, count + 1))},
+        }
+    ]
+    return Part("capacity", "figure 2: a test every four hours, down, then up", content, count,
+                lambda values, seed: _in_quick_schedule(int(values["run.seed"]) - 1))  # fmt: skip
+
+
+def _in_quick_schedule(place: int) -> bool:
+    """One test in `QUICK_STEP`, moving on by an hour of the day each time."""
+    row, column = divmod(place, QUICK_STEP)
+    return column == row % (24 // TEST_EVERY_H)
+
+
+def capacity_instants() -> list[datetime]:
+    """When the capacity tests begin: every four hours; at a second of the minute that moves on, as with any timer."""
+    hours = int((LAST_DAY - FIRST_DAY) / timedelta(hours=1)) + 24
+    starts = [FIRST_DAY + timedelta(hours=hour) for hour in range(0, hours, TEST_EVERY_H)]
+    return [start + timedelta(seconds=7 * place % 60) for place, start in enumerate(starts)]
+
+
+def _iso(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _few_seeds(count: int) -> Callable[[Mapping[str, Any], int], bool]:
+    return lambda values, seed: seed <= count
+
+
+def _in_step(variants: Sequence[Variant]) -> dict[str, Any]:
+    """Variants as parameters that go in step; the scenario's name is theirs, so a column of the results has it."""
+    table: dict[str, Any] = {
+        "name": {"label": "variant", "values": [variant.name for variant in variants]},
+        "flows.0.congestion_control": {
+            "label": "congestion_control", "values": [variant.congestion_control for variant in variants],
+        },
+    }  # fmt: skip
+    for key, default in _KEYS.items():
+        values = [variant.set.get(key, default) for variant in variants]
+        if any(value != default for value in values):
+            table[key] = values
+    return table
+
+
+def _content(name: str, scenario: str, parameters: dict[str, Any], seeds: int | None) -> dict[str, Any]:
+    content = {"name": name, "scenario": scenario, "set": {}, "parameters": dict(parameters)}
+    return content if seeds is None else content | {"seeds": {"first": 1, "count": seeds}}

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of the study's page: the one that the study asks for, and why sessions ended where they did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from leowarp.report import html
+from leowarp.study.huston2024 import evidence as ev
+from leowarp.study.huston2024.figures_table import COLUMNS, found
+from leowarp.study.huston2024.runs import MAIN, OFF_PEAK, PEAK, VARIANTS
+from leowarp.study.huston2024.statistics import HOW, Middle
+from leowarp.study.huston2024.traces import KINDS, NO_LOSS
+
+
+def table(frames: Mapping[str, Any]) -> str:
+    """A row a variant, at peak; below it the study's three off-peak, and what the columns mean."""
+    rows = []
+    for variant in VARIANTS:
+        cells = [found(frames, column, variant.name).text(column.scale, column.digits) for column in COLUMNS]
+        rows.append([variant.label, _share(frames, variant.name, PEAK), *cells])
+    header = ["variant", "of the capacity, %", *(column.heading for column in COLUMNS)]
+    first = html.table(f"At peak; {HOW}", header, rows)
+    sessions: pd.DataFrame = frames["sessions"]
+    off_peak = sessions[sessions["preset"] == OFF_PEAK]
+    mine = [column for column in COLUMNS if column.frame == "sessions"]
+    rows = []
+    for variant in MAIN:
+        cells = [_cell(off_peak, variant.name, column.name).text(column.scale, column.digits) for column in mine]
+        rows.append([variant.label, _share(frames, variant.name, OFF_PEAK), *cells])
+    header = ["variant", "of the capacity, %", *(column.heading for column in mine)]
+    second = html.table("Off-peak", header, rows)
+    return f"{first}{second}<p>{html.text(MEANING)}</p>"
+
+
+MEANING = (
+    "Goodput: bytes in order at the receiver over 60 s; of the capacity: of the payload that this session's link could "
+    "have carried. Smoothed RTT: the sender's, weighted by time. Retransmitted: of all packets sent. Recovery: from a "
+    "reconfiguration until three 50 ms bins of goodput in a row are at 90 % of the second before, median over those of "
+    "a session that came back. Share and Jain's index: a run beside one CUBIC flow that starts with it; settings of a "
+    "host (SACK, RACK, ECN, pacing) and queues hold for both."
+)
+
+
+def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
+    """The same for machines: one row a variant and column, `variant, quantity, median, low, high, count`
+    (of seeds); units are in the quantity's name."""
+    rows = []
+    for variant in VARIANTS:
+        for column in COLUMNS:
+            cell = found(frames, column, variant.name)
+            rows.append({"variant": variant.name, "quantity": column.name} | cell.numbers())
+    return pd.DataFrame(rows)
+
+
+def causes(frames: Mapping[str, Any]) -> str:
+    """Losses and cuts of the sessions whose traces are kept, a session each, mean over seeds."""
+    rows = []
+    for (variant, preset), traces in frames["traces"].items():
+        lost, cut, back = ev.loss_counts(traces), ev.cut_counts(traces), ev.regrowth(traces)
+        rows.append([
+            f"{ev.label(variant)}, {preset}", *(lost[kind] for kind in KINDS),
+            *(cut[kind] for kind in (*KINDS, NO_LOSS)), back["apart_p50_s"], back["after_p50_pkts"], 100 * back["grown_ratio"], back["grown_p50_s"],
+            back["needed_p50_s"],
+        ])  # fmt: skip
+    header = [
+        "session", *(f"lost: {ev.KIND_TEXT[kind]}" for kind in KINDS),
+        *(f"cuts: {ev.KIND_TEXT[kind]}" for kind in (*KINDS, NO_LOSS)), "cut to cut, s", "window after, packets",
+        "grown back, %", "after, s", "K, s",
+    ]  # fmt: skip
+    caption = "Lost packets and cuts of the window a session, means over seeds; times and windows are medians"
+    shown = [[_known(value) for value in row] for row in rows]
+    note = (
+        "A cut counts for the first loss in the half second before it. At a handover: within 1 s after a "
+        "reconfiguration. Grown back: the window was what it had been before the next cut; K: how long CUBIC takes for "
+        "that by itself, cbrt(0.3 W / 0.4) (RFC 9438). BBR does not cut: its losses are there for comparison."
+    )
+    return f"{html.table(caption, header, shown)}<p>{html.text(note)}</p>"
+
+
+def _share(frames: Mapping[str, Any], variant: str, preset: str) -> str:
+    return ev.used_ratio(frames, variant, preset).text(100, 0) if "traces" in frames else "unknown"
+
+
+def _cell(rows: pd.DataFrame, variant: str, column: str) -> Middle:
+    return ev.of(rows, variant, column) if column in rows else ev.of(rows.assign(**{column: None}), variant, column)
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and value != value else value
