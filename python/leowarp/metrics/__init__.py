@@ -28,7 +28,9 @@ from leowarp.metrics.probes import NEAR_NS, SLOT_COLUMNS, Probes, near, probes, 
 from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use, path_queues, queue_series
 from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, dip, recoveries
 from leowarp.metrics.reordering import DENSITY_COLUMNS, REORDERING_COLUMNS, densities, histogram, reordering
+from leowarp.metrics.round_trips import round_trips
 from leowarp.metrics.series import bin_edges, ccdf, cdf, holding_ns, rate_in_bins, step_at, weighted_quantile
+from leowarp.metrics.shares import SHARE_BIN_NS, jain_index, share_series, shares
 from leowarp.metrics.tables import ACK, CAUSES, DATA, Tables, plan_document, read_tables, tables_of
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "NEAR_NS",
     "RECOVERY_COLUMNS",
     "REORDERING_COLUMNS",
+    "SHARE_BIN_NS",
     "SLOT_COLUMNS",
     "Balance",
     "Channels",
@@ -68,6 +71,7 @@ __all__ = [
     "goodput",
     "histogram",
     "holding_ns",
+    "jain_index",
     "late_outside_changes",
     "link_use",
     "link_values",
@@ -86,7 +90,10 @@ __all__ = [
     "read_tables",
     "recoveries",
     "reordering",
+    "round_trips",
     "route_changes",
+    "share_series",
+    "shares",
     "slots",
     "srtt",
     "step_at",

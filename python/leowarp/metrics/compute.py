@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ from leowarp import rundir
 from leowarp.metrics.causes import cause_scalars, causes
 from leowarp.metrics.changes import (
     ATTRIBUTION_NS,
+    both_ways_ns,
     change_instants,
     flow_pairs,
     path_delay,
@@ -22,11 +24,15 @@ from leowarp.metrics.changes import (
 )
 from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes, uncounted_directions
 from leowarp.metrics.flows import GOODPUT_SERIES, flow_summary, goodput, srtt
+from leowarp.metrics.handovers import losses_near_changes, of_packets, of_probes, recovery_scalars
 from leowarp.metrics.link_values import link_values
 from leowarp.metrics.long_form import long_form, write_long_form
+from leowarp.metrics.probes import probe_scalars, probes
 from leowarp.metrics.queues import drops_by_cause, link_use
 from leowarp.metrics.recovery import RecoveryRule, recoveries
 from leowarp.metrics.reordering import densities, reordering, reordering_scalars
+from leowarp.metrics.round_trips import round_trip_scalars
+from leowarp.metrics.shares import share_series, shares
 from leowarp.metrics.tables import Tables, floats, truths
 
 LATE_WITHIN_NS = 2_000_000_000
@@ -58,7 +64,10 @@ class Metrics:
     pairs : dict of (source, destination) to list of int
         Numbers of the flows between two stations.
     tcp_flows : tuple of int
-    rule : RecoveryRule
+    recoveries : DataFrame
+        One row a change and TCP flow; columns in `RECOVERY_COLUMNS`.
+    flows : sequence
+        `plan.flows`.
     """
 
     summary: dict[str, Any]
@@ -71,12 +80,8 @@ class Metrics:
     tables: Tables
     pairs: dict[tuple[str, str], list[int]]
     tcp_flows: tuple[int, ...]
-    rule: RecoveryRule
-
-    @cached_property
-    def recoveries(self) -> pd.DataFrame:
-        """One row a change and flow; columns in `RECOVERY_COLUMNS`."""
-        return recoveries(self.tables, self.route_changes, self.pairs, self.rule, self.end_ns)
+    recoveries: pd.DataFrame
+    flows: Sequence[Any]
 
     @cached_property
     def links(self) -> pd.DataFrame:
@@ -88,6 +93,11 @@ class Metrics:
         """Goodput of each TCP flow and series (`GOODPUT_SERIES`), in bins of the sampling interval."""
         return {(flow, series): goodput(self.tables, flow, series) for flow in self.tcp_flows
                 for series in GOODPUT_SERIES}  # fmt: skip
+
+    @cached_property
+    def shares(self) -> pd.DataFrame:
+        """Goodput and share of each TCP flow by the second, and Jain's index; columns as `share_series` says."""
+        return share_series(self.tables, self.flows, self.end_ns)
 
     @cached_property
     def srtt(self) -> dict[int, pd.DataFrame]:
@@ -149,7 +159,10 @@ def metrics(
     found = causes(tables, pairs)
     delays = {pair: path_delay(tables, pair, end_ns, links) for pair in pairs}
     late = _late_outside(tables, pairs)
-    senders = [flow.source for flow in plan.flows if flow.kind == "tcp"]
+    recovered = recoveries(tables, changes, pairs, rule, end_ns)
+    shared = shares(tables, plan.flows, end_ns)
+    at_ns = {pair: both_ways_ns(tables, pair) for pair in pairs}
+    ends = [(flow.source, flow.destination) for flow in plan.flows if flow.kind == "tcp"]
     summary: dict[str, Any] = {
         "name": getattr(plan, "name", None),
         **_change_scalars(changes, known=tables.has("packets")),
@@ -161,13 +174,18 @@ def metrics(
         "virtual_s": end_ns / 1e9,
         "cpu_s": None,
         "wall_s": None,
+        "fairness": shared.fairness(),
         "flows": [
-            flow_summary(tables, number, flow, end_ns, is_only_sender=senders.count(flow.source) == 1)
+            flow_summary(tables, number, flow, end_ns, is_only_sender=[a for a, _ in ends].count(flow.source) == 1,
+                         is_only_receiver=[b for _, b in ends].count(flow.destination) == 1)
             | reordering_scalars(tables, number)
             | cause_scalars(found, number)
+            | _way_scalars(tables, number, flow, at_ns[flow.source, flow.destination], end_ns)
+            | (recovery_scalars(recovered, number) if flow.kind == "tcp" else {})
+            | ({"share_ratio": shared.share_ratio(number)} if flow.kind == "tcp" else {})
             for number, flow in enumerate(plan.flows)
         ],
-    }
+    }  # fmt: skip
     return Metrics(
         summary=summary,
         route_changes=changes,
@@ -179,8 +197,19 @@ def metrics(
         tables=tables,
         pairs=pairs,
         tcp_flows=tuple(number for number, flow in enumerate(plan.flows) if flow.kind == "tcp"),
-        rule=rule,
+        recoveries=recovered,
+        flows=plan.flows,
     )
+
+
+def _way_scalars(tables: Tables, number: int, flow: Any, changes_ns: np.ndarray, end_ns: int) -> dict[str, Any]:
+    """Round trips of a flow, and what it lost near the changes of its path."""
+    near_changes = losses_near_changes(tables, number, changes_ns)
+    if flow.kind == "tcp":
+        return round_trip_scalars(tables, number) | near_changes | of_packets(tables, number, changes_ns)
+    replies = flow.kind == "ping" and flow.replies
+    found = probes(tables, number, end_ns, one_way=not replies) if tables.has("echoes") else None
+    return probe_scalars(found, changes_ns, replies=replies) | near_changes | of_probes(found, changes_ns)
 
 
 def _late_outside(tables: Tables, pairs: dict[tuple[str, str], list[int]]) -> pd.DataFrame:

@@ -91,7 +91,9 @@ def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
     return pd.DataFrame({"sent_ns": sent[found], "rtt_ns": (arrived[index][found] - sent[found]).astype("int64")})
 
 
-def flow_summary(tables: Tables, number: int, flow: Any, end_ns: int, *, is_only_sender: bool = True) -> dict[str, Any]:
+def flow_summary(
+    tables: Tables, number: int, flow: Any, end_ns: int, *, is_only_sender: bool = True, is_only_receiver: bool = True
+) -> dict[str, Any]:
     """Scalars of one flow under stable names; what the run did not record is None.
 
     Parameters
@@ -101,6 +103,8 @@ def flow_summary(tables: Tables, number: int, flow: Any, end_ns: int, *, is_only
     flow : plan.flows[number]
     is_only_sender : bool
         Whether no other TCP flow starts at its source: what a host counts is then this flow's.
+    is_only_receiver : bool
+        Whether no other TCP flow ends at its destination.
     """
     row: dict[str, Any] = {
         "flow": number,
@@ -121,6 +125,8 @@ def flow_summary(tables: Tables, number: int, flow: Any, end_ns: int, *, is_only
     row |= ends
     if flow.kind == "tcp":
         row |= host_scalars(tables, flow.source) if is_only_sender else dict.fromkeys(_HOST_COUNTS)
+        marked = _host_counters(tables, flow.destination).get("IpExt.InCEPkts") if is_only_receiver else None
+        row["received_ce_pkts"] = None if marked is None else int(marked)
         row["completion_goodput_bps"] = carried * 8e9 / took_ns if took_ns and carried is not None else None
     return row
 
@@ -131,6 +137,7 @@ _SENDER_COUNTS = {
     "sender_timeouts": "rto_pkts",
     "sender_reordering_events": "reord_seen",
     "sender_reordering_pkts": "reordering_pkts",
+    "delivered_ce_pkts": "delivered_ce_pkts",
 }
 """What the sender's socket counts from its start on: known also of a run whose packets were not followed."""
 
@@ -144,15 +151,20 @@ _HOST_COUNTS = {
 
 def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
     """What the host of a flow's sender counted until the end; None if it was not recorded."""
-    host = next((place for place, name in enumerate(tables.hosts) if name in (source, f"host:{source}")), None)
-    mine = tables.counters[tables.counters["host"].to_numpy() == host] if host is not None else tables.counters[:0]
-    # In order of time: the last of a name is what stood there at the end.
-    last = dict(zip(mine["counter"], mine["value"], strict=True))
+    last = _host_counters(tables, source)
     row: dict[str, int | None] = {}
     for name, counters in _HOST_COUNTS.items():
         values = [last.get(f"TcpExt.{counter}") for counter in counters]
         row[name] = None if None in values else sum(int(value) for value in values if value is not None)
     return row
+
+
+def _host_counters(tables: Tables, station: str) -> dict[str, float]:
+    """What each counter of a station's host stood at when it was last read."""
+    host = next((place for place, name in enumerate(tables.hosts) if name in (station, f"host:{station}")), None)
+    mine = tables.counters[tables.counters["host"].to_numpy() == host] if host is not None else tables.counters[:0]
+    # In order of time: the last of a name is what stood there at the end.
+    return dict(zip(mine["counter"], mine["value"], strict=True))
 
 
 def _tcp_scalars(tables: Tables, number: int, over_ns: int | None, end_ns: int) -> dict[str, Any]:
@@ -209,16 +221,14 @@ def _extent_max(tables: Tables, number: int, late_pkts: int) -> int | None:
 
 def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
     echoes = tables.of_flow("echoes", number)
-    sent = floats(echoes["sent_ns"])
-    there, rtt = floats(echoes["received_ns"]) - sent, floats(echoes["reply_ns"]) - sent
+    there = floats(echoes["received_ns"]) - floats(echoes["sent_ns"])
     known = tables.has("echoes")
     row: dict[str, Any] = {
         "probes_pkts": len(echoes) if known else None,
         "probes_lost_pkts": int(np.isnan(there).sum()) if known else None,
     }
-    for name, values in (("owd", there), ("rtt", rtt)):
-        given = values[~np.isnan(values)]
-        row[f"{name}_min_ns"] = int(given.min()) if len(given) else None
-        row[f"{name}_p50_ns"] = optional(weighted_quantile(given, np.ones(len(given)), 0.5))
-        row[f"{name}_max_ns"] = int(given.max()) if len(given) else None
+    given = there[~np.isnan(there)]
+    row["owd_min_ns"] = int(given.min()) if len(given) else None
+    row["owd_p50_ns"] = optional(weighted_quantile(given, np.ones(len(given)), 0.5))
+    row["owd_max_ns"] = int(given.max()) if len(given) else None
     return row

@@ -17,11 +17,15 @@ from leowarp.metrics.changes import CHANGE_COLUMNS
 from leowarp.metrics.flows import GOODPUT_SERIES
 from leowarp.metrics.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.reordering import DENSITY_COLUMNS, REORDERING_COLUMNS
-from leowarp.metrics.series import optional
+from leowarp.metrics.series import optional, step_at
+from leowarp.metrics.shares import SERIES_NUMBERS
 from leowarp.metrics.tables import floats
 
 if TYPE_CHECKING:
     from leowarp.metrics.compute import Metrics
+
+MOST_STEPS = 50_000
+"""A path delay with more steps is a channel's, one a millisecond: of it the smallest of each second is kept."""
 
 REORDERING_METRICS = {
     "run": ("reordering", None),
@@ -53,12 +57,35 @@ def long_form(result: Metrics) -> pd.DataFrame:
     for flow, frame in result.srtt.items():
         words = "the sender's smoothed RTT at t_ns"
         frames.append(_piece("srtt_us", flow, frame["t_ns"], frame["srtt_us"], "us", words))
+    frames += _shares(result.shares)
     for (source, destination), frame in result.path_delay.items():
         words = f"propagation along the path {source} to {destination} from t_ns on"
+        if len(frame) > MOST_STEPS:
+            frame = _seconds(frame, result.end_ns)
+            words = f"smallest propagation along the path {source} to {destination} in the second from t_ns on"
         frames.append(_piece("path_delay_ns", None, frame["t_ns"], frame["delay_ns"], "ns", words))
     kinds = {"metric": "str", "flow": "Int32", "t_ns": "Int64", "index": "Int32", "value": "float64", "unit": "str",
              "definition": "str"}  # fmt: skip
     return pd.concat([frame.astype(kinds) for frame in frames if len(frame)], ignore_index=True)
+
+
+def _shares(frame: pd.DataFrame) -> list[pd.DataFrame]:
+    """The series of shares; the index once a second, not once a flow."""
+    first = frame.drop_duplicates("t_ns").sort_values("t_ns")
+    return [
+        _piece("share_ratio", frame["flow"], frame["t_ns"], frame["share_ratio"], None, SERIES_NUMBERS["share_ratio"]),
+        _piece("jain_index", None, first["t_ns"], first["jain_index"], None, SERIES_NUMBERS["jain_index"]),
+    ]
+
+
+def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
+    """Smallest delay in each second, of a step function with more steps than a table should have."""
+    grid_ns = np.arange(0, end_ns, 1_000_000_000, dtype="int64")
+    # What holds at a second's start belongs to it too.
+    at_start = step_at(delay["t_ns"].to_numpy(), floats(delay["delay_ns"]), grid_ns, np.nan)
+    place = np.minimum(delay["t_ns"].to_numpy() // 1_000_000_000, len(grid_ns) - 1)
+    np.fmin.at(at_start, place, floats(delay["delay_ns"]))
+    return pd.DataFrame({"t_ns": grid_ns, "delay_ns": at_start})
 
 
 def write_long_form(frame: pd.DataFrame, path: Path) -> None:
@@ -95,8 +122,10 @@ def _scalars(summary: dict[str, Any]) -> pd.DataFrame:
     """The numbers of the summary, one a row."""
     rows: list[tuple[str, int | None, float | int | None, str, str]] = []
     for name, value in summary.items():
-        if name not in ("flows", "name", "drops_by_cause_pkts", "cpu_s", "wall_s"):
+        if name not in ("flows", "name", "drops_by_cause_pkts", "fairness", "cpu_s", "wall_s"):
             rows.append((f"run.{name}", None, optional(value), _unit(name), "summary.json"))
+    for name, value in summary["fairness"].items():
+        rows.append((f"run.fairness_{name}", None, value, _unit(name), "summary.json, fairness"))
     for cause, count in (summary["drops_by_cause_pkts"] or {}).items():
         rows.append((f"run.drops_{cause}_pkts", None, count, "pkts", "dropped packets of this cause"))
     for flow in summary["flows"]:

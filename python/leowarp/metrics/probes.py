@@ -102,21 +102,30 @@ def loss_runs(is_lost: np.ndarray) -> np.ndarray:
     return np.flatnonzero(edges == -1) - np.flatnonzero(edges == 1)
 
 
-def probe_scalars(found: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
-    """Scalars of a flow's probes (`PROBE_SCALARS`); all None if there is nothing to count.
+def probe_scalars(found: Probes | None, changes_ns: np.ndarray, *, replies: bool = True) -> dict[str, Any]:
+    """Scalars of a flow's probes (`PROBE_SCALARS`); what there is nothing to count of is None.
 
     Parameters
     ----------
     found : Probes, optional
-        None: not recorded, or the flow has no replies.
+        None: not recorded.
     changes_ns : int64 array, sorted
         Changes of the path there or back.
+    replies : bool
+        Whether the probes are answered; else there are only runs of losses.
     """
     row: dict[str, Any] = dict.fromkeys(PROBE_SCALARS)
     if found is None:
         return row
-    delay = found.delay_ns[~found.is_lost]
     runs = loss_runs(found.is_lost)
+    row |= {
+        "loss_runs": len(runs),
+        "loss_run_mean_pkts": float(runs.mean()) if len(runs) else None,
+        "loss_run_max_pkts": int(runs.max()) if len(runs) else None,
+    }
+    if not replies:
+        return row
+    delay = found.delay_ns[~found.is_lost]
     steps = np.abs(np.diff(delay))
     return row | {
         "replies_pkts": len(delay),
@@ -129,9 +138,6 @@ def probe_scalars(found: Probes | None, changes_ns: np.ndarray) -> dict[str, Any
         "rtt_p999_ns": _whole(quantile(delay, 0.999)),
         "rtt_max_ns": _whole(delay.max() if len(delay) else None),
         "rtt_step_mean_ns": _whole(steps.mean() if len(steps) else None),
-        "loss_runs": len(runs),
-        "loss_run_mean_pkts": float(runs.mean()) if len(runs) else None,
-        "loss_run_max_pkts": int(runs.max()) if len(runs) else None,
     }
 
 

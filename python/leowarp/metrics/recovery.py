@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leowarp.metrics.probes import NEAR_NS
 from leowarp.metrics.series import bin_edges, rate_in_bins, step_at
-from leowarp.metrics.tables import DATA, Tables, floats, truths, typed_frame
+from leowarp.metrics.tables import CAUSES, DATA, Tables, floats, truths, typed_frame
+
+_QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
 RECOVERY_STATES = (3, 4)
 """tcpi_ca_state TCP_CA_Recovery and TCP_CA_Loss (include/uapi/linux/tcp.h)."""
@@ -87,84 +90,129 @@ def recoveries(
         mine = changes[(changes["source"] == pair[0]) & (changes["destination"] == pair[1])]
         instants = [int(t) for t in mine["t_ns"]]
         for flow in numbers:
-            samples = tables.of_flow("sockets", flow)
-            if len(samples) == 0:
+            if len(tables.of_flow("sockets", flow)) == 0:
                 continue
-            again = _retransmissions(tables, flow)
+            life = _Life(tables, flow)
             for index, t_ns in enumerate(instants):
                 until_ns = min([t_ns + rule.window_ns, end_ns, *instants[index + 1 : index + 2]])
-                rows.append({"t_ns": t_ns, "flow": flow, "until_ns": until_ns}
-                            | _goodput_dip(samples, t_ns, until_ns, rule)
-                            | _sender(samples, t_ns, until_ns)
-                            | _resent(again, t_ns, until_ns, known=tables.has("packets")))  # fmt: skip
+                rows.append({"t_ns": t_ns, "flow": flow, "until_ns": until_ns} | life.dip(t_ns, until_ns, rule)
+                            | life.sender(t_ns, until_ns) | life.resent(t_ns, until_ns)
+                            | life.lost(t_ns, until_ns) | life.delay(t_ns, until_ns, rule))  # fmt: skip
     rows.sort(key=lambda row: (row["t_ns"], row["flow"]))
     return typed_frame(rows, RECOVERY_COLUMNS)
 
 
-def _goodput_dip(samples: pd.DataFrame, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
-    names = ("goodput_before_bps", "goodput_min_bps", "depth_ratio", "fell_after_ns", "duration_ns", "recovered")
-    nothing: dict[str, Any] = dict.fromkeys(names)
-    known = samples[samples["bytes_received"].notna()]
-    when, received = known["t_ns"].to_numpy(dtype="int64"), floats(known["bytes_received"])
-    if len(when) < 2 or when[0] > t_ns - rule.before_ns or when[-1] < t_ns + rule.bin_ns:
-        return nothing
-    before_bps = float(rate_in_bins(when, received, np.array([t_ns - rule.before_ns, t_ns]))[0])
-    rate = rate_in_bins(when, received, bin_edges(t_ns, min(until_ns, int(when[-1])), rule.bin_ns))
-    if before_bps <= 0 or len(rate) == 0:
-        return nothing | {"goodput_before_bps": before_bps}
-    fell, back = dip(rate, before_bps, rule.share_ratio, rule.bins)
-    soon = rate[: max(rule.within_ns // rule.bin_ns, 1)]
-    if fell is not None and fell >= len(soon):
-        fell = back = None
-    return {
-        "goodput_before_bps": before_bps,
-        "goodput_min_bps": float(soon.min()),
-        "depth_ratio": max(0.0, 1.0 - float(soon.min()) / before_bps),
-        "fell_after_ns": None if fell is None else fell * rule.bin_ns,
-        # Nothing fell: recovered at once. Fell and not back within the window: unknown, not the window's length.
-        "duration_ns": 0 if fell is None else (None if back is None else back * rule.bin_ns),
-        "recovered": fell is None or back is not None,
-    }
+class _Life:
+    """What is known of one flow, as arrays by time: a run has a hundred changes, each with a window into them."""
 
+    def __init__(self, tables: Tables, flow: int) -> None:
+        samples = tables.of_flow("sockets", flow)
+        self._t_ns = samples["t_ns"].to_numpy(dtype="int64")
+        self._samples = {name: floats(samples[name]) for name in ("cwnd_pkts", "srtt_us")}
+        self._in_recovery = samples["ca_state"].isin(RECOVERY_STATES).to_numpy(dtype=bool)
+        received = floats(samples["bytes_received"])
+        known = ~np.isnan(received)
+        self._when, self._received = self._t_ns[known], received[known]
+        packets = tables.of_flow("packets", flow)
+        again = packets[(packets["direction"].to_numpy() == DATA) & truths(packets["is_retransmission"])]
+        again = again.sort_values("sent_ns", kind="stable")
+        self._again, self._vain = again["sent_ns"].to_numpy(dtype="int64"), truths(again["is_spurious"])
+        drops = tables.of_flow("drops", flow)
+        drops = drops[floats(drops["flow_direction"]) == DATA].sort_values("t_ns", kind="stable")
+        self._lost, self._of_queue = drops["t_ns"].to_numpy(dtype="int64"), floats(drops["cause"]) == _QUEUE
+        bins = tables.of_flow("bins", flow)
+        bins = bins[(bins["direction"].to_numpy() == DATA) & (floats(bins["delivered_pkts"]) > 0)]
+        self._bin_ns = bins["t_ns"].to_numpy(dtype="int64")
+        self._arrived, self._owd_sum = floats(bins["delivered_pkts"]), floats(bins["owd_sum_ns"])
+        self._owd_max = floats(bins["owd_max_ns"])
+        self._has_packets, self._knows_drops = tables.has("packets"), tables.knows_drops
 
-def _sender(samples: pd.DataFrame, t_ns: int, until_ns: int) -> dict[str, Any]:
-    when = samples["t_ns"].to_numpy(dtype="int64")
-    inside = samples[(when > t_ns) & (when <= until_ns)]
-    row: dict[str, Any] = {}
-    for column, name, unit in (("cwnd_pkts", "cwnd", "pkts"), ("srtt_us", "srtt", "us")):
-        values = floats(inside[column])
-        row[f"{name}_before_{unit}"] = _number(step_at(when, floats(samples[column]), t_ns, np.nan))
-        row[f"{name}_min_{unit}"] = _number(np.nanmin(values)) if np.isfinite(values).any() else None
-        row[f"{name}_max_{unit}"] = _number(np.nanmax(values)) if np.isfinite(values).any() else None
-        row[f"{name}_after_{unit}"] = _number(values[-1]) if len(values) else None
-    before, after = row["cwnd_before_pkts"], floats(inside["cwnd_pkts"])
-    cut = np.flatnonzero(after < 0.9 * before) if before else np.zeros(0, dtype=int)
-    row["cwnd_fell_after_ns"] = int(inside["t_ns"].iloc[cut[0]]) - t_ns if len(cut) else None
-    # Each sample's state is taken to hold until the next sample.
-    held = np.diff(np.append(inside["t_ns"].to_numpy(dtype="int64"), until_ns))
-    in_recovery = inside["ca_state"].isin(RECOVERY_STATES).to_numpy(dtype=bool)
-    row["recovery_state_ns"] = int(held[in_recovery].sum())
-    return row
+    def dip(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
+        """How deep goodput fell, and when it was back."""
+        names = ("goodput_before_bps", "goodput_min_bps", "depth_ratio", "fell_after_ns", "duration_ns", "recovered")
+        nothing: dict[str, Any] = dict.fromkeys(names)
+        when, received = self._when, self._received
+        if len(when) < 2 or when[0] > t_ns - rule.before_ns or when[-1] < t_ns + rule.bin_ns:
+            return nothing
+        # The samples of the window, and one on either side to read between.
+        low = max(int(np.searchsorted(when, t_ns - rule.before_ns, side="right")) - 1, 0)
+        high = int(np.searchsorted(when, until_ns, side="left")) + 1
+        last_ns = min(until_ns, int(when[-1]))
+        when, received = when[low:high], received[low:high]
+        before_bps = float(rate_in_bins(when, received, np.array([t_ns - rule.before_ns, t_ns]))[0])
+        rate = rate_in_bins(when, received, bin_edges(t_ns, last_ns, rule.bin_ns))
+        if before_bps <= 0 or len(rate) == 0:
+            return nothing | {"goodput_before_bps": before_bps}
+        fell, back = dip(rate, before_bps, rule.share_ratio, rule.bins)
+        soon = rate[: max(rule.within_ns // rule.bin_ns, 1)]
+        if fell is not None and fell >= len(soon):
+            fell = back = None
+        return {
+            "goodput_before_bps": before_bps,
+            "goodput_min_bps": float(soon.min()),
+            "depth_ratio": max(0.0, 1.0 - float(soon.min()) / before_bps),
+            "fell_after_ns": None if fell is None else fell * rule.bin_ns,
+            # Nothing fell: recovered at once. Fell and not back within the window: unknown, not the window's length.
+            "duration_ns": 0 if fell is None else (None if back is None else back * rule.bin_ns),
+            "recovered": fell is None or back is not None,
+        }
 
+    def sender(self, t_ns: int, until_ns: int) -> dict[str, Any]:
+        """What the sender's window, smoothed RTT and state did."""
+        inside = slice(*np.searchsorted(self._t_ns, [t_ns, until_ns], side="right"))
+        row: dict[str, Any] = {}
+        for column, name, unit in (("cwnd_pkts", "cwnd", "pkts"), ("srtt_us", "srtt", "us")):
+            values = self._samples[column][inside]
+            row[f"{name}_before_{unit}"] = _number(step_at(self._t_ns, self._samples[column], t_ns, np.nan))
+            row[f"{name}_min_{unit}"] = _number(np.nanmin(values)) if np.isfinite(values).any() else None
+            row[f"{name}_max_{unit}"] = _number(np.nanmax(values)) if np.isfinite(values).any() else None
+            row[f"{name}_after_{unit}"] = _number(values[-1]) if len(values) else None
+        before, after, when = row["cwnd_before_pkts"], self._samples["cwnd_pkts"][inside], self._t_ns[inside]
+        cut = np.flatnonzero(after < 0.9 * before) if before else np.zeros(0, dtype=int)
+        row["cwnd_fell_after_ns"] = int(when[cut[0]]) - t_ns if len(cut) else None
+        # Each sample's state is taken to hold until the next sample.
+        row["recovery_state_ns"] = int(np.diff(np.append(when, until_ns))[self._in_recovery[inside]].sum())
+        return row
 
-def _retransmissions(tables: Tables, flow: int) -> pd.DataFrame:
-    packets = tables.of_flow("packets", flow)
-    return packets[(packets["direction"].to_numpy() == DATA) & truths(packets["is_retransmission"])]
+    def resent(self, t_ns: int, until_ns: int) -> dict[str, Any]:
+        """Retransmissions."""
+        if not self._has_packets:
+            return dict.fromkeys(("retransmissions_pkts", "spurious_retransmissions_pkts", "spurious_ratio",
+                                  "first_retransmission_after_ns", "last_retransmission_after_ns"))  # fmt: skip
+        inside = slice(*np.searchsorted(self._again, [t_ns, until_ns], side="left"))
+        again, spurious = self._again[inside], int(self._vain[inside].sum())
+        return {
+            "retransmissions_pkts": len(again),
+            "spurious_retransmissions_pkts": spurious,
+            "spurious_ratio": spurious / len(again) if len(again) else None,
+            "first_retransmission_after_ns": int(again[0]) - t_ns if len(again) else None,
+            "last_retransmission_after_ns": int(again[-1]) - t_ns if len(again) else None,
+        }
 
+    def lost(self, t_ns: int, until_ns: int) -> dict[str, Any]:
+        """Data packets lost within the window, and near the change."""
+        if not self._knows_drops:
+            return dict.fromkeys(("lost_pkts", "lost_near_pkts", "lost_near_queue_pkts"))
+        inside = np.searchsorted(self._lost, [t_ns, until_ns], side="left")
+        close = slice(*np.searchsorted(self._lost, [t_ns - NEAR_NS, t_ns + NEAR_NS + 1], side="left"))
+        of_queue = self._of_queue[close]
+        return {"lost_pkts": int(inside[1] - inside[0]), "lost_near_pkts": len(of_queue),
+                "lost_near_queue_pkts": int(of_queue.sum())}  # fmt: skip
 
-def _resent(again: pd.DataFrame, t_ns: int, until_ns: int, *, known: bool) -> dict[str, Any]:
-    if not known:
-        return dict.fromkeys(("retransmissions_pkts", "spurious_retransmissions_pkts", "spurious_ratio",
-                              "first_retransmission_after_ns", "last_retransmission_after_ns"))  # fmt: skip
-    inside = again[(again["sent_ns"] >= t_ns) & (again["sent_ns"] < until_ns)]
-    spurious = int(truths(inside["is_spurious"]).sum())
-    return {
-        "retransmissions_pkts": len(inside),
-        "spurious_retransmissions_pkts": spurious,
-        "spurious_ratio": spurious / len(inside) if len(inside) else None,
-        "first_retransmission_after_ns": int(inside["sent_ns"].min()) - t_ns if len(inside) else None,
-        "last_retransmission_after_ns": int(inside["sent_ns"].max()) - t_ns if len(inside) else None,
-    }
+    def delay(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
+        """One-way delay of the data before the change, and the largest of what was sent in the second after it."""
+        before = slice(*np.searchsorted(self._bin_ns, [t_ns - rule.before_ns, t_ns - rule.bin_ns + 1], side="left"))
+        # The bin in which the change falls is part of what came after.
+        after = slice(*np.searchsorted(self._bin_ns, [t_ns - rule.bin_ns + 1, min(t_ns + NEAR_NS, until_ns)]))
+        arrived = float(self._arrived[before].sum())
+        mean_ns = float(self._owd_sum[before].sum()) / arrived if arrived else None
+        highest_ns = float(self._owd_max[after].max()) if len(self._owd_max[after]) else None
+        known = mean_ns is not None and highest_ns is not None
+        return {
+            "delay_mean_before_ns": None if mean_ns is None else round(mean_ns),
+            "delay_max_after_ns": None if highest_ns is None else round(highest_ns),
+            "spike_ns": round(highest_ns - mean_ns) if known else None,  # type: ignore[operator]
+        }
 
 
 def _number(value: Any) -> int | None:
@@ -196,5 +244,11 @@ RECOVERY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "spurious_ratio": ("Float64", None, "share of retransmissions in vain; null = there were none"),
     "first_retransmission_after_ns": ("Int64", "ns", "first retransmission, after the change"),
     "last_retransmission_after_ns": ("Int64", "ns", "last retransmission within the window, after the change"),
+    "lost_pkts": ("Int64", "pkts", "data packets lost within the window, by when they were dropped"),
+    "lost_near_pkts": ("Int64", "pkts", "data packets lost within 1 s before or after the change"),
+    "lost_near_queue_pkts": ("Int64", "pkts", "of those, at a full queue"),
+    "delay_mean_before_ns": ("Int64", "ns", "mean one-way delay of the data sent in the second before the change"),
+    "delay_max_after_ns": ("Int64", "ns", "largest one-way delay of the data sent in the second after it"),
+    "spike_ns": ("Int64", "ns", "largest after it less mean before it: steps of the path and queues are in it too"),
 }  # fmt: skip
 """Columns of the recovery table: type, unit, meaning."""

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the changes of its path did to a flow, all together: losses near them and elsewhere, recovery, spikes.
+
+Near a change is within 1 s before or after it (`probes.NEAR_NS`). Whether a change lost packets is asked of those that
+were lost otherwise than at a full queue: what TCP drops at a queue is its own doing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.probes import NEAR_NS, Probes, near, quantile
+from leowarp.metrics.tables import CAUSES, DATA, Tables, floats
+
+QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
+
+
+def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, int | None]:
+    """Data packets of a flow that were lost near a change of its path, and of those by cause; None: not recorded."""
+    names = [f"lost_{name}_near_changes_pkts" for name in CAUSES.values()]
+    if not tables.knows_drops:
+        return dict.fromkeys(["lost_near_changes_pkts", *names])
+    t_ns, cause = _losses(tables, flow)
+    close = cause[near(t_ns, changes_ns)]
+    counted: dict[str, int | None] = {"lost_near_changes_pkts": len(close)}
+    return counted | {name: int((close == number).sum()) for name, number in zip(names, CAUSES, strict=True)}
+
+
+def changes_with_loss(lost_ns: np.ndarray, changes_ns: Sequence[int] | np.ndarray) -> dict[str, Any]:
+    """Share of changes near which packets were lost, and exactly one; None without changes.
+
+    Parameters
+    ----------
+    lost_ns : int64 array, sorted
+        When each packet was lost.
+    """
+    changes_ns = np.asarray(changes_ns, dtype="int64")
+    if len(changes_ns) == 0:
+        return {"changes_with_loss_ratio": None, "changes_with_one_loss_ratio": None}
+    first = np.searchsorted(lost_ns, changes_ns - NEAR_NS, side="left")
+    count = np.searchsorted(lost_ns, changes_ns + NEAR_NS, side="right") - first
+    return {"changes_with_loss_ratio": float((count > 0).mean()), "changes_with_one_loss_ratio":
+            float((count == 1).mean())}  # fmt: skip
+
+
+def of_packets(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, Any]:
+    """`changes_with_loss` of a flow's data packets that were lost otherwise than at a full queue."""
+    if not tables.knows_drops:
+        return changes_with_loss(np.zeros(0), ())
+    t_ns, cause = _losses(tables, flow)
+    return changes_with_loss(np.sort(t_ns[cause != QUEUE]), changes_ns)
+
+
+def of_probes(found: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
+    """`changes_with_loss` of probes."""
+    if found is None:
+        return changes_with_loss(np.zeros(0), ())
+    return changes_with_loss(found.sent_ns[found.is_lost], changes_ns)
+
+
+def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
+    """Quantiles over the changes of a flow's path (`RECOVERY_SCALARS`), of those whose number is known.
+
+    A change after which goodput did not come back within the window counts as longer than any: a quantile that falls on
+    one is None.
+    """
+    mine = recoveries[recoveries["flow"].to_numpy() == flow]
+    judged = mine[mine["recovered"].notna()]
+    row: dict[str, Any] = dict.fromkeys(RECOVERY_SCALARS)
+    if len(judged):
+        duration = np.nan_to_num(floats(judged["duration_ns"]), nan=np.inf)
+        row |= {f"recovery_{name}_ns": _whole(quantile(duration, q)) for name, q in _QUANTILES}
+        row["recovered_ratio"] = float(np.isfinite(duration).mean())
+        row["goodput_dip_p50_ratio"] = quantile(floats(judged["depth_ratio"]), 0.5)
+    spikes = floats(mine["spike_ns"])
+    spikes = spikes[~np.isnan(spikes)]
+    if len(spikes):
+        row |= {f"spike_{name}_ns": _whole(quantile(spikes, q)) for name, q in _QUANTILES}
+    return row
+
+
+def _losses(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray]:
+    drops = tables.of_flow("drops", flow)
+    data = floats(drops["flow_direction"]) == DATA
+    return drops["t_ns"].to_numpy(dtype="int64")[data], floats(drops["cause"])[data]
+
+
+def _whole(value: float | None) -> int | None:
+    return round(value) if value is not None and np.isfinite(value) else None
+
+
+_QUANTILES = (("p50", 0.5), ("p90", 0.9))
+
+RECOVERY_SCALARS = {
+    "recovery_p50_ns": "median time from a change until goodput was back at 90 % of the second before",
+    "recovery_p90_ns": "its 90th percentile",
+    "recovered_ratio": "share of the changes after which it came back within the window, or never fell",
+    "goodput_dip_p50_ratio": "median depth of the dip",
+    "spike_p50_ns": "median of the largest one-way delay in the second after a change less the mean before it",
+    "spike_p90_ns": "its 90th percentile",
+}
+"""What `recovery_scalars` gives, and what it means."""
