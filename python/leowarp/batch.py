@@ -28,8 +28,8 @@ WITHOUT_DICE = frozenset((
 of its gain cycle), bbr_handover with it, and cdg (tcp_cdg.c, its backoff) do."""
 
 QUEUES_WITHOUT_DICE = frozenset(("fifo", "codel"))
-"""Queue disciplines that draw nothing either: pie and red throw dice for each packet, and fq_codel, fq_pie and cake tell
-flows apart by hashes that begin with a random number (flow_dissector.c, sk_txhash)."""
+"""Queue disciplines that draw nothing either: pie and red throw dice for each packet, and fq_codel, fq_pie and cake
+tell flows apart by hashes that begin with a random number (flow_dissector.c, sk_txhash)."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ def plan_of(name: str, overrides=()):
 
 
 def test_there_are_examples():
-    assert {"madrid-tokyo", "chain", "measured-path"} <= {path.stem for path in EXAMPLES}
+    assert {"madrid-tokyo", "chain", "measured-path", "starlink"} <= {path.stem for path in EXAMPLES}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -80,6 +80,22 @@ def test_the_variants_differ_from_it_where_they_should_and_nowhere_else():
     assert [(station.name, station.latitude_deg) for station in plan_of("aalborg-cape-town").stations] == [
         ("Aalborg", 57.048), ("Cape Town", -33.925),
     ]  # fmt: skip
+
+
+def test_the_starlink_example_and_its_variants_are_what_their_lines_say():
+    plan = plan_of("starlink")
+    assert plan.access is not None
+    assert (plan.access.profile, plan.access.preset) == ("starlink", "peak")
+    assert (plan.access.period_ns, plan.access.phase_ns) == (15 * 10**9, 12 * 10**9)
+    assert [(flow.kind, flow.source, flow.congestion_control) for flow in plan.flows] == [
+        ("tcp", "server", "cubic"), ("ping", "dish", None),
+    ]  # fmt: skip
+    text = (ROOT / "examples" / "starlink.toml").read_text(encoding="utf-8")
+    variants = [line.split()[4:] for line in text.splitlines() if " --set " in line and "--cc-module" not in line]
+    plans = [plan_of("starlink", [word for word in words if word != "--set"]) for words in variants]
+    assert len({plan.to_toml() for plan in plans}) == len(plans) == 5
+    handover = plans[1]
+    assert handover.modules["cubic_handover"] == {"period_ns": "15000000000", "phase_ns": "12000000000"}
 
 
 def test_the_reference_page_is_what_the_schema_says(capsys):
