@@ -2,7 +2,8 @@
 """Measured paths: what other tools write, as one value; and what it looks like."""
 
 from leowarp.timeline.measured.description import Description, describe
+from leowarp.timeline.measured.files import read, read_capacity
 from leowarp.timeline.measured.measurement import Capacity, Measurement, Series
 from leowarp.timeline.measured.schedule import Schedule, Spike
 
-__all__ = ["Capacity", "Description", "Measurement", "Schedule", "Series", "Spike", "describe"]
+__all__ = ["Capacity", "Description", "Measurement", "Schedule", "Series", "Spike", "describe", "read", "read_capacity"]

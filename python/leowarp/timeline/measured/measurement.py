@@ -108,12 +108,17 @@ class Measurement:
         What was measured. A round trip's `lost` are probes that were lost either way.
     lost_down, lost_up : bool array or None
         Of lost round trips, those of which it is known which way they were lost; shapes as `round_trip`.
+    loss_up_ratio : float64 array or None
+        Of a table of round trips: what it says of the way up (`round_trip.loss_ratio` is then of the way down); shape
+        as `round_trip`.
     capacity_down, capacity_up : Capacity or None
     probe_bytes : int or None
         IP length of the probes.
     probes : bool
         Samples of probes (a gap between two is time of which nothing is known), or rows of a table that hold until
         the next one.
+    end_ns : int or None
+        Where a table's last row ends, if it says so.
     wall_ns : int or None
         What the wall clock showed at the measurement's zero, ns since 1970 (UTC).
     notes : tuple of str
@@ -127,10 +132,12 @@ class Measurement:
     up: Series | None = None
     lost_down: Flags | None = None
     lost_up: Flags | None = None
+    loss_up_ratio: Delays | None = None
     capacity_down: Capacity | None = None
     capacity_up: Capacity | None = None
     probe_bytes: int | None = None
     probes: bool = True
+    end_ns: int | None = None
     wall_ns: int | None = None
     notes: tuple[str, ...] = field(default=())
 

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Any measured file as a `Measurement`: what wrote it is seen in the content."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from leowarp.errors import ScenarioError
+from leowarp.timeline.measured.irtt import read_irtt
+from leowarp.timeline.measured.leoreplayer import read_leoreplayer
+from leowarp.timeline.measured.lines import FORMATS_HINT, numbered, text_of
+from leowarp.timeline.measured.mahimahi import OPPORTUNITY_BYTES, read_mahimahi
+from leowarp.timeline.measured.measurement import Capacity, Measurement
+from leowarp.timeline.measured.ping import looks_like_ping, read_ping
+from leowarp.timeline.measured.table import looks_like_csv, read_capacity_csv, read_csv
+
+
+def read(path: Path, format: str = "auto", interval_ns: int | None = None) -> Measurement:
+    """A file of delays.
+
+    Parameters
+    ----------
+    path : Path
+    format : str
+        csv, irtt, ping, leoreplayer; auto: by the content.
+    interval_ns : int, optional
+        Time between the lines of a format that does not say it.
+
+    Raises
+    ------
+    ScenarioError
+        With file and line.
+    """
+    kind = format_of(path) if format == "auto" else format
+    match kind:
+        case "csv":
+            return read_csv(path)
+        case "irtt":
+            return read_irtt(path)
+        case "ping":
+            return read_ping(path, interval_ns)
+        case "leoreplayer":
+            return read_leoreplayer(path, interval_ns)
+    raise ValueError(f"no reader of {kind}")
+
+
+def read_capacity(
+    path: Path, format: str = "auto", *, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: int | None = None
+) -> tuple[Capacity, Capacity | None]:
+    """A file of capacity: down, and up if it has both.
+
+    Parameters
+    ----------
+    format : str
+        csv, mahimahi; auto: by the content.
+    packet_bytes : int
+        What an opportunity of Mahimahi's delivers.
+    until_ns : int, optional
+        It begins anew until then.
+
+    Raises
+    ------
+    ScenarioError
+        With file and line.
+    """
+    kind = format
+    if kind == "auto":
+        kind = "csv" if looks_like_csv(text_of(path)) else "mahimahi"
+    if kind == "mahimahi":
+        return read_mahimahi(path, packet_bytes, until_ns), None
+    if kind != "csv":
+        raise ValueError(f"no reader of {kind}")
+    down, up, _ = read_capacity_csv(path)
+    return down, up
+
+
+def format_of(path: Path) -> str:
+    """csv, irtt, ping or leoreplayer.
+
+    Raises
+    ------
+    ScenarioError
+        If it is none of these.
+    """
+    text = text_of(path)
+    if not text.strip():
+        raise ScenarioError(f"{path} is empty", FORMATS_HINT)
+    if text.lstrip().startswith("{"):
+        return "irtt"
+    if looks_like_csv(text):
+        return "csv"
+    if looks_like_ping(text):
+        return "ping"
+    lines = numbered(text)
+    if lines and lines[0][1].isascii() and lines[0][1].isdigit():
+        return "leoreplayer"
+    first = lines[0][0] if lines else 1
+    raise ScenarioError(f"{path}:{first}: neither a table with the column t_s, nor irtt's, ping's or LeoReplayer's",
+                        FORMATS_HINT)  # fmt: skip

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LeoReplayer's delays: one whole number a line, the one-way delay in ms, one line for each 10 ms.
+
+SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673: line k holds for packets
+that are sent from 10 k ms to 10 (k + 1) ms after its base time; it begins anew after the last (here: ``repeat``).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from leowarp.errors import ScenarioError
+from leowarp.timeline.measured.lines import numbered, text_of, whole_number
+from leowarp.timeline.measured.measurement import Measurement, Series
+
+INTERVAL_NS = 10_000_000
+_HINT = "each line is one delay in whole ms, for instance 12"
+_LONGEST_MS = 60_000
+
+
+def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
+    """Delays, down, each of which holds until the next line.
+
+    Raises
+    ------
+    ScenarioError
+        With file and line.
+    """
+    lines = numbered(text_of(path))
+    if not lines:
+        raise ScenarioError(f"{path} is empty", _HINT)
+    delay_ms = np.array([whole_number(path, n, line, "a delay in ms", _HINT, _LONGEST_MS) for n, line in lines])
+    step_ns = INTERVAL_NS if interval_ns is None else interval_ns
+    series = Series.of(np.arange(len(delay_ms), dtype=np.int64) * step_ns, delay_ms * 1e6)
+    return Measurement(
+        source=str(path), format="leoreplayer", down=series, probes=False, end_ns=len(delay_ms) * step_ns
+    )

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text files as lines with numbers, whoever wrote them."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+
+from leowarp.errors import ScenarioError
+
+_GZIP = b"\x1f\x8b"
+
+
+def text_of(path: Path) -> str:
+    """A file's text; gzip is unpacked, whatever the file is called.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be read, or is not text.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise ScenarioError(
+            f"reading a measurement: {path}: {error.strerror}", "give the path of a file that is there"
+        ) from error
+    if raw.startswith(_GZIP):
+        try:
+            raw = gzip.decompress(raw)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ScenarioError(
+                f"reading a measurement: {path} is damaged gzip: {error}", f"see how far it goes: gzip -t {path}"
+            ) from error
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ScenarioError(
+            f"reading a measurement: {path} is not a text file (byte {error.start})", FORMATS_HINT
+        ) from error
+
+
+def numbered(text: str) -> list[tuple[int, str]]:
+    """Lines with their numbers, stripped; blank ones and comments (#) left out."""
+    lines = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1))
+    return [(number, line) for number, line in lines if line and not line.startswith("#")]
+
+
+def whole_number(path: Path, line: int, text: str, of: str, hint: str, highest: int) -> int:
+    """A line that is one whole number from 0 on.
+
+    Raises
+    ------
+    ScenarioError
+        With file and line.
+    """
+    if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) > highest:
+        raise ScenarioError(f"{path}:{line}: {text[:40]!r} is not {of} (a whole number up to {highest})", hint)
+    return int(text)
+
+
+FORMATS_HINT = (
+    "what can be read: CSV, irtt's JSON (.json, .json.gz), the output of ping -D, LeoReplayer's delays, and as "
+    "capacity CSV and Mahimahi's traces"
+)
