@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds the guest kernel: Linux as User Mode Linux, unpatched, statically linked, with four objects of ours added at
+# Builds the guest kernel: Linux as User Mode Linux, unpatched, statically linked, with objects of ours added at
 # the link: seed.c (the random seed comes from the environment), rseq.c (a quirk of glibc), clock/clock.c (time to the
-# nanosecond) and qdisc/leolink.c (the link model).
+# nanosecond), qdisc/leolink.c (the link model), cc/bbr_handover.c and cc/cubic_handover.c (congestion controls).
 #
 #	guest/build.sh SOURCE BUILD OUT
 #
@@ -50,7 +50,8 @@ kernel_make arch/um/kernel/time.o
 objcopy --globalize-symbol=time_travel_time --globalize-symbol=timer_clockevent "$build/arch/um/kernel/time.o"
 mkdir -p "$build/leowarp"
 cp "$here/Kbuild" "$here"/*/*.[ch] "$build/leowarp/"
-kernel_make M="$build/leowarp" clock.o leolink.o
+ours="clock leolink bbr_handover cubic_handover"
+kernel_make M="$build/leowarp" $(printf '%s.o ' $ours)
 for part in seed rseq; do
 	gcc -O2 -Wall -Wextra -Werror -fno-pic -fno-stack-protector -c -o "$build/leowarp/$part.o" "$here/$part.c"
 done
@@ -58,10 +59,11 @@ done
 echo "leowarp: compile and link"
 rm -f "$build/vmlinux" "$build/linux"
 kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc -Wl,--wrap,getrandom \
-	$build/leowarp/seed.o $build/leowarp/rseq.o $build/leowarp/clock.o $build/leowarp/leolink.o" linux modules
+	$(printf "$build/leowarp/%s.o " seed rseq $ours)" linux modules
 
-nm "$build/linux" | grep -E ' (time_travel_time|init_task|cpu_tasks|__wrap_getrandom|clock_register|leolink_register)$' > "$build/symbols.txt"
-[ "$(wc -l < "$build/symbols.txt")" = 6 ] || { echo "leowarp: error: our objects are not in the kernel" >&2; exit 1; }
+nm "$build/linux" | grep -E ' (time_travel_time|init_task|cpu_tasks|__wrap_getrandom|clock_register|leolink_register|bbr_handover_main|cubic_handover_ssthresh)$' \
+	> "$build/symbols.txt"
+[ "$(wc -l < "$build/symbols.txt")" = 8 ] || { echo "leowarp: error: our objects are not in the kernel" >&2; exit 1; }
 cp "$build/.config" "$out/config"
 cp "$build/symbols.txt" "$out/symbols.txt"
 strip -s -o "$out/linux" "$build/linux"

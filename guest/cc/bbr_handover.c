@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * bbr_handover: the kernel's BBR, which does not learn from a handover that it knows to come.
+ *
+ * net/ipv4/tcp_bbr.c is included as it is; here is all that differs, and it differs only for an ACK whose sample (from
+ * the sending of what it acknowledges until now) touches the window around a scheduled reconfiguration:
+ *
+ *	probing		PROBE_BW paces with gain 1 and its cycle stands still; PROBE_RTT is not entered
+ *	filters		bandwidth (and its clock, the count of rounds), minimum RTT and ACK aggregation keep what they held
+ *	policers	its losses are no evidence of one: the sampling of long-term bandwidth starts anew
+ *
+ * After the window the base delay is another path's: the minimum RTT is the first sample's that does not touch it, and
+ * falls from there. A connection that has not filled the pipe yet has nothing to hold: all but that is BBR's then.
+ *
+ * Before working on this file read net/ipv4/tcp_bbr.c and net/ipv4/tcp_rate.c.
+ */
+#include <net/tcp.h>
+#include "handover.h"
+
+/* The registration of tcp_bbr.c comes here, with its struct tcp_congestion_ops */
+static int bbr_handover_register(struct tcp_congestion_ops *ops);
+#define tcp_register_congestion_control bbr_handover_register
+#include "net/ipv4/tcp_bbr.c"
+#undef tcp_register_congestion_control
+
+/* struct bbr fills all that a connection has for its congestion control: the count of windows goes where it has room */
+#define bbr_windows_seen unused_b
+#define BBR_WINDOWS_MASK 0x1f
+
+static u32 bbr_windows(const struct sock *sk)
+{
+	return handover_count(tcp_sk(sk)->tcp_clock_cache) & BBR_WINDOWS_MASK;
+}
+
+static void bbr_handover_init(struct sock *sk)
+{
+	struct bbr *bbr = inet_csk_ca(sk);
+
+	bbr_init(sk);
+	bbr->bbr_windows_seen = bbr_windows(sk);
+}
+
+/* What an ACK of the window has done to the filters and to the cycle is undone */
+static void bbr_handover_hold(struct sock *sk, const struct bbr *was)
+{
+	struct bbr *bbr = inet_csk_ca(sk);
+
+	bbr->bw = was->bw;
+	bbr->rtt_cnt = was->rtt_cnt;
+	bbr->min_rtt_us = was->min_rtt_us;
+	bbr->extra_acked[0] = was->extra_acked[0];
+	bbr->extra_acked[1] = was->extra_acked[1];
+	bbr->extra_acked_win_rtts = was->extra_acked_win_rtts;
+	bbr->extra_acked_win_idx = was->extra_acked_win_idx;
+	if (!was->lt_use_bw)
+		bbr_reset_lt_bw_sampling(sk);
+	if (bbr->mode != BBR_PROBE_BW)
+		return;
+	if (was->mode == BBR_PROBE_BW) {
+		bbr->cycle_idx = was->cycle_idx;
+		bbr->cycle_mstamp = was->cycle_mstamp;
+	}
+	bbr->pacing_gain = BBR_UNIT;
+}
+
+/* bbr_main() with the holding between what BBR learns and what it does with it */
+static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+{
+	u64 now_ns = tcp_sk(sk)->tcp_clock_cache;
+	u64 from_ns = rs->prior_mstamp ? rs->prior_mstamp * NSEC_PER_USEC : now_ns;
+	struct bbr *bbr = inet_csk_ca(sk);
+	struct bbr was = *bbr;
+	u32 bw;
+
+	if (!handover_touches(from_ns, now_ns)) {
+		if (bbr->bbr_windows_seen != bbr_windows(sk) && rs->rtt_us >= 0) {
+			bbr->bbr_windows_seen = bbr_windows(sk);
+			bbr->min_rtt_us = rs->rtt_us;
+			bbr->min_rtt_stamp = tcp_jiffies32;
+		}
+		bbr_main(sk, ack, flag, rs);
+		return;
+	}
+	if (!bbr_full_bw_reached(sk)) {
+		bbr_main(sk, ack, flag, rs);
+		return;
+	}
+
+	bbr->min_rtt_stamp = tcp_jiffies32;	/* a filter that has not expired starts no PROBE_RTT */
+	bbr_update_model(sk, rs);
+	bbr_handover_hold(sk, &was);
+
+	bw = bbr_bw(sk);
+	bbr_set_pacing_rate(sk, bw, bbr->pacing_gain);
+	bbr_set_cwnd(sk, rs, rs->acked_sacked, bw, bbr->cwnd_gain);
+}
+
+/* A timeout, too, is a loss for the policer's sampling */
+static void bbr_handover_set_state(struct sock *sk, u8 new_state)
+{
+	struct bbr *bbr = inet_csk_ca(sk);
+	bool lt_used_bw = bbr->lt_use_bw;
+
+	bbr_set_state(sk, new_state);
+	if (new_state == TCP_CA_Loss && !lt_used_bw &&
+	    handover_touches(handover_oldest_sent_ns(sk), tcp_sk(sk)->tcp_clock_cache))
+		bbr_reset_lt_bw_sampling(sk);
+}
+
+static int bbr_handover_register(struct tcp_congestion_ops *ops)
+{
+	strscpy(ops->name, "bbr_handover", sizeof(ops->name));
+	ops->init = bbr_handover_init;
+	ops->cong_control = bbr_handover_main;
+	ops->set_state = bbr_handover_set_state;
+	return tcp_register_congestion_control(ops);
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cubic_handover: the kernel's CUBIC, which repairs the losses of a handover that it knows to come without reducing its
+ * window.
+ *
+ * net/ipv4/tcp_cubic.c is included as it is; here is all that differs. A loss whose packet was sent, or whose detection
+ * lies, in the window around a scheduled reconfiguration (or between which two the window lies):
+ *
+ *	fast recovery	neither congestion window nor CUBIC's curve changes: the window is what it was during the repair by
+ *			SACK, and the slow start threshold is after it
+ *	timeout		the kernel sends one packet and starts slowly (tcp_enter_loss), up to the window that was; when the
+ *			repair is done, window and threshold are what they were, and CUBIC's curve goes on
+ *	RTT samples	that touch the window are not HyStart's; the first after it begins a new minimum delay, because the
+ *			path is another one
+ *
+ * ECN asks for a reduction wherever it is: that is CUBIC's own.
+ *
+ * What a congestion control can not change: a window of held size that is refilled after a burst of losses goes out at
+ * once, if nothing paces it (sch_fq does); after a timeout the slow start is the kernel's; without SACK the kernel
+ * repairs one packet a round trip.
+ *
+ * Before working on this file read net/ipv4/tcp_cubic.c, and in net/ipv4/tcp_input.c tcp_enter_recovery,
+ * tcp_cwnd_reduction, tcp_end_cwnd_reduction, tcp_enter_loss, tcp_undo_cwnd_reduction.
+ */
+#include <net/tcp.h>
+#include "handover.h"
+
+/* The registration of tcp_cubic.c comes here, with its struct tcp_congestion_ops */
+static int cubic_handover_register(struct tcp_congestion_ops *ops);
+#define tcp_register_congestion_control cubic_handover_register
+#include "net/ipv4/tcp_cubic.c"
+#undef tcp_register_congestion_control
+
+struct cubic_handover {
+	struct bictcp cubic;	/* first: it is all that the functions of tcp_cubic.c see */
+	u32 held_cwnd;		/* packets to have when the repair is done; 0: it is not a handover's */
+	u32 held_ssthresh;
+	u32 windows_seen;	/* handover_count() at the last RTT sample that HyStart got */
+};
+
+static void cubic_handover_init(struct sock *sk)
+{
+	struct cubic_handover *ca = inet_csk_ca(sk);
+
+	cubictcp_init(sk);
+	ca->windows_seen = handover_count(tcp_sk(sk)->tcp_clock_cache);
+}
+
+/*
+ * Proportional rate reduction sends no more than was delivered since the recovery began. What it is told to have been
+ * delivered before lets it fill the window that its losses have emptied.
+ */
+static void cubic_handover_fill(struct tcp_sock *tp, u32 cwnd)
+{
+	tp->prr_delivered = tp->prr_out + (tcp_packets_in_flight(tp) <= cwnd ? cwnd : 0);
+}
+
+/* Called when a reduction begins. prior_ssthresh is 0 if ECN asks for it (tcp_enter_recovery, tcp_enter_cwr) */
+static u32 cubic_handover_ssthresh(struct sock *sk)
+{
+	struct cubic_handover *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tp->prior_ssthresh || !handover_touches(handover_oldest_sent_ns(sk), tp->tcp_clock_cache)) {
+		ca->held_cwnd = 0;
+		return cubictcp_recalc_ssthresh(sk);
+	}
+	/* A second timeout of the same repair finds a window that is not worth holding */
+	if (!ca->held_cwnd || inet_csk(sk)->icsk_ca_state <= TCP_CA_Disorder) {
+		ca->held_cwnd = tcp_snd_cwnd(tp);
+		ca->held_ssthresh = tp->snd_ssthresh;
+	}
+	cubic_handover_fill(tp, ca->held_cwnd);
+	return ca->held_cwnd;
+}
+
+/* Before each ACK's share of a reduction */
+static void cubic_handover_in_ack_event(struct sock *sk, u32 flags)
+{
+	struct cubic_handover *ca = inet_csk_ca(sk);
+
+	if (ca->held_cwnd && inet_csk(sk)->icsk_ca_state == TCP_CA_Recovery)
+		cubic_handover_fill(tcp_sk(sk), ca->held_cwnd);
+}
+
+static void cubic_handover_restore(struct sock *sk)
+{
+	struct cubic_handover *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!ca->held_cwnd)
+		return;
+	tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), ca->held_cwnd));
+	tp->snd_ssthresh = ca->held_ssthresh;
+	ca->held_cwnd = 0;
+}
+
+/* The end of a timeout's repair. That of a fast recovery sets the window once more, and says so afterwards: below */
+static void cubic_handover_set_state(struct sock *sk, u8 new_state)
+{
+	struct cubic_handover *ca = inet_csk_ca(sk);
+
+	if (ca->held_cwnd && new_state == TCP_CA_Loss)
+		return;
+	cubictcp_state(sk, new_state);
+	if (new_state == TCP_CA_Open && inet_csk(sk)->icsk_ca_state == TCP_CA_Loss)
+		cubic_handover_restore(sk);
+}
+
+static void cubic_handover_cwnd_event(struct sock *sk, enum tcp_ca_event event)
+{
+	cubictcp_cwnd_event(sk, event);
+	if (event == CA_EVENT_COMPLETE_CWR)
+		cubic_handover_restore(sk);
+}
+
+static void cubic_handover_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	struct cubic_handover *ca = inet_csk_ca(sk);
+	bool held_loss = ca->held_cwnd && inet_csk(sk)->icsk_ca_state == TCP_CA_Loss;
+	u64 now_ns = tcp_sk(sk)->tcp_clock_cache;
+	u32 windows = handover_count(now_ns);
+
+	/* The slow start after a timeout ends by itself, at the window that was */
+	if (sample->rtt_us < 0 || held_loss ||
+	    handover_touches(now_ns - (u64)sample->rtt_us * NSEC_PER_USEC, now_ns))
+		return;
+	if (ca->windows_seen != windows) {
+		ca->windows_seen = windows;
+		ca->cubic.delay_min = 0;
+		bictcp_hystart_reset(sk);
+	}
+	cubictcp_acked(sk, sample);
+}
+
+static int cubic_handover_register(struct tcp_congestion_ops *ops)
+{
+	BUILD_BUG_ON(sizeof(struct cubic_handover) > ICSK_CA_PRIV_SIZE);
+	strscpy(ops->name, "cubic_handover", sizeof(ops->name));
+	ops->init = cubic_handover_init;
+	ops->ssthresh = cubic_handover_ssthresh;
+	ops->in_ack_event = cubic_handover_in_ack_event;
+	ops->set_state = cubic_handover_set_state;
+	ops->cwnd_event = cubic_handover_cwnd_event;
+	ops->pkts_acked = cubic_handover_pkts_acked;
+	return tcp_register_congestion_control(ops);
+}

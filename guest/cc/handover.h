@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The schedule that the handover-aware congestion controls know: a reconfiguration of the access link every period_ns,
+ * the first phase_ns after the run's start, each with a window around it. Times are those of ktime_get(), as all of
+ * tcp_sock's are.
+ *
+ * Each file that includes this has parameters of its own, in /sys/module/NAME/parameters.
+ */
+#ifndef LEOWARP_HANDOVER_H
+#define LEOWARP_HANDOVER_H
+
+#include <linux/math64.h>
+#include <linux/moduleparam.h>
+#include <net/tcp.h>
+
+/* Seconds 12, 27, 42, 57 of a minute: Starlink's, for a run that starts with a minute */
+static unsigned long long period_ns = 15000000000;
+module_param(period_ns, ullong, 0644);
+MODULE_PARM_DESC(period_ns, "ns between reconfigurations, 0: there are none");
+
+static unsigned long long phase_ns = 12000000000;
+module_param(phase_ns, ullong, 0644);
+MODULE_PARM_DESC(phase_ns, "ns from the run's start to the first reconfiguration");
+
+static unsigned long long before_ns = 100000000;
+module_param(before_ns, ullong, 0644);
+MODULE_PARM_DESC(before_ns, "ns that the window begins before a reconfiguration");
+
+static unsigned long long after_ns = 400000000;
+module_param(after_ns, ullong, 0644);
+MODULE_PARM_DESC(after_ns, "ns that the window lasts after a reconfiguration");
+
+static unsigned long long origin_ns;
+module_param(origin_ns, ullong, 0644);
+MODULE_PARM_DESC(origin_ns, "the run's start on the clock of ktime_get(), ns");
+
+/* ns since the first window's beginning, negative before it */
+static s64 handover_since_first_ns(u64 at_ns)
+{
+	return at_ns + before_ns - phase_ns - origin_ns;
+}
+
+/* How many windows have begun: it changes once a reconfiguration */
+static u32 handover_count(u64 at_ns)
+{
+	s64 since_ns = handover_since_first_ns(at_ns);
+
+	return period_ns && since_ns >= 0 ? div64_u64(since_ns, period_ns) + 1 : 0;
+}
+
+/*
+ * Has any instant from `from_ns` to `until_ns` been in a window? What is known of a packet is known of the time from
+ * its sending to its acknowledgement.
+ */
+static bool handover_touches(u64 from_ns, u64 until_ns)
+{
+	s64 since_ns = handover_since_first_ns(until_ns);
+	u64 into_ns;
+
+	if (!period_ns || since_ns < 0)
+		return false;
+	div64_u64_rem(since_ns, period_ns, &into_ns);
+	return into_ns < before_ns + after_ns + (until_ns - min(from_ns, until_ns));
+}
+
+/* When the oldest packet that is not acknowledged was sent the last time; now, if there is none */
+static u64 handover_oldest_sent_ns(const struct sock *sk)
+{
+	const struct sk_buff *skb = tcp_rtx_queue_head(sk);
+
+	return skb ? skb->skb_mstamp_ns : tcp_sk(sk)->tcp_clock_cache;
+}
+
+#endif
