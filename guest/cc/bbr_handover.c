@@ -6,11 +6,15 @@
  * the sending of what it acknowledges until now) touches the window around a scheduled reconfiguration:
  *
  *	probing		PROBE_BW paces with gain 1 and its cycle stands still; PROBE_RTT is not entered
- *	filters		bandwidth (and its clock, the count of rounds), minimum RTT and ACK aggregation keep what they held
+ *	filters		bandwidth, minimum RTT and ACK aggregation keep what they held
  *	policers	its losses are no evidence of one: the sampling of long-term bandwidth starts anew
  *
- * After the window the base delay is another path's: the minimum RTT is the first sample's that does not touch it, and
- * falls from there. A connection that has not filled the pipe yet has nothing to hold: all but that is BBR's then.
+ * After the window bandwidth and base delay are another path's. The rounds that the bandwidth filter reaches back have
+ * gone on, so that it turns to the samples that follow. The minimum RTT expires: a base delay that has risen cannot be
+ * told from the queue that a handover leaves behind, and BBR's own way is PROBE_RTT, which empties the queue. It comes
+ * now and not at some time within the next 10 s.
+ *
+ * A connection that has not filled the pipe yet has nothing to hold: all is BBR's until then.
  *
  * Before working on this file read net/ipv4/tcp_bbr.c and net/ipv4/tcp_rate.c.
  */
@@ -46,7 +50,6 @@ static void bbr_handover_hold(struct sock *sk, const struct bbr *was)
 	struct bbr *bbr = inet_csk_ca(sk);
 
 	bbr->bw = was->bw;
-	bbr->rtt_cnt = was->rtt_cnt;
 	bbr->min_rtt_us = was->min_rtt_us;
 	bbr->extra_acked[0] = was->extra_acked[0];
 	bbr->extra_acked[1] = was->extra_acked[1];
@@ -72,16 +75,11 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	struct bbr was = *bbr;
 	u32 bw;
 
-	if (!handover_touches(from_ns, now_ns)) {
-		if (bbr->bbr_windows_seen != bbr_windows(sk) && rs->rtt_us >= 0) {
+	if (!bbr_full_bw_reached(sk) || !handover_touches(from_ns, now_ns)) {
+		if (bbr_full_bw_reached(sk) && bbr->bbr_windows_seen != bbr_windows(sk)) {
 			bbr->bbr_windows_seen = bbr_windows(sk);
-			bbr->min_rtt_us = rs->rtt_us;
-			bbr->min_rtt_stamp = tcp_jiffies32;
+			bbr->min_rtt_stamp = tcp_jiffies32 - bbr_min_rtt_win_sec * HZ - 1;	/* expired */
 		}
-		bbr_main(sk, ack, flag, rs);
-		return;
-	}
-	if (!bbr_full_bw_reached(sk)) {
 		bbr_main(sk, ack, flag, rs);
 		return;
 	}

@@ -247,13 +247,11 @@ impl Player<'_> {
     /// A transfer is looked at from its start until it is stopped, or once more after it has ended by itself.
     fn sample_socket(&mut self, t_ns: i64, i: usize) -> Result<()> {
         let transfer = &self.transfers[i];
-        let flow = &self.setup.flows[transfer.flow];
-        if t_ns <= flow.start_ns || transfer.is_stopped() || self.looked_last[i] {
+        if t_ns <= self.setup.flows[transfer.flow].start_ns || transfer.is_stopped() || self.looked_last[i] {
             return Ok(());
         }
         self.looked_last[i] = transfer.has_ended();
-        let is_bbr = flow.congestion_control.as_deref() == Some("bbr");
-        sample::sample_socket(&mut self.socket_rows, t_ns, transfer, is_bbr)
+        sample::sample_socket(&mut self.socket_rows, t_ns, transfer)
     }
 }
 

@@ -63,21 +63,19 @@ pub fn received_bytes(fd: i32) -> Result<u64> {
 }
 
 /// Adds a sample of a transfer.
-pub fn sample_socket(rows: &mut Rows<Socket>, t_ns: i64, transfer: &Transfer, is_bbr: bool) -> Result<()> {
+pub fn sample_socket(rows: &mut Rows<Socket>, t_ns: i64, transfer: &Transfer) -> Result<()> {
     let s = TcpInfo::read(transfer.shared.sender.as_raw_fd())?;
     let r = transfer.receiver().map(TcpInfo::read).transpose()?;
     let (mut bbr_bw_bps, mut bbr_min_rtt_us, mut gains) = (u64::MAX, u32::MAX, [f64::NAN; 2]);
-    if is_bbr {
-        let mut info = [0u8; 20];
-        let fd = transfer.shared.sender.as_raw_fd();
-        let n = socket::get(fd, libc::IPPROTO_TCP, libc::TCP_CC_INFO, &mut info)
-            .map_err(|errno| Error::errno("read TCP_CC_INFO", errno))?;
+    // BBR, whatever it is called, is the one that says this much; Vegas, DCTCP and their like say 16 bytes, others none
+    let mut info = [0u8; 20];
+    let n = socket::get(transfer.shared.sender.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CC_INFO, &mut info)
+        .map_err(|errno| Error::errno("read TCP_CC_INFO", errno))?;
+    if n == 20 {
         let word = |i: usize| u32::from_ne_bytes([info[4 * i], info[4 * i + 1], info[4 * i + 2], info[4 * i + 3]]);
-        if n == 20 {
-            bbr_bw_bps = bits(u64::from(word(1)) << 32 | u64::from(word(0)));
-            bbr_min_rtt_us = word(2);
-            gains = [f64::from(word(3)) / 256.0, f64::from(word(4)) / 256.0];
-        }
+        bbr_bw_bps = bits(u64::from(word(1)) << 32 | u64::from(word(0)));
+        bbr_min_rtt_us = word(2);
+        gains = [f64::from(word(3)) / 256.0, f64::from(word(4)) / 256.0];
     }
     let missing32 = |value: u32, missing: u32| if value == missing { u32::MAX } else { value };
     let receiver32 = |at: usize| r.as_ref().map_or(u32::MAX, |r| r.u32(at));
