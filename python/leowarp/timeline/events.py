@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -43,6 +43,10 @@ class LinkKind:
         False: a packet that meets a smaller delay overtakes.
     probe_bytes : int
         Size of the packets that measured the delay of a channel: its own time on the link is part of that.
+    queue : str
+        What waits before the serialiser of each direction; a fifo has the link's limits and needs no event.
+    ecn, queue_parameters
+        Of that queue, see `Events.queue`.
     """
 
     kind: str
@@ -57,6 +61,9 @@ class LinkKind:
     limit_counts_flying: bool = False
     in_order: bool = True
     probe_bytes: int = 0
+    queue: str = "fifo"
+    ecn: bool = False
+    queue_parameters: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
     def shaped(plan: Plan, kind: str, of: Isl | Ground | Chain | Measured, on_down: str) -> LinkKind:
@@ -75,6 +82,9 @@ class LinkKind:
             loss_ratio=0.0 if isinstance(of, Measured) else of.loss_ratio,
             has_own_rate=not isinstance(of, Measured),
             limit_counts_flying=discipline == "netem" and counts == "waiting",
+            queue=of.queue_discipline,
+            ecn=of.ecn,
+            queue_parameters=of.queue_parameters,
         )
 
     @staticmethod
@@ -126,9 +136,15 @@ class Events:
         self._add(0, "node", a=self._names[node], kind=kind)
 
     def link_up(self, t_ns: int, a: int, b: int, of: LinkKind) -> None:
-        """A link comes up, with its rate and loss in both directions."""
+        """A link comes up, with its rate and loss in both directions; a queue it has from the start."""
+        is_first = (a, b) not in self._links
         self._link(t_ns, a, b, of, up=True)
         for sender, receiver in ((a, b), (b, a)):
+            if of.queue != "fifo" and is_first:
+                self.queue(
+                    sender, receiver, of.queue, ecn=of.ecn, parameters=of.queue_parameters,
+                    limit_pkts=of.limit_pkts, limit_bytes=of.limit_bytes,
+                )  # fmt: skip
             if of.has_own_rate:
                 self.rate(t_ns, sender, receiver, of.rate_bps)
             if of.loss_ratio:

@@ -49,6 +49,18 @@ def test_a_link_says_only_what_is_not_as_usual() -> None:
     assert (link["in_order"], link["probe_bytes"]) == (False, 84)
 
 
+def test_a_links_queue_is_told_once_from_the_start_for_both_directions() -> None:
+    of = dataclasses.replace(LINK, queue="pie", ecn=True, queue_parameters={"target_ns": 15_000_000})
+    events = Events(["one", "other"])
+    for t_ns in (7, 20):
+        events.link_up(t_ns, 0, 1, of)
+    queues = [row for row in events.table({}).to_pylist() if row["event"] == "queue"]
+    assert [(row["t_ns"], row["a"], row["b"]) for row in queues] == [(0, "one", "other"), (0, "other", "one")]
+    for row in queues:
+        assert (row["queue"], row["ecn"], row["limit_pkts"], row["limit_bytes"]) == ("pie", True, 500, None)
+        assert json.loads(row["parameters"]) == {"target_ns": 15_000_000}
+
+
 def test_columns_of_different_lengths_are_refused() -> None:
     with pytest.raises(ValueError, match="1 values of rate_bps at 2 instants"):
         network().capacity(0, 1, np.array([0, 1]), np.array([1]))
