@@ -178,11 +178,39 @@ def timeline(
             for kind, n in part.items()
         ]
         print_table(resolved.name, ("quantity", "value"), [*counts, *described])
+        if resolved.access is not None:
+            _print_slots(rooms.slots_of_timeline(table), begin_ns, end_ns)
+
+
+def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) -> None:
+    """What was drawn for each slot of an access link that begins in the given time, or holds at its beginning."""
+    from leowarp.cli.output import print_table
+
+    held = max((slot["begin_ns"] for slot in slots if slot["begin_ns"] <= begin_ns), default=begin_ns)
+    print_table(
+        "what was drawn for each slot",
+        ("slot", "begin_s", "satellite", "elevation_deg", "base_ms", "handover_ms", "spike_ms", "outages", "outage_ms",
+         "down_mbps", "up_mbps"),
+        [
+            (
+                slot["slot"], f"{slot['begin_ns'] / 1e9:g}", slot["satellite"],
+                None if slot["elevation_deg"] is None else f"{slot['elevation_deg']:.1f}",
+                f"{slot['base_ns'] / 1e6:.3f}", f"{slot['handover_ns'] / 1e6:.1f}",
+                None if slot["spike_ns"] is None else f"{slot['spike_ns'] / 1e6:.1f}", slot["outages"],
+                f"{slot['outage_ns'] / 1e6:.1f}", f"{slot['capacity_bps'] / 1e6:.1f}",
+                f"{slot['capacity_up_bps'] / 1e6:.1f}",
+            )
+            for slot in slots
+            if held <= slot["begin_ns"] < end_ns
+        ],
+        text=("satellite",),
+    )  # fmt: skip
 
 
 def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool:
     # The pairs of a chain are named by their routers, the rows by its hosts A and B.
-    return plan.constellation is None or (row["source"], row["destination"]) in ways
+    named_alike = plan.constellation is not None or plan.access is not None
+    return not named_alike or (row["source"], row["destination"]) in ways
 
 
 def _event(row: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -16,7 +17,7 @@ from leowarp.ephemeris.frames import EcefMetres, EciMetres, TemeMetres, gmst_rad
 from leowarp.ephemeris.sgp4_orbits import Sgp4Orbits
 from leowarp.ephemeris.stations import Stations, stations_on
 from leowarp.ephemeris.walker import Walker
-from leowarp.scenario.schema import Constellation, Plan
+from leowarp.scenario.schema import Access, Constellation, Plan, Station
 
 
 class Orbits(Protocol):
@@ -70,7 +71,7 @@ def ephemeris(plan: Plan) -> Ephemeris | None:
     constellation = plan.constellation
     if constellation is None:
         return None
-    stations = stations_on(constellation.earth, constellation.earth_radius_m, plan.stations)
+    stations = stations_on(constellation.earth, constellation.earth_radius_m, _places(plan))
     epoch = datetime.fromisoformat(constellation.epoch).replace(tzinfo=UTC)
     if constellation.tle is None:
         walker = _walker(constellation, epoch, plan.run.start_ns)
@@ -83,6 +84,22 @@ def ephemeris(plan: Plan) -> Ephemeris | None:
     # An element set that fails does so early or at the end: better here than an hour into the run.
     orbits.positions_teme_m(np.array([0, plan.run.duration_ns]))
     return Ephemeris(orbits=orbits, names=names, stations=stations, warnings=tuple(warnings))
+
+
+def _places(plan: Plan) -> Sequence[Station]:
+    """The plan's stations; of an access link, the three places that its geometry is of."""
+    access: Access | None = plan.access
+    if access is None:
+        return plan.stations
+    places = {
+        "terminal": (access.terminal_latitude_deg, access.terminal_longitude_deg),
+        "gateway": (access.gateway_latitude_deg, access.gateway_longitude_deg),
+        "pop": (access.pop_latitude_deg, access.pop_longitude_deg),
+    }
+    return [
+        Station(name=name, latitude_deg=latitude, longitude_deg=longitude, height_m=0.0)
+        for name, (latitude, longitude) in places.items()
+    ]
 
 
 def _walker(constellation: Constellation, epoch: datetime, start_ns: int) -> Walker:

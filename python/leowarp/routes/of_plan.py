@@ -17,6 +17,7 @@ from leowarp.ephemeris import EcefMetres, Ephemeris
 from leowarp.errors import ScenarioError
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S, IslRule, RangeRule, delays_ns, in_view, isl_rule, lengths_m
 from leowarp.routes.observed import PathDelays, leavings
+from leowarp.routes.of_access import of_access
 from leowarp.routes.paths import Graph, Path, as_forwarded
 from leowarp.routes.table import PathIds, Routes, routes_table
 from leowarp.scenario.schema import Plan
@@ -37,8 +38,10 @@ def routes(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
     Raises
     ------
     ScenarioError
-        If a station that talks sees no satellite in the whole run, or two that talk never have a path.
+        If a station that talks sees no satellite in the whole run, or two that talk never have a path; as `of_access`.
     """
+    if plan.access is not None:
+        return of_access(plan, ephemeris)
     if ephemeris is None:
         if plan.constellation is not None:
             raise ValueError("a plan with a constellation needs its ephemeris")

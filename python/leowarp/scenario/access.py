@@ -61,12 +61,12 @@ class Access(QueueKeys):
         high="10 s",
     )  # fmt: skip
     jitter_up_ns: int = quantity(
-        units.TIME, "Mean delay above the base on the way up: waiting for a grant (uniform from 0).", "9.5 ms",
+        units.TIME, "Mean delay above the base on the way up: waiting for a grant (uniform from 0).", "10.5 ms",
         low="0 s", high="1 s",
     )  # fmt: skip
     jitter_up_step_ns: int = quantity(
         units.TIME, "How long one value of it lasts, on average (half to one and a half of it, whole frames).",
-        "8 ms", low="1 ms", high="10 s",
+        "6 ms", low="1 ms", high="10 s",
     )  # fmt: skip
 
     handover: str = word(
@@ -88,7 +88,7 @@ class Access(QueueKeys):
     )
 
     outage_share_ratio: float = quantity(
-        units.RATIO, "Share of the reconfigurations around which something is lost.", "60 %", low="0 %", high="100 %"
+        units.RATIO, "Share of the reconfigurations around which something is lost.", "70 %", low="0 %", high="100 %"
     )
     outage_again_ratio: float = quantity(
         units.RATIO, "Probability that an outage is followed by one more around the same reconfiguration.", "50 %",

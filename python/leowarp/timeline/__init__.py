@@ -3,6 +3,7 @@
 
 from leowarp.routes.table import paths_of
 from leowarp.timeline.files import read_table, write_table
+from leowarp.timeline.from_access import from_access, slots_of_timeline
 from leowarp.timeline.from_chain import from_chain
 from leowarp.timeline.from_jittered import from_jittered
 from leowarp.timeline.from_measured import from_measured
@@ -13,6 +14,7 @@ from leowarp.timeline.replay import Replay, replay
 __all__ = [
     "Replay",
     "describe",
+    "from_access",
     "from_chain",
     "from_jittered",
     "from_measured",
@@ -20,6 +22,7 @@ __all__ = [
     "paths_of",
     "read_table",
     "replay",
+    "slots_of_timeline",
     "timeline",
     "warnings_of",
     "write_table",

@@ -13,6 +13,7 @@ from leowarp import routes as routes_room
 from leowarp.ephemeris import Ephemeris
 from leowarp.routes import Routes
 from leowarp.scenario.schema import Plan
+from leowarp.timeline.from_access import from_access
 from leowarp.timeline.from_chain import from_chain
 from leowarp.timeline.from_jittered import from_jittered
 from leowarp.timeline.from_measured import from_measured
@@ -46,10 +47,12 @@ def timeline(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | No
         return from_jittered(plan)
     if ephemeris is None:
         ephemeris = ephemeris_room.ephemeris(plan)
-        if ephemeris is None:
-            raise ValueError("the plan has no constellation, chain, measured or jittered path")
     if routes is None:
         routes = routes_room.routes(plan, ephemeris)
+    if plan.access is not None:
+        return from_access(plan, routes.slots)
+    if ephemeris is None:
+        raise ValueError("the plan has no constellation, chain, measured, jittered or access path")
     return from_routes(plan, ephemeris, routes)
 
 
@@ -71,7 +74,7 @@ def describe(table: pa.Table) -> dict[str, object]:
     counted = dict(zip(events["event"].to_pylist(), events["count_all"].to_pylist(), strict=True))
     links = table.filter(pc.field("event") == "link")
     later = pc.field("t_ns") > 0
-    delay = table.filter(pc.field("event") == "delay")["delay_ns"]
+    delay = table["delay_ns"]
     extremes = pc.min_max(delay).as_py()
     distinct = links.group_by(["a", "b", "kind"]).aggregate([])
     return {

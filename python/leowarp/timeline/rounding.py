@@ -3,11 +3,18 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
 from leowarp.scenario.schema import Plan
 
+Delays = TypeVar("Delays", int, NDArray[np.int64])
 
-def rounded_ns(plan: Plan, delay_ns: int) -> int:
-    """The delay as the guest is given it: itself, or up to the next whole ms with ``ceil-ms``."""
+
+def rounded_ns(plan: Plan, delay_ns: Delays) -> Delays:
+    """The delay (or delays) as the guest is given it: itself, or up to the next whole ms with ``ceil-ms``."""
     if plan.network.delay_rounding == "ceil-ms":
         return -(-delay_ns // 1_000_000) * 1_000_000
     return delay_ns

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random streams on the host: one for each component, from the run's seed and the component's name."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def stream(seed: int, name: str, *numbers: int) -> np.random.Generator:
+    """A generator whose draws do not depend on which other streams there are, nor on the order of asking.
+
+    Parameters
+    ----------
+    seed : int
+        ``run.seed``.
+    name : str
+        Of the component (``access.outages``).
+    numbers : int
+        Not negative; they tell apart streams of one component.
+    """
+    # A name's bytes are below 256, so that 256 separates it from the numbers.
+    key = (*name.encode(), *((256, *numbers) if numbers else ()))
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))

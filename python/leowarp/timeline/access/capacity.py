@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Capacity over time: a level a slot, that wanders slowly and moves in steps of the modulation; 0 while packets are
+held."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import lfilter
+from scipy.special import ndtr, ndtri
+
+from leowarp.scenario.schema import Access
+from leowarp.streams import stream
+
+_WANDER_STEP_NS = 100_000_000
+"""How often the slow wander moves; 100 ms is what the public traces of capacity resolve."""
+
+_TESTS = 1460
+"""Of the study's figure 2: one every four hours, August 2023 to March 2024 (244 days)."""
+
+_CUT = 2.0
+"""Standard deviations at which the spread over slots is cut."""
+
+
+def median_bps(access: Access, way: str, seed: int) -> int:
+    """The run's median capacity; of a schedule, what a capacity test at this hour finds.
+
+    A draw of a two-piece log-normal distribution around the hour's median, cut where 1 of `_TESTS` draws would lie:
+    half of the tests reach the median, the worst and best of some months the ends of the schedule.
+    """
+    given = access.capacity_bps if way == "down" else access.capacity_up_bps
+    if given is not None:
+        return given
+    low, median, high = (
+        (access.schedule_min_bps, access.schedule_median_bps, access.schedule_max_bps)
+        if way == "down"
+        else (access.schedule_up_min_bps, access.schedule_up_median_bps, access.schedule_up_max_bps)
+    )
+    clock = datetime.fromisoformat(access.clock)
+    draw = stream(seed, f"access.schedule.{way}", int(clock.timestamp())).random()
+    # In normal deviations: 1 of the tests below -extreme, 1 above +extreme.
+    extreme = -float(ndtri(1.0 / _TESTS))
+    deviation = float(ndtri(ndtr(-extreme) + draw * (ndtr(extreme) - ndtr(-extreme))))
+    hour = clock.hour + clock.minute / 60.0 + clock.second / 3600.0
+    busy = math.cos(2.0 * math.pi * (hour - access.busy_hour_ns / 3.6e12) / 24.0)
+    at_hour = median * (1.0 - access.busy_ratio * busy)
+    end = low if deviation < 0 else high
+    # At busy hours the median falls and the ends stay where they are.
+    return round(min(max(at_hour * (end / at_hour) ** (abs(deviation) / extreme), low), high))
+
+
+def slot_levels_bps(access: Access, way: str, slots: int, seed: int) -> NDArray[np.int64]:
+    """Median capacity of each slot: log-normal around the run's, cut at two standard deviations; shape (n,)."""
+    draws = stream(seed, f"access.capacity.{way}").random(slots)
+    deviations = ndtri(ndtr(-_CUT) + draws * (ndtr(_CUT) - ndtr(-_CUT)))
+    levels = median_bps(access, way, seed) * np.exp(access.capacity_spread_ratio * deviations)
+    return np.rint(levels).astype(np.int64)
+
+
+def capacity_rows(
+    access: Access,
+    way: str,
+    begin_ns: NDArray[np.int64],
+    levels_bps: NDArray[np.int64],
+    held_ns: tuple[NDArray[np.int64], NDArray[np.int64]],
+    *,
+    seed: int,
+    duration_ns: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Instants and rates of one direction's table of capacity.
+
+    Parameters
+    ----------
+    begin_ns, levels_bps : arrays of shape (n,)
+        Of the slots.
+    held_ns : two arrays of shape (k,)
+        Beginnings and ends of the times in which nothing is sent, ascending and apart.
+    """
+    wander_t_ns, wander = _wander(access, way, seed, duration_ns)
+    step_t_ns, step = _modulation(access, way, seed, duration_ns)
+    t_ns = np.unique(np.concatenate([[0], wander_t_ns, step_t_ns, begin_ns, *held_ns]))
+    t_ns = t_ns[(t_ns >= 0) & (t_ns < duration_ns)]
+    level = levels_bps[np.searchsorted(begin_ns, t_ns, side="right") - 1]
+    wandering = wander[np.searchsorted(wander_t_ns, t_ns, side="right") - 1]
+    stepping = step[np.searchsorted(step_t_ns, t_ns, side="right") - 1]
+    rate_bps = np.rint(level * np.exp(wandering) * stepping).astype(np.int64)
+    held = np.searchsorted(held_ns[0], t_ns, side="right") > np.searchsorted(held_ns[1], t_ns, side="right")
+    rate_bps[held] = 0
+    changes = np.append(True, np.diff(rate_bps) != 0)
+    return t_ns[changes], rate_bps[changes]
+
+
+def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """A Gauss-Markov process (the logarithm of a factor): correlation exp(-t / wander_time)."""
+    t_ns = np.arange(0, duration_ns, _WANDER_STEP_NS, dtype=np.int64)
+    noise = stream(seed, f"access.wander.{way}").standard_normal(len(t_ns))
+    kept = math.exp(-_WANDER_STEP_NS / access.wander_time_ns)
+    # x[i] = kept x[i-1] + sqrt(1 - kept^2) n[i], x[0] = n[0]: of the same spread from the start
+    noise[1:] *= math.sqrt(1.0 - kept * kept)
+    wander = access.wander_ratio * np.asarray(lfilter([1.0], [1.0, -kept], noise), dtype=np.float64)
+    return t_ns, wander
+
+
+def _modulation(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Steps between three factors, each to another one than before."""
+    rng = stream(seed, f"access.modulation.{way}")
+    # Five standard deviations more than the mean number are enough; 16 for the shortest runs.
+    mean = duration_ns / access.modulation_time_ns
+    count = int(mean + 5.0 * math.sqrt(mean)) + 16
+    lasts_ns = np.maximum(rng.exponential(access.modulation_time_ns, count), 1.0).astype(np.int64)
+    t_ns = np.append(0, np.cumsum(lasts_ns))
+    place = (rng.integers(0, 3) + np.append(0, np.cumsum(rng.integers(1, 3, count)))) % 3
+    factor: NDArray[np.float64] = 1.0 + access.modulation_ratio * (place - 1.0)
+    return t_ns, factor

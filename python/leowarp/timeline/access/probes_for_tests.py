@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Probes over a profile without a guest: each waits, is delayed, held back by the one before it, and maybe lost."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.timeline.access.profile import Profile, Way
+
+
+def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """When probes begin to be sent: at once, or when the capacity is above 0 again. Their own length counts nothing."""
+    row = np.searchsorted(way.capacity_t_ns, t_ns, side="right") - 1
+    sends = np.flatnonzero(way.rate_bps > 0)
+    after = np.searchsorted(sends, row)
+    begins_ns = np.append(way.capacity_t_ns[sends], np.iinfo(np.int64).max)
+    return np.maximum(t_ns, begins_ns[after])
+
+
+def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Arrivals of probes (those that were lost would have arrived then), and which of them were lost.
+
+    `t_ns` ascends; a probe does not arrive before the one before it, lost or not.
+    """
+    start_ns = departures_ns(way, t_ns)
+    row = np.searchsorted(way.channel_t_ns, start_ns, side="right") - 1
+    lost = rng.random(len(t_ns)) < way.loss_ratio[row]
+    return np.maximum.accumulate(start_ns + way.delay_ns[row]), lost
+
+
+def pings(profile: Profile, t_ns: NDArray[np.int64], seed: int = 0) -> NDArray[np.float64]:
+    """RTTs of pings from the terminal at given instants, ns; nan: lost either way."""
+    rng = np.random.default_rng(seed)
+    there_ns, lost_there = passed(profile.up, t_ns, rng)
+    rtt_ns = np.full(len(t_ns), np.nan)
+    back_ns, lost_back = passed(profile.down, there_ns[~lost_there], rng)
+    rtt_ns[~lost_there] = np.where(lost_back, np.nan, back_ns - t_ns[~lost_there])
+    return rtt_ns
+
+
+def pings_by_reply(profile: Profile, until_ns: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Sending instants and RTTs of pings of which each is sent when the one before is answered, or 1 s after it."""
+    rng = np.random.default_rng(seed)
+    sent_ns, rtts_ns = [], []
+    t_ns = 0
+    while t_ns < until_ns:
+        sent_ns.append(t_ns)
+        rtt_ns = float("nan")
+        there_ns, lost = _one(profile.up, t_ns, rng)
+        if not lost:
+            back_ns, lost = _one(profile.down, there_ns, rng)
+            rtt_ns = float("nan") if lost else float(back_ns - t_ns)
+        rtts_ns.append(rtt_ns)
+        t_ns += 1_000_000_000 if lost else round(rtt_ns)
+    return np.array(sent_ns), np.array(rtts_ns)
+
+
+def _one(way: Way, t_ns: int, rng: np.random.Generator) -> tuple[int, bool]:
+    arrives_ns, lost = passed(way, np.array([t_ns]), rng)
+    return int(arrives_ns[0]), bool(lost[0])
