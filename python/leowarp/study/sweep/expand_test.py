@@ -119,3 +119,17 @@ def test_files_are_found_beside_the_study_and_told_apart(study_file, tmp_path):
     (tmp_path / "b" / "path.csv").write_text(table.replace("0.0", "0.5", 1) + "\n")
     with pytest.raises(ScenarioError, match=r"two different files are called path\.csv"):
         runs_of(study_file(('csv"]', 'csv", "b/path.csv"]'), text=text))
+
+
+def test_parameters_of_queues_and_of_modules_are_varied_like_any_key(tmp_path):
+    (tmp_path / "my_cc.c").write_text("int x;\n")
+    path = tmp_path / "study.toml"
+    path.write_text(
+        'name = "own"\nscenario = "starlink"\n[set]\nguest.cc_modules = ["my_cc.c"]\n'
+        'access.queue_discipline = "codel"\n[parameters]\nmodules.my_cc.hold_ns = ["35 ms", "50 ms"]\n'
+        'access.queue_parameters.target = ["5 ms"]\n'
+    )
+    plans = [run.combination.plan for run in runs_of(path)]
+    assert [plan.modules for plan in plans] == [{"my_cc": {"hold_ns": f"{ms}000000"}} for ms in (35, 50)]
+    assert {plan.guest.cc_modules[0].path for plan in plans} == {tmp_path / "my_cc.c"}
+    assert all(plan.access.queue_parameters == {"target_ns": 5_000_000} for plan in plans)

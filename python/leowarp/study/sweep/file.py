@@ -362,7 +362,8 @@ def _dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[st
 
 def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], Node]]:
     """`run.duration` without quotes is a table in TOML; the tables of a scenario are taken apart, values are not."""
-    if not isinstance(node.value, dict) or len(parts) >= _DEPTH.get(parts[0], 2):
+    depth = 3 if parts[1:2] == ("queue_parameters",) else _DEPTH.get(parts[0], 2)
+    if not isinstance(node.value, dict) or len(parts) >= depth:
         return [(parts, node)]
     return [leaf for key, child in node.value.items() for leaf in _leaves((*parts, key), child)]
 
@@ -394,5 +395,5 @@ def _toml(value: Any) -> str:
     return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
 
 
-_DEPTH = {"flows": 3, "stations": 3, "hosts": 4}
-"""How many parts the keys of these tables have; all others have two."""
+_DEPTH = {"flows": 3, "stations": 3, "modules": 3, "hosts": 4}
+"""How many parts the keys of these tables have; all others have two (but parameters of queues, three)."""
