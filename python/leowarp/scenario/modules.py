@@ -62,9 +62,13 @@ def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
             problems.add(node.origin, key, "is written by the guest, when the run's clock is 0", "take it out")
         elif name.endswith("_ns"):
             try:
-                found[name] = str(units.TIME.parse(node.value))
+                value_ns = units.TIME.parse(node.value)
             except ScenarioError as error:
                 problems.add(node.origin, key, error.message, error.hint)
+                continue
+            if not 0 <= value_ns < 2**63:
+                problems.add(node.origin, key, f'"{node.value}" is out of range', "allowed: 0 s to 292 years")
+            found[name] = str(value_ns)
         elif not isinstance(value, str) or not value or not value.isprintable() or len(value) > _LONGEST_VALUE:
             rule = "is not a string of 1 to 200 printable characters"
             problems.add(node.origin, key, rule, f'write {name} = "1", value in quotes')

@@ -92,6 +92,7 @@ def test_a_kernel_of_ones_own_may_have_any_module(tmp_path):
         ('[modules.tcp_cubic]\n"a b" = "1"', "modules.tcp_cubic.a b", "not the name of a parameter"),
         ('[modules.cubic_handover]\nphase_ns = "12"', "modules.cubic_handover.phase_ns", "has no unit"),
         ("[modules.cubic_handover]\nphase_ns = 12", "modules.cubic_handover.phase_ns", "bare number"),
+        ('[modules.cubic_handover]\nphase_ns = "-1 s"', "modules.cubic_handover.phase_ns", "out of range"),
         ('[modules.cubic_handover]\norigin_ns = "1 s"', "modules.cubic_handover.origin_ns", "written by the guest"),
         ('[guest]\ncc_modules = "my_cc.c"', "guest.cc_modules", 'write ["one.c"], in brackets'),
         ('[guest]\ncc_modules = ["cc/my_cc.ko"]', "guest.cc_modules", "is not a C file"),
