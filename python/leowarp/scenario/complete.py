@@ -13,6 +13,7 @@ from leowarp.scenario.decode import Section, decode, value_of
 from leowarp.scenario.flows import complete_flows, station_names
 from leowarp.scenario.gazetteer import PLACES
 from leowarp.scenario.key import keys
+from leowarp.scenario.measured import complete_measured
 from leowarp.scenario.modules import complete_modules
 from leowarp.scenario.presets import PRESETS
 from leowarp.scenario.problems import Problems, nearest
@@ -85,6 +86,8 @@ def complete(scenario: Scenario, document: Node, problems: Problems) -> None:
         _imply_stations(scenario, medium, problems)
     if "jittered" in scenario.sections:
         _check_jittered(scenario.sections["jittered"], problems)
+    if "measured" in scenario.sections:
+        complete_measured(scenario.sections["measured"], problems)
     if "access" in scenario.sections:
         complete_access(scenario.sections["access"], problems)
         _fill_in(scenario, ACCESS_DEFAULTS)

@@ -118,9 +118,9 @@ def flag(doc: str, default: bool | str, *, none: str | None = None) -> Any:
     return _field(Key("flag", doc, default, none=none), None if isinstance(default, str) else default)
 
 
-def instant(doc: str, default: str) -> Any:
-    """An instant of UTC."""
-    return _field(Key("instant", doc, default), default)
+def instant(doc: str, default: str, *, none: str | None = None) -> Any:
+    """An instant of UTC, or the word `none`."""
+    return _field(Key("instant", doc, default, none=none), None if default == none else default)
 
 
 def file(doc: str, *, required: bool = False) -> Any:

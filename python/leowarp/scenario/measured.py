@@ -4,20 +4,105 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from leowarp import units
-from leowarp.scenario.key import InputFile, file, quantity
+from leowarp.scenario.key import InputFile, flag, instant, quantity, word
+from leowarp.scenario.key import file as named_file
 from leowarp.scenario.queues import QueueKeys
+
+if TYPE_CHECKING:
+    from leowarp.scenario.decode import Section
+    from leowarp.scenario.problems import Problems
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured(QueueKeys):
-    """One link between hosts A and B that follows a measured table."""
+    """One link between hosts A and B that follows a measurement. A to B is the way down, from the internet to the user;
+    B to A the way up. `run.start` is the time of the measurement at which the run begins.
+    """
 
-    file: InputFile = file(  # noqa: RUF009
-        "CSV with the columns `t_s, delay_ms, rate_mbps, loss_ratio`; "
-        "`delay_up_ms, rate_up_mbps, loss_up_ratio` if B to A differs. Each row holds from its time on.",
+    file: InputFile = named_file(  # noqa: RUF009
+        "The delays: a CSV table with the columns `t_s, delay_ms` (or `rtt_ms`), and if known `rate_mbps, loss_ratio, "
+        "delay_up_ms, rate_up_mbps, loss_up_ratio`; irtt's JSON; the output of `ping -D`; LeoReplayer's delays.",
         required=True,
+    )
+    format: str = word("What wrote `file`; auto: seen in its content.", ("auto", "csv", "irtt", "ping", "leoreplayer"),
+                       "auto")  # fmt: skip
+    file_up: InputFile | None = named_file(  # noqa: RUF009
+        "One-way delays of the way up, in the same format, if `file` holds those of the way down alone."
+    )
+    interval_ns: int | None = quantity(
+        units.TIME, "Time between two lines of a file that does not say it: ping without -D (no default), LeoReplayer "
+        "(10 ms).", "none", low="1 us", high="1 h", none="none",
+    )  # fmt: skip
+    capacity: InputFile | None = named_file(  # noqa: RUF009
+        "What the way down could carry: a CSV table with `t_s, rate_mbps` (or `mbps`) and if known `rate_up_mbps`, or "
+        "a Mahimahi trace."
+    )
+    capacity_up: InputFile | None = named_file("The same for the way up.")  # noqa: RUF009
+    capacity_format: str = word(
+        "What wrote `capacity` and `capacity_up`; auto: seen in the content.", ("auto", "csv", "mahimahi"), "auto"
+    )
+    rate_bps: int | None = quantity(
+        units.RATE, "Rate of the way down where no capacity was measured.", "unshaped", low="8 kbit/s",
+        high="1000 Gbit/s", none="unshaped",
+    )  # fmt: skip
+    rate_up_bps: int | None = quantity(
+        units.RATE, "Rate of the way up where no capacity was measured.", "unshaped", low="8 kbit/s",
+        high="1000 Gbit/s", none="unshaped",
+    )  # fmt: skip
+    repeat: bool = flag(
+        "Each file begins anew when it ends, as Mahimahi and LeoReplayer have it (each with its own length).", False
+    )
+    rtt: str = word(
+        "How a round trip is shared out: half each way, all of it on the way down, or on the way up; one-way: the "
+        "one-way delays that irtt measured are taken (its two clocks must agree).",
+        ("halves", "down", "up", "one-way"),
+        "halves",
+    )
+    lost_probes: str = word(
+        "The way on which a probe was lost of which that is not known; none: such losses are left out. While a lost "
+        "probe is the last one sent, every packet is lost.",
+        ("down", "up", "both", "none"),
+        "down",
+    )
+    gaps: str = word(
+        "Time without a probe: an error, or the delay before it is held, or there is no connection, or the delay goes "
+        "straight to the one after it.",
+        ("error", "hold", "down", "linear"),
+        "error",
+    )
+    gap_after_ns: int | None = quantity(
+        units.TIME, "How long without a probe is a gap; auto: ten median intervals.", "auto", low="1 us", high="1 d",
+        none="auto",
+    )  # fmt: skip
+    resample_ns: int | None = quantity(
+        units.TIME, "Delays and losses over so much time are made one row.", "none", low="100 us", high="1 h",
+        none="none",
+    )  # fmt: skip
+    resample_rule: str = word("The delay of such a row: the mean or the smallest.", ("mean", "min"), "mean")
+    interpolation: str = word(
+        "Between two rows the first one's delay holds, or goes straight to the next one's.", ("hold", "linear"), "hold"
+    )
+    interpolation_step_ns: int = quantity(
+        units.TIME, "How far apart the rows are that make a straight line.", "1 ms", low="10 us", high="1 h"
+    )
+    probe_size_bytes: int | None = quantity(
+        units.BYTES, "IP length of the probes: their own time on the link is in the delay that they measured. auto: "
+        "what irtt and ping say (84 B if they do not), 0 B of tables and LeoReplayer.", "auto", low="0 B",
+        high="65535 B", none="auto",
+    )  # fmt: skip
+    clock: str | None = instant(
+        "What the wall clock showed at the measurement's time 0, if the file does not say it.", "none", none="none"
     )
     overhead_bytes: int = quantity(units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B",
                                    low="0 B", high="1000 B")  # fmt: skip
+
+
+def complete_measured(section: Section, problems: Problems) -> None:
+    """The rules that join its keys; every broken one goes to `problems`."""
+    for rate, capacity in (("rate", "capacity"), ("rate_up", "capacity_up")):
+        if section.values.get(f"{rate}_bps") is not None and section.values.get(capacity) is not None:
+            rule = f"has no effect: {capacity} says what this way could carry"
+            problems.add(section.where(rate), f"measured.{rate}", rule, f"take {rate} or {capacity} out")

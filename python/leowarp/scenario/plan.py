@@ -92,7 +92,18 @@ def _found_files(
                 continue
             several = [_found_file(section, key, *pair, problems) for pair in zip(named, hashes, strict=True)]
             found[attribute] = tuple(one for one in several if one is not None)
+    _check_names(section, found, problems)
     return found
+
+
+def _check_names(section: Section, found: Mapping[str, InputFile | tuple[InputFile, ...]], problems: Problems) -> None:
+    """Copies of the files lie in one folder: two of the same name are one file."""
+    seen: dict[str, str] = {}
+    for attribute, of in found.items():
+        for one in of if isinstance(of, tuple) else (of,):
+            if seen.setdefault(one.name, one.sha256) != one.sha256:
+                rule = f'another file of this section is called "{one.name}" too, and a run keeps copies of both'
+                problems.add(section.where(attribute), f"{section.name}.{attribute}", rule, "rename one of them")
 
 
 def _found_file(section: Section, key: str, name: str, wanted: str | None, problems: Problems) -> InputFile | None:

@@ -157,7 +157,8 @@ class Plan:
         if self.constellation is not None and self.constellation.tle is not None:
             found.append(self.constellation.tle)
         if self.measured is not None:
-            found.append(self.measured.file)
+            of = self.measured
+            found += [entry for entry in (of.file, of.file_up, of.capacity, of.capacity_up) if entry is not None]
         if self.jittered is not None and self.jittered.table is not None:
             found.append(self.jittered.table)
         found += self.guest.cc_modules
