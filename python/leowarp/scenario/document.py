@@ -206,6 +206,10 @@ def _without_governed(lower: Node, upper: Node) -> Node:
         setting = upper.get(*governing)
         if setting is not None and setting.value != _KEEPS.get(governing, "none"):
             lower = _without(lower, [(*governing[:-1], key) for key in governed])
+    for name, section in upper.value.items() if isinstance(upper.value, dict) else ():
+        # What a plan says of a file's content holds for that file alone.
+        keys = section.value if isinstance(section.value, dict) else ()
+        lower = _without(lower, [(name, f"{key}_sha256") for key in keys])
     if any(upper.get("access", key) is not None for key in ("clock", "phase", "period")):
         # What a plan spells out of the schedule, for the congestion controls that know it.
         lower = _without(lower, [("modules", name, key) for name in _TOLD for key in ("phase_ns", "period_ns")])
@@ -258,11 +262,8 @@ _QUEUES = ("isl", "ground", "measured", "chain", "access")
 _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("constellation", "preset"): (*_WALKER, "tle", "tle_sha256"),
     ("constellation", "tle"): (*_WALKER, "preset", "mu", "earth_rotation", "greenwich", "tle_sha256"),
-    ("measured", "file"): ("file_sha256",),
     ("jittered", "distribution"): ("table", "table_sha256"),
-    ("jittered", "table"): ("table_sha256",),
     ("access", "preset"): ("residual_loss", "residual_loss_up"),
-    ("guest", "cc_modules"): ("cc_modules_sha256",),
     **{(name, "queue_discipline"): ("queue_parameters",) for name in _QUEUES},
     ("name",): ("latitude", "longitude", "height"),  # of a station: lists replace, so only its own layer comes here
     ("packet_rate",): ("interval", "rate"),  # of a flow
