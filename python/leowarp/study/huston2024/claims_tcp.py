@@ -127,11 +127,11 @@ def handover_aware_bbr(frames: Frames) -> Outcome:
     """3.12"""
     goodput = ev.gain(frames, "bbr_handover", "bbr")
     again = ev.gain(frames, "bbr_handover", "bbr", "retransmissions_pkts")
-    rtt = ev.gain(frames, "bbr_handover", "bbr", "srtt_p99_us")
+    rtt = ev.gain(frames, "bbr_handover", "bbr", "rtt_p99_ns")
     parts = {"more goodput": goodput.above(1.0), "fewer retransmissions": again.below(1.0)}
     text = (
         f"goodput {goodput.text(1, 3)} of BBR's (5 % more: {'yes' if goodput.median >= 1.05 else 'no'}), "
-        f"retransmissions {again.text(1, 2)}, 99 % of smoothed RTT {rtt.text(1, 2)}"
+        f"retransmissions {again.text(1, 2)}, 99 % of RTT {rtt.text(1, 2)}"
     )
     cause = ""
     if not all(parts.values()):
@@ -233,7 +233,7 @@ def _counts(frames: Frames, variant: str, preset: str) -> dict[str, Any]:
 def _recovery_text(frames: Frames, *variants: str) -> str:
     rows = ev.at_peak(frames)
     return ", ".join(
-        f"{ev.label(name)} is back {ev.of(rows, name, 'recovery_p50_s').text(1, 2)} s after a handover"
+        f"{ev.label(name)} is back {ev.of(rows, name, 'recovery_p50_ns').text(1e-9, 2)} s after a handover"
         for name in variants
     )
 

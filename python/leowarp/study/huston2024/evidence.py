@@ -148,7 +148,8 @@ def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
     return (
         f"{label(variant)}: {count('recoveries')} recoveries, {count('timeouts')} timeouts, "
-        f"{count('retransmissions_pkts')} retransmissions ({count('spurious_pkts')} in vain), "
+        f"{count('retransmissions_pkts')} retransmissions ({count('spurious_pkts')} in vain), {count('marked_pkts')} "
+        f"packets marked, "
         f"{count('dropped_queue_pkts')} packets dropped by queues and {count('dropped_loss_pkts')} by the link"
     )
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from leowarp.errors import TraceError
 from leowarp.report.style import ALGORITHMS, COLUMN_IN, OKABE_ITO, PAGE_IN, line_style, new_figure
 from leowarp.study.huston2024 import evidence as ev
 from leowarp.study.huston2024.rules import SESSION_RULES, Rules
-from leowarp.study.huston2024.runs import MAIN, PEAK, VARIANTS
+from leowarp.study.huston2024.runs import MAIN, PEAK, VARIANTS, Variant
 from leowarp.study.huston2024.statistics import Middle, middle, paired_ratio
 
 DOTS = ("o", "s", "^", "D")
@@ -36,13 +36,14 @@ class Column:
 
 COLUMNS = (
     Column("goodput_bps", "sessions", 1e-6, "goodput, Mbit/s", "goodput,\nMbit/s", 1),
-    Column("srtt_p99_us", "sessions", 1e-3, "smoothed RTT, 99 %, ms", "99 % of RTT,\nms", 0),
+    Column("rtt_p99_ns", "sessions", 1e-6, "RTT, 99 %, ms", "99 % of RTT,\nms", 0),
     Column("retransmitted_ratio", "sessions", 100, "retransmitted, %", "retransmitted,\n%", 2),
-    Column("recovery_p50_s", "sessions", 1, "recovery, s", "recovery,\ns", 2),
+    Column("recovery_p50_ns", "sessions", 1e-9, "recovery, s", "recovery,\ns", 2),
+    Column("recovered_ratio", "sessions", 100, "back, %", "back, %", 0),
     Column("share_ratio", "beside", 100, "share beside CUBIC, %", "share beside\nCUBIC, %", 0),
     Column("jain_index", "beside", 1, "Jain's index", "Jain's\nindex", 2),
 )
-PANELS = COLUMNS[:5]
+PANELS = tuple(column for column in COLUMNS if column.name not in ("recovered_ratio", "jain_index"))
 
 
 def found(frames: Mapping[str, Any], column: Column, variant: str) -> Middle:
@@ -66,7 +67,7 @@ def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
         for place, variant in zip(places, shown, strict=True):
             _dot(axes, float(place), found(frames, column, variant.name), column, variant.name)
         axes.set_xlabel(column.short)
-        axes.set_xlim(left=0)
+        axes.set_xlim(0, 1.08 * _largest(frames, column, shown))
     panels[0].set_yticks(places, [variant.label for variant in shown])
     panels[0].invert_yaxis()
     panels[-1].axvline(50, color="#555555", linewidth=0.6, linestyle=":")
@@ -74,13 +75,27 @@ def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
     return drawn
 
 
+def _largest(frames: Mapping[str, Any], column: Column, shown: Sequence[Variant]) -> float:
+    """Right end of a panel: the largest finite end of an interval."""
+    cells = [found(frames, column, variant.name) for variant in shown]
+    ends = np.array([end for cell in cells for end in (cell.median, cell.high)])
+    ends = ends[np.isfinite(ends)]
+    return float(ends.max()) * column.scale if len(ends) and ends.max() > 0 else 1.0
+
+
 def _dot(axes: Axes, place: float, value: Middle, column: Column, variant: str) -> None:
-    if not value.known:
+    if not np.isfinite(value.median):
         return
     colour = OKABE_ITO[ALGORITHMS.get(variant.split("-")[0].split("_")[0], 6)]
-    axes.plot([value.low * column.scale, value.high * column.scale], [place, place], color=colour, linewidth=1.4)
+    axes.plot(
+        [value.low * column.scale, min(value.high * column.scale, _FAR)], [place, place], color=colour, linewidth=1.4
+    )
     marker = DOTS[ALGORITHMS.get(variant.split("-")[0].split("_")[0], 3)]
     axes.plot(value.median * column.scale, place, marker, color=colour, markersize=3.2)
+
+
+_FAR = 1e6
+"""What never came back ends here, off every axis."""
 
 
 def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:

@@ -32,8 +32,8 @@ OPTIONS = ("quick", "scheduler")
 TITLE = "A transport protocol's view of Starlink, re-made"
 LEAD = (
     "G. Huston (APNIC blog, 2024) measured pings and TCP over a Starlink dish: a new path every 15 s, a rise of "
-    "latency and loss at each, CUBIC far below the path's capacity, BBR near it; and proposed cures that nobody has put "
-    "numbers on. Here Linux 6.12's own TCP runs in virtual time over a synthetic path whose statistics follow the "
+    "latency and loss at each, CUBIC far below the path's capacity, BBR near it; and proposed cures that nobody has "
+    "put numbers on. Here Linux 6.12's own TCP runs in virtual time over a synthetic path whose statistics follow the "
     "published ones. The claims on the path (3.1 to 3.6, 3.16) test that this path does in the guest what the study "
     "saw; those on TCP say what follows from it. None of it is a measurement of Starlink."
 )
@@ -125,7 +125,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
     traces: dict[tuple[str, str], list[Any]] = {}
     shown = {}
     for row, view in (*kept["main"], *kept["cures"]):
-        key = (row["variant"], row["preset"])
+        key = (row["name"], row["preset"])
         traces.setdefault(key, []).append(trace_of(view))
         if key not in shown:
             shown[key] = trace_of(view, SHOWN_BIN_NS)
@@ -213,6 +213,6 @@ def _data_section() -> str:
     example = (
         "import pandas as pd\n"
         'sessions = pd.read_parquet("main/results")\n'
-        'sessions.groupby(["variant", "preset"]).flow0_goodput_mean_bps.median()'
+        'sessions.groupby(["name", "preset"]).flow0_goodput_mean_bps.median()'
     )
     return f"{table}<p>{note}</p><pre>{html.text(example)}</pre>"

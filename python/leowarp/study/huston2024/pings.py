@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,10 +15,10 @@ S = 1_000_000_000
 MS = 1_000_000
 
 AROUND_NS = S
-"""A handover is looked for this long after its reconfiguration."""
+"""A handover's rise is looked for this long after its reconfiguration, its losses this long before and after."""
 
-RAISED_MS = 20.0
-"""A reply this much above its slot's median is one that the handover delayed (10 ms is given too)."""
+GAP_BEFORE_NS, GAP_AFTER_NS = 50 * MS, 200 * MS
+"""Probes sent from so long before to so long after a reconfiguration tell how long nothing came back."""
 
 
 @dataclass(frozen=True)
@@ -74,17 +73,17 @@ class Handover:
     highest_ms : float
         Largest in the window after.
     lost_pkts : int
-        Probes sent in the window after and never answered.
-    raised_ms : float
-        From the first to the last probe in the window that was lost or came back raised, and one spacing of probes;
-        0 if there was none.
+        Probes sent within the window before or after and never answered.
+    gap_ms : float
+        Longest time between the arrivals of two successive replies to probes sent around the reconfiguration; nan if
+        one of these was lost.
     """
 
     t_ns: int
     before_ms: float
     highest_ms: float
     lost_pkts: int
-    raised_ms: float
+    gap_ms: float
 
     @property
     def rise_ms(self) -> float:
@@ -92,26 +91,22 @@ class Handover:
         return self.highest_ms - self.before_ms
 
 
-def handovers(pings: Pings, around_ns: int = AROUND_NS, raised_ms: float = RAISED_MS) -> list[Handover]:
+def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
     """One for each reconfiguration that has replies in the second before and in the window after it."""
     found = []
-    spacing_ns = float(np.median(np.diff(pings.probes.sent_ns))) if len(pings.probes.sent_ns) > 1 else 0.0
-    borders = [*pings.changes_ns.tolist(), pings.end_ns]
-    for t_ns, until_ns in itertools.pairwise(borders):
+    for t_ns in pings.changes_ns.tolist():
         before, after = pings.replies_ms(t_ns - S, t_ns), pings.replies_ms(t_ns, t_ns + around_ns)
-        settled = pings.replies_ms(t_ns + around_ns, until_ns)
-        if min(len(before), len(after), len(settled)) == 0:
+        if min(len(before), len(after)) == 0 or t_ns + around_ns > pings.end_ns:
             continue
-        window = pings.probes.between(t_ns, t_ns + around_ns)
-        level_ms = float(np.median(settled))
-        touched = window.sent_ns[window.is_lost | (window.delay_ns / MS > level_ms + raised_ms)]
+        close = pings.probes.between(t_ns - GAP_BEFORE_NS, t_ns + GAP_AFTER_NS)
+        gaps_ns = np.diff(np.sort(close.sent_ns + close.delay_ns))
         found.append(
             Handover(
                 t_ns=t_ns,
                 before_ms=float(np.median(before)),
                 highest_ms=float(after.max()),
-                lost_pkts=int(window.is_lost.sum()),
-                raised_ms=float(touched[-1] - touched[0] + spacing_ns) / MS if len(touched) else 0.0,
+                lost_pkts=int(pings.probes.between(t_ns - around_ns, t_ns + around_ns).is_lost.sum()),
+                gap_ms=float(gaps_ns.max()) / MS if len(gaps_ns) and not close.is_lost.any() else np.nan,
             )
         )
     return found

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from leowarp.errors import TraceError
@@ -11,8 +12,11 @@ from leowarp.units import TIME
 
 SESSION_COLUMNS = {
     "goodput_bps": "flow0_goodput_mean_bps",
-    "srtt_p99_us": "flow0_srtt_p99_us",
-    "srtt_p50_us": "flow0_srtt_p50_us",
+    "rtt_p99_ns": "flow0_rtt_p99_ns",
+    "rtt_p50_ns": "flow0_rtt_p50_ns",
+    "recovery_p50_ns": "flow0_recovery_p50_ns",
+    "recovered_ratio": "flow0_recovered_ratio",
+    "marked_pkts": "flow0_delivered_ce_pkts",
     "retransmissions_pkts": "flow0_sender_retransmissions_pkts",
     "spurious_pkts": "flow0_spurious_retransmissions_pkts",
     "sent_pkts": "flow0_sent_pkts",
@@ -33,13 +37,16 @@ BESIDE_COLUMNS = {"beside_goodput_bps": "flow1_goodput_mean_bps"}
 def sessions(rows: pd.DataFrame) -> pd.DataFrame:
     """`variant, preset, seed, cpu_s` and `SESSION_COLUMNS` of rows of the study engine; failed runs are left out.
 
-    `retransmitted_ratio`: retransmissions over packets sent.
+    `retransmitted_ratio`: retransmissions over packets sent. `recovery_p50_ns` is infinite if most never came back.
     """
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, SESSION_COLUMNS)
     preset = rows["preset"] if "preset" in rows else pd.Series(runs.PEAK, index=rows.index)
-    frame.insert(0, "variant", rows["variant"])
+    frame.insert(0, "variant", rows["name"])
     frame.insert(1, "preset", preset)
+    # Most reconfigurations of such a session were followed by a window in which it did not come back.
+    never = frame["recovery_p50_ns"].isna() & frame["recovered_ratio"].notna()
+    frame["recovery_p50_ns"] = frame["recovery_p50_ns"].mask(never, np.inf)
     frame["retransmitted_ratio"] = frame["retransmissions_pkts"] / frame["sent_pkts"]
     return frame.reset_index(drop=True)
 
@@ -48,7 +55,7 @@ def beside(rows: pd.DataFrame) -> pd.DataFrame:
     """`variant, seed`, its share of what the two had, Jain's index, both goodputs."""
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, SHARE_COLUMNS | {"goodput_bps": "flow0_goodput_mean_bps"} | BESIDE_COLUMNS)
-    frame.insert(0, "variant", rows["variant"])
+    frame.insert(0, "variant", rows["name"])
     return frame.reset_index(drop=True)
 
 
@@ -64,7 +71,7 @@ def losses(rows: pd.DataFrame) -> pd.DataFrame:
 def phases(rows: pd.DataFrame) -> pd.DataFrame:
     """`variant, late_s` (how much too late the schedule is taken to be), `seed, goodput_bps, retransmissions_pkts`."""
     rows = rows[rows["status"] == "ok"]
-    names = ("goodput_bps", "retransmissions_pkts", "srtt_p99_us")
+    names = ("goodput_bps", "retransmissions_pkts", "rtt_p99_ns")
     frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in names})
     frame.insert(0, "variant", rows["congestion_control"])
     told_s = rows["phase_bbr_handover"].map(lambda text: TIME.parse(text) / 1e9)

@@ -39,7 +39,7 @@ DOWN_FLOWS, UP_FLOWS = (0, 1, 2, 3), (4, 5, 6, 7)
 
 LOSSES = ("0 %", "0.001 %", "0.01 %", "0.02 %", "0.1 %", "0.4 %")
 LOSS_SEEDS = 5
-LOSS_KEYS = ("access.down_residual_loss", "access.up_residual_loss")
+LOSS_KEYS = ("access.residual_loss", "access.residual_loss_up")
 
 PHASE_ERRORS_S = (0.0, 1.0, 4.0, 7.5, 11.0)
 """How much too late the handover-aware congestion controls take the reconfigurations to be."""
@@ -99,8 +99,8 @@ OTHERS = (
     Variant("reno-fq", "Reno, paced (fq)", "reno", {"tcp.pacing": "fq"}, "pacing"),
     Variant("cubic-fq", "CUBIC, paced (fq)", "cubic", {"tcp.pacing": "fq"}, "pacing"),
     Variant("bbr-fq", "BBR, paced by fq", "bbr", {"tcp.pacing": "fq"}, "pacing: BBR's own timers otherwise"),
-    Variant("cubic-nosack", "CUBIC, no SACK", "cubic", {"tcp.sysctl": {"net.ipv4.tcp_sack": "0"}}, "claim 3.11"),
-    Variant("cubic-norack", "CUBIC, no RACK", "cubic", {"tcp.sysctl": {"net.ipv4.tcp_recovery": "0"}}, "RACK"),
+    Variant("cubic-nosack", "CUBIC, no SACK", "cubic", {"tcp.sack": False}, "claim 3.11"),
+    Variant("cubic-norack", "CUBIC, no RACK", "cubic", {"tcp.rack": False}, "RACK"),
 )  # fmt: skip
 
 VARIANTS = (*MAIN, *CURES, *OTHERS)
@@ -110,7 +110,7 @@ BESIDE = "cubic"
 
 _KEYS: dict[str, Any] = {
     "access.queue_discipline": "fifo", "access.ecn": False, "tcp.ecn": "passive", "tcp.pacing": "internal",
-    "tcp.sysctl": {},
+    "tcp.sack": "profile", "tcp.rack": "profile",
 }  # fmt: skip
 """What variants differ in, with the value of those that do not name it."""
 
@@ -240,9 +240,9 @@ def _few_seeds(count: int) -> Callable[[Mapping[str, Any], int], bool]:
 
 
 def _in_step(variants: Sequence[Variant]) -> dict[str, Any]:
-    """Variants as parameters that go in step; the scenario's name is theirs, so a column of the results has it."""
+    """Variants as parameters that go in step; the scenario's name is theirs: the column `name` of the results."""
     table: dict[str, Any] = {
-        "name": {"label": "variant", "values": [variant.name for variant in variants]},
+        "name": [variant.name for variant in variants],
         "flows.0.congestion_control": {
             "label": "congestion_control", "values": [variant.congestion_control for variant in variants],
         },

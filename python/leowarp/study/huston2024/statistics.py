@@ -57,7 +57,11 @@ class Middle:
         """`12.3 (11.0 to 14.1)`."""
         if not self.known:
             return "unknown"
-        return f"{self.median * scale:.{digits}f} ({self.low * scale:.{digits}f} to {self.high * scale:.{digits}f})"
+        median, low, high = (
+            f"{value * scale:.{digits}f}" if math.isfinite(value) else "never"
+            for value in (self.median, self.low, self.high)
+        )
+        return f"{median} ({low} to {high})"
 
     def numbers(self) -> dict[str, Any]:
         """For `claims.json`."""

@@ -38,10 +38,11 @@ def table(frames: Mapping[str, Any]) -> str:
 
 MEANING = (
     "Goodput: bytes in order at the receiver over 60 s; of the capacity: of the payload that this session's link could "
-    "have carried. Smoothed RTT: the sender's, weighted by time. Retransmitted: of all packets sent. Recovery: from a "
-    "reconfiguration until three 50 ms bins of goodput in a row are at 90 % of the second before, median over those of "
-    "a session that came back. Share and Jain's index: a run beside one CUBIC flow that starts with it; settings of a "
-    "host (SACK, RACK, ECN, pacing) and queues hold for both."
+    "have carried. RTT: what data packets met on their way, and the next packet back on its own, without what waits in "
+    "the hosts. Retransmitted: of all packets sent. Recovery: from a reconfiguration until three 50 ms bins of goodput "
+    "in a row are at 90 % of the second before, median over those of a session (one that was mostly not back within 5 "
+    "s counts as never); back: share of the reconfigurations after which it was. Share and Jain's index: a run beside "
+    "one CUBIC flow that starts with it; settings of a host (SACK, RACK, ECN, pacing) and queues hold for both."
 )
 
 
@@ -63,8 +64,8 @@ def causes(frames: Mapping[str, Any]) -> str:
         lost, cut, back = ev.loss_counts(traces), ev.cut_counts(traces), ev.regrowth(traces)
         rows.append([
             f"{ev.label(variant)}, {preset}", *(lost[kind] for kind in KINDS),
-            *(cut[kind] for kind in (*KINDS, NO_LOSS)), back["apart_p50_s"], back["after_p50_pkts"], 100 * back["grown_ratio"], back["grown_p50_s"],
-            back["needed_p50_s"],
+            *(cut[kind] for kind in (*KINDS, NO_LOSS)), back["apart_p50_s"], back["after_p50_pkts"],
+            100 * back["grown_ratio"], back["grown_p50_s"], back["needed_p50_s"],
         ])  # fmt: skip
     header = [
         "session", *(f"lost: {ev.KIND_TEXT[kind]}" for kind in KINDS),
@@ -74,7 +75,7 @@ def causes(frames: Mapping[str, Any]) -> str:
     caption = "Lost packets and cuts of the window a session, means over seeds; times and windows are medians"
     shown = [[_known(value) for value in row] for row in rows]
     note = (
-        "A cut counts for the first loss in the half second before it. At a handover: within 1 s after a "
+        "A cut counts for the first loss in the half second before it. At a handover: within 1 s of a "
         "reconfiguration. Grown back: the window was what it had been before the next cut; K: how long CUBIC takes for "
         "that by itself, cbrt(0.3 W / 0.4) (RFC 9438). BBR does not cut: its losses are there for comparison."
     )

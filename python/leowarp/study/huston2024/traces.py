@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics import DATA, goodput
+from leowarp.metrics import DATA, NEAR_NS, goodput, near
 from leowarp.metrics.tables import Tables, floats
 from leowarp.report import RunView
 
-HANDOVER_NS = 1_000_000_000
-"""A loss that a link inflicts within this of a reconfiguration is the handover's (the study's own resolution: 1 s)."""
+HANDOVER_NS = NEAR_NS
+"""A loss that a link inflicts within this (1 s) before or after a reconfiguration is the handover's."""
 
 CUT_WITHIN_NS = 500_000_000
 """A window is cut by a loss at most this long before: one round trip with a full queue and its recovery's start."""
@@ -129,19 +129,10 @@ def capacity_in_bins(tables: Tables, a: str, b: str, edges_ns: np.ndarray) -> np
 def losses(drops: pd.DataFrame, changes_ns: np.ndarray) -> pd.DataFrame:
     """`t_s`, `kind` of each lost packet of a flow, by `KINDS`."""
     t_ns, cause = drops["t_ns"].to_numpy(dtype="int64"), drops["cause"].to_numpy(dtype="int64")
-    at_handover = since_change_ns(t_ns, changes_ns) < HANDOVER_NS
+    at_handover = near(t_ns, changes_ns, HANDOVER_NS)
     kind = np.select([cause == QUEUE, (cause == LOSS) & at_handover, cause == LOSS], KINDS[:3], KINDS[3])
     frame = pd.DataFrame({"t_s": t_ns / 1e9, "kind": kind})
     return frame.sort_values("t_s", kind="stable").reset_index(drop=True)
-
-
-def since_change_ns(t_ns: np.ndarray, changes_ns: np.ndarray) -> np.ndarray:
-    """Time since the last reconfiguration; very long before the first."""
-    place = np.searchsorted(changes_ns, t_ns, side="right") - 1
-    never = np.iinfo("int64").max
-    if len(changes_ns) == 0:
-        return np.full(len(t_ns), never)
-    return np.where(place >= 0, t_ns - changes_ns[np.maximum(place, 0)], never)
 
 
 def cuts(t_ns: np.ndarray, cwnd_pkts: np.ndarray, ssthresh_pkts: np.ndarray, lost: pd.DataFrame) -> pd.DataFrame:
