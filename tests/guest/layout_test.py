@@ -29,12 +29,13 @@ def plan():
         {"kind": "tcp", "congestion_control": "bbr", "size_bytes": 10_000_000},
         {"kind": "ping", "interval_ns": 1_000_000, "payload_bytes": 56},
         {"kind": "udp", "rate_bps": 1_000_000, "payload_bytes": 1200},
+        {"kind": "ping", "interval_ns": None, "flood": True, "payload_bytes": 56},
         {"kind": "ping", "packet_rate_pkts_per_s": 8235.5, "packets": 65535, "payload_bytes": 1472, "replies": True},
     ]
     common = {"source": "A", "destination": "B", "start_ns": 0, "stop_ns": 90}
     optional = dict.fromkeys(
         ["congestion_control", "size_bytes", "rate_bps", "interval_ns", "payload_bytes", "packets", "replies",
-         "packet_rate_pkts_per_s"]
+         "packet_rate_pkts_per_s", "flood"]
     )  # fmt: skip
     observe = {"sockets_ns": 50, "counters_ns": None, "queues_ns": 50, "packets": "changes", "pcap": "both"}
     observe |= {"truth": False, "reordering_threshold_pkts": 200, "reordering_window_ns": 10}
@@ -42,7 +43,12 @@ def plan():
         run=SimpleNamespace(duration_ns=100, seed=7, ends="flows", linger_ns=5),
         routing=SimpleNamespace(in_flight="source"),
         network=SimpleNamespace(neighbours="arp"),
-        hosts=[SimpleNamespace(name=name, sysctl={"net.ipv4.tcp_sack": "1"}) for name in "AB"],
+        hosts=[
+            SimpleNamespace(name=name, sysctl={"net.ipv4.tcp_sack": "1"}, pacing=pacing)
+            for name, pacing in (("A", "internal"), ("B", "fq"))
+        ],
+        modules={"my_cc": {"gain": "2"}, "cubic_handover": {"phase_ns": "7"}},
+        guest=SimpleNamespace(cc_modules=(SimpleNamespace(name="my_cc.c"),)),
         sysctl={"net.core.netdev_max_backlog": "100000"},
         flows=[SimpleNamespace(**{**optional, **common, **flow}) for flow in flows],
         observe=SimpleNamespace(**observe, packets_before_ns=1, packets_after_ns=3),
@@ -69,12 +75,37 @@ ROWS = [
     {"event": "jitter", "a": "A", "b": "r0", "sigma_ns": 1_000_000, "distribution": "normal"},
     {"event": "jitter", "a": "r0", "b": "A", "sigma_ns": 2_000_000, "distribution": "table"},
     {"event": "route", "node": "s-00-01", "destination": "host:B", "next_hop": "r0", "path_id": 12},
+    LINK | {"a": "A", "b": "host:B", "up": True, "discipline": "leolink", "in_order": False, "probe_bytes": 98},
+    {
+        "event": "queue",
+        "a": "host:B",
+        "b": "A",
+        "queue": "fq_codel",
+        "ecn": True,
+        "limit_pkts": 100,
+        "parameters": '{"target_ns": 5000000}',
+    },
+    {"event": "capacity", "a": "host:B", "b": "A", "rate_bps": 250_000_000},
+    {"event": "channel", "a": "A", "b": "host:B", "delay_ns": 20_000_000_001, "loss_ratio": 0.25},
+    {"t_ns": 5, "event": "capacity", "a": "host:B", "b": "A", "rate_bps": None},
+    {"t_ns": 15, "event": "channel", "a": "A", "b": "host:B", "delay_ns": 5, "loss_ratio": 1.0},
     {"t_ns": 30, "event": "route", "node": "r0", "destination": "host:A", "next_hop": None, "path_id": None},
     {"t_ns": 30, "event": "path", "a": "host:A", "b": "host:B", "path_id": 12},
     {"t_ns": 60, "event": "path", "a": "host:B", "b": "host:A", "path_id": None},
     LINK | {"t_ns": 60, "a": "r0", "b": "s-00-01", "up": False, "discipline": "netem", "on_down": "drop"},
 ]
 READ = """\
+fq host:B
+flood 3 None
+module my_cc Some("modules/my_cc.ko") {"gain": "2"}
+module cubic_handover None {"phase_ns": "7"}
+direction A host:B in_order false probe_bytes 98
+channel 0 20000000001 1073741824
+channel 15 5 4294967295
+direction host:B A in_order false probe_bytes 98
+queue fq_codel ecn true {"target_ns": 5000000} Some(100) None
+capacity 0 250000000 0
+capacity 5 18446744073709551615 0
 0 up host:A A
 0 up r0 host:B
 0 up A s-00-01
@@ -87,6 +118,7 @@ READ = """\
 0 jitter A r0 1000000 normal
 0 jitter r0 A 2000000 table
 0 route s-00-01 host:B s-00-01 r0 Some(12)
+0 up A host:B
 30 route r0 host:A none None
 30 path host:A host:B Some(12)
 60 path host:B host:A None
@@ -102,8 +134,10 @@ def test_rust_reads_what_python_writes(tmp_path):
 
 
 def test_versions_and_sizes_agree():
+    from leowarp.guest.directions import ROW
     from leowarp.guest.input import EVENT, SETUP_VERSION
 
     rust = json.loads(example("schema"))
     assert rust["setup_version"] == SETUP_VERSION
     assert rust["event_bytes"] == EVENT.itemsize
+    assert rust["table_row_bytes"] == ROW.itemsize

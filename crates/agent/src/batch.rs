@@ -24,7 +24,7 @@ pub fn run(input: &Path, output: &Path) -> Result<()> {
         let child = check(unsafe { libc::fork() }, "start the process of a run")?;
         if child == 0 {
             say::of_run(number);
-            match run::run(&input.join(name), &output.join(name)) {
+            match run::run(input, &input.join(name), &output.join(name)) {
                 Ok(()) => std::process::exit(0),
                 Err(e) => say::fail(&e),
             }

@@ -5,6 +5,7 @@
 //! Before working on this crate read arch/um/kernel/time.c (`time-travel=inf-cpu`): computing takes no virtual time, the
 //! clock moves only when everything is idle, reading it costs 256 ns, a system call costs 10 us of the host's CPU.
 
+mod aqm;
 mod batch;
 mod capture;
 mod clock;
@@ -14,7 +15,9 @@ mod error;
 mod flows;
 mod frame;
 mod ledger;
+mod leolink;
 mod message;
+mod modules;
 mod netlink;
 mod netns;
 mod network;
@@ -49,7 +52,7 @@ fn main() {
 fn make() -> Result<()> {
     let (input, output) = (Path::new("/host/in"), Path::new("/host/out"));
     if input.join("setup.json").exists() {
-        run::run(input, output)
+        run::run(input, input, output)
     } else {
         batch::run(input, output)
     }
@@ -73,7 +76,7 @@ fn keep_memory() {
 
 /// What any init must do.
 fn begin() -> Result<()> {
-    for (kind, at) in [(c"proc", c"/proc"), (c"hostfs", c"/host")] {
+    for (kind, at) in [(c"proc", c"/proc"), (c"hostfs", c"/host"), (c"sysfs", c"/sys")] {
         // The directories are in the initramfs as a rule.
         // SAFETY: the strings live through the calls.
         unsafe { libc::mkdir(at.as_ptr(), 0o755) };

@@ -9,15 +9,17 @@
 //! All events of an instant become rounds of batches, one send a namespace and round: the first ends of new links, their
 //! other ends, the first ends once more (message::up_again), then the rest.
 
+use crate::aqm;
 use crate::error::{Error, Result};
+use crate::leolink;
 use crate::message::{self, Hop, Interface};
 use crate::netlink::Batch;
 use crate::netns::{self, Namespace};
 use crate::tags::Tags;
 use crate::tc::{self, Direction, Jitter, Say};
 use leowarp_timeline::event::Change;
-use leowarp_timeline::setup::{Discipline, LinkKind, NodeKind, Setup};
-use leowarp_timeline::Event;
+use leowarp_timeline::setup::{Discipline, LinkKind, NodeKind, Pacing, Queue, QueueKind, Setup};
+use leowarp_timeline::{tables, Event, Tables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -39,6 +41,9 @@ struct LinkState {
 /// The network of a run.
 pub struct Network<'a> {
     setup: &'a Setup,
+    tables: &'a Tables,
+    /// The run's 0 on the kernel's monotonic clock, once it is known.
+    origin_ns: Option<i64>,
     home: Namespace,
     spaces: Vec<Namespace>,
     watch: OwnedFd,
@@ -66,7 +71,7 @@ pub struct Network<'a> {
 
 impl<'a> Network<'a> {
     /// Namespaces for all nodes, with nothing in them yet.
-    pub fn new(setup: &'a Setup) -> Result<Self> {
+    pub fn new(setup: &'a Setup, tables: &'a Tables) -> Result<Self> {
         let home = Namespace::current()?;
         // Namespaces made later begin with the settings of this one (net.core.devconf_inherit_init_net).
         for (name, value) in [
@@ -112,6 +117,8 @@ impl<'a> Network<'a> {
         let nodes = setup.nodes.len();
         let mut network = Self {
             setup,
+            tables,
+            origin_ns: None,
             home,
             spaces,
             watch,
@@ -143,6 +150,13 @@ impl<'a> Network<'a> {
             network.inside(host.node, || host.sysctl.iter().try_for_each(|(n, v)| netns::set_sysctl(n, v)))?;
         }
         Ok(network)
+    }
+
+    /// Says when the run's 0 is: links made so far get their tables, those made later get them at once.
+    pub fn begin(&mut self, origin_ns: i64) -> Result<()> {
+        self.origin_ns = Some(origin_ns);
+        let made: Vec<usize> = (0..self.directions.len()).filter(|&d| self.sending_side(d).is_some()).collect();
+        made.into_iter().try_for_each(|direction| self.send_tables(direction, 0))
     }
 
     /// Runs `what` with the calling thread in a node's namespace.
@@ -290,6 +304,9 @@ impl<'a> Network<'a> {
                     let hop = Hop { ifindex: interfaces[1 - side].ifindex, gateway: None };
                     message::route(self.changing(ends[1 - side]), address, 0, hop);
                     self.routes.insert((ends[1 - side], host), 2 * link + 1 - side);
+                    if self.setup.hosts[host].pacing == Pacing::Fq {
+                        aqm::pacing(self.changing(ends[side]), interfaces[side].ifindex);
+                    }
                 }
             }
             if is_modelled(self.setup, 2 * link + side) {
@@ -362,7 +379,24 @@ impl<'a> Network<'a> {
         tos
     }
 
+    /// The kernel must have carried out what makes the direction's discipline.
+    fn send_tables(&self, direction: usize, t_ns: i64) -> Result<()> {
+        let (capacity, channel) = (self.tables.capacity(direction), self.tables.channel(direction));
+        let (Some(origin_ns), Some((node, ifindex))) = (self.origin_ns, self.sending_side(direction)) else {
+            return Ok(());
+        };
+        if capacity.is_empty() && channel.is_empty() {
+            return Ok(());
+        }
+        for batch in leolink::tables(ifindex, origin_ns, capacity, channel) {
+            self.spaces[node].route.send(&batch)?;
+            self.errors(t_ns)?;
+        }
+        Ok(())
+    }
+
     fn flush(&mut self, t_ns: i64) -> Result<()> {
+        let mut made = Vec::new();
         for direction in std::mem::take(&mut self.to_say) {
             let (Some(say), Some((node, ifindex))) = (self.say[direction].take(), self.sending_side(direction)) else {
                 continue;
@@ -371,7 +405,17 @@ impl<'a> Network<'a> {
             let batch = &mut self.changing[node];
             self.touched.insert(node);
             match spec.discipline {
-                Some(Discipline::Leolink) => tc::leolink(batch, ifindex, &d, say),
+                Some(Discipline::Leolink) => {
+                    leolink::leolink(batch, ifindex, &d, say);
+                    if let (Say::All, Some(queue)) = (say, &self.setup.direction(direction).queue) {
+                        let limit = aqm::Limit { pkts: spec.limit_pkts, bytes: spec.limit_bytes };
+                        let rate_bps = highest_rate_bps(self.tables.capacity(direction)).unwrap_or(d.rate_bps);
+                        aqm::child(batch, ifindex, queue, aqm::Limit::of(queue, limit), Some(rate_bps))?;
+                    }
+                    if say == Say::All {
+                        made.push(direction);
+                    }
+                }
                 Some(Discipline::Netem) => tc::netem(batch, ifindex, &d, spec.queue_counts, say),
                 Some(Discipline::Jitter) => {
                     let before = self.told[direction].filter(|_| say == Say::Changes);
@@ -390,6 +434,7 @@ impl<'a> Network<'a> {
             }
         }
         self.errors(t_ns)?;
+        made.into_iter().try_for_each(|direction| self.send_tables(direction, t_ns))?;
         for &node in &touched {
             for batches in [&mut self.making, &mut self.joining, &mut self.waking, &mut self.changing] {
                 batches[node].clear();
@@ -447,20 +492,32 @@ fn refuse_what_netem_cannot(setup: &Setup, d: &Direction, before: Option<&Direct
     Err(Error::Input(format!("direction {} is jittered and {what} while it is up", d.id)))
 }
 
+/// Of a table of capacity; none = it has no rate.
+fn highest_rate_bps(capacity: &[u8]) -> Option<u64> {
+    tables::rows(capacity).map(|row| row.value).filter(|&rate_bps| rate_bps != tables::UNSHAPED).max()
+}
+
 fn initial_direction(setup: &Setup, d: usize) -> Direction {
     let link = &setup.links[d / 2];
+    let (own, has_fifo) = (setup.direction(d), |q: &Queue| q.kind == QueueKind::Fifo);
+    let link_limit = aqm::Limit { pkts: link.limit_pkts, bytes: link.limit_bytes };
+    let limit = own.queue.as_ref().filter(|q| has_fifo(q)).map_or(link_limit, |q| aqm::Limit::of(q, link_limit));
     let stream = if link.discipline == Some(Discipline::Jitter) { "link.jitter" } else { "link.loss" };
     Direction {
         id: d as u32,
         rate_bps: 0,
         delay_ns: 0,
         loss_ratio: 0.0,
-        limit_pkts: link.limit_pkts,
-        limit_bytes: link.limit_bytes,
+        limit_pkts: limit.pkts,
+        limit_bytes: limit.bytes,
         overhead_bytes: link.overhead_bytes,
         seed: substream(setup.seed, stream, d as u64),
         down: false,
         jitter: Jitter::default(),
+        has_capacity: own.capacity_rows > 0,
+        has_channel: own.channel_rows > 0,
+        in_order: own.in_order,
+        probe_bytes: own.probe_bytes,
     }
 }
 

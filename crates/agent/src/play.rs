@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::drops::{self, Drops};
 use crate::ending::Ending;
 use crate::error::Result;
-use crate::flows::{probe::Probe, tcp::Transfer};
+use crate::flows::{flood::Flood, probe::Probe, tcp::Transfer};
 use crate::network::{Network, PathChange};
 use crate::queue::Queues;
 use crate::sample::{self, Counters};
@@ -46,6 +46,7 @@ pub struct Player<'a> {
     /// Of each transfer: it has ended and its last sample has been taken.
     pub looked_last: Vec<bool>,
     pub probes: Vec<Probe>,
+    pub floods: Vec<Flood>,
     pub ending: Arc<Ending>,
     /// Of each flow that the run's end waits for: when it came to its own.
     pub awaited: Vec<(usize, Option<i64>)>,
@@ -138,6 +139,12 @@ impl Player<'_> {
                 note_end(&mut self.awaited, transfer.flow, end_ns);
             }
         }
+        for flood in &self.floods {
+            let end_ns = flood.end_ns.load(SeqCst);
+            if end_ns != i64::MIN {
+                note_end(&mut self.awaited, flood.flow, end_ns);
+            }
+        }
         let Some(ends_ns) = self.awaited.iter().map(|a| a.1).collect::<Option<Vec<i64>>>() else { return };
         self.awaited.clear();
         let end_ns = ends_ns.into_iter().max().unwrap_or_default().saturating_add(self.setup.linger_ns);
@@ -220,6 +227,12 @@ impl Player<'_> {
                 let flow = &self.setup.flows[probe.flow];
                 if (flow.source, flow.destination) == (change.source, change.destination) {
                     probe.set_tos(change.tos)?;
+                }
+            }
+            for flood in &self.floods {
+                let flow = &self.setup.flows[flood.flow];
+                if (flow.source, flow.destination) == (change.source, change.destination) {
+                    flood.set_tos(change.tos)?;
                 }
             }
         }

@@ -15,7 +15,7 @@ fn setup() -> Setup {
             "payload_bytes": null, "packets": null, "packets_per_s": null, "replies": true})
     };
     let text = serde_json::json!({
-        "version": 2, "duration_ns": 100, "seed": 1, "drain_ns": 0, "ends": "duration", "linger_ns": 0,
+        "version": 3, "duration_ns": 100, "seed": 1, "drain_ns": 0, "ends": "duration", "linger_ns": 0,
         "nodes": [{"name": "host:A", "kind": "host"}, {"name": "host:B", "kind": "host"}],
         "hosts": [{"node": 0, "address": "10.1.0.1", "sysctl": {}}, {"node": 1, "address": "10.1.0.2", "sysctl": {}}],
         "links": [], "jitter_tables": [], "flows": [flow(0), flow(1)], "source_routing": false, "sysctl": {},

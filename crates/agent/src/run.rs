@@ -6,24 +6,25 @@ use crate::clock::{Clock, LEAD_NS};
 use crate::drops::Drops;
 use crate::ending::Ending;
 use crate::error::{Error, Result};
-use crate::flows::{probe::Probe, socket, tcp::Transfer};
+use crate::flows::{flood::Flood, probe::Probe, socket, tcp::Transfer};
 use crate::frame::{DESTINATION_PORT, FLOWS_MAX};
 use crate::network::{interface_name, Network};
 use crate::play::{awaited, Player};
 use crate::queue::Queues;
 use crate::sample::{self, Counters};
 use crate::table::{self, Rows};
-use crate::{netns, say};
+use crate::{modules, netns, say};
 use leowarp_timeline::event;
 use leowarp_timeline::record::{FlowEnd, LinkTotal, MISSING_I64};
 use leowarp_timeline::setup::{Discipline, Ends, FlowKind, LinkKind, Setup};
+use leowarp_timeline::Tables;
 use serde_json::{json, Map, Value};
 use std::path::Path;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::Arc;
 
-/// All of it, from the input directory into the output directory, which becomes the working directory.
-pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
+/// All of it, from its input directory, in that of the boot, into its output directory, which becomes the working one.
+pub fn run(boot_dir: &Path, input_dir: &Path, output_dir: &Path) -> Result<()> {
     std::env::set_current_dir(output_dir)
         .map_err(|source| Error::Output { file: output_dir.display().to_string(), source })?;
     let input = |name: &str| {
@@ -32,6 +33,9 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     };
     let setup = Setup::from_json(&input("setup.json")?).map_err(|e| Error::Input(e.to_string()))?;
     let events = event::read(&input("events.bin")?, &setup).map_err(|e| Error::Input(e.to_string()))?;
+    let has_tables = setup.links.iter().flat_map(|l| &l.directions).any(|d| d.capacity_rows + d.channel_rows > 0);
+    let tables = if has_tables { input("tables.bin")? } else { Vec::new() };
+    let tables = Tables::read(tables, &setup).map_err(|e| Error::Input(e.to_string()))?;
     if setup.flows.len() > FLOWS_MAX {
         return Err(Error::Input(format!(
             "{} flows, but the agent has port numbers for {FLOWS_MAX}",
@@ -40,10 +44,11 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     }
     // They count from the boot on: runs before this one may have had some.
     let (no_route_before, unresolved_before) = (sample::no_route_pkts()?, sample::unresolved_pkts()?);
+    modules::prepare(&setup, boot_dir)?;
     let allowed = netns::sysctl("net.ipv4.tcp_available_congestion_control")?;
     netns::set_sysctl("net.ipv4.tcp_allowed_congestion_control", &allowed)?;
 
-    let mut network = Network::new(&setup)?;
+    let mut network = Network::new(&setup, &tables)?;
     let first = events.iter().take_while(|e| e.t_ns <= 0).count();
     let paths = network.apply(&events[..first])?;
     for (i, link) in setup.links.iter().enumerate().filter(|(_, l)| l.kind == LinkKind::Wire) {
@@ -51,15 +56,18 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
             network.inside(node, || netns::disable_segmentation_offload(&interface_name(i)))?;
         }
     }
-    let (mut transfers, mut probes) = (Vec::new(), Vec::new());
+    let (mut transfers, mut probes, mut floods) = (Vec::new(), Vec::new(), Vec::new());
     for (i, flow) in setup.flows.iter().enumerate() {
         match flow.kind {
             FlowKind::Tcp => transfers.push(Transfer::open(&network, &setup, i)?),
+            FlowKind::Ping if flow.flood => floods.push(Flood::open(&network, &setup, i)?),
             FlowKind::Ping | FlowKind::Udp => probes.push(Probe::open(&network, &setup, i)?),
         }
     }
 
     let clock = Clock::begin();
+    network.begin(clock.start_ns)?;
+    modules::set_origin(clock.start_ns)?;
     clock.sleep_until(-LEAD_NS)?;
     let is_watched = setup.ends == Ends::Flows || !setup.observe.truth;
     let ending = Arc::new(Ending::new(setup.duration_ns, is_watched));
@@ -79,6 +87,7 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
         looked_last: vec![false; transfers.len()],
         transfers,
         probes,
+        floods,
         ending: ending.clone(),
         awaited: awaited(&setup),
         counters,
@@ -95,6 +104,9 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
         let to = setup.hosts[flow.destination].address;
         let to = socket::address(to, DESTINATION_PORT + transfer.flow as u16);
         transfer.start(clock, flow, to, &ending)?;
+    }
+    for flood in &mut player.floods {
+        flood.start(clock, &ending)?;
     }
     player.play(first)?;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Queueing disciplines as netlink messages: `leolink` (guest/qdisc/leolink.c), the kernel's `netem`, and `jitter`: a netem
-//! under the kernel's `tbf`.
+//! Queueing disciplines as netlink messages: the kernel's `netem`, and `jitter`: a netem under the kernel's `tbf`. (Of ours:
+//! `leolink`; what may be under it: `aqm`.)
 //!
 //! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. A netem
 //! without a rate sends each packet at the time that was drawn for it, so that packets overtake each other; with one it
@@ -10,25 +10,14 @@
 use crate::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_DELQDISC, RTM_NEWQDISC};
 use leowarp_timeline::setup::QueueCounts;
 
-const TCA_KIND: u16 = 1;
-const TCA_OPTIONS: u16 = 2;
+pub const TCA_KIND: u16 = 1;
+pub const TCA_OPTIONS: u16 = 2;
 const TC_H_ROOT: u32 = 0xffff_ffff;
 /// 1:0
 const HANDLE: u32 = 0x0001_0000;
-/// 1:1, tbf's one class, and 2:0 of the netem on it
-const CHILD_PARENT: u32 = 0x0001_0001;
-const CHILD_HANDLE: u32 = 0x0002_0000;
-
-const LEOLINK_ID: u16 = 1;
-const LEOLINK_RATE_BPS: u16 = 2;
-const LEOLINK_DELAY_NS: u16 = 3;
-const LEOLINK_LIMIT_PKTS: u16 = 4;
-const LEOLINK_LIMIT_BYTES: u16 = 5;
-const LEOLINK_OVERHEAD_BYTES: u16 = 6;
-const LEOLINK_LOSS: u16 = 7;
-const LEOLINK_SEED: u16 = 8;
-const LEOLINK_DOWN: u16 = 9;
-const LEOLINK_FLUSH: u16 = 10;
+/// 1:1, the one class of tbf and of leolink, and 2:0 of the discipline on it
+pub const CHILD_PARENT: u32 = 0x0001_0001;
+pub const CHILD_HANDLE: u32 = 0x0002_0000;
 
 const TCA_STAB: u16 = 8;
 const TCA_STAB_BASE: u16 = 1;
@@ -44,7 +33,7 @@ const TCA_NETEM_LATENCY64: u16 = 10;
 const TCA_NETEM_JITTER64: u16 = 11;
 const TCA_NETEM_PRNG_SEED: u16 = 14;
 /// A full frame: 1,500 bytes of IP and 14 of Ethernet.
-const FRAME_BYTES: u64 = 1514;
+pub const FRAME_BYTES: u64 = 1514;
 /// Without a rate netem sorts by time and a falling delay would reorder within the link. At this rate (2^40 byte/s) a
 /// frame takes 1 ns.
 const NETEM_UNSHAPED_BYTES_PER_S: u64 = 1 << 40;
@@ -66,6 +55,11 @@ pub struct Direction {
     /// Refuses what it is offered.
     pub down: bool,
     pub jitter: Jitter,
+    /// Of leolink: its rate, or its delay and loss, come from tables and are never said.
+    pub has_capacity: bool,
+    pub has_channel: bool,
+    pub in_order: bool,
+    pub probe_bytes: u32,
 }
 
 /// What is drawn for each packet of a `jitter` and added to its delay: `spread_ns` times a value of a table over 8192
@@ -89,11 +83,11 @@ pub enum Say {
     Flush,
 }
 
-fn tcmsg(ifindex: u32) -> [u8; 20] {
+pub fn tcmsg(ifindex: u32) -> [u8; 20] {
     tcmsg_at(ifindex, HANDLE, TC_H_ROOT)
 }
 
-fn tcmsg_at(ifindex: u32, handle: u32, parent: u32) -> [u8; 20] {
+pub fn tcmsg_at(ifindex: u32, handle: u32, parent: u32) -> [u8; 20] {
     let mut out = [0; 20];
     for (at, value) in [(4, ifindex), (8, handle), (12, parent)] {
         out[at..at + 4].copy_from_slice(&value.to_ne_bytes());
@@ -102,32 +96,8 @@ fn tcmsg_at(ifindex: u32, handle: u32, parent: u32) -> [u8; 20] {
 }
 
 /// A ratio as a share of 2^32, as netem and leolink take it; 1 stays below 2^32.
-fn share(ratio: f64) -> u32 {
+pub fn share(ratio: f64) -> u32 {
     (ratio * 4_294_967_296.0).round().clamp(0.0, f64::from(u32::MAX)) as u32
-}
-
-/// Makes or changes a leolink. It keeps what is not named.
-pub fn leolink(batch: &mut Batch, ifindex: u32, d: &Direction, say: Say) {
-    let flags = if say == Say::All { NLM_F_CREATE | NLM_F_REPLACE } else { 0 };
-    batch.message(RTM_NEWQDISC, flags, &tcmsg(ifindex)).text(TCA_KIND, "leolink");
-    let options = batch.nest(TCA_OPTIONS | NLA_F_NESTED, &[]);
-    if say == Say::All {
-        batch
-            .u32(LEOLINK_ID, d.id)
-            .u32(LEOLINK_LIMIT_PKTS, d.limit_pkts.unwrap_or(u32::MAX))
-            .u32(LEOLINK_LIMIT_BYTES, d.limit_bytes.unwrap_or(u32::MAX))
-            .u32(LEOLINK_OVERHEAD_BYTES, d.overhead_bytes as u32)
-            .u64(LEOLINK_SEED, d.seed);
-    }
-    batch
-        .u64(LEOLINK_RATE_BPS, d.rate_bps)
-        .u64(LEOLINK_DELAY_NS, d.delay_ns)
-        .u32(LEOLINK_LOSS, share(d.loss_ratio))
-        .u32(LEOLINK_DOWN, u32::from(d.down));
-    if say == Say::Flush {
-        batch.attribute(LEOLINK_FLUSH, &[]);
-    }
-    batch.end(&options);
 }
 
 /// Makes or changes a netem. Whatever a change does not name falls back to its default, so all is always named.
@@ -236,10 +206,11 @@ fn netem_limit(d: &Direction, counts: QueueCounts) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn direction() -> Direction {
+    /// A direction as most are.
+    pub fn direction() -> Direction {
         Direction {
             id: 5,
             rate_bps: 100_000_000,
@@ -251,30 +222,11 @@ mod tests {
             seed: 9,
             down: false,
             jitter: Jitter::default(),
+            has_capacity: false,
+            has_channel: false,
+            in_order: true,
+            probe_bytes: 0,
         }
-    }
-
-    #[test]
-    fn leolink_is_named_whole_once_and_then_by_its_changes() {
-        let mut batch = Batch::default();
-        leolink(&mut batch, 3, &direction(), Say::Flush);
-        #[rustfmt::skip]
-        let expected = [
-            96, 0, 0, 0,  36, 0,  1, 0,  1, 0, 0, 0,  0, 0, 0, 0,
-            0, 0, 0, 0,  3, 0, 0, 0,  0, 0, 1, 0,  255, 255, 255, 255,  0, 0, 0, 0,
-            12, 0, 1, 0, b'l', b'e', b'o', b'l', b'i', b'n', b'k', 0,
-            48, 0, 2, 128,
-            12, 0, 2, 0,  0, 225, 245, 5, 0, 0, 0, 0,
-            12, 0, 3, 0,  129, 150, 152, 0, 0, 0, 0, 0,
-            8, 0, 7, 0,  0, 0, 0, 128,
-            8, 0, 9, 0,  0, 0, 0, 0,
-            4, 0, 10, 0,
-        ];
-        assert_eq!(batch.bytes().len(), 96);
-        assert_eq!(batch.bytes(), &expected[..]);
-        let mut whole = Batch::default();
-        leolink(&mut whole, 3, &direction(), Say::All);
-        assert_eq!(whole.bytes().len(), 96 - 4 + 4 * 8 + 12);
     }
 
     #[test]
@@ -293,7 +245,7 @@ mod tests {
     }
 
     /// Kind, flags, handle, parent and what follows of each message of a batch.
-    fn messages(batch: &Batch) -> Vec<(u16, u16, u32, u32, Vec<u8>)> {
+    pub fn messages(batch: &Batch) -> Vec<(u16, u16, u32, u32, Vec<u8>)> {
         let (mut out, mut bytes) = (Vec::new(), batch.bytes());
         while !bytes.is_empty() {
             let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads `setup.json` and `events.bin` of a directory as the agent does and prints one line an event, so that what the
-//! Python side writes can be compared with what is read here.
+//! Reads `setup.json`, `tables.bin` and `events.bin` of a directory as the agent does and prints one line a direction
+//! that is not plain, module, host with pacing, flood, row and event, so that what the Python side writes can be compared
+//! with what is read here.
 
 use leowarp_timeline::event::{self, Change};
-use leowarp_timeline::setup::Setup;
+use leowarp_timeline::setup::{Pacing, Setup};
+use leowarp_timeline::tables::{self, Tables};
 use std::path::PathBuf;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -16,6 +18,30 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (a, b) = if direction % 2 == 0 { (link.a, link.b) } else { (link.b, link.a) };
         format!("{} {}", node(a), node(b))
     };
+    for host in setup.hosts.iter().filter(|h| h.pacing == Pacing::Fq) {
+        println!("fq {}", node(host.node));
+    }
+    for (i, _) in setup.flows.iter().enumerate().filter(|(_, f)| f.flood) {
+        println!("flood {i} {:?}", setup.flows[i].interval_ns);
+    }
+    for module in &setup.modules {
+        println!("module {} {:?} {:?}", module.name, module.file, module.parameters);
+    }
+    let path = directory.join("tables.bin");
+    let tables = Tables::read(if path.exists() { std::fs::read(path)? } else { Vec::new() }, &setup)?;
+    for direction in (0..2 * setup.links.len()).filter(|&d| !setup.direction(d).is_plain()) {
+        let d = setup.direction(direction);
+        println!("direction {} in_order {} probe_bytes {}", ends(direction), d.in_order, d.probe_bytes);
+        if let Some(q) = &d.queue {
+            let name = q.kind.name();
+            println!("queue {name} ecn {} {:?} {:?} {:?}", q.ecn, q.parameters, q.limit_pkts, q.limit_bytes);
+        }
+        for (table, records) in [("capacity", tables.capacity(direction)), ("channel", tables.channel(direction))] {
+            for row in tables::rows(records) {
+                println!("{table} {} {} {}", row.t_ns, row.value, row.loss);
+            }
+        }
+    }
     for event in event::read(&std::fs::read(directory.join("events.bin"))?, &setup)? {
         let what = match event.change {
             Change::Up { link } => format!("up {}", ends(2 * link)),

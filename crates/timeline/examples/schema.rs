@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Prints the tables and the versions as JSON, so that the Python side can be checked against them.
 
-use leowarp_timeline::{event, record, setup};
+use leowarp_timeline::{event, record, setup, tables};
 
 fn main() {
     let schema = serde_json::json!({
         "setup_version": setup::VERSION,
         "event_bytes": event::RECORD_BYTES,
+        "table_row_bytes": tables::RECORD_BYTES,
         "magic": std::str::from_utf8(record::MAGIC).unwrap_or_default(),
         "tables": record::TABLES,
     });

@@ -150,17 +150,29 @@ fn read_one(record: &[u8], setup: &Setup) -> Result<Event, Complaint> {
     let direction = |what, v| index(what, v, 2 * setup.links.len(), "it must be a direction of a link of the setup");
     let host = |what, v| index(what, v, setup.hosts.len(), "it must be a host of the setup");
     let amount = || u64::try_from(value).map_err(|_| ("value", value, "it must not be negative"));
+    let without_channel = |direction: usize| {
+        if setup.direction(direction).channel_rows == 0 {
+            return Ok(direction);
+        }
+        Err(("a", direction as i64, "its direction has a table of delay and loss, so it takes no single ones"))
+    };
     let change = match kind {
         1 => Change::Up { link: link()? },
         2 => Change::Down { link: link()?, lose: value != 0 },
-        3 => Change::Delay { direction: direction("a", a)?, delay_ns: amount()? },
-        4 => Change::Rate { direction: direction("a", a)?, rate_bps: amount()? },
+        3 => Change::Delay { direction: without_channel(direction("a", a)?)?, delay_ns: amount()? },
+        4 => {
+            let direction = direction("a", a)?;
+            if setup.direction(direction).capacity_rows > 0 {
+                return Err(("a", i64::from(a), "its direction has a table of capacity, so it takes no rate"));
+            }
+            Change::Rate { direction, rate_bps: amount()? }
+        }
         5 => {
             let ratio = f64::from_bits(value as u64);
             if !(0.0..=1.0).contains(&ratio) {
                 return Err(("value", value, "it must be the bits of a ratio from 0 to 1"));
             }
-            Change::Loss { direction: direction("a", a)?, ratio }
+            Change::Loss { direction: without_channel(direction("a", a)?)?, ratio }
         }
         6 => Change::Route {
             node: index("a", a, setup.nodes.len(), "it must be a node of the setup")?,
@@ -198,13 +210,16 @@ mod tests {
 
     fn setup() -> Setup {
         Setup::from_json(
-            br#"{"version": 2, "duration_ns": 10, "seed": 1, "drain_ns": 0, "ends": "duration", "linger_ns": 0,
+            br#"{"version": 3, "duration_ns": 10, "seed": 1, "drain_ns": 0, "ends": "duration", "linger_ns": 0,
             "nodes": [{"name": "h", "kind": "host"}, {"name": "g", "kind": "ground"}],
             "hosts": [{"node": 0, "address": "10.1.0.1", "sysctl": {}}],
             "links": [{"a": 0, "b": 1, "kind": "wire", "discipline": "netem", "on_down": "drop", "limit_pkts": null,
                        "limit_bytes": null, "overhead_bytes": 0, "arp": false},
                       {"a": 0, "b": 1, "kind": "isl", "discipline": "jitter", "on_down": "drop", "limit_pkts": 5000,
-                       "limit_bytes": null, "overhead_bytes": 0, "arp": false}],
+                       "limit_bytes": null, "overhead_bytes": 0, "arp": false},
+                      {"a": 0, "b": 1, "kind": "gsl", "discipline": "leolink", "on_down": "drop", "limit_pkts": null,
+                       "limit_bytes": null, "overhead_bytes": 0, "arp": false,
+                       "directions": [{"capacity_rows": 1}, {"channel_rows": 1}]}],
             "jitter_tables": [{"name": "uniform", "multiplier": 1.0, "values": []},
                               {"name": "table", "multiplier": 4.0, "values": [1]}],
             "flows": [], "source_routing": false, "sysctl": {},
@@ -256,7 +271,10 @@ mod tests {
     fn refuses_what_makes_no_sense() {
         let cases = [
             (record(0, 9, 0, 0, 0, 0), "kind"),
-            (record(0, 1, 2, 0, 0, 0), "a"),
+            (record(0, 1, 3, 0, 0, 0), "a"),
+            (record(0, 4, 4, 0, 0, 5), "a"),
+            (record(0, 3, 5, 0, 0, 5), "a"),
+            (record(0, 5, 5, 0, 0, 0), "a"),
             (record(0, 8, 1, 0, 0, 5), "a"),
             (record(0, 8, 2, 2, 0, 5), "b"),
             (record(0, 8, 2, 1, 0, -5), "value"),

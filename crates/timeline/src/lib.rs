@@ -7,7 +7,9 @@
 pub mod event;
 pub mod record;
 pub mod setup;
+pub mod tables;
 
 pub use event::{Event, EventError};
 pub use record::{Field, Table};
 pub use setup::Setup;
+pub use tables::Tables;

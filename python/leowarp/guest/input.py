@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the guest reads: `setup.json` and `events.bin` (design/interfaces.md, section 4).
+"""What the guest reads: `setup.json`, `events.bin` and `tables.bin` (design/interfaces.md, sections 4 and 13).
 
 A timeline of millions of events stays in columns: names become numbers once per name, links become numbers through
 one sorted table of node pairs.
@@ -7,7 +7,7 @@ one sorted table of node pairs.
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from leowarp.errors import ScenarioError
+from leowarp.guest.directions import Directions
 from leowarp.timeline.jitter_tables import JitterTable, named_table, table_of
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 EVENT = np.dtype([("t_ns", "<i8"), ("kind", "<u4"), ("a", "<u4"), ("b", "<u4"), ("c", "<u4"), ("value", "<i8")])
 LINK_UP, LINK_DOWN, DELAY, RATE, LOSS, ROUTE, PATH, JITTER = range(1, 9)
-SETUP_VERSION = 2
+SETUP_VERSION = 3
 NONE = 0xFFFFFFFF
 HOST_PREFIX = "host:"
 # Length of an Ethernet header: the kernel's qdiscs count it, a plan's overhead is on top of the IP length.
@@ -30,26 +31,36 @@ ETHERNET_BYTES = 14
 # /24 by /24 from 10.1.0.1: .0 and .255 are left out because they look like mistakes in a capture
 HOSTS_PER_BLOCK = 254
 HOSTS_LIMIT = HOSTS_PER_BLOCK * 256
+MODULES = "modules"
+"""Where in the guest's `in/` modules of one's own lie."""
 
 
 def write_input(plan: "Plan", timeline: pa.Table, directory: Path) -> None:
-    """Write `setup.json` and `events.bin` into `directory`, which is made if it is not there.
+    """Write `setup.json`, `events.bin` and `tables.bin` into `directory`, which is made if it is not there.
+
+    Without tables there is no `tables.bin`. Modules of one's own are named, not put there: see `modules`.
 
     Raises
     ------
     ScenarioError
-        If the timeline names a node or a link that it does not create, or is not sorted.
+        If the timeline names a node or a link that it does not create, or is not sorted; if its tables contradict it.
     """
     network = Network.of_timeline(timeline)
+    directions = Directions.of_timeline(timeline, network)
     directory.mkdir(parents=True, exist_ok=True)
     # One line a key: json's indenting encoder is slow, and a jitter table would take a line a value
     entries = (
         f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
-        for key, value in setup(plan, timeline, network).items()
+        for key, value in setup(plan, timeline, network, directions).items()
     )
     (directory / "setup.json").write_text("{\n" + ",\n".join(entries) + "\n}\n", encoding="utf-8")
     with (directory / "events.bin").open("wb") as file:
         events(timeline, network).tofile(file)
+    tables = directory / "tables.bin"
+    tables.unlink(missing_ok=True)
+    if len(directions.rows):
+        with tables.open("wb") as file:
+            directions.rows.tofile(file)
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,16 @@ class Network:
         """Host number by node name."""
         return {self.nodes[node][0]: host for host, node in enumerate(self.hosts)}
 
+    def ends(self, rows: pa.Table) -> np.ndarray:
+        """Direction number of each row of a timeline, from its columns `a` and `b`."""
+        numbers = self.node_numbers
+        return self.directions(_numbers(rows["a"], numbers), _numbers(rows["b"], numbers))
+
+    def words(self, direction: int) -> str:
+        """A direction for a message: the names of its ends."""
+        ends = [self.nodes[side[direction // 2]][0] for side in (self.link_a, self.link_b)]
+        return "direction " + " > ".join(ends if direction % 2 == 0 else ends[::-1])
+
     def directions(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Direction number of each (from, to) pair of node numbers: 2 * link, + 1 against the link's own order."""
         keys = _pair(self.link_a, self.link_b, len(self.nodes))
@@ -134,7 +155,7 @@ def _numbers(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
 
 
 def events(timeline: pa.Table, network: Network) -> np.ndarray:
-    """Records of the events of a timeline but `node`, in its order; dtype `EVENT`."""
+    """Records of the events of a timeline, in its order, but for what the setup and the tables say; dtype `EVENT`."""
     t_ns = timeline["t_ns"].to_numpy()
     if np.any(np.diff(t_ns) < 0):
         raise ScenarioError("reading the timeline: its events are not sorted by t_ns")
@@ -147,7 +168,7 @@ def events(timeline: pa.Table, network: Network) -> np.ndarray:
     keep = np.ones(len(timeline), dtype=bool)
     for code, name in enumerate(names):
         at = np.flatnonzero(codes == code)
-        if name == "node":
+        if name in ("node", *_IN_SETUP):
             keep[at] = False
         elif name in _FILL:
             _FILL[name](records, at, timeline.take(pa.array(at)), network)
@@ -156,15 +177,13 @@ def events(timeline: pa.Table, network: Network) -> np.ndarray:
     return records[keep]
 
 
-def _ends(rows: pa.Table, network: Network) -> np.ndarray:
-    numbers = network.node_numbers
-    return network.directions(_numbers(rows["a"], numbers), _numbers(rows["b"], numbers))
+_IN_SETUP = ("queue", "capacity", "channel")
 
 
 def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
     up = rows["up"].to_numpy().astype(bool)
     records["kind"][at] = np.where(up, LINK_UP, LINK_DOWN)
-    records["a"][at] = _ends(rows, network) // 2
+    records["a"][at] = network.ends(rows) // 2
     dropped = pc.equal(rows["on_down"], "drop").fill_null(False).to_numpy()
     records["value"][at] = np.where(up, 0, dropped)
 
@@ -172,7 +191,7 @@ def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Net
 def _fill_value(kind: int, column: str):
     def fill(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
         records["kind"][at] = kind
-        records["a"][at] = _ends(rows, network)
+        records["a"][at] = network.ends(rows)
         if kind == LOSS:
             values = rows[column].to_numpy().astype("<f8").view("<i8")
         else:
@@ -208,7 +227,7 @@ def _fill_jitter(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: N
     names = rows["distribution"].to_pylist()
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     records["kind"][at] = JITTER
-    records["a"][at] = _ends(rows, network)
+    records["a"][at] = network.ends(rows)
     records["b"][at] = [numbers[name] for name in names]
     records["value"][at] = rows["sigma_ns"].to_numpy()
 
@@ -244,10 +263,14 @@ _FILL = {
 }
 
 
-def setup(plan: "Plan", timeline: pa.Table, network: Network) -> dict[str, Any]:
+def setup(
+    plan: "Plan", timeline: pa.Table, network: Network, directions: Directions | None = None
+) -> dict[str, Any]:  # fmt: skip
     """`setup.json` as a dict."""
+    if directions is None:
+        directions = Directions.of_timeline(timeline, network)
     host_numbers = network.host_numbers
-    sysctls = {HOST_PREFIX + host.name: dict(host.sysctl) for host in plan.hosts}
+    hosts = {HOST_PREFIX + host.name: host for host in plan.hosts}
     return {
         "version": SETUP_VERSION,
         "duration_ns": plan.run.duration_ns,
@@ -256,11 +279,8 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network) -> dict[str, Any]:
         "ends": plan.run.ends,
         "linger_ns": plan.run.linger_ns,
         "nodes": [{"name": name, "kind": kind} for name, kind in network.nodes],
-        "hosts": [
-            {"node": node, "address": address(number), "sysctl": sysctls.get(network.nodes[node][0], {})}
-            for number, node in enumerate(network.hosts)
-        ],
-        "links": _links(plan, network),
+        "hosts": [_host(number, node, hosts.get(network.nodes[node][0])) for number, node in enumerate(network.hosts)],
+        "links": _links(plan, network, directions),
         "jitter_tables": [
             {"name": table.name, "multiplier": table.multiplier, "values": table.values.tolist()}
             for table in jitter_tables(timeline)
@@ -268,6 +288,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network) -> dict[str, Any]:
         "flows": [_flow(flow, host_numbers) for flow in plan.flows],
         "source_routing": plan.routing.in_flight == "source",
         "sysctl": dict(plan.sysctl),
+        "modules": modules(plan),
         "observe": {
             "sockets_ns": plan.observe.sockets_ns,
             "counters_ns": plan.observe.counters_ns,
@@ -288,12 +309,36 @@ def address(host: int) -> str:
     return f"10.1.{host // HOSTS_PER_BLOCK}.{host % HOSTS_PER_BLOCK + 1}"
 
 
-def _links(plan: "Plan", network: Network) -> list[dict[str, Any]]:
+def _host(number: int, node: int, host: Any) -> dict[str, Any]:
+    common = {"node": node, "address": address(number)}
+    if host is None:
+        return common | {"sysctl": {}, "pacing": "internal"}
+    return common | {"sysctl": dict(host.sysctl), "pacing": host.pacing}
+
+
+def modules(plan: "Plan") -> list[dict[str, Any]]:
+    """The kernel modules of a plan: those of one's own, then those that the guest kernel has.
+
+    Whoever boots the guest puts the file of one's own below the boot's `in/`, under the name that is given here.
+    """
+    own = [PurePath(file.name).stem for file in plan.guest.cc_modules]
+    return [
+        {
+            "name": name,
+            "file": f"{MODULES}/{name}.ko" if name in own else None,
+            "parameters": dict(plan.modules.get(name, {})),
+        }
+        for name in [*own, *(name for name in plan.modules if name not in own)]
+    ]
+
+
+def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[str, Any]]:
     arp = plan.network.neighbours == "arp"
     columns = ["kind", "discipline", "on_down", "limit_pkts", "limit_bytes", "overhead_bytes"]
     rows = network.links.select(columns).to_pylist()
+    order, probe_bytes = (_column(network.links, name) for name in ("in_order", "probe_bytes"))
     links = []
-    for a, b, row in zip(network.link_a.tolist(), network.link_b.tolist(), rows, strict=True):
+    for number, (a, b, row) in enumerate(zip(network.link_a.tolist(), network.link_b.tolist(), rows, strict=True)):
         link = {"a": a, "b": b, **row, "arp": arp}
         # Of a wire nothing is counted unless it is a jittered one, and nobody is there to resolve
         is_counted = row["kind"] != "wire" or row["discipline"] == "jitter"
@@ -302,8 +347,16 @@ def _links(plan: "Plan", network: Network) -> list[dict[str, Any]]:
         if row["discipline"] in ("netem", "jitter"):
             # The timeline's limit already is netem's own, the delay line included
             link["queue_counts"] = "waiting-and-flying"
+        own = directions.of_link(number, order[number], probe_bytes[number])
+        if own is not None:
+            link["directions"] = own
         links.append(link)
     return links
+
+
+def _column(rows: pa.Table, name: str) -> list[Any]:
+    """Values of a column that a timeline from before it was there lacks."""
+    return rows[name].to_pylist() if name in rows.column_names else [None] * len(rows)
 
 
 def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
@@ -327,6 +380,7 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
         "packets": flow.packets,
         "packets_per_s": flow.packet_rate_pkts_per_s,
         "replies": flow.replies is not False,
+        "flood": bool(flow.flood),
     }
 
 

@@ -40,7 +40,7 @@ def plan(**changed):
     """The parts of a plan that the guest's input is made of."""
     flow = SimpleNamespace(kind="tcp", source="A", destination="B", congestion_control="cubic", start_ns=0, stop_ns=9)
     flow.size_bytes = flow.rate_bps = flow.interval_ns = flow.payload_bytes = None
-    flow.packets = flow.packet_rate_pkts_per_s = flow.replies = None
+    flow.packets = flow.packet_rate_pkts_per_s = flow.replies = flow.flood = None
     observe = SimpleNamespace(sockets_ns=50, counters_ns=100, queues_ns=None, packets="changes", pcap="none")
     observe.truth, observe.reordering_threshold_pkts, observe.reordering_window_ns = True, 200, None
     observe.packets_before_ns, observe.packets_after_ns = changed.pop("around_ns", (1, 3))
@@ -49,7 +49,12 @@ def plan(**changed):
         run=SimpleNamespace(duration_ns=changed.pop("duration_ns", 100), seed=7, ends="flows", linger_ns=4),
         routing=SimpleNamespace(in_flight=changed.pop("in_flight", "drain")),
         network=SimpleNamespace(neighbours=changed.pop("neighbours", "static")),
-        hosts=[SimpleNamespace(name="A", sysctl={"net.ipv4.tcp_sack": "1"}), SimpleNamespace(name="B", sysctl={})],
+        hosts=[
+            SimpleNamespace(name="A", sysctl={"net.ipv4.tcp_sack": "1"}, pacing="fq"),
+            SimpleNamespace(name="B", sysctl={}, pacing="internal"),
+        ],
+        modules=changed.pop("modules", {}),
+        guest=SimpleNamespace(cc_modules=changed.pop("cc_modules", ())),
         sysctl={"net.core.netdev_max_backlog": "100000"},
         flows=[flow],
         observe=observe,
@@ -99,13 +104,13 @@ def test_setup_has_the_agreed_keys(tmp_path):
     table = timeline(*NODES, *WIRES, link(0, "s1", "s2", True, limit_pkts=None, limit_bytes=64000, overhead_bytes=20))
     write_input(plan(), table, tmp_path / "in")
     made = json.loads((tmp_path / "in" / "setup.json").read_text())
-    assert made["version"] == 2
+    assert made["version"] == 3
     assert (made["duration_ns"], made["seed"], made["drain_ns"]) == (100, 7, 0)
     assert (made["ends"], made["linger_ns"], made["jitter_tables"]) == ("flows", 4, [])
     assert made["nodes"][1] == {"name": "s1", "kind": "satellite"}
     assert made["hosts"] == [
-        {"node": 0, "address": "10.1.0.1", "sysctl": {"net.ipv4.tcp_sack": "1"}},
-        {"node": 3, "address": "10.1.0.2", "sysctl": {}},
+        {"node": 0, "address": "10.1.0.1", "sysctl": {"net.ipv4.tcp_sack": "1"}, "pacing": "fq"},
+        {"node": 3, "address": "10.1.0.2", "sysctl": {}, "pacing": "internal"},
     ]
     assert made["links"][0] == {
         "a": 0, "b": 1, "kind": "wire", "discipline": "leolink", "on_down": "drain", "limit_pkts": None,
@@ -118,6 +123,9 @@ def test_setup_has_the_agreed_keys(tmp_path):
     assert made["source_routing"] is False
     assert made["flows"][0]["packets"] is made["flows"][0]["packets_per_s"] is None
     assert made["flows"][0]["replies"] is True
+    assert made["flows"][0]["flood"] is False
+    assert made["modules"] == []
+    assert not (tmp_path / "in" / "tables.bin").exists()
     observe = made["observe"]
     assert (observe["sockets_ns"], observe["queues_ns"], observe["around_changes_ns"]) == (50, None, [1, 3])
     assert (observe["truth"], observe["reordering_threshold_pkts"]) == (True, 200)
@@ -149,6 +157,17 @@ def test_jitter_events_number_the_tables_that_the_setup_holds():
     assert made["links"][2]["queue_counts"] == "waiting-and-flying"
     records = events(table, Network.of_timeline(table))[-3:].tolist()
     assert records == [(0, 8, 5, 0, 0, 1_000_000), (0, 8, 4, 1, 0, 500_000), (7, 8, 5, 0, 0, 0)]
+
+
+def test_modules_of_one_s_own_come_first_and_have_a_file():
+    own = SimpleNamespace(name="my_cc.c", sha256="0" * 64, path=None)
+    table = timeline(*NODES)
+    parameters = {"cubic_handover": {"phase_ns": "12000000000"}, "my_cc": {"gain": "2"}}
+    made = setup(plan(cc_modules=(own,), modules=parameters), table, Network.of_timeline(table))["modules"]
+    assert made == [
+        {"name": "my_cc", "file": "modules/my_cc.ko", "parameters": {"gain": "2"}},
+        {"name": "cubic_handover", "file": None, "parameters": {"phase_ns": "12000000000"}},
+    ]
 
 
 def test_source_routing_and_arp_reach_the_guest():

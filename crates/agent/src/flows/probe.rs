@@ -2,7 +2,7 @@
 //! Pings and datagram streams. Only sending is done here: when each packet left, arrived and came back is packet truth.
 
 use super::socket;
-use crate::error::{check, Result};
+use crate::error::{check, Error, Result};
 use crate::frame::{DESTINATION_PORT, SOURCE_PORT};
 use crate::netns;
 use crate::network::Network;
@@ -78,8 +78,9 @@ impl Probe {
                 }
                 let fd = network.inside(from.node, || {
                     let fd = socket::open(libc::SOCK_RAW, libc::IPPROTO_ICMP)?;
-                    // nothing that comes in is wanted here
-                    socket::set(fd.as_raw_fd(), SOL_RAW, ICMP_FILTER, &u32::MAX, "filter a ping's socket")?;
+                    // nothing that comes in is wanted here, but by a flood the answers (type 0)
+                    let unwanted = if spec.flood { !1u32 } else { u32::MAX };
+                    socket::set(fd.as_raw_fd(), SOL_RAW, ICMP_FILTER, &unwanted, "filter a ping's socket")?;
                     Ok(fd)
                 })?;
                 let mut packet = vec![0u8; 8 + payload];
@@ -112,7 +113,7 @@ impl Probe {
         };
         let attempt = "connect a probe's socket";
         let to = socket::address(to.address, if sink.is_some() { port(DESTINATION_PORT) } else { 0 });
-        socket::connect(socket.as_raw_fd(), &to).map_err(|errno| crate::error::Error::errno(attempt, errno))?;
+        socket::connect(socket.as_raw_fd(), &to).map_err(|errno| Error::errno(attempt, errno))?;
         Ok(Self {
             flow,
             kind: spec.kind,
@@ -146,6 +147,16 @@ impl Probe {
         // SAFETY: the packet lives through the call.
         let n = unsafe { libc::send(self.socket.as_raw_fd(), self.packet.as_ptr().cast(), self.packet.len(), flags) };
         check(n, "send a probe").map(|_| ())
+    }
+
+    /// Another descriptor of its socket.
+    pub fn socket(&self) -> Result<OwnedFd> {
+        let failed = |source| Error::Kernel { attempt: "double a probe's descriptor".into(), source };
+        self.socket.try_clone().map_err(failed)
+    }
+
+    pub fn raw(&self) -> i32 {
+        self.socket.as_raw_fd()
     }
 
     pub fn set_tos(&self, tos: u8) -> Result<()> {

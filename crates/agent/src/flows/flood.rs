@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A flood of pings: the next request leaves when the one before is answered, or a while after it, whichever is first
+//! (`ping -f` of iputils: an answer also stands for all requests before it, so that a lost one does not hold the others
+//! up). A thread of its own waits for the answers.
+
+use super::probe::Probe;
+use super::socket;
+use crate::clock::Clock;
+use crate::ending::Ending;
+use crate::error::{check, Error, Result};
+use crate::network::Network;
+use leowarp_timeline::setup::{Setup, FLOOD_SILENCE_NS};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
+use std::sync::Arc;
+
+const STACK_BYTES: usize = 256 * 1024;
+/// IP header, at most 60 bytes, and ICMP header.
+const REPLY_BYTES: usize = 60 + 8;
+const ICMP_ECHOREPLY: u8 = 0;
+
+/// A flood that is ready to run.
+#[derive(Debug)]
+pub struct Flood {
+    pub flow: usize,
+    socket: OwnedFd,
+    /// Run time at which it came to its end; i64::MIN = it has not, or nobody asks.
+    pub end_ns: Arc<AtomicI64>,
+    /// Taken by its thread.
+    sender: Option<Sender>,
+}
+
+#[derive(Debug)]
+struct Sender {
+    probe: Probe,
+    flow: u16,
+    start_ns: i64,
+    stop_ns: i64,
+    packets: u64,
+    /// From a request to the next one without an answer.
+    silence_ns: i64,
+}
+
+impl Flood {
+    /// Opens its socket in the namespace of its source.
+    pub fn open(network: &Network, setup: &Setup, flow: usize) -> Result<Self> {
+        let spec = &setup.flows[flow];
+        let probe = Probe::open(network, setup, flow)?;
+        let sender = Sender {
+            flow: flow as u16,
+            start_ns: spec.start_ns,
+            stop_ns: spec.stop_ns,
+            packets: spec.packets.unwrap_or(u64::MAX),
+            silence_ns: spec.interval_ns.unwrap_or(FLOOD_SILENCE_NS),
+            probe,
+        };
+        let socket = sender.probe.socket()?;
+        Ok(Self { flow, socket, end_ns: Arc::new(AtomicI64::new(i64::MIN)), sender: Some(sender) })
+    }
+
+    /// Starts its thread, which sleeps until the flow starts. If it fails, so does the run, at once.
+    pub fn start(&mut self, clock: Clock, ending: &Arc<Ending>) -> Result<()> {
+        let Some(sender) = self.sender.take() else { return Ok(()) };
+        let (end_ns, ending) = (self.end_ns.clone(), ending.clone());
+        let body = move || match sender.run(clock, &ending) {
+            Ok(t_ns) if ending.is_watched() => {
+                end_ns.store(t_ns, SeqCst);
+                ending.ring();
+            }
+            Ok(_) => {}
+            Err(e) => crate::say::fail(&e),
+        };
+        let thread = std::thread::Builder::new().name(format!("flood {}", self.flow)).stack_size(STACK_BYTES);
+        let started = thread.spawn(body);
+        started.map(|_| ()).map_err(|source| Error::Kernel { attempt: "start a flood's thread".into(), source })
+    }
+
+    pub fn set_tos(&self, tos: u8) -> Result<()> {
+        socket::set_tos(self.socket.as_raw_fd(), tos)
+    }
+}
+
+impl Sender {
+    /// Sends until it is over; when that was.
+    fn run(mut self, clock: Clock, ending: &Ending) -> Result<i64> {
+        let timer = timer()?;
+        while !clock.sleep_until(self.start_ns)? {}
+        let mut now_ns = self.start_ns;
+        for index in 0..self.packets {
+            if now_ns >= self.stop_ns.min(ending.end_ns()) {
+                break;
+            }
+            self.probe.send(index)?;
+            if index + 1 < self.packets {
+                let until_ns = now_ns.saturating_add(self.silence_ns).min(self.stop_ns);
+                now_ns =
+                    if self.is_answered(index as u16, &timer, clock, until_ns)? { clock.now_ns() } else { until_ns };
+            }
+        }
+        Ok(now_ns)
+    }
+
+    /// Waits for the answer to a request; false = there was none until that time.
+    fn is_answered(&self, index: u16, timer: &OwnedFd, clock: Clock, until_ns: i64) -> Result<bool> {
+        let when = libc::itimerspec {
+            it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 },
+            it_value: clock.monotonic(until_ns),
+        };
+        // SAFETY: the value lives through the call.
+        let set = unsafe {
+            libc::timerfd_settime(timer.as_raw_fd(), libc::TFD_TIMER_ABSTIME, &raw const when, std::ptr::null_mut())
+        };
+        check(set, "set a flood's timer")?;
+        let poll = |fd: i32| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        let mut fds = [poll(self.probe.raw()), poll(timer.as_raw_fd())];
+        loop {
+            // SAFETY: the descriptors live through the call.
+            check(unsafe { libc::poll(fds.as_mut_ptr(), 2, -1) }, "wait for an answer to a ping")?;
+            if fds[0].revents != 0 && self.has_come(index)? {
+                return Ok(true);
+            }
+            if fds[1].revents != 0 {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Reads the answers that are there: whether that to a request is among them.
+    fn has_come(&self, index: u16) -> Result<bool> {
+        let mut buffer = [0u8; REPLY_BYTES];
+        let mut found = false;
+        loop {
+            // SAFETY: the buffer has the size that is said.
+            let n =
+                unsafe { libc::recv(self.probe.raw(), buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_DONTWAIT) };
+            if n < 0 && socket::errno() == libc::EAGAIN {
+                return Ok(found);
+            }
+            let n = check(n, "read an answer to a ping")? as usize;
+            found |= answers(&buffer[..n]) == Some((self.flow, index));
+        }
+    }
+}
+
+/// Which request, by its flow and number, an IP packet answers.
+fn answers(ip: &[u8]) -> Option<(u16, u16)> {
+    let icmp = ip.get(4 * usize::from(ip.first()? & 15)..)?;
+    let word = |at: usize| Some(u16::from_be_bytes([*icmp.get(at)?, *icmp.get(at + 1)?]));
+    (*icmp.first()? == ICMP_ECHOREPLY).then_some(())?;
+    Some((word(4)?, word(6)?))
+}
+
+fn timer() -> Result<OwnedFd> {
+    // SAFETY: plain system call; the descriptor is owned from here on.
+    unsafe {
+        let fd = libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC);
+        Ok(OwnedFd::from_raw_fd(check(fd, "make a timer")?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_names_its_flow_and_number_behind_options_too() {
+        let mut ip = vec![0x45; 20];
+        ip.extend([0, 0, 0xaa, 0xaa, 0, 7, 0x12, 0x34, 99]);
+        assert_eq!(answers(&ip), Some((7, 0x1234)));
+        ip[20] = 8;
+        assert_eq!(answers(&ip), None);
+        let mut options = vec![0x46; 24];
+        options.extend([0, 0, 0, 0, 0, 1, 0, 2]);
+        assert_eq!(answers(&options), Some((1, 2)));
+        assert_eq!(answers(&options[..30]), None);
+        assert_eq!(answers(&[]), None);
+    }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `leolink` (guest/qdisc/leolink.c) as netlink messages.
+
+use crate::netlink::{Batch, Nest, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
+use crate::tc::{share, tcmsg, Direction, Say, TCA_KIND, TCA_OPTIONS};
+use leowarp_timeline::tables;
+
+const LEOLINK_ID: u16 = 1;
+const LEOLINK_RATE_BPS: u16 = 2;
+const LEOLINK_DELAY_NS: u16 = 3;
+const LEOLINK_LIMIT_PKTS: u16 = 4;
+const LEOLINK_LIMIT_BYTES: u16 = 5;
+const LEOLINK_OVERHEAD_BYTES: u16 = 6;
+const LEOLINK_LOSS: u16 = 7;
+const LEOLINK_SEED: u16 = 8;
+const LEOLINK_DOWN: u16 = 9;
+const LEOLINK_FLUSH: u16 = 10;
+const LEOLINK_CAPACITY: u16 = 11;
+const LEOLINK_CHANNEL: u16 = 12;
+const LEOLINK_ORIGIN: u16 = 13;
+const LEOLINK_IN_ORDER: u16 = 14;
+const LEOLINK_PROBE_BYTES: u16 = 15;
+
+/// An attribute's length has 16 bits.
+const PIECE_BYTES: usize = 2048 * tables::RECORD_BYTES;
+
+fn begin(batch: &mut Batch, ifindex: u32, flags: u16) -> Nest {
+    batch.message(RTM_NEWQDISC, flags, &tcmsg(ifindex)).text(TCA_KIND, "leolink");
+    batch.nest(TCA_OPTIONS | NLA_F_NESTED, &[])
+}
+
+/// Makes or changes a leolink. It keeps what is not named.
+pub fn leolink(batch: &mut Batch, ifindex: u32, d: &Direction, say: Say) {
+    let options = begin(batch, ifindex, if say == Say::All { NLM_F_CREATE | NLM_F_REPLACE } else { 0 });
+    if say == Say::All {
+        batch
+            .u32(LEOLINK_ID, d.id)
+            .u32(LEOLINK_LIMIT_PKTS, d.limit_pkts.unwrap_or(u32::MAX))
+            .u32(LEOLINK_LIMIT_BYTES, d.limit_bytes.unwrap_or(u32::MAX))
+            .u32(LEOLINK_OVERHEAD_BYTES, d.overhead_bytes as u32)
+            .u64(LEOLINK_SEED, d.seed);
+        if !d.in_order {
+            batch.u32(LEOLINK_IN_ORDER, 0);
+        }
+        if d.probe_bytes > 0 {
+            batch.u32(LEOLINK_PROBE_BYTES, d.probe_bytes);
+        }
+    }
+    if !d.has_capacity {
+        batch.u64(LEOLINK_RATE_BPS, d.rate_bps);
+    }
+    if !d.has_channel {
+        batch.u64(LEOLINK_DELAY_NS, d.delay_ns).u32(LEOLINK_LOSS, share(d.loss_ratio));
+    }
+    batch.u32(LEOLINK_DOWN, u32::from(d.down));
+    if say == Say::Flush {
+        batch.attribute(LEOLINK_FLUSH, &[]);
+    }
+    batch.end(&options);
+}
+
+/// Gives a leolink the tables of its direction (`leowarp_timeline::tables`), whose times count from `origin_ns` on the
+/// kernel's monotonic clock. Each batch holds one message; they are to be sent one after the other.
+pub fn tables<'a>(
+    ifindex: u32,
+    origin_ns: i64,
+    capacity: &'a [u8],
+    channel: &'a [u8],
+) -> impl Iterator<Item = Batch> + 'a {
+    let say = move |kind: u16, value: &[u8]| {
+        let mut batch = Batch::default();
+        let options = begin(&mut batch, ifindex, 0);
+        batch.attribute(kind, value);
+        batch.end(&options);
+        batch
+    };
+    let pieces = move |kind: u16, table: &'a [u8]| table.chunks(PIECE_BYTES).map(move |piece| say(kind, piece));
+    let origin = std::iter::once_with(move || say(LEOLINK_ORIGIN, &origin_ns.to_ne_bytes()));
+    origin.chain(pieces(LEOLINK_CAPACITY, capacity)).chain(pieces(LEOLINK_CHANNEL, channel))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::netlink::attributes;
+    use crate::tc::tests::{direction, messages};
+
+    #[test]
+    fn leolink_is_named_whole_once_and_then_by_its_changes() {
+        let mut batch = Batch::default();
+        leolink(&mut batch, 3, &direction(), Say::Flush);
+        #[rustfmt::skip]
+        let expected = [
+            96, 0, 0, 0,  36, 0,  1, 0,  1, 0, 0, 0,  0, 0, 0, 0,
+            0, 0, 0, 0,  3, 0, 0, 0,  0, 0, 1, 0,  255, 255, 255, 255,  0, 0, 0, 0,
+            12, 0, 1, 0, b'l', b'e', b'o', b'l', b'i', b'n', b'k', 0,
+            48, 0, 2, 128,
+            12, 0, 2, 0,  0, 225, 245, 5, 0, 0, 0, 0,
+            12, 0, 3, 0,  129, 150, 152, 0, 0, 0, 0, 0,
+            8, 0, 7, 0,  0, 0, 0, 128,
+            8, 0, 9, 0,  0, 0, 0, 0,
+            4, 0, 10, 0,
+        ];
+        assert_eq!(batch.bytes().len(), 96);
+        assert_eq!(batch.bytes(), &expected[..]);
+        let mut whole = Batch::default();
+        leolink(&mut whole, 3, &direction(), Say::All);
+        assert_eq!(whole.bytes().len(), 96 - 4 + 4 * 8 + 12);
+    }
+
+    /// Kinds and lengths of the options of the one message of a batch.
+    fn options(batch: &Batch) -> Vec<(u16, usize)> {
+        let [(kind, _, handle, parent, attrs)] = &messages(batch)[..] else { panic!("one message") };
+        assert_eq!((*kind, *handle, *parent), (RTM_NEWQDISC, 0x1_0000, u32::MAX));
+        let nested = attributes(attrs).find(|a| a.0 == TCA_OPTIONS).unwrap().1;
+        attributes(nested).map(|(kind, value)| (kind, value.len())).collect()
+    }
+
+    #[test]
+    fn what_a_table_holds_is_never_said_as_a_value() {
+        let said = |d: Direction, say: Say| {
+            let mut batch = Batch::default();
+            leolink(&mut batch, 3, &d, say);
+            options(&batch).into_iter().map(|o| o.0).collect::<Vec<_>>()
+        };
+        let capacity = Direction { has_capacity: true, ..direction() };
+        assert_eq!(said(capacity, Say::Changes), [3, 7, 9]);
+        let channel = Direction { has_channel: true, ..direction() };
+        assert_eq!(said(channel, Say::Flush), [2, 9, 10]);
+        let overtaking =
+            Direction { has_capacity: true, has_channel: true, in_order: false, probe_bytes: 98, ..direction() };
+        assert_eq!(said(overtaking, Say::All), [1, 4, 5, 6, 8, 14, 15, 9]);
+        assert_eq!(said(overtaking, Say::Changes), [9]);
+    }
+
+    #[test]
+    fn tables_are_said_in_pieces_after_their_origin() {
+        let capacity = vec![7; 3 * tables::RECORD_BYTES];
+        let channel: Vec<u8> = (0..4097 * tables::RECORD_BYTES).map(|i| (i / tables::RECORD_BYTES) as u8).collect();
+        let batches: Vec<Batch> = super::tables(9, -2, &capacity, &channel).collect();
+        let said: Vec<_> = batches.iter().flat_map(options).collect();
+        assert_eq!(said, [(13, 8), (11, 72), (12, 49_152), (12, 49_152), (12, 24)]);
+        let bytes = batches[0].bytes();
+        assert_eq!(bytes[bytes.len() - 8..], (-2i64).to_ne_bytes());
+        let rest: Vec<u8> = batches[2..].iter().flat_map(|b| b.bytes()[16 + 20 + 12 + 8..].to_vec()).collect();
+        assert_eq!(rest, channel);
+    }
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether a setup makes sense.
+
+use super::{
+    Discipline, Flow, FlowKind, JitterTable, Link, LinkKind, NodeKind, Observe, QueueKind, Setup, SetupError,
+    JITTER_VALUES_MAX, OVERTAKING_LIMIT_PKTS, VERSION,
+};
+
+type Checked = Result<(), SetupError>;
+
+fn rule(ok: bool, what: impl Into<String>, value: impl ToString, rule: impl Into<String>) -> Checked {
+    if ok {
+        Ok(())
+    } else {
+        Err(SetupError::Rule { what: what.into(), value: value.to_string(), rule: rule.into() })
+    }
+}
+
+fn positive(what: &str, value: i64) -> Checked {
+    rule(value > 0, what, value, "it must be above 0")
+}
+
+fn not_negative(what: &str, value: i64) -> Checked {
+    rule(value >= 0, what, value, "it must not be negative")
+}
+
+impl Setup {
+    pub(super) fn check(&self) -> Checked {
+        let version = format!("this agent reads version {VERSION}; rebuild it with `make agent`");
+        rule(self.version == VERSION, "version", self.version, version)?;
+        positive("duration_ns", self.duration_ns)?;
+        observe(&self.observe)?;
+        not_negative("drain_ns", self.drain_ns)?;
+        not_negative("linger_ns", self.linger_ns)?;
+        for (i, host) in self.hosts.iter().enumerate() {
+            let is_host = self.nodes.get(host.node).is_some_and(|n| n.kind == NodeKind::Host);
+            rule(is_host, format!("hosts[{i}].node"), host.node, "it must be a node of kind host")?;
+        }
+        self.links.iter().enumerate().try_for_each(|(i, each)| link(i, each, self.nodes.len()))?;
+        self.jitter_tables.iter().enumerate().try_for_each(|(i, table)| jitter_table(i, table))?;
+        for (i, module) in self.modules.iter().enumerate() {
+            let is_name = |name: &str| !name.is_empty() && !name.contains('/') && !name.starts_with('.');
+            rule(is_name(&module.name), format!("modules[{i}].name"), &module.name, "it must be a module's name")?;
+            for name in module.parameters.keys() {
+                rule(is_name(name), format!("modules[{i}].parameters"), name, "it must be a parameter's name")?;
+            }
+        }
+        (0..self.flows.len()).try_for_each(|i| self.flow(i))
+    }
+
+    fn flow(&self, i: usize) -> Checked {
+        let (flow, hosts) = (&self.flows[i], self.hosts.len());
+        rule(
+            flow.source < hosts && flow.destination < hosts && flow.source != flow.destination,
+            format!("flows[{i}]"),
+            format!("{} > {}", flow.source, flow.destination),
+            format!("its ends must be two of the {hosts} hosts"),
+        )?;
+        rule(
+            0 <= flow.start_ns && flow.start_ns <= flow.stop_ns && flow.stop_ns <= self.duration_ns,
+            format!("flows[{i}]"),
+            format!("from {} to {} ns", flow.start_ns, flow.stop_ns),
+            format!("0 <= start <= stop <= {} (the duration) must hold", self.duration_ns),
+        )?;
+        if let Some(lacks) = lacks(flow) {
+            rule(false, format!("flows[{i}]"), format!("{:?}", flow.kind), format!("it needs {lacks}"))?;
+        }
+        let pings = |f: &&Flow| f.kind == FlowKind::Ping && f.destination == flow.destination;
+        rule(
+            flow.kind != FlowKind::Ping || self.flows.iter().filter(pings).all(|f| f.replies == flow.replies),
+            format!("flows[{i}].replies"),
+            flow.replies,
+            "another ping has it otherwise, and the destination answers all or none",
+        )
+    }
+}
+
+fn observe(o: &Observe) -> Checked {
+    for (what, value) in [
+        ("observe.sockets_ns", o.sockets_ns),
+        ("observe.counters_ns", o.counters_ns),
+        ("observe.queues_ns", o.queues_ns),
+        ("observe.reordering_window_ns", o.reordering_window_ns),
+    ] {
+        value.map_or(Ok(()), |value| positive(what, value))?;
+    }
+    positive("observe.reordering_threshold_pkts", o.reordering_threshold_pkts.into())?;
+    not_negative("observe.around_changes_ns[0]", o.around_changes_ns.0)?;
+    not_negative("observe.around_changes_ns[1]", o.around_changes_ns.1)?;
+    let windows = &o.windows_ns;
+    let sorted = windows.iter().all(|w| w.0 < w.1) && windows.windows(2).all(|w| w[0].1 <= w[1].0);
+    rule(sorted, "observe.windows_ns", "not so", "it must be sorted, disjoint, none empty")
+}
+
+fn link(i: usize, link: &Link, nodes: usize) -> Checked {
+    rule(
+        link.a < nodes && link.b < nodes && link.a != link.b,
+        format!("links[{i}]"),
+        format!("{} - {}", link.a, link.b),
+        format!("its ends must be two of the {nodes} nodes"),
+    )?;
+    let has_one = link.kind == LinkKind::Wire || link.discipline.is_some();
+    rule(has_one, format!("links[{i}].discipline"), "null", "only wires have none")?;
+    rule(
+        !matches!(link.discipline, Some(Discipline::Netem | Discipline::Jitter)) || link.limit_bytes.is_none(),
+        format!("links[{i}].limit_bytes"),
+        format!("{:?}", link.limit_bytes),
+        "netem counts packets only",
+    )?;
+    let can_resolve = !link.arp || link.kind != LinkKind::Wire;
+    rule(can_resolve, format!("links[{i}].arp"), "true", "wires have no neighbours to resolve")?;
+    (0..2).try_for_each(|side| direction(&format!("links[{i}].directions[{side}]"), link, side))
+}
+
+fn direction(what: &str, link: &Link, side: usize) -> Checked {
+    let d = &link.directions[side];
+    rule(
+        d.is_plain() || (link.discipline == Some(Discipline::Leolink) && link.is_modelled()),
+        what,
+        format!("of a {:?} of discipline {:?}", link.kind, link.discipline),
+        "only leolink has queues, tables and packets that overtake",
+    )?;
+    rule(
+        d.in_order || link.limit_pkts.is_some_and(|n| (1..=OVERTAKING_LIMIT_PKTS).contains(&n)),
+        format!("{what}.in_order"),
+        "false",
+        format!("limit_pkts must be from 1 to {OVERTAKING_LIMIT_PKTS} then"),
+    )?;
+    let Some(queue) = &d.queue else { return Ok(()) };
+    let (known, what) = (queue.kind.parameters(), format!("{what}.queue"));
+    for name in queue.parameters.keys() {
+        let rest = format!("{} has {known:?}", queue.kind.name());
+        rule(known.contains(&name.as_str()), format!("{what}.parameters"), name, rest)?;
+    }
+    let marks = !queue.ecn || queue.kind != QueueKind::Fifo;
+    rule(marks, format!("{what}.ecn"), "true", "a fifo marks nothing")
+}
+
+fn jitter_table(i: usize, table: &JitterTable) -> Checked {
+    rule(
+        table.multiplier.is_finite() && table.multiplier > 0.0,
+        format!("jitter_tables[{i}].multiplier"),
+        table.multiplier,
+        "it must be above 0",
+    )?;
+    rule(
+        table.values.len() <= JITTER_VALUES_MAX,
+        format!("jitter_tables[{i}].values"),
+        format!("{} values long", table.values.len()),
+        format!("netem takes {JITTER_VALUES_MAX} at most"),
+    )
+}
+
+/// What a flow of its kind needs and has not.
+fn lacks(flow: &Flow) -> Option<&'static str> {
+    let pace = flow.packets_per_s.is_some_and(|n| n.is_finite() && n > 0.0);
+    let either = |other: bool| if flow.packets_per_s.is_some() { pace && !other } else { other };
+    match flow.kind {
+        FlowKind::Tcp if flow.congestion_control.is_none() => Some("congestion_control"),
+        FlowKind::Tcp if flow.packets.is_some() || flow.packets_per_s.is_some() => {
+            Some("neither packets nor packets_per_s")
+        }
+        FlowKind::Ping if flow.flood && (flow.packets_per_s.is_some() || !flow.replies) => {
+            Some("replies and no packets_per_s: it is a flood")
+        }
+        FlowKind::Ping if flow.flood && flow.interval_ns.is_some_and(|n| n <= 0) => {
+            Some("interval_ns above 0, or none")
+        }
+        FlowKind::Ping if !flow.flood && !either(flow.interval_ns.is_some_and(|n| n > 0)) => {
+            Some("interval_ns above 0 or packets_per_s above 0, one of them")
+        }
+        FlowKind::Ping if flow.payload_bytes.is_none_or(|n| n > 1472) => Some("payload_bytes up to 1472"),
+        FlowKind::Udp if !either(flow.rate_bps.is_some_and(|n| n > 0)) => {
+            Some("rate_bps above 0 or packets_per_s above 0, one of them")
+        }
+        // the first 8 bytes carry the packet's number
+        FlowKind::Udp if flow.payload_bytes.is_none_or(|n| !(8..=1472).contains(&n)) => {
+            Some("payload_bytes from 8 to 1472")
+        }
+        _ if flow.packets == Some(0) => Some("packets above 0"),
+        FlowKind::Tcp | FlowKind::Udp if !flow.replies => Some("replies = true: only pings have them"),
+        FlowKind::Tcp | FlowKind::Udp if flow.flood => Some("flood = false: only pings have it"),
+        _ => None,
+    }
+}

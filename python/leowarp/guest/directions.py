@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What directions of links have of their own, for the guest: `links[].directions` of `setup.json` and `tables.bin`
+(design/interfaces.md, section 13).
+
+Tables of millions of rows stay in columns.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from leowarp.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from leowarp.guest.input import Network
+
+ROW = np.dtype([("t_ns", "<i8"), ("value", "<u8"), ("loss", "<u4"), ("zero", "<u4")])
+UNSHAPED = np.uint64(0xFFFFFFFFFFFFFFFF)
+CERTAIN = np.uint32(0xFFFFFFFF)
+
+_ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
+"""Events that say at instants what a table says for good."""
+
+
+@dataclass(frozen=True)
+class Directions:
+    """What the timeline says of directions.
+
+    Attributes
+    ----------
+    capacity_rows, channel_rows : int64 (directions,)
+        How many rows each direction's tables have.
+    rows : structured, dtype `ROW`
+        All of them: by direction, of each its capacity and then its channel, by time.
+    queues : dict
+        Of the directions that have one, as in `setup.json`.
+    """
+
+    capacity_rows: np.ndarray
+    channel_rows: np.ndarray
+    rows: np.ndarray
+    queues: dict[int, dict[str, Any]]
+
+    @classmethod
+    def of_timeline(cls, timeline: pa.Table, network: "Network") -> "Directions":
+        """Tables and queues of all directions.
+
+        Raises
+        ------
+        ScenarioError
+            If a table does not begin at 0, does not increase in time, belongs to a link that is not of discipline
+            leolink, or if an event says again what a table says.
+        """
+        counts, parts, places = {}, [], []
+        for rank, event in enumerate(("capacity", "channel")):
+            chosen = timeline.filter(pc.field("event") == event)
+            direction = network.ends(chosen).astype(np.int64)
+            counts[event] = np.bincount(direction, minlength=2 * len(network.link_a))
+            parts.append(_capacity(chosen) if event == "capacity" else _channel(chosen))
+            places.append(2 * direction + rank)
+        place, rows = np.concatenate(places), np.concatenate(parts)
+        # Stable, and the timeline is sorted by time
+        order = np.argsort(place, kind="stable")
+        place, rows = place[order], rows[order]
+        found = cls(counts["capacity"], counts["channel"], rows, _queues(timeline, network))
+        _check_times(place, rows["t_ns"], network)
+        _check_disciplines(found, network)
+        _check_events(timeline, counts, network)
+        return found
+
+    def of_link(self, link: int, in_order: bool | None, probe_bytes: int | None) -> list[dict[str, Any]] | None:
+        """`directions` of a link; None if both are plain."""
+        common: dict[str, Any] = {"in_order": False} if in_order is False else {}
+        if probe_bytes:
+            common["probe_bytes"] = probe_bytes
+        made = []
+        for direction in (2 * link, 2 * link + 1):
+            own = dict(common)
+            if direction in self.queues:
+                own["queue"] = self.queues[direction]
+            for key, rows in (("capacity_rows", self.capacity_rows), ("channel_rows", self.channel_rows)):
+                if rows[direction]:
+                    own[key] = int(rows[direction])
+            made.append(own)
+        return made if any(made) else None
+
+
+def _records(rows: pa.Table) -> np.ndarray:
+    records = np.zeros(len(rows), dtype=ROW)
+    records["t_ns"] = rows["t_ns"].to_numpy()
+    return records
+
+
+def _capacity(rows: pa.Table) -> np.ndarray:
+    records = _records(rows)
+    if len(rows):
+        rate_bps = rows["rate_bps"].combine_chunks()
+        known = rate_bps.fill_null(0).to_numpy()
+        if np.any(known < 0):
+            raise ScenarioError("reading the timeline: a capacity is negative")
+        records["value"] = np.where(rate_bps.is_null().to_numpy(zero_copy_only=False), UNSHAPED, known.astype("<u8"))
+    return records
+
+
+def _channel(rows: pa.Table) -> np.ndarray:
+    records = _records(rows)
+    if len(rows):
+        delay_ns, loss_ratio = rows["delay_ns"].to_numpy(), rows["loss_ratio"].to_numpy()
+        # A null is nan or makes the integers floats: no comparison below holds then
+        if not np.all(delay_ns >= 0):
+            raise ScenarioError("reading the timeline: the delay of a channel is missing or negative")
+        if not np.all((loss_ratio >= 0) & (loss_ratio <= 1)):
+            raise ScenarioError("reading the timeline: the loss of a channel is missing or not from 0 to 1")
+        records["value"] = delay_ns
+        records["loss"] = np.minimum(np.rint(loss_ratio * 2.0**32), float(CERTAIN)).astype("<u4")
+    return records
+
+
+def _queues(timeline: pa.Table, network: "Network") -> dict[int, dict[str, Any]]:
+    chosen = timeline.filter(pc.field("event") == "queue")
+    found: dict[int, dict[str, Any]] = {}
+    names = ["queue", "ecn", "parameters", "limit_pkts", "limit_bytes"]
+    for direction, row in zip(network.ends(chosen).tolist(), _taken(chosen, names), strict=True):
+        if direction in found:
+            raise ScenarioError(f"reading the timeline: {network.words(direction)} has two queues")
+        found[direction] = {
+            "kind": row["queue"],
+            "ecn": bool(row["ecn"]),
+            "parameters": json.loads(row["parameters"] or "{}"),
+            "limit_pkts": row["limit_pkts"],
+            "limit_bytes": row["limit_bytes"],
+        }
+    return found
+
+
+def _taken(rows: pa.Table, names: list[str]) -> list[dict[str, Any]]:
+    # A timeline from before there were queues lacks the columns, and has no such rows
+    return rows.select(names).to_pylist() if len(rows) else []
+
+
+def _check_times(place: np.ndarray, t_ns: np.ndarray, network: "Network") -> None:
+    if not len(place):
+        return
+    first = np.concatenate([[True], np.diff(place) != 0])
+    late = np.flatnonzero(first & (t_ns != 0))
+    if len(late):
+        raise ScenarioError(
+            f"reading the timeline: the table of {network.words(place[late[0]] // 2)} begins at {t_ns[late[0]]} ns, "
+            "not at 0"
+        )
+    twice = np.flatnonzero(~first & (np.diff(t_ns, prepend=-1) <= 0))
+    if len(twice):
+        raise ScenarioError(
+            f"reading the timeline: the table of {network.words(place[twice[0]] // 2)} has two rows at "
+            f"{t_ns[twice[0]]} ns"
+        )
+
+
+def _check_disciplines(found: Directions, network: "Network") -> None:
+    own = np.flatnonzero(found.capacity_rows + found.channel_rows).tolist()
+    disciplines = network.links["discipline"].to_pylist()
+    for direction in {*own, *found.queues}:
+        if disciplines[direction // 2] != "leolink":
+            raise ScenarioError(
+                f"reading the timeline: {network.words(direction)} has a table or a queue of its own, and its "
+                f"discipline is {disciplines[direction // 2]}",
+                'only link_model = "leolink" has them',
+            )
+
+
+def _check_events(timeline: pa.Table, counts: dict[str, np.ndarray], network: "Network") -> None:
+    for event, table in _ROUGH.items():
+        if not np.any(counts[table]):
+            continue
+        said = network.ends(timeline.filter(pc.field("event") == event))
+        both = said[counts[table][said] > 0]
+        if len(both):
+            raise ScenarioError(
+                f"reading the timeline: {network.words(int(both[0]))} has a table ({table}) and an event {event}"
+            )
