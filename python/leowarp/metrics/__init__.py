@@ -6,6 +6,7 @@
 >>> result.summary["flows"][0]["goodput_mean_bps"]      # doctest: +SKIP
 """
 
+from leowarp.metrics.capacity import path_capacity, payload_ratio
 from leowarp.metrics.causes import CAUSE_COLUMNS, causes
 from leowarp.metrics.changes import (
     ARROW,
@@ -79,9 +80,11 @@ __all__ = [
     "near",
     "packet_rtt",
     "pair_routes",
+    "path_capacity",
     "path_changes",
     "path_delay",
     "path_queues",
+    "payload_ratio",
     "plan_document",
     "probes",
     "quantile",

@@ -23,7 +23,7 @@ from leowarp.metrics.changes import (
     route_changes,
 )
 from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes, uncounted_directions
-from leowarp.metrics.flows import GOODPUT_SERIES, flow_summary, goodput, srtt
+from leowarp.metrics.flows import GOODPUT_SERIES, flow_summary, goodput, life, srtt
 from leowarp.metrics.handovers import losses_near_changes, of_packets, of_probes, recovery_scalars
 from leowarp.metrics.link_values import link_values
 from leowarp.metrics.long_form import long_form, write_long_form
@@ -203,7 +203,9 @@ def metrics(
 
 
 def _way_scalars(tables: Tables, number: int, flow: Any, changes_ns: np.ndarray, end_ns: int) -> dict[str, Any]:
-    """Round trips of a flow, and what it lost near the changes of its path."""
+    """Round trips of a flow, and what it lost near the changes of its path, of those in its life."""
+    start_ns, stop_ns = life(tables, number, flow, end_ns)
+    changes_ns = changes_ns[(changes_ns >= start_ns) & (changes_ns < stop_ns)]
     near_changes = losses_near_changes(tables, number, changes_ns)
     if flow.kind == "tcp":
         return round_trip_scalars(tables, number) | near_changes | of_packets(tables, number, changes_ns)

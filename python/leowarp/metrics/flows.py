@@ -91,6 +91,20 @@ def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
     return pd.DataFrame({"sent_ns": sent[found], "rtt_ns": (arrived[index][found] - sent[found]).astype("int64")})
 
 
+def life(tables: Tables, number: int, flow: Any, end_ns: int) -> tuple[int, int]:
+    """When a flow began, and when it had carried all, was cut off, or the run was over.
+
+    Parameters
+    ----------
+    flow : plan.flows[number]
+    """
+    start_ns = int(flow.start_ns)
+    ending = tables.of_flow("flows", number)
+    took_ns = floats(ending["completion_ns"])[0] if len(ending) else np.nan
+    stop_ns = min(int(flow.stop_ns), end_ns)
+    return start_ns, stop_ns if np.isnan(took_ns) else min(stop_ns, start_ns + int(took_ns))
+
+
 def flow_summary(
     tables: Tables, number: int, flow: Any, end_ns: int, *, is_only_sender: bool = True, is_only_receiver: bool = True
 ) -> dict[str, Any]:

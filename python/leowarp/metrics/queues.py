@@ -12,7 +12,7 @@ from leowarp.metrics.changes import pair_routes
 from leowarp.metrics.channels import Pair
 from leowarp.metrics.link_values import LinkValues, link_values
 from leowarp.metrics.series import holding_ns, step_at, weighted_quantile
-from leowarp.metrics.tables import ACK, CAUSES, DATA, Tables, floats, integers, typed_frame
+from leowarp.metrics.tables import ACK, CAUSES, DATA, Tables, floats, integers, truths, typed_frame
 
 DROP_STEMS = ("queue", "loss", "down")
 """Causes that a link itself counts (`linktotals.dropped_*`)."""
@@ -71,6 +71,7 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     """
     links = link_values(tables)
     up = _up_spans(tables, end_ns)
+    queues = _queues(tables)
     rows = []
     for row in tables.linktotals.sort_values("direction").itertuples(index=False):
         # netem does not tell what it was offered.
@@ -81,8 +82,9 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
         capacity_bits = _capacity_bits(links, (a, b), up.get(frozenset((a, b)), [(0, end_ns)]))
         queue = queue_series(tables, direction, end_ns)
         weights = holding_ns(queue["t_ns"].to_numpy(), end_ns) * tables.has("links")
+        discipline, ecn = queues.get((a, b), ("fifo", False))
         rows.append({
-            "direction": direction, "a": a, "b": b, "kind": kind,
+            "direction": direction, "a": a, "b": b, "kind": kind, "queue": discipline, "ecn": ecn,
             "offered_pkts": row.offered_pkts, "delivered_pkts": row.delivered_pkts,
             "delivered_bytes": row.delivered_bytes, "held_pkts": row.held_pkts,
             **{f"dropped_{stem}_pkts": getattr(row, f"dropped_{stem}_pkts") for stem in DROP_STEMS},
@@ -108,6 +110,17 @@ def flow_drops(tables: Tables, flow: int) -> tuple[int, int]:
     """(data, ACK) packets of a flow that were dropped."""
     directions = floats(tables.of_flow("drops", flow)["flow_direction"])
     return int((directions == DATA).sum()), int((directions == ACK).sum())
+
+
+def _queues(tables: Tables) -> dict[Pair, tuple[str, bool]]:
+    """Queueing discipline of each direction that has one of its own, and whether it marks."""
+    timeline = tables.timeline
+    if "queue" not in timeline.columns:
+        return {}
+    made = timeline[(timeline["event"] == "queue").to_numpy(dtype=bool)]
+    marks = truths(made["ecn"]) if "ecn" in made else np.zeros(len(made), dtype=bool)
+    return {(a, b): (kind, bool(ecn)) for a, b, kind, ecn in zip(made["a"], made["b"], made["queue"], marks,
+                                                                 strict=True)}  # fmt: skip
 
 
 def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[int, int]]]:
@@ -139,6 +152,8 @@ LINK_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "a": ("object", None, "node that sends"),
     "b": ("object", None, "node that receives"),
     "kind": ("object", None, "isl, gsl or wire"),
+    "queue": ("object", None, "what waits there: fifo, codel, fq_codel, pie, fq_pie, cake, red"),
+    "ecn": ("bool", None, "whether it marks packets"),
     "offered_pkts": ("Int64", "pkts", "packets handed to the link; null: netem does not tell"),
     "delivered_pkts": ("Int64", "pkts", "packets that came out of it"),
     "delivered_bytes": ("Int64", "bytes", "likewise, as the kernel counts them"),

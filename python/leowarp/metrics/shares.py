@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics.flows import counter
+from leowarp.metrics.flows import counter, life
 from leowarp.metrics.series import bin_edges
-from leowarp.metrics.tables import Tables, floats
+from leowarp.metrics.tables import Tables
 
 SHARE_BIN_NS = 1_000_000_000
 """Bin of the series. Shorter than a few round trips, a share says how bursts alternate and not how flows share."""
@@ -85,7 +85,7 @@ def shares(tables: Tables, flows: Sequence[Any], end_ns: int) -> Shares:
     unknown = Shares(None, None, dict.fromkeys(numbers))
     if len(numbers) < 2:
         return unknown
-    lives = {number: _life(tables, number, flows[number], end_ns) for number in numbers}
+    lives = {number: life(tables, number, flows[number], end_ns) for number in numbers}
     from_ns = max(start for start, _ in lives.values())
     until_ns = min(end for _, end in lives.values())
     if until_ns <= from_ns:
@@ -111,7 +111,7 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
     for number, flow in enumerate(flows):
         if flow.kind != "tcp":
             continue
-        start_ns, stop_ns = _life(tables, number, flow, end_ns)
+        start_ns, stop_ns = life(tables, number, flow, end_ns)
         t_ns, received = _received(tables, number, start_ns)
         first = -(-start_ns // bin_ns) * bin_ns
         edges = bin_edges(first, min(stop_ns, int(t_ns[-1])), bin_ns)
@@ -129,15 +129,6 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
     return frame.assign(
         share_ratio=(frame["goodput_bps"] / total).where(known), jain_index=(total**2 / (count * squares)).where(known)
     )
-
-
-def _life(tables: Tables, number: int, flow: Any, end_ns: int) -> tuple[int, int]:
-    """When a flow began, and when it had carried all, was cut off, or the run was over."""
-    start_ns = int(flow.start_ns)
-    ending = tables.of_flow("flows", number)
-    took_ns = floats(ending["completion_ns"])[0] if len(ending) else np.nan
-    stop_ns = min(int(flow.stop_ns), end_ns)
-    return start_ns, stop_ns if np.isnan(took_ns) else min(stop_ns, start_ns + int(took_ns))
 
 
 def _received(tables: Tables, number: int, start_ns: int) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from leowarp.errors import ScenarioError, TraceError
-from leowarp.report import distributions, lines, packets, probes, reordering, routemap
+from leowarp.report import distributions, lines, packets, probes, reordering, routemap, throughput
 from leowarp.report.style import styled
 from leowarp.report.view import RunView
 
@@ -32,9 +32,9 @@ class FigureKind:
         The figure of `frederiksen2024` that it re-makes, or "".
     several : bool
         Whether it draws all runs given, not only the first.
-    shows : {"tcp", "several tcp", "probes", "pings", "routes", "any"}
-        What it is about: flows of a kind (`pings` are those with replies), or routes over satellites. A page leaves it
-        out if a run has none.
+    shows : {"tcp", "several tcp", "capacity", "probes", "pings", "routes", "any"}
+        What it is about: flows of a kind (`pings` are those with replies; `capacity`: TCP over a link whose capacity is
+        a table), or routes over satellites. A page leaves it out if a run has none.
     needs : tuple of str
         Trace tables that it is drawn from.
     part : str
@@ -58,6 +58,7 @@ class FigureKind:
 _HAS: dict[str, Callable[[RunView], bool]] = {
     "tcp": lambda run: bool(run.tcp_flows),
     "several tcp": lambda run: len(run.tcp_flows) > 1,
+    "capacity": lambda run: bool(run.tcp_flows and run.tables.channels.capacity_bps),
     "probes": lambda run: bool(run.probe_flows),
     "pings": lambda run: bool(run.ping_flows),
     "routes": lambda run: bool(run.tcp_flows) and run.plan.constellation is not None and not run.is_access,
@@ -71,6 +72,18 @@ FIGURES: dict[str, FigureKind] = {
         "stops this series, its filling is a burst above the link's rate (cut off)."
         ,
         "Fig. 6", needs=("sockets",),
+    ),
+    "throughput": FigureKind(
+        throughput.throughput, "Goodput and capacity",
+        "Bytes that the receiver got in order, in bins of half a second, above what the narrowest link of the path "
+        "could carry of payload in the same bin (its table, integrated).",
+        shows="capacity", needs=("sockets",),
+    ),
+    "shares": FigureKind(
+        throughput.flow_shares, "Shares of the flows",
+        "Goodput of each TCP flow by the second, and Jain's index over the flows that run through that second: 1 if "
+        "all get the same.",
+        shows="several tcp", needs=("sockets",),
     ),
     "goodput_cdf": FigureKind(
         distributions.goodput_cdf, "Distribution of goodput",

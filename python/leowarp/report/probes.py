@@ -118,7 +118,9 @@ def ping_between_changes(
         draw_probes(axes, shown, instants_ns / 1e9)
         draw_minima(axes, found, instants_ns, run.metrics.end_ns, guard_ns)
         axes.set_xlim(start_s, until_s)
+        # Not across what is cut out: that the path's delay is another there is no variation.
         steps = np.abs(np.diff(shown.delay_ns[~shown.is_lost]))
+        steps = steps[np.diff(np.searchsorted(instants_ns, shown.sent_ns[~shown.is_lost])) == 0]
         mean = f"mean step from reply to reply {steps.mean() / 1e6:.2f} ms" if len(steps) else "no two replies"
         axes.set_title(f"{_title(run, runs)}{mean}", loc="left", pad=3)
         axes.legend(loc="upper right")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -94,7 +95,7 @@ def line_style(index: int) -> dict[str, Any]:
     return {"color": OKABE_ITO[index % len(OKABE_ITO)], "linestyle": LINES[index % len(LINES)]}
 
 
-def mark_changes(axes: Axes, instants_s: Sequence[float], label: str | None = None) -> None:
+def mark_changes(axes: Axes, instants_s: Sequence[float] | np.ndarray, label: str | None = None) -> None:
     """Pink vertical lines behind the data."""
     for index, t_s in enumerate(instants_s):
         axes.axvline(t_s, color=CHANGE_COLOUR, linewidth=0.7, zorder=0.5, label=label if index == 0 else None)

@@ -195,6 +195,8 @@ def _rules(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str
         rules.append(("links", _link_text(chain)))
     elif "measured" in document:
         rules.append(("measured path", str(document["measured"].get("file"))))
+    elif "access" in document:
+        rules += _access_rules(document["access"])
     elif "jittered" in document:
         path = document["jittered"]
         rules.append(("delay", f"{path.get('delay')}, {path.get('distribution')} of {path.get('jitter')} deviation"))
@@ -207,12 +209,39 @@ def _rules(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str
         model += ", limit counts packets in flight too"
     rules.append(("queue discipline", model))
     profile = str(tcp.get("profile", "linux"))
+    if tcp.get("pacing", "internal") != "internal":
+        profile += f", paced by {tcp['pacing']}"
+    if tcp.get("ecn", "passive") != "passive":
+        profile += f", ECN {tcp['ecn']}"
     if tcp.get("sysctl"):
         profile += " with " + ", ".join(f"{key}={value}" for key, value in tcp["sysctl"].items())
     rules.append(("TCP", profile))
     rules.append(("kernel", kernel_name(manifest)))
     rules.append(("seed", str(document.get("run", {}).get("seed", "?"))))
     return rules
+
+
+def _access_rules(access: dict[str, Any]) -> list[tuple[str, str]]:
+    """A profile fills what its preset leaves open, so its numbers stand in the plan and the names of it here."""
+    profile = f"{access.get('profile')}, {access.get('preset')}"
+    if access.get("geometry", "profile") != "profile":
+        profile += f", delays by {access['geometry']}"
+    ways = [
+        f"{name} about {access.get('capacity' + end)}, queue {access.get('queue' + end, access.get('queue'))}"
+        for name, end in (("down", ""), ("up", "_up"))
+    ]
+    counted = f"counting IP + {access.get('overhead')}"
+    return [
+        ("access link", profile),
+        ("reconfigured", f"every {access.get('period')}, first at second {access.get('phase')} of the minute"),
+        ("links", f"{'; '.join(ways)}; {counted}{_discipline(access)}"),
+    ]
+
+
+def _discipline(link: dict[str, Any]) -> str:
+    """What a link's queue does, if it is no plain fifo."""
+    kind = link.get("queue_discipline", "fifo")
+    return "" if kind == "fifo" else f", {kind}{' with ECN' if link.get('ecn') else ''}"
 
 
 def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
@@ -258,7 +287,7 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _link_text(link: dict[str, Any]) -> str:
     loss = str(link.get("loss", "0 %"))
-    text = f"{link.get('rate')} counting IP + {link.get('overhead')}, queue {link.get('queue')}"
+    text = f"{link.get('rate')} counting IP + {link.get('overhead')}, queue {link.get('queue')}{_discipline(link)}"
     return text if loss.split()[0] in ("0", "0.0") else f"{text}, loss {loss}"
 
 

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Goodput beside what the link could carry, as figures 6 to 9 of `huston2024`, and how flows share a path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from leowarp.errors import TraceError
+from leowarp.metrics import goodput, path_capacity, payload_ratio, share_series
+from leowarp.metrics.capacity import overhead_bytes
+from leowarp.report.style import PAGE_IN, line_style, mark_changes, new_figure
+from leowarp.report.view import RunView, footer_of, labels, styles
+
+BIN_S = 0.5
+"""Of goodput and capacity: long against a round trip, short against a slot of 15 s."""
+
+
+def draw_goodput(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> None:
+    """Goodput of a flow in order at the receiver, as a line; `style` goes to the line (`color`, `label`, ...)."""
+    frame = goodput(run.tables, flow, "in_order", round(bin_s * 1e9))
+    axes.plot(frame["t_ns"] / 1e9 + bin_s / 2, frame["goodput_bps"] / 1e6, **style)
+
+
+def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> float | None:
+    """What the narrowest link of a flow's path could carry of payload, as an area; its mean in Mbit/s.
+
+    None, and nothing drawn, if no link is shaped.
+    """
+    ends = run.plan.flows[flow]
+    pair = (ends.source, ends.destination)
+    bin_ns = round(bin_s * 1e9)
+    edges_ns = np.arange(0, run.metrics.end_ns + 1, bin_ns, dtype="int64")
+    share = payload_ratio(run.tables, flow, overhead_bytes(run.tables, pair))
+    payload_mbps = path_capacity(run.tables, pair, edges_ns) * share / 1e6
+    if not np.isfinite(payload_mbps).any():
+        return None
+    look: dict[str, Any] = {"color": "#e4e4e4", "zorder": 0.3} | style
+    axes.stairs(payload_mbps, edges_ns / 1e9, fill=True, **look)
+    return float(np.nanmean(payload_mbps))
+
+
+def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool = False) -> Figure:
+    """Goodput of the main flow over time beside the capacity, changes of the path marked.
+
+    Parameters
+    ----------
+    bin_s : float
+        Length of a bin, s.
+    together : bool
+        All runs in one panel, with the capacity and the changes of the first; else a panel a run.
+    """
+    count = 1 if together else len(runs)
+    figure = new_figure(PAGE_IN, 0.55 + (2.1 if together else 1.5 * count), footer_of(runs))
+    panels = figure.subplots(count, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    for place, (run, label, style) in enumerate(zip(runs, labels(runs), styles(runs), strict=True)):
+        axes = panels[0 if together else place]
+        if place == 0 or not together:
+            mean_mbps = draw_capacity(axes, run, run.main_flow, bin_s=bin_s, label="capacity (payload)")
+            mark_changes(axes, run.change_instants_ns(run.main_flow) / 1e9)
+        draw_goodput(axes, run, run.main_flow, bin_s=bin_s, label=label, linewidth=1.0, **style)
+        if not together:
+            got = run.metrics.summary["flows"][run.main_flow]["goodput_mean_bps"] / 1e6
+            of = "" if mean_mbps is None else f" of {mean_mbps:.1f}"
+            axes.set_title(f"{label}: mean {got:.1f}{of} Mbit/s, bins of {bin_s:g} s", loc="left", pad=3)
+        axes.set_ylabel("goodput, Mbit/s")
+        axes.set_ylim(bottom=0)
+    panels[0].set_xlim(0, max(run.metrics.end_ns for run in runs) / 1e9)
+    panels[-1].set_xlabel("time, s (pink: changes of the path; grey: what the link could carry)")
+    if together:
+        panels[0].legend(loc="upper right", ncols=3)
+    return figure
+
+
+def flow_shares(runs: Sequence[RunView]) -> Figure:
+    """Goodput of each TCP flow by the second, and below Jain's index over those that run; two panels a run."""
+    for run in runs:
+        if len(run.tcp_flows) < 2:
+            raise TraceError(f"cannot draw this figure of {run.path.name}: the run has fewer than two TCP flows")
+    figure = new_figure(PAGE_IN, 0.55 + 2.3 * len(runs), footer_of(runs))
+    panels = figure.subplots(2 * len(runs), 1, sharex=True, squeeze=False, height_ratios=(2.2, 1) * len(runs))[:, 0]
+    for place, (run, label) in enumerate(zip(runs, labels(runs), strict=True)):
+        above, below = panels[2 * place : 2 * place + 2]
+        frame = share_series(run.tables, run.plan.flows, run.metrics.end_ns)
+        for axes in (above, below):
+            mark_changes(axes, run.change_instants_ns(run.main_flow) / 1e9)
+        for number, flow in enumerate(run.tcp_flows):
+            mine, plan = frame[frame["flow"] == flow], run.plan.flows[flow]
+            words = f"flow {flow}, {plan.congestion_control}, {plan.source} to {plan.destination}"
+            above.plot(mine["t_ns"] / 1e9 + 0.5, mine["goodput_bps"] / 1e6, label=words, **line_style(number))
+        once = frame.drop_duplicates("t_ns").sort_values("t_ns")
+        below.plot(once["t_ns"] / 1e9 + 0.5, once["jain_index"], color="#333333")
+        index = run.metrics.summary["fairness"]["jain_index"]
+        whole = "" if index is None else f", while all run: {index:.3f}"
+        above.set_title(label if len(runs) > 1 else run.name, loc="left", pad=3)
+        above.set_ylabel("goodput, Mbit/s")
+        # Room for the legend above the lines.
+        above.set_ylim(0, 1.25 * above.dataLim.ymax)
+        above.legend(loc="upper right", ncols=2)
+        below.set_ylabel("Jain's index")
+        below.set_ylim(0, 1.05)
+        below.set_title(f"Jain's index by the second{whole}", loc="left", pad=3)
+        below.axhline(1 / len(run.tcp_flows), color="#888888", linewidth=0.6, linestyle=":")
+    panels[-1].set_xlim(0, max(run.metrics.end_ns for run in runs) / 1e9)
+    panels[-1].set_xlabel("time, s (dotted: one flow has everything)")
+    return figure
