@@ -158,9 +158,10 @@ def cuts(t_ns: np.ndarray, cwnd_pkts: np.ndarray, ssthresh_pkts: np.ndarray, los
                      "after_pkts": float(now)})  # fmt: skip
         previous_ns = int(t_ns[place])
     frame = pd.DataFrame(rows, columns=["place", "t_s", "kind", "before_pkts", "after_pkts"])
+    next_places = np.append(frame["place"].to_numpy(dtype="int64"), len(t_ns))[1:]
     frame["grown_after_s"] = [
         _grown_after_s(t_ns, cwnd_pkts, int(row.place), row.before_pkts, int(until))
-        for row, until in zip(frame.itertuples(), [*frame["place"].iloc[1:], len(t_ns)], strict=True)
+        for row, until in zip(frame.itertuples(), next_places, strict=True)
     ]
     return frame.drop(columns="place")
 

@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study's runs, claims, tables and figures on made-up results; the guest is not needed."""
+
+import itertools
+import json
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leowarp import units
+from leowarp.batch import shareable
+from leowarp.errors import GuestError, TraceError
+from leowarp.report import style
+from leowarp.scenario import load, resolve
+from leowarp.study import example_file, reproduce
+from leowarp.study.claim import judged
+from leowarp.study.huston2024 import evidence as ev
+from leowarp.study.huston2024 import figures, material, results, runs, synthetic, tables
+from leowarp.study.huston2024 import pings as pg
+from leowarp.study.huston2024 import statistics as st
+from leowarp.study.huston2024.claims import CLAIMS
+from leowarp.study.huston2024.rules import Rules
+from leowarp.study.huston2024.runs import OFF_PEAK, PEAK
+from leowarp.study.huston2024.traces import cuts, losses
+from leowarp.study.sweep import StudyFile
+from leowarp.study.sweep.expand import expand
+
+S, MS = 1_000_000_000, 1_000_000
+
+
+@pytest.fixture(scope="module")
+def as_the_study_says():
+    return synthetic.frames()
+
+
+def outcome(number, frames):
+    (claim,) = (claim for claim in CLAIMS if claim.number == number)
+    return judged(claim, [("made up", frames)])
+
+
+# --- The runs
+
+
+def test_every_part_has_as_many_runs_as_it_says_and_a_quick_one_some_of_each():
+    for part in runs.parts():
+        if part.name == "capacity":
+            continue
+        planned = expand(StudyFile.of(part.content), shareable)
+        assert len(planned) == part.runs, part.name
+        assert 0 < sum(part.in_quick(run.values, run.seed) for run in planned) < len(planned)
+
+
+def test_capacity_tests_are_four_hours_apart_for_eight_months_each_with_its_own_seed():
+    instants = runs.capacity_instants()
+    assert len(instants) == 244 * 6
+    assert (instants[0].date().isoformat(), instants[-1].date().isoformat()) == ("2023-08-01", "2024-03-31")
+    hours = {(later - sooner).total_seconds() // 3600 for sooner, later in itertools.pairwise(instants)}
+    assert hours <= {3, 4}
+    (part,) = (part for part in runs.parts() if part.name == "capacity")
+    (together,) = part.content["together"]
+    assert together["run.seed"]["values"] == list(range(1, 1465))
+    quick = [at for at, seed in zip(instants, together["run.seed"]["values"], strict=True)
+             if part.in_quick({"run.seed": seed}, seed)]  # fmt: skip
+    assert len(quick) == 61
+    assert {at.hour for at in quick} == {0, 4, 8, 12, 16, 20}
+
+
+def test_scenarios_are_what_the_groups_take_them_for():
+    plan = resolve(load(example_file(runs.CAPACITY_SCENARIO)))
+    flows = {index: (flow.source, flow.stop_ns - flow.start_ns) for index, flow in enumerate(plan.flows)}
+    assert {flows[index] for index in runs.DOWN_FLOWS} == {("server", runs.TEST_S * S)}
+    assert {flows[index] for index in runs.UP_FLOWS} == {("dish", runs.TEST_S * S)}
+    assert plan.access.capacity_bps is None
+    plan = resolve(load(example_file(runs.TCP_SCENARIO)))
+    assert plan.run.duration_ns == runs.DURATION_S * S
+    assert plan.flows[0].source == "server"
+    assert resolve(load(example_file(runs.PING_SCENARIO))).flows[0].flood
+
+
+def test_variants_differ_in_what_their_names_say():
+    (part,) = (part for part in runs.parts() if part.name == "beside")
+    plans = {run.values["name"]: run.combination.plan for run in expand(StudyFile.of(part.content), shareable)}
+    assert set(plans) == set(runs.BY_NAME)
+    for name, plan in plans.items():
+        variant = runs.BY_NAME[name]
+        assert [flow.congestion_control for flow in plan.flows] == [variant.congestion_control, "cubic"]
+        sysctl = plan.hosts[0].sysctl
+        assert (sysctl["net.ipv4.tcp_sack"] == "0") == (name == "cubic-nosack")
+        assert (sysctl["net.ipv4.tcp_recovery"] == "0") == (name == "cubic-norack")
+        assert (sysctl["net.ipv4.tcp_ecn"] == "1") == ("-ecn-" in name)
+        assert (plan.access.queue_discipline == "fifo") == ("codel" not in name and "-ecn-" not in name)
+
+
+# --- Statistics
+
+
+@pytest.mark.parametrize(("count", "low", "high"), [(20, 6, 15), (7, 1, 7), (3, 1, 3), (10, 2, 9)])
+def test_intervals_are_order_statistics(count, low, high):
+    found = st.middle(np.random.default_rng(1).permutation(np.arange(1, count + 1)))
+    assert (found.low, found.high, found.median) == (low, high, (count + 1) / 2)
+
+
+def test_coverage_is_the_binomials():
+    # 1 - 2 (C(20,0) + ... + C(20,5)) / 2^20, and 1 - 2 / 2^6: the tables of every textbook.
+    assert st.coverage_ratio(20, 6) == pytest.approx(0.9586, abs=1e-4)
+    assert st.coverage_ratio(20, 7) == pytest.approx(0.8847, abs=1e-4)
+    assert st.coverage_ratio(6, 1) == pytest.approx(0.96875)
+
+
+def test_pairs_are_of_equal_seeds_and_missing_ones_are_left_out():
+    rows = pd.DataFrame({"variant": ["a", "a", "b", "b"], "seed": [1, 2, 2, 3], "x": [1.0, 4.0, 2.0, 9.0]})
+    found = st.paired_ratio(rows, "x", "a", "b")
+    assert (found.median, found.count) == (2.0, 1)
+    assert not st.paired_ratio(rows, "x", "a", "c").known
+    assert st.middle([]).text() == "unknown"
+    assert st.middle([1.0, math.inf, math.inf]).text() == "never (1.0 to never)"
+
+
+# --- Traces and pings
+
+
+def test_losses_fall_into_kinds_by_cause_and_by_their_distance_from_a_reconfiguration():
+    drops = pd.DataFrame({"t_ns": [11 * S, 12 * S + MS, 20 * S, 12 * S, 5 * S], "cause": [2, 2, 2, 1, 3]})
+    found = losses(drops, np.array([12 * S]))
+    assert found["kind"].tolist() == ["other", "handover", "queue", "handover", "isolated"]
+    assert losses(drops[:0], np.array([12 * S])).empty
+    assert losses(drops[:1], np.zeros(0, dtype="int64"))["kind"].tolist() == ["isolated"]
+
+
+def test_a_cut_is_put_down_to_the_first_loss_before_it_and_grows_back():
+    trace = synthetic.trace("cubic", PEAK, 1)
+    assert trace.cuts["kind"].tolist() == ["queue", "isolated", "handover", "handover"]
+    assert trace.cuts["before_pkts"].tolist() == [1000, 1010, 1020, 1030]
+    assert trace.cuts["after_pkts"].tolist() == [700, 707, 714, 721]
+    # Three tenths of the window at 100 packets a second.
+    assert trace.cuts["grown_after_s"].tolist() == pytest.approx([3.0] * 4, abs=0.11)
+
+
+def test_a_cut_without_a_loss_is_a_mark_and_one_that_the_next_follows_never_grew_back():
+    t_ns = np.arange(0, 10 * S, 50 * MS)
+    cwnd, ssthresh = synthetic.window_pkts(t_ns / S, [4.0, 5.0])
+    found = cuts(t_ns, cwnd, ssthresh, losses(pd.DataFrame({"t_ns": [4 * S], "cause": [1]}), np.zeros(0, "int64")))
+    assert found["kind"].tolist() == ["queue", "none"]
+    assert np.isnan(found["grown_after_s"].iloc[0])
+    assert cuts(t_ns, np.full(len(t_ns), 10.0), np.full(len(t_ns), 2.0**31), losses(
+        pd.DataFrame({"t_ns": [], "cause": []}, dtype="int64"), np.zeros(0, "int64"))).empty  # fmt: skip
+
+
+def test_handovers_are_seen_by_their_rise_their_losses_and_the_time_without_a_reply():
+    pings = synthetic.pings(1, 10 * MS, loses=range(0))
+    found = pg.handovers(pings)
+    assert len(found) == 25
+    assert {handover.lost_pkts for handover in found} == {0}
+    worst = max(found, key=lambda handover: handover.rise_ms)
+    assert (worst.t_ns, worst.highest_ms) == (72 * S, 80.0)
+    # Nothing passes for 40 ms and the base's step; probes are 10 ms apart.
+    assert 35 <= np.median([handover.gap_ms for handover in found]) <= 60
+    assert len(pg.slot_minima_ms(pings)) == 24
+
+
+def test_shares_of_the_path_are_of_each_sessions_own_capacity(as_the_study_says):
+    used = ev.used_ratio(as_the_study_says, "cubic")
+    assert used.count == synthetic.SEEDS
+    assert used.median == pytest.approx(45e6 * 1.04 / 250e6)
+    assert ev.estimate_ratio(synthetic.trace("bbr", PEAK, 1)) == pytest.approx(1.04)
+    assert len(ev.estimate_ratio(synthetic.trace("cubic", PEAK, 1))) == 0
+
+
+# --- Results
+
+
+def test_rows_of_the_engine_become_sessions_and_a_session_that_never_came_back_is_told_from_one_not_known():
+    row = {column: 1.0 for column in results.SESSION_COLUMNS.values()} | {"flow0_sent_pkts": 100.0}
+    rows = pd.DataFrame(
+        [
+            row | {"status": "ok", "name": "cubic", "seed": 1, "flow0_recovery_p50_ns": None},
+            row
+            | {"status": "ok", "name": "bbr", "seed": 1, "flow0_recovery_p50_ns": None, "flow0_recovered_ratio": None},
+            row | {"status": "failed", "name": "bbr", "seed": 2},
+        ]
+    )
+    found = results.sessions(rows)
+    assert found["variant"].tolist() == ["cubic", "bbr"]
+    assert found["preset"].tolist() == [PEAK, PEAK]
+    assert found["recovery_p50_ns"].iloc[0] == math.inf
+    assert np.isnan(found["recovery_p50_ns"].iloc[1])
+    assert found["retransmitted_ratio"].tolist() == [0.01, 0.01]
+    with pytest.raises(TraceError, match="no column flow0_rtt_p99_ns"):
+        results.sessions(rows.drop(columns="flow0_rtt_p99_ns"))
+
+
+def test_a_capacity_test_is_what_all_connections_of_a_direction_carried():
+    row = {f"flow{flow}_bytes": 5e6 for flow in runs.DOWN_FLOWS} | {f"flow{flow}_bytes": 1e6 for flow in runs.UP_FLOWS}
+    rows = pd.DataFrame([row | {"status": "ok", "test": 3, "seed": 3, "clock": "2023-08-01T04:00:07Z"}])
+    (found,) = results.capacity(rows).to_dict("records")
+    assert (found["down_bps"], found["up_bps"], found["hour"]) == (4 * 5e6 * 8 / 5, 4 * 1e6 * 8 / 5, 4)
+    assert results.capacity(rows[:0]).empty
+
+
+def test_lateness_is_read_from_the_parameter_as_written():
+    row = {"status": "ok", "congestion_control": "bbr_handover", "seed": 1, "phase_bbr_handover": "16 s"}
+    row |= dict.fromkeys(("flow0_goodput_mean_bps", "flow0_sender_retransmissions_pkts", "flow0_rtt_p99_ns"), 1.0)
+    assert results.phases(pd.DataFrame([row]))["late_s"].tolist() == [4.0]
+    assert units.TIME.parse("16 s") == 16 * S
+
+
+# --- Claims, each both ways
+
+
+def test_all_claims_of_the_list_are_there_and_say_how_they_are_tested():
+    assert [claim.number for claim in CLAIMS] == [f"3.{number}" for number in range(1, 17)]
+    for claim in CLAIMS:
+        assert claim.test
+        assert set(claim.runs) <= set(material.CLAIM_FRAMES)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.number)
+def test_every_claim_holds_where_all_is_as_the_study_says(claim, as_the_study_says):
+    row = judged(claim, [("made up", as_the_study_says)])
+    assert row["verdict"] == "holds", row["measured"]
+    assert not row["cause"]
+
+
+def replaced(frames, **sets):
+    return frames | sets
+
+
+def flood(**how):
+    return {runs.REGULAR: [synthetic.pings(1, 10 * MS, **how)], runs.ANSWERED: [synthetic.pings(1, 27 * MS, **how)]}
+
+
+@pytest.mark.parametrize(
+    ("number", "changed", "verdict"),
+    [
+        ("3.2", {"paced": [synthetic.pings(1, S, loses=range(0))], "flood": flood(loses=range(0))}, "cannot be told"),
+        ("3.3", {"flood": flood(rise_ms=5.0)}, "partly"),
+        ("3.4", {"flood": flood(jitter_ms=8.0)}, "partly"),
+        ("3.4", {"flood": flood(jitter_ms=2.0)}, "does not hold"),
+        ("3.5", {"paced": [synthetic.pings(1, S, seconds=1800, loses=range(7))]}, "does not hold"),
+        ("3.6", {"capacity": synthetic.capacity(down_bps=200e6)}, "partly"),
+        ("3.16", {"flood": flood(rise_ms=100.0)}, "partly"),
+        ("3.8", {"sessions": synthetic.sessions({"cubic": 150e6})}, "partly"),
+        ("3.9", {"sessions": synthetic.sessions({"bbr": 60e6})}, "partly"),
+        ("3.10", {"sessions": synthetic.sessions({"reno": 100e6})}, "does not hold"),
+        ("3.11", {"sessions": synthetic.sessions({"cubic-nosack": 30e6})}, "partly"),
+        ("3.11", {"sessions": synthetic.sessions({"cubic-nosack": 45e6})}, "does not hold"),
+        ("3.12", {"sessions": synthetic.sessions({"bbr_handover": 200e6})}, "partly"),
+        ("3.13", {"sessions": synthetic.sessions({"cubic_handover": 45e6})}, "partly"),
+        ("3.14", {"sessions": synthetic.sessions({"cubic-ecn-fq_codel": 45e6})}, "does not hold"),
+        ("3.15", {"beside": synthetic.beside({"bbr": 0.4})}, "partly"),
+        ("3.15", {"beside": synthetic.beside({"bbr": 0.5})}, "does not hold"),
+    ],
+)  # fmt: skip
+def test_a_claim_that_does_not_hold_says_why(number, changed, verdict, as_the_study_says):
+    row = outcome(number, as_the_study_says | changed)
+    assert row["verdict"] == verdict, row["measured"]
+    assert bool(row["cause"]) == (verdict != "cannot be told")
+
+
+def test_minimum_that_never_moves_refutes_the_slots_in_part(as_the_study_says):
+    still = synthetic.pings(1, 10 * MS)
+    delay_ns = np.where(still.probes.is_lost, np.nan, 30e6)
+    flat = pg.Pings(1, type(still.probes)(still.probes.sent_ns, delay_ns), still.changes_ns, still.end_ns)
+    row = outcome("3.1", as_the_study_says | {"flood": {runs.REGULAR: [flat], runs.ANSWERED: [flat]}})
+    assert row["verdict"] == "partly"
+    assert row["numbers"]["changed_over_1_ms_ratio"] == 0
+
+
+def test_cubic_that_keeps_the_path_at_peak_refutes_the_claim_in_part(as_the_study_says):
+    frames = as_the_study_says | {"sessions": synthetic.sessions({"cubic": 200e6})}
+    row = outcome("3.7", frames)
+    assert row["verdict"] == "partly"
+    assert "4.0 cuts a session" in row["cause"]
+    assert "link, at a handover 2.0" in row["cause"]
+    assert row["numbers"]["cuts"] == {"queue": 1.0, "handover": 2.0, "isolated": 1.0, "other": 0.0, "none": 0.0}
+
+
+# --- Tables, figures, page
+
+
+def test_the_table_has_a_row_for_every_variant_and_the_same_for_machines(as_the_study_says):
+    text = tables.table(as_the_study_says)
+    for variant in runs.VARIANTS:
+        assert variant.label in text
+    found = tables.frame(as_the_study_says)
+    (cell,) = found[(found["variant"] == "cubic") & (found["quantity"] == "goodput_bps")].to_dict("records")
+    assert cell["median"] == pytest.approx(45e6 * 1.04)
+    assert cell["count"] == synthetic.SEEDS
+    assert "link, at a handover" in tables.causes(as_the_study_says)
+
+
+@pytest.mark.slow
+def test_all_figures_are_drawn(as_the_study_says, tmp_path):
+    drawn = figures.draw(as_the_study_says, tmp_path, Rules(kernel="Linux", seeds=7))
+    pings = [figure for figure in drawn if figure.missing is not None]
+    # Figures 3 to 5 are those of a run's own page, and drawn of run directories alone.
+    assert [figure.missing for figure in pings] == ["the runs `flood_view` are missing"] * 3
+    for figure in drawn:
+        if figure.missing is None:
+            for kind in style.FORMATS:
+                assert (tmp_path / f"{figure.stem}.{kind}").stat().st_size > 1000
+
+
+@pytest.fixture
+def engine(monkeypatch, as_the_study_says):
+    """`run_study` without a guest, results without rows: what is tested is what `make` does with them."""
+    asked = {}
+
+    def run_study(file, folder, *, only, scheduler, **options):
+        planned = [] if file.name == "capacity" else expand(file, shareable)
+        asked[file.name] = sum(only is None or only(run) for run in planned)
+        folder.mkdir(parents=True, exist_ok=True)
+        row = {"status": "ok", "seed": 1, "cpu_s": 2.0, "virtual_s": 60.0, "warnings": [], "sends": runs.REGULAR,
+               "run_id": "0", "name": "cubic", "preset": PEAK}  # fmt: skip
+        rows = pd.DataFrame([row | ({"status": "failed"} if file.name in failing else {})])
+        failures = {"0": GuestError(f"{file.name} failed")} if file.name in failing else {}
+        return SimpleNamespace(table=lambda: SimpleNamespace(to_pandas=lambda: rows), failures=failures)
+
+    failing: set[str] = set()
+    run_study.asked, run_study.failing = asked, failing
+    monkeypatch.setattr(material, "run_study", run_study)
+
+    def frames_of(rows, folder):
+        groups = {"flood": ["flood"], "paced": ["paced"], "capacity": ["capacity"], "beside": ["beside"],
+                  "sessions": ["main"], "traces": ["main"]}  # fmt: skip
+        found = {name: frame for name, frame in as_the_study_says.items()
+                 if not set(groups.get(name, [])) & failing}  # fmt: skip
+        return found, None
+
+    monkeypatch.setattr(material, "_frames", frames_of)
+    monkeypatch.setattr(figures, "KINDS", ())
+    return run_study
+
+
+def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
+    done = reproduce("huston2024", tmp_path / "study", progress=False)
+    claims = json.loads((done.path / "claims.json").read_text())
+    assert [row["verdict"] for row in claims["claims"]] == ["holds"] * 16
+    text = done.page.read_text(encoding="utf-8")
+    assert text.count('<th scope="row">3.') == 16
+    assert "quick:" not in text
+    assert "CUBIC, ECN, fq_codel" in text
+    assert (done.path / material.TABLE).exists()
+    assert sum(engine.asked.values()) == sum(part.runs for part in runs.parts() if part.name != "capacity")
+    assert "9 runs, 18 CPU s" in done.cost
+
+
+def test_a_quick_one_says_that_it_is_not_the_study(engine, tmp_path):
+    done = reproduce("huston2024", tmp_path / "study", quick=True, progress=False)
+    assert "quick: 3 of 20 seeds" in done.page.read_text(encoding="utf-8")
+    assert sum(engine.asked.values()) < 150
+
+
+def test_claims_whose_runs_all_failed_cannot_be_told(engine, tmp_path):
+    engine.failing.add("paced")
+    done = reproduce("huston2024", tmp_path / "study", progress=False)
+    verdicts = {row["number"]: row["verdict"] for row in done.claims}
+    assert verdicts["3.5"] == verdicts["3.2"] == "cannot be told"
+    assert verdicts["3.1"] == verdicts["3.7"] == "holds"
+    assert list(done.failures) == ["paced/0", "paced"]
+
+
+def test_off_peak_sessions_stand_in_a_table_of_their_own(as_the_study_says):
+    text = tables.table(as_the_study_says)
+    assert "Off-peak" in text
+    assert ev.goodput_bps(as_the_study_says, "cubic", OFF_PEAK).median == pytest.approx(165e6 * 1.04)
