@@ -170,10 +170,11 @@ def values_of(declared: Key) -> st.SearchStrategy:
         limits = st.integers(1, 10**9)
         texts = [limits.map(lambda n: f'"{PACKETS.format(n)}"'), limits.map(lambda n: f'"{BYTES.format(n)}"')]
         return st.one_of(*texts, *words)
-    assert declared.quantity is not None
-    low, high = declared.quantity.parse(declared.low), declared.quantity.parse(declared.high)
-    numbers = st.integers(low, high) if declared.quantity.whole else st.floats(low, high)
-    return st.one_of(numbers.map(lambda x: f'"{declared.quantity.format(x)}"'), *words)
+    quantity = declared.quantity
+    assert quantity is not None
+    low, high = quantity.parse(declared.low), quantity.parse(declared.high)
+    numbers = st.integers(int(low), int(high)) if quantity.whole else st.floats(low, high)
+    return st.one_of(numbers.map(lambda x: f'"{quantity.format(x)}"'), *words)
 
 
 def free(sections: dict[str, type]) -> dict[str, Key]:
