@@ -189,7 +189,9 @@ class _Entry:
     def _transitions(self, n: int) -> tuple[tuple[float, ...], ...]:
         rows = self.entry.get("transitions")
         if not isinstance(rows, list) or len(rows) != n or any(not isinstance(r, list) or len(r) != n for r in rows):
-            raise ScenarioError(f"{self.where}: `transitions` is not {n} rows of {n} numbers, one for each state", _HINT)
+            raise ScenarioError(
+                f"{self.where}: `transitions` is not {n} rows of {n} numbers, one for each state", _HINT
+            )
         found = []
         for number, row in enumerate(rows, 1):
             values = [self._value(value, f"transitions, row {number}", 0, 1) for value in row]

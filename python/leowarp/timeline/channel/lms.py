@@ -8,8 +8,8 @@ A terminal moves through an environment at a steady speed. Everything random is 
 - the diffuse signal: complex Gaussian of power `multipath_db`, Clarke's Doppler spectrum of width speed / wavelength;
 - at a border of states the three levels change along a slope of `transition_m`.
 
-Power relative to line of sight: |10^(direct_db / 20) + 10^(multipath_db / 20) w|^2. The direct signal has phase 0, for a
-receiver tracks it; the satellite's own movement changes nothing but that phase.
+Power relative to line of sight: |10^(direct_db / 20) + 10^(multipath_db / 20) w|^2. The direct signal has phase 0, for
+a receiver tracks it; the satellite's own movement changes nothing but that phase.
 
 A terminal at rest sees one draw of state, direct and diffuse signal for ever: a frozen channel (another seed, another
 place). It is not an error, but its level says nothing about the environment; `power_series(...).frozen` is true.
@@ -83,8 +83,8 @@ class LandMobile:
             raise ScenarioError(
                 f"a terminal's speed of {self.speed_m_per_s} m/s", "0 m/s (a frozen channel) or more, as in 60 km/h"
             )
-        if not (math.isfinite(self.carrier_hz) and self.carrier_hz > 0):
-            raise ScenarioError(f"a carrier of {self.carrier_hz} Hz", "a frequency above 0, as in 2.2 GHz")
+        if not 1e8 <= self.carrier_hz <= 1e12:
+            raise ScenarioError(f"a carrier of {self.carrier_hz} Hz", "from 100 MHz to 1 THz, as in 2.2 GHz")
         for name in ("correlation_m", "frame_m"):
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value > 0):
@@ -140,7 +140,9 @@ class LandMobile:
                 "give the length: nothing is borrowed from another elevation (at 40 degrees correlation distances are "
                 "1.5 to 2.5 m, frames 3 to 9 m, slopes 2 to 12 m)",
             )
-        assert found.correlation_m is not None and found.state_lengths_m is not None and found.transition_m is not None
+        assert found.correlation_m is not None
+        assert found.state_lengths_m is not None
+        assert found.transition_m is not None
         lengths = np.array(found.state_lengths_m)
         if self.frames == "common":
             lengths = np.full(len(lengths), float(found.state_shares @ lengths))
@@ -172,8 +174,9 @@ class Model:
 
     @property
     def dwells_m(self) -> NDArray[np.float64]:
-        """Mean length of a stay in each state: frame / (1 - Pii)."""
-        return self.frames_m / (1 - np.diag(self.environment.chain))
+        """Mean length of a stay in each state: frame / (1 - Pii); inf of the only state."""
+        with np.errstate(divide="ignore"):
+            return self.frames_m / (1 - np.diag(self.environment.chain))
 
 
 @dataclass(frozen=True)
@@ -255,7 +258,9 @@ def _blocks(
     states = model.environment.states
     step_m = parameters.speed_m_per_s * step_ns * 1e-9
     until_m = step_m * count + model.transition_m
-    way = visits(model.environment.chain, model.environment.state_shares, model.frames_m, until_m, stream(seed, "lms.states"))
+    way = visits(
+        model.environment.chain, model.environment.state_shares, model.frames_m, until_m, stream(seed, "lms.states")
+    )
     mean_db, deviation_db, multipath_db = (
         Blend(np.array([getattr(states[s], name) for s in way.states]), way.starts_m, model.transition_m)
         for name in ("mean_db", "deviation_db", "multipath_db")
@@ -269,7 +274,7 @@ def _blocks(
     )
     for begin in range(0, count, BLOCK_SAMPLES):
         n = min(BLOCK_SAMPLES, count - begin)
-        x_m = (begin + np.arange(n)) * step_m
+        x_m = (begin + np.arange(n, dtype=np.float64)) * step_m
         direct, diffuse = shadowing.block(n), multipath.block(n)
         if not moving:
             direct, diffuse = np.full(n, direct[0]), np.full(n, diffuse[0])

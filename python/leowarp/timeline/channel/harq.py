@@ -1,0 +1,435 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hybrid ARQ over a fading channel: how often each packet is sent again, when it arrives, or that it is lost.
+
+A packet fills one codeword. Its transmissions begin `retransmission_delay_ns` after each other; each sends some bits of
+the codeword and brings the mutual information of its symbols, at the power that they meet. The receiver keeps what it
+got. It decodes when the sum reaches the threshold, `threshold_ratio` times the data bits; if not it asks for more, at
+most `retransmissions` times, and then the packet is lost.
+
+- `incremental` (type II): every transmission sends bits that were not sent before; their information adds up.
+  How many is the receiver's to say: see `Harq.rule`. A codeword that has been sent whole has nothing left to ask for.
+- `chase` (type I with combining): every transmission sends the first one's bits again; their signal-to-noise ratios
+  add up (maximum ratio combining).
+
+The symbol rate follows from the first transmission: `rate_bps` of data bits, when nothing fails, is one codeword every
+`codeword_period_ns`, and its first transmission takes just that time. What is sent again takes symbols beyond those;
+`Outcomes.sent_bits` counts them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leowarp.errors import ScenarioError
+from leowarp.timeline.channel.decibels import power_db, power_ratio
+from leowarp.timeline.channel.knowledge import Levels, levels_of_model, levels_of_series
+from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, unfaded
+from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL, mutual_information
+
+KINDS = ("incremental", "chase")
+RULES = ("received", "predicted", "statistics", "equal")
+THRESHOLDS = ("constant", "by-rate")
+
+CODE_RATES = (0.1730, 0.2115, 0.3082, 0.4358, 0.6667, 0.9284, 0.9814)
+RATIOS_BY_RATE = (1.143, 1.138, 1.132, 1.115, 1.081, 1.024, 1.009)
+"""Accumulated information over data bits at which half of the codewords decode, by code rate (data bits over bits
+sent): Monte Carlo of the CCSDS 131.0-B turbo code, 8,920 bits, 16 states, 10 log-MAP iterations, parity bits in
+random order, QPSK over white noise, 80 to 250 codewords a point. For 1 failure in 10 add 0.01 to 0.03."""
+
+CHUNK_CODEWORDS = 1 << 19
+"""Codewords computed at a time, which bounds the memory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Harq:
+    """Parameters of the link layer.
+
+    Attributes
+    ----------
+    kind : "incremental" or "chase"
+    modulation : "qpsk", "bpsk", "8psk" or "16qam"
+    data_bits, codeword_bits : int
+        One IP packet of at most data_bits / 8 bytes; what the mother code makes of it.
+    rate_bps : int
+        Data bits a second, sent once. 40 Mbit/s: what the study's link gives when nothing fails.
+    retransmissions : int
+        At most so many.
+    first_delay_ns, retransmission_delay_ns : int
+        From the begin of a transmission to its decoding, and from one transmission to the next.
+    threshold : "constant" or "by-rate"
+        Information needed over data bits: `threshold_ratio`, or RATIOS_BY_RATE at the rate of what was sent.
+    rule : "received", "predicted", "statistics" or "equal"
+        How many bits a transmission gets: what is missing over the information of a bit, at the power that was just
+        received (`received`), or at the power that the channel exceeds with the target probability:
+        `retransmission_delay_ns` after the one just received (`predicted`), or at any time (`statistics`). Of the first
+        transmission, before anything is received, all three go by the power at any time. `equal`: the codeword in equal
+        parts.
+    first_target_ratio, target_ratio : float
+        Target probability of decoding by the first, and by each later transmission.
+    last_sends_rest : bool
+        The last transmission sends all that is left: what it does not bring is lost.
+    first_bits : int or None
+        Bits of the first transmission; None: by the rule.
+    """
+
+    kind: str = "incremental"
+    modulation: str = "qpsk"
+    data_bits: int = 8920
+    codeword_bits: int = 53520
+    rate_bps: int = 40_000_000
+    retransmissions: int = 3
+    first_delay_ns: int = 10_000_000
+    retransmission_delay_ns: int = 20_000_000
+    threshold: str = "constant"
+    threshold_ratio: float = 1.15
+    rule: str = "received"
+    first_target_ratio: float = 0.5
+    target_ratio: float = 0.5
+    last_sends_rest: bool = True
+    first_bits: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, words in (
+            ("kind", KINDS),
+            ("rule", RULES),
+            ("threshold", THRESHOLDS),
+            ("modulation", tuple(BITS_PER_SYMBOL)),
+        ):
+            if getattr(self, name) not in words:
+                raise ScenarioError(f"{name} = {getattr(self, name)!r}", f"one of {', '.join(words)}")
+        if not 0 < self.data_bits <= self.codeword_bits:
+            raise ScenarioError(
+                f"{self.data_bits} data bits in a codeword of {self.codeword_bits}", "data_bits from 1 to codeword_bits"
+            )
+        if self.data_bits % 8:
+            raise ScenarioError(f"{self.data_bits} data bits are no whole number of bytes", "a multiple of 8")
+        if self.rate_bps <= 0:
+            raise ScenarioError(f"a rate of {self.rate_bps} bit/s", "a rate above 0")
+        if not 0 <= self.retransmissions <= 255:
+            raise ScenarioError(f"{self.retransmissions} retransmissions", "from 0 to 255")
+        if self.first_delay_ns < 0 or self.retransmission_delay_ns < 0:
+            raise ScenarioError("a delay below 0", "delays of 0 s or more")
+        if not (math.isfinite(self.threshold_ratio) and self.threshold_ratio >= 1):
+            raise ScenarioError(
+                f"threshold_ratio = {self.threshold_ratio}: no code decodes with less information than it carries",
+                "1 or more, as in 1.15",
+            )
+        for name in ("first_target_ratio", "target_ratio"):
+            if not 0 < getattr(self, name) < 1:
+                raise ScenarioError(f"{name} = {getattr(self, name)}", "a probability between 0 and 1")
+        if self.first_bits is not None and not self.data_bits <= self.first_bits <= self.codeword_bits:
+            raise ScenarioError(
+                f"first_bits = {self.first_bits}", f"from {self.data_bits} (the data) to {self.codeword_bits}"
+            )
+
+    @property
+    def codeword_period_ns(self) -> int:
+        """From the begin of a codeword's first transmission to the next one's, nearest ns."""
+        return max(1, round(self.data_bits * 1_000_000_000 / self.rate_bps))
+
+    @property
+    def packet_bytes(self) -> int:
+        """The largest IP packet."""
+        return self.data_bits // 8
+
+    @property
+    def longest_ns(self) -> int:
+        """A power series must go on for so long after the last codeword's begin."""
+        return self.retransmissions * self.retransmission_delay_ns + self._longest_transmission_ns
+
+    @property
+    def _longest_transmission_ns(self) -> int:
+        # The first takes one period and has data_bits at least; none has more bits than the codeword.
+        return self.codeword_period_ns * math.ceil(self.codeword_bits / self.data_bits)
+
+    @property
+    def needed_ratio(self) -> float:
+        """Information over data bits that a receiver asks for."""
+        return self.threshold_ratio if self.threshold == "constant" else max(RATIOS_BY_RATE)
+
+    def first_transmission_bits(self, snr_db: float, levels: Levels) -> int:
+        """Bits of every codeword's first transmission."""
+        if self.first_bits is not None:
+            return self._whole_symbols(self.first_bits)
+        if self.rule == "equal" and self.kind == "incremental":
+            return self._whole_symbols(self.codeword_bits / (self.retransmissions + 1))
+        information = float(self.bit_information(snr_db + levels.first_db))
+        return self._whole_symbols(self.needed_ratio * self.data_bits / information)
+
+    def symbol_rate_hz(self, snr_db: float, levels: Levels) -> float:
+        """Symbols a second that first transmissions take, all codewords used."""
+        symbols = self.first_transmission_bits(snr_db, levels) / BITS_PER_SYMBOL[self.modulation]
+        return symbols * 1e9 / self.codeword_period_ns
+
+    def bit_information(self, level_db: ArrayLike) -> NDArray[np.float64]:
+        """Mean mutual information of a sent bit at this Es/N0; never 0, so that a need stays a number."""
+        bits = mutual_information(self.modulation, power_ratio(level_db)) / BITS_PER_SYMBOL[self.modulation]
+        return np.maximum(bits, 1e-30)
+
+    def _whole_symbols(self, bits: float) -> int:
+        size = BITS_PER_SYMBOL[self.modulation]
+        return int(min(self.codeword_bits, size * math.ceil(min(bits, 1e12) / size - _ROUNDING)))
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What became of n codewords.
+
+    Attributes
+    ----------
+    retransmissions : uint8 array of shape (n,)
+        How often each was sent again, 0 to `Harq.retransmissions`.
+    delay_ns : int64 array of shape (n,)
+        From the begin of its first transmission until it is decoded, or given up.
+    lost : bool array of shape (n,)
+    sent_bits : int32 array of shape (n,)
+        In all its transmissions.
+    first_bits : int
+        In the first.
+    """
+
+    retransmissions: NDArray[np.uint8]
+    delay_ns: NDArray[np.int64]
+    lost: NDArray[np.bool_]
+    sent_bits: NDArray[np.int32]
+    first_bits: int
+
+    @property
+    def loss_ratio(self) -> float:
+        return float(self.lost.mean())
+
+    def decoded_shares(self, most: int) -> list[float]:
+        """Share of all codewords decoded after 0, 1, ... `most` retransmissions; with `loss_ratio` they sum to 1."""
+        counts = np.bincount(self.retransmissions[~self.lost], minlength=most + 1)
+        return (counts / len(self.lost)).tolist()
+
+    @property
+    def symbols_ratio(self) -> float:
+        """Symbols sent over those of the first transmissions alone."""
+        return float(self.sent_bits.mean()) / self.first_bits
+
+
+def outcomes(
+    power: PowerSeries, snr_db: float, parameters: Harq, starts_ns: NDArray[np.int64], levels: Levels | None = None
+) -> Outcomes:
+    """What becomes of codewords whose first transmissions begin at `starts_ns`.
+
+    Parameters
+    ----------
+    power : PowerSeries
+        Must reach `parameters.longest_ns` beyond the last start.
+    snr_db : float
+        Es/N0 at line of sight.
+    starts_ns : int64 array of shape (n,), ascending
+    levels : Levels, optional
+        What the receiver knows of its channel; without, that of `power` itself.
+    """
+    if not math.isfinite(snr_db):
+        raise ScenarioError(f"a signal-to-noise ratio of {snr_db} dB", "a number, as in 7 dB")
+    starts = np.asarray(starts_ns, dtype=np.int64)
+    if len(starts) and (starts[0] < 0 or starts[-1] + parameters.longest_ns > power.duration_ns):
+        raise ValueError(f"codewords from {starts[0]} to {starts[-1]} ns in a power series of {power.duration_ns} ns")
+    known = _levels_of(power, parameters) if levels is None else levels
+    run = _incremental if parameters.kind == "incremental" else _chase
+    first_bits = parameters.first_transmission_bits(snr_db, known)
+    parts = []
+    for begin in range(0, len(starts), CHUNK_CODEWORDS):
+        chunk = starts[begin : begin + CHUNK_CODEWORDS]
+        parts.append(run(_Looks(power, snr_db, parameters, first_bits, chunk), known))
+    sent_again, lost, sent = (np.concatenate(column) for column in zip(*parts, strict=True)) if parts else _NOTHING
+    delay = parameters.first_delay_ns + parameters.retransmission_delay_ns * sent_again.astype(np.int64)
+    return Outcomes(sent_again, delay, lost, sent, first_bits)
+
+
+def levels_known(channel: LandMobile, parameters: Harq) -> Levels:
+    """What a receiver knows that knows the model of its channel, but not this run's draws."""
+    return levels_of_model(
+        channel, parameters.first_target_ratio, parameters.target_ratio, parameters.retransmission_delay_ns
+    )
+
+
+def _levels_of(power: PowerSeries, parameters: Harq) -> Levels:
+    return levels_of_series(
+        power, parameters.first_target_ratio, parameters.target_ratio, parameters.retransmission_delay_ns
+    )
+
+
+class _Looks:
+    """The channel as the transmissions of a chunk of codewords meet it."""
+
+    def __init__(
+        self, power: PowerSeries, snr_db: float, harq: Harq, first_bits: int, starts_ns: NDArray[np.int64]
+    ) -> None:
+        self.harq, self.first_bits, self.snr_db, self.count = harq, first_bits, snr_db, len(starts_ns)
+        begin = int(starts_ns[0]) // power.spacing_ns
+        end = (int(starts_ns[-1]) + harq.longest_ns) // power.spacing_ns + 2
+        # A symbol's energy over noise at each sample.
+        self._ratio = power_ratio(power.level_db[begin:end].astype(np.float64) + snr_db)
+        self._spacing_ns = power.spacing_ns
+        self._starts = (starts_ns - begin * power.spacing_ns) / power.spacing_ns
+        self._symbol_bits = BITS_PER_SYMBOL[harq.modulation]
+
+    def information(self) -> _Mean:
+        """Of a bit."""
+        return _Mean(mutual_information(self.harq.modulation, self._ratio) / self._symbol_bits)
+
+    def energy(self) -> _Mean:
+        """Of a symbol, over noise."""
+        return _Mean(self._ratio)
+
+    def mean(self, what: _Mean, who: NDArray[np.intp], attempt: int, bits: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Over the attempt of those codewords that sends so many bits, at the symbol rate of first transmissions."""
+        begin = self._starts[who] + attempt * self.harq.retransmission_delay_ns / self._spacing_ns
+        return what.over(begin, bits / self.first_bits * self.harq.codeword_period_ns / self._spacing_ns)
+
+
+class _Mean:
+    """Means over intervals of a function that is straight between the samples; places in samples."""
+
+    def __init__(self, values: NDArray[np.float64]) -> None:
+        self._values = values
+        self._integral = np.concatenate(([0.0], np.cumsum((values[1:] + values[:-1]) / 2)))
+
+    def over(self, begin: NDArray[np.float64], length: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (self._until(begin + length) - self._until(begin)) / length
+
+    def _until(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
+        k = np.minimum(place.astype(np.intp), len(self._values) - 2)
+        f = place - k
+        here = self._values[k]
+        return self._integral[k] + f * (here + (self._values[k + 1] - here) * f / 2)
+
+
+def _incremental(looks: _Looks, levels: Levels) -> _Found:
+    harq, information, energy = looks.harq, looks.information(), looks.energy()
+    got = np.zeros(looks.count)
+    sent = np.zeros(looks.count)
+    again = np.zeros(looks.count, dtype=np.uint8)
+    pending = np.arange(looks.count)
+    bits = np.full(looks.count, float(looks.first_bits))
+    for attempt in range(harq.retransmissions + 1):
+        again[pending] = attempt
+        got[pending] += bits * looks.mean(information, pending, attempt, bits)
+        sent[pending] += bits
+        failed = got[pending] < _threshold_bits(harq, sent[pending]) * (1 - _ROUNDING)
+        # Those without a bit left are given up where they stand.
+        asking = failed & (sent[pending] < harq.codeword_bits)
+        if attempt == harq.retransmissions or not asking.any():
+            break
+        bits, pending = bits[asking], pending[asking]
+        seen = looks.mean(energy, pending, attempt, bits)
+        bits = _asked(looks, levels, attempt + 1, got[pending], harq.codeword_bits - sent[pending], seen)
+    lost = got < _threshold_bits(harq, sent) * (1 - _ROUNDING)
+    return again, lost, sent.astype(np.int32)
+
+
+def _asked(
+    looks: _Looks,
+    levels: Levels,
+    attempt: int,
+    got: NDArray[np.float64],
+    left: NDArray[np.float64],
+    seen: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Bits that the receiver asks for, whole symbols, at most those that are left; `seen`: energy over noise just
+    received."""
+    harq = looks.harq
+    if harq.last_sends_rest and attempt == harq.retransmissions:
+        return left
+    size = BITS_PER_SYMBOL[harq.modulation]
+    if harq.rule == "equal":
+        wanted = np.full(len(got), harq.codeword_bits / (harq.retransmissions + 1))
+    else:
+        missing = harq.needed_ratio * harq.data_bits - got
+        wanted = missing / harq.bit_information(_expected_db(looks, levels, seen))
+    return np.minimum(left, size * np.ceil(np.maximum(wanted / size - _ROUNDING, _ROUNDING)))
+
+
+def _expected_db(looks: _Looks, levels: Levels, seen: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Es/N0 that the next transmission is sized for."""
+    seen_db = power_db(seen)
+    match looks.harq.rule:
+        case "predicted":
+            return np.interp(seen_db - looks.snr_db, levels.seen_db, levels.next_db) + looks.snr_db
+        case "statistics":
+            return np.full(len(seen), looks.snr_db + levels.again_db)
+    return seen_db
+
+
+def _chase(looks: _Looks, levels: Levels) -> _Found:
+    harq, energy = looks.harq, looks.energy()
+    size = BITS_PER_SYMBOL[harq.modulation]
+    needed = _threshold_bits(harq, np.array([float(looks.first_bits)])) * (1 - _ROUNDING)
+    got = np.zeros(looks.count)
+    again = np.zeros(looks.count, dtype=np.uint8)
+    pending = np.arange(looks.count)
+    for attempt in range(harq.retransmissions + 1):
+        again[pending] = attempt
+        got[pending] += looks.mean(energy, pending, attempt, np.full(len(pending), float(looks.first_bits)))
+        failed = looks.first_bits / size * mutual_information(harq.modulation, got[pending]) < needed
+        pending = pending[failed]
+    lost = np.zeros(looks.count, dtype=bool)
+    lost[pending] = True
+    return again, lost, ((again.astype(np.int32) + 1) * looks.first_bits).astype(np.int32)
+
+
+def _threshold_bits(harq: Harq, sent: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Information that decodes what was sent."""
+    if harq.threshold == "constant":
+        return np.full(len(sent), harq.threshold_ratio * harq.data_bits)
+    return np.interp(harq.data_bits / sent, CODE_RATES, RATIOS_BY_RATE) * harq.data_bits
+
+
+@dataclass(frozen=True)
+class ChannelRows:
+    """Rows of a timeline's `channel` table: from each instant on, what a packet meets whose transmission begins then.
+
+    Attributes
+    ----------
+    t_ns : int64 array of shape (n,), ascending, the first 0
+    delay_ns : int64 array of shape (n,)
+    loss_ratio : float64 array of shape (n,)
+        0 or 1.
+    """
+
+    t_ns: NDArray[np.int64]
+    delay_ns: NDArray[np.int64]
+    loss_ratio: NDArray[np.float64]
+
+
+def channel_rows(
+    channel: LandMobile | None, parameters: Harq, snr_db: float, duration_ns: int, seed: int
+) -> tuple[ChannelRows, Outcomes]:
+    """The link to a terminal as rows on the grid of codewords, neighbours that are equal merged into one.
+
+    A packet whose transmission begins within codeword k meets what codeword k met. One that is lost has the delay after
+    which the link gives it up, so that a link in order holds its followers until then.
+
+    Parameters
+    ----------
+    channel : LandMobile or None
+        None: no fading.
+    """
+    period = parameters.codeword_period_ns
+    starts = np.arange(0, max(1, duration_ns), period, dtype=np.int64)
+    until = int(starts[-1]) + parameters.longest_ns
+    if channel is None:
+        found = outcomes(unfaded(until), snr_db, parameters, starts)
+    else:
+        power = power_series(channel, until, seed)
+        found = outcomes(power, snr_db, parameters, starts, levels_known(channel, parameters))
+    # One number tells outcomes apart: retransmissions, and whether it is lost.
+    kind = found.retransmissions.astype(np.int16) * 2 + found.lost
+    first = np.concatenate(([0], np.flatnonzero(np.diff(kind)) + 1))
+    return ChannelRows(starts[first], found.delay_ns[first], found.lost[first].astype(np.float64)), found
+
+
+_Found = tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.int32]]
+_NOTHING = (np.zeros(0, np.uint8), np.zeros(0, bool), np.zeros(0, np.int32))
+
+_ROUNDING = 1e-9
+"""What sums of floats may be off by, as a ratio: a codeword that has just enough decodes."""

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a receiver knows of its channel: how strong it is at any time, and some time after it was this strong."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, spacing_ns
+from leowarp.timeline.channel.loo import mixture_quantile_db
+
+LEARNING_WAY_M, LEARNING_SAMPLES = 10_000.0, 2_000_000
+"""A receiver that knows the model has learned what follows on what over 10 km, some hundreds of stays in each state;
+short waves need more samples for that, then the way is shorter."""
+
+LEARNING_SEED = 0
+"""Not the run's: a receiver does not know the fading to come, and asks alike in every run."""
+
+GROUPS = 64
+"""Samples are grouped by the level received, equally many in each."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Power levels, dB relative to line of sight, exceeded with the target probability.
+
+    Attributes
+    ----------
+    first_db, again_db : float
+        At any time, with the target of the first and of later transmissions.
+    seen_db, next_db : float64 arrays of shape (k,), the first ascending
+        One delay after `seen_db` was received, `next_db` is exceeded with the target of later transmissions.
+    """
+
+    first_db: float
+    again_db: float
+    seen_db: NDArray[np.float64]
+    next_db: NDArray[np.float64]
+
+
+def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
+    """From a power series: what a receiver has learned that has seen all of it."""
+    first_db, again_db = np.quantile(power.level_db, (1 - first_target_ratio, 1 - target_ratio))
+    return Levels(float(first_db), float(again_db), *_followers(power, target_ratio, delay_ns))
+
+
+@lru_cache(maxsize=16)
+def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
+    """From the model: at any time by its closed form (slopes between states left out), else by a series of its own."""
+    model = channel.model()
+    first_db, again_db = (
+        mixture_quantile_db(model.environment.states, model.way_shares, 1 - target)
+        for target in (first_target_ratio, target_ratio)
+    )
+    if channel.speed_m_per_s == 0:
+        same = np.array([-100.0, 100.0])
+        return Levels(first_db, again_db, same, same)
+    way_ns = math.ceil(1e9 * LEARNING_WAY_M / channel.speed_m_per_s)
+    step_ns = spacing_ns(channel, model.correlation_m, way_ns)
+    power = power_series(channel, min(way_ns, LEARNING_SAMPLES * step_ns), LEARNING_SEED)
+    return Levels(first_db, again_db, *_followers(power, target_ratio, delay_ns))
+
+
+def _followers(
+    power: PowerSeries, target_ratio: float, delay_ns: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(seen_db, next_db) of a series."""
+    level = power.level_db.astype(np.float64)
+    later = np.arange(len(level)) + delay_ns / power.spacing_ns
+    count = int(np.searchsorted(later, len(level) - 1, side="right"))
+    if count < GROUPS or power.frozen:
+        # Too short to learn from, or never changing: what was seen is expected.
+        ends = np.array([level.min() - 1, level.max() + 1])
+        return ends, ends
+    now, then = level[:count], np.interp(later[:count], np.arange(len(level)), level)
+    groups = np.array_split(np.argsort(now, kind="stable"), GROUPS)
+    seen_db = np.array([now[group].mean() for group in groups])
+    next_db = np.array([np.quantile(then[group], 1 - target_ratio) for group in groups])
+    # Equal levels in neighbouring groups: one entry.
+    kept = np.concatenate(([True], np.diff(seen_db) > 0))
+    return seen_db[kept], next_db[kept]

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a power series does, beside what the model says it should: one table, and a figure of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from leowarp.timeline.channel.lms import LandMobile, PowerSeries
+from leowarp.timeline.channel.loo import mixture_quantile_db
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
+LEVELS_DB = tuple(range(-30, 4))
+LAGS_PER_DECADE = 8
+
+COLUMNS = {
+    "statistic": "state_share, dwell, visits, quantile, mean_power, crossing_rate, fade_duration or autocorrelation",
+    "state": "the state that it is of; null: all",
+    "at": "where it is taken: share of time (quantile), dB (crossings), s (autocorrelation); else null",
+    "value": "measured on the series; null where it is not defined",
+    "closed_form": "what the model gives, where that is known; slopes between states are left out of it",
+    "unit": "of value and closed_form; empty: a ratio or a number",
+}
+
+
+def statistics(power: PowerSeries, channel: LandMobile | None = None) -> pa.Table:
+    """One row a number; columns `COLUMNS`, whose texts are in the fields' metadata.
+
+    Parameters
+    ----------
+    power : PowerSeries
+    channel : LandMobile, optional
+        What it was made with, for the closed forms.
+    """
+    rows = [*_states(power, channel), *_levels(power, channel), *_crossings(power), *_autocorrelation(power)]
+    types = {"statistic": pa.string(), "state": pa.string(), "unit": pa.string()}
+    fields = [pa.field(name, types.get(name, pa.float64()), metadata={"doc": doc}) for name, doc in COLUMNS.items()]
+    return pa.Table.from_pylist([dict(zip(COLUMNS, row, strict=True)) for row in rows], schema=pa.schema(fields))
+
+
+_Row = tuple[str, str | None, float | None, float | None, float | None, str]
+
+
+def _states(power: PowerSeries, channel: LandMobile | None) -> list[_Row]:
+    names = power.state_names
+    shares = np.bincount(power.states, minlength=len(names)) / len(power.states)
+    borders = np.concatenate(([0], np.flatnonzero(np.diff(power.states)) + 1, [len(power.states)]))
+    stays = power.states[borders[:-1]]
+    lengths_s = np.diff(borders) * power.spacing_ns * 1e-9
+    # The first and the last stay are cut off; their length is not known.
+    whole = slice(1, -1)
+    model = channel.model() if channel is not None else None
+    moving = channel is not None and channel.speed_m_per_s > 0
+    rows: list[_Row] = []
+    for index, name in enumerate(names):
+        own = lengths_s[whole][stays[whole] == index]
+        share = float(model.way_shares[index]) if model is not None else None
+        dwell_s = None
+        if model is not None and channel is not None and moving and math.isfinite(model.dwells_m[index]):
+            dwell_s = float(model.dwells_m[index]) / channel.speed_m_per_s
+        rows.append(("state_share", name, None, float(shares[index]), share, ""))
+        rows.append(("dwell", name, None, float(own.mean()) if len(own) else None, dwell_s, "s"))
+        rows.append(("visits", name, None, float(len(own)), None, ""))
+    return rows
+
+
+def _levels(power: PowerSeries, channel: LandMobile | None) -> list[_Row]:
+    found = np.quantile(power.level_db, SHARES)
+    model = channel.model() if channel is not None else None
+    mean_db = 10 * math.log10(float(np.mean(10 ** (power.level_db.astype(np.float64) / 10))))
+    if model is None:
+        expected: list[float | None] = [None] * (len(SHARES) + 1)
+    else:
+        states, shares = model.environment.states, model.way_shares
+        mean = sum(share * state.mean_power for share, state in zip(shares.tolist(), states, strict=True))
+        expected = [*(mixture_quantile_db(states, shares, share) for share in SHARES), 10 * math.log10(mean)]
+    rows: list[_Row] = [
+        ("quantile", None, share, float(level), closed, "dB")
+        for share, level, closed in zip(SHARES, found, expected, strict=False)
+    ]
+    return [*rows, ("mean_power", None, None, mean_db, expected[-1], "dB")]
+
+
+def _crossings(power: PowerSeries) -> list[_Row]:
+    rows: list[_Row] = []
+    for level in LEVELS_DB:
+        rate, duration = crossings(power, float(level))
+        rows.append(("crossing_rate", None, float(level), None if power.frozen else rate, None, "1/s"))
+        rows.append(("fade_duration", None, float(level), duration, None, "s"))
+    return rows
+
+
+def crossings(power: PowerSeries, level_db: float) -> tuple[float, float | None]:
+    """(times a second that the power falls below a level, mean time that it stays there in s; None: it never falls)."""
+    below = power.level_db < level_db
+    falls = int(np.count_nonzero(below[1:] & ~below[:-1]))
+    duration_s = power.duration_ns * 1e-9
+    if not falls:
+        return 0.0, None
+    return falls / duration_s, float(below.mean()) * duration_s / falls
+
+
+def rayleigh_crossings(level_over_mean: float, doppler_hz: float) -> tuple[float, float]:
+    """`crossings` of pure Rayleigh fading with Clarke's spectrum, at a power relative to its mean.
+
+    With rho the amplitude over its root mean square: sqrt(2 pi) fd rho exp(-rho^2), and (exp(rho^2) - 1) over
+    sqrt(2 pi) fd rho (Jakes, "Microwave Mobile Communications", 1974, section 1.3.4).
+    """
+    rho = math.sqrt(level_over_mean)
+    scale = math.sqrt(2 * math.pi) * doppler_hz * rho
+    return scale * math.exp(-level_over_mean), math.expm1(level_over_mean) / scale
+
+
+def _autocorrelation(power: PowerSeries) -> list[_Row]:
+    lags = lags_of(power)
+    values = autocorrelation(power.level_db, lags)
+    return [
+        ("autocorrelation", None, float(lag * power.spacing_ns * 1e-9), value, None, "")
+        for lag, value in zip(lags.tolist(), values, strict=True)
+    ]
+
+
+def lags_of(power: PowerSeries) -> NDArray[np.int64]:
+    """Lags in samples, `LAGS_PER_DECADE`, up to a tenth of the series."""
+    most = max(1, len(power.level_db) // 10)
+    return np.unique(
+        np.round(np.logspace(0, math.log10(most), 1 + int(LAGS_PER_DECADE * math.log10(most) + 1))).astype(int)
+    )
+
+
+def autocorrelation(values: NDArray[np.floating], lags: Sequence[int] | NDArray[np.int64]) -> list[float | None]:
+    """Of deviations from the mean, over the variance; None: the values never vary."""
+    centred = values.astype(np.float64) - values.mean(dtype=np.float64)
+    variance = float(np.mean(centred * centred))
+    if variance == 0:
+        return [None] * len(lags)
+    return [
+        float(np.mean(centred[: len(centred) - lag] * centred[lag:])) / variance for lag in np.asarray(lags).tolist()
+    ]
+
+
+def figure(power: PowerSeries, channel: LandMobile | None = None, seconds: float = 10.0) -> Figure:
+    """The series' first seconds, its distribution beside the closed form, its crossings, its autocorrelation."""
+    from matplotlib.figure import Figure
+
+    table = statistics(power, channel).to_pandas()
+    drawn = Figure(figsize=(7.16, 5.0), layout="constrained")
+    (top, levels), (rates, correlation) = drawn.subplots(2, 2)
+    shown = min(len(power.level_db), max(2, math.ceil(seconds * 1e9 / power.spacing_ns)))
+    times_s = np.arange(shown) * power.spacing_ns * 1e-9
+    top.plot(times_s, power.level_db[:shown], lw=0.6, color="#0072B2")
+    top.set(xlabel="time (s)", ylabel="power (dB, line of sight = 0)", title="Received power")
+    states = top.twinx()
+    states.step(times_s, power.states[:shown], where="post", lw=1.0, color="#D55E00")
+    states.set_yticks(range(len(power.state_names)), list(power.state_names))
+    states.set_ylim(len(power.state_names) * 3, -0.3)
+    quantiles = table[table.statistic == "quantile"]
+    levels.plot(quantiles.value, quantiles["at"], "o", ms=3, color="#0072B2", label="series")
+    if quantiles.closed_form.notna().any():
+        levels.plot(quantiles.closed_form, quantiles["at"], lw=1, color="#D55E00", label="closed form")
+    levels.set(xlabel="power (dB)", ylabel="share of time below", yscale="logit", title="Distribution")
+    levels.legend(frameon=False)
+    for name, axes, label, colour in (
+        ("crossing_rate", rates, "falls below it a second", "#0072B2"),
+        ("fade_duration", rates.twinx(), "mean fade (s)", "#D55E00"),
+    ):
+        rows = table[(table.statistic == name) & (table.value > 0)]
+        axes.semilogy(rows["at"], rows.value, lw=1, color=colour)
+        axes.set_ylabel(label, color=colour)
+    rates.set(xlabel="level (dB)", title="Crossings and fades")
+    lags = table[table.statistic == "autocorrelation"]
+    correlation.semilogx(lags["at"], lags.value, lw=1, color="#0072B2")
+    correlation.set(xlabel="lag (s)", ylabel="correlation of the level in dB", title="Autocorrelation")
+    return drawn
