@@ -84,7 +84,7 @@ def slots_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Slots:
         -1, plan.run.duration_ns // access.period_ns + 1, dtype=np.int64
     )
     begin_ns = begin_ns[begin_ns < plan.run.duration_ns]
-    if begin_ns[1:2] == 0:
+    if len(begin_ns) > 1 and begin_ns[1] == 0:
         begin_ns = begin_ns[1:]
     if access.geometry == "constellation":
         if ephemeris is None:

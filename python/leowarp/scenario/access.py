@@ -161,8 +161,8 @@ class Access(QueueKeys):
         high="24 h",
     )  # fmt: skip
     busy_ratio: float = quantity(
-        units.RATIO, "Of a schedule: by how much the median is lower then (and higher twelve hours later).", "30 %",
-        low="0 %", high="90 %",
+        units.RATIO, "Of a schedule: share of the variance of its tests that the hour explains.", "15 %", low="0 %",
+        high="100 %",
     )  # fmt: skip
 
     queue_pkts: int | None = queue("Waiting packets that the gateway holds for the terminal.", "5000 pkts")

@@ -28,8 +28,9 @@ _CUT = 2.0
 def median_bps(access: Access, way: str, seed: int) -> int:
     """The run's median capacity; of a schedule, what a capacity test at this hour finds.
 
-    A draw of a two-piece log-normal distribution around the hour's median, cut where 1 of `_TESTS` draws would lie:
-    half of the tests reach the median, the worst and best of some months the ends of the schedule.
+    A draw of a two-piece log-normal distribution: half of the tests of all hours reach the median, the worst and best
+    of `_TESTS` the ends of the schedule. The hour moves the normal deviation by a cosine; over a day, that and the
+    draw together have variance 1.
     """
     given = access.capacity_bps if way == "down" else access.capacity_up_bps
     if given is not None:
@@ -41,15 +42,14 @@ def median_bps(access: Access, way: str, seed: int) -> int:
     )
     clock = datetime.fromisoformat(access.clock)
     draw = stream(seed, f"access.schedule.{way}", int(clock.timestamp())).random()
-    # In normal deviations: 1 of the tests below -extreme, 1 above +extreme.
-    extreme = -float(ndtri(1.0 / _TESTS))
-    deviation = float(ndtri(ndtr(-extreme) + draw * (ndtr(extreme) - ndtr(-extreme))))
     hour = clock.hour + clock.minute / 60.0 + clock.second / 3600.0
-    busy = math.cos(2.0 * math.pi * (hour - access.busy_hour_ns / 3.6e12) / 24.0)
-    at_hour = median * (1.0 - access.busy_ratio * busy)
+    # sqrt(2) cos has variance 1
+    busy = math.sqrt(2.0) * math.cos(2.0 * math.pi * (hour - access.busy_hour_ns / 3.6e12) / 24.0)
+    deviation = math.sqrt(1.0 - access.busy_ratio) * float(ndtri(draw)) - math.sqrt(access.busy_ratio) * busy
+    # 1 of the tests lies below -extreme, 1 above it.
+    extreme = -float(ndtri(1.0 / _TESTS))
     end = low if deviation < 0 else high
-    # At busy hours the median falls and the ends stay where they are.
-    return round(min(max(at_hour * (end / at_hour) ** (abs(deviation) / extreme), low), high))
+    return round(median * (end / median) ** min(abs(deviation) / extreme, 1.0))
 
 
 def slot_levels_bps(access: Access, way: str, slots: int, seed: int) -> NDArray[np.int64]:
@@ -113,5 +113,4 @@ def _modulation(access: Access, way: str, seed: int, duration_ns: int) -> tuple[
     lasts_ns = np.maximum(rng.exponential(access.modulation_time_ns, count), 1.0).astype(np.int64)
     t_ns = np.append(0, np.cumsum(lasts_ns))
     place = (rng.integers(0, 3) + np.append(0, np.cumsum(rng.integers(1, 3, count)))) % 3
-    factor: NDArray[np.float64] = 1.0 + access.modulation_ratio * (place - 1.0)
-    return t_ns, factor
+    return t_ns, 1.0 + access.modulation_ratio * (place.astype(np.float64) - 1.0)

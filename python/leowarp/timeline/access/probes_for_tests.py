@@ -3,10 +3,34 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp.ephemeris.plans_for_tests import chain
+from leowarp.routes.slots import slots_of
+from leowarp.scenario.schema import Access, Plan
 from leowarp.timeline.access.profile import Profile, Way
+from leowarp.timeline.access.starlink import starlink
+
+SECOND_NS = 1_000_000_000
+
+
+def plan_of(minutes: float, seed: int = 1, **keys: Any) -> Plan:
+    """A plan with an access link at peak hours; keys as attributes of `Access`."""
+    access = Access(**({"residual_loss_ratio": 1e-4, "residual_loss_up_ratio": 1e-4} | keys))
+    plan = dataclasses.replace(chain(), chain=None, access=access)
+    run = dataclasses.replace(plan.run, duration_ns=int(minutes * 60) * SECOND_NS, seed=seed)
+    return dataclasses.replace(plan, run=run)
+
+
+def profile_for(minutes: float, seed: int = 1, **keys: Any) -> Profile:
+    """What such a plan's link does."""
+    plan = plan_of(minutes, seed, **keys)
+    assert plan.access is not None
+    return starlink(plan.access, slots_of(plan), seed=seed, duration_ns=plan.run.duration_ns)
 
 
 def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
