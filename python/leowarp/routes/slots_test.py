@@ -11,7 +11,6 @@ from leowarp.ephemeris.plans_for_tests import chain
 from leowarp.errors import ScenarioError
 from leowarp.routes import routes
 from leowarp.routes.slots import FIBRE_INDEX, GATEWAY, TERMINAL, first_reconfiguration_ns, slots_of
-from leowarp.scenario.presets import PRESETS
 from leowarp.scenario.schema import Access, Constellation, Plan
 
 SECOND_NS = 1_000_000_000
@@ -24,11 +23,10 @@ def access_plan(duration_s: float = 60, seed: int = 1, **keys) -> Plan:
 
 
 def driven_plan(duration_s: float = 60, **keys) -> Plan:
-    keys_of = PRESETS["starlink-shell1"].keys
+    """Over Starlink's first shell."""
     sky = Constellation(
-        pattern="delta", planes=keys_of["planes"], satellites_per_plane=keys_of["satellites_per_plane"],
-        altitude_m=550e3, inclination_deg=53.0, phasing=keys_of["phasing"],
-    )  # fmt: skip
+        pattern="delta", planes=72, satellites_per_plane=22, altitude_m=550e3, inclination_deg=53.0, phasing=39
+    )
     return dataclasses.replace(access_plan(duration_s, geometry="constellation", **keys), constellation=sky)
 
 
