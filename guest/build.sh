@@ -10,9 +10,9 @@
 #
 # SOURCE  an unpacked kernel tree of 6.12 (left as it is)
 # BUILD   a directory for the objects, about 150 MB; made if it is not there, reused if it is
-# OUT     where linux, config, symbols.txt are put
+# OUT     where linux, config, symbols.txt are put, and module-tree.tar.xz, against which modules are compiled
 #
-# Needs gcc, make, flex, bison, bc, perl and libc's static library.
+# Needs gcc, make, flex, bison, bc, perl, xz and libc's static library.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -68,4 +68,5 @@ nm "$build/linux" | grep -E ' (time_travel_time|init_task|cpu_tasks|__wrap_getra
 cp "$build/.config" "$out/config"
 cp "$build/symbols.txt" "$out/symbols.txt"
 strip -s -o "$out/linux" "$build/linux"
+sh "$here/module/pack.sh" "$source" "$build" "$flags" "$out/module-tree.tar.xz"
 echo "leowarp: done"

@@ -13,7 +13,9 @@ PACKAGED = Path(__file__).resolve().parent.parent / "_guest"
 CHECKOUT = Path(__file__).resolve().parents[3]
 # What decides how the kernel comes out, beside the source and the compiler, relative to guest/; with what lies in the
 # directories of our objects.
-KERNEL_FILES = ("kernel.config", "Kconfig.top", "Kbuild", "build.sh", "seed.c", "rseq.c")
+KERNEL_FILES = (
+    "kernel.config", "Kconfig.top", "Kbuild", "build.sh", "module/pack.sh", "module/compile.sh", "seed.c", "rseq.c",
+)  # fmt: skip
 KERNEL_OBJECTS = "*/*.[ch]"
 
 

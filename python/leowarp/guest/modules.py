@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernel modules of one's own, compiled against the guest kernel, once for each content.
+
+A kernel that is built leaves `module-tree.tar.xz` beside it (guest/module/pack.sh): 9 MB of headers, kbuild and exported
+symbols, so that a module takes seconds and no kernel source. The archive is unpacked into the cache when the first
+module is compiled; with it come its compiler's flags and compile.sh, which does the work and can be called by hand.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from leowarp.errors import HostError, ScenarioError
+from leowarp.guest import recipe
+from leowarp.guest.cache import content_key, entry_or_build, sha256_of_file
+from leowarp.guest.host import apt
+from leowarp.guest.kernel import Kernel
+
+KIND = "module"
+TREE_KIND = "module-tree"
+ARCHIVE = "module-tree.tar.xz"
+NEEDED = {"gcc": "gcc", "make": "make", "ld": "binutils", "tar": "tar", "xz": "xz-utils"}
+# The kernel's own sources are included by their path in its tree; no path of this machine gets into the module
+KBUILD = "obj-m := {name}.o\nccflags-y := -I$(srctree) -ffile-prefix-map=$(src)/=\n"
+# Of what the compiler says
+SHOWN_LINES = 40
+
+OnMessage = Callable[[str], None]
+
+
+def module_name(source: Path) -> str:
+    """What the kernel calls a module: its file's stem, of letters, digits and underscores."""
+    return source.stem.replace("-", "_")
+
+
+def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: None) -> Path:
+    """The module `NAME.ko` of the C file `source`, compiled against `kernel`, from the cache if it is there.
+
+    Parameters
+    ----------
+    source : Path
+        One C file. It may include the kernel's headers and, as `"net/ipv4/tcp_cubic.c"`, its own congestion controls.
+    kernel : Kernel
+        A built one. A binary serves if `module-tree.tar.xz`, which the build puts beside it, lies there.
+    on_message : callable
+        Called with a line of text before anything that takes time, and with each warning of the compiler.
+
+    Raises
+    ------
+    ScenarioError
+        If the file cannot be read or does not compile: with the compiler's own words.
+    HostError
+        If this machine has no compiler.
+    """
+    try:
+        text = source.read_bytes()
+    except OSError as error:
+        raise ScenarioError(f"reading the module {source}: {error.strerror}") from error
+    archive = kernel.program.parent / ARCHIVE
+    if not archive.is_file():
+        raise ScenarioError(
+            f"compiling the module {source}: the kernel {kernel.program} came without {ARCHIVE}, what modules are "
+            "compiled against",
+            hint="leave guest.kernel out, name the kernel's tree instead (--kernel TREE), or build the binary with "
+            "guest/build.sh, which puts the archive beside it",
+        )
+    _demand_tools(source)
+    name = module_name(source)
+    parts = {
+        "name": name,
+        "source": text,
+        "tree": sha256_of_file(archive),
+        "kbuild": KBUILD,
+        "compiler": recipe.first_line_of("gcc", "--version"),
+    }
+
+    def make(entry: Path) -> None:
+        tree = _tree(archive, parts["tree"], on_message)
+        on_message(f"compiling the module {source}")
+        with tempfile.TemporaryDirectory(dir=entry) as scratch:
+            directory = Path(scratch)
+            (directory / f"{name}.c").write_bytes(text)
+            (directory / "Kbuild").write_text(KBUILD.format(name=name))
+            said = _compile(tree, directory, source)
+            for warning in said:
+                on_message(warning)
+            shutil.move(directory / f"{name}.ko", entry / f"{name}.ko")
+
+    return entry_or_build(KIND, content_key(sorted(parts.items())), make, on_message=on_message) / f"{name}.ko"
+
+
+def put_into(
+    directory: Path, sources: Iterable[Path], kernel: Kernel, on_message: OnMessage = lambda text: None
+) -> None:
+    """Compiles `sources` and copies the modules into `directory`/modules, where `setup.json` says that they are."""
+    for source in sources:
+        module = compiled(source, kernel, on_message)
+        (directory / "modules").mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(module, directory / "modules" / module.name)
+
+
+def _demand_tools(source: Path) -> None:
+    missing = [name for name in NEEDED if shutil.which(name) is None]
+    if missing:
+        raise HostError(
+            f"compiling the module {source}: not on the PATH: {', '.join(missing)}",
+            hint=apt(sorted({NEEDED[name] for name in missing})),
+        )
+
+
+def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
+    """The archive, unpacked once for each content of it."""
+
+    def make(entry: Path) -> None:
+        on_message(f"unpacking {archive.name} (56 MB)")
+        done = subprocess.run(
+            ["tar", "-xf", str(archive), "-C", str(entry)], capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise HostError(f"unpacking {archive} into {entry}: {done.stderr.strip()[-500:]}", hint="leowarp doctor")
+
+    return entry_or_build(TREE_KIND, sha256[:16], make, on_message=on_message)
+
+
+def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
+    """Runs compile.sh; returns the compiler's warnings, a list of lines."""
+    process = subprocess.Popen(
+        ["sh", str(tree / "compile.sh"), str(directory)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env={**os.environ, "LC_ALL": "C"},
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate()
+    finally:
+        # Ctrl-C: make and its compilers are a session of their own and end with it.
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    # The compiler saw a copy under the module's name.
+    lines = output.replace(f"{directory}/{module_name(source)}.c", str(source)).replace(f"{directory}/", "").splitlines()
+    if process.returncode == 0:
+        return [line for line in lines if re.search(r"\bwarning: ", line)]
+    spoken = [line for line in lines if not _OF_MAKE.match(line)]
+    raise ScenarioError(
+        f"compiling the module {source}:\n" + "\n".join(spoken[:SHOWN_LINES] or lines[-SHOWN_LINES:]),
+        hint="mend the file; docs/guides/your-own-congestion-control.md has one that compiles",
+    )
+
+
+# Steps of kbuild and make's own reports, which say nothing about the file
+_OF_MAKE = re.compile(r"^  [A-Z][A-Z0-9]*( \[M\])? +\S|^make(\[\d+\])?: |^warning: the compiler differs|^  (You are|The) ")
