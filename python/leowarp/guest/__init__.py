@@ -13,6 +13,7 @@ from leowarp.guest.batch import run_batch
 from leowarp.guest.drive import GuestResult, Patience, Progress, check, drive
 from leowarp.guest.image import GuestImage, guest_image
 from leowarp.guest.input import write_input
+from leowarp.guest.modules import compile_modules, put_modules
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,6 +26,7 @@ __all__ = [
     "Patience",
     "Progress",
     "check",
+    "compile_modules",
     "drive",
     "guest_image",
     "run",
@@ -64,6 +66,7 @@ def run(
     """
     directory = run_dir / DIRECTORY
     write_input(plan, timeline, directory / "in")
+    put_modules(compile_modules(plan, image), directory / "in")
     return drive(
         image,
         directory,

@@ -12,6 +12,7 @@ from leowarp.errors import GuestError, LeowarpError
 from leowarp.guest.drive import GuestResult, Patience, Progress, Spent, Watched, end_of, prepared
 from leowarp.guest.image import GuestImage
 from leowarp.guest.input import write_input
+from leowarp.guest.modules import compile_modules, put_modules
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,6 +52,7 @@ def run_batch(
     shutil.rmtree(directory / "in", ignore_errors=True)
     for name, (plan, timeline) in zip(names, runs, strict=True):
         write_input(plan, timeline, directory / "in" / name)
+    put_modules(compile_modules(first, image), directory / "in")
     work = prepared(image, directory, first.guest.memory_bytes)
     for name in names:
         (work / "out" / name).mkdir()

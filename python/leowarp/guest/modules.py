@@ -16,12 +16,18 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import recipe
 from leowarp.guest.cache import content_key, entry_or_build, sha256_of_file
 from leowarp.guest.host import apt
+from leowarp.guest.image import GuestImage
+from leowarp.guest.input import MODULES
 from leowarp.guest.kernel import Kernel
+
+if TYPE_CHECKING:
+    from leowarp.scenario import Plan
 
 KIND = "module"
 TREE_KIND = "module-tree"
@@ -96,14 +102,23 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
     return entry_or_build(KIND, content_key(sorted(parts.items())), make, on_message=on_message) / f"{name}.ko"
 
 
-def put_into(
-    directory: Path, sources: Iterable[Path], kernel: Kernel, on_message: OnMessage = lambda text: None
-) -> None:
-    """Compiles `sources` and copies the modules into `directory`/modules, where `setup.json` says that they are."""
-    for source in sources:
-        module = compiled(source, kernel, on_message)
-        (directory / "modules").mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(module, directory / "modules" / module.name)
+def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
+    """The modules of a plan (`guest.cc_modules`), compiled against the kernel of `image`.
+
+    Raises
+    ------
+    ScenarioError, HostError
+        As `compiled`.
+    """
+    kernel = Kernel(image.kernel, image.symbols, image.kernel_facts)
+    return [compiled(file.path, kernel, on_message) for file in plan.guest.cc_modules]
+
+
+def put_modules(modules: Iterable[Path], directory: Path) -> None:
+    """Copies modules to where `setup.json` of the guest's input `directory` says that they are."""
+    for module in modules:
+        (directory / MODULES).mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(module, directory / MODULES / module.name)
 
 
 def _demand_tools(source: Path) -> None:
@@ -149,7 +164,9 @@ def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     # The compiler saw a copy under the module's name.
-    lines = output.replace(f"{directory}/{module_name(source)}.c", str(source)).replace(f"{directory}/", "").splitlines()
+    lines = (
+        output.replace(f"{directory}/{module_name(source)}.c", str(source)).replace(f"{directory}/", "").splitlines()
+    )
     if process.returncode == 0:
         return [line for line in lines if re.search(r"\bwarning: ", line)]
     spoken = [line for line in lines if not _OF_MAKE.match(line)]
@@ -160,4 +177,6 @@ def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
 
 
 # Steps of kbuild and make's own reports, which say nothing about the file
-_OF_MAKE = re.compile(r"^  [A-Z][A-Z0-9]*( \[M\])? +\S|^make(\[\d+\])?: |^warning: the compiler differs|^  (You are|The) ")
+_OF_MAKE = re.compile(
+    r"^  [A-Z][A-Z0-9]*( \[M\])? +\S|^make(\[\d+\])?: |^warning: the compiler differs|^  (You are|The) "
+)
