@@ -1,55 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of a measured path: one link that follows a table.
+"""The timeline of a measured path: one link that follows a measurement.
 
-The table is CSV with a header. Columns: ``t_s, delay_ms, rate_mbps, loss_ratio`` for A to B (and B to A, unless
-``delay_up_ms, rate_up_mbps, loss_up_ratio`` say otherwise; each of the three by itself). Only ``t_s`` and ``delay_ms``
-must be there: without a rate the link is unshaped, without a loss it loses nothing. Lines that begin with ``#`` are
-comments.
+A to B is the way down, B to A the way up. With leolink the guest has both ways as tables from the start (events
+`capacity` and `channel`), exact to the nanosecond; netem is told each change when it comes.
 
-- A row holds from its time on, until the next row; the last one to the end of the run. Times increase strictly, and
-  the first is not later than the run's start.
-- A gap is written, not left: ``down`` as ``delay_ms`` takes the link down in both directions until the next row; the
-  other cells of that row are then empty. An empty cell elsewhere is an error, because a value would have to be guessed.
-- The rate ``unshaped`` is allowed.
-- ``run.start`` is the time of the table at which the run begins.
+- A row holds from its time on, until the next row; the last one to the end of the run.
+- `run.start` is the time of the measurement at which the run begins.
+- No connection is a loss of every packet.
 """
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from itertools import pairwise
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from leowarp.errors import ScenarioError
-from leowarp.scenario.schema import Plan
+from leowarp.scenario.schema import Measured, Plan
 from leowarp.timeline.events import Events, LinkKind
+from leowarp.timeline.measured.measurement import UNSHAPED, Capacity, Measurement, Times
+from leowarp.timeline.measured.of_plan import measurement_of, probe_bytes_of, unshaped
+from leowarp.timeline.measured.rows import Rows, channel_rows
 from leowarp.timeline.rounding import rounded_ns
 from leowarp.timeline.row_of_routers import row_of_routers
-
-
-@dataclass(frozen=True)
-class Direction:
-    """What one direction of the link does from a row on."""
-
-    delay_ns: int
-    rate_bps: int | None
-    loss_ratio: float
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of the table; `there` and `back` are None while the link is down."""
-
-    line: int
-    t_ns: int
-    there: Direction | None
-    back: Direction | None
 
 
 def from_measured(plan: Plan) -> pa.Table:
@@ -58,177 +32,129 @@ def from_measured(plan: Plan) -> pa.Table:
     Raises
     ------
     ScenarioError
-        If the table cannot be read or breaks a rule above; with file and line.
+        If a file cannot be read or breaks a rule of its format, or the run goes where nothing was measured.
     """
-    if plan.measured is None:
+    of = plan.measured
+    if of is None:
         raise ValueError("the plan has no measured path")
-    path = plan.measured.file.path
-    rows = measured_rows(path)
-    start_ns = plan.run.start_ns
-    # Of the rows up to the run's start only the last is in force.
-    first = sum(row.t_ns <= start_ns for row in rows) - 1
-    if first < 0:
-        raise ScenarioError(
-            f"{path}:{rows[0].line}: the table begins at {rows[0].t_ns / 1e9:g} s, the run at {start_ns / 1e9:g} s of "
-            "its clock: the path is unknown before",
-            f'begin the table at 0, or set run.start = "{rows[0].t_ns / 1e9:g} s"',
-        )
-    end_ns = start_ns + plan.run.duration_ns
-    in_run = [row for row in rows[first:] if row.t_ns < end_ns]
-    link = LinkKind.shaped(plan, "isl", plan.measured, "drain")
-    events, _ = row_of_routers(plan, 1, link)
-    _play(plan, events, link, in_run, start_ns)
-    return events.table({"warnings": _warnings(path, rows, end_ns)})
-
-
-def _play(plan: Plan, events: Events, link: LinkKind, rows: list[Row], start_ns: int) -> None:
-    up = True  # row_of_routers has taken it up
-    now: list[Direction | None] = [None, None]
-    for row in rows:
-        t_ns = max(row.t_ns - start_ns, 0)
-        if row.there is None or row.back is None:
-            if up:
-                events.link_down(t_ns, 0, 1, link)
-            up = False
-            continue
-        if not up:
-            events.link_up(t_ns, 0, 1, link)
-            now = [None, None]
-        up = True
-        for i, direction in enumerate((row.there, row.back)):
-            before, now[i] = now[i], direction
-            if before is None or before.delay_ns != direction.delay_ns:
-                delay_ns = np.array([rounded_ns(plan, direction.delay_ns)])
-                events.delays(t_ns, np.array([i]), np.array([1 - i]), delay_ns, both_ways=False)
-            if before is None or before.rate_bps != direction.rate_bps:
-                events.rate(t_ns, i, 1 - i, direction.rate_bps)
-            if (before is None and direction.loss_ratio) or (before and before.loss_ratio != direction.loss_ratio):
-                events.loss(t_ns, i, 1 - i, direction.loss_ratio)
-    if link.limit_counts_flying:
-        alive = [direction for row in rows for direction in (row.there, row.back) if direction is not None]
-        rates = [direction.rate_bps for direction in alive if direction.rate_bps is not None]
-        longest_ns = max((direction.delay_ns for direction in alive), default=0)
-        events.make_room_for_flying({(0, 1): longest_ns}, max(rates, default=None))
-
-
-def _warnings(path: Path, rows: list[Row], end_ns: int) -> list[str]:
-    if len(rows) < 2:
-        return []
-    longest_ns = max(b.t_ns - a.t_ns for a, b in pairwise(rows))
-    held_ns = end_ns - rows[-1].t_ns
-    if held_ns <= longest_ns:
-        return []
-    return [
-        f"{path}: the table ends at {rows[-1].t_ns / 1e9:g} s and its last row is held for {held_ns / 1e9:g} s, "
-        f"longer than any other ({longest_ns / 1e9:g} s)"
+    begin_ns = plan.run.start_ns
+    end_ns = begin_ns + plan.run.duration_ns
+    measured = measurement_of(of, end_ns)
+    channels = channel_rows(measured, of, begin_ns, end_ns)
+    capacities = [
+        unshaped() if capacity is None else capacity
+        for capacity in (measured.capacity_down, measured.capacity_up or _same_way_back(measured, of))
     ]
-
-
-def measured_rows(path: Path) -> list[Row]:
-    """The table in a file; see the module for its rules.
-
-    Raises
-    ------
-    ScenarioError
-        With file and line.
-    """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise ScenarioError(
-            f"reading measured.file: {path}: {error.strerror}", "give the path of a CSV table"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise ScenarioError(f"reading measured.file: {path} is not a text file (byte {error.start})") from error
-    lines = ((n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#"))
-    numbered = [(n, [cell.strip() for cell in next(csv.reader([line]))]) for n, line in lines]
-    if not numbered:
-        raise ScenarioError(f"{path} is empty: measured.file needs a header and at least one row", _HEADER)
-    header_line, header = numbered[0]
-    _check_header(path, header_line, header)
-    rows = list(_rows(path, header, numbered[1:]))
-    if not rows:
-        raise ScenarioError(f"{path}:{header_line}: the table has a header and no rows", _HEADER)
-    return rows
-
-
-def _check_header(path: Path, line: int, header: list[str]) -> None:
-    unknown = [name for name in header if name not in _COLUMNS]
-    missing = [name for name in ("t_s", "delay_ms") if name not in header]
-    twice = sorted({name for name in header if header.count(name) > 1})
-    for what, names in (("unknown columns", unknown), ("missing columns", missing), ("columns given twice", twice)):
-        if names:
-            raise ScenarioError(f"{path}:{line}: {what}: {', '.join(repr(name) for name in names)}", _HEADER)
-
-
-def _rows(path: Path, header: list[str], numbered: list[tuple[int, list[str]]]) -> Iterator[Row]:
-    before: Row | None = None
-    for line, cells in numbered:
-        if len(cells) != len(header):
-            raise ScenarioError(f"{path}:{line}: {len(cells)} cells under a header of {len(header)} columns", _HEADER)
-        reader = _Cells(path, line, dict(zip(header, cells, strict=True)))
-        row = reader.row()
-        if before is not None and row.t_ns <= before.t_ns:
-            raise ScenarioError(
-                f"{path}:{line}: t_s = {row.t_ns / 1e9:g} is not after the {before.t_ns / 1e9:g} of line {before.line}",
-                "rows are in order of time, each time once",
-            )
-        before = row
-        yield row
-
-
-@dataclass(frozen=True)
-class _Cells:
-    path: Path
-    line: int
-    cells: dict[str, str]
-
-    def row(self) -> Row:
-        t_ns = int(self._number("t_s", 1_000_000_000) * 1_000_000_000)
-        if self.cells["delay_ms"] == "down":
-            rest = [name for name, cell in self.cells.items() if cell and name not in ("t_s", "delay_ms")]
-            if rest:
-                raise self._error(rest[0], "a row that is down has no other values")
-            return Row(self.line, t_ns, None, None)
-        there = Direction(self._delay_ns("delay_ms"), self._rate_bps("rate_mbps"), self._loss("loss_ratio"))
-        back = Direction(
-            self._delay_ns("delay_up_ms") if "delay_up_ms" in self.cells else there.delay_ns,
-            self._rate_bps("rate_up_mbps") if "rate_up_mbps" in self.cells else there.rate_bps,
-            self._loss("loss_up_ratio") if "loss_up_ratio" in self.cells else there.loss_ratio,
+    for rows in channels:
+        _check_begin(measured.source, rows.t_ns, begin_ns)
+    for file, capacity in zip((of.capacity, of.capacity_up or of.capacity), capacities, strict=True):
+        _check_begin(measured.source if file is None else str(file.path), capacity.t_ns, begin_ns)
+        if file is not None:
+            _check_end(str(file.path), capacity, end_ns)
+    probe_bytes = probe_bytes_of(measured, of)
+    link = LinkKind.shaped(plan, "isl", of, "drain")
+    tables = link.discipline == "leolink"
+    # What serialises the probe is its bytes on the link, as of every packet.
+    link = replace(link, probe_bytes=probe_bytes + of.overhead_bytes if probe_bytes and tables else 0)
+    events, _ = row_of_routers(plan, 1, link)
+    channels_in_run = [_rows_in_run(plan, rows, begin_ns, end_ns) for rows in channels]
+    capacities_in_run = [_capacity_in_run(capacity, begin_ns, end_ns) for capacity in capacities]
+    for sender, (rows, capacity) in enumerate(zip(channels_in_run, capacities_in_run, strict=True)):
+        if tables:
+            rates = np.ma.masked_equal(capacity.rate_bps, UNSHAPED)
+            events.capacity(sender, 1 - sender, capacity.t_ns, rates)
+            events.channel(sender, 1 - sender, rows.t_ns, rows.delay_ns, rows.loss_ratio)
+        else:
+            _play(events, sender, rows, capacity)
+    if link.limit_counts_flying:
+        longest_ns = max(int(rows.delay_ns.max()) for rows in channels_in_run)
+        highest_bps = max(int(capacity.rate_bps.max()) for capacity in capacities_in_run)
+        events.make_room_for_flying({(0, 1): longest_ns}, None if highest_bps == UNSHAPED else highest_bps)
+    warnings = [f"{measured.source}: {note}" for note in measured.notes]
+    warnings += _warnings(measured, of, capacities, end_ns)
+    if probe_bytes and not tables:
+        warnings.append(
+            f"{measured.source}: netem adds the time that a packet takes on the link to what the probes of "
+            f"{probe_bytes} B measured, and their own time is in that already"
         )
-        return Row(self.line, t_ns, there, back)
+    return events.table({"warnings": warnings})
 
-    def _delay_ns(self, name: str) -> int:
-        return int((self._number(name, 60_000) * 1_000_000).to_integral_value())
 
-    def _rate_bps(self, name: str) -> int | None:
-        if name not in self.cells or self.cells[name] == "unshaped":
-            return None
-        rate_bps = int((self._number(name, 1_000_000) * 1_000_000).to_integral_value())
+def _same_way_back(measured: Measurement, of: Measured) -> Capacity | None:
+    """A table without a column for the rate of the way up means that of the way down."""
+    table = measured.format == "csv" and of.capacity is None and of.rate_bps is None and of.file_up is None
+    return measured.capacity_down if table and of.rate_up_bps is None else None
+
+
+def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
+    if t_ns[0] > begin_ns:
+        raise ScenarioError(
+            f"{source}: it begins at {t_ns[0] / 1e9:g} s, the run at {begin_ns / 1e9:g} s of its clock: the path is "
+            "unknown before",
+            f'begin the table at 0, or set run.start = "{t_ns[0] / 1e9:g} s"',
+        )
+
+
+def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
+    """Opportunities end with the trace: nothing can be held."""
+    if capacity.t_ns[-1] < capacity.end_ns < end_ns:
+        raise ScenarioError(
+            f"{source}: the trace ends at {capacity.end_ns / 1e9:g} s, the run at {end_ns / 1e9:g} s of its clock",
+            f'write measured.repeat = true, or a run.duration that ends at "{capacity.end_ns / 1e9:g} s"',
+        )
+
+
+def _in_run(t_ns: Times, begin_ns: int, end_ns: int) -> tuple[Times, slice]:
+    """Times on the run's clock, the first 0, and the places of their rows."""
+    # Of the rows up to the run's start only the last is in force.
+    first = int(np.searchsorted(t_ns, begin_ns, side="right")) - 1
+    after = max(int(np.searchsorted(t_ns, end_ns, side="left")), first + 1)
+    return np.maximum(t_ns[first:after] - begin_ns, 0), slice(first, after)
+
+
+def _rows_in_run(plan: Plan, rows: Rows, begin_ns: int, end_ns: int) -> Rows:
+    t_ns, chosen = _in_run(rows.t_ns, begin_ns, end_ns)
+    return Rows(t_ns, rounded_ns(plan, rows.delay_ns[chosen]), rows.loss_ratio[chosen])
+
+
+def _capacity_in_run(capacity: Capacity, begin_ns: int, end_ns: int) -> Capacity:
+    t_ns, chosen = _in_run(capacity.t_ns, begin_ns, end_ns)
+    return Capacity(t_ns=t_ns, rate_bps=capacity.rate_bps[chosen], end_ns=capacity.end_ns - begin_ns)
+
+
+def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
+    """The same for a link that is told each change when it comes."""
+    ends = np.array([sender]), np.array([1 - sender])
+    for t_ns, rate_bps in zip(capacity.t_ns.tolist(), capacity.rate_bps.tolist(), strict=True):
         if rate_bps == 0:
-            raise self._error(name, "a rate of 0 sends nothing, ever: write `down` as delay_ms")
-        return rate_bps
-
-    def _loss(self, name: str) -> float:
-        return float(self._number(name, 1)) if name in self.cells else 0.0
-
-    def _number(self, name: str, high: int) -> Decimal:
-        text = self.cells[name]
-        if not text:
-            raise self._error(name, "a gap is written as `down` in delay_ms; nothing is filled in")
-        try:
-            value = Decimal(text)
-        except InvalidOperation:
-            value = Decimal("nan")
-        if not value.is_finite():
-            raise self._error(name, "not a number")
-        if not 0 <= value <= high:
-            raise self._error(name, f"must be from 0 to {high}")
-        return value
-
-    def _error(self, name: str, rule: str) -> ScenarioError:
-        return ScenarioError(f"{self.path}:{self.line}: {name} = {self.cells[name]!r}: {rule}", _HEADER)
+            raise ScenarioError(
+                f"netem cannot send nothing, and the capacity is 0 at {t_ns / 1e9:g} s of the run",
+                'write network.link_model = "leolink"',
+            )
+        events.rate(t_ns, sender, 1 - sender, None if rate_bps == UNSHAPED else rate_bps)
+    for place in np.flatnonzero(np.diff(rows.delay_ns, prepend=-1)):
+        events.delays(int(rows.t_ns[place]), *ends, rows.delay_ns[place : place + 1], both_ways=False)
+    for place in np.flatnonzero(np.diff(rows.loss_ratio, prepend=0.0)):
+        events.loss(int(rows.t_ns[place]), sender, 1 - sender, float(rows.loss_ratio[place]))
 
 
-_COLUMNS = ("t_s", "delay_ms", "rate_mbps", "loss_ratio", "delay_up_ms", "rate_up_mbps", "loss_up_ratio")
-_HEADER = f"columns: t_s, delay_ms, and if known {', '.join(_COLUMNS[2:])}"
+def _warnings(measured: Measurement, of: Measured, capacities: list[Capacity], end_ns: int) -> list[str]:
+    """Tables whose last row is held for longer than any other. (Probes that end are a gap.)"""
+    if of.repeat:
+        return []
+    tables = {} if measured.probes else {measured.source: next(iter(measured.series.values())).t_ns}
+    if of.file_up is not None and measured.up is not None:
+        tables[str(of.file_up.path)] = measured.up.t_ns
+    for file, capacity in zip((of.capacity, of.capacity_up), capacities, strict=True):
+        if file is not None:
+            tables[str(file.path)] = capacity.t_ns
+    found = []
+    for source, t_ns in tables.items():
+        longest_ns = int(np.diff(t_ns).max()) if len(t_ns) > 1 else 0
+        held_ns = end_ns - int(t_ns[-1])
+        if longest_ns and held_ns > longest_ns:
+            found.append(
+                f"{source}: the table ends at {t_ns[-1] / 1e9:g} s and its last row is held for {held_ns / 1e9:g} s, "
+                f"longer than any other ({longest_ns / 1e9:g} s)"
+            )
+    return found

@@ -12,6 +12,7 @@ from leowarp.timeline.measured.lines import FORMATS_HINT, numbered, text_of
 from leowarp.timeline.measured.mahimahi import OPPORTUNITY_BYTES, read_mahimahi
 from leowarp.timeline.measured.measurement import Capacity, Measurement
 from leowarp.timeline.measured.ping import looks_like_ping, read_ping
+from leowarp.timeline.measured.repeated import repeated_capacity
 from leowarp.timeline.measured.table import looks_like_csv, read_capacity_csv, read_csv
 
 
@@ -46,8 +47,8 @@ def read(path: Path, format: str = "auto", interval_ns: int | None = None) -> Me
 
 def read_capacity(
     path: Path, format: str = "auto", *, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: int | None = None
-) -> tuple[Capacity, Capacity | None]:
-    """A file of capacity: down, and up if it has both.
+) -> tuple[Capacity, Capacity | None, int | None]:
+    """A file of capacity: down, up if it has both, and what the wall clock showed at its zero if it says so.
 
     Parameters
     ----------
@@ -67,11 +68,13 @@ def read_capacity(
     if kind == "auto":
         kind = "csv" if looks_like_csv(text_of(path)) else "mahimahi"
     if kind == "mahimahi":
-        return read_mahimahi(path, packet_bytes, until_ns), None
+        return read_mahimahi(path, packet_bytes, until_ns), None, None
     if kind != "csv":
         raise ValueError(f"no reader of {kind}")
-    down, up, _ = read_capacity_csv(path)
-    return down, up
+    down, up, wall_ns = read_capacity_csv(path)
+    if until_ns is None:
+        return down, up, wall_ns
+    return repeated_capacity(down, until_ns), None if up is None else repeated_capacity(up, until_ns), wall_ns
 
 
 def format_of(path: Path) -> str:
@@ -83,17 +86,19 @@ def format_of(path: Path) -> str:
         If it is none of these.
     """
     text = text_of(path)
-    if not text.strip():
+    lines = numbered(text)
+    if not lines:
         raise ScenarioError(f"{path} is empty", FORMATS_HINT)
-    if text.lstrip().startswith("{"):
+    first, line = lines[0]
+    if line.startswith("{"):
         return "irtt"
-    if looks_like_csv(text):
-        return "csv"
     if looks_like_ping(text):
         return "ping"
-    lines = numbered(text)
-    if lines and lines[0][1].isascii() and lines[0][1].isdigit():
+    # A header without the right columns is still one: what is wrong with it is said where it is read.
+    if looks_like_csv(text) or "," in line:
+        return "csv"
+    if line.isascii() and line.isdigit():
         return "leoreplayer"
-    first = lines[0][0] if lines else 1
-    raise ScenarioError(f"{path}:{first}: neither a table with the column t_s, nor irtt's, ping's or LeoReplayer's",
-                        FORMATS_HINT)  # fmt: skip
+    raise ScenarioError(
+        f"{path}:{first}: neither a table with the column t_s, nor irtt's, ping's or LeoReplayer's", FORMATS_HINT
+    )

@@ -163,21 +163,21 @@ def test_a_table_may_hold_round_trips_losses_and_times_of_the_wall_clock(tmp_pat
 
 
 def test_a_table_of_capacity(tmp_path: Path) -> None:
-    down, up = read_capacity(written(tmp_path, "# mean of 100 ms\nt_s,mbps\n0.0,24.36\n0.1,42.48\n"))
+    down, up, _ = read_capacity(written(tmp_path, "# mean of 100 ms\nt_s,mbps\n0.0,24.36\n0.1,42.48\n"))
     assert up is None
     assert (down.t_ns.tolist(), down.rate_bps.tolist()) == ([0, 100 * MS], [24_360_000, 42_480_000])
-    down, up = read_capacity(written(tmp_path, "t_s,rate_mbps,rate_up_mbps\n0,1,2\n"))
+    down, up, _ = read_capacity(written(tmp_path, "t_s,rate_mbps,rate_up_mbps\n0,1,2\n"))
     assert up is not None
     assert (down.rate_bps.tolist(), up.rate_bps.tolist()) == ([1_000_000], [2_000_000])
 
 
 def test_mahimahi_opportunities_are_the_capacity_of_the_millisecond_before(tmp_path: Path) -> None:
     path = written(tmp_path, "1\n1\n2\n2\n5\n")
-    down, _ = read_capacity(path)
+    down, _, _ = read_capacity(path)
     assert down.t_ns.tolist() == [0, 2 * MS, 4 * MS]
     assert down.rate_bps.tolist() == [24_000_000, 0, 12_000_000]
     assert down.end_ns == 5 * MS
-    again, _ = read_capacity(path, until_ns=8 * MS)
+    again, _, _ = read_capacity(path, until_ns=8 * MS)
     assert again.t_ns.tolist() == [0, 2 * MS, 4 * MS, 5 * MS, 7 * MS, 9 * MS]
     assert (again.rate_bps[3], again.end_ns) == (24_000_000, 10 * MS)
 
@@ -244,6 +244,8 @@ WRONG = {
     "12\n-3\n": r"trace:2: '-3' is not",
     "hello\n": "trace:1: neither a table",
     "": "trace is empty",
+    "# nothing": "trace is empty",
+    "t,delay_ms\n0,1\n": r"trace:1: unknown columns: 't'",
     "t_s,delay_ms,rtt_ms\n0,1,2\n": "both delay_ms and rtt_ms",
     "t_s,rtt_ms,delay_up_ms\n0,1,2\n": "delay_up_ms beside rtt_ms",
     ping_line(NOON_NS, 1, 30.0) + "64 bytes from 192.0.2.1: icmp_seq=2 ttl=54 time=30 ms\n": "trace:2: some replies",
@@ -279,10 +281,9 @@ def test_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
             read(tmp_path / name)
 
 
-lines = st.sampled_from(
-    ["12", "[1.5] 64 bytes from a: icmp_seq=1 ttl=1 time=3 ms", "t_s,delay_ms", "0,1", "{", "PING a", "64 bytes from"]
-    + ['{"round_trips":[{}]}', "", "#", "1,down", "[1.5] 64 bytes from a: seq=1"]
-)
+A_LINE = """12|[1.5] 64 bytes from a: icmp_seq=1 ttl=1 time=3 ms|t_s,delay_ms|0,1|{|PING a|64 bytes from
+{"round_trips":[{}]}||#|1,down|[1.5] 64 bytes from a: seq=1"""
+lines = st.sampled_from(A_LINE.replace("\n", "|").split("|"))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)

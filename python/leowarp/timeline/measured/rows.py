@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A measurement as what the two directions of a link do: rows of delay and loss, as a scenario's ``[measured]`` asks.
+
+In this order: round trips are shared out, lost probes are put on a way, the trace is repeated, gaps are treated, rows
+are resampled, lines are drawn between them. Whatever is made up that was not measured is asked for by a key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.errors import ScenarioError
+from leowarp.scenario.schema import Measured
+from leowarp.timeline.measured.description import GAP_INTERVALS
+from leowarp.timeline.measured.measurement import Delays, Flags, Measurement, Series, Times
+from leowarp.timeline.measured.repeated import MOST_ROWS, repeated
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What a direction does: row i holds from `t_ns[i]` until the next, the last for ever.
+
+    Attributes
+    ----------
+    t_ns : int64 array of shape (n,)
+        Strictly increasing.
+    delay_ns : int64 array of shape (n,)
+    loss_ratio : float64 array of shape (n,)
+        1: every packet.
+    """
+
+    t_ns: Times
+    delay_ns: NDArray[np.int64]
+    loss_ratio: Delays
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """A direction before its rows: delays with nan where there is none."""
+
+    name: str
+    source: str
+    t_ns: Times
+    delay_ns: Delays
+    loss_ratio: Delays
+    cut: Flags
+    probes: bool
+    period_ns: int
+    """Length of the trace, when it is repeated."""
+
+
+def channel_rows(measurement: Measurement, of: Measured, begin_ns: int, end_ns: int) -> tuple[Rows, Rows]:
+    """Rows of the way down and of the way up, for the stretch [begin, end) of the measurement's clock.
+
+    Raises
+    ------
+    ScenarioError
+        If a gap is in that stretch and nobody said what to do, if nothing is known of a way, or if clocks disagree.
+    """
+    down, up = _ways(measurement, of)
+    return _rows(down, of, begin_ns, end_ns), _rows(up, of, begin_ns, end_ns)
+
+
+def _ways(measurement: Measurement, of: Measured) -> tuple[_Way, _Way]:
+    trips = measurement.round_trip
+    if trips is None:
+        down = measurement.down
+        if down is None or not len(down):
+            raise ScenarioError(f"{measurement.source}: it holds no delays", "measured.file is a file of delays")
+        up = measurement.up if measurement.up is not None else down
+        return _one_way("down", measurement, down, of), _one_way("up", measurement, up, of)
+    loss_up_ratio = trips.loss_ratio if measurement.loss_up_ratio is None else measurement.loss_up_ratio
+    unknown = trips.lost & ~_or_none(measurement.lost_down, trips) & ~_or_none(measurement.lost_up, trips)
+    ways = []
+    for name, lost, loss_ratio in (
+        ("down", measurement.lost_down, trips.loss_ratio),
+        ("up", measurement.lost_up, loss_up_ratio),
+    ):
+        blamed = unknown if of.lost_probes in (name, "both") else np.zeros_like(unknown)
+        lost_here = _or_none(lost, trips) | blamed if of.lost_probes != "none" else np.zeros_like(unknown)
+        series = replace(trips, delay_ns=_share(measurement, trips, name, of), lost=lost_here, loss_ratio=loss_ratio)
+        ways.append(_way(name, measurement, series))
+    return ways[0], ways[1]
+
+
+def _share(measurement: Measurement, trips: Series, name: str, of: Measured) -> Delays:
+    if of.rtt == "one-way":
+        return _measured_one_way(measurement, trips, name)
+    if of.rtt == "halves":
+        # The two halves of an odd number of ns still add up to it.
+        return np.floor(trips.delay_ns / 2) if name == "down" else np.ceil(trips.delay_ns / 2)
+    return trips.delay_ns if of.rtt == name else trips.delay_ns * 0.0
+
+
+def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Delays:
+    series = measurement.down if name == "down" else measurement.up
+    if series is None:
+        raise ScenarioError(
+            f'{measurement.source}: rtt = "one-way", and it holds no one-way delays',
+            'write rtt = "halves", or measure with irtt and a server that stamps its clock',
+        )
+    if (series.delay_ns < 0).any():
+        first = int(np.flatnonzero(series.delay_ns < 0)[0])
+        raise ScenarioError(
+            f"{measurement.source}: the delay of the way {name} at {series.t_ns[first] / 1e9:g} s is "
+            f"{series.delay_ns[first] / 1e6:g} ms: the two clocks disagree",
+            'write rtt = "halves"',
+        )
+    delay_ns = np.full(len(trips), np.nan)
+    delay_ns[np.searchsorted(trips.t_ns, series.t_ns)] = series.delay_ns
+    return delay_ns
+
+
+def _one_way(name: str, measurement: Measurement, series: Series, of: Measured) -> _Way:
+    # Who measures one way knows on which way a probe was lost.
+    lost = series.lost if of.lost_probes != "none" else np.zeros_like(series.lost)
+    return _way(name, measurement, replace(series, lost=lost))
+
+
+def _way(name: str, measurement: Measurement, series: Series) -> _Way:
+    ratio = np.zeros(len(series)) if series.loss_ratio is None else np.nan_to_num(series.loss_ratio)
+    ratio = np.where(series.lost | series.cut, 1.0, ratio)
+    if measurement.end_ns is not None:
+        period_ns = measurement.end_ns
+    else:
+        period_ns = int(series.t_ns[-1]) + (series.interval_ns or 1)
+    return _Way(
+        name=name,
+        source=measurement.source,
+        t_ns=series.t_ns,
+        delay_ns=series.delay_ns,
+        loss_ratio=ratio,
+        cut=series.cut,
+        probes=measurement.probes,
+        period_ns=period_ns,
+    )
+
+
+def _rows(way: _Way, of: Measured, begin_ns: int, end_ns: int) -> Rows:
+    if of.repeat:
+        t_ns, place = repeated(way.t_ns, way.period_ns, end_ns)
+        way = replace(
+            way, t_ns=t_ns, delay_ns=way.delay_ns[place], loss_ratio=way.loss_ratio[place], cut=way.cut[place]
+        )
+    interval_ns = int(np.median(np.diff(way.t_ns))) if len(way.t_ns) > 1 else None
+    gaps = _gaps(way, of, interval_ns, begin_ns, end_ns) if way.probes else np.empty(0, dtype=np.int64)
+    way = replace(way, delay_ns=_held(way))
+    straight = np.full(len(way.t_ns), of.interpolation == "linear")
+    straight[gaps] = of.gaps == "linear"
+    if of.gaps == "down" and len(gaps) and interval_ns is not None:
+        way, straight = _with_cuts(way, straight, gaps, interval_ns)
+    if of.resample_ns is not None:
+        way = _resampled(way, of.resample_ns, of.resample_rule, end_ns)
+        straight = np.full(len(way.t_ns), of.interpolation == "linear")
+    if straight.any():
+        way = _with_lines(way, straight, of.interpolation_step_ns)
+    changed = np.diff(way.delay_ns, prepend=-1) != 0
+    changed |= np.diff(way.loss_ratio, prepend=-1) != 0
+    return Rows(way.t_ns[changed], np.round(way.delay_ns[changed]).astype(np.int64), way.loss_ratio[changed])
+
+
+def _gaps(way: _Way, of: Measured, interval_ns: int | None, begin_ns: int, end_ns: int) -> NDArray[np.int64]:
+    """Places of the samples after which there is a gap, the last one included; an error if that is one."""
+    limit_ns = of.gap_after_ns
+    if limit_ns is None:
+        if interval_ns is None:
+            return np.empty(0, dtype=np.int64)
+        limit_ns = GAP_INTERVALS * interval_ns
+    until_ns = np.append(way.t_ns[1:], max(end_ns, int(way.t_ns[-1])))
+    gaps = np.flatnonzero(until_ns - way.t_ns > limit_ns)
+    if of.gaps != "error":
+        return gaps
+    in_run = gaps[(until_ns[gaps] > begin_ns) & (way.t_ns[gaps] < end_ns)]
+    if len(in_run):
+        first = int(in_run[0])
+        length_s = (int(until_ns[first]) - int(way.t_ns[first])) / 1e9
+        more = f", the first of {len(in_run)} gaps" if len(in_run) > 1 else ""
+        after = "the run goes on for" if first == len(way.t_ns) - 1 else "the next is"
+        raise ScenarioError(
+            f"{way.source}: a sample at {way.t_ns[first] / 1e9:g} s, and {after} {length_s:g} s"
+            f"{' later' if after.startswith('the next') else ' after it'}{more} (longer than {limit_ns / 1e9:g} s)",
+            'write measured.gaps = "hold", "down" or "linear", a longer measured.gap_after, or choose another stretch '
+            "with run.start and run.duration",
+        )
+    return gaps
+
+
+def _held(way: _Way) -> Delays:
+    """Delays with what is unknown filled by the one before; before the first known one by that."""
+    known = np.flatnonzero(~np.isnan(way.delay_ns))
+    if not len(known):
+        raise ScenarioError(
+            f"{way.source}: no delay of the way {way.name} is known: every probe was lost", "measure again"
+        )
+    before = np.searchsorted(known, np.arange(len(way.t_ns)), side="right") - 1
+    return way.delay_ns[known[np.maximum(before, 0)]]
+
+
+def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns: int) -> tuple[_Way, Flags]:
+    """Each gap as a row of its own, one interval after the sample before it, in which every packet is lost."""
+    at = gaps + 1
+    return (
+        replace(
+            way,
+            t_ns=np.insert(way.t_ns, at, way.t_ns[gaps] + interval_ns),
+            delay_ns=np.insert(way.delay_ns, at, way.delay_ns[gaps]),
+            loss_ratio=np.insert(way.loss_ratio, at, 1.0),
+            cut=np.insert(way.cut, at, True),
+        ),
+        np.insert(straight, at, False),
+    )
+
+
+def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
+    """Rows k width apart: of probes those sent in between count alike, of a table's rows as long as they hold."""
+    t_ns, place = way.t_ns, np.arange(len(way.t_ns))
+    if way.probes:
+        weight = np.ones(len(t_ns))
+    else:
+        last_ns = max(end_ns, int(t_ns[-1]) + 1)
+        edges = np.arange(int(t_ns[0]) // width_ns + 1, -(-last_ns // width_ns), dtype=np.int64) * width_ns
+        t_ns = np.union1d(t_ns, edges)
+        place = np.searchsorted(way.t_ns, t_ns, side="right") - 1
+        weight = np.diff(np.append(t_ns, last_ns)).astype(np.float64)
+    bins, begins = np.unique(t_ns // width_ns, return_index=True)
+    delay_ns, loss, cut = way.delay_ns[place], way.loss_ratio[place], way.cut[place]
+    # A lost probe measured no delay: it counts for the loss alone, unless there is no other in its row.
+    of_delay = np.where(loss < 1, weight, 0.0)
+    sums = np.add.reduceat(of_delay, begins)
+    mean_ns = np.add.reduceat(of_delay * delay_ns, begins) / np.where(sums > 0, sums, 1)
+    least_ns = np.minimum.reduceat(np.where(of_delay > 0, delay_ns, np.inf), begins)
+    delays = np.where(sums > 0, mean_ns if rule == "mean" else least_ns, delay_ns[begins])
+    return replace(
+        way,
+        t_ns=np.maximum(bins * width_ns, t_ns[0]),
+        delay_ns=np.round(delays).astype(np.float64),
+        loss_ratio=np.minimum(np.add.reduceat(weight * loss, begins) / np.add.reduceat(weight, begins), 1.0),
+        cut=np.logical_and.reduceat(cut, begins),
+    )
+
+
+def _with_lines(way: _Way, straight: Flags, step_ns: int) -> _Way:
+    """Rows `step_ns` apart between a sample and the next where `straight`; a lost or cut one holds its delay."""
+    length_ns = np.diff(way.t_ns)
+    # The delay of a lost probe is not one that was measured: no line goes to it or from it.
+    drawn = straight[:-1] & (way.loss_ratio[:-1] < 1) & (way.loss_ratio[1:] < 1)
+    pieces = np.append(np.where(drawn, -(-length_ns // step_ns), 1), 1)
+    if pieces.sum() > MOST_ROWS:
+        raise ScenarioError(
+            f"{way.source}: {pieces.sum()} rows of {step_ns / 1e6:g} ms are too many for a guest",
+            'write a longer measured.interpolation_step, for instance "10 ms"',
+        )
+    place = np.repeat(np.arange(len(way.t_ns)), pieces)
+    number = np.arange(len(place)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    t_ns = way.t_ns[place] + number * step_ns
+    on_line_ns = np.round(np.interp(t_ns, way.t_ns, way.delay_ns)).astype(np.float64)
+    delay_ns = np.where(np.append(drawn, False)[place], on_line_ns, way.delay_ns[place])
+    return replace(way, t_ns=t_ns, delay_ns=delay_ns, loss_ratio=way.loss_ratio[place], cut=way.cut[place])
+
+
+def _or_none(flags: Flags | None, like: Series) -> Flags:
+    return np.zeros(len(like), dtype=bool) if flags is None else flags
