@@ -90,7 +90,7 @@ class Measured(QueueKeys):
     )
     probe_size_bytes: int | None = quantity(
         units.BYTES, "IP length of the probes: their own time on the link is in the delay that they measured. auto: "
-        "what irtt and ping say (84 B if they do not), 0 B of tables and LeoReplayer.", "auto", low="0 B",
+        "what irtt and ping say (84 B if they do not, and of LeoReplayer), 0 B of tables.", "auto", low="0 B",
         high="65535 B", none="auto",
     )  # fmt: skip
     clock: str | None = instant(

@@ -3,6 +3,7 @@
 
 SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673: line k holds for packets
 that are sent from 10 k ms to 10 (k + 1) ms after its base time; it begins anew after the last (here: ``repeat``).
+They are halves of round trips that ping measured.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from leowarp.errors import ScenarioError
 from leowarp.timeline.measured.lines import numbered, text_of, whole_number
-from leowarp.timeline.measured.measurement import Measurement, Series
+from leowarp.timeline.measured.measurement import PING_BYTES, Measurement, Series
 
 INTERVAL_NS = 10_000_000
 _HINT = "each line is one delay in whole ms, for instance 12"
@@ -35,5 +36,10 @@ def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
     step_ns = INTERVAL_NS if interval_ns is None else interval_ns
     series = Series.of(np.arange(len(delay_ms), dtype=np.int64) * step_ns, delay_ms * 1e6)
     return Measurement(
-        source=str(path), format="leoreplayer", down=series, probes=False, end_ns=len(delay_ms) * step_ns
+        source=str(path),
+        format="leoreplayer",
+        down=series,
+        probe_bytes=PING_BYTES,
+        probes=False,
+        end_ns=len(delay_ms) * step_ns,
     )

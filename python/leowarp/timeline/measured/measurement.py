@@ -93,6 +93,9 @@ class Capacity:
 
 UNSHAPED = -1
 
+PING_BYTES = 84
+"""IP length of what ping sends if it is not told otherwise (56 bytes of data)."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Measurement:

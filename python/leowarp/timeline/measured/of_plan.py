@@ -13,11 +13,8 @@ from leowarp.errors import ScenarioError
 from leowarp.scenario.schema import Measured
 from leowarp.timeline.measured.files import format_of, read, read_capacity
 from leowarp.timeline.measured.mahimahi import OPPORTUNITY_BYTES
-from leowarp.timeline.measured.measurement import UNSHAPED, Capacity, Measurement
+from leowarp.timeline.measured.measurement import PING_BYTES, UNSHAPED, Capacity, Measurement
 from leowarp.timeline.measured.repeated import repeated_capacity
-
-PING_BYTES = 84
-"""IP length of what ping sends if it is not told otherwise (56 bytes of data)."""
 
 
 def measurement_of(of: Measured, until_ns: int | None = None) -> Measurement:
@@ -75,9 +72,9 @@ def probe_bytes_of(measured: Measurement, of: Measured) -> int:
     """IP length of the probes whose own time on the link is in the delays; 0: it is not."""
     if of.probe_size_bytes is not None:
         return of.probe_size_bytes
-    if not measured.probes:
-        return 0
-    return PING_BYTES if measured.probe_bytes is None else measured.probe_bytes
+    if measured.probe_bytes is not None:
+        return measured.probe_bytes
+    return PING_BYTES if measured.probes else 0
 
 
 def _with_way_up(measured: Measurement, of: Measured) -> Measurement:
