@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+from bisect import bisect_right
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,23 @@ def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple
     row = np.searchsorted(way.channel_t_ns, start_ns, side="right") - 1
     lost = rng.random(len(t_ns)) < way.loss_ratio[row]
     return np.maximum.accumulate(start_ns + way.delay_ns[row]), lost
+
+
+def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
+    """Arrivals of packets of one size, one by one: each is sent after the one before, at the rate when it begins."""
+    rate_t_ns, channel_t_ns = way.capacity_t_ns.tolist(), way.channel_t_ns.tolist()
+    arrives_ns, busy_ns, last_ns = [], 0, 0
+    for at_ns in t_ns.tolist():
+        start_ns = max(at_ns, busy_ns)
+        row = bisect_right(rate_t_ns, start_ns) - 1
+        while way.rate_bps[row] == 0:
+            row += 1
+            start_ns = rate_t_ns[row]
+        busy_ns = start_ns + round(bits * 1e9 / way.rate_bps[row])
+        delay_ns = way.delay_ns[bisect_right(channel_t_ns, start_ns) - 1]
+        last_ns = max(last_ns, busy_ns + delay_ns)
+        arrives_ns.append(last_ns)
+    return np.array(arrives_ns)
 
 
 def pings(profile: Profile, t_ns: NDArray[np.int64], seed: int = 0) -> NDArray[np.float64]:
