@@ -43,11 +43,12 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
     return found
 
 
-def payload_ratio(tables: Tables, flow: int, overhead_bytes: int) -> float:
+def payload_ratio(tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int = IP_BYTES) -> float:
     """Payload of a full segment over what a link counts of it: 1448 of 1514 bytes with timestamps, overhead 14."""
     segments = floats(tables.of_flow("sockets", flow)["snd_mss_bytes"])
     known = segments[~np.isnan(segments)]
-    return (float(known.max()) if len(known) else 1448.0) / (IP_BYTES + overhead_bytes)
+    # Of a flow that never sampled its segments: IP, TCP and timestamps are 52 bytes.
+    return (float(known.max()) if len(known) else ip_bytes - 52.0) / (ip_bytes + overhead_bytes)
 
 
 def overhead_bytes(tables: Tables, pair: Pair) -> int:

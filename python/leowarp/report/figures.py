@@ -104,7 +104,8 @@ FIGURES: dict[str, FigureKind] = {
     "cwnd": FigureKind(
         lines.cwnd_around_changes, "Window and retransmissions around route changes",
         "Above: congestion window at every sample. Below: retransmissions by the 50 ms in which they were sent; "
-        "hatched: in vain, because the original arrived too. The changes shown are those with the most late packets.",
+        "hatched: in vain, because the original arrived too. The changes shown are those with the most late packets, "
+        "then with the most lost.",
         "Fig. 7", needs=("sockets", "bins"),
     ),
     "srtt": FigureKind(
@@ -144,13 +145,13 @@ FIGURES: dict[str, FigureKind] = {
         shows="pings", needs=("echoes",),
     ),
     "ping_change": FigureKind(
-        probes.ping_around_change, "Pings around a change of the path",
-        "The change with the largest round-trip time within a second of it.", shows="pings", needs=("echoes",),
+        probes.ping_around_change, "Pings around a route change",
+        "The route change with the largest round-trip time within a second of it.", shows="pings", needs=("echoes",),
     ),
     "ping_slots": FigureKind(
-        probes.ping_between_changes, "Pings away from changes of the path",
-        "The changes are cut out, so that what is left varies by itself; the steps are the smallest round-trip time "
-        "between two changes.", shows="pings", needs=("echoes",),
+        probes.ping_between_changes, "Pings away from route changes",
+        "The route changes are cut out, so that what is left varies by itself; the steps are the smallest round-trip "
+        "time between two of them.", shows="pings", needs=("echoes",),
     ),
     "reordering": FigureKind(
         reordering.reordering_densities, "Reordering over the whole run",

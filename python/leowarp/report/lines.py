@@ -25,7 +25,7 @@ from leowarp.report.style import (
     mark_changes,
     new_figure,
 )
-from leowarp.report.view import RunView, footer_of, labels, styles
+from leowarp.report.view import RunView, footer_of, labels, styles, worded
 
 SERIES_NAMES = {"in_order": "in order at the receiver", "acked": "acknowledged", "sacked": "SACK-aware delivery"}
 
@@ -53,7 +53,8 @@ def goodput_over_time(
     highest = max(float(axes.dataLim.ymax) for axes in panels)
     cut = highest > 1.35 * capacity_mbps
     panels[0].set_ylim(0, 1.35 * capacity_mbps if cut else 1.05 * highest)
-    panels[-1].set_xlabel("time, s (vertical lines: route changes" + ("; bursts are cut off)" if cut else ")"))
+    words = worded(runs, "time, s (vertical lines: route changes")
+    panels[-1].set_xlabel(words + ("; bursts are cut off)" if cut else ")"))
     return figure
 
 
@@ -84,19 +85,20 @@ def probe_delays(runs: Sequence[RunView]) -> Figure:
         axes.set_title(f"{label} (diamonds on the axis: lost)", loc="left", pad=3)
         axes.legend(loc="lower right", ncols=2, markerscale=2)
         axes.set_xlim(0, run.metrics.end_ns / 1e9)
-    panels[-1].set_xlabel("time of sending, s (vertical lines: route changes)")
+    panels[-1].set_xlabel(worded(runs, "time of sending, s (vertical lines: route changes)"))
     return figure
 
 
 def chosen_changes(run: RunView, count: int) -> list[int]:
-    """The route changes with the most late packets, by time; those with any first, fewer if there are fewer changes."""
+    """The route changes with the most late packets, then with the most lost, by time; fewer if there are fewer."""
     changes = run.changes
     if len(changes) == 0:
         raise TraceError(
             f"cannot draw this figure of {run.path.name}: the route never changed", hint="make a longer run"
         )
     late = changes["late_pkts"].fillna(0).to_numpy(dtype="int64")
-    order = sorted(range(len(changes)), key=lambda index: (-late[index], index))[:count]
+    lost = changes["lost_pkts"].fillna(0).to_numpy(dtype="int64")
+    order = sorted(range(len(changes)), key=lambda index: (-late[index], -lost[index], index))[:count]
     return [int(changes["t_ns"].iloc[index]) for index in sorted(order)]
 
 
@@ -161,11 +163,12 @@ def srtt_around_changes(
         axes.plot((near["sent_ns"] + near["rtt_ns"] - t_ns) / 1e9, near["rtt_ns"] / 1e6, ".", color="#9a9a9a",
                   markersize=1.2, markeredgewidth=0, label="each packet (every fifth)", rasterized=True)  # fmt: skip
         flow = run.plan.flows[run.main_flow]
-        path = run.metrics.path_delay[flow.source, flow.destination]
-        inside = path["t_ns"].between(t_ns - before_s * 1e9, t_ns + after_s * 1e9)
-        grid = np.unique(np.concatenate([[t_ns - before_s * 1e9, t_ns + after_s * 1e9], path.loc[inside, "t_ns"]]))
-        axes.step((grid - t_ns) / 1e9, 2 * step_at(path["t_ns"], path["delay_ns"], grid, np.nan) / 1e6, where="post",
-                  color="#000000", linewidth=0.8, linestyle=":", label="empty path, there and back")  # fmt: skip
+        ways = [run.path_delay(*ends) for ends in ((flow.source, flow.destination), (flow.destination, flow.source))]
+        inside = [way["t_ns"][way["t_ns"].between(t_ns - before_s * 1e9, t_ns + after_s * 1e9)] for way in ways]
+        grid = np.unique(np.concatenate([[t_ns - before_s * 1e9, t_ns + after_s * 1e9], *inside]))
+        empty_ns = sum((step_at(way["t_ns"], way["delay_ns"], grid, np.nan) for way in ways), np.zeros(len(grid)))
+        axes.step((grid - t_ns) / 1e9, empty_ns / 1e6, where="post", color="#000000", linewidth=0.8, linestyle=":",
+                  label="empty path, there and back")  # fmt: skip
         samples = _around(run.tables.sockets, run.main_flow, t_ns, before_s, after_s)
         when_s, value_ms = (samples["t_ns"] - t_ns) / 1e9, floats(samples["srtt_us"]) / 1e3
         axes.plot(when_s, value_ms, color=style["color"], label="smoothed")
@@ -224,12 +227,13 @@ def queues(runs: Sequence[RunView]) -> Figure:
         axes.plot(run.changes["t_ns"] / 1e9, np.full(len(run.changes), places[-1]), "v", color=CHANGE_COLOUR,
                   markersize=3, clip_on=False)  # fmt: skip
         axes.set_title(label, loc="left", pad=5)
-        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.grid(visible=False)
         axes.set_ylim(places[0], places[-1])
         axes.set_facecolor("#dddddd")
         axes.set_ylabel("link of the path")
-    panels[-1].set_xlabel("time, s (triangles: route changes; link 1 leaves the source; grey: no such link)")
+    words = worded(runs, "time, s (triangles: route changes; link 1 leaves the source; grey: no such link)")
+    panels[-1].set_xlabel(words)
     if image is not None:
         figure.colorbar(image, ax=list(panels), label="packets waiting", pad=0.01, aspect=30)
     return figure

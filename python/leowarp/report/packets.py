@@ -15,7 +15,7 @@ from leowarp.metrics import ACK, DATA
 from leowarp.metrics.tables import floats, truths
 from leowarp.report.lines import chosen_changes
 from leowarp.report.style import AFTER, BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, new_figure
-from leowarp.report.view import RunView, footer_of
+from leowarp.report.view import RunView, footer_of, worded
 
 MARKS = 110
 """Marks of a kind that stay apart on a page; of more, every second, third ... is drawn."""
@@ -59,8 +59,8 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
     axes.set_xlim(left_ms, right_ms)
     axes.set_ylim(low, high)
     _draw(axes, data, mine[mine["direction"] == ACK], t_ns, zero, mss)
-    axes.axvline(0, color=CHANGE_COLOUR, linewidth=1.0, zorder=0.5, label="route change")
-    axes.set_xlabel("time after the route change, ms")
+    axes.axvline(0, color=CHANGE_COLOUR, linewidth=1.0, zorder=0.5, label=worded(runs, "route change"))
+    axes.set_xlabel(worded(runs, "time after the route change, ms"))
     axes.set_ylabel("packet number, from the first late one" if len(late) else "packet number, from the change")
     what = f"change at {t_ns / 1e9:g} s: {len(late)} packets overtaken"
     axes.set_title(f"{run.name}, {run.algorithm}, {what}", loc="left")

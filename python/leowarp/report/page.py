@@ -15,9 +15,10 @@ from leowarp import rundir
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import html, interactive
 from leowarp.report.figures import FIGURES, Runs, figure, views
+from leowarp.report.reconfigurations import reconfigurations_section
 from leowarp.report.reordering_section import reordering_section
 from leowarp.report.style import FORMATS, save
-from leowarp.report.view import RunView, labels
+from leowarp.report.view import RunView, labels, worded
 
 FIGURES_FOLDER = "figures"
 
@@ -28,23 +29,37 @@ FLOW_ROWS = (
     ("goodput_sacked_mean_bps", "mean goodput, SACK-aware", 1e6, "Mbit/s"),
     ("srtt_p50_us", "smoothed RTT, median by time", 1e3, "ms"),
     ("srtt_p99_us", "smoothed RTT, 99th percentile by time", 1e3, "ms"),
+    ("rtt_min_ns", "round-trip time of packets, smallest", 1e6, "ms"),
+    ("rtt_p50_ns", "median", 1e6, "ms"),
+    ("rtt_p99_ns", "99th percentile", 1e6, "ms"),
+    ("rtt_p999_ns", "99.9th percentile", 1e6, "ms"),
+    ("rtt_max_ns", "largest", 1e6, "ms"),
+    ("rtt_exact_ratio", "packets whose own is known (else the mean of 50 ms)", 0.01, "%"),
+    ("rtt_step_mean_ns", "mean step from reply to reply", 1e6, "ms"),
+    ("share_ratio", "share of the goodput of all TCP flows", 0.01, "%"),
     ("cwnd_p50_pkts", "congestion window, median by time", 1, "packets"),
     ("sent_pkts", "data packets sent", 1, "packets"),
     ("retransmissions_pkts", "retransmissions", 1, "packets"),
     ("spurious_retransmissions_pkts", "of them in vain (the original arrived)", 1, "packets"),
     ("dsacks_pkts", "DSACKs received", 1, "packets"),
     ("data_drops_pkts", "data packets dropped", 1, "packets"),
+    ("delivered_ce_pkts", "acknowledged with a mark of congestion (ECE)", 1, "packets"),
     ("late_pkts", "late packets (overtaken)", 1, "packets"),
     ("reordering_extent_max_pkts", "largest reordering extent", 1, "packets"),
     ("acks_late_pkts", "late acknowledgements", 1, "packets"),
     ("completion_ns", "flow completion time", 1e9, "s"),
     ("probes_pkts", "probes", 1, "packets"),
     ("probes_lost_pkts", "probes lost", 1, "packets"),
+    ("replies_lost_pkts", "probes without a reply", 1, "packets"),
+    ("replies_lost_near_changes_pkts", "of them within 1 s of a route change", 1, "packets"),
+    ("loss_runs", "runs of lost probes", 1, ""),
+    ("loss_run_max_pkts", "the longest", 1, "packets"),
     ("owd_min_ns", "smallest one-way delay", 1e6, "ms"),
     ("owd_p50_ns", "median one-way delay", 1e6, "ms"),
     ("owd_max_ns", "largest one-way delay", 1e6, "ms"),
 )
 RUN_ROWS = (
+    ("fairness_jain_index", "Jain's index of the TCP flows, while all run", 1, ""),
     ("route_changes", "route changes", 1, ""),
     ("route_changes_shorter", "of them to a shorter path", 1, ""),
     ("route_changes_with_late_pkts", "of them with late packets", 1, ""),
@@ -108,7 +123,7 @@ def write_comparison(
     warnings = [f"{label}: {text}" for run, label in zip(many, labels(many), strict=True) for text in run.warnings]
     parts = [
         ("summary", "Summary", _summary_tables(many) + _not_drawn(not_drawn)),
-        ("figures", "Figures", _pictures(folder, drawn)),
+        ("figures", "Figures", _pictures(many, folder, drawn)),
         ("zoom", "Over time, to zoom into", _chart(many)),
         ("rules", "Rules and versions", "".join(_rules_table(run, label) for run, label in
                                                 zip(many, labels(many), strict=True))),
@@ -141,15 +156,16 @@ def _run_body(view: RunView, drawn: Sequence[str], not_drawn: dict[str, str], co
     folder = view.path / rundir.REPORT
     parts = [
         ("summary", "Summary", _summary_tables([view])),
-        ("changes", "Route changes", _changes_table(view)),
-        ("figures", "Figures", _pictures(folder, _part(drawn, "figures")) + _not_drawn(not_drawn)),
-        ("reordering", "Reordering", reordering_section(view, _pictures(folder, _part(drawn, "reordering")))),
+        ("changes", worded([view], "Route changes"),
+         reconfigurations_section(view) if view.is_access else _changes_table(view)),
+        ("figures", "Figures", _pictures([view], folder, _part(drawn, "figures")) + _not_drawn(not_drawn)),
+        ("reordering", "Reordering", reordering_section(view, _pictures([view], folder, _part(drawn, "reordering")))),
         ("zoom", "Over time, to zoom into", _chart([view])),
-        ("recovery", "Recovery after route changes", _recovery_table(view)),
+        ("recovery", worded([view], "Recovery after route changes"), _recovery_table(view)),
         ("links", "Links", _links_table(view)),
         ("rules", "Rules and versions", _rules_table(view, "") + _versions(view)),
         ("again", "How to make this run again", _again(view, command)),
-    ]
+    ]  # fmt: skip
     heading = ", ".join([view.name, *labels([view])]) if view.tcp_flows else view.name
     count = len(view.plan.flows)
     line = f"{count} flow{'s' if count > 1 else ''}, {view.metrics.end_ns / 1e9:g} s of virtual time"
@@ -183,16 +199,18 @@ def _summary_tables(runs: Sequence[RunView]) -> str:
             columns.append(flow)
     tables = html.table("Each flow", ["", "unit", *heads], _lines(FLOW_ROWS, columns), left=frozenset((0, 1)))
     heads = list(labels(runs)) if len(runs) > 1 else [""]
-    return tables + html.table(
-        "Each run", ["", "unit", *heads], _lines(RUN_ROWS, [run.summary for run in runs]), left=frozenset((0, 1))
-    )
+    whole = [run.summary | {"fairness_jain_index": (run.summary.get("fairness") or {}).get("jain_index")}
+             for run in runs]  # fmt: skip
+    rows = _lines(RUN_ROWS, whole)
+    return worded(runs, tables + html.table("Each run", ["", "unit", *heads], rows, left=frozenset((0, 1))))
 
 
 def _lines(rows: Sequence[tuple[str, str, float, str]], columns: Sequence[dict[str, Any]]) -> list[list[object]]:
+    """A line a key that some column knows."""
     lines: list[list[object]] = []
     for key, name, scale, unit in rows:
-        if any(key in column for column in columns):
-            values = [column.get(key) for column in columns]
+        values = [column.get(key) for column in columns]
+        if any(value is not None for value in values):
             lines.append([name, unit, *(_scaled(value, scale) for value in values)])
     return lines
 
@@ -238,12 +256,15 @@ def _recovery_table(view: RunView) -> str:
                 (row.goodput_before_bps, 1e6), (row.goodput_min_bps, 1e6), (row.depth_ratio, 0.01),
                 (row.duration_ns, 1e6), (row.recovery_state_ns, 1e6), (row.cwnd_before_pkts, 1), (row.cwnd_min_pkts, 1),
                 (row.cwnd_after_pkts, 1), (row.srtt_before_us, 1e3), (row.srtt_min_us, 1e3), (row.srtt_max_us, 1e3),
-                (row.spurious_ratio, 0.01))),
+                (row.retransmissions_pkts, 1), (row.spurious_ratio, 0.01), (row.lost_near_pkts, 1),
+                (row.spike_ns, 1e6))),
         ])  # fmt: skip
     header = ["at, s", "flow", "goodput before, Mbit/s", "lowest", "depth, %", "back after, ms", "in recovery, ms",
-              "window before", "lowest", "after", "srtt before, ms", "lowest", "highest", "in vain, %"]  # fmt: skip
+              "window before", "lowest", "after", "srtt before, ms", "lowest", "highest", "sent again", "in vain, %",
+              "lost within 1 s", "spike, ms"]  # fmt: skip
     caption = ("Goodput in order at the receiver, 50 ms bins; before: mean of the second before the change; back: "
-               "first of 3 bins in a row at 90 % of that; a dash: not within 5 s.")  # fmt: skip
+               "first of 3 bins in a row at 90 % of that; a dash: not within 5 s. Spike: largest one-way delay in the "
+               "second after it, less the mean of the second before.")  # fmt: skip
     return f"<details><summary>{len(rows)} rows</summary>{html.table(caption, header, rows)}</details>"
 
 
@@ -252,18 +273,19 @@ def _links_table(view: RunView) -> str:
     if len(links) == 0:
         return ""
     rows = [
-        [f"{row.a} > {row.b}", row.kind, _missing(row.offered_pkts), _missing(row.dropped_queue_pkts),
-         _missing(row.dropped_loss_pkts), _missing(row.dropped_down_pkts), _missing(row.utilisation_ratio, 0.01),
-         _missing(row.queue_max_pkts), _missing(row.queue_mean_pkts)]
+        [f"{row.a} > {row.b}", row.kind, f"{row.queue}, ECN" if row.ecn else row.queue,
+         *(_missing(getattr(row, f"{name}_pkts")) for name in ("offered", "dropped_queue", "dropped_loss",
+                                                               "dropped_down")),
+         _missing(row.utilisation_ratio, 0.01), _missing(row.queue_max_pkts), _missing(row.queue_mean_pkts)]
         for row in links.itertuples(index=False)
     ]  # fmt: skip
-    header = ["direction", "kind", "offered", "dropped: queue", "loss", "link down", "use, %", "longest queue",
-              "mean queue"]  # fmt: skip
+    header = ["direction", "kind", "queueing", "offered", "dropped: queue", "loss", "link down", "use, %",
+              "longest queue", "mean queue"]  # fmt: skip
     count = len(view.metrics.links)
     caption = f"Packets; the {len(rows)} directions with the longest queues, of {count} that carried any."
     return (
         f"<details><summary>{len(rows)} of {count} directions</summary>"
-        f"{html.table(caption, header, rows, left=frozenset((0, 1)))}</details>"
+        f"{html.table(caption, header, rows, left=frozenset((0, 1, 2)))}</details>"
     )
 
 
@@ -303,12 +325,14 @@ def _again(view: RunView, command: str | None) -> str:
     )
 
 
-def _pictures(folder: Path, names: Sequence[str]) -> str:
+def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> str:
     blocks = []
     for name in names:
         kind = FIGURES[name]
-        title = f"{kind.title} ({kind.study} of the study)" if kind.study else kind.title
-        blocks.append(html.picture(folder / FIGURES_FOLDER / name, title, kind.caption, FIGURES_FOLDER))
+        # The study is one of routes over satellites.
+        of_study = kind.study and not any(run.is_access for run in runs)
+        title = worded(runs, kind.title) + (f" ({kind.study} of the study)" if of_study else "")
+        blocks.append(html.picture(folder / FIGURES_FOLDER / name, title, worded(runs, kind.caption), FIGURES_FOLDER))
     return f'<div class="figures">{"".join(blocks)}</div>' if blocks else ""
 
 

@@ -16,12 +16,13 @@ from matplotlib.figure import Figure
 from leowarp.errors import TraceError
 from leowarp.metrics import NEAR_NS, Probes, probes, slots
 from leowarp.report.style import AFTER, BAD, BEFORE, COLUMN_IN, PAGE_IN, mark_changes, new_figure
-from leowarp.report.view import RunView, footer_of, labels
+from leowarp.report.view import RunView, footer_of, labels, worded
 
 
 def draw_probes(
-    axes: Axes, found: Probes, changes_s: Sequence[float] | np.ndarray = (), *, zero_s: float = 0.0, size: float = 1.4
-) -> None:
+    axes: Axes, found: Probes, changes_s: Sequence[float] | np.ndarray = (), *, zero_s: float = 0.0,
+    size: float | None = None,
+) -> None:  # fmt: skip
     """Round-trip time of each probe by when it was sent, lost ones as ticks on the time axis, changes as pink lines.
 
     Parameters
@@ -30,16 +31,18 @@ def draw_probes(
         On the run's clock.
     zero_s : float
         What the axis calls 0.
-    size : float
-        Of a dot, points.
+    size : float, optional
+        Of a dot, points; by default larger for fewer probes.
     """
+    size = float(np.clip(60 / np.sqrt(max(len(found.sent_ns), 1)), 1.2, 4)) if size is None else size
     mark_changes(axes, [t_s - zero_s for t_s in changes_s])
     sent_s = found.sent_ns / 1e9 - zero_s
     axes.plot(sent_s, found.delay_ns / 1e6, ".", color=BEFORE, markersize=size, markeredgewidth=0, rasterized=True)
     lost_s = sent_s[found.is_lost]
-    # In the axes' own height, so that they stand at the bottom whatever the scale.
-    axes.plot(lost_s, np.full(len(lost_s), 0.012), "|", color=BAD, markersize=6, markeredgewidth=0.8,
-              transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
+    if len(lost_s):
+        # In the axes' own height, so that they stand at the bottom whatever the scale.
+        axes.plot(lost_s, np.full(len(lost_s), 0.012), "|", color=BAD, markersize=6, markeredgewidth=0.8,
+                  transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
     axes.set_ylabel("round-trip time, ms")
 
 
@@ -70,7 +73,7 @@ def ping_over_time(
         axes.set_xlim(start_s, until_s)
         axes.set_title(f"{_title(run, runs)}{_counted(shown)}", loc="left", pad=3)
 
-    return _panels(runs, flow, 1.5, panel, "time of sending, s (pink: changes of the path; on the axis: lost)")
+    return _panels(runs, flow, 1.5, panel, "time of sending, s (pink: route changes; on the axis: lost)")
 
 
 def ping_around_change(
@@ -90,8 +93,7 @@ def ping_around_change(
         t_s = _highest(run, found, instants_ns) if change_s is None else change_s
         first_ns, last_ns = round((t_s - before_s) * 1e9), round((t_s + after_s) * 1e9)
         shown = found.between(first_ns, last_ns)
-        draw_probes(axes, shown, instants_ns[(instants_ns >= first_ns) & (instants_ns < last_ns)] / 1e9, zero_s=t_s,
-                    size=4)  # fmt: skip
+        draw_probes(axes, shown, instants_ns[(instants_ns >= first_ns) & (instants_ns < last_ns)] / 1e9, zero_s=t_s)
         axes.set_xlim(-before_s, after_s)
         axes.set_title(f"{_title(run, runs)}change at {t_s:g} s{_counted(shown, ', ')}", loc="left", pad=3)
 
@@ -125,7 +127,7 @@ def ping_between_changes(
         axes.set_title(f"{_title(run, runs)}{mean}", loc="left", pad=3)
         axes.legend(loc="upper right")
 
-    words = f"time of sending, s (pink: changes of the path; {guard_s:g} s on either side cut out)"
+    words = f"time of sending, s (pink: route changes; {guard_s:g} s on either side cut out)"
     return _panels(runs, flow, 1.5, panel, words)
 
 
@@ -142,7 +144,7 @@ def _panels(
     # Room below the smallest, so that the marks of the lost do not meet the dots.
     low, high = panels[0].get_ylim()
     panels[0].set_ylim(max(0.0, low - 0.06 * (high - low)), high)
-    panels[-1].set_xlabel(words)
+    panels[-1].set_xlabel(worded(runs, words))
     return figure
 
 

@@ -18,7 +18,7 @@ from leowarp.metrics import histogram
 from leowarp.metrics.tables import floats
 from leowarp.report.densities import Shares, draw_buffer_density, draw_density, draw_n_reordering
 from leowarp.report.style import PAGE_IN, mark_changes, new_figure
-from leowarp.report.view import RunView, footer_of, labels, styles
+from leowarp.report.view import RunView, footer_of, labels, styles, worded
 
 OVER_TIME = (
     ("reordered_ratio", "Reordered packets, share of the received", "share"),
@@ -100,11 +100,13 @@ def reordering_over_time(runs: Sequence[RunView], *, flow: int | None = None) ->
         axes.set_ylim(0, 1.08 * axes.dataLim.ymax if axes.dataLim.ymax > 0 else 1)
         axes.yaxis.set_major_locator(MaxNLocator(4))
     panels[-1].set_xlim(0, max(run.metrics.end_ns for run in runs) / 1e9)
-    panels[-1].set_xlabel("time of sending, s" + (" (vertical lines: route changes)" if instants else ""))
+    words = "time of sending, s" + (" (vertical lines: route changes)" if instants else "")
+    panels[-1].set_xlabel(worded(runs, words))
     handles = panels[0].get_legend_handles_labels()[0]
     if any_around:
         colour = "#777777" if len(runs) > 1 else styles(runs)[0]["color"]
-        handles.append(Line2D([], [], linewidth=2.6, alpha=0.55, color=colour, label="around a route change"))
+        words = worded(runs, "around a route change")
+        handles.append(Line2D([], [], linewidth=2.6, alpha=0.55, color=colour, label=words))
     panels[0].legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0)
     _say_what_is_beyond(figure, runs, rows)
     return figure

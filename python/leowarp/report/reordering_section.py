@@ -50,8 +50,10 @@ def reordering_section(view: RunView, pictures: str) -> str:
     if not measured:
         return "<p>Reordering was not measured: no packet of this run was followed.</p>"
     heads = [f"flow {flow['flow']}: {flow['source']} to {flow['destination']}" for flow in measured]
+    # What an access link loses at a reconfiguration is its own loss, which no rule puts down to a change.
+    kept = [row for row in SCALAR_ROWS if not (view.is_access and row[0].endswith("_by_changes_pkts"))]
     rows: list[list[object]] = [
-        [name, unit, *(_scaled(flow.get(key), scale) for flow in measured)] for key, name, scale, unit in SCALAR_ROWS
+        [name, unit, *(_scaled(flow.get(key), scale) for flow in measured)] for key, name, scale, unit in kept
     ]
     caption = (
         "First transmissions of the whole run, in order of sending (RFC 4737, RFC 5236; a dash: none was reordered). "
@@ -64,7 +66,7 @@ def reordering_section(view: RunView, pictures: str) -> str:
 def _changes(view: RunView) -> str:
     """A row a flow and change of its path, and one for what is no change's doing."""
     causes = view.metrics.causes
-    if not causes["change"].notna().any():
+    if not causes["change"].notna().any() or (view.is_access and not causes["late_pkts"].any()):
         return ""
     around = view.metrics.reordering[view.metrics.reordering["scope"] == "change"].set_index(["flow", "number"])
     rows = []

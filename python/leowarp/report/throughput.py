@@ -14,7 +14,7 @@ from leowarp.errors import TraceError
 from leowarp.metrics import goodput, path_capacity, payload_ratio, share_series
 from leowarp.metrics.capacity import overhead_bytes
 from leowarp.report.style import PAGE_IN, line_style, mark_changes, new_figure
-from leowarp.report.view import RunView, footer_of, labels, styles
+from leowarp.report.view import RunView, footer_of, labels, styles, worded
 
 BIN_S = 0.5
 """Of goodput and capacity: long against a round trip, short against a slot of 15 s."""
@@ -35,7 +35,7 @@ def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, 
     pair = (ends.source, ends.destination)
     bin_ns = round(bin_s * 1e9)
     edges_ns = np.arange(0, run.metrics.end_ns + 1, bin_ns, dtype="int64")
-    share = payload_ratio(run.tables, flow, overhead_bytes(run.tables, pair))
+    share = payload_ratio(run.tables, flow, overhead_bytes(run.tables, pair), run.ip_bytes)
     payload_mbps = path_capacity(run.tables, pair, edges_ns) * share / 1e6
     if not np.isfinite(payload_mbps).any():
         return None
@@ -70,7 +70,7 @@ def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool 
         axes.set_ylabel("goodput, Mbit/s")
         axes.set_ylim(bottom=0)
     panels[0].set_xlim(0, max(run.metrics.end_ns for run in runs) / 1e9)
-    panels[-1].set_xlabel("time, s (pink: changes of the path; grey: what the link could carry)")
+    panels[-1].set_xlabel(worded(runs, "time, s (pink: route changes; grey: what the link could carry)"))
     if together:
         panels[0].legend(loc="upper right", ncols=3)
     return figure

@@ -13,7 +13,7 @@ import pandas as pd
 
 from leowarp import rundir
 from leowarp.errors import TraceError
-from leowarp.metrics import Metrics, Tables, both_ways_ns, metrics, plan_document, read_tables
+from leowarp.metrics import Metrics, Tables, both_ways_ns, metrics, path_delay, plan_document, read_tables
 from leowarp.report.style import ALGORITHMS, line_style
 
 
@@ -125,22 +125,36 @@ class RunView:
 
     @cached_property
     def capacity_bps(self) -> float | None:
-        """Payload rate of the narrowest link of the plan: rate x payload / (IP length + overhead); None = unshaped.
+        """Payload rate of the narrowest link of the plan: rate x payload / (IP length + overhead).
+
+        None: unshaped, or it changes over time.
 
         With timestamps a full segment is 1448 bytes of 1500, so 100 Mbit/s at 14 bytes of overhead carry 95.64 Mbit/s.
         """
+        if self.plan.measured is not None or self.tables.channels.capacity_bps:
+            return None
         row = self.plan.chain or self.plan.jittered
         sections = (self.plan.isl, self.plan.ground) if row is None else (row,)
         shaped = [
-            section.rate_bps / (1500 + section.overhead_bytes)
+            section.rate_bps / (self.ip_bytes + section.overhead_bytes)
             for section in sections
             if getattr(section, "rate_bps", None) is not None
         ]
-        if not shaped or self.plan.measured is not None:
+        if not shaped:
             return None
         segments = self.tables.sockets["snd_mss_bytes"].dropna()
-        payload_bytes = float(segments.max()) if len(segments) else 1448.0
+        payload_bytes = float(segments.max()) if len(segments) else self.ip_bytes - 52.0
         return min(shaped) * payload_bytes
+
+    def path_delay(self, source: str, destination: str) -> pd.DataFrame:
+        """Propagation delay of the path from one station to another, as `metrics.path_delay`."""
+        known = self.metrics.path_delay.get((source, destination))
+        return path_delay(self.tables, (source, destination), self.metrics.end_ns) if known is None else known
+
+    @property
+    def ip_bytes(self) -> int:
+        """Length of a full packet."""
+        return int(getattr(self.plan.network, "mtu_bytes", 1500))
 
     def rules(self) -> list[tuple[str, str]]:
         """The rules that shape results, as (name, text): what stands at the foot of every figure."""
@@ -149,6 +163,13 @@ class RunView:
     def footer(self) -> str:
         """The rules in one paragraph."""
         return " · ".join(f"{name}: {text}" for name, text in self.rules())
+
+
+def worded(runs: Sequence[RunView], text: str) -> str:
+    """Text about route changes in the words of the runs: those of an access link are reconfigurations."""
+    if not all(run.is_access for run in runs):
+        return text
+    return text.replace("route change", "reconfiguration").replace("Route change", "Reconfiguration")
 
 
 def labels(runs: Sequence[RunView]) -> list[str]:

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a page says about the reconfigurations of an access link, in place of route changes over satellites."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.report import html
+from leowarp.report.view import RunView
+
+SUMMARY_ROWS = (
+    ("recovery_p50_ns", "goodput back at 90 %, median", 1e6, "ms"),
+    ("recovery_p90_ns", "90th percentile (a dash: longer than looked at)", 1e6, "ms"),
+    ("recovered_ratio", "reconfigurations after which it came back within 5 s", 0.01, "%"),
+    ("goodput_dip_p50_ratio", "depth of the dip, median", 0.01, "%"),
+    ("spike_p50_ns", "spike of the one-way delay, median", 1e6, "ms"),
+    ("spike_p90_ns", "90th percentile", 1e6, "ms"),
+    ("changes_with_loss_ratio", "reconfigurations with a loss (not at a queue) within 1 s", 0.01, "%"),
+    ("changes_with_one_loss_ratio", "with exactly one", 0.01, "%"),
+    ("lost_near_changes_pkts", "data packets lost within 1 s of one", 1, "packets"),
+    ("lost_queue_near_changes_pkts", "of them at a full queue", 1, "packets"),
+    ("lost_pkts", "data packets lost in the whole run", 1, "packets"),
+    ("lost_queue_pkts", "of them at a full queue", 1, "packets"),
+)
+"""Keys of a flow's summary, in the order of the page: name, scale, unit."""
+
+
+def reconfigurations_section(view: RunView) -> str:
+    """HTML: all reconfigurations together, flow by flow; then each."""
+    changes = view.metrics.route_changes
+    if len(changes) == 0:
+        return "<p>The path was never reconfigured.</p>"
+    flows = view.summary["flows"]
+    heads = [f"flow {flow['flow']}: {flow['source']} to {flow['destination']}" for flow in flows]
+    rows = [
+        [name, unit, *(_scaled(flow.get(key), scale) for flow in flows)]
+        for key, name, scale, unit in SUMMARY_ROWS
+        if any(flow.get(key) is not None for flow in flows)
+    ]
+    together = html.table("All reconfigurations together", ["", "unit", *heads], rows, left=frozenset((0, 1)))
+    return together + _each(view, changes)
+
+
+def _each(view: RunView, changes: pd.DataFrame) -> str:
+    rows = []
+    for t_ns, here in changes.groupby("t_ns", sort=True):
+        after = here["path_after"].iloc[0]
+        steps = [
+            f"{row.source} to {row.destination}: {_ms(row.delay_before_ns)} → {_ms(row.delay_after_ns)}"
+            for row in here.itertuples(index=False)
+        ]
+        losses = [
+            f"{row.source} to {row.destination}: {_count(row.lost_pkts)}, {_count(row.retransmissions_pkts)}"
+            for row in here.itertuples(index=False)
+        ]
+        satellite = after.split(" > ")[1] if isinstance(after, str) and after.count(" > ") == 2 else after
+        rows.append([f"{int(t_ns) / 1e9:g}", satellite, "; ".join(steps), "; ".join(losses)])
+    caption = (
+        "Base delay: the smallest propagation of the slot, ms. Lost, sent again: packets of all flows that way, until "
+        "the next reconfiguration, at most 5 s."
+    )
+    header = ["at, s", "then by", "base delay, before → after", "lost, sent again"]
+    shown = html.table(caption, header, rows, left=frozenset((0, 1, 2, 3)))
+    return f"<details><summary>Each of the {len(rows)} reconfigurations</summary>{shown}</details>"
+
+
+def _ms(value: Any) -> str:
+    return "none" if pd.isna(value) else f"{value / 1e6:.2f}"
+
+
+def _count(value: Any) -> str:
+    return "–" if pd.isna(value) else f"{int(value):,}"
+
+
+def _scaled(value: Any, scale: float) -> object:
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return None
+    return value if scale == 1 else float(value) / scale
