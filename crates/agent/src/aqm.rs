@@ -13,9 +13,9 @@ use leowarp_timeline::setup::{Queue, QueueKind};
 
 /// Of a queue without a limit.
 const UNLIMITED_PKTS: u32 = 1 << 30;
-/// What a waiting frame of 1,514 bytes takes of the guest's memory at most: its truesize, which cake, fq_codel and
-/// fq_pie count.
-const FRAME_MEMORY_BYTES: u32 = 4096;
+/// What a frame of 1,514 bytes takes of the guest's memory while it waits: its truesize, which cake, fq_codel and fq_pie
+/// count. That of a datagram; a TCP segment's is a little less, any shorter packet's too.
+const FRAME_MEMORY_BYTES: u32 = 2304;
 /// The kernel's own limit of memory of fq_codel and fq_pie.
 const MEMORY_BYTES: u32 = 32 << 20;
 
@@ -90,6 +90,10 @@ pub fn child(batch: &mut Batch, ifindex: u32, queue: &Queue, limit: Limit, rate_
             // The tags of source routing are no classes of service
             batch.u32(CAKE_DIFFSERV_MODE, CAKE_BESTEFFORT);
             given(batch, queue, &[("flow_mode", 5), ("rtt_ns", 7), ("ack_filter", 16)]);
+            if let Some(rtt_us) = parameter(queue, "rtt_ns") {
+                // tc(8) derives it; the kernel would keep the target of its own rtt
+                batch.u32(CAKE_TARGET_US, (rtt_us / 20).max(1));
+            }
             batch.u32(10, parameter(queue, "memory_limit_bytes").unwrap_or(limit.in_memory_bytes()));
         }
         QueueKind::Red => {
@@ -104,6 +108,7 @@ pub fn child(batch: &mut Batch, ifindex: u32, queue: &Queue, limit: Limit, rate_
 
 const CAKE_DIFFSERV_MODE: u16 = 3;
 const CAKE_BESTEFFORT: u32 = 3;
+const CAKE_TARGET_US: u16 = 8;
 
 /// Puts those parameters that are given into the attributes of these numbers. All disciplines count time in us.
 fn given(batch: &mut Batch, queue: &Queue, attributes: &[(&str, u16)]) {
@@ -272,9 +277,12 @@ mod tests {
         assert_eq!(made(&pie, LIMIT), ("pie".into(), vec![(1, 15_000), (2, 500), (4, 2), (5, 20), (6, 1)]));
         let fq_pie = queue(QueueKind::FqPie, &[("tupdate_ns", 15_000_000), ("flows", 8)]);
         let said = made(&fq_pie, Limit { pkts: None, bytes: Some(30 << 20) });
-        assert_eq!(said, ("fq_pie".into(), vec![(1, 20_777), (2, 8), (4, 15_000), (8, 20_777 * 4096), (10, 1)]));
+        assert_eq!(said, ("fq_pie".into(), vec![(1, 20_777), (2, 8), (4, 15_000), (8, 20_777 * 2304), (10, 1)]));
         let cake = queue(QueueKind::Cake, &[("rtt_ns", 50_000_000), ("ack_filter", 1)]);
-        assert_eq!(made(&cake, LIMIT), ("cake".into(), vec![(3, 3), (7, 50_000), (10, 500 * 4096), (16, 1)]));
+        assert_eq!(
+            made(&cake, LIMIT),
+            ("cake".into(), vec![(3, 3), (7, 50_000), (8, 2500), (10, 500 * 2304), (16, 1)])
+        );
     }
 
     #[test]
