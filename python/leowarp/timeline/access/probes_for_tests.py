@@ -17,6 +17,8 @@ from leowarp.timeline.access.profile import Profile, Way
 from leowarp.timeline.access.starlink import starlink
 
 SECOND_NS = 1_000_000_000
+BEYOND = 1 << 62
+"""Later than any instant, more than any rate."""
 
 
 def plan_of(minutes: float, seed: int = 1, **keys: Any) -> Plan:
@@ -55,17 +57,22 @@ def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple
 
 
 def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
-    """Arrivals of packets of one size, one by one: each is sent after the one before, at the rate when it begins."""
-    rate_t_ns, channel_t_ns = way.capacity_t_ns.tolist(), way.channel_t_ns.tolist()
+    """Arrivals of packets of one size, one by one: each is sent after the one before, at what the capacity then is."""
+    rates = list(zip(way.capacity_t_ns.tolist(), way.rate_bps.tolist(), strict=True))
+    channel_t_ns, delays_ns = way.channel_t_ns.tolist(), way.delay_ns.tolist()
     arrives_ns, busy_ns, last_ns = [], 0, 0
     for at_ns in t_ns.tolist():
-        start_ns = max(at_ns, busy_ns)
-        row = bisect_right(rate_t_ns, start_ns) - 1
-        while way.rate_bps[row] == 0:
+        row = bisect_right(rates, (max(at_ns, busy_ns), BEYOND)) - 1
+        while rates[row][1] == 0:
             row += 1
-            start_ns = rate_t_ns[row]
-        busy_ns = start_ns + round(bits * 1e9 / way.rate_bps[row])
-        delay_ns = way.delay_ns[bisect_right(channel_t_ns, start_ns) - 1]
+        start_ns = max(at_ns, busy_ns, rates[row][0])
+        delay_ns = delays_ns[bisect_right(channel_t_ns, start_ns) - 1]
+        busy_ns, left = start_ns, bits * 1_000_000_000
+        while left > 0:
+            after_ns = rates[row + 1][0] if row + 1 < len(rates) else BEYOND
+            ends_ns = busy_ns + -(-left // rates[row][1]) if rates[row][1] else after_ns
+            left -= (min(ends_ns, after_ns) - busy_ns) * rates[row][1]
+            busy_ns, row = min(ends_ns, after_ns), row + 1
         last_ns = max(last_ns, busy_ns + delay_ns)
         arrives_ns.append(last_ns)
     return np.array(arrives_ns)
