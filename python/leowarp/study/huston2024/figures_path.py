@@ -38,7 +38,7 @@ def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
     over_time = panels[-1][0]
     over_time.xaxis.set_major_locator(MonthLocator())
     over_time.xaxis.set_major_formatter(DateFormatter("%b %Y"))
-    panels[-1][1].set_xlabel("share of tests at or below")
+    panels[-1][1].set_xlabel("share of tests")
     return drawn
 
 
@@ -47,7 +47,7 @@ def _distribution(axes: Axes, values: np.ndarray, colour: str, name: str) -> Non
     axes.step(np.arange(1, len(ordered) + 1) / len(ordered), ordered, color=colour, linewidth=1.1)
     for level_bps in STUDY_BPS[name]:
         axes.axhline(level_bps / 1e6, color="#555555", linewidth=0.6, linestyle=":")
-    axes.text(0.04, 0.97, f"median {np.median(values):.0f}", transform=axes.transAxes, va="top", fontsize=6.5)
+    axes.set_title(f"median {np.median(values):.0f}", loc="left", pad=2)
     axes.set_xlim(0, 1)
 
 

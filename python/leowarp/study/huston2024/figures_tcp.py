@@ -42,7 +42,7 @@ def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) 
     above.stairs(trace.capacity_bps / 1e6, edges, fill=True, color="#e6e6e6", label="capacity (payload)")
     above.stairs(trace.capacity_bps / 1e6, edges, color="#888888", linewidth=0.5)
     above.stairs(trace.goodput_bps / 1e6, edges, baseline=None, color=colour, linewidth=0.9, label="goodput")
-    above.set_ylim(0, 1.2 * float(trace.capacity_bps.max()) / 1e6)
+    above.set_ylim(0, 1.3 * float(trace.capacity_bps.max()) / 1e6)
     above.set_ylabel("Mbit/s")
     mean = f"mean {trace.mean_bps / 1e6:.0f} of {trace.mean_capacity_bps / 1e6:.0f} Mbit/s"
     above.set_title(f"{ev.label(variant)}, {preset}: {mean}", loc="left", pad=3)
@@ -62,7 +62,7 @@ def _window(axes: Any, trace: Trace, colour: str) -> None:
             what = f"{len(lost)} lost: {ev.KIND_TEXT[kind]}"
             axes.plot(lost["t_s"], np.full(len(lost), 1.08 * top), linestyle="none", markersize=3.2,
                       markeredgewidth=0.8, label=what, **KIND_STYLE[kind])  # fmt: skip
-    axes.set_ylim(0, 1.45 * top)
+    axes.set_ylim(0, 1.6 * top)
     axes.set_ylabel("window, packets")
     if len(trace.losses):
         axes.legend(loc="upper right", ncols=3)
@@ -83,11 +83,12 @@ def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
     right.barh(places + 0.2, [row["needed_p50_s"] for row in back], 0.36, color="white", edgecolor="#333333",
                linewidth=0.6, hatch="////", label="CUBIC's K for the window before")  # fmt: skip
     right.set_xlabel("s, medians")
-    right.legend(loc="lower right")
     left.invert_yaxis()
     left.set_xlabel("cuts of the window a session")
     handles, texts = left.get_legend_handles_labels()
     drawn.legend(handles, texts, loc="outside upper left", ncols=len(texts))
+    handles, texts = right.get_legend_handles_labels()
+    drawn.legend(handles, texts, loc="outside upper right", ncols=len(texts))
     return drawn
 
 
