@@ -56,10 +56,28 @@ def of_packets(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, A
 
 
 def of_probes(found: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
-    """`changes_with_loss` of probes."""
+    """`changes_with_loss` of probes, and quantiles of their spikes: `spike_p50_ns`, `spike_p90_ns`."""
     if found is None:
-        return changes_with_loss(np.zeros(0), ())
-    return changes_with_loss(found.sent_ns[found.is_lost], changes_ns)
+        return changes_with_loss(np.zeros(0), ()) | {f"spike_{name}_ns": None for name, _ in _QUANTILES}
+    spikes = probe_spikes(found, changes_ns)
+    return changes_with_loss(found.sent_ns[found.is_lost], changes_ns) | {
+        f"spike_{name}_ns": _whole(quantile(spikes, q)) for name, q in _QUANTILES
+    }
+
+
+def probe_spikes(found: Probes, changes_ns: np.ndarray) -> np.ndarray:
+    """Of each change with replies near it: the largest delay within 1 s of it less the median of the second before.
+
+    A probe that is under way at the change meets the spike too, so the largest is looked for on both sides.
+    """
+    spikes = []
+    for t_ns in changes_ns.tolist():
+        before = found.between(t_ns - NEAR_NS, t_ns).delay_ns
+        close = found.between(t_ns - NEAR_NS, t_ns + NEAR_NS).delay_ns
+        middle = quantile(before[~np.isnan(before)], 0.5)
+        if middle is not None:
+            spikes.append(float(np.nanmax(close)) - middle)
+    return np.array(spikes)
 
 
 def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
@@ -100,7 +118,7 @@ RECOVERY_SCALARS = {
     "recovery_p90_ns": "its 90th percentile",
     "recovered_ratio": "share of the changes after which it came back within the window, or never fell",
     "goodput_dip_p50_ratio": "median depth of the dip",
-    "spike_p50_ns": "median of the largest one-way delay in the second after a change less the mean before it",
+    "spike_p50_ns": "median over the changes of the largest one-way delay in the second after less the mean before",
     "spike_p90_ns": "its 90th percentile",
 }
 """What `recovery_scalars` gives, and what it means."""

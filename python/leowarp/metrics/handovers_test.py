@@ -11,6 +11,7 @@ from leowarp import scenario
 from leowarp.metrics import (
     ACK,
     DATA,
+    Probes,
     RecoveryRule,
     jain_index,
     link_values,
@@ -23,7 +24,7 @@ from leowarp.metrics import (
     share_series,
 )
 from leowarp.metrics import synthetic_access as syn
-from leowarp.metrics.handovers import changes_with_loss, recovery_scalars
+from leowarp.metrics.handovers import changes_with_loss, of_probes, probe_spikes, recovery_scalars
 
 MS, S = syn.MS, syn.S
 DOWN = ("server", "dish")
@@ -99,6 +100,14 @@ def test_probes_of_the_summary(result):
     # Five levels, 24 steps between them; everything else is 0.
     steps = [abs(b - a) for a, b in zip(syn.BASE_NS[:-1], syn.BASE_NS[1:], strict=True)]
     assert ping["rtt_step_mean_ns"] == round(sum(steps) / 593)
+
+
+def test_spikes_of_probes():
+    # 40 ms, a spike of 90 ms by the probe that is under way at the change, then 50 ms; nothing near the second change.
+    found = Probes(np.arange(0, 4 * S, 500 * MS), np.array([40, 40, 40, 90, 50, 50, 50, 50]) * 1e6)
+    assert probe_spikes(found, np.array([2 * S, 9 * S])).tolist() == [50 * MS]
+    lost = Probes(found.sent_ns, np.full(8, np.nan))
+    assert of_probes(lost, np.array([2 * S]))["spike_p50_ns"] is None
 
 
 def test_losses_near_changes_and_elsewhere(result):

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two synthetic runs, written once a session."""
+"""Synthetic runs, written once a session."""
 
 import pytest
 
 from leowarp.metrics import metrics, read_tables
 from leowarp.metrics.synthetic import PLAN_TOML, write_synthetic_run
+from leowarp.metrics.synthetic_access import write_synthetic_access
 from leowarp.report import RunView
 
 
@@ -25,3 +26,11 @@ def run_dir(tmp_path_factory):
 def other_run_dir(tmp_path_factory):
     toml = PLAN_TOML.replace('"cubic"', '"reno"')
     return complete_run(tmp_path_factory.mktemp("runs") / "two", toml)
+
+
+@pytest.fixture(scope="session")
+def access_dir(tmp_path_factory):
+    path = write_synthetic_access(tmp_path_factory.mktemp("runs") / "access")
+    view = RunView(path)
+    metrics(view.tables, view.plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
+    return path

@@ -16,7 +16,7 @@ SUMMARY_ROWS = (
     ("recovery_p90_ns", "90th percentile (a dash: longer than looked at)", 1e6, "ms"),
     ("recovered_ratio", "reconfigurations after which it came back within 5 s", 0.01, "%"),
     ("goodput_dip_p50_ratio", "depth of the dip, median", 0.01, "%"),
-    ("spike_p50_ns", "spike of the one-way delay, median", 1e6, "ms"),
+    ("spike_p50_ns", "spike of the one-way delay (pings: there and back), median", 1e6, "ms"),
     ("spike_p90_ns", "90th percentile", 1e6, "ms"),
     ("changes_with_loss_ratio", "reconfigurations with a loss (not at a queue) within 1 s", 0.01, "%"),
     ("changes_with_one_loss_ratio", "with exactly one", 0.01, "%"),

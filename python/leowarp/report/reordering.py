@@ -74,6 +74,8 @@ def reordering_over_time(runs: Sequence[RunView], *, flow: int | None = None) ->
         If reordering was not measured in windows, nor around changes.
     """
     rows = [_whole(run, flow) for run in runs]
+    if not any(row["reordered_pkts"] > 0 for row in rows):
+        raise TraceError(f"cannot draw the reordering of {_names(runs)} over time: no packet was reordered")
     figure = new_figure(PAGE_IN, 3.9, _footer(runs))
     panels = figure.subplots(len(OVER_TIME), 1, sharex=True)
     found = any_around = False
