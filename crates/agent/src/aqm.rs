@@ -8,7 +8,7 @@
 
 use crate::error::{Error, Result};
 use crate::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
-use crate::tc::{tcmsg, tcmsg_at, CHILD_HANDLE, CHILD_PARENT, FRAME_BYTES, TCA_KIND, TCA_OPTIONS};
+use crate::tc::{tcmsg, tcmsg_at, CHILD_HANDLE, CHILD_PARENT, TCA_KIND, TCA_OPTIONS};
 use leowarp_timeline::setup::{Queue, QueueKind};
 
 /// Of a queue without a limit.
@@ -24,26 +24,26 @@ const MEMORY_BYTES: u32 = 32 << 20;
 pub struct Limit {
     pub pkts: Option<u32>,
     pub bytes: Option<u32>,
+    /// Of a full frame.
+    pub frame_bytes: u32,
 }
 
 impl Limit {
     /// That of a queue; without one of its own its link's.
     pub fn of(queue: &Queue, link: Limit) -> Self {
-        let own = Self { pkts: queue.limit_pkts, bytes: queue.limit_bytes };
-        if own == (Self { pkts: None, bytes: None }) {
-            link
-        } else {
-            own
+        match (queue.limit_pkts, queue.limit_bytes) {
+            (None, None) => link,
+            (pkts, bytes) => Self { pkts, bytes, ..link },
         }
     }
 
     fn in_pkts(self) -> u32 {
-        let full = |bytes: u32| (u64::from(bytes) / FRAME_BYTES).max(1) as u32;
+        let full = |bytes: u32| (bytes / self.frame_bytes).max(1);
         self.pkts.or(self.bytes.map(full)).unwrap_or(UNLIMITED_PKTS)
     }
 
     fn in_bytes(self) -> Option<u32> {
-        let full = |pkts: u32| u32::try_from(u64::from(pkts) * FRAME_BYTES).unwrap_or(u32::MAX);
+        let full = |pkts: u32| pkts.saturating_mul(self.frame_bytes);
         self.bytes.or(self.pkts.map(full))
     }
 
@@ -159,7 +159,7 @@ impl Red {
             });
         }
         let probability = f64::from(parameter(queue, "probability_ppm").unwrap_or(20_000)) / 1e6;
-        let frame = FRAME_BYTES as f64;
+        let frame = f64::from(limit.frame_bytes);
         let burst = ((2.0 * f64::from(min_bytes) + f64::from(max_bytes)) / (3.0 * frame)).floor().max(1.0);
         // the kernel keeps the average times 2^weight_log in 32 bits (red_check_params)
         let weight_log = average_weight_log(f64::from(min_bytes) / frame, burst)
@@ -264,7 +264,7 @@ mod tests {
         (name.trim_end_matches('\0').into(), options)
     }
 
-    const LIMIT: Limit = Limit { pkts: Some(500), bytes: None };
+    const LIMIT: Limit = Limit { pkts: Some(500), bytes: None, frame_bytes: 1514 };
 
     #[test]
     fn every_discipline_says_its_limit_and_what_is_given() {
@@ -276,7 +276,7 @@ mod tests {
         let pie = queue(QueueKind::Pie, &[("target_ns", 15_000_000), ("alpha", 2), ("beta", 20)]);
         assert_eq!(made(&pie, LIMIT), ("pie".into(), vec![(1, 15_000), (2, 500), (4, 2), (5, 20), (6, 1)]));
         let fq_pie = queue(QueueKind::FqPie, &[("tupdate_ns", 15_000_000), ("flows", 8)]);
-        let said = made(&fq_pie, Limit { pkts: None, bytes: Some(30 << 20) });
+        let said = made(&fq_pie, Limit { pkts: None, bytes: Some(30 << 20), ..LIMIT });
         assert_eq!(said, ("fq_pie".into(), vec![(1, 20_777), (2, 8), (4, 15_000), (8, 20_777 * 2304), (10, 1)]));
         let cake = queue(QueueKind::Cake, &[("rtt_ns", 50_000_000), ("ack_filter", 1)]);
         assert_eq!(
@@ -295,8 +295,17 @@ mod tests {
     #[test]
     fn a_queue_without_a_limit_has_its_link_s() {
         let own = Queue { limit_bytes: Some(9), ..queue(QueueKind::Red, &[]) };
-        assert_eq!(Limit::of(&own, LIMIT), Limit { pkts: None, bytes: Some(9) });
+        assert_eq!(Limit::of(&own, LIMIT), Limit { pkts: None, bytes: Some(9), ..LIMIT });
         assert_eq!(Limit::of(&queue(QueueKind::Red, &[]), LIMIT), LIMIT);
+    }
+
+    #[test]
+    fn packets_and_bytes_are_those_of_full_frames() {
+        let short = Limit { frame_bytes: 1129, ..LIMIT };
+        let bytes = Limit { pkts: None, bytes: Some(1_000_000), ..short };
+        assert_eq!((short.in_bytes(), bytes.in_pkts(), bytes.in_bytes()), (Some(564_500), 885, Some(1_000_000)));
+        let red = Red::of(&queue(QueueKind::Red, &[]), short, Some(100_000_000)).unwrap();
+        assert_eq!((red.limit_bytes, red.weight_log), (564_500, 5));
     }
 
     #[test]
@@ -320,12 +329,13 @@ mod tests {
     fn red_refuses_a_minimum_above_the_maximum() {
         let error = Red::of(&queue(QueueKind::Red, &[("min_bytes", 5000), ("max_bytes", 5000)]), LIMIT, None);
         assert!(error.unwrap_err().to_string().contains("min = 5000 B is not below max = 5000 B"));
-        assert!(Red::of(&queue(QueueKind::Red, &[]), Limit { pkts: None, bytes: None }, None).is_err());
+        assert!(Red::of(&queue(QueueKind::Red, &[]), Limit { pkts: None, ..LIMIT }, None).is_err());
     }
 
     #[test]
     fn a_large_red_keeps_its_average_in_32_bits() {
-        let red = Red::of(&queue(QueueKind::Red, &[]), Limit { pkts: None, bytes: Some(1 << 31) }, None).unwrap();
+        let red =
+            Red::of(&queue(QueueKind::Red, &[]), Limit { pkts: None, bytes: Some(1 << 31), ..LIMIT }, None).unwrap();
         assert!(32 - red.max_bytes.leading_zeros() + u32::from(red.weight_log) < 32);
     }
 

@@ -22,6 +22,8 @@ const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
 const RTA_PREFSRC: u16 = 7;
+const RTA_METRICS: u16 = 8;
+const RTAX_QUICKACK: u16 = 15;
 const AF_INET: u8 = 2;
 const RT_TABLE_MAIN: u8 = 254;
 const RTPROT_STATIC: u8 = 4;
@@ -29,7 +31,6 @@ const RT_SCOPE_UNIVERSE: u8 = 0;
 const RT_SCOPE_LINK: u8 = 253;
 const RTN_UNICAST: u8 = 1;
 const RTN_BLACKHOLE: u8 = 6;
-const MTU_BYTES: u32 = 1500;
 
 /// An end of a link.
 pub struct Interface {
@@ -37,6 +38,7 @@ pub struct Interface {
     pub name: String,
     pub mac: [u8; 6],
     pub arp: bool,
+    pub mtu_bytes: u32,
 }
 
 /// Where a route leads.
@@ -45,6 +47,8 @@ pub struct Hop {
     pub ifindex: u32,
     /// None: the other end takes whatever is sent there.
     pub gateway: Option<Ipv4Addr>,
+    /// TCP that sends on this route acknowledges each segment that it receives.
+    pub quickack: bool,
 }
 
 fn ifinfomsg(ifindex: u32, flags: u32, change: u32) -> [u8; 16] {
@@ -60,7 +64,7 @@ fn ifinfomsg(ifindex: u32, flags: u32, change: u32) -> [u8; 16] {
 pub fn make_pair(batch: &mut Batch, here: &Interface, there: &Interface, there_fd: i32) {
     let noarp = |i: &Interface| if i.arp { 0 } else { IFF_NOARP };
     let describe = |batch: &mut Batch, i: &Interface| {
-        batch.text(IFLA_IFNAME, &i.name).attribute(IFLA_ADDRESS, &i.mac).u32(IFLA_MTU, MTU_BYTES);
+        batch.text(IFLA_IFNAME, &i.name).attribute(IFLA_ADDRESS, &i.mac).u32(IFLA_MTU, i.mtu_bytes);
     };
     let head = ifinfomsg(here.ifindex, IFF_UP | noarp(here), IFF_UP | IFF_NOARP);
     batch.message(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &head);
@@ -116,6 +120,15 @@ pub fn route(batch: &mut Batch, destination: Ipv4Addr, tos: u8, hop: Hop) {
     if let Some(gateway) = hop.gateway {
         batch.attribute(RTA_GATEWAY, &gateway.octets());
     }
+    quickack(batch, hop.quickack);
+}
+
+fn quickack(batch: &mut Batch, wanted: bool) {
+    if wanted {
+        let metrics = batch.nest(RTA_METRICS, &[]);
+        batch.u32(RTAX_QUICKACK, 1);
+        batch.end(&metrics);
+    }
 }
 
 /// Takes the route to a host away.
@@ -124,10 +137,11 @@ pub fn no_route(batch: &mut Batch, destination: Ipv4Addr, tos: u8) {
     batch.message(RTM_DELROUTE, 0, &rtmsg(32, tos, 255, RTN_UNICAST)).attribute(RTA_DST, &destination.octets());
 }
 
-/// Sends everything out of an interface, from `source`.
-pub fn default_route(batch: &mut Batch, ifindex: u32, source: Ipv4Addr) {
+/// Sends everything that has no better route, from `source`, out of the interface of a hop without a gateway.
+pub fn default_route(batch: &mut Batch, source: Ipv4Addr, hop: Hop) {
     batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtmsg(0, 0, RT_SCOPE_LINK, RTN_UNICAST));
-    batch.u32(RTA_OIF, ifindex).attribute(RTA_PREFSRC, &source.octets());
+    batch.u32(RTA_OIF, hop.ifindex).attribute(RTA_PREFSRC, &source.octets());
+    quickack(batch, hop.quickack);
 }
 
 /// Discards what has no other route, silently.
@@ -141,7 +155,13 @@ mod tests {
 
     #[test]
     fn a_pair_is_one_message_with_the_other_end_nested() {
-        let end = |ifindex, mac| Interface { ifindex, name: "l7".into(), mac: [2, 0, 0, 0, 0, mac], arp: false };
+        let end = |ifindex, mac| Interface {
+            ifindex,
+            name: "l7".into(),
+            mac: [2, 0, 0, 0, 0, mac],
+            arp: false,
+            mtu_bytes: 1500,
+        };
         let mut batch = Batch::default();
         make_pair(&mut batch, &end(2, 7), &end(5, 7), 9);
         #[rustfmt::skip]
@@ -172,7 +192,7 @@ mod tests {
             &mut batch,
             Ipv4Addr::new(10, 1, 0, 2),
             8,
-            Hop { ifindex: 3, gateway: Some(Ipv4Addr::new(10, 128, 0, 1)) },
+            Hop { ifindex: 3, gateway: Some(Ipv4Addr::new(10, 128, 0, 1)), quickack: false },
         );
         #[rustfmt::skip]
         let expected = [
@@ -186,8 +206,25 @@ mod tests {
     #[test]
     fn a_route_without_gateway_is_of_link_scope() {
         let mut batch = Batch::default();
-        route(&mut batch, Ipv4Addr::new(10, 1, 0, 2), 0, Hop { ifindex: 3, gateway: None });
+        let hop = Hop { ifindex: 3, gateway: None, quickack: false };
+        route(&mut batch, Ipv4Addr::new(10, 1, 0, 2), 0, hop);
         assert_eq!(batch.bytes()[16..28], [2, 32, 0, 0, 254, 4, 253, 1, 0, 0, 0, 0]);
         assert_eq!(batch.bytes().len(), 44);
+    }
+
+    #[test]
+    fn a_route_of_a_host_that_acknowledges_each_segment_says_so_as_a_metric() {
+        let hop = Hop { ifindex: 3, gateway: None, quickack: true };
+        let made = |make: &dyn Fn(&mut Batch)| {
+            let mut batch = Batch::default();
+            make(&mut batch);
+            batch.bytes().to_vec()
+        };
+        let metric = [12, 0, 8, 0, 8, 0, 15, 0, 1, 0, 0, 0];
+        let address = Ipv4Addr::new(10, 1, 0, 2);
+        for bytes in [made(&|b| route(b, address, 0, hop)), made(&|b| default_route(b, address, hop))] {
+            assert_eq!(bytes[bytes.len() - metric.len()..], metric);
+            assert_eq!(bytes[..4], (bytes.len() as u32).to_ne_bytes());
+        }
     }
 }

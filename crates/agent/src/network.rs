@@ -18,7 +18,9 @@ use crate::netns::{self, Namespace};
 use crate::tags::Tags;
 use crate::tc::{self, Direction, Jitter, Say};
 use leowarp_timeline::event::Change;
-use leowarp_timeline::setup::{Discipline, LinkKind, NodeKind, Pacing, Queue, QueueKind, Setup};
+use leowarp_timeline::setup::{
+    DelayedAck, Discipline, LinkKind, NodeKind, Pacing, Queue, QueueKind, Setup, MTU_MOST_BYTES,
+};
 use leowarp_timeline::{tables, Event, Tables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -284,6 +286,7 @@ impl<'a> Network<'a> {
                 name: interface_name(link),
                 mac: mac(link, if spec.arp { side } else { 0 }),
                 arp: spec.arp,
+                mtu_bytes: if self.host_of_node[ends[side]].is_some() { self.setup.mtu_bytes } else { MTU_MOST_BYTES },
             }
         });
         self.touched.insert(spec.a);
@@ -298,10 +301,11 @@ impl<'a> Network<'a> {
             if spec.kind == LinkKind::Wire {
                 if let Some(host) = self.host_of_node[ends[side]] {
                     let address = self.setup.hosts[host].address;
+                    let out = self.hop(ends[side], interfaces[side].ifindex, None);
                     let batch = self.changing(ends[side]);
                     message::address(batch, interfaces[side].ifindex, address, 32);
-                    message::default_route(batch, interfaces[side].ifindex, address);
-                    let hop = Hop { ifindex: interfaces[1 - side].ifindex, gateway: None };
+                    message::default_route(batch, address, out);
+                    let hop = self.hop(ends[1 - side], interfaces[1 - side].ifindex, None);
                     message::route(self.changing(ends[1 - side]), address, 0, hop);
                     self.routes.insert((ends[1 - side], host), 2 * link + 1 - side);
                     if self.setup.hosts[host].pacing == Pacing::Fq {
@@ -342,10 +346,16 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
+    /// Where a route of a node leads.
+    fn hop(&self, node: usize, ifindex: u32, gateway: Option<Ipv4Addr>) -> Hop {
+        let quickack = self.host_of_node[node].is_some_and(|h| self.setup.hosts[h].delayed_ack == DelayedAck::Off);
+        Hop { ifindex, gateway, quickack }
+    }
+
     fn set_route(&mut self, node: usize, host: usize, tos: u8, direction: usize) {
         let Some((_, ifindex)) = self.sending_side(direction) else { return };
         let arp = self.setup.links[direction / 2].arp;
-        let hop = Hop { ifindex, gateway: arp.then(|| end_address(direction / 2, 1 - direction % 2)) };
+        let hop = self.hop(node, ifindex, arp.then(|| end_address(direction / 2, 1 - direction % 2)));
         let address = self.setup.hosts[host].address;
         message::route(self.changing(node), address, tos, hop);
     }
@@ -408,7 +418,11 @@ impl<'a> Network<'a> {
                 Some(Discipline::Leolink) => {
                     leolink::leolink(batch, ifindex, &d, say);
                     if let (Say::All, Some(queue)) = (say, &self.setup.direction(direction).queue) {
-                        let limit = aqm::Limit { pkts: spec.limit_pkts, bytes: spec.limit_bytes };
+                        let limit = aqm::Limit {
+                            pkts: spec.limit_pkts,
+                            bytes: spec.limit_bytes,
+                            frame_bytes: d.full_packet_bytes + tc::ETHERNET_BYTES,
+                        };
                         let rate_bps = highest_rate_bps(self.tables.capacity(direction)).unwrap_or(d.rate_bps);
                         aqm::child(batch, ifindex, queue, aqm::Limit::of(queue, limit), Some(rate_bps))?;
                     }
@@ -500,7 +514,11 @@ fn highest_rate_bps(capacity: &[u8]) -> Option<u64> {
 fn initial_direction(setup: &Setup, d: usize) -> Direction {
     let link = &setup.links[d / 2];
     let (own, has_fifo) = (setup.direction(d), |q: &Queue| q.kind == QueueKind::Fifo);
-    let link_limit = aqm::Limit { pkts: link.limit_pkts, bytes: link.limit_bytes };
+    let link_limit = aqm::Limit {
+        pkts: link.limit_pkts,
+        bytes: link.limit_bytes,
+        frame_bytes: setup.mtu_bytes + tc::ETHERNET_BYTES,
+    };
     let limit = own.queue.as_ref().filter(|q| has_fifo(q)).map_or(link_limit, |q| aqm::Limit::of(q, link_limit));
     let stream = if link.discipline == Some(Discipline::Jitter) { "link.jitter" } else { "link.loss" };
     Direction {
@@ -518,6 +536,7 @@ fn initial_direction(setup: &Setup, d: usize) -> Direction {
         has_channel: own.channel_rows > 0,
         in_order: own.in_order,
         probe_bytes: own.probe_bytes,
+        full_packet_bytes: setup.mtu_bytes,
     }
 }
 

@@ -32,8 +32,8 @@ const TCA_NETEM_RATE64: u16 = 8;
 const TCA_NETEM_LATENCY64: u16 = 10;
 const TCA_NETEM_JITTER64: u16 = 11;
 const TCA_NETEM_PRNG_SEED: u16 = 14;
-/// A full frame: 1,500 bytes of IP and 14 of Ethernet.
-pub const FRAME_BYTES: u64 = 1514;
+/// Of a frame's header.
+pub const ETHERNET_BYTES: u32 = 14;
 /// Without a rate netem sorts by time and a falling delay would reorder within the link. At this rate (2^40 byte/s) a
 /// frame takes 1 ns.
 const NETEM_UNSHAPED_BYTES_PER_S: u64 = 1 << 40;
@@ -60,6 +60,15 @@ pub struct Direction {
     pub has_channel: bool,
     pub in_order: bool,
     pub probe_bytes: u32,
+    /// IP length of the packets of which delay lines and buckets are full.
+    pub full_packet_bytes: u32,
+}
+
+impl Direction {
+    /// What a full packet takes of the link.
+    fn full_bytes(&self) -> u64 {
+        u64::from(self.full_packet_bytes + ETHERNET_BYTES).saturating_add_signed(self.overhead_bytes.into()).max(1)
+    }
 }
 
 /// What is drawn for each packet of a `jitter` and added to its delay: `spread_ns` times a value of a table over 8192
@@ -153,7 +162,7 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
         parms[1] = TC_LINKLAYER_ETHERNET;
         batch.attribute(TCA_TBF_PARMS, &parms).u64(TCA_TBF_RATE64, (d.rate_bps / 8).max(1));
         // The deepest bucket that sends no two full frames at once, and the least that takes one.
-        batch.u32(TCA_TBF_BURST, FRAME_BYTES.saturating_add_signed(d.overhead_bytes.into()).max(1) as u32);
+        batch.u32(TCA_TBF_BURST, d.full_bytes() as u32);
         batch.end(&options);
     }
     let rest = |d: &Direction| Direction { rate_bps: 0, ..*d };
@@ -197,9 +206,8 @@ fn netem_limit(d: &Direction, counts: QueueCounts) -> u32 {
     match counts {
         QueueCounts::WaitingAndFlying => limit,
         QueueCounts::Waiting => {
-            let frame_bits = 8 * FRAME_BYTES.saturating_add_signed(i64::from(d.overhead_bytes)).max(1);
             let bits_e9 = u128::from(d.delay_ns) * u128::from(d.rate_bps);
-            let flying = bits_e9.div_ceil(1_000_000_000 * u128::from(frame_bits));
+            let flying = bits_e9.div_ceil(1_000_000_000 * 8 * u128::from(d.full_bytes()));
             u32::try_from(u128::from(limit) + flying).unwrap_or(NETEM_UNLIMITED_PKTS).min(NETEM_UNLIMITED_PKTS)
         }
     }
@@ -226,6 +234,7 @@ pub mod tests {
             has_channel: false,
             in_order: true,
             probe_bytes: 0,
+            full_packet_bytes: 1500,
         }
     }
 
@@ -332,6 +341,8 @@ pub mod tests {
         assert_eq!(netem_limit(&d, QueueCounts::Waiting), 584);
         assert_eq!(netem_limit(&d, QueueCounts::WaitingAndFlying), 500);
         assert_eq!(netem_limit(&Direction { limit_pkts: None, ..d }, QueueCounts::Waiting), NETEM_UNLIMITED_PKTS);
+        // of 1,115 bytes 112.1
+        assert_eq!(netem_limit(&Direction { full_packet_bytes: 1115, ..d }, QueueCounts::Waiting), 613);
     }
 
     #[test]

@@ -5,6 +5,10 @@ use crate::error::{check, Error, Result};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+/// The upper-layer protocol that delays acknowledgements (guest/ulp/delack.c).
+const DELACK: &str = "delack";
+const TCP_ULP: i32 = 31;
+
 /// An address with a port as the kernel takes it.
 pub fn address(ip: Ipv4Addr, port: u16) -> libc::sockaddr_in {
     libc::sockaddr_in {
@@ -79,6 +83,24 @@ pub fn set_congestion_control(fd: &OwnedFd, name: &str) -> Result<()> {
     Err(Error::Lacks {
         what: format!("congestion_control = {name:?}: this guest kernel does not have it"),
         hint: format!("{}it has: {available}", crate::modules::offers()?),
+    })
+}
+
+/// Has an accepted socket delay its acknowledgements; false on failure.
+pub fn delay_acks(fd: i32) -> bool {
+    // SAFETY: the name lives through the call and has the length that is said.
+    unsafe { libc::setsockopt(fd, libc::IPPROTO_TCP, TCP_ULP, DELACK.as_ptr().cast(), DELACK.len() as u32) == 0 }
+}
+
+/// Fails if the kernel does not know how to delay acknowledgements.
+pub fn require_delack() -> Result<()> {
+    let available = crate::netns::sysctl("net.ipv4.tcp_available_ulp")?;
+    if available.split_whitespace().any(|name| name == DELACK) {
+        return Ok(());
+    }
+    Err(Error::Lacks {
+        what: "delayed_ack = \"on\": this guest kernel has no upper-layer protocol delack".into(),
+        hint: "build the kernel with `leowarp kernel build`, or write delayed_ack = \"adaptive\"".into(),
     })
 }
 

@@ -12,7 +12,7 @@ use crate::ending::Ending;
 use crate::error::{check, Error, Result};
 use crate::frame::{DESTINATION_PORT, SOURCE_PORT};
 use crate::network::Network;
-use leowarp_timeline::setup::{Flow, Setup};
+use leowarp_timeline::setup::{DelayedAck, Flow, Setup};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::SeqCst};
 use std::sync::Arc;
@@ -25,7 +25,8 @@ const PIECE_BYTES: usize = 16 * 1024;
 const READ_BYTES: usize = 1 << 30;
 /// An application with a rate writes this often, or a segment at a time if that is rarer.
 const RATE_INTERVAL_NS: i64 = 10_000_000;
-const SEGMENT_BYTES: u64 = 1448;
+/// IP, TCP and its timestamps.
+const HEADERS_BYTES: u32 = 20 + 20 + 12;
 const STACK_BYTES: usize = 256 * 1024;
 
 /// What the threads of a flow and its observers share.
@@ -35,6 +36,10 @@ pub struct Shared {
     listener: OwnedFd,
     /// The accepted socket; -1 = not accepted yet.
     receiver: AtomicI32,
+    /// It delays its acknowledgements from the first segment on.
+    delays_acks: bool,
+    /// Payload of a full segment.
+    segment_bytes: u64,
     /// Run time at which the connection stood at the source; i64::MIN = it does not.
     pub connect_ns: AtomicI64,
     /// What ended it early; 0 = nothing.
@@ -74,6 +79,9 @@ impl Transfer {
             })
         };
         let (sender, listener) = (make(spec.source, SOURCE_PORT)?, make(spec.destination, DESTINATION_PORT)?);
+        if setup.hosts[spec.destination].delayed_ack == DelayedAck::On {
+            socket::require_delack()?;
+        }
         let low_water = RECEIVE_LOW_WATER_BYTES;
         socket::set(listener.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, &low_water, "set SO_RCVLOWAT")?;
         // SAFETY: plain system call.
@@ -82,6 +90,8 @@ impl Transfer {
             sender,
             listener,
             receiver: AtomicI32::new(-1),
+            delays_acks: setup.hosts[spec.destination].delayed_ack == DelayedAck::On,
+            segment_bytes: u64::from(setup.mtu_bytes - HEADERS_BYTES),
             connect_ns: AtomicI64::new(i64::MIN),
             error: AtomicI32::new(0),
             stop: AtomicBool::new(false),
@@ -196,6 +206,10 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
         if fd < 0 {
             return;
         }
+        // Computing takes no time here: unless data arrived in the very instant of the handshake's end, none is there yet.
+        if shared.delays_acks && !socket::delay_acks(fd) {
+            shared.error.store(socket::errno(), SeqCst);
+        }
         shared.receiver.store(fd, SeqCst);
         let nowhere = std::ptr::without_provenance_mut(1 << 20);
         let n = loop {
@@ -250,7 +264,7 @@ fn transfer(
     let mut left = spec.size_bytes.unwrap_or(u64::MAX);
     if let Some(rate_bps) = spec.rate_bps {
         // bits per second over bits per segment
-        let segment_ns = (SEGMENT_BYTES * 8 * 1_000_000_000).div_ceil(rate_bps) as i64;
+        let segment_ns = (shared.segment_bytes * 8 * 1_000_000_000).div_ceil(rate_bps) as i64;
         let interval_ns = segment_ns.max(RATE_INTERVAL_NS);
         let at = |k: i64| (i128::from(rate_bps) * i128::from(interval_ns) * i128::from(k) / 8_000_000_000) as u64;
         let begin_ns = shared.connect_ns.load(SeqCst);

@@ -3,7 +3,7 @@
 
 use super::{
     Discipline, Flow, FlowKind, JitterTable, Link, LinkKind, NodeKind, Observe, QueueKind, Setup, SetupError,
-    JITTER_VALUES_MAX, OVERTAKING_LIMIT_PKTS, VERSION,
+    JITTER_VALUES_MAX, MTU_LEAST_BYTES, MTU_MOST_BYTES, OVERTAKING_LIMIT_PKTS, VERSION,
 };
 
 type Checked = Result<(), SetupError>;
@@ -32,6 +32,12 @@ impl Setup {
         observe(&self.observe)?;
         not_negative("drain_ns", self.drain_ns)?;
         not_negative("linger_ns", self.linger_ns)?;
+        rule(
+            (MTU_LEAST_BYTES..=MTU_MOST_BYTES).contains(&self.mtu_bytes),
+            "mtu_bytes",
+            self.mtu_bytes,
+            format!("it must be from {MTU_LEAST_BYTES} to {MTU_MOST_BYTES}"),
+        )?;
         for (i, host) in self.hosts.iter().enumerate() {
             let is_host = self.nodes.get(host.node).is_some_and(|n| n.kind == NodeKind::Host);
             rule(is_host, format!("hosts[{i}].node"), host.node, "it must be a node of kind host")?;
@@ -65,6 +71,13 @@ impl Setup {
         if let Some(lacks) = lacks(flow) {
             rule(false, format!("flows[{i}]"), format!("{:?}", flow.kind), format!("it needs {lacks}"))?;
         }
+        let longest_bytes = self.mtu_bytes - PROBE_HEADERS_BYTES;
+        rule(
+            flow.kind == FlowKind::Tcp || flow.payload_bytes.is_none_or(|n| n <= longest_bytes),
+            format!("flows[{i}].payload_bytes"),
+            format!("{:?}", flow.payload_bytes),
+            format!("a packet of {} bytes holds {longest_bytes}", self.mtu_bytes),
+        )?;
         let pings = |f: &&Flow| f.kind == FlowKind::Ping && f.destination == flow.destination;
         rule(
             flow.kind != FlowKind::Ping || self.flows.iter().filter(pings).all(|f| f.replies == flow.replies),
@@ -151,6 +164,9 @@ fn jitter_table(i: usize, table: &JitterTable) -> Checked {
     )
 }
 
+/// IP, and ICMP or UDP.
+const PROBE_HEADERS_BYTES: u32 = 20 + 8;
+
 /// What a flow of its kind needs and has not.
 fn lacks(flow: &Flow) -> Option<&'static str> {
     let pace = flow.packets_per_s.is_some_and(|n| n.is_finite() && n > 0.0);
@@ -169,14 +185,12 @@ fn lacks(flow: &Flow) -> Option<&'static str> {
         FlowKind::Ping if !flow.flood && !either(flow.interval_ns.is_some_and(|n| n > 0)) => {
             Some("interval_ns above 0 or packets_per_s above 0, one of them")
         }
-        FlowKind::Ping if flow.payload_bytes.is_none_or(|n| n > 1472) => Some("payload_bytes up to 1472"),
+        FlowKind::Ping if flow.payload_bytes.is_none() => Some("payload_bytes"),
         FlowKind::Udp if !either(flow.rate_bps.is_some_and(|n| n > 0)) => {
             Some("rate_bps above 0 or packets_per_s above 0, one of them")
         }
         // the first 8 bytes carry the packet's number
-        FlowKind::Udp if flow.payload_bytes.is_none_or(|n| !(8..=1472).contains(&n)) => {
-            Some("payload_bytes from 8 to 1472")
-        }
+        FlowKind::Udp if flow.payload_bytes.is_none_or(|n| n < 8) => Some("payload_bytes from 8 on"),
         _ if flow.packets == Some(0) => Some("packets above 0"),
         FlowKind::Tcp | FlowKind::Udp if !flow.replies => Some("replies = true: only pings have them"),
         FlowKind::Tcp | FlowKind::Udp if flow.flood => Some("flood = false: only pings have it"),

@@ -8,8 +8,8 @@ mod observe;
 
 pub use flow::{Flow, FlowKind, FLOOD_SILENCE_NS};
 pub use network::{
-    Direction, Discipline, Host, Link, LinkKind, Node, NodeKind, OnDown, Pacing, Queue, QueueCounts, QueueKind,
-    OVERTAKING_LIMIT_PKTS,
+    DelayedAck, Direction, Discipline, Host, Link, LinkKind, Node, NodeKind, OnDown, Pacing, Queue, QueueCounts,
+    QueueKind, MTU_LEAST_BYTES, MTU_MOST_BYTES, OVERTAKING_LIMIT_PKTS,
 };
 pub use observe::{Observe, Packets, Pcap};
 
@@ -39,6 +39,9 @@ pub struct Setup {
     pub nodes: Vec<Node>,
     /// The nodes that run flows.
     pub hosts: Vec<Host>,
+    /// The longest IP packet of a host; of a link it is [`MTU_MOST_BYTES`].
+    #[serde(default = "network::mtu_most_bytes")]
+    pub mtu_bytes: u32,
     /// Every link that is ever up.
     pub links: Vec<Link>,
     /// Shapes of random delays, which events name by index.

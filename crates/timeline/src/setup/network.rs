@@ -42,6 +42,31 @@ pub struct Host {
     /// Who spaces out what its sockets send.
     #[serde(default)]
     pub pacing: Pacing,
+    /// When its sockets acknowledge what they receive.
+    #[serde(default)]
+    pub delayed_ack: DelayedAck,
+}
+
+/// The least [`super::Setup::mtu_bytes`]: headers of 60 and 60 bytes, and some payload.
+pub const MTU_LEAST_BYTES: u32 = 256;
+/// The most, Ethernet's.
+pub const MTU_MOST_BYTES: u32 = 1500;
+
+pub(super) fn mtu_most_bytes() -> u32 {
+    MTU_MOST_BYTES
+}
+
+/// When a host's sockets acknowledge what they receive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DelayedAck {
+    /// Linux's own: the first segments one by one, then every second, or after a timer that adapts.
+    #[default]
+    Adaptive,
+    /// Every second segment from the first on, or after a timer (`guest/ulp/delack.c`).
+    On,
+    /// Each segment.
+    Off,
 }
 
 /// Who spaces out what a host's sockets send.

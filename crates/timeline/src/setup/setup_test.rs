@@ -6,7 +6,8 @@ pub fn example() -> serde_json::Value {
     serde_json::json!({
         "version": 3, "duration_ns": 10, "seed": 1, "drain_ns": 0, "ends": "flows", "linger_ns": 1,
         "nodes": [{"name": "host:A", "kind": "host"}, {"name": "A", "kind": "ground"}, {"name": "host:B", "kind": "host"}],
-        "hosts": [{"node": 0, "address": "10.1.0.1", "sysctl": {}, "pacing": "internal"}, {"node": 2, "address": "10.1.0.2", "sysctl": {}}],
+        "mtu_bytes": 1115,
+        "hosts": [{"node": 0, "address": "10.1.0.1", "sysctl": {}, "pacing": "internal", "delayed_ack": "on"}, {"node": 2, "address": "10.1.0.2", "sysctl": {}}],
         "links": [{"a": 0, "b": 1, "kind": "wire", "discipline": "leolink", "on_down": "drain", "limit_pkts": null,
                    "limit_bytes": null, "overhead_bytes": 0, "arp": false, "directions": [{}, {}]},
                   {"a": 1, "b": 2, "kind": "gsl", "discipline": "leolink", "on_down": "drop", "limit_pkts": 500,
@@ -45,6 +46,8 @@ fn reads_the_agreed_shape() {
     assert_eq!((forth.in_order, forth.probe_bytes), (false, 98));
     assert!(back.is_plain() && setup.links[0].directions.iter().all(Direction::is_plain));
     assert_eq!(setup.hosts[0].pacing, Pacing::Internal);
+    assert_eq!([0, 1].map(|i| setup.hosts[i].delayed_ack), [DelayedAck::On, DelayedAck::Adaptive]);
+    assert_eq!(setup.mtu_bytes, 1115);
     assert_eq!(setup.modules[0].parameters["phase_ns"], "12000000000");
 }
 
@@ -52,6 +55,8 @@ fn reads_the_agreed_shape() {
 fn names_the_field_the_value_and_the_rule() {
     for (pointer, value, expected) in [
         ("/version", serde_json::json!(7), "version is 7"),
+        ("/mtu_bytes", serde_json::json!(1501), "mtu_bytes is 1501, but it must be from 256 to 1500"),
+        ("/hosts/0/delayed_ack", serde_json::json!("yes"), "unknown variant `yes`"),
         ("/hosts/0/pacing", serde_json::json!("htb"), "unknown variant `htb`"),
         ("/modules/0/name", serde_json::json!("../x"), "modules[0].name is ../x, but it must be a module's name"),
         ("/links/0/directions", serde_json::json!([{"probe_bytes": 1}, {}]), "only leolink has queues, tables"),
@@ -97,7 +102,7 @@ fn a_probe_stream_has_one_pace() {
             ("interval_ns", serde_json::json!(interval_ns)),
             ("packets_per_s", serde_json::json!(packets_per_s)),
             ("packets", serde_json::json!(65535)),
-            ("payload_bytes", serde_json::json!(1472)),
+            ("payload_bytes", serde_json::json!(1087)),
         ] {
             setup["flows"][0][key] = value;
         }
@@ -105,6 +110,11 @@ fn a_probe_stream_has_one_pace() {
     };
     assert_eq!(probe("ping", None, None, Some(8235.0)).unwrap().flows[0].packets_per_s, Some(8235.0));
     assert!(probe("udp", None, None, Some(0.5)).is_ok());
+    let mut long = example();
+    long["flows"][0]["payload_bytes"] = serde_json::json!(1088);
+    long["flows"][0]["kind"] = serde_json::json!("udp");
+    long["flows"][0]["rate_bps"] = serde_json::json!(1);
+    assert!(read(&long).unwrap_err().contains("a packet of 1115 bytes holds 1087"));
     for (kind, rate_bps, interval_ns, packets_per_s) in [
         ("ping", None, None, None),
         ("ping", None, None, Some(0.0)),
