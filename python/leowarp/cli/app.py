@@ -5,7 +5,15 @@ from __future__ import annotations
 
 import typer
 
-from leowarp.cli import guest_verbs, look_verbs, reorder_verb, result_verbs, run_verbs, study_verbs
+from leowarp.cli import (
+    guest_verbs,
+    look_verbs,
+    reorder_verb,
+    result_verbs,
+    run_verbs,
+    study_verbs,
+    timeline_verbs,
+)
 from leowarp.cli.output import interruptible
 
 app = typer.Typer(
@@ -27,7 +35,7 @@ app.add_typer(study_verbs.study_app, name="study", rich_help_panel=_RUN)
 app.command(rich_help_panel=_STREET)(look_verbs.plan)
 app.command(rich_help_panel=_STREET)(look_verbs.ephemeris)
 app.command(rich_help_panel=_STREET)(look_verbs.routes)
-app.command(rich_help_panel=_STREET)(look_verbs.timeline)
+app.add_typer(timeline_verbs.timeline_app, name="timeline", rich_help_panel=_STREET)
 app.command(rich_help_panel=_RESULTS)(result_verbs.metrics)
 app.command(rich_help_panel=_RESULTS)(result_verbs.report)
 app.command(rich_help_panel=_RESULTS)(result_verbs.compare)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that show one stage of a scenario, without a kernel: plan, ephemeris, routes, timeline."""
+"""Verbs that show one stage of a scenario, without a kernel: plan, ephemeris, routes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def plan(
     json_: options.Json = False,
 ) -> None:
     """The scenario with every default written out: what a run depends on, and a scenario itself."""
-    text = _plan(file, options.settings(set_, cc_module)).to_toml()
+    text = plan_of(file, options.settings(set_, cc_module)).to_toml()
     if out is not None:
         out.write_text(text)
     if json_:
@@ -50,8 +50,8 @@ def ephemeris(
     from leowarp import units
     from leowarp.cli.output import print_json, print_table
 
-    resolved = _plan(file, set_)
-    t_ns = int(_parsed(units.TIME, "--at", at))
+    resolved = plan_of(file, set_)
+    t_ns = int(parsed(units.TIME, "--at", at))
     sky = rooms.ephemeris(resolved)
     if sky is None:
         raise ScenarioError(
@@ -108,7 +108,7 @@ def routes(
     from leowarp import routes as rooms
     from leowarp.cli.output import print_json, print_table
 
-    resolved = _plan(file, set_)
+    resolved = plan_of(file, set_)
     found = rooms.routes(resolved, skies.ephemeris(resolved))
     # Ordered pairs come as the way there, then the way back.
     ways = [(found.nodes[a], found.nodes[b]) for a, b in found.pairs][:: 1 if both else 2]
@@ -134,89 +134,10 @@ def routes(
     )  # fmt: skip
 
 
-def timeline(
-    file: options.ScenarioFile,
-    events: Annotated[bool, typer.Option("--events", help="Every event, not only how many there are.")] = False,
-    from_: Annotated[str, typer.Option("--from", help="Events from this time on.")] = "0 s",
-    to: Annotated[str, typer.Option("--to", help="Events before this time; the run's end if not given.")] = "",
-    node: Annotated[str, typer.Option("--node", help="Only events that name this node.")] = "",
-    set_: options.Settings = None,
-    json_: options.Json = False,
-) -> None:
-    """The events of the emulated network: links, delays, rates, routes."""
-    from leowarp import ephemeris as skies
-    from leowarp import routes as ways
-    from leowarp import timeline as rooms
-    from leowarp import units
-    from leowarp.cli.output import print_json, print_table
-
-    resolved = _plan(file, set_)
-    sky = skies.ephemeris(resolved)
-    table = rooms.timeline(resolved, sky, ways.routes(resolved, sky))
-    begin_ns = _parsed(units.TIME, "--from", from_)
-    end_ns = _parsed(units.TIME, "--to", to) if to else resolved.run.duration_ns + 1
-    rows = [
-        {key: value for key, value in row.items() if value is not None}
-        for row in table.to_pylist()
-        if begin_ns <= row["t_ns"] < end_ns and (not node or node in row.values())
-    ]
-    if json_:
-        print_json({**rooms.describe(table), **({"events": rows} if events else {})})
-    elif events:
-        print_table(
-            f"{resolved.name}: {len(rows)} events",
-            ("t_s", "event", "what"),
-            [(f"{row['t_ns'] / 1e9:.9f}", row["event"], _event(row)) for row in rows],
-            text=("event", "what"),
-        )
-    else:
-        described = [(key, value) for key, value in rooms.describe(table).items() if not isinstance(value, dict)]
-        counts = [
-            (f"{key}: {kind}", n)
-            for key, part in rooms.describe(table).items()
-            if isinstance(part, dict)
-            for kind, n in part.items()
-        ]
-        print_table(resolved.name, ("quantity", "value"), [*counts, *described])
-        if resolved.access is not None:
-            _print_slots(rooms.slots_of_timeline(table), begin_ns, end_ns)
-
-
-def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) -> None:
-    """What was drawn for each slot of an access link that begins in the given time, or holds at its beginning."""
-    from leowarp.cli.output import print_table
-
-    held = max((slot["begin_ns"] for slot in slots if slot["begin_ns"] <= begin_ns), default=begin_ns)
-    print_table(
-        "what was drawn for each slot",
-        ("slot", "begin_s", "satellite", "elevation_deg", "base_ms", "handover_ms", "spike_ms", "outages", "outage_ms",
-         "down_mbps", "up_mbps"),
-        [
-            (
-                slot["slot"], f"{slot['begin_ns'] / 1e9:g}", slot["satellite"],
-                None if slot["elevation_deg"] is None else f"{slot['elevation_deg']:.1f}",
-                f"{slot['base_ns'] / 1e6:.3f}", f"{slot['handover_ns'] / 1e6:.1f}",
-                None if slot["spike_ns"] is None else f"{slot['spike_ns'] / 1e6:.1f}", slot["outages"],
-                f"{slot['outage_ns'] / 1e6:.1f}", f"{slot['capacity_bps'] / 1e6:.1f}",
-                f"{slot['capacity_up_bps'] / 1e6:.1f}",
-            )
-            for slot in slots
-            if held <= slot["begin_ns"] < end_ns
-        ],
-        text=("satellite",),
-    )  # fmt: skip
-
-
 def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool:
     # The pairs of a chain are named by their routers, the rows by its hosts A and B.
     named_alike = plan.constellation is not None or plan.access is not None
     return not named_alike or (row["source"], row["destination"]) in ways
-
-
-def _event(row: dict[str, Any]) -> str:
-    ends = f"{row['a']} > {row['b']}" if "a" in row and "b" in row else row.get("a", row.get("node", ""))
-    rest = [f"{key}={value}" for key, value in row.items() if key not in ("t_ns", "event", "a", "b", "node")]
-    return " ".join([ends, *rest])
 
 
 def _scalars(summary: dict[str, Any]) -> str:
@@ -229,13 +150,13 @@ def _ms(nanoseconds: int | None) -> str | None:
     return None if nanoseconds is None else f"{nanoseconds / 1e6:.6f}"
 
 
-def _plan(file: Path, settings: list[str] | None) -> Plan:
+def plan_of(file: Path, settings: list[str] | None) -> Plan:
     from leowarp import scenario
 
     return scenario.resolve(scenario.load(file, settings or []))
 
 
-def _parsed(quantity: Any, option: str, text: str) -> int | float:
+def parsed(quantity: Any, option: str, text: str) -> int | float:
     try:
         return quantity.parse(text)
     except ScenarioError as error:

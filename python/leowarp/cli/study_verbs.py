@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from leowarp.cli import options
+from leowarp.cli.groups import with_default
 from leowarp.cli.run_verbs import ProgressKind, Shown
 from leowarp.errors import INTERRUPTED_EXIT_CODE, TraceError
 
@@ -22,23 +22,8 @@ if TYPE_CHECKING:
 MOST_FAILURES = 10
 
 
-class _FileOrVerb(TyperGroup):
-    """`leowarp study FILE` is `leowarp study run FILE`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, self._with_verb(ctx, args))
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        return super().resolve_command(ctx, self._with_verb(ctx, args))
-
-    def _with_verb(self, ctx: Any, args: list[str]) -> list[str]:
-        # The context's are those of the parent when the group itself is looked up.
-        is_verb = not args or args[0] in self.commands or args[0] in ("-h", "--help")
-        return args if is_verb else ["run", *args]
-
-
 study_app = typer.Typer(
-    cls=_FileOrVerb,
+    cls=with_default("run"),
     no_args_is_help=True,
     help="Many runs from one file: leowarp study FILE. Resumes where it was ended, by whatever.",
     context_settings={"help_option_names": ["-h", "--help"]},

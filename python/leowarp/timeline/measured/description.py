@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,7 +133,7 @@ class Description:
     ----------
     source, format : str
     series : str
-        round_trip, down or up: what the delays are of.
+        round_trip, down or up: what the delays are of; none: capacity alone was measured.
     samples : int
     span_ns : int
         From the first sample to the last.
@@ -191,7 +190,7 @@ class Description:
 def describe(
     measurement: Measurement,
     *,
-    series: Literal["round_trip", "down", "up"] | None = None,
+    series: str | None = None,
     schedule: Schedule | None = None,
 ) -> Description:
     """What a measurement looks like.
@@ -201,7 +200,7 @@ def describe(
     measurement : Measurement
         From a file (`read`) or from arrays (`Measurement.of_round_trips`).
     series : str, optional
-        Which of its series; the first that it has of round_trip, down, up if not given.
+        Which of its series: round_trip, down or up; the first that it has if not given.
     schedule : Schedule, optional
         When the path is reconfigured, if that is known; found from the data if not given.
 
@@ -211,11 +210,12 @@ def describe(
         If the measurement has no such series, or no samples.
     """
     available = measurement.series
-    name = series if series is not None else next(iter(available), "down")
-    of = available.get(name)
-    if of is None or not len(of):
-        has = ", ".join(available) or "no delays at all"
-        raise ScenarioError(f"{measurement.source}: there are no delays of {name} to describe", f"it has {has}")
+    capacity_alone = not available and (measurement.capacity_down or measurement.capacity_up) is not None
+    name = series if series is not None else next(iter(available), "none")
+    of = Series.of([], []) if capacity_alone and series is None else available.get(name)
+    if of is None or (not len(of) and not capacity_alone):
+        has = ", ".join(key for key, value in available.items() if len(value)) or "no samples at all"
+        raise ScenarioError(f"{measurement.source}: there are no delays to describe ({name})", f"it has {has}")
     spikes = find_spikes(of)
     found = schedule if schedule is not None else find_schedule(of, spikes)
     delay_ns = of.delay_ns[~np.isnan(of.delay_ns)]
@@ -228,7 +228,7 @@ def describe(
         format=measurement.format,
         series=name,
         samples=len(of),
-        span_ns=int(of.t_ns[-1] - of.t_ns[0]),
+        span_ns=int(of.t_ns[-1] - of.t_ns[0]) if len(of) else 0,
         interval_ns=of.interval_ns,
         gaps=gaps_of(of, probes=measurement.probes),
         mean_ns=float(delay_ns.mean()) if len(delay_ns) else None,
@@ -325,6 +325,8 @@ def _capacity(capacity: Capacity | None) -> CapacityDescription | None:
     if capacity is None:
         return None
     length_ns = np.diff(np.append(capacity.t_ns, max(capacity.end_ns, int(capacity.t_ns[-1]))))
+    if not length_ns.any():
+        length_ns = np.ones_like(length_ns)  # one rate, for as long as you like
     shaped = capacity.rate_bps != UNSHAPED
     rate_bps, weight = capacity.rate_bps[shaped].astype(np.float64), length_ns[shaped].astype(np.float64)
     both = shaped[1:] & shaped[:-1]

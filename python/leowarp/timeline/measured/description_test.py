@@ -63,7 +63,10 @@ def test_capacity_is_weighed_by_time() -> None:
     capacity = Capacity(
         t_ns=np.array([0, 1, 4, 5]) * S, rate_bps=np.array([40_000_000, 80_000_000, 0, UNSHAPED]), end_ns=9 * S
     )
+    alone = Measurement(source="rate.csv", format="csv").with_capacity(capacity, None)
+    assert describe(alone).samples == 0
     of = describe(Measurement.of_one_way([0, S], [1.0, 2.0]).with_capacity(capacity, None)).capacity_down
+    assert of == describe(alone).capacity_down
     assert of is not None
     assert of.mean_bps == (40e6 + 3 * 80e6) / 5
     assert (of.quantiles_bps[0.0], of.quantiles_bps[0.5], of.quantiles_bps[1.0]) == (0, 80e6, 80e6)
@@ -71,9 +74,9 @@ def test_capacity_is_weighed_by_time() -> None:
 
 
 def test_what_was_not_measured_cannot_be_described() -> None:
-    with pytest.raises(ScenarioError, match="no delays of up"):
+    with pytest.raises(ScenarioError, match=r"no delays to describe \(up\)"):
         describe(Measurement.of_one_way([0], [1.0]), series="up")
-    with pytest.raises(ScenarioError, match="no delays of down"):
+    with pytest.raises(ScenarioError, match="no delays to describe"):
         describe(Measurement.of_one_way([], []))
 
 

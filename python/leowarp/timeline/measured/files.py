@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 from leowarp.errors import ScenarioError
@@ -75,6 +76,18 @@ def read_capacity(
     if until_ns is None:
         return down, up, wall_ns
     return repeated_capacity(down, until_ns), None if up is None else repeated_capacity(up, until_ns), wall_ns
+
+
+def capacity_format_of(path: Path) -> str | None:
+    """csv or mahimahi if a file can only be one of capacity; None if it may be one of delays."""
+    lines = numbered(text_of(path))
+    if lines and looks_like_csv(lines[0][1]):
+        names = {name.strip() for name in lines[0][1].split(",")}
+        return None if names & {"delay_ms", "rtt_ms"} else "csv"
+    # Times of opportunities do not decrease, which delays do.
+    numbers = [int(line) for _, line in lines if line.isascii() and line.isdigit() and len(line) < 18]
+    rising = len(numbers) == len(lines) > 1 and all(a <= b for a, b in pairwise(numbers))
+    return "mahimahi" if rising and numbers[-1] > numbers[0] else None
 
 
 def format_of(path: Path) -> str:

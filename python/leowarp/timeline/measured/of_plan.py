@@ -44,7 +44,7 @@ def measurement_of(of: Measured, until_ns: int | None = None) -> Measurement:
             raise ScenarioError(
                 f"measured.clock is given, and {measured.source} says what the wall clock showed", "take clock out"
             )
-        measured = replace(measured, wall_ns=_wall_ns(of.clock))
+        measured = replace(measured, wall_ns=wall_ns_of(of.clock))
     capacities = [measured.capacity_down, measured.capacity_up]
     if of.repeat and until_ns is not None:
         capacities = [None if one is None else repeated_capacity(one, until_ns) for one in capacities]
@@ -142,6 +142,7 @@ def unshaped() -> Capacity:
     return _constant(UNSHAPED)
 
 
-def _wall_ns(instant: str) -> int:
+def wall_ns_of(instant: str) -> int:
+    """An instant of UTC, as scenarios write it, in ns since 1970."""
     since = datetime.datetime.fromisoformat(instant) - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
     return (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1_000

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measured files, scenarios and runs as measurements; descriptions of them as text and JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from leowarp.cli.look_verbs import plan_of
+from leowarp.errors import ScenarioError
+from leowarp.timeline.measured import Description, Measurement, read, read_capacity
+from leowarp.timeline.measured.files import capacity_format_of
+from leowarp.timeline.measured.of_plan import measurement_of, wall_ns_of
+from leowarp.timeline.measured.of_timeline import measurement_of_timeline
+
+if TYPE_CHECKING:
+    from leowarp.scenario import Plan
+
+
+def measurements(
+    path: Path, format: str, interval_ns: int | None, capacity: Path | None, settings: list[str] | None
+) -> list[Measurement]:
+    """What a path names: a measured file, a scenario, or a run (then one for each of its ping flows)."""
+    if path.is_dir():
+        return _of_run(path)
+    if path.suffix == ".toml":
+        return [_of_plan(plan_of(path, settings), str(path))]
+    kind = capacity_format_of(path) if format == "auto" else None
+    if kind is not None or format == "mahimahi":
+        down, up, wall_ns = read_capacity(path, kind or format)
+        alone = Measurement(source=str(path), format=kind or format, wall_ns=wall_ns)
+        return [alone.with_capacity(down, up)]
+    measurement = read(path, format, interval_ns)
+    if capacity is not None:
+        down, up, _ = read_capacity(capacity)
+        measurement = measurement.with_capacity(down, up)
+    return [measurement]
+
+
+def _of_plan(plan: Plan, source: str) -> Measurement:
+    if plan.measured is not None:
+        return measurement_of(plan.measured, plan.run.start_ns + plan.run.duration_ns)
+    if plan.access is None:
+        raise ScenarioError(
+            f"{source}: neither a measured path nor an access link", f"its events: leowarp timeline {source}"
+        )
+    from leowarp import timeline
+
+    ends = ("gateway", "terminal")
+    table = timeline.timeline(plan)
+    wall_ns = wall_ns_of(plan.access.clock)
+    return measurement_of_timeline(table, source, plan.run.duration_ns, down=ends, wall_ns=wall_ns)
+
+
+def _of_run(path: Path) -> list[Measurement]:
+    from leowarp.rundir import RunDirectory
+
+    run = RunDirectory(path)
+    plan, echoes = run.plan, run.table("echoes")
+    found = []
+    for number, flow in enumerate(plan.flows):
+        if flow.kind != "ping" or not flow.replies:
+            continue
+        of_flow = echoes.filter(np.equal(echoes["flow"].to_numpy(), number)).sort_by("sent_ns")
+        sent_ns = of_flow["sent_ns"].to_numpy()
+        # A request that was sent last may have no reply because the run was over.
+        rtt_ns = of_flow["reply_ns"].to_numpy().astype(np.float64) - sent_ns
+        kept = np.diff(sent_ns, prepend=-1) > 0
+        wall_ns = None if plan.access is None else wall_ns_of(plan.access.clock)
+        source = f"{path}, flow {number}"
+        found.append(Measurement.of_round_trips(sent_ns[kept], rtt_ns[kept], wall_ns=wall_ns, source=source))
+    if not found:
+        raise ScenarioError(f"{path}: the run has no pings", 'a probe is a flow with kind = "ping"')
+    return found
+
+
+def lines(of: Description) -> dict[str, str]:
+    """A description as names and texts, in the order in which they are read."""
+    found = {"samples": f"{of.samples}", "span": f"{of.span_ns / 1e9:g} s"} if of.samples else {}
+    if of.interval_ns is not None:
+        found["interval"] = f"{of.interval_ns / 1e6:g} ms"
+    if of.samples:
+        longest = max((gap.length_ns for gap in of.gaps), default=0)
+        found["gaps"] = f"{len(of.gaps)}" + (f", the longest {longest / 1e9:g} s" if of.gaps else "")
+        found |= _delay_lines(of) | _schedule_lines(of) | _loss_lines(of)
+    for name, capacity in (("down", of.capacity_down), ("up", of.capacity_up)):
+        if capacity is None:
+            continue
+        if capacity.mean_bps is None:
+            found[f"capacity {name}"] = "unshaped"
+            continue
+        found[f"capacity {name}, mean"] = f"{capacity.mean_bps / 1e6:.2f} Mbit/s"
+        found[f"capacity {name}, 5 50 95 %"] = _mbps(capacity.quantiles_bps, (0.05, 0.5, 0.95))
+        if capacity.interval_ns is not None:
+            steps = _mbps(capacity.steps_bps, (0.5, 0.95))
+            found[f"capacity {name}, steps 50 95 %"] = f"{steps} from row to row ({capacity.interval_ns / 1e6:g} ms)"
+        found[f"capacity {name}, none at all"] = f"{capacity.zero_ns / 1e9:g} s"
+    return found
+
+
+def _delay_lines(of: Description) -> dict[str, str]:
+    if of.mean_ns is None:
+        return {"delay": "every probe was lost"}
+    found = {"delay, mean": f"{of.mean_ns / 1e6:.3f} ms"}
+    for names, of_these in (("least 1 5 %", (0.0, 0.01, 0.05)), ("25 50 75 %", (0.25, 0.5, 0.75)),
+                            ("95 99 % most", (0.95, 0.99, 1.0))):  # fmt: skip
+        found[f"delay, {names}"] = " ".join(f"{of.quantiles_ns[q] / 1e6:.3f}" for q in of_these) + " ms"
+    if of.mean_abs_step_ns is not None:
+        found["mean difference of one and the next"] = f"{of.mean_abs_step_ns / 1e6:.3f} ms"
+    return found
+
+
+def _schedule_lines(of: Description) -> dict[str, str]:
+    heights_ms = [spike.height_ns / 1e6 for spike in of.spikes]
+    spikes = {"spikes": f"{len(of.spikes)}"}
+    if of.spikes:
+        lengths_ms = [spike.length_ns / 1e6 for spike in of.spikes]
+        spikes["spikes, median height and length"] = f"{np.median(heights_ms):.1f} ms, {np.median(lengths_ms):g} ms"
+    if of.schedule is None:
+        return {"reconfigurations": "no period found"} | spikes
+    every_s, first_s = of.schedule.period_ns / 1e9, of.schedule.phase_ns / 1e9
+    found = {"reconfigurations": f"every {every_s:.3f} s, at {first_s:.3f} s + k times that"}
+    if of.seconds_of_minute is not None:
+        found["on the wall clock"] = "at seconds " + " ".join(f"{second:.2f}" for second in of.seconds_of_minute)
+    found["slots"] = f"{len(of.slots)}"
+    steps_ms = np.abs(np.array(of.steps_ns)) / 1e6
+    if len(steps_ms):
+        found["steps of the least delay, 50 % most"] = f"{np.median(steps_ms):.3f} {steps_ms.max():.3f} ms"
+    slot_spikes_ms = [slot.spike_ns / 1e6 for slot in of.slots if slot.spike_ns is not None]
+    if slot_spikes_ms:
+        found["most within 1 s of a slot's beginning, over its least, 50 % most"] = (
+            f"{np.median(slot_spikes_ms):.1f} {max(slot_spikes_ms):.1f} ms"
+        )
+    spikes["spikes"] += f", {of.spikes_at_reconfigurations} of them within 1 s of a reconfiguration"
+    return found | spikes
+
+
+def _loss_lines(of: Description) -> dict[str, str]:
+    loss = of.loss
+    found = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
+    if not loss.lost:
+        return found
+    if loss.lost_down is not None:
+        found["lost, known to be down, up"] = f"{loss.lost_down}, {loss.lost_up}"
+    found["runs of lost ones"] = f"{len(loss.runs)}, mean {np.mean(loss.runs):.2f}, longest {max(loss.runs)}"
+    if loss.in_handover_ratio is not None:
+        found["lost within 1 s of a reconfiguration"] = (
+            f"{loss.in_handover} ({_percent(loss.in_handover_ratio)} of them)"
+        )
+        found["share lost there, elsewhere"] = f"{_percent(loss.ratio_within)}, {_percent(loss.ratio_without)}"
+    return found
+
+
+def slot_lines(of: Description) -> list[tuple[str | None, ...]]:
+    """A line for each slot: when it begins, its least delay, the step to it, its spike."""
+    return [(f"{slot.t_ns / 1e9:.3f} s", _ms(slot.base_ns), _ms(slot.step_ns), _ms(slot.spike_ns)) for slot in of.slots]
+
+
+def as_json(of: Description) -> dict[str, Any]:
+    """A description as one object; quantiles are named by their percentage."""
+    found = dataclasses.asdict(of)
+    found["loss"] |= {
+        name: getattr(of.loss, name) for name in ("ratio", "in_handover_ratio", "ratio_within", "ratio_without")
+    }
+    for holder, key in _QUANTILES:
+        part = found if holder is None else found[holder]
+        if part is not None:
+            part[key] = {f"{100 * share:g} %": value for share, value in part[key].items()}
+    return found
+
+
+def _ms(nanoseconds: int | None) -> str | None:
+    return None if nanoseconds is None else f"{nanoseconds / 1e6:.3f}"
+
+
+def _mbps(of: dict[float, float], shares: tuple[float, ...]) -> str:
+    return " ".join(f"{of[share] / 1e6:.2f}" for share in shares) + " Mbit/s" if of else "none"
+
+
+def _percent(ratio: float | None) -> str:
+    return "–" if ratio is None else f"{100 * ratio:.3g} %"
+
+
+_QUANTILES = (
+    (None, "quantiles_ns"),
+    ("capacity_down", "quantiles_bps"), ("capacity_down", "steps_bps"),
+    ("capacity_up", "quantiles_bps"), ("capacity_up", "steps_bps"),
+)  # fmt: skip

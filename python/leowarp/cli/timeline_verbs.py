@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`leowarp timeline SCENARIO`: its events. `leowarp timeline describe FILE`: what a measured path looks like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leowarp.cli import options
+from leowarp.cli.groups import with_default
+from leowarp.cli.look_verbs import parsed, plan_of
+from leowarp.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from leowarp.timeline.measured import Description, Measurement
+
+timeline_app = typer.Typer(
+    cls=with_default("show"),
+    no_args_is_help=True,
+    help="The events of the emulated network: leowarp timeline SCENARIO. What a measured path looks like: describe.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@timeline_app.command()
+def show(
+    file: options.ScenarioFile,
+    events: Annotated[bool, typer.Option("--events", help="Every event, not only how many there are.")] = False,
+    from_: Annotated[str, typer.Option("--from", help="Events from this time on.")] = "0 s",
+    to: Annotated[str, typer.Option("--to", help="Events before this time; the run's end if not given.")] = "",
+    node: Annotated[str, typer.Option("--node", help="Only events that name this node.")] = "",
+    set_: options.Settings = None,
+    json_: options.Json = False,
+) -> None:
+    """The events of the emulated network: links, delays, rates, routes."""
+    from leowarp import ephemeris as skies
+    from leowarp import routes as ways
+    from leowarp import timeline as rooms
+    from leowarp import units
+    from leowarp.cli.output import print_json, print_table
+
+    resolved = plan_of(file, set_)
+    sky = skies.ephemeris(resolved)
+    table = rooms.timeline(resolved, sky, ways.routes(resolved, sky))
+    begin_ns = parsed(units.TIME, "--from", from_)
+    end_ns = parsed(units.TIME, "--to", to) if to else resolved.run.duration_ns + 1
+    rows = [
+        {key: value for key, value in row.items() if value is not None}
+        for row in table.to_pylist()
+        if begin_ns <= row["t_ns"] < end_ns and (not node or node in row.values())
+    ]
+    if json_:
+        print_json({**rooms.describe(table), **({"events": rows} if events else {})})
+    elif events:
+        print_table(
+            f"{resolved.name}: {len(rows)} events",
+            ("t_s", "event", "what"),
+            [(f"{row['t_ns'] / 1e9:.9f}", row["event"], _event(row)) for row in rows],
+            text=("event", "what"),
+        )
+    else:
+        described = [(key, value) for key, value in rooms.describe(table).items() if not isinstance(value, dict)]
+        counts = [
+            (f"{key}: {kind}", n)
+            for key, part in rooms.describe(table).items()
+            if isinstance(part, dict)
+            for kind, n in part.items()
+        ]
+        print_table(resolved.name, ("quantity", "value"), [*counts, *described])
+        if resolved.access is not None:
+            _print_slots(rooms.slots_of_timeline(table), begin_ns, end_ns)
+
+
+def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) -> None:
+    """What was drawn for each slot of an access link that begins in the given time, or holds at its beginning."""
+    from leowarp.cli.output import print_table
+
+    held = max((slot["begin_ns"] for slot in slots if slot["begin_ns"] <= begin_ns), default=begin_ns)
+    print_table(
+        "what was drawn for each slot",
+        ("slot", "begin_s", "satellite", "elevation_deg", "base_ms", "handover_ms", "spike_ms", "outages", "outage_ms",
+         "down_mbps", "up_mbps"),
+        [
+            (
+                slot["slot"], f"{slot['begin_ns'] / 1e9:g}", slot["satellite"],
+                None if slot["elevation_deg"] is None else f"{slot['elevation_deg']:.1f}",
+                f"{slot['base_ns'] / 1e6:.3f}", f"{slot['handover_ns'] / 1e6:.1f}",
+                None if slot["spike_ns"] is None else f"{slot['spike_ns'] / 1e6:.1f}", slot["outages"],
+                f"{slot['outage_ns'] / 1e6:.1f}", f"{slot['capacity_bps'] / 1e6:.1f}",
+                f"{slot['capacity_up_bps'] / 1e6:.1f}",
+            )
+            for slot in slots
+            if held <= slot["begin_ns"] < end_ns
+        ],
+        text=("satellite",),
+    )  # fmt: skip
+
+
+@timeline_app.command()
+def describe(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Measured delays or capacity (CSV, irtt, ping -D, LeoReplayer, Mahimahi), a scenario, or a run (its "
+            "pings).",
+        ),
+    ],
+    capacity: Annotated[
+        Path | None, typer.Option("--capacity", help="What the path could carry, beside one file of delays.")
+    ] = None,
+    format_: Annotated[str, typer.Option("--format", help="auto, csv, irtt, ping, leoreplayer or mahimahi.")] = "auto",
+    interval: Annotated[
+        str, typer.Option("--interval", help="Time between lines of a format that does not say it.")
+    ] = "",
+    slots: Annotated[bool, typer.Option("--slots", help="A line for each reconfiguration, too.")] = False,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="Draw it into this file (.svg, .pdf or .png).")
+    ] = None,
+    set_: options.Settings = None,
+    json_: options.Json = False,
+) -> None:
+    """What a measured path looks like: delays, reconfigurations found from the data, spikes, losses, capacity."""
+    from leowarp import units
+    from leowarp.cli.described import as_json, lines, measurements, slot_lines
+    from leowarp.cli.output import note, print_json, print_table
+    from leowarp.timeline.measured import describe as described
+
+    if format_ not in FORMATS:
+        raise ScenarioError(f"--format: {format_} is no format", f"one of {', '.join(FORMATS)}")
+    interval_ns = int(parsed(units.TIME, "--interval", interval)) if interval else None
+    found: list[tuple[Measurement, Description]] = []
+    for file in files:
+        for measurement in measurements(file, format_, interval_ns, capacity, set_):
+            names: list[str | None] = [name for name in measurement.series if name not in _implied(measurement)]
+            found += [(measurement, described(measurement, series=name)) for name in names or [None]]
+    if figure is not None:
+        from leowarp.report.measured import draw
+
+        draw(found, figure)
+    if json_:
+        print_json({"described": [as_json(description) for _, description in found]})
+        return
+    for measurement in dict.fromkeys(measurement for measurement, _ in found):
+        for text in measurement.notes:
+            note(f"{measurement.source}: {text}")
+    titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in found]
+    columns = [lines(description) for _, description in found]
+    rows = [(name, *(column.get(name) for column in columns)) for name in dict.fromkeys(k for c in columns for k in c)]
+    print_table(None, ("", *titles), rows)
+    if slots:
+        for title, (_, description) in zip(titles, found, strict=True):
+            print_table(title, ("slot begins", "base ms", "step ms", "spike ms"), slot_lines(description))
+
+
+FORMATS = ("auto", "csv", "irtt", "ping", "leoreplayer", "mahimahi")
+
+_SERIES = {"round_trip": "round trips", "down": "down", "up": "up", "none": "capacity"}
+
+
+def _implied(measurement: Measurement) -> tuple[str, ...]:
+    """One-way delays beside round trips are differences of two clocks: described only where there is nothing else."""
+    return ("down", "up") if measurement.round_trip is not None else ()
+
+
+def _event(row: dict[str, Any]) -> str:
+    ends = f"{row['a']} > {row['b']}" if "a" in row and "b" in row else row.get("a", row.get("node", ""))
+    rest = [f"{key}={value}" for key, value in row.items() if key not in ("t_ns", "event", "a", "b", "node")]
+    return " ".join([ends, *rest])

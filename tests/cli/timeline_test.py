@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`leowarp timeline SCENARIO` and `leowarp timeline describe FILE`."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leowarp.timeline.measured.synthetic_for_tests import MS, S, dish
+
+ROOT = Path(__file__).resolve().parents[2]
+CHAIN = ROOT / "examples" / "chain.toml"
+NOON_S = 1_715_947_200  # 2024-05-17T12:00:00Z
+
+
+@pytest.fixture
+def pings(tmp_path: Path) -> Path:
+    """What ping -D -i 0.02 prints over a dish that is reconfigured at seconds 9, 24, 39 and 54."""
+    t_ns, rtt_ns, _ = dish(phase_ns=9 * S, span_ns=180 * S)
+    lines = [
+        f"[{NOON_S + (t + rtt) / 1e9:.6f}] 64 bytes from 192.0.2.1: icmp_seq={number} ttl=54 time={rtt / MS:.3f} ms"
+        for number, (t, rtt) in enumerate(zip(t_ns.tolist(), rtt_ns.tolist(), strict=True), 1)
+        if not np.isnan(rtt)
+    ]
+    path = tmp_path / "pings.txt"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_a_scenarios_events_need_no_name_of_a_verb(leowarp):
+    assert leowarp("timeline", "--json", CHAIN).json()["nodes"]["host"] == 2
+    assert "describe" in leowarp("timeline", "--help").out
+
+
+def test_a_measurement_is_described_in_text_and_drawn(leowarp, pings, tmp_path):
+    figure = tmp_path / "pings.svg"
+    out = leowarp("timeline", "describe", pings, "--slots", "--figure", figure).out
+    assert "every 15.000 s" in out
+    assert "at seconds 9.00 24.00 39.00 54.00" in " ".join(out.split())
+    assert "(100 % of them)" in out
+    assert "slot begins" in out
+    assert figure.read_text().startswith("<?xml")
+
+
+def test_several_files_stand_beside_each_other_and_are_one_object(leowarp, pings, tmp_path):
+    trace = tmp_path / "trace"
+    trace.write_text("\n".join(str(ms) for ms in range(1, 1001)) + "\n")
+    answer = leowarp("timeline", "describe", pings, trace, "--json").json()["described"]
+    assert [of["series"] for of in answer] == ["round_trip", "none"]
+    assert answer[0]["seconds_of_minute"] == pytest.approx([9, 24, 39, 54], abs=0.05)
+    assert answer[0]["loss"]["in_handover_ratio"] == 1
+    assert answer[0]["quantiles_ns"]["50 %"] > 20 * MS
+    assert answer[1]["capacity_down"]["mean_bps"] == 12_000_000
+    assert answer[1]["schedule"] is None
+
+
+def test_a_scenarios_measurement_is_described_with_its_capacity(leowarp, pings, tmp_path):
+    scenario = tmp_path / "dish.toml"
+    scenario.write_text(
+        'name = "dish"\n[run]\nduration = "20 s"\n[measured]\nfile = "pings.txt"\nrate = "80 Mbit/s"\n'
+        '[[flows]]\nsource = "A"\ndestination = "B"\n'
+    )
+    (of,) = leowarp("timeline", "describe", scenario, "--json").json()["described"]
+    assert of["samples"] == 9_000
+    assert of["capacity_down"]["mean_bps"] == 80_000_000
+
+
+def test_an_access_links_tables_are_described(leowarp, tmp_path):
+    scenario = tmp_path / "access.toml"
+    scenario.write_text(
+        'name = "access"\n[run]\nduration = "200 s"\n[access]\nclock = "2024-05-17T12:00:05Z"\n'
+        '[[flows]]\nsource = "server"\ndestination = "dish"\n'
+    )
+    down, up = leowarp("timeline", "describe", scenario, "--json").json()["described"]
+    assert (down["series"], up["series"]) == ("down", "up")
+    assert down["schedule"]["period_ns"] == pytest.approx(15 * S, rel=1e-3)
+    assert down["seconds_of_minute"] == pytest.approx([12, 27, 42, 57], abs=0.5)
+
+
+def test_what_cannot_be_described_says_what_can(leowarp):
+    answer = leowarp("timeline", "describe", "none.txt")
+    assert answer.status == 2
+    assert "give the path" in answer.err
