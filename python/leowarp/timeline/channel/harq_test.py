@@ -21,7 +21,8 @@ from leowarp.timeline.channel.harq import (
     outcomes,
 )
 from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, unfaded
-from leowarp.timeline.channel.mutual_information import quadrature
+from leowarp.timeline.channel.loo import mixture_share_below
+from leowarp.timeline.channel.mutual_information import quadrature, snr_for
 
 MS, SECOND = 1_000_000, 1_000_000_000
 
@@ -178,6 +179,15 @@ BANDS = {7.0: (0.025, 0.157), 10.0: (0.083**2, 0.083), 13.0: (0.0018, 0.042)}
 """Loss at intermediate tree shadowing and 40 degrees if the whole codeword meets one fade for all its transmissions
 (upper), and if it is sent twice whole through two independent ones (lower, its square): Monte Carlo by others of Loo's
 mixture, QPSK, threshold 1.15. The fading over 60 ms lies between."""
+
+
+def test_the_upper_band_is_the_share_of_time_in_which_a_whole_codeword_is_too_little():
+    model = LandMobile().model()
+    needed_db = 10 * math.log10(snr_for("qpsk", 2 * 1.15 / 6))
+    for snr_db, (_, high) in BANDS.items():
+        share = float(mixture_share_below(model.environment.states, model.way_shares, needed_db - snr_db))
+        # Their Monte Carlo gives two digits.
+        assert share == pytest.approx(high, abs=1.5e-3)
 
 
 @pytest.fixture(scope="module")
