@@ -60,7 +60,7 @@ class Harq:
         At most so many.
     first_delay_ns, retransmission_delay_ns : int
         From the begin of a transmission to its decoding, and from one transmission to the next.
-    threshold : "constant" or "by-rate"
+    threshold_kind : "constant" or "by-rate"
         Information needed over data bits: `threshold_ratio`, or RATIOS_BY_RATE at the rate of what was sent.
     rule : "received", "predicted", "statistics" or "equal"
         How many bits a transmission gets: what is missing over the information of a bit, at the power that was just
@@ -84,7 +84,7 @@ class Harq:
     retransmissions: int = 3
     first_delay_ns: int = 10_000_000
     retransmission_delay_ns: int = 20_000_000
-    threshold: str = "constant"
+    threshold_kind: str = "constant"
     threshold_ratio: float = 1.15
     rule: str = "received"
     first_target_ratio: float = 0.5
@@ -96,7 +96,7 @@ class Harq:
         for name, words in (
             ("kind", KINDS),
             ("rule", RULES),
-            ("threshold", THRESHOLDS),
+            ("threshold_kind", THRESHOLDS),
             ("modulation", tuple(BITS_PER_SYMBOL)),
         ):
             if getattr(self, name) not in words:
@@ -149,7 +149,7 @@ class Harq:
     @property
     def needed_ratio(self) -> float:
         """Information over data bits that a receiver asks for."""
-        return self.threshold_ratio if self.threshold == "constant" else max(RATIOS_BY_RATE)
+        return self.threshold_ratio if self.threshold_kind == "constant" else max(RATIOS_BY_RATE)
 
     def first_transmission_bits(self, snr_db: float, levels: Levels) -> int:
         """Bits of every codeword's first transmission."""
@@ -379,7 +379,7 @@ def _chase(looks: _Looks, levels: Levels) -> _Found:
 
 def _threshold_bits(harq: Harq, sent: NDArray[np.float64]) -> NDArray[np.float64]:
     """Information that decodes what was sent."""
-    if harq.threshold == "constant":
+    if harq.threshold_kind == "constant":
         return np.full(len(sent), harq.threshold_ratio * harq.data_bits)
     return np.interp(harq.data_bits / sent, CODE_RATES, RATIOS_BY_RATE) * harq.data_bits
 

@@ -50,7 +50,7 @@ def test_a_codeword_is_one_packet_of_1115_bytes_every_223_us_at_40_mbit_per_seco
 def test_without_fading_everything_arrives_after_10_ms(kind, rule):
     for snr_db in (7.0, 10.0, 13.0, 40.0):
         for threshold in ("constant", "by-rate"):
-            harq = Harq(kind=kind, rule=rule, threshold=threshold)
+            harq = Harq(kind=kind, rule=rule, threshold_kind=threshold)
             found = outcomes(unfaded(SECOND), snr_db, harq, starts(1000, harq))
             assert found.loss_ratio == 0
             assert set(found.delay_ns.tolist()) == {10 * MS}
@@ -123,7 +123,7 @@ def one_by_one(power, snr_db, harq, start_ns, levels):
             information = quadrature("qpsk", ratios[near]) / 2
             got += bits * float(np.interp(at, grid[near], information).mean())
         ratio = harq.threshold_ratio
-        if harq.threshold == "by-rate":
+        if harq.threshold_kind == "by-rate":
             ratio = float(np.interp(8920 / (bits if harq.kind == "chase" else sent), CODE_RATES, RATIOS_BY_RATE))
         if got >= ratio * 8920:
             return attempt, False, sent
@@ -144,7 +144,7 @@ def one_by_one(power, snr_db, harq, start_ns, levels):
             "predicted": float(np.interp(seen_db, levels.seen_db, levels.next_db)),
             "statistics": levels.again_db,
         }[harq.rule]
-        needed = harq.threshold_ratio if harq.threshold == "constant" else max(RATIOS_BY_RATE)
+        needed = harq.threshold_ratio if harq.threshold_kind == "constant" else max(RATIOS_BY_RATE)
         bit = float(quadrature("qpsk", 10 ** ((snr_db + expected_db) / 10))) / 2
         bits = min(left, 2 * math.ceil((needed * 8920 - got) / bit / 2))
     return harq.retransmissions, True, sent
@@ -160,7 +160,7 @@ def one_by_one(power, snr_db, harq, start_ns, levels):
     seed=st.integers(0, 100),
 )
 def test_many_codewords_at_once_are_as_one_by_one(kind, rule, threshold, last_sends_rest, snr_db, seed):
-    harq = Harq(kind=kind, rule=rule, threshold=threshold, last_sends_rest=last_sends_rest)
+    harq = Harq(kind=kind, rule=rule, threshold_kind=threshold, last_sends_rest=last_sends_rest)
     channel = LandMobile(speed_m_per_s=25.0)
     levels = levels_known(channel, harq)
     power = power_series(channel, 3 * SECOND, seed)
