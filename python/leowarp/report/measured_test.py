@@ -6,6 +6,7 @@ import pytest
 
 from leowarp.errors import ScenarioError
 from leowarp.report.measured import draw, measured_figure
+from leowarp.report.style import CHANGE_COLOUR
 from leowarp.timeline.measured import Capacity, Measurement, describe
 from leowarp.timeline.measured.synthetic_for_tests import MS, S, dish
 
@@ -19,12 +20,10 @@ def measurement() -> Measurement:
 def test_delays_break_at_lost_probes_and_reconfigurations_are_marked() -> None:
     of = measurement()
     delays, capacity = measured_figure([(of, describe(of))]).axes
-    line = next(line for line in delays.lines if len(line.get_xdata()) == len(of.series["round_trip"]))
-    assert np.isnan(np.asarray(line.get_ydata())).sum() == describe(of).loss.lost == 10
-    marks = sorted(
-        round(float(np.asarray(line.get_xdata())[0])) for line in delays.lines if line.get_color() == "#CC79A7"
-    )
-    assert marks == list(range(9, 150, 15))
+    drawn = [(np.asarray(line.get_xdata()), np.asarray(line.get_ydata()), line.get_color()) for line in delays.lines]
+    (broken,) = [y for x, y, _ in drawn if x.size == len(of.series["round_trip"])]
+    assert np.isnan(broken).sum() == describe(of).loss.lost == 10
+    assert sorted(round(float(x[0])) for x, _, colour in drawn if colour == CHANGE_COLOUR) == list(range(9, 150, 15))
     assert capacity.get_ylabel() == "capacity, Mbit/s"
 
 

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A replayed trace is exact: probes meet its delays, packets its capacity."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import leowarp as lw
+
+pytestmark = pytest.mark.guest
+
+MS, S = 1_000_000, 1_000_000_000
+WITHIN_NS = 10_000
+
+PING = """
+[[flows]]
+kind = "ping"
+source = "A"
+destination = "B"
+interval = "3.7 ms"
+replies = false
+"""
+
+
+def replayed(folder: Path, measured: str, flows: str, duration: str):
+    text = (
+        f'name = "replay"\n[run]\nduration = "{duration}"\n[measured]\n{measured}{flows}[observe]\npackets = "none"\n'
+    )
+    (folder / "replay.toml").write_text(text)
+    return lw.run(folder / "replay.toml", (), folder / "run", report=False, progress=False)
+
+
+def delays_as_met(run, flow: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Sending times and times of arrival of a flow's probes, nan where lost."""
+    echoes = run.echoes(flow).sort_values("sent_ns")
+    return echoes["sent_ns"].to_numpy(np.int64), echoes["received_ns"].to_numpy(float)
+
+
+def check_fifo(sent_ns: np.ndarray, received_ns: np.ndarray, delay_ns: np.ndarray) -> None:
+    """Each arrives its delay after it was sent, or together with one sent before it, if that is later."""
+    earliest_ns = np.maximum.accumulate(sent_ns + delay_ns)
+    late_ns = (received_ns - earliest_ns)[~np.isnan(received_ns)]
+    assert (late_ns >= 0).all()
+    assert late_ns.max() <= WITHIN_NS
+
+
+def test_probes_meet_the_delays_and_losses_of_a_table(tmp_path):
+    dice = np.random.default_rng(4)
+    t_ms = np.cumsum([0, *dice.integers(2, 60, 200)])
+    delay_us = dice.integers(5_000, 60_000, len(t_ms))
+    lossy = dice.random(len(t_ms)) < 0.1
+    lossy[0] = False
+    rows = [f"{t / 1e3},{d / 1e3},50,{int(bad)}" for t, d, bad in zip(t_ms, delay_us, lossy, strict=True)]
+    (tmp_path / "path.csv").write_text("t_s,delay_ms,rate_mbps,loss_ratio\n" + "\n".join(rows) + "\n")
+    run = replayed(tmp_path, 'file = "path.csv"\nprobe_size = "84 B"\n', PING, "5 s")
+    sent_ns, received_ns = delays_as_met(run)
+    row = np.searchsorted(t_ms * MS, sent_ns, side="right") - 1
+    assert len(sent_ns) > 1300
+    settled = sent_ns < 4_900 * MS  # what is sent last may still be on its way
+    assert np.array_equal(np.isnan(received_ns)[settled], lossy[row][settled])
+    check_fifo(sent_ns[settled], received_ns[settled], delay_us[row][settled] * 1_000)
+
+
+def test_probes_meet_the_delays_of_leoreplayer_and_packets_the_capacity_of_mahimahi(tmp_path):
+    """Both files are shorter than the run and begin anew, each with its own length."""
+    dice = np.random.default_rng(5)
+    delay_ms = dice.integers(8, 40, 230)
+    # Up to six opportunities a millisecond, and now and then none for 30 ms.
+    per_ms = dice.integers(1, 7, 1_900)
+    for begin in dice.integers(100, 1_800, 5):
+        per_ms[begin : begin + 30] = 0
+    per_ms[-1] = 3
+    times_ms = np.repeat(np.arange(1, len(per_ms) + 1), per_ms)
+    (tmp_path / "down.txt").write_text("\n".join(map(str, delay_ms)) + "\n")
+    (tmp_path / "up.txt").write_text("5\n" * len(delay_ms))
+    (tmp_path / "up.trace").write_text("\n".join(map(str, times_ms)) + "\n")
+    udp = '[[flows]]\nkind = "udp"\nsource = "B"\ndestination = "A"\nrate = "120 Mbit/s"\npayload = "1472 B"\n'
+    files = 'file = "down.txt"\nfile_up = "up.txt"\ncapacity_up = "up.trace"\nrate = "20 Mbit/s"\nrepeat = true\n'
+    run = replayed(tmp_path, files, PING + udp, "6 s")
+
+    sent_ns, received_ns = delays_as_met(run)
+    settled = sent_ns < 5_900 * MS
+    check_fifo(sent_ns[settled], received_ns[settled], delay_ms[sent_ns[settled] // (10 * MS) % len(delay_ms)] * MS)
+
+    arrived_ns = np.sort(run.echoes(1)["received_ns"].dropna().to_numpy())
+    opportunities_ns = np.add.outer(np.arange(4) * len(per_ms), times_ms).ravel() * MS
+    # A packet that has got its 1500 bytes by k ms arrives 5 ms later; begun is when the flow's queue is never empty.
+    for begin_ms in range(600, 4_900, 37):
+        window_ns = np.array([begin_ms, begin_ms + 1_000]) * MS
+        delivered = np.diff(np.searchsorted(arrived_ns, window_ns + 5 * MS, side="right"))
+        allowed = np.diff(np.searchsorted(opportunities_ns, window_ns, side="right"))
+        assert abs(int(delivered[0]) - int(allowed[0])) <= 1
