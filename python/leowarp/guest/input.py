@@ -279,6 +279,7 @@ def setup(
         "ends": plan.run.ends,
         "linger_ns": plan.run.linger_ns,
         "nodes": [{"name": name, "kind": kind} for name, kind in network.nodes],
+        "mtu_bytes": plan.network.mtu_bytes,
         "hosts": [_host(number, node, hosts.get(network.nodes[node][0])) for number, node in enumerate(network.hosts)],
         "links": _links(plan, network, directions),
         "jitter_tables": [
@@ -312,8 +313,8 @@ def address(host: int) -> str:
 def _host(number: int, node: int, host: Any) -> dict[str, Any]:
     common = {"node": node, "address": address(number)}
     if host is None:
-        return common | {"sysctl": {}, "pacing": "internal"}
-    return common | {"sysctl": dict(host.sysctl), "pacing": host.pacing}
+        return common | {"sysctl": {}, "pacing": "internal", "delayed_ack": "adaptive"}
+    return common | {"sysctl": dict(host.sysctl), "pacing": host.pacing, "delayed_ack": host.delayed_ack}
 
 
 def modules(plan: "Plan") -> list[dict[str, Any]]:

@@ -48,10 +48,10 @@ def plan(**changed):
     return SimpleNamespace(
         run=SimpleNamespace(duration_ns=changed.pop("duration_ns", 100), seed=7, ends="flows", linger_ns=4),
         routing=SimpleNamespace(in_flight=changed.pop("in_flight", "drain")),
-        network=SimpleNamespace(neighbours=changed.pop("neighbours", "static")),
+        network=SimpleNamespace(neighbours=changed.pop("neighbours", "static"), mtu_bytes=1115),
         hosts=[
-            SimpleNamespace(name="A", sysctl={"net.ipv4.tcp_sack": "1"}, pacing="fq"),
-            SimpleNamespace(name="B", sysctl={}, pacing="internal"),
+            SimpleNamespace(name="A", sysctl={"net.ipv4.tcp_sack": "1"}, pacing="fq", delayed_ack="on"),
+            SimpleNamespace(name="B", sysctl={}, pacing="internal", delayed_ack="off"),
         ],
         modules=changed.pop("modules", {}),
         guest=SimpleNamespace(cc_modules=changed.pop("cc_modules", ())),
@@ -107,10 +107,11 @@ def test_setup_has_the_agreed_keys(tmp_path):
     assert made["version"] == 3
     assert (made["duration_ns"], made["seed"], made["drain_ns"]) == (100, 7, 0)
     assert (made["ends"], made["linger_ns"], made["jitter_tables"]) == ("flows", 4, [])
+    assert made["mtu_bytes"] == 1115
     assert made["nodes"][1] == {"name": "s1", "kind": "satellite"}
     assert made["hosts"] == [
-        {"node": 0, "address": "10.1.0.1", "sysctl": {"net.ipv4.tcp_sack": "1"}, "pacing": "fq"},
-        {"node": 3, "address": "10.1.0.2", "sysctl": {}, "pacing": "internal"},
+        {"node": 0, "address": "10.1.0.1", "sysctl": {"net.ipv4.tcp_sack": "1"}, "pacing": "fq", "delayed_ack": "on"},
+        {"node": 3, "address": "10.1.0.2", "sysctl": {}, "pacing": "internal", "delayed_ack": "off"},
     ]
     assert made["links"][0] == {
         "a": 0, "b": 1, "kind": "wire", "discipline": "leolink", "on_down": "drain", "limit_pkts": None,

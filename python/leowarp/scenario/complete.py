@@ -41,8 +41,8 @@ _CONSTELLATION_ONLY: dict[str, tuple[str, ...] | None] = {
     "network": ("instantiate", "endpoints"),
 }
 _OF_NETWORK: dict[str, dict[str, tuple[str, ...] | None]] = {
-    # A jittered link is always netem's, and its hosts hang on it by wires: nothing of [network] is left.
-    "jittered": {"network": None},
+    # A jittered link is always netem's, and its hosts hang on it by wires.
+    "jittered": {"network": ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")},
     # An access link is always leolink's: only that knows tables of delays and capacities.
     "access": {"network": ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")},
 }
@@ -316,5 +316,5 @@ def _check_hosts(scenario: Scenario, problems: Problems) -> None:
                 problems.add(section.where("sysctl"), f"{section.name}.sysctl".lstrip("."), rule, hint)
 
 
-_DEFAULTED = {"run": schema.Run, "tcp": schema.Tcp, "observe": schema.Observe}
+_DEFAULTED = {"run": schema.Run, "network": schema.Network, "tcp": schema.Tcp, "observe": schema.Observe}
 _SIGNS_NOT_IN_NAMES = (":", ">", "/", "\\", ",")

@@ -28,6 +28,9 @@ PACE_KEYS = {"ping": "interval", "udp": "rate"}
 FLOOD_INTERVAL_NS = 10_000_000
 """What iputils' `ping -f` has: at least 100 probes a second."""
 
+PROBE_HEADERS_BYTES = 20 + 8
+"""IP, and ICMP or UDP."""
+
 UDP_PAYLOAD_BYTES = 1200
 """What QUIC may count on (RFC 9000, 14): the default of udp flows."""
 
@@ -39,12 +42,15 @@ def complete_flows(scenario: Scenario, document: Node, problems: Problems) -> No
         hint = 'write [[flows]] and below it source = "Madrid" and destination = "Tokyo"'
         problems.add(document.origin if node is None else node.origin, "flows", "are missing", hint)
     duration_ns = value_of(scenario.sections["run"], schema.Run, "duration_ns")
+    mtu_bytes = value_of(scenario.sections["network"], schema.Network, "mtu_bytes")
     for section in scenario.flows:
         kind = value_of(section, schema.Flow, "kind")
         _check_ends(section, scenario, problems)
         _check_flow_keys(section, kind, problems)
         if kind == "tcp":
             _check_congestion_control(section, scenario, problems)
+        else:
+            _complete_payload(section, kind, mtu_bytes, problems)
         _complete_flow_times(section, duration_ns, problems)
     _check_replies(scenario, problems)
     _check_ends_of_run(scenario, problems)
@@ -98,8 +104,15 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
             rule = "is missing: udp sends at a constant rate"
             hint = 'write rate = "1 Mbit/s", or packet_rate = "1000 pkts/s"'
             problems.add(section.where("rate"), f"{section.name}.rate", rule, hint)
-        if not section.gave("payload"):
-            section.values["payload_bytes"] = UDP_PAYLOAD_BYTES
+
+
+def _complete_payload(section: Section, kind: str, mtu_bytes: int, problems: Problems) -> None:
+    most_bytes = mtu_bytes - PROBE_HEADERS_BYTES
+    if kind == "udp" and not section.gave("payload"):
+        section.values["payload_bytes"] = min(UDP_PAYLOAD_BYTES, most_bytes)
+    if value_of(section, schema.Flow, "payload_bytes") > most_bytes:
+        rule = f"makes packets longer than network.mtu = {units.BYTES.format(mtu_bytes)}"
+        problems.add(section.where("payload"), f"{section.name}.payload", rule, f"at most {most_bytes} B fit")
 
 
 def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:

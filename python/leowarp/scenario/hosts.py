@@ -15,6 +15,9 @@ CONGESTION_CONTROLS = (
 )  # fmt: skip
 """The congestion controls that are built into the default guest kernel."""
 
+DELACK_MODULE = "delack"
+"""The module of the guest kernel that delays acknowledgements; its parameters follow from the hosts' keys."""
+
 PROFILES = ("linux", "norack", "classic", "newreno")
 
 
@@ -81,6 +84,19 @@ class Tcp:
         ("passive", "on", "off"),
         "passive",
     )
+    delayed_ack: str = word(
+        "When a receiver acknowledges. adaptive: as Linux does, the first segments one by one, then every second, or "
+        "after a timer that adapts from 40 to 200 ms; on: every second full segment from the first on, or after "
+        "`delayed_ack_timer` (RFC 1122); off: each segment. Segments out of order are acknowledged at once.",
+        ("adaptive", "on", "off"),
+        "adaptive",
+    )
+    delayed_ack_timer_ns: int = quantity(
+        units.TIME,
+        'delayed_ack = "on": the longest time that a segment waits for its acknowledgement, in whole ms; the same of '
+        "all hosts. Of more than 40 ms the kernel waits a round-trip time at most.",
+        "40 ms", low="1 ms", high="100 ms",
+    )  # fmt: skip
     sack: bool | None = flag("Selective acknowledgements (net.ipv4.tcp_sack).", "profile", none="profile")
     dsack: bool | None = flag("Duplicate SACK (net.ipv4.tcp_dsack).", "profile", none="profile")
     rack: bool | None = flag(
@@ -107,3 +123,13 @@ class Host:
     def pacing(self) -> str:
         """Who paces this host's packets: internal or fq."""
         return self.tcp.pacing
+
+    @property
+    def delayed_ack(self) -> str:
+        """When this host acknowledges what it receives: adaptive, on or off."""
+        return self.tcp.delayed_ack
+
+    @property
+    def delayed_ack_timer_ns(self) -> int:
+        """Longest time that a segment waits for its acknowledgement, if `delayed_ack` is on."""
+        return self.tcp.delayed_ack_timer_ns

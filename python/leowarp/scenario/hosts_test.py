@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP's switches as sysctls, pacing, and floods of pings."""
+"""TCP's switches as sysctls, pacing, delayed acknowledgements, the size of packets, and floods of pings."""
 
 import pytest
 
@@ -58,6 +58,45 @@ def test_each_host_paces_as_it_is_told(tmp_path):
     assert resolve(load(write(tmp_path, plan.to_toml(), "plan.toml"))) == plan
 
 
+def test_acknowledgements_are_delayed_with_one_timer_that_the_module_gets(tmp_path):
+    plan = resolve(load(chain(tmp_path)))
+    assert {(host.delayed_ack, host.delayed_ack_timer_ns) for host in plan.hosts} == {("adaptive", 40_000_000)}
+    assert plan.modules == {}
+    path = chain(tmp_path, '[tcp]\ndelayed_ack = "on"\n[hosts.A.tcp]\ndelayed_ack = "off"\n')
+    on = resolve(load(path, ["tcp.delayed_ack_timer=25 ms"]))
+    assert [(host.delayed_ack, host.delayed_ack_timer_ns) for host in on.hosts] == [
+        ("off", 25_000_000),
+        ("on", 25_000_000),
+    ]
+    assert on.modules == {"delack": {"max_ns": "25000000"}}
+    text = on.to_toml()
+    assert "[modules" not in text
+    plan_path = write(tmp_path, text, "plan.toml")
+    assert resolve(load(plan_path)) == on
+    again = resolve(load(plan_path, ["tcp.delayed_ack_timer=30 ms"]))
+    assert again.modules == {"delack": {"max_ns": "30000000"}}
+    assert on.boot() != again.boot() != plan.boot()
+    assert resolve(load(plan_path, ["tcp.delayed_ack=adaptive"])).modules == {}
+
+
+@pytest.mark.parametrize("medium", ["chain", "jittered", "access"])
+def test_the_size_of_packets_is_a_key_of_every_medium(tmp_path, medium):
+    ends = 'source = "dish"\ndestination = "server"' if medium == "access" else 'source = "A"\ndestination = "B"'
+    path = write(tmp_path, f'name = "small"\n[{medium}]\n[network]\nmtu = "1115 B"\n[[flows]]\n{ends}\n')
+    plan = resolve(load(path))
+    assert plan.network.mtu_bytes == 1115
+    assert resolve(load(write(tmp_path, plan.to_toml(), "plan.toml"))) == plan
+
+
+def test_a_probe_fits_into_a_packet(tmp_path):
+    small = '[network]\nmtu = "1115 B"'
+    plan = resolve(load(chain(tmp_path, f'rate = "1 Mbit/s"\n{small}', "udp")))
+    assert plan.flows[0].payload_bytes == 1087
+    (problem,) = problems_of(chain(tmp_path, f'payload = "1088 B"\n{small}', "ping"))
+    assert problem.key == "flows.0.payload"
+    assert "at most 1087 B fit" in str(problem)
+
+
 @pytest.mark.parametrize(
     ("rest", "interval_ns"),
     [("", 10_000_000), ('interval = "100 ms"', 100_000_000), ('interval = "none"', None)],
@@ -88,6 +127,16 @@ def test_only_pings_are_floods_or_not(tmp_path):
         ("ping", "flood = true\nreplies = false", "flows.0.replies", "paced by its replies"),
         ("ping", 'interval = "none"', "flows.0.interval", "write flood = true"),
         ("ping", 'interval = "1 us"', "flows.0.interval", "100 us to 1 h"),
+        ("tcp", "[tcp]\ndelayed_ack = true", "tcp.delayed_ack", "allowed: adaptive, on, off"),
+        ("tcp", '[tcp]\ndelayed_ack_timer = "200 ms"', "tcp.delayed_ack_timer", "1 ms to 100 ms"),
+        (
+            "tcp",
+            '[tcp]\ndelayed_ack = "on"\n[hosts.B.tcp]\ndelayed_ack_timer = "20 ms"',
+            "hosts.B.tcp.delayed_ack_timer",
+            "one timer",
+        ),
+        ("tcp", '[modules.delack]\nmax_ns = "40 ms"', "modules.delack", 'delayed_ack = "on"'),
+        ("tcp", '[network]\nmtu = "9000 B"', "network.mtu", "256 B to 1500 B"),
         ("tcp", '[tcp]\npacing = "qf"', "tcp.pacing", "allowed: internal, fq"),
         ("tcp", '[tcp]\necn = "passiv"', "tcp.ecn", 'did you mean "passive"'),
         ("tcp", "[tcp]\necn = true", "tcp.ecn", "allowed: passive, on, off"),

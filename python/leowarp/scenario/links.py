@@ -147,4 +147,10 @@ class Network:
         ("waiting", "waiting-and-flying"),
         "waiting",
     )
+    mtu_bytes: int = quantity(
+        units.BYTES,
+        "Longest IP packet of the hosts (MTU of their interfaces): a TCP segment carries 40 bytes less, 52 with "
+        "timestamps. Delay lines and limits that are counted in full packets follow it.",
+        "1500 B", low="256 B", high="1500 B",
+    )  # fmt: skip
     neighbours: str = word("Neighbours are set, or asked for by ARP on every new link.", ("static", "arp"), "static")

@@ -13,6 +13,7 @@ from leowarp.errors import ScenarioError
 from leowarp.scenario import schema
 from leowarp.scenario.decode import Section, value_of
 from leowarp.scenario.document import Node
+from leowarp.scenario.hosts import DELACK_MODULE
 from leowarp.scenario.problems import Problems, nearest
 
 if TYPE_CHECKING:
@@ -89,12 +90,13 @@ def complete_modules(scenario: Scenario, problems: Problems) -> None:
     if value_of(guest, schema.Guest, "kernel") == "default":
         known = [*own, *HANDOVER_AWARE, *KERNELS_MODULES]
         for name, section in scenario.modules.items():
-            if name not in known:
+            if name not in (*known, DELACK_MODULE):
                 near = nearest(name, known)
                 guess = f'did you mean "{near}"? ' if near else ""
                 rule = f"the guest kernel has no module {name} with parameters"
                 hint = f"{guess}known: {', '.join(known)}"
                 problems.add(section.origin, section.name, rule, hint)
+    _complete_delack(scenario, problems)
     for name in own:
         scenario.modules.setdefault(name, Section(f"modules.{name}", guest.origin))
     for section in scenario.flows:
@@ -104,6 +106,30 @@ def complete_modules(scenario: Scenario, problems: Problems) -> None:
             if "access" in scenario.sections:
                 for parameter, value_ns in _schedule(scenario.sections["access"]).items():
                     parameters.setdefault(parameter, str(value_ns))
+
+
+def _complete_delack(scenario: Scenario, problems: Problems) -> None:
+    """The one timer of all hosts that delay their acknowledgements."""
+    given = scenario.modules.get(DELACK_MODULE)
+    if given is not None:
+        rule = "has its parameters from [tcp]"
+        hint = 'write [tcp] delayed_ack = "on" and delayed_ack_timer = "40 ms"'
+        problems.add(given.origin, given.name, rule, hint)
+        return
+    timer: int | None = None
+    for station in scenario.stations:
+        host = scenario.hosts.get(str(station.values.get("name")), scenario.sections["tcp"])
+        of = {name: host.values.get(name, value_of(scenario.sections["tcp"], schema.Tcp, name))
+              for name in ("delayed_ack", "delayed_ack_timer_ns")}  # fmt: skip
+        if of["delayed_ack"] != "on":
+            continue
+        timer = of["delayed_ack_timer_ns"] if timer is None else timer
+        if of["delayed_ack_timer_ns"] != timer:
+            rule = f"differs from that of another host ({units.TIME.format(timer)}), and the guest kernel has one timer"
+            problems.add(host.where("delayed_ack_timer"), f"{host.name}.delayed_ack_timer", rule, "write it into [tcp]")
+    if timer is not None:
+        origin = scenario.sections["tcp"].origin
+        scenario.modules[DELACK_MODULE] = Section(f"modules.{DELACK_MODULE}", origin, {"max_ns": str(timer)})
 
 
 def _schedule(access: Section) -> dict[str, int]:
@@ -129,7 +155,7 @@ def _check_files(guest: Section, problems: Problems) -> list[str]:
         elif _NAME.fullmatch(name) is None or len(name) > _LONGEST_NAME:
             rule = f'"{file}": a module is called by its file, and {name!r} is not the name of one'
             problems.add(*where, rule, f"at most {_LONGEST_NAME} letters, digits and _, a letter first")
-        elif name in (*HANDOVER_AWARE, "leolink"):
+        elif name in (*HANDOVER_AWARE, DELACK_MODULE, "leolink"):
             rule = f'"{file}": the guest kernel has a module {name} already'
             problems.add(*where, rule, "give the file, and the congestion control in it, names of their own")
         elif name in names:

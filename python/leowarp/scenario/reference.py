@@ -186,8 +186,8 @@ out; that plan loads as a scenario and gives itself.
 
 Exactly one of `[constellation]`, `[measured]`, `[chain]`, `[jittered]` and `[access]` is given; only an access link
 with `geometry = "constellation"` has a `[constellation]` too. With all but a constellation `[isl]`, `[ground]` and
-`[routing]` have no effect (with `[jittered]` neither has `[network]`), so they are errors; the stations then are `A`
-and `B`, with `[access]` `dish` and `server`.
+`[routing]` have no effect (nor have most keys of `[network]` with `[jittered]` and `[access]`), so they are errors; the
+stations then are `A` and `B`, with `[access]` `dish` and `server`.
 
 `--set KEY=VALUE` lies on top of the file. Dotted keys, places in lists as numbers: `--set run.duration="60 s"`,
 `--set flows.0.congestion_control=bbr`. Setting `constellation.preset`, `constellation.tle`, `measured.file`,

@@ -11,6 +11,7 @@ from typing import Any
 from leowarp.scenario import schema
 from leowarp.scenario.complete import MEDIA, WALKER_KEYS, medium_of, without_effect
 from leowarp.scenario.flows import FLOW_KEYS, PACE_KEYS
+from leowarp.scenario.hosts import DELACK_MODULE
 from leowarp.scenario.key import InputFile, Key, keys
 from leowarp.scenario.modules import parameter_as_written
 from leowarp.scenario.queues import parameters_as_written
@@ -58,6 +59,8 @@ def _lines(plan: schema.Plan) -> Iterator[str]:
     yield from _table("observe", plan.observe)
     yield from _table("guest", plan.guest)
     for module, parameters in sorted(plan.modules.items()):
+        if module == DELACK_MODULE:
+            continue  # what [tcp] says of its hosts
         yield from _module(module, parameters)
     yield from _sysctls("sysctl", plan.sysctl, "Of the guest as a whole: its own, and what follows from the rest.")
     for host in plan.hosts:

@@ -19,9 +19,6 @@ _ORDER = ("node", "link", "queue", "rate", "delay", "jitter", "loss", "capacity"
 _RANKS = {event: rank for rank, event in enumerate(_ORDER)}
 _LINK_DOWN_RANK = len(_ORDER)
 
-FULL_PACKET_BYTES = 1500
-"""IP length of a full packet (the Ethernet MTU), to turn a delay line into packets."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class LinkKind:
@@ -39,6 +36,8 @@ class LinkKind:
         False: the rate comes from elsewhere, event by event (a wire has none, a measured link its table's).
     limit_counts_flying : bool
         netem counts the delay line too, and the plan does not want that.
+    full_packet_bytes : int
+        IP length of a full packet, to turn a delay line into packets.
     in_order : bool
         False: a packet that meets a smaller delay overtakes.
     probe_bytes : int
@@ -59,6 +58,7 @@ class LinkKind:
     loss_ratio: float = 0.0
     has_own_rate: bool = True
     limit_counts_flying: bool = False
+    full_packet_bytes: int = 1500
     in_order: bool = True
     probe_bytes: int = 0
     queue: str = "fifo"
@@ -82,6 +82,7 @@ class LinkKind:
             loss_ratio=0.0 if isinstance(of, Measured) else of.loss_ratio,
             has_own_rate=not isinstance(of, Measured),
             limit_counts_flying=discipline == "netem" and counts == "waiting",
+            full_packet_bytes=plan.network.mtu_bytes,
             queue=of.queue_discipline,
             ecn=of.ecn,
             queue_parameters=of.queue_parameters,
@@ -107,7 +108,7 @@ class LinkKind:
             return self.limit_pkts
         if rate_bps is None:
             return None
-        packet_bits = 8 * (FULL_PACKET_BYTES + self.overhead_bytes)
+        packet_bits = 8 * (self.full_packet_bytes + self.overhead_bytes)
         return self.limit_pkts + -(-delay_ns * rate_bps // (packet_bits * 1_000_000_000))
 
 
