@@ -7,7 +7,7 @@ late
     A packet on links that keep their order can only be overtaken where two paths meet, so a change of the path came
     while it was under way (sent before, arrived after). If that was one change, it is the cause. If there were several,
     it is the one between the path on which the packet left and the path on which the first packet that overtook it
-    left, if only one lies between (and that packet is stored). On a link that jitters (`jitter` events) packets
+    left, if only one lies between (and that packet is stored). On a link that jitters or keeps no order packets
     overtake each other on the same path: there the second rule alone decides.
 lost
     `link_down`: the last change before the drop, if the link that went down was on its old path and is not on its new
@@ -90,8 +90,7 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
     lost_by = np.full(len(data), NONE)
     if changes:
         instants = np.array([change.t_ns for change in changes], dtype="int64")
-        jitters = bool((tables.timeline["event"] == "jitter").any())
-        late_by[late] = _of_late(data, late, instants, jitters)
+        late_by[late] = _of_late(data, late, instants, tables.reorders)
         lost_by[lost] = _of_lost(tables, flow, data[lost], changes, instants)
     vain_by = _inherited(data, vain, late & ~again, late_by)
     need_by = _inherited(data, again & ~vain, lost & ~again, lost_by)
@@ -109,7 +108,7 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
     }
 
 
-def _of_late(data: pd.DataFrame, late: np.ndarray, instants: np.ndarray, jitters: bool) -> np.ndarray:
+def _of_late(data: pd.DataFrame, late: np.ndarray, instants: np.ndarray, reorders: bool) -> np.ndarray:
     sent = data["sent_ns"].to_numpy(dtype="int64")
     received = floats(data["received_ns"])
     before = np.searchsorted(instants, sent[late], side="right")
@@ -123,7 +122,7 @@ def _of_late(data: pd.DataFrame, late: np.ndarray, instants: np.ndarray, jitters
     overtaker = by_arrival[np.minimum(place, len(by_arrival) - 1)]
     between = np.searchsorted(instants, sent[overtaker], side="right") - before
     of_overtaker = (overtaken_at < received[late]) & (between == 1)
-    certain = of_overtaker if jitters else (under_way == 1) | ((under_way > 1) & of_overtaker)
+    certain = of_overtaker if reorders else (under_way == 1) | ((under_way > 1) & of_overtaker)
     return np.where(certain, before, NONE)
 
 
@@ -176,10 +175,12 @@ def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by
     low = np.searchsorted(end[order], seq[again], side="right")
     high = np.searchsorted(seq[order], end[again], side="left")
     found = np.full(int(again.sum()), NONE)
-    for index, (start, stop) in enumerate(zip(low, high, strict=True)):
-        origins = np.unique(by[order[start:stop]])
-        if len(origins) == 1:
-            found[index] = origins[0]
+    some = high > low
+    origin = by[order]
+    # How often the cause has changed up to each candidate: from low to high it must not.
+    turns = np.append(0, np.cumsum(np.diff(origin) != 0))
+    alike = turns[high[some] - 1] == turns[low[some]]
+    found[some] = np.where(alike, origin[low[some]], NONE)
     return found
 
 

@@ -269,8 +269,7 @@ def _no_path_ns(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> int
 
 def _warnings(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> list[str]:
     found = []
-    # A link that jitters reorders by itself, at any time.
-    if len(late) and not (tables.timeline["event"] == "jitter").any():
+    if len(late) and not tables.reorders:
         first = late.iloc[0]
         found.append(
             f"{len(late)} packets were late outside the {LATE_WITHIN_NS / 1e9:g} s after a route change "

@@ -191,6 +191,15 @@ def test_round_trips_with_every_packet_stored_are_exact_and_else_means_of_bins(a
     assert np.average(rtt_ns, weights=weight) == pytest.approx(expected.mean(), rel=1e-9)
 
 
+def test_a_link_that_keeps_no_order_reorders_by_itself(access):
+    tables, _ = access
+    assert not tables.reorders
+    loose = tables.timeline.assign(in_order=pd.array([False] + [None] * (len(tables.timeline) - 1), dtype="boolean"))
+    assert dataclasses.replace(tables, timeline=loose).reorders
+    kept = loose.assign(in_order=pd.array([True] + [None] * (len(loose) - 1), dtype="boolean"))
+    assert not dataclasses.replace(tables, timeline=kept).reorders
+
+
 def test_shares_while_all_flows_run(result):
     flows = result.summary["flows"]
     # 500 against 166.7 packets a second from 10 to 40 s.

@@ -125,6 +125,14 @@ class Tables:
         a, b, _ = self.directions[int(direction)]
         return f"{a}>{b}"
 
+    @cached_property
+    def reorders(self) -> bool:
+        """Whether packets may overtake each other on some link by itself: one that jitters, or keeps no order."""
+        events = self.timeline["event"]
+        if bool((events == "jitter").any()):
+            return True
+        return "in_order" in self.timeline and bool((self.timeline["in_order"] == False).any())  # noqa: E712
+
     def links_of(self, path: tuple[str, ...] | None) -> list[tuple[str, str]]:
         """Directed links of a path between two stations, source first.
 
