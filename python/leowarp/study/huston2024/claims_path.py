@@ -60,7 +60,7 @@ def loss_gathers(frames: Frames) -> Outcome:
     texts, numbers = [], {}
     one_second: dict[str, float] = {}
     for name, runs in _ping_runs(frames).items():
-        lost = {width_ns: [] for width_ns in (1_000_000_000, 500_000_000)}
+        lost: dict[int, list[np.ndarray]] = {width_ns: [] for width_ns in (1_000_000_000, 500_000_000)}
         time_share = []
         for pings in runs:
             sent = pings.probes.sent_ns
@@ -100,10 +100,12 @@ def latency_rises(frames: Frames) -> Outcome:
         "worst to about 80": 65 <= worst.highest_ms <= 95,
     }
     inside = share((rises >= 30) & (rises <= 50))
+    whole = middle([handover.rise_ms for handover in found if not np.isnan(handover.gap_ms)])
     text = (
         f"{len(found)} reconfigurations; the largest RTT of the second after lies {np.median(rises):.1f} ms above the "
         f"median of the second before (within 0.5 s: {np.median([h.rise_ms for h in narrow]):.1f}), in {inside:.0%} of "
-        f"them by 30 to 50 ms; the worst from {worst.before_ms:.0f} to {worst.highest_ms:.0f} ms"
+        f"them by 30 to 50 ms; {whole.text()} where no probe is lost within 0.2 s; "
+        f"the worst from {worst.before_ms:.0f} to {worst.highest_ms:.0f} ms"
     )
     numbers = {"rise_p50_ms": float(np.median(rises)), "inside_ratio": inside, "worst_before_ms": worst.before_ms,
                "worst_highest_ms": worst.highest_ms}  # fmt: skip
@@ -112,7 +114,8 @@ def latency_rises(frames: Frames) -> Outcome:
         before = np.array([handover.before_ms for handover in found])
         cause = (
             f"quartiles of the rise {_quartiles(rises)} ms, of the RTT before {_quartiles(before)} ms; the rise is the "
-            "profile's spike, less or more what jitter adds to both ends and the step to the next slot's base"
+            "profile's spike, less or more what jitter adds to both ends and the step to the next slot's base; where "
+            f"the probes that would meet it are lost ({len(found) - whole.count} of {len(found)}), none shows"
         )
     return Outcome(holds_if(parts), text, numbers, cause)
 

@@ -30,7 +30,8 @@ def cubic_at_peak(frames: Frames) -> Outcome:
         "under half": used.known and used.median < 0.5,
     }
     text = (
-        f"largest half second of the first 2 s: {middle(peaks).text(M, 0)} Mbit/s; lowest of the second after it: "
+        f"largest half second of the first 2 s: {middle(peaks).text(M, 0)} Mbit/s ({int((peaks >= 200e6).sum())} of "
+        f"{len(peaks)} sessions 200 or more; the others lose a packet in slow start); lowest of the second after it: "
         f"{middle(falls).text(M, 0)} ({np.median(falls / peaks):.0%} of it); mean {mean.text(M, 0)} Mbit/s of "
         f"{capacity.text(M, 0)}, {used.median:.0%} (under 30 %: {'yes' if used.median < 0.3 else 'no'})"
     )
@@ -119,7 +120,11 @@ def sack_matters(frames: Frames) -> Outcome:
     )
     cause = ""
     if verdict != "holds":
-        cause = f"{ev.what_it_did(frames, 'cubic-nosack')}; {ev.what_it_did(frames, 'cubic')}"
+        cause = (
+            f"before {ev.single_loss_ratio(frames, 'cubic'):.0%} of CUBIC's cuts just one packet was lost, and one "
+            "loss a window NewReno's fast recovery repairs in a round trip too. "
+            f"{ev.what_it_did(frames, 'cubic-nosack')}; {ev.what_it_did(frames, 'cubic')}"
+        )
     return Outcome(verdict, text, {"ratio": ratio.numbers()}, cause)
 
 
@@ -180,6 +185,7 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
     if not all(parts.values()):
         cause = (
             "ECN tells TCP of a queue, but does not have it forgive a loss: RFC 3168 cuts the window for either. "
+            f"{ev.what_it_did(frames, name)}. "
             f"{ev.why_cut(frames, name)}. {ev.why_cut(frames, 'cubic')}"
         )
     numbers = {

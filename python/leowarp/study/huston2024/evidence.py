@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.study.huston2024.runs import BY_NAME, PEAK
-from leowarp.study.huston2024.statistics import Middle, middle, paired_ratio
+from leowarp.study.huston2024.statistics import Middle, middle, paired_ratio, share
 from leowarp.study.huston2024.traces import KINDS, NO_LOSS, Trace
 
 Frames = Mapping[str, Any]
@@ -20,7 +20,7 @@ Frames = Mapping[str, Any]
 
 KIND_TEXT = {
     "queue": "full queue or AQM", "handover": "link, at a handover", "isolated": "link, elsewhere", "other": "other",
-    NO_LOSS: "no loss (ECN mark, end of slow start)",
+    NO_LOSS: "no loss (mark, or end of slow start)",
 }  # fmt: skip
 
 
@@ -147,11 +147,17 @@ def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
         return f"{found.median:,.0f}" if found.known else "unknown"
 
     return (
-        f"{label(variant)}: {count('recoveries')} recoveries, {count('timeouts')} timeouts, "
-        f"{count('retransmissions_pkts')} retransmissions ({count('spurious_pkts')} in vain), {count('marked_pkts')} "
-        f"packets marked, "
+        f"{label(variant)}: {count('recoveries')} recoveries ({count('undos')} taken back), "
+        f"{count('timeouts')} timeouts, {count('retransmissions_pkts')} retransmissions "
+        f"({count('spurious_pkts')} in vain), {count('marked_pkts')} packets marked, "
         f"{count('dropped_queue_pkts')} packets dropped by queues and {count('dropped_loss_pkts')} by the link"
     )
+
+
+def single_loss_ratio(frames: Frames, variant: str, preset: str = PEAK) -> float:
+    """Share of the cuts by losses before which exactly one packet was lost."""
+    every = pd.concat([trace.cuts for trace in frames["traces"].get((variant, preset), [])], ignore_index=True)
+    return share(every.loc[every["lost_pkts"] > 0, "lost_pkts"] == 1)
 
 
 def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps") -> Middle:

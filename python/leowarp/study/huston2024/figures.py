@@ -51,7 +51,7 @@ def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFig
 
 
 _SESSION = (
-    "Above: goodput (bytes in order, 0.1 s bins; bursts above the axis are cut off) under the link's capacity (grey). "
+    "Above: bytes delivered, SACK-aware, in 0.2 s bins, against the link's capacity (grey); the title has goodput. "
     "Below: congestion window; marks on top: lost packets by where they fell. Pink: reconfigurations. One seed."
 )
 

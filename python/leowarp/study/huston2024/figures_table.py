@@ -94,6 +94,11 @@ def _dot(axes: Axes, place: float, value: Middle, column: Column, variant: str) 
     axes.plot(value.median * column.scale, place, marker, color=colour, markersize=3.2)
 
 
+def _seeds(rows: pd.DataFrame) -> str:
+    count = rows["seed"].nunique()
+    return "1 seed" if count == 1 else f"{count} seeds"
+
+
 _FAR = 1e6
 """What never came back ends here, off every axis."""
 
@@ -101,7 +106,7 @@ _FAR = 1e6
 def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """Goodput against isolated loss; none stands at the left end of the logarithmic axis."""
     rows: pd.DataFrame = frames["losses"]
-    drawn = new_figure(COLUMN_IN, 2.6, rules.footer(SESSION_RULES, f"{rows['seed'].nunique()} seeds"))
+    drawn = new_figure(COLUMN_IN, 2.6, rules.footer(SESSION_RULES, _seeds(rows)))
     axes = drawn.subplots()
     ratios = np.sort(rows["loss_ratio"].unique())
     least = ratios[ratios > 0].min()
@@ -126,7 +131,7 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
 def wrong_phase(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """What is left of the gain if the schedule is taken to be late."""
     rows: pd.DataFrame = frames["phases"]
-    drawn = new_figure(COLUMN_IN, 2.4, rules.footer(SESSION_RULES, f"{rows['seed'].nunique()} seeds"))
+    drawn = new_figure(COLUMN_IN, 2.4, rules.footer(SESSION_RULES, _seeds(rows)))
     axes = drawn.subplots()
     late_s = np.sort(rows["late_s"].unique())
     plain = ev.at_peak(frames)
@@ -145,6 +150,5 @@ def wrong_phase(frames: Mapping[str, Any], rules: Rules) -> Figure:
     axes.axhline(1, color="#555555", linewidth=0.6, linestyle=":")
     axes.set_xlabel("schedule taken to be late by, s")
     axes.set_ylabel("goodput over the plain one's")
-    axes.set_ylim(bottom=0)
     axes.legend()
     return drawn

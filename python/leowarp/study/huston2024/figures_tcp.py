@@ -41,12 +41,12 @@ def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) 
     edges = np.append(trace.t_s, trace.t_s[-1] + width_s)
     above.stairs(trace.capacity_bps / 1e6, edges, fill=True, color="#e6e6e6", label="capacity (payload)")
     above.stairs(trace.capacity_bps / 1e6, edges, color="#888888", linewidth=0.5)
-    above.stairs(trace.goodput_bps / 1e6, edges, baseline=None, color=colour, linewidth=0.9, label="goodput")
+    above.stairs(trace.goodput_bps / 1e6, edges, baseline=None, color=colour, linewidth=0.9, label="delivered")
     above.set_ylim(0, 1.3 * float(trace.capacity_bps.max()) / 1e6)
     above.set_ylabel("Mbit/s")
     mean = f"mean {trace.mean_bps / 1e6:.0f} of {trace.mean_capacity_bps / 1e6:.0f} Mbit/s"
     above.set_title(f"{ev.label(variant)}, {preset}: {mean}", loc="left", pad=3)
-    above.legend(loc="upper right", ncols=2)
+    above.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.1, ncols=2)
     _window(below, trace, colour)
     below.set_xlim(0, trace.end_s)
     below.set_xlabel("time, s")
@@ -65,7 +65,7 @@ def _window(axes: Any, trace: Trace, colour: str) -> None:
     axes.set_ylim(0, 1.6 * top)
     axes.set_ylabel("window, packets")
     if len(trace.losses):
-        axes.legend(loc="upper right", ncols=3)
+        axes.legend(loc="upper right", ncols=3, handletextpad=0.1)
 
 
 def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -73,7 +73,7 @@ def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
     kept = [key for key, traces in frames["traces"].items() if traces and key[0] not in ("bbr", "bbr_handover")]
     if not kept:
         raise TraceError("no trace of a loss-based congestion control is kept")
-    drawn = new_figure(PAGE_IN, 0.8 + 0.28 * len(kept), rules.footer(SESSION_RULES, f"{rules.seeds} seeds"))
+    drawn = new_figure(PAGE_IN, 0.95 + 0.28 * len(kept), rules.footer(SESSION_RULES, f"{rules.seeds} seeds"))
     left, right = drawn.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     names = [f"{ev.label(variant)}, {preset}" for variant, preset in kept]
     _stacked(left, [ev.cut_counts(frames["traces"][key]) for key in kept], names)
@@ -85,10 +85,9 @@ def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
     right.set_xlabel("s, medians")
     left.invert_yaxis()
     left.set_xlabel("cuts of the window a session")
-    handles, texts = left.get_legend_handles_labels()
-    drawn.legend(handles, texts, loc="outside upper left", ncols=len(texts))
-    handles, texts = right.get_legend_handles_labels()
-    drawn.legend(handles, texts, loc="outside upper right", ncols=len(texts))
+    entries = [axes.get_legend_handles_labels() for axes in (left, right)]
+    handles, texts = ([*entries[0][part], *entries[1][part]] for part in (0, 1))
+    drawn.legend(handles, texts, loc="outside upper left", ncols=3)
     return drawn
 
 

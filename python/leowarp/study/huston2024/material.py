@@ -41,7 +41,7 @@ LEAD = (
 COST = "cost.json"
 TABLE = "table.csv"
 MOST_WARNINGS = 8
-SHOWN_BIN_NS = 100_000_000
+SHOWN_BIN_NS = 200_000_000
 """Of figures 6 to 9."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
@@ -128,7 +128,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
         key = (row["name"], row["preset"])
         traces.setdefault(key, []).append(trace_of(view))
         if key not in shown:
-            shown[key] = trace_of(view, SHOWN_BIN_NS)
+            shown[key] = trace_of(view, SHOWN_BIN_NS, "sacked")
     if all(traces.get((variant.name, preset)) for variant in runs.MAIN for preset in (PEAK, OFF_PEAK)):
         frames |= {"traces": traces, "shown": shown}
     frames["sessions"] = results.joined([results.sessions(rows[name]) for name in ("main", "cures", "others")])

@@ -33,7 +33,7 @@ TEST_EVERY_H = 4
 QUICK_STEP = 24
 """A quick reproduction makes every 24th capacity test: one in four days, at each hour of the day in turn."""
 
-TEST_S = 5
+TEST_S = 10
 DOWN_FLOWS, UP_FLOWS = (0, 1, 2, 3), (4, 5, 6, 7)
 """A capacity test: for how long each direction, and the flows of the scenario that are its connections."""
 

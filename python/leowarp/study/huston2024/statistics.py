@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -78,19 +79,28 @@ def middle(values: Any) -> Middle:
     count = len(ordered)
     if count == 0:
         return Middle(math.nan, math.nan, math.nan, 0, 0.0)
-    rank = 1
-    while rank + 1 <= count // 2 and coverage_ratio(count, rank + 1) >= CONFIDENCE:
-        rank += 1
+    rank = _rank(count)
     return Middle(
         float(np.median(ordered)), float(ordered[rank - 1]), float(ordered[count - rank]), count,
         coverage_ratio(count, rank),
     )  # fmt: skip
 
 
+@functools.cache
+def _rank(count: int) -> int:
+    # Coverage falls as the interval narrows: the last rank that keeps it, by halving.
+    low, high = 1, max(count // 2, 1)
+    while low < high:
+        middle_rank = (low + high + 1) // 2
+        low, high = (middle_rank, high) if coverage_ratio(count, middle_rank) >= CONFIDENCE else (low, middle_rank - 1)
+    return low
+
+
 def coverage_ratio(count: int, rank: int) -> float:
     """Probability that the interval from the `rank`-th smallest to the `rank`-th largest value holds the median."""
     below = sum(math.comb(count, successes) for successes in range(rank))
-    return max(0.0, 1.0 - 2.0 * below / 2.0**count)
+    # Whole numbers, divided once: 2 to the power of some thousands is no float.
+    return max(0.0, 1.0 - (2 * below) / (1 << count))
 
 
 def paired(rows: pd.DataFrame, column: str, one: str, other: str, key: str = "variant") -> pd.DataFrame:

@@ -47,15 +47,16 @@ class Trace:
     reconfigurations_s : float64 array
         When the path changed.
     t_s, goodput_bps, capacity_bps : float64 arrays of shape (bins,)
-        Start of each bin, bytes in order at the receiver, and what the link could have carried as payload.
+        Start of each bin, bytes in order at the receiver (or another reading), and what the link could have carried as
+        payload.
     cwnd_t_s, cwnd_pkts : float64 arrays of shape (samples,)
     bbr_bps : float64 array of shape (samples,)
         BBR's estimate of the bottleneck; nan for others.
     losses : DataFrame
         `t_s`, `kind`: one row a lost data packet.
     cuts : DataFrame
-        `t_s`, `kind` (of the first loss before it, or `NO_LOSS`), `before_pkts`, `after_pkts`, `grown_after_s` (nan:
-        not before the next cut).
+        `t_s`, `kind` (of the first loss before it, or `NO_LOSS`), `lost_pkts` (lost before it), `before_pkts`,
+        `after_pkts`, `grown_after_s` (nan: not before the next cut).
     """
 
     seed: int
@@ -86,11 +87,11 @@ class Trace:
         return float(self.goodput_bps[inside].mean()) if inside.any() else math.nan
 
 
-def trace_of(run: RunView, bin_ns: int = BIN_NS) -> Trace:
-    """The main flow of a kept run."""
+def trace_of(run: RunView, bin_ns: int = BIN_NS, series: str = "in_order") -> Trace:
+    """The main flow of a kept run, with one of the readings of goodput."""
     flow, plan = run.main_flow, run.plan
     samples = run.tables.of_flow("sockets", flow)
-    frame = goodput(run.tables, flow, "in_order", bin_ns)
+    frame = goodput(run.tables, flow, series, bin_ns)
     edges = np.append(frame["t_ns"].to_numpy(dtype="int64"), int(frame["t_ns"].iloc[-1]) + bin_ns)
     changes_ns = run.changes["t_ns"].to_numpy(dtype="int64")
     drops = run.tables.drops
@@ -154,10 +155,10 @@ def cuts(t_ns: np.ndarray, cwnd_pkts: np.ndarray, ssthresh_pkts: np.ndarray, los
         since_ns = max(previous_ns, int(t_ns[place]) - CUT_WITHIN_NS)
         inside = np.flatnonzero((lost_ns > since_ns) & (lost_ns <= t_ns[place]))
         kind = str(kinds[inside[0]]) if len(inside) else NO_LOSS
-        rows.append({"place": place, "t_s": t_ns[place] / 1e9, "kind": kind, "before_pkts": before,
-                     "after_pkts": float(now)})  # fmt: skip
+        rows.append({"place": place, "t_s": t_ns[place] / 1e9, "kind": kind, "lost_pkts": len(inside),
+                     "before_pkts": before, "after_pkts": float(now)})  # fmt: skip
         previous_ns = int(t_ns[place])
-    frame = pd.DataFrame(rows, columns=["place", "t_s", "kind", "before_pkts", "after_pkts"])
+    frame = pd.DataFrame(rows, columns=["place", "t_s", "kind", "lost_pkts", "before_pkts", "after_pkts"])
     next_places = np.append(frame["place"].to_numpy(dtype="int64"), len(t_ns))[1:]
     frame["grown_after_s"] = [
         _grown_after_s(t_ns, cwnd_pkts, int(row.place), row.before_pkts, int(until))

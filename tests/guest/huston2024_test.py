@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small piece of the study in the guest: its own scenarios, the study engine, and what claims take of the traces."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from leowarp.study.huston2024 import evidence as ev
+from leowarp.study.huston2024 import material, results, runs
+from leowarp.study.sweep import StudyFile, run_study
+
+pytestmark = pytest.mark.guest
+
+SHORT = {
+    "flood": {"run.duration": "60 s"},
+    "paced": {"run.duration": "60 s"},
+    "main": {"run.duration": "20 s"},
+    "cures": {"run.duration": "20 s"},
+    "beside": {"run.duration": "20 s"},
+    "capacity": {},
+}
+KEPT = {"main": ("reno", "cubic", "bbr"), "cures": ("bbr_handover", "cubic_handover", "cubic-ecn-fq_codel"),
+        "beside": ("bbr",)}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory):
+    """The first seed of some groups, shortened; peak alone."""
+    folder = tmp_path_factory.mktemp("huston2024")
+    rows = {}
+    for part in runs.parts():
+        if part.name not in SHORT:
+            continue
+        content = dict(part.content)
+        content["set"] = content["set"] | SHORT[part.name]
+        if part.name == "capacity":
+            (together,) = content["together"]
+            content["together"] = [
+                {key: {"label": given["label"], "values": given["values"][:2]} for key, given in together.items()}
+            ]
+
+        def wanted(run, part=part):
+            preset = run.values.get("access.preset", runs.PEAK)
+            names = KEPT.get(part.name, (run.values.get("name"),))
+            return (
+                (part.name == "capacity" or run.seed == 1) and preset == runs.PEAK and run.values.get("name") in names
+            )
+
+        done = run_study(StudyFile.of(content), folder / part.name, only=wanted, at_once=2, progress=False)
+        assert not done.failures
+        rows[part.name] = done.table().to_pandas()
+    # The groups that are left out have no rows; their columns are those of the others.
+    rows |= {"others": rows["main"][:0], "losses": rows["main"][:0].assign(loss_ratio=0.0),
+             "phases": rows["main"][:0].assign(phase_bbr_handover="12 s")}  # fmt: skip
+    found, _ = material._frames(rows, folder)
+    yield found, rows, folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_pings_meet_a_path_that_changes_every_15_seconds(frames):
+    for sends, (pings,) in frames[0]["flood"].items():
+        assert np.diff(pings.changes_ns).tolist() == [15_000_000_000] * 3, sends
+        assert pings.changes_ns[0] == 12_000_000_000
+        assert np.nanmin(pings.probes.delay_ns) > 15e6
+    regular, answered = (frames[0]["flood"][sends][0].probes.sent_ns for sends in (runs.REGULAR, runs.ANSWERED))
+    assert np.diff(regular).max() <= 10_000_000
+    assert len(regular) > 2 * len(answered)
+    assert len(frames[0]["paced"][0].probes.sent_ns) in (59, 60)
+
+
+def test_sessions_are_explained_by_losses_of_their_own(frames):
+    rows = frames[1]["main"]
+    traces = [material.trace_of(view) for _, view in material._views(rows, frames[2] / "main")]
+    by_name = dict(zip(rows.sort_values("seed", kind="stable")["name"], traces, strict=True))
+    for name, trace in by_name.items():
+        assert trace.reconfigurations_s.tolist() == [12.0]
+        # On this path nobody can get more than it carries, but for what waited at the first bin's start.
+        assert trace.mean_bps < trace.mean_capacity_bps, name
+        assert len(trace.losses) > 0
+    assert len(by_name["cubic"].cuts) >= 1
+    assert set(by_name["cubic"].cuts["kind"]) <= {"queue", "handover", "isolated", "none"}
+    assert 0.5 < np.median(ev.estimate_ratio(by_name["bbr"])) < 2
+    assert by_name["bbr"].mean_bps > by_name["cubic"].mean_bps
+
+
+def test_every_column_of_the_table_is_known(frames):
+    sessions = frames[0]["sessions"]
+    assert set(sessions["variant"]) == {*KEPT["main"], *KEPT["cures"]}
+    for column in ("goodput_bps", "rtt_p99_ns", "retransmitted_ratio", "recovered_ratio", "marked_pkts"):
+        assert sessions[column].notna().all(), column
+    (pair,) = frames[0]["beside"].to_dict("records")
+    assert 0 < pair["share_ratio"] < 1
+    assert 0.5 <= pair["jain_index"] <= 1
+
+
+def test_a_capacity_test_carries_something_both_ways(frames):
+    tests = results.capacity(frames[1]["capacity"])
+    assert tests["hour"].tolist() == [0, 4]
+    assert (tests[["down_bps", "up_bps"]] > 1e6).all(axis=None)
