@@ -42,10 +42,10 @@ def plan():
     return SimpleNamespace(
         run=SimpleNamespace(duration_ns=100, seed=7, ends="flows", linger_ns=5),
         routing=SimpleNamespace(in_flight="source"),
-        network=SimpleNamespace(neighbours="arp"),
+        network=SimpleNamespace(neighbours="arp", mtu_bytes=1500),
         hosts=[
-            SimpleNamespace(name=name, sysctl={"net.ipv4.tcp_sack": "1"}, pacing=pacing)
-            for name, pacing in (("A", "internal"), ("B", "fq"))
+            SimpleNamespace(name=name, sysctl={"net.ipv4.tcp_sack": "1"}, pacing=pacing, delayed_ack=delayed_ack)
+            for name, pacing, delayed_ack in (("A", "internal", "off"), ("B", "fq", "adaptive"))
         ],
         modules={"my_cc": {"gain": "2"}, "cubic_handover": {"phase_ns": "7"}},
         guest=SimpleNamespace(cc_modules=(SimpleNamespace(name="my_cc.c"),)),
@@ -95,7 +95,9 @@ ROWS = [
     LINK | {"t_ns": 60, "a": "r0", "b": "s-00-01", "up": False, "discipline": "netem", "on_down": "drop"},
 ]
 READ = """\
-fq host:B
+mtu 1500
+host:A Internal Off
+host:B Fq Adaptive
 flood 3 None
 module my_cc Some("modules/my_cc.ko") {"gain": "2"}
 module cubic_handover None {"phase_ns": "7"}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads `setup.json`, `tables.bin` and `events.bin` of a directory as the agent does and prints one line a direction
-//! that is not plain, module, host with pacing, flood, row and event, so that what the Python side writes can be compared
+//! that is not plain, module, host, flood, row and event, so that what the Python side writes can be compared
 //! with what is read here.
 
 use leowarp_timeline::event::{self, Change};
-use leowarp_timeline::setup::{Pacing, Setup};
+use leowarp_timeline::setup::Setup;
 use leowarp_timeline::tables::{self, Tables};
 use std::path::PathBuf;
 
@@ -18,8 +18,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (a, b) = if direction % 2 == 0 { (link.a, link.b) } else { (link.b, link.a) };
         format!("{} {}", node(a), node(b))
     };
-    for host in setup.hosts.iter().filter(|h| h.pacing == Pacing::Fq) {
-        println!("fq {}", node(host.node));
+    println!("mtu {}", setup.mtu_bytes);
+    for host in &setup.hosts {
+        println!("{} {:?} {:?}", node(host.node), host.pacing, host.delayed_ack);
     }
     for (i, _) in setup.flows.iter().enumerate().filter(|(_, f)| f.flood) {
         println!("flood {i} {:?}", setup.flows[i].interval_ns);
