@@ -1,33 +1,63 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * delack: a receiver that delays its acknowledgements from the first segment on, at most by max_ns.
+ * delack: a receiver that acknowledges every second full segment from the first on, and anything else after max_ns.
  *
- * Linux acknowledges the first segments of a connection at once (tcp_event_data_recv() grants TCP_MAX_QUICKACKS when it
- * has no estimate of the delay yet) and lets the timer adapt up to 200 ms. What studies mean by "delayed ACKs on" is RFC
- * 1122, 4.2.3.2: every second full segment, and a timer. TCP_DELACK_MAX_US is newer than 6.12; before, only BPF reaches
- * icsk_delack_max. An upper-layer protocol without a layer is the smallest door to it:
+ * That is what studies mean by "delayed ACKs on" (RFC 1122, 4.2.3.2; RFC 5681, 4.2). Linux does otherwise in three ways:
+ * the first 16 segments of a connection, and 16 after each segment that repeats what has arrived, are acknowledged one by
+ * one (TCP_MAX_QUICKACKS in tcp_input.c); so is each segment upon which the receive window grows (tcp_grow_window); and
+ * the timer adapts, up to 200 ms. TCP_DELACK_MAX_US is newer than 6.12; before, only BPF reaches icsk_delack_max. An
+ * upper-layer protocol without a layer is the smallest door to it:
  *
  *	setsockopt(fd, IPPROTO_TCP, TCP_ULP, "delack", 6)	on the accepted socket
  *
- * What stays as it is: segments out of order, and the first after a retransmission timeout of the sender's or an idle
- * time, are acknowledged at once (tcp_input.c: __tcp_ack_snd_check, tcp_enter_quickack_mode); RFC 5681, 4.2 asks for
- * the former.
+ * What stays as it is: segments out of order or that fill a gap, repeated ones, and the first one after an idle time of
+ * more than an RTO are acknowledged at once (tcp_input.c: __tcp_ack_snd_check, tcp_data_queue). The window advertised is
+ * all that the buffer has room for, which as everywhere follows what the application reads (tcp_rcv_space_adjust), but
+ * without the careful start that rcv_ssthresh is.
  */
 #include <linux/module.h>
 #include <net/inet_connection_sock.h>
+#include <net/ip.h>
 #include <net/tcp.h>
 
 static ulong max_ns = 40 * NSEC_PER_MSEC;
 module_param(max_ns, ulong, 0644);
 MODULE_PARM_DESC(max_ns, "longest delay of an acknowledgement, ns (rounded to jiffies; default 40 ms)");
 
+static struct inet_connection_sock_af_ops delack_specific __read_mostly;
+
+/*
+ * The next segment is to be delayed: no quick ACKs are due, and the window has no room to grow into.
+ *
+ * tcp_event_data_recv() makes ato / 2 + TCP_ATO_MIN / 2 of ato if segments are close, and leaves it, or adds more, if they
+ * are not: this one comes out at icsk_delack_max or above, which cuts it. It has 8 bits.
+ */
+static void delack_settle(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	u32 ato = 2 * icsk->icsk_delack_max;
+
+	icsk->icsk_ack.quick = 0;
+	icsk->icsk_ack.ato = clamp(ato, 2 * TCP_ATO_MIN, 2 * TCP_ATO_MIN + TCP_DELACK_MAX) - TCP_ATO_MIN;
+	tcp_sk(sk)->rcv_ssthresh = INT_MAX;
+}
+
+/* Whatever the socket sends acknowledges, and has taken its window before it comes here (__tcp_transmit_skb). */
+static int delack_queue_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
+{
+	delack_settle(sk);
+	return ip_queue_xmit(sk, skb, fl);
+}
+
 static int delack_init(struct sock *sk)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
 
+	if (icsk->icsk_af_ops != &ipv4_specific)
+		return -EOPNOTSUPP;
+	icsk->icsk_af_ops = &delack_specific;
 	icsk->icsk_delack_max = max_t(u32, nsecs_to_jiffies(max_ns), 1);
-	icsk->icsk_ack.ato = min_t(u32, TCP_ATO_MIN, icsk->icsk_delack_max);
-	icsk->icsk_ack.quick = 0;
+	delack_settle(sk);
 	return 0;
 }
 
@@ -39,6 +69,8 @@ static struct tcp_ulp_ops delack __read_mostly = {
 
 static int __init delack_register(void)
 {
+	delack_specific = ipv4_specific;
+	delack_specific.queue_xmit = delack_queue_xmit;
 	return tcp_register_ulp(&delack);
 }
 module_init(delack_register);
