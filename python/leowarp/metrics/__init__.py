@@ -6,7 +6,7 @@
 >>> result.summary["flows"][0]["goodput_mean_bps"]      # doctest: +SKIP
 """
 
-from leowarp.metrics.capacity import path_capacity, payload_ratio
+from leowarp.metrics.capacity import overhead_bytes, path_capacity, payload_ratio
 from leowarp.metrics.causes import CAUSE_COLUMNS, causes
 from leowarp.metrics.changes import (
     ARROW,
@@ -78,6 +78,7 @@ __all__ = [
     "link_values",
     "metrics",
     "near",
+    "overhead_bytes",
     "packet_rtt",
     "pair_routes",
     "path_capacity",

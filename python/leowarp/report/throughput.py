@@ -11,8 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leowarp.errors import TraceError
-from leowarp.metrics import goodput, path_capacity, payload_ratio, share_series
-from leowarp.metrics.capacity import overhead_bytes
+from leowarp.metrics import goodput, overhead_bytes, path_capacity, payload_ratio, share_series
 from leowarp.report.style import PAGE_IN, line_style, mark_changes, new_figure
 from leowarp.report.view import RunView, footer_of, labels, styles, worded
 

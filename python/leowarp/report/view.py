@@ -13,8 +13,22 @@ import pandas as pd
 
 from leowarp import rundir
 from leowarp.errors import TraceError
-from leowarp.metrics import Metrics, Tables, both_ways_ns, metrics, path_delay, plan_document, read_tables
+from leowarp.metrics import (
+    Metrics,
+    Tables,
+    both_ways_ns,
+    metrics,
+    overhead_bytes,
+    path_capacity,
+    path_delay,
+    payload_ratio,
+    plan_document,
+    read_tables,
+)
 from leowarp.report.style import ALGORITHMS, line_style
+
+MOBILE_KEYS = ("environment", "elevation", "speed", "snr", "resequencing", "rate", "queue")
+"""What a footer says of a mobile channel."""
 
 
 class RunView:
@@ -131,9 +145,10 @@ class RunView:
 
         With timestamps a full segment is 1448 bytes of 1500, so 100 Mbit/s at 14 bytes of overhead carry 95.64 Mbit/s.
         """
-        if self.plan.measured is not None or self.tables.channels.capacity_bps:
-            return None
         row = self.plan.chain or self.plan.jittered
+        own_link = self.is_access or getattr(self.plan, "mobile", None) is not None
+        if row is None and (own_link or self.plan.constellation is None):
+            return self._steady_capacity_bps()
         sections = (self.plan.isl, self.plan.ground) if row is None else (row,)
         shaped = [
             section.rate_bps / (self.ip_bytes + section.overhead_bytes)
@@ -145,6 +160,18 @@ class RunView:
         segments = self.tables.sockets["snd_mss_bytes"].dropna()
         payload_bytes = float(segments.max()) if len(segments) else self.ip_bytes - 52.0
         return min(shaped) * payload_bytes
+
+    def _steady_capacity_bps(self) -> float | None:
+        """Payload rate of the main flow's path by the timeline, if it never changes."""
+        ends = self.plan.flows[self.main_flow]
+        pair = (ends.source, ends.destination)
+        edges_ns = np.linspace(0, self.metrics.end_ns, 1001).astype("int64")
+        rates = np.unique(path_capacity(self.tables, pair, edges_ns))
+        if len(rates) != 1 or np.isnan(rates[0]):
+            return None
+        return float(rates[0]) * payload_ratio(
+            self.tables, self.main_flow, overhead_bytes(self.tables, pair), self.ip_bytes
+        )
 
     def path_delay(self, source: str, destination: str) -> pd.DataFrame:
         """Propagation delay of the path from one station to another, as `metrics.path_delay`."""
@@ -209,8 +236,9 @@ def _algorithm_name(name: str) -> str:
 def _rules(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str, str]]:
     rules: list[tuple[str, str]] = []
     if "constellation" in document:
-        rules += _constellation_rules(document)
-    elif "chain" in document:
+        # An access link takes satellites from it, and no links.
+        rules += _constellation_rules(document)[: 1 if "access" in document else None]
+    if "chain" in document:
         chain = document["chain"]
         rules.append(("chain", f"{chain.get('hops')} links of {chain.get('delay')}"))
         rules.append(("links", _link_text(chain)))
@@ -218,6 +246,10 @@ def _rules(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str
         rules.append(("measured path", str(document["measured"].get("file"))))
     elif "access" in document:
         rules += _access_rules(document["access"])
+    elif "mobile" in document:
+        path = document["mobile"]
+        known = [f"{key.replace('_', ' ')} {path[key]}" for key in MOBILE_KEYS if key in path]
+        rules.append(("mobile channel", ", ".join(known)))
     elif "jittered" in document:
         path = document["jittered"]
         rules.append(("delay", f"{path.get('delay')}, {path.get('distribution')} of {path.get('jitter')} deviation"))
