@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import dataclasses
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ def named(folder: Path, name: str, text: str) -> InputFile:
 
 def measured(
     folder: Path, text: str, *, duration_s: float = 10, start_s: float = 0, of: dict[str, Any] | None = None,
-    **network: str,
+    **network: Any,
 ) -> Plan:  # fmt: skip
     file = named(folder, "path.csv", text)
     return dataclasses.replace(
@@ -159,6 +160,43 @@ def test_lost_probes_lose_everything_until_the_next_on_the_way_that_is_said(tmp_
         "both": (lossy, lossy),
         "none": (clean, clean),
     }
+
+
+def irtt(*trips: tuple[int, str, int | None, int | None]) -> str:
+    """irtt's JSON, a round trip each 100 ms: rtt, lost, up and down, all in us."""
+    listed = []
+    for number, (rtt_us, lost, up_us, down_us) in enumerate(trips):
+        delay = {"rtt": rtt_us, "send": up_us, "receive": down_us} if lost == "false" else {}
+        listed.append(
+            {
+                "lost": lost,
+                "delay": {key: value * 1_000 for key, value in delay.items() if value is not None},
+                "timestamps": {"client": {"send": {"monotonic": number * 100 * MS}}},
+            }
+        )
+    return json.dumps({"round_trips": listed})
+
+
+def test_irtt_says_which_way_a_probe_was_lost_and_what_each_way_took(tmp_path: Path) -> None:
+    text = irtt((30_000, "false", 10_000, 20_000), (0, "true_up", None, None), (0, "true_down", None, None),
+                (0, "true", None, None), (33_000, "false", 11_000, 22_000))  # fmt: skip
+    of = measured(tmp_path, text, duration_s=0.5, of={"rtt": "one-way", "lost_probes": "up"})
+    assert channel(of) == [(0, 20, 0), (0.2, 20, 1), (0.3, 20, 0), (0.4, 22, 0)]
+    assert channel(of, "r1") == [(0, 10, 0), (0.1, 10, 1), (0.2, 10, 0), (0.3, 10, 1), (0.4, 11, 0)]
+    assert channel(measured(tmp_path, text, duration_s=0.5, of={"lost_probes": "none"})) == [(0, 15, 0), (0.4, 16.5, 0)]
+
+
+def test_clocks_that_disagree_are_no_one_way_delays(tmp_path: Path) -> None:
+    text = irtt((30_000, "false", -2_000, 32_000), (30_000, "false", -2_000, 32_000))
+    with pytest.raises(ScenarioError, match=r"way up at 0 s is -2 ms: the two clocks disagree") as raised:
+        timeline(measured(tmp_path, text, duration_s=0.2, of={"rtt": "one-way"}))
+    assert 'rtt = "halves"' in str(raised.value.hint)
+
+
+def test_a_path_on_which_every_probe_was_lost_has_no_delay(tmp_path: Path) -> None:
+    text = irtt((0, "true", None, None), (0, "true", None, None))
+    with pytest.raises(ScenarioError, match="every probe was lost"):
+        timeline(measured(tmp_path, text, duration_s=0.2))
 
 
 def gap(folder: Path, **of: Any) -> Plan:

@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.errors import ScenarioError
-from leowarp.timeline.measured.measurement import UNSHAPED, Capacity, Measurement, Series
+from leowarp.timeline.measured.measurement import UNSHAPED, Capacity, Measurement, Series, Times
 from leowarp.timeline.measured.schedule import Schedule, Spike, find_schedule, find_spikes
 
 QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
 HANDOVER_NS = 1_000_000_000
 """A loss within this of a reconfiguration is one of the handover."""
+
+CAPACITY_WINDOW_NS = 100_000_000
 
 GAP_INTERVALS = 10
 """More than so many median intervals without a sample is a gap."""
@@ -104,13 +106,16 @@ class Loss:
 class CapacityDescription:
     """What a direction could carry; means and quantiles are over time, unshaped time left out.
 
+    Of rows shorter than 100 ms (opportunities of 1 ms, most of them none or many) these are means over 100 ms.
+
     Attributes
     ----------
     mean_bps : float or None
     quantiles_bps : dict of float to float
     rows : int
+        As measured.
     interval_ns : int or None
-        The median length of a row.
+        The median length of what is described: of a row, or 100 ms.
     zero_ns : int
         Time in which it carried nothing.
     steps_bps : dict of float to float
@@ -324,7 +329,12 @@ def _seconds_of_minute(schedule: Schedule | None, wall_ns: int | None) -> tuple[
 def _capacity(capacity: Capacity | None) -> CapacityDescription | None:
     if capacity is None:
         return None
+    rows = len(capacity.t_ns)
     length_ns = np.diff(np.append(capacity.t_ns, max(capacity.end_ns, int(capacity.t_ns[-1]))))
+    zero_ns = int(length_ns[capacity.rate_bps == 0].sum())
+    if rows > 1 and np.median(length_ns[:-1]) < CAPACITY_WINDOW_NS and (capacity.rate_bps != UNSHAPED).all():
+        capacity = _means(capacity, length_ns)
+        length_ns = np.diff(np.append(capacity.t_ns, capacity.end_ns))
     if not length_ns.any():
         length_ns = np.ones_like(length_ns)  # one rate, for as long as you like
     shaped = capacity.rate_bps != UNSHAPED
@@ -334,11 +344,21 @@ def _capacity(capacity: Capacity | None) -> CapacityDescription | None:
     return CapacityDescription(
         mean_bps=float(np.average(rate_bps, weights=weight)) if weight.sum() else None,
         quantiles_bps=_weighted_quantiles(rate_bps, weight),
-        rows=len(capacity.t_ns),
+        rows=rows,
         interval_ns=int(np.median(length_ns[:-1])) if len(length_ns) > 1 else None,
-        zero_ns=int(weight[rate_bps == 0].sum()),
+        zero_ns=zero_ns,
         steps_bps=_quantiles(steps_bps),
     )
+
+
+def _means(capacity: Capacity, length_ns: Times) -> Capacity:
+    """Means over `CAPACITY_WINDOW_NS`, from what was carried up to each border; the last window may be shorter."""
+    begin_ns, end_ns = int(capacity.t_ns[0]), int(capacity.t_ns[-1] + length_ns[-1])
+    borders_ns = np.append(np.arange(begin_ns, end_ns, CAPACITY_WINDOW_NS), end_ns)
+    carried = np.concatenate([[0.0], np.cumsum(capacity.rate_bps * (length_ns / 1e9))])
+    upto = np.interp(borders_ns, np.append(capacity.t_ns, end_ns), carried)
+    rate_bps = np.round(np.diff(upto) / (np.diff(borders_ns) / 1e9)).astype(np.int64)
+    return Capacity(t_ns=borders_ns[:-1], rate_bps=rate_bps, end_ns=end_ns)
 
 
 def _quantiles(of: NDArray[np.float64]) -> dict[float, float]:

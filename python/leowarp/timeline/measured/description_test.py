@@ -73,6 +73,17 @@ def test_capacity_is_weighed_by_time() -> None:
     assert (of.rows, of.zero_ns, of.steps_bps[1.0]) == (4, S, 80e6)
 
 
+def test_capacity_in_short_rows_is_described_by_its_means_over_100_ms() -> None:
+    """Three in a row of nothing, then 48 Mbit/s for 1 ms; twice that in the second half."""
+    rate_bps = np.tile([0, 0, 0, 48_000_000], 500) * np.repeat([1, 2], 1000)
+    capacity = Capacity(t_ns=np.arange(2000) * MS, rate_bps=rate_bps, end_ns=2 * S)
+    of = describe(Measurement(source="trace", format="mahimahi").with_capacity(capacity, None)).capacity_down
+    assert of is not None
+    assert (of.mean_bps, of.rows, of.interval_ns, of.zero_ns) == (18_000_000, 2000, 100 * MS, 1500 * MS)
+    assert (of.quantiles_bps[0.0], of.quantiles_bps[0.25], of.quantiles_bps[1.0]) == (12e6, 12e6, 24e6)
+    assert of.steps_bps[1.0] == 12e6
+
+
 def test_what_was_not_measured_cannot_be_described() -> None:
     with pytest.raises(ScenarioError, match=r"no delays to describe \(up\)"):
         describe(Measurement.of_one_way([0], [1.0]), series="up")

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+from pathlib import Path
+
+import pytest
+
+from leowarp.errors import ScenarioError
+from leowarp.scenario import Plan, load, resolve
+
+
+def plan(folder: Path, *keys: str) -> Plan:
+    for name in ("down.txt", "up.txt"):
+        (folder / name).write_text("12\n13\n")
+    text = 'name = "replay"\n[run]\nduration = "1 s"\n[measured]\nfile = "down.txt"\n' + "\n".join(keys)
+    (folder / "replay.toml").write_text(text + '\n[[flows]]\nsource = "A"\ndestination = "B"\n')
+    return resolve(load(folder / "replay.toml"))
+
+
+def test_a_plan_holds_every_file_and_gives_itself(tmp_path: Path) -> None:
+    files = 'file_up = "up.txt"\ncapacity_up = "up.txt"'
+    times = 'gap_after = "2 s"\nresample = "10 ms"\nclock = "2024-05-17T12:00:00Z"'
+    of = plan(tmp_path, files, times, 'rate = "50 Mbit/s"\nprobe_size = "84 B"\nrepeat = true')
+    assert [path.name for path in of.inputs()] == ["down.txt", "up.txt", "up.txt"]
+    (tmp_path / "plan.toml").write_text(of.to_toml())
+    again = resolve(load(tmp_path / "plan.toml"))
+    assert again == of
+    assert again.measured is not None
+    assert (again.measured.rate_bps, again.measured.rate_up_bps) == (50_000_000, None)
+    assert (again.measured.gap_after_ns, again.measured.probe_size_bytes) == (2_000_000_000, 84)
+
+
+def test_defaults_are_those_of_a_table(tmp_path: Path) -> None:
+    of = plan(tmp_path).measured
+    assert of is not None
+    assert (of.file_up, of.capacity, of.clock, of.interval_ns, of.probe_size_bytes) == (None,) * 5
+    assert (of.gaps, of.rtt, of.lost_probes, of.interpolation, of.repeat) == ("error", "halves", "down", "hold", False)
+
+
+def test_a_rate_beside_a_capacity_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"measured\.rate_up.*capacity_up says"):
+        plan(tmp_path, 'rate_up = "1 Mbit/s"', 'capacity_up = "up.txt"')
+
+
+def test_two_files_of_one_name_must_be_one_file(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "down.txt").write_text("9\n")
+    with pytest.raises(ScenarioError, match=r'measured\.file_up.*another file .* is called "down\.txt" too'):
+        plan(tmp_path, 'file_up = "other/down.txt"')
+    plan(tmp_path, 'file_up = "down.txt"')
