@@ -23,7 +23,7 @@ from leowarp.metrics.changes import (
     route_changes,
 )
 from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes, uncounted_directions
-from leowarp.metrics.flows import GOODPUT_SERIES, flow_summary, goodput, life, srtt
+from leowarp.metrics.flows import GOODPUT_SERIES, flow_summary, goodput, life, received_ce_pkts, srtt
 from leowarp.metrics.handovers import losses_near_changes, of_packets, of_probes, recovery_scalars
 from leowarp.metrics.link_values import link_values
 from leowarp.metrics.long_form import long_form, write_long_form
@@ -170,6 +170,7 @@ def metrics(
         "no_path_s": _no_path_ns(delays, end_ns) / 1e9,
         "drops_pkts": len(tables.drops) if tables.knows_drops else None,
         "drops_by_cause_pkts": drops_by_cause(tables) if tables.knows_drops else None,
+        "received_ce_pkts": received_ce_pkts(tables),
         "late_outside_changes_pkts": len(late) if tables.has("packets") else None,
         "virtual_s": end_ns / 1e9,
         "cpu_s": None,

@@ -173,6 +173,13 @@ def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
     return row
 
 
+def received_ce_pkts(tables: Tables) -> int | None:
+    """Packets that arrived at any host with a mark of congestion; None if no host told."""
+    told = [_host_counters(tables, host).get("IpExt.InCEPkts") for host in tables.hosts]
+    known = [int(value) for value in told if value is not None]
+    return sum(known) if known else None
+
+
 def _host_counters(tables: Tables, station: str) -> dict[str, float]:
     """What each counter of a station's host stood at when it was last read."""
     host = next((place for place, name in enumerate(tables.hosts) if name in (station, f"host:{station}")), None)

@@ -241,6 +241,7 @@ def test_flows_that_never_run_together_have_no_shares(access):
 
 def test_marks_of_congestion_are_counted(result):
     assert result.summary["flows"][1]["delivered_ce_pkts"] == 7
+    assert result.summary["received_ce_pkts"] == 3
     # Two TCP flows end at the dish: its host's counter is neither's.
     assert result.summary["flows"][1]["received_ce_pkts"] is None
 
