@@ -239,6 +239,31 @@ def test_flows_that_never_run_together_have_no_shares(access):
     assert summary["flows"][1]["share_ratio"] is None
 
 
+def test_one_look_at_the_sockets_tells_of_whole_lives_alone(access):
+    tables, plan = access
+    last = tables.sockets.groupby("flow").tail(1).assign(t_ns=syn.END_NS)
+    once = dataclasses.replace(tables, sockets=last)
+    # The second flow lived for half as long: what the first had got by then nobody knows.
+    assert metrics(once, plan).summary["fairness"]["jain_index"] is None
+    together = dataclasses.replace(plan.flows[2], start_ns=0, stop_ns=syn.END_NS)
+    summary = metrics(once, dataclasses.replace(plan, flows=(*plan.flows[:2], together))).summary
+    first, second = (float(value) for value in last.sort_values("flow")["bytes_received"])
+    assert summary["fairness"]["jain_index"] == pytest.approx(jain_index([first, second]))
+    assert summary["flows"][2]["share_ratio"] == pytest.approx(second / (first + second))
+
+
+def test_without_packet_truth_nothing_of_packets_is_a_number(access):
+    tables, plan = access
+    names = ("packets", "bins", "echoes", "reordering", "densities")
+    blind = dataclasses.replace(tables, missing=frozenset(names), **{name: getattr(tables, name)[:0] for name in names})
+    flow = metrics(blind, plan).summary["flows"][1]
+    unknown = [name for name in flow if name.startswith(("rtt_", "lost_", "changes_with_", "spike_"))]
+    assert len(unknown) > 15
+    assert [flow[name] for name in unknown] == [None] * len(unknown)
+    # Sockets still tell of goodput.
+    assert flow["recovery_p50_ns"] == 300 * MS
+
+
 def test_marks_of_congestion_are_counted(result):
     assert result.summary["flows"][1]["delivered_ce_pkts"] == 7
     assert result.summary["received_ce_pkts"] == 3

@@ -47,6 +47,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "counters": ("t_ns", "host", "counter", "value"),
     "drops": ("t_ns", "direction", "cause", "flow", "flow_direction"),
     "flows": ("flow", "bytes", "completion_ns", "connect_ns", "error"),
+    "acks": ("flow", "segments_pkts", "wait_ns", "acks_pkts"),
     "echoes": ("flow", "sent_ns", "received_ns", "reply_ns"),
     "reordering": ("flow", "scope", "number", "t_ns", "end_ns", "sent_pkts", "received_pkts", "lost_pkts",
                    "reordered_pkts", "density_pkts", "mean_displacement_pkts", "entropy_nats", "buffer_mean_pkts"),
@@ -64,7 +65,7 @@ class Tables:
 
     Attributes
     ----------
-    sockets, packets, bins, links, linktotals, counters, drops, flows, echoes, reordering, densities : DataFrame
+    sockets, packets, bins, links, linktotals, counters, drops, flows, acks, echoes, reordering, densities : DataFrame
         `30-trace/*.parquet`; columns and units in `leowarp.trace.TABLES`.
     routes, timeline : DataFrame
         `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run; without the rows of tables.
@@ -88,6 +89,7 @@ class Tables:
     counters: pd.DataFrame
     drops: pd.DataFrame
     flows: pd.DataFrame
+    acks: pd.DataFrame
     echoes: pd.DataFrame
     reordering: pd.DataFrame
     densities: pd.DataFrame
