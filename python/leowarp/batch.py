@@ -62,7 +62,7 @@ def shareable(plan: Plan) -> bool:
     draws nobody knows."""
     is_ours = plan.guest.kernel == "default" and not plan.guest.cc_modules
     controls = {flow.congestion_control for flow in plan.flows if flow.kind == "tcp"}
-    links = (plan.isl, plan.ground, plan.measured, plan.chain, plan.access)
+    links = (plan.isl, plan.ground, plan.measured, plan.chain, plan.access, plan.mobile)
     queues = {link.queue_discipline for link in links if link is not None}
     # sch_fq, too, hashes what belongs to no socket.
     paced = any(host.pacing == "fq" for host in plan.hosts)

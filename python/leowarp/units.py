@@ -273,6 +273,34 @@ ANGULAR_RATE = Quantity(
     "7.2921158553e-5 rad/s",
     {},
 )
+SPEED = Quantity(
+    "a speed",
+    "_m_per_s",
+    {"m/s": Fraction(1), "km/h": Fraction(5, 18)},
+    False,
+    ("m/s",),
+    "60 km/h",
+    {"kmh": 'kilometres an hour are "km/h"', "kph": 'kilometres an hour are "km/h"'},
+)
+FREQUENCY = Quantity(
+    "a frequency",
+    "_hz",
+    _units(Hz=1, kHz=10**3, MHz=10**6, GHz=10**9),
+    False,
+    ("GHz", "MHz", "kHz", "Hz"),
+    "2.2 GHz",
+    {},
+)
+LEVEL = Quantity(
+    "a power ratio in decibels",
+    "_db",
+    _units(dB=1),
+    False,
+    ("dB",),
+    "7 dB",
+    {"db": 'decibels are "dB"', "DB": 'decibels are "dB"'},
+)
 
-QUANTITIES = (TIME, LENGTH, RATE, BYTES, PACKETS, PACKET_RATE, ANGLE, RATIO, PROBABILITY, GRAVITY, ANGULAR_RATE)
+QUANTITIES = (TIME, LENGTH, RATE, BYTES, PACKETS, PACKET_RATE, ANGLE, RATIO, PROBABILITY, GRAVITY, ANGULAR_RATE,
+              SPEED, FREQUENCY, LEVEL)  # fmt: skip
 """Every quantity that a scenario can hold."""

@@ -2,6 +2,7 @@
 """Quantities: exact, strict, and the same after writing and reading."""
 
 import math
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -54,6 +55,9 @@ def test_every_example_and_every_unit_reads(quantity):
         (units.ANGLE, "-4.010844 deg", -4.010844),
         (units.GRAVITY, "398600.4418 km3/s2", 3.986004418e14),
         (units.ANGULAR_RATE, "7.2921158553e-5 rad/s", 7.2921158553e-5),
+        (units.SPEED, "60 km/h", float(Fraction(50, 3))),
+        (units.FREQUENCY, "2.2 GHz", 2.2e9),
+        (units.LEVEL, "-3.5 dB", -3.5),
         (units.PACKETS, "1 pkt", 1),
     ],
 )
@@ -73,6 +77,9 @@ def test_reads(quantity, text, value):
         (units.LENGTH, 6378137.0, "6378.137 km"),
         (units.RATIO, 0.001, "0.1 %"),
         (units.ANGULAR_RATE, 7.2921158553e-5, "7.2921158553e-5 rad/s"),
+        (units.SPEED, 27.5, "27.5 m/s"),
+        (units.FREQUENCY, 2.2e9, "2.2 GHz"),
+        (units.LEVEL, 7.0, "7 dB"),
     ],
 )
 def test_writes_in_the_unit_a_reader_expects(quantity, value, text):

@@ -345,7 +345,7 @@ def _no_path_hint(plan: Plan) -> str:
 
 
 def _fixed(plan: Plan) -> Routes:
-    """The one path of a chain, of a measured link or of a jittered one, each way."""
+    """The one path of a chain, of a measured link, of a jittered one or of a mobile channel, each way."""
     delays_ns: tuple[int | None, int | None]
     paths: list[Path]
     if plan.jittered is not None:
@@ -353,13 +353,18 @@ def _fixed(plan: Plan) -> Routes:
         nodes, pairs = ["s1", "host:A", "host:B"], [(0, 2), (0, 1)]
         paths = list(pairs)
         delays_ns = (plan.jittered.delay_ns, plan.jittered.delay_up_ns)
+    elif plan.mobile is not None:
+        # The way to the terminal: what a packet takes that is decoded at once.
+        nodes, pairs, paths = ["terminal", "satellite", "gateway"], [(0, 2), (2, 0)], [(0, 1, 2), (2, 1, 0)]
+        forward_ns = plan.mobile.forward_delay_ns
+        delays_ns = (forward_ns + plan.mobile.return_delay_ns, forward_ns + plan.mobile.first_delay_ns)
     else:
         hops, delay_ns = (plan.chain.hops, plan.chain.hops * plan.chain.delay_ns) if plan.chain else (1, None)
         nodes = [f"r{i}" for i in range(hops + 1)]
         there = tuple(range(hops + 1))
         pairs, paths = [(0, hops), (hops, 0)], [there, there[::-1]]
         delays_ns = (delay_ns, delay_ns)
-    names = ("A", "B")
+    names = ("mobile", "server") if plan.mobile is not None else ("A", "B")
     rows: list[dict[str, object]] = [
         {
             "t_ns": 0,

@@ -14,6 +14,7 @@ from leowarp.scenario.flows import complete_flows, station_names
 from leowarp.scenario.gazetteer import PLACES
 from leowarp.scenario.key import keys
 from leowarp.scenario.measured import complete_measured
+from leowarp.scenario.mobile import complete_mobile
 from leowarp.scenario.modules import complete_modules
 from leowarp.scenario.presets import PRESETS
 from leowarp.scenario.problems import Problems, nearest
@@ -28,10 +29,10 @@ WALKER_KEYS = ("preset", "pattern", "planes", "satellites_per_plane", "altitude"
                "node_offset", "mu", "earth_rotation")  # fmt: skip
 """Keys that mean nothing when a file of orbital elements is given."""
 
-MEDIA = ("constellation", "measured", "chain", "jittered", "access")
+MEDIA = ("constellation", "measured", "chain", "jittered", "access", "mobile")
 """The sections of which a scenario has exactly one (but an access link may have a constellation for its geometry)."""
 
-QUEUES = ("isl", "ground", "measured", "chain", "access")
+QUEUES = ("isl", "ground", "measured", "chain", "access", "mobile")
 """The sections with a queue that our own discipline serves."""
 
 _CONSTELLATION_ONLY: dict[str, tuple[str, ...] | None] = {
@@ -43,8 +44,9 @@ _CONSTELLATION_ONLY: dict[str, tuple[str, ...] | None] = {
 _OF_NETWORK: dict[str, dict[str, tuple[str, ...] | None]] = {
     # A jittered link is always netem's, and its hosts hang on it by wires.
     "jittered": {"network": ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")},
-    # An access link is always leolink's: only that knows tables of delays and capacities.
+    # An access link and a mobile channel are always leolink's: only that knows tables of delays and capacities.
     "access": {"network": ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")},
+    "mobile": {"network": ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")},
 }
 
 
@@ -70,9 +72,13 @@ that whole seconds around each would store a quarter of all packets; 100 ms of i
 Linux lets a socket's buffer hold about half."""
 
 
+MOBILE_DEFAULTS: Mapping[str, Mapping[str, str]] = {"network": {"mtu": "1115 B"}}
+"""Of a mobile channel: a packet fills a codeword of 8,920 data bits."""
+
+
 def implied_stations(medium: str) -> tuple[str, str]:
     """The stations of a medium that is not a constellation."""
-    return ("dish", "server") if medium == "access" else ("A", "B")
+    return {"access": ("dish", "server"), "mobile": ("mobile", "server")}.get(medium, ("A", "B"))
 
 
 def complete(scenario: Scenario, document: Node, problems: Problems) -> None:
@@ -91,6 +97,9 @@ def complete(scenario: Scenario, document: Node, problems: Problems) -> None:
     if "access" in scenario.sections:
         complete_access(scenario.sections["access"], problems)
         _fill_in(scenario, ACCESS_DEFAULTS)
+    if "mobile" in scenario.sections:
+        complete_mobile(scenario.sections["mobile"], problems)
+        _fill_in(scenario, MOBILE_DEFAULTS)
     complete_flows(scenario, document, problems)
     complete_modules(scenario, problems)
     _check_network(scenario, problems)

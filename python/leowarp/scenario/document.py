@@ -256,7 +256,7 @@ _LISTS = ("stations", "flows")
 _WALKER = ("pattern", "planes", "satellites_per_plane", "altitude", "inclination", "phasing", "node_offset")
 
 _TOLD = ("bbr_handover", "cubic_handover")
-_QUEUES = ("isl", "ground", "measured", "chain", "access")
+_QUEUES = ("isl", "ground", "measured", "chain", "access", "mobile")
 
 # A key -> keys beside it that a higher layer takes away by setting it.
 _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {

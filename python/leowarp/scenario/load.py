@@ -165,6 +165,7 @@ TABLES: dict[str, type] = {
     "chain": schema.Chain,
     "jittered": schema.Jittered,
     "access": schema.Access,
+    "mobile": schema.Mobile,
     "isl": schema.Isl,
     "ground": schema.Ground,
     "routing": schema.Routing,

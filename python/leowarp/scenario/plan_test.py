@@ -99,6 +99,17 @@ truth = false
 reordering_threshold = "50 pkts"
 reordering_window = "none"
 """
+MOBILE = """\
+name = "mobile"
+[mobile]
+snr = "7 dB"
+speed = "3 km/h"
+resequencing = false
+[[flows]]
+source = "server"
+destination = "mobile"
+"""
+
 ACCESS = """\
 name = "access"
 [access]
@@ -146,8 +157,8 @@ def again(folder: Path, plan: Plan, overrides=()) -> Plan:
 
 @pytest.mark.parametrize(
     "text",
-    [GOOD, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, DRIVEN],
-    ids=["walker", "measured", "elements", "chain", "jittered", "access", "driven"],
+    [GOOD, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, DRIVEN, MOBILE],
+    ids=["walker", "measured", "elements", "chain", "jittered", "access", "driven", "mobile"],
 )
 def test_a_plan_gives_itself(tmp_path, text):
     write_inputs(tmp_path)
@@ -240,7 +251,7 @@ def test_names_that_toml_must_quote_are_allowed(tmp_path, name):
 def test_every_key_of_the_schema_stands_in_some_plan(tmp_path):
     write_inputs(tmp_path)
     written = ""
-    for text in (GOOD, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS):
+    for text in (GOOD, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, MOBILE):
         written += resolve(load(write(tmp_path, text))).to_toml()
     sections = [*TABLES.values(), schema.Station, schema.Flow]
     missing = [key for section in sections for key in keys(section) if f"\n{key} = " not in written]

@@ -21,10 +21,11 @@ from leowarp.scenario.key import InputFile, count, files, flag, quantity, sysctl
 from leowarp.scenario.links import Ground, Isl, Network, Routing, Station
 from leowarp.scenario.measured import Measured
 from leowarp.scenario.media import Chain, Constellation, Jittered
+from leowarp.scenario.mobile import Mobile
 
 __all__ = [
     "CONGESTION_CONTROLS", "PROFILES", "SCHEMA_VERSION", "Access", "Chain", "Constellation", "Flow", "Ground", "Guest",
-    "Host", "Isl", "Jittered", "Measured", "Network", "Observe", "Plan", "Routing", "Run", "Station", "Tcp",
+    "Host", "Isl", "Jittered", "Measured", "Mobile", "Network", "Observe", "Plan", "Routing", "Run", "Station", "Tcp",
 ]  # fmt: skip
 
 SCHEMA_VERSION = 1
@@ -112,12 +113,12 @@ class Guest:
 class Plan:
     """A scenario with every default written out: all that a run depends on.
 
-    Exactly one of `constellation`, `measured`, `chain`, `jittered` and `access` is not None; only an access link whose
-    geometry a constellation drives has both. All but a constellation have two stations without coordinates (A and B,
-    dish and server), and their `isl`, `ground` and `routing` (of `jittered` also `network`) hold defaults that nothing
-    uses. `sysctl` holds what the guest as a whole gets, `hosts[i].sysctl` what each host gets; `modules` the parameters
-    of kernel modules, by module and name, times in ns: every module of one's own and every congestion control that
-    knows of handovers and that a flow uses is there, if only with no parameters.
+    Exactly one of `constellation`, `measured`, `chain`, `jittered`, `access` and `mobile` is not None; only an access
+    link whose geometry a constellation drives has both. All but a constellation have two stations without coordinates
+    (A and B, dish and server, mobile and server), and their `isl`, `ground` and `routing` (of `jittered` also
+    `network`) hold defaults that nothing uses. `sysctl` holds what the guest as a whole gets, `hosts[i].sysctl` what
+    each host gets; `modules` the parameters of kernel modules, by module and name, times in ns: every module of one's
+    own and every congestion control that knows of handovers and that a flow uses is there, if only with no parameters.
     """
 
     name: str
@@ -127,6 +128,7 @@ class Plan:
     chain: Chain | None = None
     jittered: Jittered | None = None
     access: Access | None = None
+    mobile: Mobile | None = None
     stations: tuple[Station, ...]
     isl: Isl = dataclasses.field(default_factory=Isl)
     ground: Ground = dataclasses.field(default_factory=Ground)
@@ -161,5 +163,7 @@ class Plan:
             found += [entry for entry in (of.file, of.file_up, of.capacity, of.capacity_up) if entry is not None]
         if self.jittered is not None and self.jittered.table is not None:
             found.append(self.jittered.table)
+        if self.mobile is not None and self.mobile.environments is not None:
+            found.append(self.mobile.environments)
         found += self.guest.cc_modules
         return [entry.path for entry in found]

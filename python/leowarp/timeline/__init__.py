@@ -7,6 +7,7 @@ from leowarp.timeline.from_access import from_access, slots_of_timeline
 from leowarp.timeline.from_chain import from_chain
 from leowarp.timeline.from_jittered import from_jittered
 from leowarp.timeline.from_measured import from_measured
+from leowarp.timeline.from_mobile import from_mobile
 from leowarp.timeline.from_routes import from_routes
 from leowarp.timeline.of_plan import describe, timeline, warnings_of
 from leowarp.timeline.replay import Replay, replay
@@ -18,6 +19,7 @@ __all__ = [
     "from_chain",
     "from_jittered",
     "from_measured",
+    "from_mobile",
     "from_routes",
     "paths_of",
     "read_table",

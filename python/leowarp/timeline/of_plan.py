@@ -17,6 +17,7 @@ from leowarp.timeline.from_access import from_access
 from leowarp.timeline.from_chain import from_chain
 from leowarp.timeline.from_jittered import from_jittered
 from leowarp.timeline.from_measured import from_measured
+from leowarp.timeline.from_mobile import from_mobile
 from leowarp.timeline.from_routes import from_routes
 
 
@@ -45,6 +46,8 @@ def timeline(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | No
         return from_measured(plan)
     if plan.jittered is not None:
         return from_jittered(plan)
+    if plan.mobile is not None:
+        return from_mobile(plan)
     if ephemeris is None:
         ephemeris = ephemeris_room.ephemeris(plan)
     if routes is None:
@@ -52,7 +55,7 @@ def timeline(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | No
     if plan.access is not None:
         return from_access(plan, routes.slots)
     if ephemeris is None:
-        raise ValueError("the plan has no constellation, chain, measured, jittered or access path")
+        raise ValueError("the plan has no constellation, chain, measured, jittered, access or mobile path")
     return from_routes(plan, ephemeris, routes)
 
 

@@ -8,10 +8,11 @@ Nothing here knows a scenario or a guest: parameters in, numpy arrays out.
 """
 
 from leowarp.timeline.channel.environments import Environment, environment, environments
-from leowarp.timeline.channel.harq import Harq, Outcomes, channel_rows, outcomes
+from leowarp.timeline.channel.harq import ChannelRows, Harq, Outcomes, channel_rows, outcomes
 from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series
 
 __all__ = [
+    "ChannelRows",
     "Environment",
     "Harq",
     "LandMobile",

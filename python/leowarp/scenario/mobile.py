@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`[mobile]`: the fading radio link from the last satellite to a moving terminal, repaired by hybrid ARQ.
+
+What each value rests on is in design/lms-harq.md; the model is in docs/concepts/mobile-channel.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leowarp import units
+from leowarp.scenario.decode import Section, value_of
+from leowarp.scenario.key import InputFile, count, file, flag, quantity, queue, text, word
+from leowarp.scenario.problems import Problems
+from leowarp.scenario.queues import QueueKeys
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mobile(QueueKeys):
+    """A path from the host server over a satellite to the moving host mobile, whose last hop fades."""
+
+    fading: bool = flag("The last hop fades; without, every packet is decoded at once.", True)
+    snr_db: float = quantity(
+        units.LEVEL, "Energy of a symbol over noise density (Es/N0) at line of sight.", "10 dB", low="-60 dB",
+        high="60 dB",
+    )  # fmt: skip
+    environment: str = text("What surrounds the terminal, a name in the table.", "intermediate-tree-shadowed")
+    elevation_deg: float = quantity(
+        units.ANGLE, "How high the satellite stands; the table has it for some angles only.", "40 deg", low="0 deg",
+        high="90 deg",
+    )  # fmt: skip
+    environments: InputFile | None = file(  # noqa: RUF009
+        "A table of environments of your own, TOML or JSON."
+    )
+    speed_m_per_s: float = quantity(
+        units.SPEED, "Of the terminal; 0 m/s: a frozen channel, one draw for the whole run.", "60 km/h", low="0 m/s",
+        high="1000 km/h",
+    )  # fmt: skip
+    carrier_hz: float = quantity(units.FREQUENCY, "Of the radio link.", "2.2 GHz", low="100 MHz", high="1000 GHz")
+    correlation_m: float | None = quantity(
+        units.LENGTH, "Correlation distance of the direct signal.", "table", low="0.001 m", high="1000 km",
+        none="table",
+    )  # fmt: skip
+    transition_m: float | None = quantity(
+        units.LENGTH, "Length of the slope between two states.", "table", low="0 m", high="1000 km", none="table"
+    )
+    frames: str = word(
+        "Step of the chain of states: one length for all (common), or each state's shortest stay (by-state).",
+        ("common", "by-state"),
+        "common",
+    )
+    frame_m: float | None = quantity(
+        units.LENGTH, "A length of the common step in place of the mean of the table's shortest stays.", "table",
+        low="0.001 m", high="1000 km", none="table",
+    )  # fmt: skip
+    samples_per_wavelength: int = count("Samples of the fading in a wavelength.", 16, 4, 1000)
+
+    harq: str = word(
+        "What a retransmission sends: bits that were not sent before (incremental, type II), or the first ones again "
+        "(chase, type I with combining).",
+        ("incremental", "chase"),
+        "incremental",
+    )
+    modulation: str = word("Of the radio link.", ("bpsk", "qpsk", "8psk", "16qam"), "qpsk")
+    data_bits: int = count("Data in a codeword, one IP packet: a multiple of 8.", 8920, 8, 1_000_000)
+    codeword_bits: int = count("Bits that the mother code makes of them.", 53520, 8, 10_000_000)
+    rate_bps: int = quantity(
+        units.RATE, "Data bits a second on the last hop when no codeword is sent again.", "40 Mbit/s",
+        low="10 kbit/s", high="10 Gbit/s",
+    )  # fmt: skip
+    retransmissions: int = count("At most so many; then the packet is lost.", 3, 0, 255)
+    first_delay_ns: int = quantity(
+        units.TIME, "From the begin of a transmission to its decoding, propagation included.", "10 ms", low="0 s",
+        high="10 s",
+    )  # fmt: skip
+    retransmission_delay_ns: int = quantity(
+        units.TIME, "From the begin of a transmission to the next one's.", "20 ms", low="0 s", high="10 s"
+    )
+    threshold_kind: str = word(
+        "What decodes: the same multiple of the data bits always, or by the rate of the code that was sent so far.",
+        ("constant", "by-rate"),
+        "constant",
+    )
+    threshold_ratio: float = quantity(
+        units.RATIO, "Mutual information that decodes, over the data bits.", "115 %", low="100 %", high="1000 %"
+    )
+    rule: str = word(
+        "How many bits a retransmission sends: what is missing at the power just received, at the one that follows "
+        "such a power with probability `target` (predicted), or that there is at any time (statistics); or the "
+        "codeword in equal parts.",
+        ("received", "predicted", "statistics", "equal"),
+        "received",
+    )
+    first_target_ratio: float = quantity(
+        units.RATIO, "Probability of decoding that the first transmission is sized for.", "50 %", low="0.1 %",
+        high="99.9 %",
+    )  # fmt: skip
+    target_ratio: float = quantity(
+        units.RATIO, "The same of a later transmission, by the rules predicted and statistics.", "50 %", low="0.1 %",
+        high="99.9 %",
+    )  # fmt: skip
+    last_sends_rest: bool = flag("The last transmission sends all that is left of the codeword.", True)
+    first_bits: int | None = count(
+        "Bits of the first transmission; rule: by `first_target`, or a part.", "rule", 8, 10_000_000, none="rule"
+    )
+
+    resequencing: bool = flag(
+        "The link hands packets on in the order in which it sent them; one that is lost holds its followers until it "
+        "is given up.",
+        True,
+    )
+    return_delay_ns: int = quantity(
+        units.TIME, "One-way delay from the terminal to the satellite; nothing is lost there.", "10 ms", low="0 s",
+        high="10 s",
+    )  # fmt: skip
+    return_rate_bps: int | None = quantity(
+        units.RATE, "From the terminal to the satellite.", "none", low="10 kbit/s", high="10 Gbit/s", none="none"
+    )
+    forward_delay_ns: int = quantity(
+        units.TIME, "One-way delay between server and last satellite, both ways.", "80 ms", low="0 s", high="10 s"
+    )
+    queue_pkts: int | None = queue("Waiting packets that each direction of the last hop holds.", "500 pkts")
+    queue_bytes: int | None = None
+    overhead_bytes: int = quantity(
+        units.BYTES, "Bytes on the last hop per packet on top of its IP length.", "0 B", low="0 B", high="1000 B"
+    )
+
+
+def complete_mobile(section: Section, problems: Problems) -> None:
+    """Check what the keys say together; every broken rule goes to `problems`."""
+    data, code = (value_of(section, Mobile, name) for name in ("data_bits", "codeword_bits"))
+    if data % 8:
+        problems.add(section.where("data_bits"), "mobile.data_bits", f"{data} is no multiple of 8", "write 8920")
+    if data > code:
+        rule = f"{data} is more than the codeword has ({code})"
+        problems.add(section.where("data_bits"), "mobile.data_bits", rule, "write codeword_bits too")
+    first = value_of(section, Mobile, "first_bits")
+    if first is not None and not data <= first <= code:
+        rule = f"{first} is not between data_bits ({data}) and codeword_bits ({code})"
+        problems.add(section.where("first_bits"), "mobile.first_bits", rule, 'write first_bits = "rule"')
+    if value_of(section, Mobile, "frame_m") is not None and value_of(section, Mobile, "frames") != "common":
+        problems.add(section.where("frame"), "mobile.frame", 'has no effect with frames = "by-state"', "take one out")
+    in_packets = section.values.get("queue_pkts", Mobile.queue_pkts)
+    if not value_of(section, Mobile, "resequencing") and (in_packets is None or in_packets > _OVERTAKING_QUEUE_PKTS):
+        rule = "where packets overtake each other the queue has a limit in packets"
+        hint = f'write queue = "500 pkts", at most {_OVERTAKING_QUEUE_PKTS}'
+        problems.add(section.where("queue"), "mobile.queue", rule, hint)
+
+
+_OVERTAKING_QUEUE_PKTS = 65_536
+"""design/interfaces.md, section 13."""

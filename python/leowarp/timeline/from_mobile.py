@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The timeline of a mobile channel: hosts mobile and server; terminal, satellite and gateway between them.
+
+The link from satellite to terminal is the one that fades. The terminal is a node of its own, for what a host's own link
+holds back its capture takes for sent late.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from leowarp.scenario.schema import Mobile, Plan
+from leowarp.timeline.channel import ChannelRows, Harq, LandMobile, Outcomes, channel_rows
+from leowarp.timeline.events import Events, LinkKind
+from leowarp.timeline.rounding import rounded_ns
+
+_NODES = ("terminal", "satellite", "gateway", "host:mobile", "host:server")
+_TERMINAL, _SATELLITE, _GATEWAY, _MOBILE, _SERVER = range(5)
+
+
+def fading_of(mobile: Mobile) -> LandMobile | None:
+    """The channel's parameters; None: nothing fades."""
+    if not mobile.fading:
+        return None
+    return LandMobile(
+        environment=mobile.environment,
+        elevation_deg=mobile.elevation_deg,
+        environments_path=None if mobile.environments is None else mobile.environments.path,
+        speed_m_per_s=mobile.speed_m_per_s,
+        carrier_hz=mobile.carrier_hz,
+        correlation_m=mobile.correlation_m,
+        transition_m=mobile.transition_m,
+        frames=mobile.frames,
+        frame_m=mobile.frame_m,
+        samples_per_wavelength=mobile.samples_per_wavelength,
+    )
+
+
+def harq_of(mobile: Mobile) -> Harq:
+    """The link layer's parameters."""
+    return Harq(
+        kind=mobile.harq,
+        modulation=mobile.modulation,
+        data_bits=mobile.data_bits,
+        codeword_bits=mobile.codeword_bits,
+        rate_bps=mobile.rate_bps,
+        retransmissions=mobile.retransmissions,
+        first_delay_ns=mobile.first_delay_ns,
+        retransmission_delay_ns=mobile.retransmission_delay_ns,
+        threshold_kind=mobile.threshold_kind,
+        threshold_ratio=mobile.threshold_ratio,
+        rule=mobile.rule,
+        first_target_ratio=mobile.first_target_ratio,
+        target_ratio=mobile.target_ratio,
+        last_sends_rest=mobile.last_sends_rest,
+        first_bits=mobile.first_bits,
+    )
+
+
+def rows_of(plan: Plan) -> tuple[ChannelRows, Outcomes]:
+    """What the last hop does to packets, over the whole run."""
+    mobile = plan.mobile
+    if mobile is None:
+        raise ValueError("the plan has no mobile channel")
+    return channel_rows(fading_of(mobile), harq_of(mobile), mobile.snr_db, plan.run.duration_ns, plan.run.seed)
+
+
+def from_mobile(plan: Plan) -> pa.Table:
+    """The timeline of a plan's ``[mobile]``; columns as in `timeline.schema`.
+
+    Metadata: `harq`, what became of all codewords of the run, whether they carried a packet or not: `codewords`,
+    `loss_ratio`, `decoded_shares` (after 0, 1, ... retransmissions), `first_bits`, `symbols_ratio`; `warnings`.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such environment, or its table lacks a length that the plan does not give.
+    """
+    mobile = plan.mobile
+    if mobile is None:
+        raise ValueError("the plan has no mobile channel")
+    rows, found = rows_of(plan)
+    events = Events(_NODES)
+    for node, kind in enumerate(("router", "router", "router", "host", "host")):
+        events.node(node, kind)
+    events.link_up(0, _MOBILE, _TERMINAL, LinkKind.ideal(plan, "wire"))
+    events.link_up(0, _TERMINAL, _SATELLITE, _last_hop(plan, mobile))
+    events.link_up(0, _SATELLITE, _GATEWAY, LinkKind.ideal(plan, "isl"))
+    events.link_up(0, _SERVER, _GATEWAY, LinkKind.ideal(plan, "wire"))
+    events.rate(0, _SATELLITE, _TERMINAL, mobile.rate_bps)
+    events.rate(0, _TERMINAL, _SATELLITE, mobile.return_rate_bps)
+    events.channel(_SATELLITE, _TERMINAL, rows.t_ns, rounded_ns(plan, rows.delay_ns), rows.loss_ratio)
+    fixed = (
+        (_GATEWAY, _SATELLITE, mobile.forward_delay_ns),
+        (_SATELLITE, _GATEWAY, mobile.forward_delay_ns),
+        (_TERMINAL, _SATELLITE, mobile.return_delay_ns),
+    )
+    a, b, delay_ns = (np.array(column, dtype=np.int64) for column in zip(*fixed, strict=True))
+    events.delays(0, a, b, rounded_ns(plan, delay_ns), both_ways=False)
+    row = (_MOBILE, _TERMINAL, _SATELLITE, _GATEWAY, _SERVER)
+    for there in (row, row[::-1]):
+        for node, next_hop in pairwise(there):
+            events.route(0, node, there[-1], next_hop, None)
+        events.path(0, there[0], there[-1], 0)
+    return events.table({"warnings": _warnings(plan, mobile), "harq": described(mobile, found)})
+
+
+def described(mobile: Mobile, found: Outcomes) -> dict[str, object]:
+    """What became of the codewords, in a few numbers."""
+    return {
+        "codewords": len(found.lost),
+        "loss_ratio": found.loss_ratio,
+        "decoded_shares": found.decoded_shares(mobile.retransmissions),
+        "first_bits": found.first_bits,
+        "symbols_ratio": found.symbols_ratio,
+    }
+
+
+def _last_hop(plan: Plan, mobile: Mobile) -> LinkKind:
+    return LinkKind(
+        kind="gsl",
+        discipline=plan.network.link_model,
+        on_down="drain",
+        overhead_bytes=mobile.overhead_bytes,
+        limit_pkts=mobile.queue_pkts,
+        limit_bytes=mobile.queue_bytes,
+        has_own_rate=False,
+        in_order=mobile.resequencing,
+        queue=mobile.queue_discipline,
+        ecn=mobile.ecn,
+        queue_parameters=mobile.queue_parameters,
+    )
+
+
+def _warnings(plan: Plan, mobile: Mobile) -> list[str]:
+    found = []
+    packet_bytes = mobile.data_bits // 8
+    if plan.network.mtu_bytes > packet_bytes:
+        found.append(
+            f"network.mtu = {plan.network.mtu_bytes} B is more than a codeword's {packet_bytes} B of data: a packet "
+            "that takes several codewords meets what the one meets in which it begins"
+        )
+    if mobile.fading and mobile.speed_m_per_s == 0:
+        found.append("mobile.speed = 0 m/s: the channel is one draw for the whole run; another seed is another place")
+    return found
