@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
 HANDOVER_NS = 1_000_000_000
 """A loss within this of a reconfiguration is one of the handover."""
+
+PROBE_EVERY_NS = 10_000_000
+_MOST_PROBES = 2_000_000
 
 CAPACITY_WINDOW_NS = 100_000_000
 
@@ -134,6 +137,9 @@ class CapacityDescription:
 class Description:
     """What one series of a measurement looks like, and the capacity beside it.
 
+    Of a table whose rows hold for different times, delays, spikes, slots and losses are what probes 10 ms apart would
+    meet.
+
     Attributes
     ----------
     source, format : str
@@ -150,7 +156,7 @@ class Description:
     quantiles_ns : dict of float to float
         Of the delays.
     mean_abs_step_ns : float or None
-        Mean absolute difference of two delays one after the other (lost ones between them are left out).
+        Mean absolute difference of two samples one after the other (lost ones between them are left out).
     schedule : Schedule or None
         Period and phase of the reconfigurations; None: there is no such period in it.
     schedule_given : bool
@@ -221,9 +227,10 @@ def describe(
     if of is None or (not len(of) and not capacity_alone):
         has = ", ".join(key for key, value in available.items() if len(value)) or "no samples at all"
         raise ScenarioError(f"{measurement.source}: there are no delays to describe ({name})", f"it has {has}")
-    spikes = find_spikes(of)
-    found = schedule if schedule is not None else find_schedule(of, spikes)
-    delay_ns = of.delay_ns[~np.isnan(of.delay_ns)]
+    met = of if measurement.probes else _as_met(of, measurement.end_ns)
+    spikes = find_spikes(met)
+    found = schedule if schedule is not None else find_schedule(met, spikes)
+    delay_ns, rows_ns = (some.delay_ns[~np.isnan(some.delay_ns)] for some in (met, of))
     at_reconfigurations = None
     if found is not None:
         begins = np.array([spike.t_ns for spike in spikes], dtype=np.int64)
@@ -238,14 +245,14 @@ def describe(
         gaps=gaps_of(of, probes=measurement.probes),
         mean_ns=float(delay_ns.mean()) if len(delay_ns) else None,
         quantiles_ns=_quantiles(delay_ns),
-        mean_abs_step_ns=float(np.abs(np.diff(delay_ns)).mean()) if len(delay_ns) > 1 else None,
+        mean_abs_step_ns=float(np.abs(np.diff(rows_ns)).mean()) if len(rows_ns) > 1 else None,
         schedule=found,
         schedule_given=schedule is not None,
         seconds_of_minute=_seconds_of_minute(found, measurement.wall_ns),
-        slots=() if found is None else _slots(of, found),
+        slots=() if found is None else _slots(met, found),
         spikes=spikes,
         spikes_at_reconfigurations=at_reconfigurations,
-        loss=_loss(measurement, name, of, found),
+        loss=_loss(measurement, name, met, found),
         capacity_down=_capacity(measurement.capacity_down),
         capacity_up=_capacity(measurement.capacity_up),
     )
@@ -269,6 +276,17 @@ def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tup
     limit_ns = GAP_INTERVALS * interval_ns if after_ns is None else after_ns
     places = np.flatnonzero(apart_ns > limit_ns)
     return tuple(Gap(int(series.t_ns[place]), int(apart_ns[place])) for place in places)
+
+
+def _as_met(rows: Series, end_ns: int | None) -> Series:
+    """What probes 10 ms apart meet of a table whose rows do not all hold for the same time."""
+    apart_ns = np.diff(rows.t_ns)
+    if len(apart_ns) < 2 or apart_ns.min() == apart_ns.max():
+        return rows
+    last_ns = int(rows.t_ns[-1]) + 1 if end_ns is None else end_ns
+    step_ns = max(PROBE_EVERY_NS, (last_ns - int(rows.t_ns[0])) // _MOST_PROBES)
+    t_ns = np.arange(int(rows.t_ns[0]), last_ns, step_ns, dtype=np.int64)
+    return replace(rows.take(np.searchsorted(rows.t_ns, t_ns, side="right") - 1), t_ns=t_ns)
 
 
 def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:

@@ -56,7 +56,15 @@ def test_gaps_of_probes_are_long_silences_and_of_a_table_rows_that_say_so() -> N
     table = Series(t_ns=np.array([0, 1, 2, 90]) * S, delay_ns=delay_ns, lost=np.zeros(4, dtype=bool), cut=cut)
     of = describe(Measurement(source="a.csv", format="csv", down=table, probes=False))
     assert of.gaps == (Gap(1 * S, 89 * S),)
-    assert (of.loss.sent, of.loss.lost) == (2, 0)
+    assert (of.samples, of.loss.sent, of.loss.lost) == (4, 101, 0)
+
+
+def test_rows_of_a_table_weigh_as_long_as_they_hold() -> None:
+    table = Series.of([0, 9 * S, 10 * S], [20.0 * MS, 40.0 * MS, 40.0 * MS])
+    of = describe(Measurement(source="a.csv", format="csv", down=table, probes=False, end_ns=10 * S))
+    assert of.mean_ns == 22 * MS
+    assert of.quantiles_ns[0.75] == 20 * MS
+    assert of.mean_abs_step_ns == 10 * MS
 
 
 def test_capacity_is_weighed_by_time() -> None:

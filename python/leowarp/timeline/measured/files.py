@@ -34,6 +34,8 @@ def read(path: Path, format: str = "auto", interval_ns: int | None = None) -> Me
         With file and line.
     """
     kind = format_of(path) if format == "auto" else format
+    if interval_ns is not None and kind in ("csv", "irtt"):
+        raise ScenarioError(f"{path}: an interval has no effect: {kind} says when each sample was", "take it out")
     match kind:
         case "csv":
             return read_csv(path)

@@ -273,6 +273,12 @@ def test_wrong_capacities_are_refused_with_file_and_line(tmp_path: Path, text: s
     assert raised.value.hint
 
 
+@pytest.mark.parametrize("text", [PING, "t_s,rtt_ms\n0,1\n", irtt_text([trip(0, NOON_NS, 5)])])
+def test_an_interval_is_refused_where_it_has_no_effect(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ScenarioError, match="an interval has no effect"):
+        read(written(tmp_path, text), interval_ns=S)
+
+
 def test_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "picture").write_bytes(b"\x89PNG\xff\xfe")
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"12\n" * 1000)[:20])

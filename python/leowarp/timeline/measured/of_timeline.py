@@ -8,9 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from leowarp.errors import ScenarioError
+from leowarp.timeline.measured.description import PROBE_EVERY_NS
 from leowarp.timeline.measured.measurement import UNSHAPED, Capacity, Measurement, Series
-
-PROBE_EVERY_NS = 10_000_000
 
 
 def measurement_of_timeline(

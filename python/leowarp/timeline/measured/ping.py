@@ -73,6 +73,8 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
         raise ScenarioError(
             f"{path}:{line}: some replies have a time stamp and some have none", "give one ping's output"
         )
+    if all(stamped) and interval_ns is not None:
+        raise ScenarioError(f"{path}: an interval has no effect: each reply has a time stamp", "take it out")
     if not all(stamped) and interval_ns is None:
         raise ScenarioError(
             f"{path}:{replies[0].line}: replies without time stamps, and nobody said how far apart the probes were",
