@@ -10,12 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from leowarp.guest import guest_image, recipe
+from leowarp.guest import guest_image, modules, recipe
 from leowarp.guest.cache import CHECKSUMS, sha256_of_file
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "guest"
-KERNEL_PARTS = ("linux", "config", "symbols.json", "kernel.json")
+KERNEL_PARTS = ("linux", "config", "symbols.json", "kernel.json", modules.ARCHIVE)
 AGENT_PARTS = ("leowarp-agent", "agent.json")
 
 

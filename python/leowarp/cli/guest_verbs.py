@@ -61,6 +61,27 @@ def path(choice: Choice = "default") -> None:
 
 
 @kernel_app.command()
+def module(
+    file: Annotated[Path, typer.Argument(metavar="FILE.c", help="A kernel module of one C file.")],
+    kernel: options.Kernel = None,
+    json_: options.Json = False,
+) -> None:
+    """Compile a module against the guest kernel, as --cc-module of a run does, and print where it lies."""
+    from leowarp.cli.output import print_json
+    from leowarp.guest.kernel import kernel as kernel_for
+    from leowarp.guest.modules import compiled
+    from leowarp.progress import building
+
+    with building(True) as built:
+        chosen = kernel_for(kernel or "default", on_message=built.message, on_progress=built.steps)
+        made = compiled(file, chosen, built.message)
+    if json_:
+        print_json({"module": str(made), "source": str(file), "kernel": str(chosen.program)})
+    else:
+        print(made)
+
+
+@kernel_app.command()
 def clean(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False, json_: options.Json = False
 ) -> None:

@@ -21,6 +21,7 @@ from leowarp.errors import GuestError, LeowarpError
 from leowarp.guest import diagnose, host
 from leowarp.guest.image import GuestImage
 from leowarp.guest.initramfs import initramfs
+from leowarp.guest.input import MODULES
 from leowarp.guest.processor import Processor
 from leowarp.guest.watch import (
     CONSOLE_BYTES_PER_VIRTUAL_S,
@@ -157,8 +158,11 @@ def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
     return directory
 
 
-def command_line(memory_bytes: int) -> list[str]:
-    """The guest's kernel command line: the same on every machine for the same plan."""
+def command_line(memory_bytes: int, modules: bool = False) -> list[str]:
+    """The guest's kernel command line: the same on every machine for the same plan.
+
+    With `modules` of the user's own the kernel says on the console where a fault is, in names.
+    """
     memory_mib = -(-memory_bytes // host.MIB)
     return [
         f"mem={memory_mib}M",
@@ -169,7 +173,7 @@ def command_line(memory_bytes: int) -> list[str]:
         f"time-travel-start={GUEST_EPOCH_NS}",
         "con=null",
         "con0=null,fd:1",
-        "quiet",
+        "loglevel=7" if modules else "quiet",
         "panic=-1",
         *TABLE_SIZES.split(),
     ]
@@ -257,7 +261,7 @@ class Watched:
         command = [sys.executable, "-I", "-S", str(launcher), str(os.getpid()), str(self._image.kernel)]
         with self._console_file.open("wb") as output:
             return subprocess.Popen(
-                command + command_line(memory_bytes),
+                command + command_line(memory_bytes, (self._work / "in" / MODULES).is_dir()),
                 cwd=self._work,
                 env=environment,
                 stdin=subprocess.DEVNULL,

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernel modules of one's own, compiled against the guest kernel, once for each content.
 
-A kernel that is built leaves `module-tree.tar.xz` beside it (guest/module/pack.sh): 9 MB of headers, kbuild and exported
-symbols, so that a module takes seconds and no kernel source. The archive is unpacked into the cache when the first
-module is compiled; with it come its compiler's flags and compile.sh, which does the work and can be called by hand.
+A kernel that is built leaves `module-tree.tar.xz` beside it (guest/module/pack.sh): 9 MB of headers, kbuild and
+exported symbols, so that a module takes seconds and no kernel source. The archive is unpacked into the cache when the
+first module is compiled; with it come its compiler's flags and compile.sh, which does the work and can be called by
+hand.
 """
 
 from __future__ import annotations
@@ -164,9 +165,8 @@ def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     # The compiler saw a copy under the module's name.
-    lines = (
-        output.replace(f"{directory}/{module_name(source)}.c", str(source)).replace(f"{directory}/", "").splitlines()
-    )
+    output = output.replace(f"{directory}/{module_name(source)}.c", str(source)).replace(f"{directory}/", "")
+    lines = output.splitlines()
     if process.returncode == 0:
         return [line for line in lines if re.search(r"\bwarning: ", line)]
     spoken = [line for line in lines if not _OF_MAKE.match(line)]
