@@ -5,7 +5,7 @@
 use crate::clock::Clock;
 use crate::drops::{self, Drops};
 use crate::ending::Ending;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::flows::{flood::Flood, probe::Probe, tcp::Transfer};
 use crate::network::{Network, PathChange};
 use crate::queue::Queues;
@@ -189,6 +189,7 @@ impl Player<'_> {
                 if self.setup.observe.sockets_ns.is_none_or(|period_ns| t_ns % period_ns != 0) {
                     self.sample_socket(t_ns, i)?;
                 }
+                self.demand_sending(i)?;
                 self.transfers[i].stop();
                 note_end(&mut self.awaited, self.transfers[i].flow, t_ns);
                 return Ok(None);
@@ -255,6 +256,19 @@ impl Player<'_> {
 
     fn sample_sockets(&mut self, t_ns: i64) -> Result<()> {
         (0..self.transfers.len()).try_for_each(|i| self.sample_socket(t_ns, i))
+    }
+
+    /// Refuses to call a run good in which a congestion control, of the user's own for instance, stopped its flow for good.
+    fn demand_sending(&self, i: usize) -> Result<()> {
+        let transfer = &self.transfers[i];
+        if transfer.is_stopped() || transfer.has_ended() || !sample::is_held_back(transfer)? {
+            return Ok(());
+        }
+        let name = self.setup.flows[transfer.flow].congestion_control.as_deref().unwrap_or_default();
+        Err(Error::Lacks {
+            what: format!("flow {}, congestion_control = {name:?}: it lets nothing be sent", transfer.flow),
+            hint: "its window must be a packet at least and its pacing rate above 0 once the connection stands".into(),
+        })
     }
 
     /// A transfer is looked at from its start until it is stopped, or once more after it has ended by itself.

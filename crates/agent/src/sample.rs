@@ -14,6 +14,7 @@ use std::os::unix::fs::FileExt;
 /// struct tcp_info of 6.12 has 248 bytes; a later kernel's begins the same.
 const TCP_INFO_BYTES: usize = 248;
 const BYTES_RECEIVED_AT: usize = 128;
+const TCP_ESTABLISHED: u8 = 1;
 
 /// The part of `struct tcp_info` that is recorded, by the offsets of include/uapi/linux/tcp.h.
 struct TcpInfo([u8; TCP_INFO_BYTES]);
@@ -60,6 +61,13 @@ fn bits(bytes: u64) -> u64 {
 /// Payload that a socket has received in order. Once the other side has ended its stream it is one more: its end counts.
 pub fn received_bytes(fd: i32) -> Result<u64> {
     TcpInfo::read(fd).map(|info| info.u64(BYTES_RECEIVED_AT))
+}
+
+/// Data waits in an established connection without any on its way, and either none was ever sent or the window is 0.
+pub fn is_held_back(transfer: &Transfer) -> Result<bool> {
+    let s = TcpInfo::read(transfer.shared.sender.as_raw_fd())?;
+    let (cwnd_pkts, unacked_pkts, notsent_bytes, bytes_sent) = (s.u32(80), s.u32(24), s.u32(144), s.u64(200));
+    Ok(s.u8(0) == TCP_ESTABLISHED && notsent_bytes > 0 && unacked_pkts == 0 && (cwnd_pkts == 0 || bytes_sent == 0))
 }
 
 /// Adds a sample of a transfer.

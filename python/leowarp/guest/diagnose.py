@@ -75,6 +75,12 @@ _SIGNS = [
         "leowarp kernel build --force builds kernel and agent anew",
     ),
     _Sign(
+        r"RIP: [0-9a-f]+:(?P<where>\S+ \[\w+\])[\s\S]*Kernel panic - not syncing: (?P<what>.*)",
+        GuestError,
+        "the guest kernel panicked in a module",
+        "mend the module at the function that is named; the console's text has the registers",
+    ),
+    _Sign(
         r"Attempted to kill init! exitcode=(?P<what>0x[0-9a-f]+)",
         GuestError,
         "the agent inside the guest died",
@@ -110,7 +116,8 @@ def failure(
         return with_disk(GuestError, f"the guest reports: {agent_error['error']}", hint, work, console_file)
     for sign in _SIGNS:
         if match := re.search(sign.pattern, console):
-            what = (match.groupdict().get("what") or "").strip()
+            found = match.groupdict()
+            what = ": ".join(text.strip() for name in ("where", "what") if (text := found.get(name)))
             message = f"{sign.meaning} ({what})" if what else sign.meaning
             return with_disk(sign.error, message, sign.hint, work, console_file)
     if returncode == 0:
