@@ -147,7 +147,7 @@ def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
 
 def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
     """Runs compile.sh; returns the compiler's warnings, a list of lines."""
-    process = subprocess.Popen(
+    with subprocess.Popen(
         ["sh", str(tree / "compile.sh"), str(directory)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -156,14 +156,13 @@ def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
         errors="replace",
         env={**os.environ, "LC_ALL": "C"},
         start_new_session=True,
-    )
-    try:
-        output, _ = process.communicate()
-    finally:
-        # Ctrl-C: make and its compilers are a session of their own and end with it.
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    ) as process:
+        try:
+            output, _ = process.communicate()
+        finally:
+            # Ctrl-C: make and its compilers are a session of their own and end with it.
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
     # The compiler saw a copy under the module's name.
     output = output.replace(f"{directory}/{module_name(source)}.c", str(source)).replace(f"{directory}/", "")
     lines = output.splitlines()
@@ -172,7 +171,7 @@ def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
     spoken = [line for line in lines if not _OF_MAKE.match(line)]
     raise ScenarioError(
         f"compiling the module {source}:\n" + "\n".join(spoken[:SHOWN_LINES] or lines[-SHOWN_LINES:]),
-        hint="mend the file; docs/guides/your-own-congestion-control.md has one that compiles",
+        hint="mend the file; examples/mild_reno.c is one that compiles",
     )
 
 

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Congestion controls of one's own: one that works, and every way in which one can go wrong."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import leowarp as lw
+from leowarp.errors import GuestError, ScenarioError
+from leowarp.guest.cache import cache_root
+from leowarp.guest.modules import ARCHIVE, compiled
+
+pytestmark = pytest.mark.guest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLE = (EXAMPLES / "mild_reno.c").read_text()
+
+
+def module(tmp_path: Path, name: str, *changes: tuple[str, str]) -> Path:
+    """The example's module under another name, with texts replaced."""
+    text = EXAMPLE.replace("mild_reno", name)
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = tmp_path / f"{name}.c"
+    path.write_text(text)
+    return path
+
+
+def run(tmp_path: Path, source: Path, control: str | None = None, **changed: str):
+    settings = {"guest.cc_modules": [str(source)], "flows.0.congestion_control": control or source.stem}
+    settings |= {"run.duration": "5 s"} | changed
+    return lw.run(EXAMPLES / "chain.toml", settings, tmp_path / "run", report=False, progress=False)
+
+
+def programs_in(directory: Path) -> list[str]:
+    """Processes whose working directory is `directory` or below it."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if Path(os.readlink(f"/proc/{entry}/cwd")).is_relative_to(directory.resolve()):
+                found.append(Path(f"/proc/{entry}/cmdline").read_text())
+        except OSError:
+            continue
+    return found
+
+
+def half_done() -> list[Path]:
+    return [path for kind in ("module", "module-tree") for path in cache_root().glob(f"{kind}/*.tmp-{os.getpid()}")]
+
+
+def fails(tmp_path: Path, source: Path, control: str | None = None) -> GuestError:
+    """The error of a run that reached the guest: it is marked, and nothing of it runs any more."""
+    with pytest.raises(GuestError) as caught:
+        run(tmp_path, source, control)
+    marker = tmp_path / "run" / "INCOMPLETE"
+    assert caught.value.message in marker.read_text()
+    assert not (tmp_path / "run" / "summary.json").exists()
+    assert programs_in(tmp_path) == []
+    return caught.value
+
+
+def test_the_example_keeps_the_share_of_its_window_that_its_parameter_says(tmp_path):
+    made = lw.run(
+        EXAMPLES / "mild-reno.toml", {"observe.sockets": "10 ms"}, tmp_path / "run", report=False, progress=False
+    )
+    sockets = made.sockets()
+    reductions = sockets[(sockets.ssthresh_pkts.diff() != 0) & (sockets.ca_state == 3)].index
+    ratios = [
+        sockets.ssthresh_pkts[i] / sockets.cwnd_pkts[i - 1] for i in reductions if sockets.ca_state[i - 1] in (0, 1)
+    ]
+    assert len(ratios) > 5
+    # A window grows by two packets between two looks, and shares are rounded down.
+    assert all(0.85 - 1 / 20 <= ratio <= 0.85 + 2 / 20 for ratio in ratios)
+    assert sum(ratios) / len(ratios) == pytest.approx(0.85, abs=0.02)
+
+
+def test_a_module_may_include_the_kernels_own(tmp_path, built_kernel):
+    source = tmp_path / "my_cubic.c"
+    source.write_text(
+        """#include <linux/module.h>
+#include <net/tcp.h>
+static int own_register(struct tcp_congestion_ops *ops);
+#define tcp_register_congestion_control own_register
+#include "net/ipv4/tcp_cubic.c"
+#undef tcp_register_congestion_control
+static int own_register(struct tcp_congestion_ops *ops)
+{
+	strscpy(ops->name, "my_cubic", sizeof(ops->name));
+	return tcp_register_congestion_control(ops);
+}
+"""
+    )
+    made = run(tmp_path, source, "my_cubic")
+    # The module is loaded either way, so that the guest is the same but for the name.
+    kernels = lw.run(
+        EXAMPLES / "chain.toml",
+        {"guest.cc_modules": [str(source)], "run.duration": "5 s"},
+        tmp_path / "kernels",
+        report=False,
+        progress=False,
+    )
+    assert made.sockets().equals(kernels.sockets())
+
+
+def test_a_module_is_compiled_once_for_each_content_and_names_no_place(tmp_path, built_kernel):
+    said: list[str] = []
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    one = compiled(module(tmp_path, "twice", ("85;", "84;")), built_kernel, said.append)
+    said.clear()
+    again = compiled(module(other, "twice", ("85;", "84;")), built_kernel, said.append)
+    assert again == one
+    assert said == []
+    assert str(cache_root()).encode() not in one.read_bytes()
+    assert compiled(module(tmp_path, "twice", ("85;", "83;")), built_kernel) != one
+
+
+def test_a_module_that_does_not_compile_is_named_with_file_and_line(tmp_path):
+    source = module(tmp_path, "broken", ("return max_t(u32, kept_pkts, 2);", "return kept;"))
+    line = source.read_text().splitlines().index("\treturn kept;") + 1
+    with pytest.raises(ScenarioError) as caught:
+        run(tmp_path, source)
+    assert f"{source}:{line}:16: error: " in caught.value.message
+    assert "kept" in caught.value.message
+    assert not (tmp_path / "run").exists()
+    assert half_done() == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('MODULE_LICENSE("GPL");\n', "", "missing MODULE_LICENSE"),
+        ("tcp_reno_undo_cwnd,", "tcp_of_nowhere,", "tcp_of_nowhere"),
+        ("tcp_reno_cong_avoid,", "tcp_cong_avoid_ai,", "incompatible"),
+    ],
+)
+def test_what_the_compiler_says_of_a_module_is_passed_on(tmp_path, built_kernel, old, new, says):
+    with pytest.raises(ScenarioError, match=says):
+        compiled(module(tmp_path, "wrong", (old, new)), built_kernel)
+
+
+def test_warnings_are_told_and_no_error(tmp_path, built_kernel):
+    source = module(tmp_path, "warned", ("u64 kept_pkts", f"int unused_{os.getpid()};\n\tu64 kept_pkts"))
+    said: list[str] = []
+    assert compiled(source, built_kernel, said.append).is_file()
+    assert any(line.startswith(f"{source}:") and "warning: unused variable" in line for line in said)
+
+
+def test_a_module_that_faults_when_it_is_loaded_is_named(tmp_path):
+    source = module(tmp_path, "bad_load", ("return tcp_register", "*(volatile int *)8 = 1;\n\treturn tcp_register"))
+    error = fails(tmp_path, source)
+    assert "panicked in a module (bad_load_register" in error.message
+    assert "[bad_load]: Kernel mode fault at addr 0x8" in error.message
+
+
+def test_a_module_that_faults_while_a_flow_runs_is_named(tmp_path):
+    source = module(tmp_path, "bad_loss", ("u64 kept_pkts = ", "u64 kept_pkts = *(volatile int *)8 + "))
+    error = fails(tmp_path, source)
+    assert "panicked in a module (bad_loss_ssthresh" in error.message
+    assert "guest-console.txt" in error.message
+    assert "Modules linked in: bad_loss" in (tmp_path / "run" / "guest-console.txt").read_text()
+
+
+def test_a_module_whose_init_refuses_is_named(tmp_path):
+    source = module(tmp_path, "refuses", ("return tcp_register_congestion_control(&refuses)", "return -ENODEV"))
+    error = fails(tmp_path, source, "reno")
+    assert "load the module refuses" in error.message
+    assert "No such device" in error.message
+
+
+def test_a_module_that_registers_another_name_is_told_apart(tmp_path):
+    source = module(tmp_path, "my_file", ('= "my_file"', '= "my_name"'))
+    error = fails(tmp_path, source, "my_file")
+    assert '"my_file": this guest kernel does not have it' in error.message
+    assert "my_name" in error.hint
+
+
+def test_a_congestion_control_that_never_sends_fails_the_run(tmp_path):
+    source = module(
+        tmp_path,
+        "never",
+        (
+            "static struct tcp_congestion_ops",
+            "static void never_grow(struct sock *sk, u32 ack, u32 acked)\n{\n}\n"
+            "static void never_init(struct sock *sk)\n{\n\ttcp_sk(sk)->snd_cwnd = 0;\n}\n"
+            "static struct tcp_congestion_ops",
+        ),
+        ("= tcp_reno_cong_avoid,", "= never_grow,\n\t.init = never_init,"),
+    )
+    error = fails(tmp_path, source)
+    assert 'flow 0, congestion_control = "never": it lets nothing be sent' in error.message
+    assert "window" in error.hint
+
+
+def test_a_binary_of_ones_own_needs_the_archive_beside_it(tmp_path, built_kernel):
+    from leowarp.guest.kernel import kernel
+
+    alone = tmp_path / "alone" / "linux"
+    alone.parent.mkdir()
+    alone.write_bytes(built_kernel.program.read_bytes())
+    alone.chmod(0o755)
+    with pytest.raises(ScenarioError, match=ARCHIVE):
+        compiled(EXAMPLES / "mild_reno.c", kernel(alone))
+    (alone.parent / ARCHIVE).symlink_to(built_kernel.program.parent / ARCHIVE)
+    assert compiled(EXAMPLES / "mild_reno.c", kernel(alone)).name == "mild_reno.ko"
+
+
+def test_the_tree_compiles_by_hand(tmp_path, built_kernel):
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    subprocess.run(["tar", "-xf", built_kernel.program.parent / ARCHIVE, "-C", tree], check=True)
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "mild_reno.c").write_text(EXAMPLE)
+    (own / "Kbuild").write_text("obj-m := mild_reno.o\n")
+    subprocess.run(["sh", tree / "compile.sh", own], check=True, capture_output=True)
+    assert (own / "mild_reno.ko").is_file()
