@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small piece of the study in the guest: its own scenarios, the study engine, and what claims take of the traces."""
+"""A small piece of the study in the guest: its own scenarios and groups, and what claims take of the traces."""
 
 import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from leowarp import batch
 from leowarp.study.huston2024 import evidence as ev
 from leowarp.study.huston2024 import material, results, runs
-from leowarp.study.sweep import StudyFile, run_study
+from leowarp.study.sweep import StudyFile
+from leowarp.study.sweep.expand import expand
+from leowarp.study.sweep.rows import flat
 
 pytestmark = pytest.mark.guest
 
@@ -26,36 +30,46 @@ KEPT = {"main": ("reno", "cubic", "bbr"), "cures": ("bbr_handover", "cubic_hando
 
 @pytest.fixture(scope="module")
 def frames(tmp_path_factory):
-    """The first seed of some groups, shortened; peak alone."""
+    """The first seed of some groups, shortened; peak alone. What the study engine does with workers, without them."""
     folder = tmp_path_factory.mktemp("huston2024")
     rows = {}
-    for part in runs.parts():
-        if part.name not in SHORT:
-            continue
-        content = dict(part.content)
-        content["set"] = content["set"] | SHORT[part.name]
-        if part.name == "capacity":
-            (together,) = content["together"]
-            content["together"] = [
-                {key: {"label": given["label"], "values": given["values"][:2]} for key, given in together.items()}
-            ]
-
-        def wanted(run, part=part):
-            preset = run.values.get("access.preset", runs.PEAK)
-            names = KEPT.get(part.name, (run.values.get("name"),))
-            return (
-                (part.name == "capacity" or run.seed == 1) and preset == runs.PEAK and run.values.get("name") in names
-            )
-
-        done = run_study(StudyFile.of(content), folder / part.name, only=wanted, at_once=2, progress=False)
-        assert not done.failures
-        rows[part.name] = done.table().to_pandas()
+    for part in (part for part in runs.parts() if part.name in SHORT):
+        planned = [run for run in expand(StudyFile.of(shortened(part)), batch.shareable) if wanted(part, run)]
+        out = [folder / part.name / "runs" / str(run.number) for run in planned]
+        kept = out if "keep" in part.content else None
+        made = batch.make([run.combination.plan for run in planned], folder / "scratch", out=kept)
+        rows[part.name] = pd.DataFrame([row(planned[one.index], one) for one in made])
     # The groups that are left out have no rows; their columns are those of the others.
     rows |= {"others": rows["main"][:0], "losses": rows["main"][:0].assign(loss_ratio=0.0),
              "phases": rows["main"][:0].assign(phase_bbr_handover="12 s")}  # fmt: skip
     found, _ = material._frames(rows, folder)
     yield found, rows, folder
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def shortened(part):
+    content = dict(part.content)
+    content["set"] = content["set"] | SHORT[part.name]
+    if part.name == "capacity":
+        (together,) = content["together"]
+        content["together"] = [
+            {key: {"label": given["label"], "values": given["values"][:2]} for key, given in together.items()}
+        ]
+    return content
+
+
+def wanted(part, run):
+    if part.name == "capacity":
+        return True
+    names = KEPT.get(part.name, (run.values.get("name"),))
+    peak = run.values.get("access.preset", runs.PEAK) == runs.PEAK
+    return run.seed == 1 and peak and run.values.get("name") in names
+
+
+def row(run, made):
+    assert made.error is None, made.error
+    identity = {"run_id": str(run.number), "status": "ok", "seed": run.seed}
+    return identity | dict(run.combination.columns) | flat(made.summary) | {"cpu_s": made.costs["cpu_s"]}
 
 
 def test_pings_meet_a_path_that_changes_every_15_seconds(frames):
