@@ -18,7 +18,7 @@ from leowarp.study.claim import Claim, Outcome, Verdict, holds_if
 from leowarp.study.huston2024 import pings as pg
 from leowarp.study.huston2024.pings import MS, Pings
 from leowarp.study.huston2024.runs import ANSWERED, REGULAR
-from leowarp.study.huston2024.statistics import middle, share
+from leowarp.study.statistics import middle, share
 
 Frames = Mapping[str, Any]
 """The study's data sets by name; fewer if runs are missing."""

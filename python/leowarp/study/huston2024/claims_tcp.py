@@ -12,8 +12,8 @@ from leowarp.study.claim import Claim, Outcome, Verdict, holds_if
 from leowarp.study.huston2024 import evidence as ev
 from leowarp.study.huston2024.evidence import Frames
 from leowarp.study.huston2024.runs import OFF_PEAK, PEAK
-from leowarp.study.huston2024.statistics import Middle, middle, paired_ratio, share
 from leowarp.study.huston2024.traces import Trace
+from leowarp.study.statistics import Middle, middle, paired_ratio, share
 
 M = 1e-6
 

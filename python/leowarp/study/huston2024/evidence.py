@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from leowarp.study.huston2024.runs import BY_NAME, PEAK
-from leowarp.study.huston2024.statistics import Middle, middle, paired_ratio, share
 from leowarp.study.huston2024.traces import KINDS, NO_LOSS, Trace
+from leowarp.study.statistics import Middle, middle, paired_ratio, share
 
 Frames = Mapping[str, Any]
 """The study's data sets by name; fewer if runs are missing."""

@@ -17,7 +17,7 @@ from leowarp.report.style import ALGORITHMS, COLUMN_IN, OKABE_ITO, PAGE_IN, line
 from leowarp.study.huston2024 import evidence as ev
 from leowarp.study.huston2024.rules import SESSION_RULES, Rules
 from leowarp.study.huston2024.runs import MAIN, PEAK, VARIANTS, Variant
-from leowarp.study.huston2024.statistics import Middle, middle, paired_ratio
+from leowarp.study.statistics import Middle, middle, paired_ratio
 
 DOTS = ("o", "s", "^", "D")
 

@@ -16,11 +16,11 @@ from leowarp.errors import GuestError, TraceError
 from leowarp.report import style
 from leowarp.scenario import load, resolve
 from leowarp.study import example_file, reproduce
+from leowarp.study import statistics as st
 from leowarp.study.claim import judged
 from leowarp.study.huston2024 import evidence as ev
 from leowarp.study.huston2024 import figures, material, results, runs, synthetic, tables
 from leowarp.study.huston2024 import pings as pg
-from leowarp.study.huston2024 import statistics as st
 from leowarp.study.huston2024.claims import CLAIMS
 from leowarp.study.huston2024.rules import Rules
 from leowarp.study.huston2024.runs import OFF_PEAK, PEAK

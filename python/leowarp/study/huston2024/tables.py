@@ -12,8 +12,8 @@ from leowarp.report import html
 from leowarp.study.huston2024 import evidence as ev
 from leowarp.study.huston2024.figures_table import COLUMNS, found
 from leowarp.study.huston2024.runs import MAIN, OFF_PEAK, PEAK, VARIANTS
-from leowarp.study.huston2024.statistics import HOW, Middle
 from leowarp.study.huston2024.traces import KINDS, NO_LOSS
+from leowarp.study.statistics import HOW, Middle
 
 
 def table(frames: Mapping[str, Any]) -> str:
