@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A mobile channel inside the guest: every packet has the delay, or the loss, that the channel computed for it."""
+
+import numpy as np
+import pytest
+
+import leowarp as lw
+from leowarp.scenario import load, resolve
+from leowarp.timeline.from_mobile import rows_of
+
+pytestmark = pytest.mark.guest
+
+SECOND_NS = 1_000_000_000
+FORWARD_NS = 80_000_000
+# 1,115 bytes of IP at 40 Mbit/s
+TRANSMISSION_NS = 223_000
+SCENARIO = """
+name = "mobile"
+[run]
+duration = "20 s"
+[mobile]
+{keys}
+[observe]
+queues = "none"
+counters = "none"
+packets = "none"
+reordering_window = "none"
+[[flows]]
+kind = "udp"
+source = "server"
+destination = "mobile"
+payload = "1087 B"
+packet_rate = "2000 pkts/s"
+"""
+
+
+def probed(folder, keys):
+    """Echoes of the stream, its plan, and the run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "mobile.toml"
+    path.write_text(SCENARIO.format(keys=keys))
+    run = lw.run(path, out=folder / "run", report=False, progress=False)
+    return run.echoes().sort_values("sent_ns"), resolve(load(path)), run
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mobile")
+    return {
+        flag: probed(folder / str(flag), f'snr = "7 dB"\nresequencing = {str(flag).lower()}') for flag in (True, False)
+    }
+
+
+@pytest.mark.parametrize("resequencing", [True, False])
+def test_delays_and_losses_of_a_stream_are_those_that_the_channel_computed(both, resequencing):
+    echoes, plan, _ = both[resequencing]
+    rows, _ = rows_of(plan)
+    sent_ns = echoes["sent_ns"].to_numpy("int64")
+    begun_ns = sent_ns + FORWARD_NS
+    row = np.searchsorted(rows.t_ns, begun_ns, side="right") - 1
+    due_ns = begun_ns + TRANSMISSION_NS + rows.delay_ns[row]
+    if resequencing:
+        # One that is lost holds its followers, too, until it is given up.
+        due_ns = np.maximum.accumulate(due_ns)
+    # What still flies at the end has no fate.
+    known = due_ns < 20 * SECOND_NS
+    lost = rows.loss_ratio[row] == 1
+    assert (echoes["received_ns"].isna().to_numpy() == lost)[known].all()
+    assert 0.02 < lost.mean() < 0.16
+    arrived = known & ~lost
+    late_ns = echoes["received_ns"][arrived].to_numpy("int64") - due_ns[arrived]
+    assert arrived.sum() > 30_000
+    assert np.abs(late_ns).max() <= 1_000
+
+
+def test_with_resequencing_no_packet_overtakes_and_without_many_do(both):
+    densities = {flag: run.densities(flow=0, scope="run", kind="density") for flag, (_, _, run) in both.items()}
+    assert densities[True]["index"].tolist() == [0]
+    assert len(densities[False]) > 20
+
+
+def test_a_path_that_loses_everything_ends_as_a_finished_run(tmp_path):
+    echoes, _, run = probed(tmp_path, 'snr = "-40 dB"')
+    assert len(echoes) == 40_000
+    assert echoes["received_ns"].isna().all()
+    assert run.summary["flows"][0]["lost_pkts"] > 39_000
