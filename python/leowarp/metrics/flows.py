@@ -208,6 +208,8 @@ def _tcp_scalars(tables: Tables, number: int, over_ns: int | None, end_ns: int) 
     cwnd = floats(samples["cwnd_pkts"])
     weights = holding_ns(samples["t_ns"].to_numpy(dtype="int64"), end_ns) if len(samples) else np.zeros(0)
     row["cwnd_p50_pkts"] = weighted_quantile(cwnd, weights, 0.5)
+    for name in ("rttvar", "rto"):
+        row[f"{name}_p50_us"] = weighted_quantile(floats(samples[f"{name}_us"]), weights, 0.5)
     return row
 
 
