@@ -150,7 +150,9 @@ def verify(
 
 
 def reproduce(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="Which study: frederiksen2024, torres2020.")],
+    study: Annotated[
+        str, typer.Argument(metavar="STUDY", help="Which study: frederiksen2024, torres2020, huston2024.")
+    ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Directory; reproductions/STUDY if not given.")
     ] = None,
@@ -164,11 +166,11 @@ def reproduce(
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="torres2020: every eighth jitter and 3 seeds: minutes; a full one keeps them."),
+        typer.Option("--quick", help="torres2020, huston2024: a part of the runs, minutes; a full one keeps them."),
     ] = False,
     scheduler: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="torres2020: a Dask scheduler whose workers make the runs."),
+        typer.Option(metavar="ADDRESS", help="torres2020, huston2024: a Dask scheduler whose workers make the runs."),
     ] = None,
     kernel: options.Kernel = None,
     jobs: options.AtOnce = None,
