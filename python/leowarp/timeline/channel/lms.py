@@ -127,9 +127,9 @@ class LandMobile:
         lacking = [
             key
             for value, key in (
-                (found.correlation_m, "correlation_m"),
-                (found.state_lengths_m, "frame_m"),
-                (found.transition_m, "transition_m"),
+                (found.correlation_m, "correlation distance (correlation)"),
+                (found.state_lengths_m, "length of states (frame)"),
+                (found.transition_m, "length of slopes (transition)"),
             )
             if value is None
         ]
@@ -137,8 +137,8 @@ class LandMobile:
             raise ScenarioError(
                 f"environment {found.name!r} at {found.elevation_deg:g} degrees: its table has no "
                 f"{', no '.join(lacking)}",
-                "give the length: nothing is borrowed from another elevation (at 40 degrees correlation distances are "
-                "1.5 to 2.5 m, frames 3 to 9 m, slopes 2 to 12 m)",
+                "give it: nothing is borrowed from another environment or elevation (of others at 40 degrees, "
+                "correlation distances are 1.5 to 2.5 m, frames 3 to 9 m, slopes 2 to 12 m)",
             )
         assert found.correlation_m is not None
         assert found.state_lengths_m is not None

@@ -152,7 +152,7 @@ def test_a_terminal_at_rest_sees_one_level_and_another_place_with_another_seed()
 
 def test_lengths_that_a_table_lacks_must_be_given():
     urban = LandMobile(environment="urban", elevation_deg=40)
-    with pytest.raises(ScenarioError, match="no correlation_m, no frame_m, no transition_m"):
+    with pytest.raises(ScenarioError, match=r"no correlation distance \(correlation\), no length of states"):
         power_series(urban, SECOND, 1)
     given = dataclasses.replace(urban, correlation_m=2.0, frame_m=5.0, transition_m=3.0)
     assert given.model().frames_m == pytest.approx([5.0] * 3)
