@@ -119,7 +119,7 @@ def test_python_compiles(page: Path) -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "<!-- file: " in page.read_text()], ids=name_of)
 def test_scenarios_in_pages_resolve(page: Path, tmp_path: Path) -> None:
-    written = [(name, text) for name, text in blocks(page, "toml", "csv", "") if name]
+    written = [(name, text) for name, text in blocks(page, "toml", "csv", "c", "") if name]
     for name, text in written:
         (tmp_path / name).write_text(text, encoding="utf-8")
     scenarios = [tmp_path / name for name, _ in written if name.endswith(".toml")]

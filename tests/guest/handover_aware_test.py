@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bbr_handover and cubic_handover do in the window around a reconfiguration, and that they do nothing elsewhere."""
+"""What bbr_handover and cubic_handover do in the window around a reconfiguration; elsewhere they do nothing."""
 
 import pandas as pd
 import pytest
@@ -14,7 +14,7 @@ RECOVERY, LOSS = 3, 4
 
 
 def transfer(tmp_path, name, rows, *, parameters, duration="5 s", start="0 s", queue="400 pkts"):
-    """Sockets of one flow over a measured path; `rows` are (t_s, delay_ms, rate_mbps, loss_ratio), losses of data alone."""
+    """Run and sockets of one flow over a measured path of rows (t_s, delay_ms, rate_mbps, loss_ratio of data)."""
     table = tmp_path / "path.csv"
     head = "t_s,delay_ms,rate_mbps,loss_ratio,loss_up_ratio"
     table.write_text("\n".join([head, *(",".join(map(str, (*row, 0))) for row in rows)]) + "\n")
