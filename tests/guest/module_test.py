@@ -2,6 +2,7 @@
 """Congestion controls of one's own: one that works, and every way in which one can go wrong."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from leowarp.guest.modules import ARCHIVE, compiled
 pytestmark = pytest.mark.guest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "your-own-congestion-control.md"
 EXAMPLE = (EXAMPLES / "mild_reno.c").read_text()
 
 
@@ -78,23 +80,11 @@ def test_the_example_keeps_the_share_of_its_window_that_its_parameter_says(tmp_p
 
 
 def test_a_module_may_include_the_kernels_own(tmp_path, built_kernel):
+    (text,) = (t for t in re.findall(r"^```c\n(.*?)^```$", GUIDE.read_text(), re.M | re.S) if "tcp_cubic.c" in t)
     source = tmp_path / "my_cubic.c"
-    source.write_text(
-        """#include <linux/module.h>
-#include <net/tcp.h>
-static int own_register(struct tcp_congestion_ops *ops);
-#define tcp_register_congestion_control own_register
-#include "net/ipv4/tcp_cubic.c"
-#undef tcp_register_congestion_control
-static int own_register(struct tcp_congestion_ops *ops)
-{
-	strscpy(ops->name, "my_cubic", sizeof(ops->name));
-	return tcp_register_congestion_control(ops);
-}
-"""
-    )
+    source.write_text(text)
     made = run(tmp_path, source, "my_cubic")
-    # The module is loaded either way, so that the guest is the same but for the name.
+    # The module is loaded either way, so that the guest is the same but for the name. No window falls below 10.
     kernels = lw.run(
         EXAMPLES / "chain.toml",
         {"guest.cc_modules": [str(source)], "run.duration": "5 s"},

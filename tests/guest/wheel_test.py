@@ -49,7 +49,8 @@ def test_the_wheel_carries_kernel_agent_and_what_the_gpl_asks_for(wheel):
     assert "qdisc/leolink.c" in sources
     assert {f"leowarp/_guest/source/{name}" for name in sources} <= names
     assert {"leowarp/_guest/linux", "leowarp/_guest/config", "leowarp/_guest/leowarp-agent"} <= names
-    assert "leowarp/examples/chain.toml" in names
+    assert "leowarp/_guest/module-tree.tar.xz" in names
+    assert {"leowarp/examples/chain.toml", "leowarp/examples/mild_reno.c"} <= names
     assert facts["linux_version"].startswith("6.12.")
     assert len(facts["source_sha256"]) == 64
     assert "GNU GENERAL PUBLIC LICENSE" in copying

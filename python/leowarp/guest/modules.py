@@ -80,16 +80,17 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
         )
     _demand_tools(source)
     name = module_name(source)
-    parts = {
+    tree_sha256 = sha256_of_file(archive)
+    parts: dict[str, str | bytes | Path] = {
         "name": name,
         "source": text,
-        "tree": sha256_of_file(archive),
+        "tree": tree_sha256,
         "kbuild": KBUILD,
         "compiler": recipe.first_line_of("gcc", "--version"),
     }
 
     def make(entry: Path) -> None:
-        tree = _tree(archive, parts["tree"], on_message)
+        tree = _tree(archive, tree_sha256, on_message)
         on_message(f"compiling the module {source}")
         with tempfile.TemporaryDirectory(dir=entry) as scratch:
             directory = Path(scratch)
