@@ -104,6 +104,7 @@ _TABLES = {
     "counters": {"t_ns": [0], "host": [0], "counter": [0], "value": [7]},
     "drops": {},
     "flows": {"flow": [0, 1]},
+    "acks": {"flow": [0], "segments_pkts": [2], "wait_ns": [1_200_000], "acks_pkts": [1]},
     "echoes": {"flow": [1], "index": [0], "sent_ns": [5]},
     "reordering": {"flow": [0], "scope": [0], "number": [0], "t_ns": [0], "end_ns": [1_000_000_000]},
     "densities": {"flow": [0], "scope": [0], "number": [0], "kind": [0], "index": [0], "pkts": [2]},

@@ -4,6 +4,7 @@
 //! It sleeps until a ring has a block ready. Departures are entered as they are read; arrivals and drops wait until the
 //! sender's ring has been read up to their time, since rings hand over blocks at different moments.
 
+use crate::acks::Acks;
 use crate::clock::Clock;
 use crate::drops::{self, Drops};
 use crate::ending::Ending;
@@ -16,7 +17,7 @@ use crate::reordering::Reordering;
 use crate::ring::{Ring, RETIRE_MS};
 use crate::table::Rows;
 use crate::truth::{Loss, Numbers, Packet, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN};
-use leowarp_timeline::record::Drop;
+use leowarp_timeline::record::{AckWait, Drop};
 use leowarp_timeline::setup::{Discipline, Flow, FlowKind, Link, LinkKind, Pcap, Setup};
 use leowarp_timeline::Event;
 use std::collections::VecDeque;
@@ -51,6 +52,8 @@ pub struct Outcome {
     pub times_ns: Vec<(Option<i64>, Option<i64>, Option<i64>)>,
     /// Payload that arrived at the destination, each byte once; by flow.
     pub arrived_bytes: Vec<u64>,
+    /// That reached the source, by flow; u64::MAX = not tcp, or not known.
+    pub duplicate_acks_pkts: Vec<u64>,
     pub warnings: Vec<String>,
     pub failures: Vec<String>,
 }
@@ -62,6 +65,7 @@ impl Outcome {
             totals: Vec::new(),
             times_ns: vec![(None, None, None); flows],
             arrived_bytes: vec![u64::MAX; flows],
+            duplicate_acks_pkts: vec![u64::MAX; flows],
             warnings: Vec::new(),
             failures: Vec::new(),
         }
@@ -92,6 +96,9 @@ pub struct Capture {
     streams: Vec<Stream>,
     ledger: Ledger,
     reordering: Reordering,
+    /// By flow.
+    acks: Vec<Acks>,
+    ack_rows: Rows<AckWait>,
     drops: Drops,
     dropped: VecDeque<Dropped>,
     drop_rows: Rows<Drop>,
@@ -165,6 +172,8 @@ impl Capture {
             streams: streams.collect(),
             ledger: Ledger::create(setup, events, header)?,
             reordering: Reordering::create(setup, events, header)?,
+            acks: setup.flows.iter().map(|_| Acks::default()).collect(),
+            ack_rows: Rows::create(header)?,
             drops: Drops::open(),
             dropped: VecDeque::new(),
             drop_rows: Rows::create(header)?,
@@ -211,7 +220,7 @@ impl Capture {
     }
 
     fn read_rings(&mut self) -> Result<()> {
-        let Self { clock, flows, streams, hosts, reordering, .. } = self;
+        let Self { clock, flows, streams, hosts, reordering, acks, .. } = self;
         let end_ns = self.ending.end_ns();
         for host in hosts {
             let Host { index, ring, read_until_ns, arrivals, pcap } = host;
@@ -225,7 +234,11 @@ impl Capture {
                 let Some(flow) = flows.get(parsed.flow).filter(|f| f.kind == parsed.kind) else { return Ok(()) };
                 let ends = [flow.source, flow.destination];
                 let stream = 2 * parsed.flow + parsed.direction;
-                if frame.outgoing && ends[parsed.direction] == *index {
+                let is_end = ends[if frame.outgoing { parsed.direction } else { 1 - parsed.direction }] == *index;
+                if is_end && flow.kind == FlowKind::Tcp && t_ns < end_ns {
+                    acks[parsed.flow].passes(&parsed, frame.outgoing);
+                }
+                if frame.outgoing && is_end {
                     // What leaves after the end is not part of the run (resets of the sockets that it closes).
                     if t_ns < end_ns {
                         let place = streams[stream].sent(parsed.seen);
@@ -233,7 +246,7 @@ impl Capture {
                             reordering.sent(parsed.flow, place, t_ns);
                         }
                     }
-                } else if !frame.outgoing && ends[1 - parsed.direction] == *index {
+                } else if is_end {
                     arrivals.push_back((stream, parsed.seen));
                 }
                 Ok(())
@@ -343,7 +356,11 @@ impl Capture {
                 pcap.flush()?;
             }
         }
-        let Self { mut streams, mut ledger, mut reordering, mut drop_rows, .. } = self;
+        let Self { mut streams, mut ledger, mut reordering, mut drop_rows, mut ack_rows, .. } = self;
+        for (flow, acks) in self.acks.iter().enumerate() {
+            acks.rows(flow as u32).try_for_each(|row| ack_rows.push(&row))?;
+        }
+        ack_rows.flush()?;
         for (account, stream) in streams.iter_mut().enumerate() {
             let mut result = Ok(());
             stream.finish(|packet| {
@@ -359,11 +376,17 @@ impl Capture {
         Ok(Outcome {
             times_ns: data().map(Stream::times_ns).collect(),
             arrived_bytes: data().map(Stream::arrived_bytes).collect(),
+            duplicate_acks_pkts: tcp_alone(&self.flows, &self.acks),
             totals: ledger.finish()?,
             warnings,
             failures: self.failures,
         })
     }
+}
+
+fn tcp_alone(flows: &[Flow], acks: &[Acks]) -> Vec<u64> {
+    let of = |(flow, acks): (&Flow, &Acks)| if flow.kind == FlowKind::Tcp { acks.duplicates() } else { u64::MAX };
+    flows.iter().zip(acks).map(of).collect()
 }
 
 /// A packet whose fate is known; those of an account come in order of sending.

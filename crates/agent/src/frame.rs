@@ -25,6 +25,8 @@ pub struct Parsed {
     /// 0 from the flow's source, 1 to it.
     pub direction: usize,
     pub seen: Seen,
+    /// TCP: its window, as its header has it, else 0.
+    pub window: u16,
 }
 
 /// Reads a packet from its IP header on; none = of no flow. 40 bytes are enough.
@@ -37,6 +39,7 @@ pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
     let head = usize::from(ip[0] & 15) * 4;
     let total = u32::from(half(2)?);
     let mut seen = Seen { t_ns, ip_id: half(4)?, seq: 0, ack: 0, flags: 0, len_bytes: 0 };
+    let mut window = 0;
     let payload = |header: usize| total.checked_sub((head + header) as u32);
     let between_ports = || {
         let (source, destination) = (half(head)?, half(head + 2)?);
@@ -51,6 +54,7 @@ pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
             seen.flags = *ip.get(head + 13)?;
             seen.ack = if seen.flags & crate::truth::FLAG_ACK != 0 { word(head + 8)? } else { 0 };
             seen.len_bytes = payload(usize::from(ip[head + 12] >> 4) * 4)?;
+            window = half(head + 14)?;
             (FlowKind::Tcp, between_ports()?)
         }
         IPPROTO_UDP => {
@@ -71,7 +75,7 @@ pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
         }
         _ => return None,
     };
-    Some(Parsed { kind, flow, direction, seen })
+    Some(Parsed { kind, flow, direction, seen, window })
 }
 
 #[cfg(test)]
@@ -90,7 +94,8 @@ mod tests {
         let ports = [(SOURCE_PORT + 3).to_be_bytes(), (DESTINATION_PORT + 3).to_be_bytes()].concat();
         let rest = [&ports[..], &[0, 0, 0, 9, 0, 0, 0, 7, 0x80, 0x18, 1, 1, 0, 0, 0, 0]].concat();
         let seen = Seen { t_ns: 5, ip_id: 0xabcd, seq: 9, ack: 7, flags: 0x18, len_bytes: 1448 };
-        assert_eq!(parse(5, &ip(6, 1500, &rest)), Some(Parsed { kind: FlowKind::Tcp, flow: 3, direction: 0, seen }));
+        let parsed = Parsed { kind: FlowKind::Tcp, flow: 3, direction: 0, seen, window: 257 };
+        assert_eq!(parse(5, &ip(6, 1500, &rest)), Some(parsed));
         let back = [&ports[2..], &ports[..2], &rest[4..]].concat();
         assert_eq!(parse(5, &ip(6, 1500, &back)).map(|p| p.direction), Some(1));
     }

@@ -5,6 +5,7 @@
 //! Before working on this crate read arch/um/kernel/time.c (`time-travel=inf-cpu`): computing takes no virtual time, the
 //! clock moves only when everything is idle, reading it costs 256 ns, a system call costs 10 us of the host's CPU.
 
+mod acks;
 mod aqm;
 mod batch;
 mod capture;

@@ -205,6 +205,7 @@ fn end(
             completion_ns: complete.map_or(MISSING_I64, |t| t - setup.flows[flow].start_ns),
             bytes: outcome.arrived_bytes[flow],
             error: transfer.map_or(0, |t| t.shared.error.load(SeqCst)) as u32,
+            duplicate_acks_pkts: outcome.duplicate_acks_pkts[flow],
         })?;
     }
     rows.flush()?;

@@ -208,6 +208,14 @@ tables! {
         completion_ns: i64 ["ns", "tcp with a size: from its start until all of it had arrived; missing = not complete or no size"],
         bytes: u64 ["bytes", "payload that reached the destination, each byte once"],
         error: u32 ["1", "errno of what ended it early, 0 = none"],
+        duplicate_acks_pkts: u64 ["pkts", "tcp: duplicate acknowledgements (RFC 5681, 2) that reached the source; missing = not tcp, or packets were not followed"],
+    }
+    /// Acknowledgements of a flow that answer as many segments after the same wait.
+    "acks" AckWait {
+        flow: u32 ["1", "index into the flows"],
+        segments_pkts: u32 ["pkts", "data segments that arrived since the acknowledgement before"],
+        wait_ns: i64 ["ns", "from the arrival of the first of them to the acknowledgement, rounded down to 0.1 ms; missing = there is none"],
+        acks_pkts: u64 ["pkts", "acknowledgements sent, that of the SYN left out"],
     }
     /// A probe or a datagram.
     "echoes" Echo {

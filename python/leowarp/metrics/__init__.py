@@ -6,6 +6,7 @@
 >>> result.summary["flows"][0]["goodput_mean_bps"]      # doctest: +SKIP
 """
 
+from leowarp.metrics.acknowledgements import LONG_WAIT_NS, ack_waits
 from leowarp.metrics.capacity import overhead_bytes, path_capacity, payload_ratio
 from leowarp.metrics.causes import CAUSE_COLUMNS, causes
 from leowarp.metrics.changes import (
@@ -45,6 +46,7 @@ __all__ = [
     "GOODPUT_SERIES",
     "LINK_COLUMNS",
     "LONG_COLUMNS",
+    "LONG_WAIT_NS",
     "NEAR_NS",
     "RECOVERY_COLUMNS",
     "REORDERING_COLUMNS",
@@ -58,6 +60,7 @@ __all__ = [
     "Probes",
     "RecoveryRule",
     "Tables",
+    "ack_waits",
     "bin_edges",
     "both_ways_ns",
     "causes",

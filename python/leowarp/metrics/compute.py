@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp import rundir
+from leowarp.metrics.acknowledgements import acknowledgement_scalars
 from leowarp.metrics.causes import cause_scalars, causes
 from leowarp.metrics.changes import (
     ATTRIBUTION_NS,
@@ -183,6 +184,7 @@ def metrics(
             | cause_scalars(found, number)
             | _way_scalars(tables, number, flow, at_ns[flow.source, flow.destination], end_ns)
             | (recovery_scalars(recovered, number) if flow.kind == "tcp" else {})
+            | (acknowledgement_scalars(tables, number, plan.flows) if flow.kind == "tcp" else {})
             | ({"share_ratio": shared.share_ratio(number)} if flow.kind == "tcp" else {})
             for number, flow in enumerate(plan.flows)
         ],

@@ -139,7 +139,7 @@ def flow_summary(
     row |= ends
     if flow.kind == "tcp":
         row |= host_scalars(tables, flow.source) if is_only_sender else dict.fromkeys(_HOST_COUNTS)
-        marked = _host_counters(tables, flow.destination).get("IpExt.InCEPkts") if is_only_receiver else None
+        marked = host_counters(tables, flow.destination).get("IpExt.InCEPkts") if is_only_receiver else None
         row["received_ce_pkts"] = None if marked is None else int(marked)
         row["completion_goodput_bps"] = carried * 8e9 / took_ns if took_ns and carried is not None else None
     return row
@@ -165,7 +165,7 @@ _HOST_COUNTS = {
 
 def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
     """What the host of a flow's sender counted until the end; None if it was not recorded."""
-    last = _host_counters(tables, source)
+    last = host_counters(tables, source)
     row: dict[str, int | None] = {}
     for name, counters in _HOST_COUNTS.items():
         values = [last.get(f"TcpExt.{counter}") for counter in counters]
@@ -175,13 +175,13 @@ def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
 
 def received_ce_pkts(tables: Tables) -> int | None:
     """Packets that arrived at any host with a mark of congestion; None if no host told."""
-    told = [_host_counters(tables, host).get("IpExt.InCEPkts") for host in tables.hosts]
+    told = [host_counters(tables, host).get("IpExt.InCEPkts") for host in tables.hosts]
     known = [int(value) for value in told if value is not None]
     return sum(known) if known else None
 
 
-def _host_counters(tables: Tables, station: str) -> dict[str, float]:
-    """What each counter of a station's host stood at when it was last read."""
+def host_counters(tables: Tables, station: str) -> dict[str, float]:
+    """What each counter of a station's host stood at when it was last read, by name (`TcpExt.TCPTimeouts`)."""
     host = next((place for place, name in enumerate(tables.hosts) if name in (station, f"host:{station}")), None)
     mine = tables.counters[tables.counters["host"].to_numpy() == host] if host is not None else tables.counters[:0]
     # In order of time: the last of a name is what stood there at the end.

@@ -237,8 +237,27 @@ FLOWS = TableSchema(
         Column("completion_ns", _I64, _NS, "from the start to the last byte; null: had no size, or did not finish"),
         Column("bytes", _I64, _B, "bytes that the receiver got in order"),
         Column("error", _I32, "", "errno with which the flow ended; 0: none"),
+        Column(
+            "duplicate_acks_pkts", _I64, _P,
+            "duplicate ACKs that reached the sender (RFC 5681, 2; a smaller window is no news); null: not TCP, or "
+            "packets were not followed",
+        ),
     ),
-)
+)  # fmt: skip
+
+ACKS = TableSchema(
+    "acks",
+    "How the receiver of each TCP flow acknowledged: one row for all ACKs that answer as many segments after as long.",
+    (
+        _FLOW,
+        _key("segments_pkts", _I32, _P, "data segments that arrived since the ACK before, in order or not"),
+        Column(
+            "wait_ns", _I64, _NS,
+            "from the arrival of the first of them to the ACK's sending, rounded down to 0.1 ms; null: there is none",
+        ),
+        _key("acks_pkts", _I64, _P, "ACKs sent, that of the SYN left out"),
+    ),
+)  # fmt: skip
 
 ECHOES = TableSchema(
     "echoes",
@@ -305,6 +324,7 @@ DENSITIES = TableSchema(
 TABLES: dict[str, TableSchema] = {
     table.name: table
     for table in (
-        SOCKETS, PACKETS, BINS, LINKS, LINKTOTALS, COUNTERS, DROPS, FLOWS, ECHOES, REORDERING, DENSITIES,
+        SOCKETS, PACKETS, BINS, LINKS, LINKTOTALS, COUNTERS, DROPS, FLOWS, ACKS, ECHOES, REORDERING,
+        DENSITIES,
     )
 }  # fmt: skip

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a TCP flow was acknowledged, and what its sender made of it: ACKs per segment, how long segments waited for
+their ACK, duplicate ACKs, timeouts, and which retransmissions were in vain or a timeout's.
+
+An ACK answers the data segments that arrived since the one before it, in order or not, as the receiver's rule for
+delaying counts them (RFC 5681, 4.2); the first of them waited longest. All of this but the timeouts is known from what
+passed the hosts (`observe.truth`), the timeouts from the kernel's counters of the sender's host (None if another TCP
+flow starts there).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.flows import host_counters
+from leowarp.metrics.reordering import SCOPES
+from leowarp.metrics.series import weighted_quantile
+from leowarp.metrics.tables import DATA, Tables, floats
+
+LONG_WAIT_NS = 10_000_000
+"""What counts as a long wait in `ack_waits_long_ratio`: tauran2018 found a tenth of its waits longer."""
+
+_QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
+
+SCALARS = ("acks_per_segment_ratio", *(f"ack_wait_{name}_ns" for name in _QUANTILES), "ack_waits_long_ratio",
+           "duplicate_acks_pkts", "duplicate_acks_ratio", "spurious_retransmissions_ratio", "timeouts",
+           "timeout_retransmissions_pkts", "timeout_retransmissions_ratio")  # fmt: skip
+"""Scalars of a TCP flow in the summary. Ratios but the first and the long waits are per data packet sent."""
+
+
+def acknowledgement_scalars(tables: Tables, number: int, flows: Sequence[Any]) -> dict[str, float | int | None]:
+    """The summary's scalars of one TCP flow, those of `SCALARS`; what the run did not record is None.
+
+    Parameters
+    ----------
+    number : int
+        Flow number, as in the tables.
+    flows : plan.flows
+    """
+    row: dict[str, float | int | None] = dict.fromkeys(SCALARS)
+    if tables.has("acks"):
+        row |= _waits(tables.of_flow("acks", number))
+    ending = tables.of_flow("flows", number)
+    if len(ending) and "duplicate_acks_pkts" in ending:
+        row["duplicate_acks_pkts"] = _whole(floats(ending["duplicate_acks_pkts"])[0])
+    source = flows[number].source
+    if sum(flow.kind == "tcp" and flow.source == source for flow in flows) == 1:
+        row |= _timeouts(host_counters(tables, source))
+    sent_pkts, vain_pkts = _data_sent(tables, number)
+    for name, pkts in (("duplicate_acks", row["duplicate_acks_pkts"]), ("spurious_retransmissions", vain_pkts),
+                       ("timeout_retransmissions", row["timeout_retransmissions_pkts"])):  # fmt: skip
+        row[f"{name}_ratio"] = pkts / sent_pkts if pkts is not None and sent_pkts else None
+    return row
+
+
+def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
+    """The ACKs of a flow that answer segments: `segments_pkts, wait_ns, acks_pkts`; empty: none, or not recorded."""
+    acks = tables.of_flow("acks", number)
+    return acks.loc[floats(acks["segments_pkts"]) > 0, ["segments_pkts", "wait_ns", "acks_pkts"]].reset_index(drop=True)
+
+
+def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
+    segments, count, wait = (floats(acks[name]) for name in ("segments_pkts", "acks_pkts", "wait_ns"))
+    answered = float((segments * count).sum())
+    if not answered:
+        return {}
+    answers = segments > 0
+    wait, weight = wait[answers], count[answers]
+    quantiles = {f"ack_wait_{name}_ns": _whole(weighted_quantile(wait, weight, q)) for name, q in _QUANTILES.items()}
+    return {
+        "acks_per_segment_ratio": float(count.sum()) / answered,
+        **quantiles,
+        "ack_waits_long_ratio": float(weight[wait >= LONG_WAIT_NS].sum() / weight.sum()),
+    }
+
+
+def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
+    """Of each timeout the timer itself sends one packet (tcp_retransmit_timer); the others that it takes for lost go
+    in the slow start after it, which has a counter of its own (tcp_xmit_retransmit_queue). SYNs are no data."""
+    names = ("TcpExt.TCPTimeouts", "TcpExt.TCPSlowStartRetrans", "TcpExt.TCPSynRetrans")
+    if any(name not in counters for name in names):
+        return {}
+    timeouts, slow_start, syns = (int(counters[name]) for name in names)
+    return {"timeouts": timeouts, "timeout_retransmissions_pkts": timeouts - syns + slow_start}
+
+
+def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
+    """Packets with payload that a flow sent, and how many of them were sent in vain."""
+    if not tables.has("bins") or not tables.has("reordering"):
+        return None, None
+    bins = tables.of_flow("bins", number)
+    is_data = bins["direction"].to_numpy() == DATA
+    again, vain = (int(floats(bins[name])[is_data].sum()) for name in ("retrans_pkts", "spurious_pkts"))
+    # That table counts first transmissions with payload; the bins of this direction also SYN, FIN and bare ACKs.
+    scopes = tables.of_flow("reordering", number)
+    first = floats(scopes["sent_pkts"])[scopes["scope"].to_numpy() == SCOPES.index("run")]
+    return int(np.nansum(first)) + again, vain
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None or np.isnan(value) else int(value)
