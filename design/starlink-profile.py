@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the profile `starlink` does to probes, beside what was published; and how far that hangs on what was assumed.
+
+    python design/starlink-profile.py [--guest]
+
+Prints the tables of design/starlink-profile.md: half an hour of pings over the tables of 20 seeds (no kernel), then the
+sensitivity to the steps of the jitter and to the model of a frame. `--guest`: TCP over the profile with other isolated
+losses, 60 s each, in the guest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.timeline.access import Profile, Way
+from leowarp.timeline.access.probes_for_tests import SECOND_NS, passed, pings, pings_by_reply, profile_for
+
+MINUTES = 30
+FRAME_MINUTES = 5
+"""Of the comparison of frame models, whose tables are long."""
+SEEDS = range(1, 21)
+FLOOD_NS = 10_000_000
+GUEST_SEEDS = (1, 2, 3)
+LOSSES = ("0 %", "0.001 %", "0.01 %", "0.02 %", "0.1 %", "0.4 %")
+CONGESTION_CONTROLS = ("reno", "cubic", "bbr")
+
+SCENARIO = """
+name = "loss"
+[run]
+duration = "60 s"
+[access]
+residual_loss_up = "0.001 %"
+[observe]
+packets = "none"
+reordering_window = "none"
+[[flows]]
+source = "server"
+destination = "dish"
+"""
+
+
+def statistics(profile: Profile, seed: int) -> dict[str, float]:
+    """What pings see in half an hour."""
+    end_ns = MINUTES * 60 * SECOND_NS
+    t_ns = np.arange(0, end_ns, FLOOD_NS, dtype=np.int64)
+    rtt_ms = pings(profile, t_ns, seed) / 1e6
+    seconds_ns = np.arange(0, end_ns, SECOND_NS, dtype=np.int64)
+    lost = np.isnan(pings(profile, seconds_ns, seed))
+    off_ns = np.abs((seconds_ns - profile.slots.begin_ns[1] + 7_500_000_000) % (15 * SECOND_NS) - 7_500_000_000)
+    least_ms, over_ms = slots_of(profile, t_ns, rtt_ms)
+    _, by_reply_ns = pings_by_reply(profile, 300 * SECOND_NS, seed)
+    runs = lengths_of_runs(np.isnan(rtt_ms))
+    silent = np.array(profile.slot_table()["outages"])[1:-1] == 0
+    return {
+        "mean difference of successive RTTs, 10 ms apart, ms": mean_difference(rtt_ms),
+        "the same, each sent at the reply before, ms": mean_difference(by_reply_ns / 1e6),
+        "least RTT of a slot, smallest, ms": float(least_ms.min()),
+        "least RTT of a slot, largest, ms": float(least_ms.max()),
+        "step of that at a reconfiguration, mean, ms": float(np.abs(np.diff(least_ms)).mean()),
+        "step of that at a reconfiguration, smallest, ms": float(np.abs(np.diff(least_ms)).min()),
+        "median RTT, ms": float(np.nanmedian(rtt_ms)),
+        "largest RTT at a reconfiguration over the slot's median, median, ms": float(np.median(over_ms)),
+        "the same, 90th percentile, ms": float(np.quantile(over_ms, 0.9)),
+        "largest RTT of all, ms": float(np.nanmax(rtt_ms)),
+        "loss of pings once a second, %": 100 * float(lost.mean()),
+        "of it within 1 s of a reconfiguration, %": 100 * float((off_ns[lost] <= SECOND_NS).mean()),
+        "loss of a flood, %": 100 * float(np.isnan(rtt_ms).mean()),
+        "run of lost pings of a flood, median": float(np.median(runs)),
+        "run of lost pings of a flood, mean": float(runs.mean()),
+        "run of lost pings of a flood, longest": float(runs.max()),
+        "reconfigurations without an outage, %": 100 * float(silent.mean()),
+    }
+
+
+def mean_difference(rtt_ms: NDArray[np.float64]) -> float:
+    """Of replies one after the other; lost ones are left out."""
+    return float(np.abs(np.diff(rtt_ms[~np.isnan(rtt_ms)])).mean())
+
+
+def slots_of(profile: Profile, t_ns: NDArray[np.int64], rtt_ms: NDArray[np.float64]) -> tuple[Any, Any]:
+    """Of each whole slot the least RTT (1 s off either end), and the largest at its beginning over its median."""
+    least_ms, over_ms = [], []
+    for begin_ns in profile.slots.begin_ns[1:-1]:
+        rest_ms = rtt_ms[(t_ns > begin_ns + SECOND_NS) & (t_ns < begin_ns + 14 * SECOND_NS)]
+        least_ms.append(np.nanmin(rest_ms))
+        spike_ms = rtt_ms[(t_ns > begin_ns - 60_000_000) & (t_ns < begin_ns + 250_000_000)]
+        if not np.isnan(spike_ms).all():
+            over_ms.append(np.nanmax(spike_ms) - np.nanmedian(rest_ms))
+    return np.array(least_ms), np.array(over_ms)
+
+
+def lengths_of_runs(lost: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many were lost in a row, each time."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
+    return edges[1::2] - edges[::2]
+
+
+def standing_ms(way: Way) -> float:
+    """What a packet every 0.1 ms waits for the packets before it, on top of what one alone would meet, on average."""
+    t_ns = np.arange(13 * SECOND_NS, 26 * SECOND_NS, 100_000, dtype=np.int64)
+    alone_ns = way.delay_ns[np.searchsorted(way.channel_t_ns, t_ns, side="right") - 1]
+    return float((passed(way, t_ns, np.random.default_rng(1))[0] - t_ns - alone_ns).mean() / 1e6)
+
+
+def by_steps() -> Iterator[tuple[Any, ...]]:
+    """Jitter up that keeps its distribution and lasts longer or shorter."""
+    for step_ms in (1.5, 3, 6, 9, 12, 24):
+        profile = profile_for(MINUTES, jitter_up_step_ns=int(step_ms * 1e6))
+        t_ns = np.arange(0, MINUTES * 60 * SECOND_NS, FLOOD_NS, dtype=np.int64)
+        _, by_reply_ns = pings_by_reply(profile, 300 * SECOND_NS)
+        yield (
+            step_ms, mean_difference(pings(profile, t_ns) / 1e6), mean_difference(by_reply_ns / 1e6),
+            standing_ms(profile.up), len(profile.up.channel_t_ns) / (60 * MINUTES),
+        )  # fmt: skip
+
+
+def by_frames() -> Iterator[tuple[Any, ...]]:
+    """Half a frame, or steps within each."""
+    for steps in (0, 2, 4, 8, 16):
+        began_s = time.process_time()
+        profile = profile_for(FRAME_MINUTES, frame_steps=steps)
+        took_s = time.process_time() - began_s
+        t_ns = np.arange(0, FRAME_MINUTES * 60 * SECOND_NS, FLOOD_NS, dtype=np.int64)
+        rtt_ms = pings(profile, t_ns) / 1e6
+        rows = len(profile.up.channel_t_ns) + len(profile.down.channel_t_ns)
+        yield (
+            steps, mean_difference(rtt_ms), float(np.nanmedian(rtt_ms)), standing_ms(profile.up),
+            standing_ms(profile.down), rows / 1e6, 24 * rows / 1e6, took_s,
+        )  # fmt: skip
+
+
+def by_loss() -> Iterator[tuple[Any, ...]]:
+    """Median goodput over seeds in the guest, Mbit/s; and what RFC 9438's formula says of CUBIC."""
+    import leowarp as lw
+
+    with tempfile.TemporaryDirectory() as folder:
+        scenario = Path(folder) / "loss.toml"
+        scenario.write_text(SCENARIO)
+        for loss in LOSSES:
+            row: list[Any] = [loss]
+            for control in CONGESTION_CONTROLS:
+                goodputs = []
+                for seed in GUEST_SEEDS:
+                    changes = {"access.residual_loss": loss, "flows.0.congestion_control": control, "run.seed": seed}
+                    run = lw.run(scenario, changes, Path(folder) / "run", force=True, report=False, progress=False)
+                    goodputs.append(run.summary["flows"][0]["goodput_mean_bps"] / 1e6)
+                row.append(float(np.median(goodputs)))
+            yield *row, formula_mbit_s(float(loss.removesuffix(" %")) / 100)
+
+
+def formula_mbit_s(loss_ratio: float, rtt_s: float = 0.045) -> float | str:
+    """CUBIC's mean window over its RTT (RFC 9438, 5.1: C = 0.4, beta = 0.7), where loss alone limits it."""
+    if loss_ratio == 0:
+        return ""
+    window_pkts = (0.4 * 3.7 / (4 * 0.3)) ** 0.25 * (rtt_s / loss_ratio) ** 0.75
+    return window_pkts * 1448 * 8 / rtt_s / 1e6
+
+
+def table(heads: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> None:
+    """Print it as Markdown."""
+    print("| " + " | ".join(heads) + " |")
+    print("|---" + "|---:" * (len(heads) - 1) + "|")
+    for row in rows:
+        print("| " + " | ".join(f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row) + " |")
+    print()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--guest", action="store_true", help="TCP with other isolated losses, in the guest")
+    options = parser.parse_args()
+    found = [statistics(profile_for(MINUTES, seed), seed) for seed in SEEDS]
+    rows = ((name, *np.quantile([one[name] for one in found], [0.5, 0.0, 1.0]).tolist()) for name in found[0])
+    table((f"of {MINUTES} minutes, {len(SEEDS)} seeds", "median", "least", "most"), rows)
+    table(
+        ("steps of the jitter up, ms", "10 ms apart: ms", "by reply: ms", "standing delay up, ms", "rows a second"),
+        by_steps(),
+    )
+    table(
+        ("steps of a frame", "10 ms apart: ms", "median RTT, ms", "standing up, ms", "standing down, ms",
+         "rows, millions", "MB in the guest", "made in CPU s"),
+        by_frames(),
+    )  # fmt: skip
+    if options.guest:
+        table(("isolated loss down", *CONGESTION_CONTROLS, "CUBIC by RFC 9438"), by_loss())
+
+
+if __name__ == "__main__":
+    main()
