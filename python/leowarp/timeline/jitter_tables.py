@@ -84,12 +84,16 @@ def named_table(name: str) -> JitterTable:
 
 def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The same shape with mean 0 and standard deviation 1 (that of equally likely values: divided by n)."""
-    centred = values - values.mean()
-    most = np.abs(centred).max()
-    if not 1e-100 < most < 1e100:
-        # its square is no number any more
-        centred /= most
+    # Twice, because a mean of the smallest floats is rounded to one of them, and differences can be as small again
+    centred = _in_range(values)
+    centred = _in_range(centred - centred.mean())
     return centred / centred.std()
+
+
+def _in_range(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same but for the unit, so that the squares are numbers too."""
+    most = np.abs(values).max()
+    return values if 1e-100 < most < 1e100 or most == 0 else values / most
 
 
 def quantiles_of(samples: NDArray[np.float64]) -> NDArray[np.float64]:
