@@ -27,9 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.errors import ScenarioError
+from leowarp.streams import stream
 from leowarp.timeline.channel.decibels import amplitude_ratio, power_db
 from leowarp.timeline.channel.environments import Environment, environment
-from leowarp.timeline.channel.processes import Blend, Multipath, Shadowing, places, stream, visits
+from leowarp.timeline.channel.processes import Blend, Multipath, Shadowing, places, visits
 
 SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
 

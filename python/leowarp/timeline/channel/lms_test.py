@@ -9,9 +9,10 @@ import pytest
 from scipy.special import j0
 
 from leowarp.errors import ScenarioError
+from leowarp.streams import stream
 from leowarp.timeline.channel import lms
 from leowarp.timeline.channel.lms import LandMobile, power_series
-from leowarp.timeline.channel.processes import Blend, Multipath, Shadowing, stream, visits
+from leowarp.timeline.channel.processes import Blend, Multipath, Shadowing, visits
 
 SECOND = 1_000_000_000
 

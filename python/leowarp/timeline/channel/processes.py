@@ -15,11 +15,6 @@ from scipy.signal import lfilter, oaconvolve
 from scipy.special import j0
 
 
-def stream(seed: int, name: str) -> np.random.Generator:
-    """The random numbers of one component: another name or another seed, other numbers."""
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=tuple(name.encode()))))
-
-
 @dataclass(frozen=True)
 class Visits:
     """States one after another along the terminal's way.
