@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims on what delayed ACKs change (4.4 to 4.11)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leowarp.study.claim import Claim, Outcome, holds_if
+from leowarp.study.statistics import Middle, middle
+from leowarp.study.tauran2018 import evidence as ev
+from leowarp.study.tauran2018.claims_link import SESSION
+from leowarp.study.tauran2018.evidence import Frames
+from leowarp.study.tauran2018.runs import OFF, ON
+
+HIGH_SNR_DB = 11
+
+GROWN_PKTS = (100, 500)
+"""Windows of claim 4.8; on this path a bandwidth-delay product is 807 packets."""
+
+WAIT_MS = 10.0
+
+SIGNS = {
+    "timeouts_ratio": "timeouts",
+    "duplicate_acks_ratio": "duplicate ACKs",
+    "spurious_ratio": "spurious retransmissions",
+}
+
+
+def helps_newreno(frames: Frames) -> Outcome:
+    """4.4"""
+    gain = ev.effect(frames, "goodput_bps", "reno", resequencing=False)
+    signs = {column: ev.effect(frames, column, "reno", resequencing=False) for column in SIGNS}
+    parts = {"goodput": gain.above(0.0)} | {column: found.below(0.0) for column, found in signs.items()}
+    text = (
+        f"with delayed ACKs: goodput {ev.percent(gain)} (5 % or more: {'yes' if gain.median >= 0.05 else 'no'}); per "
+        f"packet sent {', '.join(f'{SIGNS[column]} {ev.percent(found)}' for column, found in signs.items())}"
+    )
+    numbers = {"goodput_change": gain.numbers()} | {column: found.numbers() for column, found in signs.items()}
+    return Outcome(holds_if(parts), text, numbers, _cause(frames, parts, "reno", resequencing=False))
+
+
+def leaves_cubic(frames: Frames) -> Outcome:
+    """4.5"""
+    gain = ev.effect(frames, "goodput_bps", "cubic", resequencing=False)
+    signs = {
+        column: ev.effect(frames, column, "cubic", resequencing=False)
+        for column in ("duplicate_acks_ratio", "spurious_ratio")
+    }
+    parts = {"goodput": abs(gain.median) < 0.1} | {column: found.below(0.0) for column, found in signs.items()}
+    text = (
+        f"with delayed ACKs: goodput {ev.percent(gain)} (less than 5 % either way: "
+        f"{'yes' if abs(gain.median) < 0.05 else 'no'}); per packet sent "
+        f"{', '.join(f'{SIGNS[column]} {ev.percent(found)}' for column, found in signs.items())}"
+    )
+    numbers = {"goodput_change": gain.numbers()} | {column: found.numbers() for column, found in signs.items()}
+    return Outcome(holds_if(parts), text, numbers, _cause(frames, parts, "cubic", resequencing=False))
+
+
+def costs_with_resequencing(frames: Frames) -> Outcome:
+    """4.6"""
+    all_snrs = {name: ev.effect(frames, "goodput_bps", name, resequencing=True) for name in ("reno", "cubic")}
+    high = {
+        name: ev.effect(frames, "goodput_bps", name, resequencing=True, from_db=HIGH_SNR_DB)
+        for name in ("reno", "cubic")
+    }
+    parts = {f"{ev.label(name)} loses": found.below(0.0) for name, found in all_snrs.items()}
+    parts["CUBIC most, at high SNR"] = high["cubic"].below(0.0) and high["cubic"].median < high["reno"].median
+    text = (
+        "goodput with delayed ACKs, with resequencing: "
+        f"{', '.join(f'{ev.label(name)} {ev.percent(found)}' for name, found in all_snrs.items())}; from {HIGH_SNR_DB} "
+        f"dB on {', '.join(f'{ev.label(name)} {ev.percent(found)}' for name, found in high.items())} (CUBIC 10 % or "
+        f"more: {'yes' if high['cubic'].median <= -0.1 else 'no'})"
+    )
+    numbers = {f"{name}_change": found.numbers() for name, found in all_snrs.items()}
+    numbers |= {f"{name}_high_snr_change": found.numbers() for name, found in high.items()}
+    cause = ""
+    if not all(parts.values()):
+        cause = (
+            f"{ev.what_it_did(frames, 'reno', resequencing=True)}. "
+            f"{ev.what_it_did(frames, 'cubic', resequencing=True)}. {_growth_text(frames)}"
+        )
+    return Outcome(holds_if(parts), text, numbers, cause)
+
+
+def hybla(frames: Frames) -> Outcome:
+    """4.7"""
+    curves = {
+        (name, delayed): ev.curve(frames, "goodput_bps", name, resequencing=False, delayed_ack=delayed)
+        for name in ("reno", "cubic", "hybla")
+        for delayed in (ON, OFF)
+    }
+    changes = [on.median / off.median - 1 for on, off in zip(curves["hybla", ON], curves["hybla", OFF], strict=True)]
+    worst = min(changes)
+    others = [curves[name, ON] for name in ("reno", "cubic")]
+    parts = {
+        "loses by delayed ACKs": ev.effect(frames, "goodput_bps", "hybla", resequencing=False).below(0.0),
+        "up to 40 %": -0.6 <= worst <= -0.2,
+        "above both": all(
+            mine.median > other.median
+            for curve in others
+            for mine, other in zip(curves["hybla", ON], curve, strict=True)
+        ),
+        "above 850 kbit/s": min(value.median for value in curves["hybla", ON]) > 850e3,
+        "the others under 650": max(value.median for curve in others for value in curve) < 650e3,
+        "1141 to 1764 kbit/s": _near_both(curves["hybla", OFF], 1.5),
+    }
+    twice = _near_both(curves["hybla", OFF], 2.0)
+    text = (
+        f"Hybla without resequencing, kbit/s by SNR: on {ev.over_snr(curves['hybla', ON], 1e-3)}, off "
+        f"{ev.over_snr(curves['hybla', OFF], 1e-3)} (within a factor of 2 of 1141 and 1764: "
+        f"{'yes' if twice else 'no'}); largest loss by delayed ACKs {-worst:.0%}; with delayed ACKs NewReno "
+        f"{ev.over_snr(curves['reno', ON], 1e-3)}, CUBIC {ev.over_snr(curves['cubic', ON], 1e-3)}"
+    )
+    numbers = {
+        f"{name}_{delayed}_bps": [value.numbers() for value in values] for (name, delayed), values in curves.items()
+    }
+    return Outcome(holds_if(parts), text, numbers | {"worst_change": worst},
+                   _cause(frames, parts, "hybla", resequencing=False))  # fmt: skip
+
+
+def slows_growth(frames: Frames) -> Outcome:
+    """4.8"""
+    least, most = GROWN_PKTS
+    took = {key: [trace.reaches_s(pkts) for pkts in GROWN_PKTS] for key, trace in frames["growth"].items()}
+    slower = {name: took[name, ON][1] / took[name, OFF][1] for name in ("reno", "cubic")}
+    parts = {name: ratio >= 1.2 for name, ratio in slower.items()}
+    text = "; ".join(
+        f"{ev.label(name)}: {least} packets after {took[name, ON][0]:.2f} s with delayed ACKs and "
+        f"{took[name, OFF][0]:.2f} s without, {most} after {took[name, ON][1]:.2f} and {took[name, OFF][1]:.2f}"
+        for name in ("reno", "cubic")
+    )
+    tenth = all(ratio >= 1.1 for ratio in slower.values())
+    numbers = {f"{name}_ratio": ratio for name, ratio in slower.items()}
+    cause = "" if all(parts.values()) else _growth_text(frames)
+    return Outcome(holds_if(parts), f"{text} (10 % slower, both: {'yes' if tenth else 'no'})", numbers, cause)
+
+
+def retransmissions(frames: Frames) -> Outcome:
+    """4.9"""
+    curves = {
+        name: ev.curve(frames, "retransmissions_pkts", name, resequencing=False, delayed_ack=ON)
+        for name in ("reno", "cubic", "hybla")
+    }
+    below = {
+        pair: [less.median < more.median for less, more in zip(curves[pair[0]], curves[pair[1]], strict=True)]
+        for pair in (("reno", "cubic"), ("cubic", "hybla"))
+    }
+    parts = {f"{ev.label(less)} < {ev.label(more)}": all(found) for (less, more), found in below.items()}
+    parts |= {f"{ev.label(name)} falls": curves[name][-1].median < curves[name][0].median for name in ("reno", "cubic")}
+    parts["Hybla does not"] = curves["hybla"][-1].median >= curves["hybla"][0].median
+    text = (
+        "retransmissions a session by SNR: "
+        f"{'; '.join(f'{ev.label(name)} {ev.over_snr(values)}' for name, values in curves.items())}; NewReno below "
+        f"CUBIC at {sum(below['reno', 'cubic'])} of {len(below['reno', 'cubic'])} SNRs, CUBIC below Hybla at "
+        f"{sum(below['cubic', 'hybla'])}"
+    )
+    numbers = {f"{name}_pkts": [value.numbers() for value in values] for name, values in curves.items()}
+    cause = ""
+    if not all(parts.values()):
+        told = (ev.what_it_did(frames, name, resequencing=False) for name in curves)
+        cause = f"not so: {_failed(parts)}. {'. '.join(told)}"
+    return Outcome(holds_if(parts), text, numbers, cause)
+
+
+def pairs_wait(frames: Frames) -> Outcome:
+    """4.10"""
+    found = {
+        name: middle([trace.long_pairs_ratio(WAIT_MS) for trace in _traces(frames, name, ON)])
+        for name in ("reno", "cubic")
+    }
+    parts = {name: 0.05 <= value.median <= 0.2 for name, value in found.items()}
+    tight = all(0.07 <= value.median <= 0.13 for value in found.values())
+    text = (
+        f"ACKs of two segments whose second came {WAIT_MS:g} ms or more after the first, of all such: "
+        f"{', '.join(f'{ev.label(name)} {value.text(100, 1)} %' for name, value in found.items())}, median over SNRs "
+        f"(7 to 13 %: {'yes' if tight else 'no'})"
+    )
+    cause = ""
+    if not all(parts.values()):
+        cause = "; ".join(_waits_text(frames, name) for name in found)
+    return Outcome(holds_if(parts), text, {f"{name}_ratio": value.numbers() for name, value in found.items()}, cause)
+
+
+def timeouts_rise(frames: Frames) -> Outcome:
+    """4.11"""
+    columns = {
+        "rttvar_us": "RTT variation",
+        "rto_us": "RTO",
+        "timeout_retransmissions_ratio": "retransmitted by timeout",
+    }
+    found = {
+        (name, column): ev.effect(frames, column, name, resequencing=True)
+        for name in ("reno", "cubic")
+        for column in columns
+    }
+    parts = {
+        f"{ev.label(name)}, {columns[column]}": value.above(0.0) if column.startswith("timeout") else value.below(0.0)
+        for (name, column), value in found.items()
+    }
+    text = "; ".join(
+        f"{ev.label(name)}: "
+        f"{', '.join(f'{what} {ev.percent(found[name, column])}' for column, what in columns.items())}"
+        for name in ("reno", "cubic")
+    )
+    strong = all(value.median <= -0.05 for (_, column), value in found.items() if column == "rto_us")
+    cause = ""
+    if not all(parts.values()):
+        cause = (
+            f"not so: {_failed(parts)}. Linux's RTO is SRTT and four times the variation, but never less than SRTT and "
+            f"200 ms (tcp_rto_min): {'; '.join(ev.floor_text(frames, name) for name in ('reno', 'cubic'))}. "
+            f"{ev.what_it_did(frames, 'cubic', resequencing=True)}"
+        )
+    numbers = {f"{name}_{column}_change": value.numbers() for (name, column), value in found.items()}
+    return Outcome(holds_if(parts), f"with delayed ACKs, with resequencing: {text} (RTO 5 % or more lower, both: "
+                   f"{'yes' if strong else 'no'})", numbers, cause)  # fmt: skip
+
+
+def _near_both(curve: list[Middle], factor: float) -> bool:
+    """Whether a curve's ends are within a factor of what the study has at 7 and 13 dB."""
+    return all(
+        value.known and expected_bps / factor <= value.median <= expected_bps * factor
+        for value, expected_bps in ((curve[0], 1141e3), (curve[-1], 1764e3))
+    )
+
+
+def _failed(parts: dict[str, bool]) -> str:
+    return ", ".join(what for what, held in parts.items() if not held)
+
+
+def _cause(frames: Frames, parts: dict[str, bool], name: str, *, resequencing: bool) -> str:
+    if all(parts.values()):
+        return ""
+    named = ", ".join(SIGNS.get(what, what) for what, held in parts.items() if not held)
+    return f"not so: {named}. {ev.what_it_did(frames, name, resequencing=resequencing)}"
+
+
+def _growth_text(frames: Frames) -> str:
+    """What the window grows by: ACKs, or the segments that they acknowledge."""
+    told = []
+    for name in ("reno", "cubic"):
+        on, off = (_growth_an_ack(frames, name, delayed) for delayed in (ON, OFF))
+        told.append(
+            f"{ev.label(name)} {on[0]:.2f} and {off[0]:.2f} packets an ACK, {on[1]:.2f} and {off[1]:.2f} a segment"
+        )
+    return (
+        "Linux grows the window by the segments that an ACK acknowledges, not by ACKs (tcp_slow_start, "
+        "tcp_cong_avoid_ai; RFC 3465 without its limit): in slow start without loss, delayed ACKs on and off, "
+        f"{'; '.join(told)}"
+    )
+
+
+def _growth_an_ack(frames: Frames, name: str, delayed: str) -> tuple[float, float]:
+    """Growth of the window from 20 to `GROWN_PKTS[1]` packets, over ACKs and over segments acknowledged."""
+    trace = frames["growth"][name, delayed]
+    # In slow start every packet in flight is acknowledged once a round trip; the socket's own counter says how many.
+    grows = (trace.cwnd_pkts >= 20) & (trace.t_s <= trace.reaches_s(GROWN_PKTS[1]))
+    if grows.sum() < 2:
+        return float("nan"), float("nan")
+    grown = np.ptp(trace.cwnd_pkts[grows])
+    segments = np.ptp(trace.delivered_pkts[grows])
+    acks_a_segment = trace.acks_per_segment_ratio
+    return float(grown / (segments * acks_a_segment)), float(grown / segments)
+
+
+def _traces(frames: Frames, name: str, delayed: str) -> list[ev.Trace]:
+    return ev.traces(frames, name, resequencing=True, delayed_ack=delayed)
+
+
+def _waits_text(frames: Frames, name: str) -> str:
+    waits = [trace.pair_waits() for trace in _traces(frames, name, ON)]
+    wait_ms, count = (np.concatenate([each[part] for each in waits]) for part in (0, 1))
+    shares = ", ".join(f"{limit} ms {count[wait_ms >= limit].sum() / count.sum():.1%}" for limit in (1, 5, 20, 35))
+    return f"{ev.label(name)}: pairs that waited for at least {shares}; none waits for more than the timer's 40 ms"
+
+
+CLAIMS = (
+    Claim("4.4", "Without resequencing, delayed ACKs raise NewReno's goodput and lower its RTOs, duplicate ACKs and "
+          "spurious retransmissions.", "3, 4",
+          f"{SESSION} {ev.EFFECT_TEXT.capitalize()}. (a) Goodput: the interval above 0 (5 % is given too); (b) "
+          "timeouts, (c) duplicate ACKs, (d) spurious retransmissions, each per packet sent: below 0. All: holds; "
+          "some: partly.",
+          ("sessions",), helps_newreno),
+    Claim("4.5", "They leave CUBIC's goodput as it is, though duplicate ACKs and spurious retransmissions fall.", "3, "
+          "4",
+          f"{SESSION} {ev.EFFECT_TEXT.capitalize()}. (a) Goodput: the median within 10 % either way (5 % is given "
+          "too); (b) duplicate ACKs, (c) spurious retransmissions per packet sent: the interval below 0. All: holds; "
+          "some: partly.", ("sessions",), leaves_cubic),
+    Claim("4.6", "With resequencing, delayed ACKs cost both goodput, CUBIC most, at high SNR.", "5",
+          f"{SESSION} {ev.EFFECT_TEXT.capitalize()}. With resequencing: (a) NewReno's, (b) CUBIC's goodput: the "
+          "interval below 0; (c) from 11 dB on CUBIC's below 0 and its median below NewReno's (10 % is given too). "
+          "All: holds; some: partly.", ("sessions", "growth"), costs_with_resequencing),
+    Claim("4.7", "Hybla loses up to 40 % by delayed ACKs, yet stays above 850 kbit/s where NewReno and CUBIC stay "
+          "under 650; without them 1141 to 1764 kbit/s.", "text",
+          f"{SESSION} Without resequencing: (a) the change of Hybla's goodput by delayed ACKs, its interval below 0; "
+          "(b) its largest loss at an SNR is 20 to 60 %; with delayed ACKs (c) it is above both at every SNR, (d) "
+          "above 850 kbit/s at every SNR, (e) the others under 650; (f) without them at 7 and 13 dB within a factor of "
+          "1.5 of 1141 and 1764 kbit/s (2 is given too). All: holds; some: partly.", ("sessions",), hybla),
+    Claim("4.8", "Delayed ACKs slow the growth of the window (one flow, no loss, no HARQ).", "6",
+          "One flow of 60 s over the same path without fading, a queue that never overflows, profile newreno: the time "
+          "until the window is 500 packets with delayed ACKs is 1.2 times that without, or more (1.1 is given too). "
+          "NewReno and CUBIC: holds; one: partly.", ("growth",), slows_growth),
+    Claim("4.9", "With delayed ACKs on, retransmissions NewReno < CUBIC < Hybla, falling with SNR except for Hybla.",
+          "table 1",
+          f"{SESSION} Without resequencing: (a) NewReno below CUBIC, (b) CUBIC below Hybla at every SNR (at how many "
+          "is given too); (c) NewReno's, (d) CUBIC's fewer at 13 dB than at 7; (e) Hybla's not. All: holds; some: "
+          "partly.",
+          ("sessions",), retransmissions),
+    Claim("4.10", "The second packet of a delayed-ACK pair is over 10 ms behind in 10 % of cases (with resequencing).",
+          "text",
+          "ACKs of two segments, with resequencing, delayed ACKs on, seed 1: share of those whose first segment had "
+          "waited for 10 ms or more; median over SNRs 5 to 20 % (7 to 13 % is given too). NewReno and CUBIC: holds; "
+          "one: partly.", ("traces",), pairs_wait),
+    Claim("4.11", "Delayed ACKs lower the RTT variation and with it the RTO, so more retransmissions come from "
+          "timeouts.",
+          "7",
+          f"{SESSION} {ev.EFFECT_TEXT.capitalize()}. With resequencing, NewReno and CUBIC: (a) the socket's RTT "
+          "variation, median by time: the interval below 0; (b) its RTO: below 0 (-5 % is given too); (c) "
+          "retransmissions by timeout per packet sent: above 0. All: holds; some: "
+          "partly.", ("sessions", "traces"), timeouts_rise),
+)  # fmt: skip

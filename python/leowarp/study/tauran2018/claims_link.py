@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims on what the link does to TCP, delayed ACKs or not (4.1 to 4.3, 4.12)."""
+
+from __future__ import annotations
+
+import itertools
+
+import pandas as pd
+
+from leowarp.study.claim import Claim, Outcome, holds_if
+from leowarp.study.statistics import Middle, middle
+from leowarp.study.tauran2018 import evidence as ev
+from leowarp.study.tauran2018.evidence import Frames
+from leowarp.study.tauran2018.runs import OFF, ON
+
+LINK_BPS = 40e6
+PAYLOAD_RATIO = 1075 / 1115
+"""Of a packet: 20 bytes of IP and 20 of TCP, without timestamps."""
+
+OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
+"""The study's two, with delayed ACKs and without."""
+
+
+def residual_loss(frames: Frames) -> Outcome:
+    """4.1"""
+    found = packets_lost(frames)
+    low, high = found[min(found)], found[max(found)]
+    falls = all(later.median < sooner.median for sooner, later in itertools.pairwise(found.values()))
+    parts = {
+        "about 4 % at 7 dB": 0.02 <= low.median <= 0.08,
+        "under 0.5 % at 13 dB": high.median < 0.005,
+        "falls at each step": falls,
+    }
+    channel: pd.DataFrame = frames["codewords"]
+    by_snr = channel.groupby("snr_db")["lost_ratio"].median()
+    tight = 0.04 / 1.5 <= low.median <= 0.04 * 1.5
+    text = (
+        f"of the packets that the link got, lost after three retransmissions: {low.text(100, 2)} % at {min(found):g} "
+        f"dB (within half as much again of 4 %: {'yes' if tight else 'no'}), {high.text(100, 2)} % at {max(found):g} "
+        f"dB (under 1 %: {'yes' if high.median < 0.01 else 'no'}); by dB {ev.over_snr(list(found.values()), 100, 2)} "
+        f"%. Of all codewords: {', '.join(f'{100 * value:.2f}' for value in by_snr)} %"
+    )
+    cause = ""
+    if not all(parts.values()):
+        shares = channel[channel["snr_db"] == min(found)].median(numeric_only=True)
+        decoded = ", ".join(f"{100 * shares[f'decoded{again}_ratio']:.1f}" for again in range(4))
+        cause = (
+            f"at {min(found):g} dB {decoded} % of the codewords are decoded after 0, 1, 2, 3 retransmissions. TCP's "
+            "packets are no random sample of them: a session sends few packets during and after a deep fade. What is "
+            "left hangs on the threshold, on the bits of a transmission and on the terminal's speed, which the study "
+            "does not give (figure on assumptions)"
+        )
+    numbers = {f"lost_{snr_db:g}_db_ratio": value.numbers() for snr_db, value in found.items()}
+    return Outcome(holds_if(parts), text, numbers | {"codewords_ratio": by_snr.to_dict()}, cause)
+
+
+def packets_lost(frames: Frames) -> dict[float, Middle]:
+    """Share of packets that the link got and lost for good, by SNR: median over all NewReno and CUBIC sessions."""
+    rows: pd.DataFrame = frames["sessions"]
+    rows = rows[rows["congestion_control"].isin(["reno", "cubic"])]
+    return {snr_db: middle(rows.loc[rows["snr_db"] == snr_db, "lost_ratio"]) for snr_db in ev.snrs_db(frames)}
+
+
+def goodput_is_low(frames: Frames) -> Outcome:
+    """4.2"""
+    curves = {
+        (control, delayed): ev.curve(frames, "goodput_bps", control, resequencing=False, delayed_ack=delayed)
+        for control, delayed in OURS
+    }
+    highest = max(value.median for values in curves.values() for value in values)
+    free_bps = max(_settled_bps(frames, control) for control in ("reno", "cubic"))
+    parts = {
+        f"{ev.label(control)}, {delayed}": all(value.median < LINK_BPS / 10 for value in values)
+        for (control, delayed), values in curves.items()
+    } | {"fast without errors": free_bps >= 0.9 * LINK_BPS * PAYLOAD_RATIO}
+    lines = "; ".join(
+        f"{ev.label(control)}, {delayed}: {ev.over_snr(values, 1e-3)}" for (control, delayed), values in curves.items()
+    )
+    text = (
+        f"goodput without resequencing, kbit/s by SNR: {lines}; the highest is {highest / LINK_BPS:.1%} of 40 Mbit/s "
+        f"(under 1 Mbit/s everywhere: {'yes' if highest < 1e6 else 'no'}); without errors {free_bps / 1e6:.1f} Mbit/s"
+    )
+    cause = "" if all(parts.values()) else ev.what_it_did(frames, "reno", resequencing=False)
+    lows = {
+        f"{control}_{delayed}_bps": [value.numbers() for value in values]
+        for (control, delayed), values in curves.items()
+    }
+    return Outcome(holds_if(parts), text, lows | {"without_errors_bps": free_bps}, cause)
+
+
+def _settled_bps(frames: Frames, control: str) -> float:
+    """Goodput of the last 40 s of 60 over the link without fading, delayed ACKs off."""
+    trace = frames["growth"][control, OFF]
+    late = trace.goodput_t_s >= 20
+    return float(trace.goodput_bps[late].mean())
+
+
+def signs_of_loss_stay(frames: Frames) -> Outcome:
+    """4.3"""
+    parts, lines, numbers = {}, [], {}
+    stays_half = True
+    for control, delayed in OURS:
+        for column, least, name in (
+            ("duplicate_acks_ratio", 0.1, "duplicate ACKs"),
+            ("spurious_ratio", 0.01, "spurious retransmissions"),
+        ):
+            values = ev.curve(frames, column, control, resequencing=False, delayed_ack=delayed)
+            first, last = values[0].median, values[-1].median
+            what = f"{ev.label(control)}, {delayed}, {name}"
+            parts[f"{what}: high"] = all(value.median >= least for value in values)
+            parts[f"{what}: does not fall"] = last >= 0.8 * first
+            stays_half &= last >= 0.5 * first
+            lines.append(f"{what}: {ev.over_snr(values, 100, 1)}")
+            numbers[f"{control}_{delayed}_{column}"] = [value.numbers() for value in values]
+    text = (
+        f"per 100 packets sent, by SNR: {'; '.join(lines)} (no fall by more than half: {'yes' if stays_half else 'no'})"
+    )
+    cause = ""
+    if not all(parts.values()):
+        failed = ", ".join(what for what, held in parts.items() if not held)
+        cause = f"not so: {failed}. {ev.what_it_did(frames, 'reno', resequencing=False)}"
+    return Outcome(holds_if(parts), text, numbers, cause)
+
+
+def resequencing_helps(frames: Frames) -> Outcome:
+    """4.12"""
+    parts, lines, numbers = {}, [], {}
+    doubled = True
+    for control, delayed in OURS:
+        ordered, shuffled = (
+            ev.of(frames, control, resequencing=order, delayed_ack=delayed).set_index(ev.KEY)["goodput_bps"]
+            for order in (True, False)
+        )
+        both = pd.DataFrame({"ordered": ordered, "shuffled": shuffled}).dropna()
+        found = middle(both["ordered"] / both["shuffled"])
+        parts[f"{control}, {delayed}"] = found.above(1.0)
+        doubled &= found.known and found.median >= 2
+        lines.append(f"{ev.label(control)}, {delayed}: {found.text(1, 2)}")
+        numbers[f"{control}_{delayed}_ratio"] = found.numbers()
+    text = (
+        f"goodput with resequencing over without, all SNRs and seeds: {'; '.join(lines)} (twice everywhere: "
+        f"{'yes' if doubled else 'no'})"
+    )
+    cause = ""
+    if not all(parts.values()):
+        told = (ev.what_it_did(frames, "reno", resequencing=order) for order in (True, False))
+        cause = ". ".join(told)
+    return Outcome(holds_if(parts), text, numbers, cause)
+
+
+SESSION = "Sessions of 600 s, profile newreno, SNR 7 to 13 dB, 5 seeds; medians over seeds."
+
+CLAIMS = (
+    Claim("4.1", "Residual loss after HARQ: 4 % at 7 dB to under 0.5 % at 13 dB.", "text",
+          "Packets that the link lost over packets that it got, median over all sessions of NewReno and CUBIC: (a) 2 "
+          "to 8 % at 7 dB (2.7 to 6 % is given too); (b) under 0.5 % at 13 dB (1 % is given too); (c) falls with each "
+          "dB. The same of all codewords is given. All: holds; some: "
+          "partly.", ("sessions", "codewords"), residual_loss),
+    Claim("4.2", "Without resequencing goodput is low at every SNR, though an error-free link would give 40 Mbit/s.",
+          "3", f"{SESSION} (a) NewReno and CUBIC, delayed ACKs on and off: under 4 Mbit/s, a tenth of the link, at "
+               "every "
+          "SNR (1 Mbit/s is given too); (b) without fading and HARQ 90 % of the payload that 40 Mbit/s hold. All: "
+          "holds; some: partly.", ("sessions", "growth"), goodput_is_low),
+    Claim("4.3", "Duplicate ACKs and spurious retransmissions stay high and do not fall as SNR improves.", "4",
+          f"{SESSION} Without resequencing, NewReno and CUBIC, delayed ACKs on and off: (a) at every SNR 10 duplicate "
+          "ACKs or more and 1 spurious retransmission or more per 100 packets sent; (b) each at 13 dB 80 % or more of "
+          "that at 7 dB (50 % is given too). All: holds; some: partly.", ("sessions",), signs_of_loss_stay),
+    Claim("4.12", "With resequencing performance is above that without, delayed ACKs or not.", "5",
+          f"{SESSION} Goodput with over without, same SNR and seed; of all such pairs the median and its interval "
+          "above 1 (2 is given too), for NewReno and CUBIC, delayed ACKs on and off. All four: holds; some: partly.",
+          ("sessions",), resequencing_helps),
+)  # fmt: skip

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study's data sets as claims and figures take them: few columns, one name each, units in the names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from leowarp.errors import TraceError
+from leowarp.scenario import load, resolve
+from leowarp.study.directory import example_file
+from leowarp.study.tauran2018 import runs
+from leowarp.timeline.from_mobile import rows_of
+
+COLUMNS = {
+    "goodput_bps": "flow0_goodput_mean_bps",
+    "sent_pkts": "flow0_sent_pkts",
+    "lost_pkts": "flow0_lost_loss_pkts",
+    "dropped_pkts": "flow0_lost_queue_pkts",
+    "late_pkts": "flow0_late_pkts",
+    "retransmissions_pkts": "flow0_sender_retransmissions_pkts",
+    "timeouts": "flow0_timeouts",
+    "recoveries": "flow0_sender_recoveries",
+    "undos": "flow0_sender_undos",
+    "duplicate_acks_ratio": "flow0_duplicate_acks_ratio",
+    "spurious_ratio": "flow0_spurious_retransmissions_ratio",
+    "timeout_retransmissions_ratio": "flow0_timeout_retransmissions_ratio",
+    "acks_per_segment_ratio": "flow0_acks_per_segment_ratio",
+    "long_waits_ratio": "flow0_ack_waits_long_ratio",
+    "srtt_us": "flow0_srtt_p50_us",
+    "rttvar_us": "flow0_rttvar_p50_us",
+    "rto_us": "flow0_rto_p50_us",
+    "cwnd_pkts": "flow0_cwnd_p50_pkts",
+}
+"""What each session's row has, by the name in `summary.json`."""
+
+
+def sessions(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the study engine, failed runs left out.
+
+    Columns: `congestion_control, delayed_ack, resequencing, profile, snr_db, seed`, those of `COLUMNS`, and per packet
+    sent `timeouts_ratio`, `lost_ratio` (by the link, of packets that it got), `late_ratio` (overtaken on their way).
+    """
+    rows = rows[rows["status"] == "ok"]
+    frame = pd.DataFrame({"congestion_control": rows["congestion_control"], "delayed_ack": rows["delayed_ack"]})
+    frame["resequencing"] = rows["resequencing"].astype(bool)
+    frame["profile"] = rows.get("profile", runs.STUDY_PROFILE)
+    frame["snr_db"] = rows["snr_db"].astype("float64")
+    frame["seed"] = rows["seed"].astype("int64")
+    frame["setting"] = rows.get("name", runs.BASE)
+    for name, column in COLUMNS.items():
+        if column not in rows:
+            raise TraceError(f"the runs' results have no column {column}", "make the runs anew: --force")
+        frame[name] = rows[column].astype("float64")
+    frame["timeouts_ratio"] = frame["timeouts"] / frame["sent_pkts"]
+    frame["late_ratio"] = frame["late_pkts"] / frame["sent_pkts"]
+    frame["lost_ratio"] = frame["lost_pkts"] / (frame["sent_pkts"] - frame["dropped_pkts"])
+    return frame.reset_index(drop=True)
+
+
+def codewords(seeds: Sequence[int]) -> pd.DataFrame:
+    """What the channel does to codewords, whether they carry a packet or not: it is known without a run.
+
+    Columns: `snr_db, seed, lost_ratio, decoded0_ratio` to `decoded3_ratio` (after so many retransmissions).
+    """
+    found = []
+    for snr_db in runs.SNRS_DB:
+        for seed in seeds:
+            overrides = {"mobile.snr": runs.snr_text(snr_db), "run.seed": seed}
+            plan = resolve(load(example_file(runs.SCENARIO), overrides))
+            _, outcomes = rows_of(plan)
+            shares = outcomes.decoded_shares(plan.mobile.retransmissions) if plan.mobile is not None else []
+            found.append({"snr_db": float(snr_db), "seed": seed, "lost_ratio": outcomes.loss_ratio}
+                         | {f"decoded{again}_ratio": share for again, share in enumerate(shares)})  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Several groups of sessions as one."""
+    filled = [frame for frame in frames if len(frame)]
+    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
+
+
+def known(frame: pd.DataFrame, column: str) -> bool:
+    """Whether a column is there and has a value."""
+    return column in frame and bool(np.isfinite(frame[column]).any())

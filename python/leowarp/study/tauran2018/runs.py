@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is run: the study's sessions, the same on other TCPs, the window alone, and one assumption changed at a time.
+
+Each group is a study of its own (a scenario, parameters, seeds), made and resumed by the study engine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+SCENARIO = "mobile-tcp.toml"
+
+SNRS_DB = (7, 8, 9, 10, 11, 12, 13)
+FEW_SNRS_DB = (7, 10, 13)
+"""Of the other TCPs, and of a quick reproduction."""
+
+SEEDS, QUICK_SEEDS = 5, 2
+PROFILE_SEEDS, ASSUMPTION_SEEDS = 3, 2
+DURATION_S, GROWTH_S = 600, 60
+
+ALGORITHMS = ("reno", "cubic", "hybla")
+LABELS = {"reno": "NewReno", "cubic": "CUBIC", "hybla": "Hybla"}
+
+ON, OFF, ADAPTIVE = "on", "off", "adaptive"
+"""Delayed ACKs: after every second segment or 40 ms; none; Linux's own."""
+
+STUDY_PROFILE = "newreno"
+OTHER_TCPS = (
+    (STUDY_PROFILE, ADAPTIVE), ("classic", OFF), ("classic", ON), ("linux", OFF), ("linux", ON), ("linux", ADAPTIVE),
+)  # fmt: skip
+"""Profile and delayed ACKs of the group `profiles`."""
+
+PROFILE_TEXT = {
+    "newreno": "as the study's NewReno: three duplicate ACKs, no SACK; nothing is taken back",
+    "classic": "the same with SACK",
+    "linux": "Linux 6.12: SACK, RACK; DSACK and timestamps take reductions back",
+}
+
+DEEP, STUDY_QUEUE = "20000 pkts", "500 pkts"
+"""Queues of the group `growth`: one that never overflows, and the scenario's own."""
+
+ASSUMPTION_SNR_DB = 10
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """What the study does not say: a key of the scenario, what stands there, what could."""
+
+    name: str
+    label: str
+    key: str
+    default: Any
+    others: tuple[Any, ...]
+    why: str
+
+
+ASSUMPTIONS = (
+    Assumption("speed", "terminal speed", "mobile.speed", "60 km/h", ("3 km/h", "30 km/h", "120 km/h"),
+               "a car; how many looks at the fading three retransmissions get hangs on it"),
+    Assumption("carrier", "carrier", "mobile.carrier", "2.2 GHz", ("1.5 GHz", "4 GHz"),
+               "the tables are of S band; the multipath's pace hangs on it"),
+    Assumption("first_target", "first transmission decodes with", "mobile.first_target", "50 %", ("10 %", "90 %"),
+               "which bits the first transmission has: in adaptive HARQ, those that decode with this probability"),
+    Assumption("threshold", "decoding threshold", "mobile.threshold", "115 %", ("105 %", "125 %"),
+               "typical of the turbo code at low rate (own Monte Carlo)"),
+    Assumption("rule", "bits of a retransmission", "mobile.rule", "received", ("predicted", "statistics", "equal"),
+               "the paper's own rule is not public"),
+    Assumption("queue", "queue before the link", "mobile.queue", "500 pkts", ("50 pkts", "5000 pkts"),
+               "about half of the path's bandwidth-delay product"),
+    Assumption("forward", "delay to the last satellite", "mobile.forward_delay", "80 ms", ("70 ms", "90 ms"),
+               "the middle of the study's 70 to 90 ms"),
+)  # fmt: skip
+"""One at a time; the default is not among the others."""
+
+BASE = "base"
+"""Setting of a run in which every assumption is as it stands."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A group of runs, as the study engine takes it.
+
+    Attributes
+    ----------
+    name : str
+        Of the group, and of its directory.
+    why : str
+    content : dict
+        A study file's content.
+    runs : int
+        How many it has.
+    in_quick : callable
+        `in_quick(values, seed)`: whether a quick reproduction makes the run with these values (keys of the scenario,
+        as written). Those runs are the same ones: a full one later keeps them.
+    """
+
+    name: str
+    why: str
+    content: dict[str, Any]
+    runs: int
+    in_quick: Callable[[Mapping[str, Any], int], bool]
+
+
+def parts() -> tuple[Part, ...]:
+    """All groups, the study's own first."""
+    return (
+        _sessions("first", "figures 3 to 5 and 7, table 1: seed 1, whole run directories", 1, 1, keep=True),
+        _sessions("main", "the same, further seeds", 2, SEEDS - 1, keep=False),
+        _growth(),
+        _profiles(),
+        _assumptions(),
+    )
+
+
+def snr_text(snr_db: float) -> str:
+    """As written in a scenario."""
+    return f"{snr_db:g} dB"
+
+
+def setting(assumption: Assumption, value: Any) -> str:
+    """Name of the runs with one assumption changed."""
+    return f"{assumption.name}-{re.sub('[^A-Za-z0-9.]+', '-', str(value)).strip('-')}"
+
+
+def _sessions(name: str, why: str, first: int, seeds: int, *, keep: bool) -> Part:
+    content = _content(name, SNRS_DB, ALGORITHMS, first, seeds)
+    content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
+    if keep:
+        content["keep"] = {"runs": "all"}
+    count = len(SNRS_DB) * len(ALGORITHMS) * 2 * 2 * seeds
+    return Part(name, why, content, count, _few(QUICK_SEEDS, FEW_SNRS_DB))
+
+
+def _growth() -> Part:
+    """The window of one flow over a link that loses nothing and delays all packets alike."""
+    content = _content("growth", (13,), ALGORITHMS[:2], 1, 1)
+    content["parameters"] |= {
+        "mobile.resequencing": {"label": "resequencing", "values": [True]},
+        "mobile.queue": {"label": "queue", "values": [DEEP, STUDY_QUEUE]},
+        "tcp.delayed_ack": {"label": "delayed_ack", "values": [ON, OFF, ADAPTIVE]},
+    }
+    content["set"] = {"mobile.fading": False, "run.duration": f"{GROWTH_S} s", "observe.sockets": "10 ms"}
+    content["keep"] = {"runs": "all"}
+    return Part("growth", "figure 6: no loss, no HARQ", content, 12, lambda values, seed: values["mobile.queue"] == DEEP
+                and values["tcp.delayed_ack"] != ADAPTIVE)  # fmt: skip
+
+
+def _profiles() -> Part:
+    content = _content("profiles", FEW_SNRS_DB, ALGORITHMS, 1, PROFILE_SEEDS)
+    content["together"] = [
+        {
+            "tcp.profile": {"label": "profile", "values": [profile for profile, _ in OTHER_TCPS]},
+            "tcp.delayed_ack": {"label": "delayed_ack", "values": [delayed for _, delayed in OTHER_TCPS]},
+        }
+    ]
+    runs = len(FEW_SNRS_DB) * len(ALGORITHMS) * 2 * len(OTHER_TCPS) * PROFILE_SEEDS
+    return Part("profiles", "what SACK, RACK and Linux's own delayed ACKs change", content, runs,
+                _few(1, (ASSUMPTION_SNR_DB,)))  # fmt: skip
+
+
+def _assumptions() -> Part:
+    content = _content("assumptions", (ASSUMPTION_SNR_DB,), ALGORITHMS[:2], 1, ASSUMPTION_SEEDS)
+    content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
+    settings = [(each, value) for each in ASSUMPTIONS for value in each.others]
+    together: dict[str, Any] = {"name": [setting(each, value) for each, value in settings]}
+    for mine in ASSUMPTIONS:
+        together[mine.key] = [value if each is mine else mine.default for each, value in settings]
+    content["together"] = [together]
+    runs = len(settings) * 2 * 2 * 2 * ASSUMPTION_SEEDS
+    return Part("assumptions", "what hangs on what the study does not say", content, runs,
+                lambda values, seed: seed == 1 and values["flows.0.congestion_control"] == "reno"
+                and values["tcp.delayed_ack"] == OFF)  # fmt: skip
+
+
+def _few(seeds: int, snrs_db: Sequence[float]) -> Callable[[Mapping[str, Any], int], bool]:
+    wanted = {snr_text(snr_db) for snr_db in snrs_db}
+    return lambda values, seed: seed <= seeds and values["mobile.snr"] in wanted
+
+
+def _content(
+    name: str, snrs_db: Sequence[float], algorithms: Sequence[str], first_seed: int, seeds: int
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "scenario": SCENARIO,
+        "set": {},
+        "parameters": {
+            "flows.0.congestion_control": {"label": "congestion_control", "values": list(algorithms)},
+            "mobile.resequencing": {"label": "resequencing", "values": [False, True]},
+            "mobile.snr": {"label": "snr", "values": [snr_text(snr_db) for snr_db in snrs_db]},
+        },
+        "seeds": {"first": first_seed, "count": seeds},
+    }
