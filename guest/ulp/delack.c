@@ -2,18 +2,18 @@
 /*
  * delack: a receiver that acknowledges every second full segment from the first on, and anything else after max_ns.
  *
- * That is what studies mean by "delayed ACKs on" (RFC 1122, 4.2.3.2; RFC 5681, 4.2). Linux does otherwise in three ways:
- * the first 16 segments of a connection, and 16 after each segment that repeats what has arrived, are acknowledged one by
- * one (TCP_MAX_QUICKACKS in tcp_input.c); so is each segment upon which the receive window grows (tcp_grow_window); and
- * the timer adapts, up to 200 ms. TCP_DELACK_MAX_US is newer than 6.12; before, only BPF reaches icsk_delack_max. An
- * upper-layer protocol without a layer is the smallest door to it:
+ * That is what studies mean by "delayed ACKs on" (RFC 1122, 4.2.3.2; RFC 5681, 4.2). Linux does otherwise in three
+ * ways: up to 16 segments are acknowledged one by one (TCP_MAX_QUICKACKS in tcp_input.c) at the start of a connection,
+ * after an idle time of more than an RTO, and after each segment that repeats what has arrived; so is each segment upon
+ * which the receive window grows (tcp_grow_window); and the timer adapts, up to 200 ms. TCP_DELACK_MAX_US is newer than
+ * 6.12; before, only BPF reaches icsk_delack_max. An upper-layer protocol without a layer is the smallest door to it:
  *
  *	setsockopt(fd, IPPROTO_TCP, TCP_ULP, "delack", 6)	on the accepted socket
  *
- * What stays as it is: segments out of order or that fill a gap, repeated ones, and the first one after an idle time of
- * more than an RTO are acknowledged at once (tcp_input.c: __tcp_ack_snd_check, tcp_data_queue). The window advertised is
- * all that the buffer has room for, which as everywhere follows what the application reads (tcp_rcv_space_adjust), but
- * without the careful start that rcv_ssthresh is.
+ * What stays as it is: segments out of order, those that fill a gap, and repeated ones are acknowledged at once
+ * (tcp_input.c: __tcp_ack_snd_check, tcp_data_queue). The window advertised is all that the buffer has room for, which
+ * as everywhere follows what the application reads (tcp_rcv_space_adjust), but without the careful start that
+ * rcv_ssthresh is.
  */
 #include <linux/module.h>
 #include <net/inet_connection_sock.h>
@@ -22,15 +22,16 @@
 
 static ulong max_ns = 40 * NSEC_PER_MSEC;
 module_param(max_ns, ulong, 0644);
-MODULE_PARM_DESC(max_ns, "longest delay of an acknowledgement, ns (rounded to jiffies; default 40 ms)");
+MODULE_PARM_DESC(max_ns, "longest delay of an acknowledgement, ns (in whole jiffies; default 40 ms)");
 
 static struct inet_connection_sock_af_ops delack_specific __read_mostly;
 
 /*
  * The next segment is to be delayed: no quick ACKs are due, and the window has no room to grow into.
  *
- * tcp_event_data_recv() makes ato / 2 + TCP_ATO_MIN / 2 of ato if segments are close, and leaves it, or adds more, if they
- * are not: this one comes out at icsk_delack_max or above, which cuts it. It has 8 bits.
+ * tcp_event_data_recv() makes ato / 2 + TCP_ATO_MIN / 2 of ato if the segment before was close, and takes a long time
+ * since then for a reason to be quick: it is told that the segment before is yet to come. This ato comes out at
+ * icsk_delack_max, or above, and is cut. It has 8 bits.
  */
 static void delack_settle(struct sock *sk)
 {
@@ -38,6 +39,7 @@ static void delack_settle(struct sock *sk)
 	u32 ato = 2 * icsk->icsk_delack_max;
 
 	icsk->icsk_ack.quick = 0;
+	icsk->icsk_ack.lrcvtime = tcp_jiffies32 + INT_MAX / 2;
 	icsk->icsk_ack.ato = clamp(ato, 2 * TCP_ATO_MIN, 2 * TCP_ATO_MIN + TCP_DELACK_MAX) - TCP_ATO_MIN;
 	tcp_sk(sk)->rcv_ssthresh = INT_MAX;
 }
