@@ -192,6 +192,14 @@ def test_rows_of_the_engine_become_sessions_and_a_session_that_never_came_back_i
         results.sessions(rows.drop(columns="flow0_rtt_p99_ns"))
 
 
+def test_a_group_of_which_every_run_failed_has_no_rows():
+    failed = pd.DataFrame([{"status": "failed", "seed": 1, "name": "cubic", "preset": PEAK, "congestion_control": "bbr",
+                            "loss_ratio": 0.0, "phase_bbr_handover": "12 s", "test": 1, "clock": "2023-08-01T00:00:00Z",
+                            "cpu_s": None}])  # fmt: skip
+    for made in (results.sessions, results.beside, results.losses, results.phases, results.capacity):
+        assert len(made(failed)) == 0
+
+
 def test_a_capacity_test_is_what_all_connections_of_a_direction_carried():
     row = {f"flow{flow}_bytes": 5e6 for flow in runs.DOWN_FLOWS} | {f"flow{flow}_bytes": 1e6 for flow in runs.UP_FLOWS}
     rows = pd.DataFrame([row | {"status": "ok", "test": 3, "seed": 3, "clock": "2023-08-01T04:00:07Z"}])

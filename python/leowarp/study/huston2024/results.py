@@ -111,6 +111,9 @@ def _picked(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
 
 
 def _column(rows: pd.DataFrame, name: str) -> pd.Series:
+    if name not in rows and len(rows) == 0:
+        # Every run failed: the engine has no columns but those that all studies have.
+        return pd.Series(dtype="float64")
     if name not in rows:
         raise TraceError(f"the runs' results have no column {name}", "make the runs anew: --force")
     return rows[name].astype("float64")
