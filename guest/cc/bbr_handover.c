@@ -19,6 +19,10 @@
  * Before working on this file read net/ipv4/tcp_bbr.c and net/ipv4/tcp_rate.c.
  */
 #include <net/tcp.h>
+
+/* From a probe that would still fill the queue until spikes of delay (50 ms on Starlink) have drained */
+#define HANDOVER_BEFORE_NS 100000000
+#define HANDOVER_AFTER_NS 400000000
 #include "handover.h"
 
 /* The registration of tcp_bbr.c comes here, with its struct tcp_congestion_ops */

@@ -22,11 +22,12 @@ static unsigned long long phase_ns = 12000000000;
 module_param(phase_ns, ullong, 0644);
 MODULE_PARM_DESC(phase_ns, "ns from the run's start to the first reconfiguration");
 
-static unsigned long long before_ns = 100000000;
+/* What is to be held differs in how long it is disturbed: the file that includes this says it */
+static unsigned long long before_ns = HANDOVER_BEFORE_NS;
 module_param(before_ns, ullong, 0644);
 MODULE_PARM_DESC(before_ns, "ns that the window begins before a reconfiguration");
 
-static unsigned long long after_ns = 400000000;
+static unsigned long long after_ns = HANDOVER_AFTER_NS;
 module_param(after_ns, ullong, 0644);
 MODULE_PARM_DESC(after_ns, "ns that the window lasts after a reconfiguration");
 

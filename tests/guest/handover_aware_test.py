@@ -8,13 +8,14 @@ import leowarp as lw
 
 pytestmark = pytest.mark.guest
 
-# The windows are those of the defaults: 100 ms before a reconfiguration to 400 ms after it.
 BEFORE_S, AFTER_S = 0.1, 0.4
+WINDOW = {"before_ns": "100 ms", "after_ns": "400 ms"}
 RECOVERY, LOSS = 3, 4
 
 
-def transfer(tmp_path, name, rows, *, parameters, duration="5 s", start="0 s", queue="400 pkts"):
+def transfer(tmp_path, name, rows, *, parameters, window=WINDOW, duration="5 s", start="0 s", queue="400 pkts"):
     """Run and sockets of one flow over a measured path of rows (t_s, delay_ms, rate_mbps, loss_ratio of data)."""
+    tmp_path.mkdir(exist_ok=True)
     table = tmp_path / "path.csv"
     head = "t_s,delay_ms,rate_mbps,loss_ratio,loss_up_ratio"
     table.write_text("\n".join([head, *(",".join(map(str, (*row, 0))) for row in rows)]) + "\n")
@@ -25,7 +26,8 @@ def transfer(tmp_path, name, rows, *, parameters, duration="5 s", start="0 s", q
     ]  # fmt: skip
     # Both, whichever is used: the guest must do the same before the run for the random numbers to be the same.
     for module in ("bbr_handover", "cubic_handover"):
-        lines += [f"[modules.{module}]", *(f'{key} = "{value}"' for key, value in parameters.items())]
+        own = window | parameters
+        lines += [f"[modules.{module}]", *(f'{key} = "{value}"' for key, value in own.items())]
     lines += ["[[flows]]", 'source = "A"', 'destination = "B"', f'start = "{start}"', f'congestion_control = "{name}"']
     scenario = tmp_path / f"{name}.toml"
     scenario.write_text("\n".join(lines) + "\n")
@@ -144,3 +146,13 @@ def test_a_shorter_path_is_not_learnt_in_the_window_but_after_it(tmp_path):
     _, sockets = transfer(tmp_path, "bbr_handover", shorter, parameters=STEP_NOW, duration="6 s")
     assert between(sockets, 4.0, 4.0 + AFTER_S).bbr_min_rtt_us.min() > 80_000
     assert at(sockets, 5.5).bbr_min_rtt_us == pytest.approx(40_000, abs=1000)
+
+
+def test_by_default_cubic_holds_for_a_second_to_either_side(tmp_path):
+    """A burst half a second after the instant, which the narrower window of the other tests does not reach."""
+    late = {"phase_ns": "1.45 s"}
+    _, wide = transfer(tmp_path / "default", "cubic_handover", BURST, parameters=late, window={})
+    _, narrow = transfer(tmp_path / "narrow", "cubic_handover", BURST, parameters=late)
+    before = at(wide, 2.0).cwnd_pkts
+    assert between(wide, 2.1, 2.4).cwnd_pkts.min() >= before
+    assert between(narrow, 2.1, 2.4).cwnd_pkts.min() < before
