@@ -9,6 +9,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leowarp.overview import Section, overview
 from leowarp.rundir import REPORT, RunDirectory
 
 if TYPE_CHECKING:
@@ -73,10 +74,7 @@ class Run(RunDirectory):
         return f"Run({str(self.path)!r})"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td style='text-align:left'>{html.escape(name)}</td><td>{html.escape(value)}</td></tr>"
-            for name, value in summary_lines(self.summary)
-        )
+        tables = "".join(_html_table(section) for section in overview(self.summary))
         warnings = "".join(f"<li>{html.escape(warning)}</li>" for warning in self.warnings)
         picture = io.BytesIO()
         # only TCP has a goodput
@@ -86,21 +84,8 @@ class Run(RunDirectory):
         return (
             f"<b>{html.escape(str(self.path))}</b>"
             + (f"<ul>{warnings}</ul>" if warnings else "")
-            + f"<table>{rows}</table><img src='data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}'>"
+            + f"{tables}<img src='data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}'>"
         )
-
-
-def summary_lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """The summary's scalars as (name, text), those of a flow with its number before the name; null is a dash."""
-    lines = [(name, _text(value)) for name, value in summary.items() if not isinstance(value, (dict, list))]
-    for flow in summary.get("flows", []):
-        number = flow.get("flow", 0)
-        lines += [
-            (f"flow {number}: {name}", _text(value))
-            for name, value in flow.items()
-            if name != "flow" and not isinstance(value, (dict, list))
-        ]
-    return lines
 
 
 def _of(frame: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
@@ -111,11 +96,11 @@ def _of(frame: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
     return frame.reset_index(drop=True)
 
 
-def _text(value: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, float):
-        return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return str(value)
+def _html_table(section: Section) -> str:
+    def row(cell: str, texts: tuple[str | None, ...]) -> str:
+        name, *values = [html.escape("–" if text is None else text) for text in texts]
+        first = f"<{cell} style='text-align:left'>{name}</{cell}>"
+        return f"<tr>{first}{''.join(f'<{cell}>{value}</{cell}>' for value in values)}</tr>"
+
+    head = row("th", (section.title, *section.columns))
+    return f"<table>{head}{''.join(row('td', (name, *values)) for name, values in section.rows)}</table>"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,29 +12,13 @@ if TYPE_CHECKING:
     from leowarp.result import Run
 
 
-SHORT = (
-    "goodput_mean_bps", "srtt_p50_us", "srtt_p99_us", "retransmissions_pkts", "spurious_retransmissions_pkts",
-    "dsacks_pkts", "late_pkts", "late_by_changes_pkts", "reordered_ratio", "mean_displacement_pkts", "entropy_nats",
-    "reordering_extent_max_pkts", "route_changes", "path_delay_min_ns", "path_delay_max_ns",
-    "drops_pkts", "virtual_s", "cpu_s", "wall_s",
-)  # fmt: skip
-"""What a short table shows."""
+def print_comparison(runs: Sequence[Run]) -> None:
+    """The numbers of the runs that a paper would compare, one column a run, and where all of them are."""
+    from leowarp.cli.tables import print_sections
+    from leowarp.overview import compared
 
-
-def print_comparison(runs: Sequence[Run], chosen: Sequence[str] = ()) -> None:
-    """The runs' scalars as a table, one column a run; all of them, or the chosen ones."""
-    from leowarp.cli.output import print_table
-    from leowarp.result import summary_lines
-
-    columns = [dict(summary_lines(run.summary)) for run in runs]
-    names = list(dict.fromkeys(name for column in columns for name in column))
-    if chosen:
-        names = [name for name in names if name.rpartition(" ")[2] in chosen]
-    print_table(
-        None,
-        ("quantity", *labels(runs)),
-        [(name, *(column.get(name) for column in columns)) for name in names],
-    )
+    print_sections(compared(labels(runs), [run.summary for run in runs]))
+    print(f"All scalars: leowarp metrics {shlex.quote(str(runs[0].path))}, and so on")
 
 
 def print_comparison_json(runs: Sequence[Run], page: Path) -> None:

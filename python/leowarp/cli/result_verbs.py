@@ -14,13 +14,16 @@ from leowarp.errors import ScenarioError
 
 def metrics(
     run: options.RunPath,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Also those that are null: not recorded, or not defined.")
+    ] = False,
     again: Annotated[bool, typer.Option("--again", help="Compute them anew from the trace and write them.")] = False,
     json_: options.Json = False,
 ) -> None:
-    """The scalars of a run and its route changes."""
+    """All scalars of a run, by what they are about; `leowarp run` and `compare` print the few that matter most."""
     import leowarp
-    from leowarp.cli.output import print_json, print_table
-    from leowarp.result import summary_lines
+    from leowarp.cli.output import print_json
+    from leowarp.cli.tables import print_scalars
 
     opened = leowarp.open(run)
     if again:
@@ -34,7 +37,7 @@ def metrics(
     if json_:
         print_json(opened.summary)
     else:
-        print_table(str(opened.path), ("quantity", "value"), summary_lines(opened.summary))
+        print_scalars(opened.summary, nulls=all_)
 
 
 def report(run: options.RunPath, json_: options.Json = False) -> None:
@@ -60,10 +63,11 @@ def compare(
     ),
     json_: options.Json = False,
 ) -> None:
-    """Runs side by side: a table of their scalars, and a page with their figures."""
+    """Runs side by side: a table of what they did, and a page with their figures."""
     import leowarp
     from leowarp import report as report_room
     from leowarp.cli import comparison
+    from leowarp.cli.output import note
 
     if len(runs) < 2:
         raise ScenarioError("compare needs two runs or more", hint="leowarp compare RUN RUN [RUN...]")
@@ -72,8 +76,11 @@ def compare(
     if json_:
         comparison.print_comparison_json(opened, page)
     else:
+        for run in opened:
+            for warning in run.warnings:
+                note(f"warning: {run.path}: {warning}")
         comparison.print_comparison(opened)
-        print(f"Page: {page}")
+        print(f"Page:        {page}")
 
 
 def export(

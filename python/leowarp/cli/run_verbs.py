@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import tempfile
 from enum import StrEnum
@@ -61,7 +62,7 @@ def run(
             )
         settings = json.loads(set_json.read_text())
     result = leowarp.run(file, settings, out, kernel=kernel, force=force, report=report, progress=_progress(progress))
-    _print_run(result, json_)
+    print_run(result, json_)
 
 
 def demo(
@@ -103,8 +104,8 @@ def demo(
     if json_:
         comparison.print_comparison_json(runs, page)
     else:
-        comparison.print_comparison(runs, comparison.SHORT)
-        print(f"Report: {page}")
+        comparison.print_comparison(runs)
+        print(f"Report:      {page}")
 
 
 def verify(
@@ -235,9 +236,11 @@ def _progress(kind: ProgressKind) -> bool | OnProgress:
     return kind is ProgressKind.auto
 
 
-def _print_run(run: Run, as_json: bool) -> None:
-    from leowarp.cli.output import note, print_json, print_table
-    from leowarp.result import summary_lines
+def print_run(run: Run, as_json: bool) -> None:
+    """A run that was made: warnings, then the few numbers that matter, and where the rest is."""
+    from leowarp.cli.output import note, print_json
+    from leowarp.cli.tables import print_sections
+    from leowarp.overview import overview
 
     for warning in run.warnings:
         note(f"warning: {warning}")
@@ -252,10 +255,11 @@ def _print_run(run: Run, as_json: bool) -> None:
             }
         )
         return
-    print_table(None, ("quantity", "value"), summary_lines(run.summary))
-    print(f"Run:    {run.path}")
+    print_sections(overview(run.summary))
+    print(f"Run:         {run.path}")
     if run.report is not None:
-        print(f"Report: {run.report}")
+        print(f"Report:      {run.report}")
+    print(f"All scalars: leowarp metrics {shlex.quote(str(run.path))}")
     sys.stdout.flush()
 
 

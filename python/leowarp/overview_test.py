@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which numbers of a summary are shown, in which words and units."""
+
+import pytest
+
+from leowarp.overview import compared, overview
+
+TCP = {
+    "flow": 0, "kind": "tcp", "source": "A", "destination": "B", "congestion_control": "cubic",
+    "goodput_mean_bps": 95_591_234.5, "rtt_p50_ns": 44_137_255, "rtt_p99_ns": 1_250_000_000, "srtt_p50_us": 42_630.0,
+    "sent_pkts": 10_000, "retransmissions_pkts": 25, "sender_retransmissions_pkts": 25,
+    "spurious_retransmissions_pkts": 0, "lost_queue_pkts": 20, "lost_loss_pkts": 5, "lost_near_changes_pkts": 4,
+    "late_pkts": 0, "recovered_ratio": 0.75, "recovery_p50_ns": 300_000_000, "share_ratio": None,
+}  # fmt: skip
+PING = {
+    "flow": 1, "kind": "ping", "source": "B", "destination": "A", "probes_pkts": 600, "probes_lost_pkts": 6,
+    "replies_pkts": 593, "replies_lost_pkts": 7, "rtt_min_ns": 28_191_540, "rtt_step_mean_ns": 0,
+}  # fmt: skip
+SUMMARY = {
+    "name": "one", "route_changes": 4, "route_changes_shorter": 1, "path_delay_min_ns": 45_000_000,
+    "path_delay_max_ns": 45_000_000, "virtual_s": 60.0, "cpu_s": 1.2, "fairness": {"jain_index": None},
+    "flows": [TCP, PING],
+}  # fmt: skip
+
+
+def tables(summary):
+    return {section.title: dict(section.rows) for section in overview(summary)}
+
+
+def test_flows_of_a_kind_share_a_table_and_the_run_is_the_last():
+    assert list(tables(SUMMARY)) == ["TCP, A to B", "Pings, B to A", "Run"]
+    assert [section.columns for section in overview(SUMMARY)] == [("flow 0",), ("flow 1",), ("one",)]
+
+
+def test_numbers_have_units_for_people():
+    tcp, ping, run = tables(SUMMARY).values()
+    assert tcp["goodput"] == ("95.59 Mbit/s",)
+    assert (tcp["RTT, median"], tcp["RTT, 99th percentile"]) == (("44.14 ms",), ("1.250 s",))
+    assert tcp["retransmissions"] == ("25 (0.25 %)",)
+    assert tcp["data packets sent"] == ("10,000",)
+    assert tcp["recovery after a change, median"] == ("300.0 ms",)
+    assert ping["without a reply"] == ("7 (1.17 %)",)
+    assert ping["RTT, mean step from reply to reply"] == ("0 s",)
+    assert run["changes of the path (to a shorter one)"] == ("4 (1)",)
+    assert run["delay of the path, one way"] == ("45.00 ms",)
+    assert run["virtual time per second of it"] == ("50 s",)
+
+
+def test_what_no_flow_has_is_no_row():
+    tcp = tables(SUMMARY)["TCP, A to B"]
+    assert "late packets (overtaken)" not in tcp
+    assert "share of the flows' goodput" not in tcp
+    assert "Jain's index" not in tables(SUMMARY)["Run"]
+    late = SUMMARY | {"flows": [TCP | {"late_pkts": 3}]}
+    assert tables(late)["TCP, A to B"]["late packets (overtaken)"] == ("3",)
+
+
+def test_of_a_path_that_does_not_change_nothing_is_said_of_changes():
+    still = SUMMARY | {"route_changes": 0}
+    assert not [name for rows in tables(still).values() for name in rows if "change" in name]
+
+
+def test_a_flow_that_did_not_come_back_has_no_median():
+    slow = SUMMARY | {"flows": [TCP | {"recovered_ratio": 0.25, "recovery_p50_ns": None}]}
+    tcp = tables(slow)["TCP, A to B"]
+    assert tcp["recovery after a change, median"] == ("> 5 s",)
+    assert tcp["changes recovered from in 5 s"] == ("25 %",)
+
+
+def test_without_packet_truth_the_socket_tells():
+    unknown = ("rtt_p50_ns", "rtt_p99_ns", "sent_pkts", "retransmissions_pkts", "lost_queue_pkts")
+    tcp = tables(SUMMARY | {"flows": [TCP | dict.fromkeys(unknown)]})["TCP, A to B"]
+    assert tcp["smoothed RTT, median"] == ("42.63 ms",)
+    assert tcp["retransmissions"] == ("25",)
+    assert "data packets sent" not in tcp
+    assert "RTT, median" not in tcp
+
+
+def test_a_goodput_that_is_not_known_stays_a_row():
+    assert tables(SUMMARY | {"flows": [TCP | {"goodput_mean_bps": None}]})["TCP, A to B"]["goodput"] == (None,)
+
+
+def test_flows_between_other_ends_say_which():
+    other = TCP | {"flow": 2, "destination": "C", "share_ratio": 0.5}
+    rows = tables(SUMMARY | {"flows": [TCP | {"share_ratio": 0.5}, other]})["TCP"]
+    assert rows["from, to"] == ("A to B", "A to C")
+    assert rows["share of the flows' goodput"] == ("50 %", "50 %")
+
+
+@pytest.mark.parametrize("probe", [{"kind": "udp"}, {"kind": "ping"}])
+def test_probes_without_replies_have_one_way_delays(probe):
+    flow = {"flow": 0, "source": "A", "destination": "B", "probes_pkts": 10, "probes_lost_pkts": 0,
+            "owd_p50_ns": 30_235_200, "entropy_nats": 0.5} | probe  # fmt: skip
+    rows = tables(SUMMARY | {"flows": [flow]})["Probes one way, A to B"]
+    assert rows["one-way delay, median"] == ("30.24 ms",)
+    assert rows["lost"] == ("0",)
+    assert rows["entropy of reordering"] == ("0.5",)
+
+
+def test_runs_stand_side_by_side_flow_by_flow():
+    reno = SUMMARY | {"name": "two", "flows": [TCP | {"congestion_control": "reno", "late_pkts": 9}]}
+    found = {section.title: section for section in compared(["cubic", "reno"], [SUMMARY, reno])}
+    assert list(found) == ["Flow 0: TCP, A to B", "Flow 1: Pings, B to A", "Runs"]
+    assert {section.columns for section in found.values()} == {("cubic", "reno")}
+    rows = dict(found["Flow 0: TCP, A to B"].rows)
+    assert rows["congestion control"] == ("cubic", "reno")
+    assert rows["late packets (overtaken)"] == ("0", "9")
+    assert dict(found["Flow 1: Pings, B to A"].rows)["sent"] == ("600", None)

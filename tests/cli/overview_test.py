@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `metrics`, `compare` and a run print: a few numbers first, all of them if asked."""
+
+import io
+
+import pytest
+
+import leowarp as lw
+from leowarp import rundir, scenario
+from leowarp.cli import tables
+from leowarp.cli.run_verbs import print_run
+from leowarp.metrics import metrics, read_tables
+from leowarp.metrics.synthetic_access import write_synthetic_access
+
+
+@pytest.fixture(scope="module")
+def access(tmp_path_factory):
+    """A synthetic run over an access link: a ping and two TCP flows."""
+    path = write_synthetic_access(tmp_path_factory.mktemp("runs") / "dish")
+    plan = scenario.resolve(scenario.load(path / rundir.PLAN))
+    metrics(read_tables(path), plan).with_cost(cpu_s=1.5, wall_s=2.0).write(path)
+    return lw.open(path)
+
+
+def lines(text):
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+def test_a_run_ends_with_a_table_and_where_all_scalars_are(access, capsys):
+    print_run(access, as_json=False)
+    out = capsys.readouterr().out
+    said = lines(out)
+    assert "congestion control cubic bbr" in said
+    assert "share of the flows' goodput 75 % 25 %" in said
+    assert "Jain's index 0.8" in said
+    assert "without a reply 6 (1 %)" in said
+    assert "virtual time per second of it 40 s" in said
+    assert said[-1] == f"All scalars: leowarp metrics {access.path}"
+    assert len(said) < 45
+    assert "_ns" not in out
+
+
+def test_warnings_come_before_the_numbers(write_run, monkeypatch):
+    together = io.StringIO()
+    monkeypatch.setattr("sys.stdout", together)
+    monkeypatch.setattr("sys.stderr", together)
+    print_run(lw.open(write_run()), as_json=False)
+    said = lines(together.getvalue())
+    assert said[0] == "warning: look twice"
+    assert "goodput 9.500 Mbit/s" in said
+
+
+def test_metrics_are_all_scalars_in_groups_one_column_a_flow(leowarp_within, access):
+    said = lines(leowarp_within("metrics", access.path).out)
+    assert "goodput_mean_bps 5,790,262 1,929,894" in said
+    assert "fairness.jain_index 0.799904" in said
+    assert said.index("cost") < said.index("virtual_s 60") < said.index("changes of the path")
+    assert not [line for line in said if line.split()[1:] == ["–", "–"]]
+    every = lines(leowarp_within("metrics", access.path, "--all").out)
+    assert "completion_ns – –" in every
+    assert "completion_ns – –" not in said
+
+
+def test_every_scalar_has_a_group(access):
+    summary = access.summary
+    names = {*summary, *(name for flow in summary["flows"] for name in flow)} - {"flows", "flow"}
+    assert [name for name in sorted(names) if tables.group_of(name) == "other"] == []
+
+
+def test_more_flows_than_fit_beside_each_other_are_rows(capsys):
+    from leowarp.overview import Section
+
+    names = tuple(f"flow {number}" for number in range(tables.MOST_COLUMNS + 1))
+    tables.print_sections([Section("TCP", names, (("goodput", tuple(f"{n} Mbit/s" for n in range(len(names)))),))])
+    said = lines(capsys.readouterr().out)
+    assert said[1] == "goodput"
+    assert said[-1] == f"{names[-1]} {len(names) - 1} Mbit/s"
+
+
+def test_compare_warns_and_shows_runs_side_by_side(leowarp_within, write_run, tmp_path, monkeypatch):
+    from leowarp import report
+
+    # The page is the report's own matter
+    monkeypatch.setattr(report, "write_comparison", lambda runs, out, **_: tmp_path / "page")
+    answer = leowarp_within("compare", write_run("first"), write_run("second"))
+    assert answer.status == 0, answer.err
+    assert answer.err.count("look twice") == 2
+    said = lines(answer.out)
+    assert "first second" in said
+    assert "goodput 9.500 Mbit/s 9.500 Mbit/s" in said
+    assert any(line.startswith("All scalars: leowarp metrics ") for line in said)
