@@ -152,7 +152,7 @@ def verify(
 
 def reproduce(
     study: Annotated[
-        str, typer.Argument(metavar="STUDY", help="Which study: frederiksen2024, torres2020, huston2024.")
+        str, typer.Argument(metavar="STUDY", help="Which study: frederiksen2024, torres2020, huston2024, tauran2018.")
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Directory; reproductions/STUDY if not given.")
@@ -167,11 +167,11 @@ def reproduce(
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="torres2020, huston2024: a part of the runs, minutes; a full one keeps them."),
+        typer.Option("--quick", help="All but frederiksen2024: a part of the runs, minutes; a full one keeps them."),
     ] = False,
     scheduler: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="torres2020, huston2024: a Dask scheduler whose workers make the runs."),
+        typer.Option(metavar="ADDRESS", help="All but frederiksen2024: a Dask scheduler whose workers make the runs."),
     ] = None,
     kernel: options.Kernel = None,
     jobs: options.AtOnce = None,

@@ -276,19 +276,18 @@ def _waits_text(frames: Frames, name: str) -> str:
 CLAIMS = (
     Claim("4.4", "Without resequencing, delayed ACKs raise NewReno's goodput and lower its RTOs, duplicate ACKs and "
           "spurious retransmissions.", "3, 4",
-          f"{SESSION} {ev.EFFECT_TEXT.capitalize()}. (a) Goodput: the interval above 0 (5 % is given too); (b) "
-          "timeouts, (c) duplicate ACKs, (d) spurious retransmissions, each per packet sent: below 0. All: holds; "
-          "some: partly.",
+          f"{SESSION} {ev.EFFECT_TEXT}. (a) Goodput: the interval above 0 (5 % is given too); (b) timeouts, (c) "
+          "duplicate ACKs, (d) spurious retransmissions, each per packet sent: below 0. All: holds; some: partly.",
           ("sessions",), helps_newreno),
-    Claim("4.5", "They leave CUBIC's goodput as it is, though duplicate ACKs and spurious retransmissions fall.", "3, "
-          "4",
-          f"{SESSION} {ev.EFFECT_TEXT.capitalize()}. (a) Goodput: the median within 10 % either way (5 % is given "
-          "too); (b) duplicate ACKs, (c) spurious retransmissions per packet sent: the interval below 0. All: holds; "
-          "some: partly.", ("sessions",), leaves_cubic),
+    Claim("4.5", "They leave CUBIC's goodput as it is, though duplicate ACKs and spurious retransmissions fall.",
+          "3, 4",
+          f"{SESSION} {ev.EFFECT_TEXT}. (a) Goodput: the median within 10 % either way (5 % is given too); (b) "
+          "duplicate ACKs, (c) spurious retransmissions per packet sent: the interval below 0. All: holds; some: "
+          "partly.", ("sessions",), leaves_cubic),
     Claim("4.6", "With resequencing, delayed ACKs cost both goodput, CUBIC most, at high SNR.", "5",
-          f"{SESSION} {ev.EFFECT_TEXT.capitalize()}. With resequencing: (a) NewReno's, (b) CUBIC's goodput: the "
-          "interval below 0; (c) from 11 dB on CUBIC's below 0 and its median below NewReno's (10 % is given too). "
-          "All: holds; some: partly.", ("sessions", "growth"), costs_with_resequencing),
+          f"{SESSION} {ev.EFFECT_TEXT}. With resequencing: (a) NewReno's, (b) CUBIC's goodput: the interval below 0; "
+          "(c) from 11 dB on CUBIC's below 0 and its median below NewReno's (10 % is given too). All: holds; some: "
+          "partly.", ("sessions", "growth"), costs_with_resequencing),
     Claim("4.7", "Hybla loses up to 40 % by delayed ACKs, yet stays above 850 kbit/s where NewReno and CUBIC stay "
           "under 650; without them 1141 to 1764 kbit/s.", "text",
           f"{SESSION} Without resequencing: (a) the change of Hybla's goodput by delayed ACKs, its interval below 0; "
@@ -313,8 +312,7 @@ CLAIMS = (
     Claim("4.11", "Delayed ACKs lower the RTT variation and with it the RTO, so more retransmissions come from "
           "timeouts.",
           "7",
-          f"{SESSION} {ev.EFFECT_TEXT.capitalize()}. With resequencing, NewReno and CUBIC: (a) the socket's RTT "
-          "variation, median by time: the interval below 0; (b) its RTO: below 0 (-5 % is given too); (c) "
-          "retransmissions by timeout per packet sent: above 0. All: holds; some: "
-          "partly.", ("sessions", "traces"), timeouts_rise),
+          f"{SESSION} {ev.EFFECT_TEXT}. With resequencing, NewReno and CUBIC: (a) the socket's RTT variation, median "
+          "by time: the interval below 0; (b) its RTO: below 0 (-5 % is given too); (c) retransmissions by timeout per "
+          "packet sent: above 0. All: holds; some: partly.", ("sessions", "traces"), timeouts_rise),
 )  # fmt: skip

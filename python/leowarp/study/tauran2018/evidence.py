@@ -21,7 +21,7 @@ KEY = ["snr_db", "seed"]
 """What pairs of runs have in common: the same fading."""
 
 EFFECT_TEXT = (
-    "change by delayed ACKs: at each SNR and seed, the difference between on and off over the mean without them at "
+    "Change by delayed ACKs: at each SNR and seed, the difference between on and off over the mean without them at "
     "that "
     "SNR; median over all such pairs, with an interval of 95 % confidence"
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from leowarp.errors import TraceError
@@ -60,13 +59,19 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
     return frame.reset_index(drop=True)
 
 
-def codewords(seeds: Sequence[int]) -> pd.DataFrame:
+def complete(frame: pd.DataFrame) -> bool:
+    """Whether no point of a curve is missing: every congestion control, order, delayed ACKs at each SNR."""
+    points = frame.groupby(["congestion_control", "resequencing", "delayed_ack", "snr_db"]).ngroups
+    return points == len(runs.ALGORITHMS) * 2 * 2 * frame["snr_db"].nunique()
+
+
+def codewords(snrs_db: Sequence[float], seeds: Sequence[int]) -> pd.DataFrame:
     """What the channel does to codewords, whether they carry a packet or not: it is known without a run.
 
     Columns: `snr_db, seed, lost_ratio, decoded0_ratio` to `decoded3_ratio` (after so many retransmissions).
     """
     found = []
-    for snr_db in runs.SNRS_DB:
+    for snr_db in snrs_db:
         for seed in seeds:
             overrides = {"mobile.snr": runs.snr_text(snr_db), "run.seed": seed}
             plan = resolve(load(example_file(runs.SCENARIO), overrides))
@@ -81,8 +86,3 @@ def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Several groups of sessions as one."""
     filled = [frame for frame in frames if len(frame)]
     return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
-
-
-def known(frame: pd.DataFrame, column: str) -> bool:
-    """Whether a column is there and has a value."""
-    return column in frame and bool(np.isfinite(frame[column]).any())

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Made-up results of the study: what tests judge and draw. Each number is chosen, none is measured."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.study.tauran2018 import runs
+from leowarp.study.tauran2018.runs import ALGORITHMS, OFF, ON, SNRS_DB
+from leowarp.study.tauran2018.traces import Trace
+
+SEEDS = 5
+
+GOODPUT_BPS = {
+    ("reno", False): (400e3, 500e3), ("cubic", False): (500e3, 600e3), ("hybla", False): (1141e3, 1764e3),
+    ("reno", True): (1500e3, 2500e3), ("cubic", True): (1600e3, 2800e3), ("hybla", True): (2000e3, 3000e3),
+}  # fmt: skip
+"""At 7 and 13 dB without delayed ACKs, by congestion control and resequencing."""
+
+KEPT = {
+    ("reno", False): (1.2, 1.2), ("cubic", False): (1.0, 1.0), ("hybla", False): (0.9, 0.6),
+    ("reno", True): (0.95, 0.9), ("cubic", True): (0.95, 0.7), ("hybla", True): (0.9, 0.8),
+}  # fmt: skip
+"""What delayed ACKs leave of it."""
+
+RETRANSMISSIONS = {"reno": (1100, 700), "cubic": (1300, 800), "hybla": (7000, 20000)}
+
+
+def frames(**changed: Any) -> dict[str, Any]:
+    """All data sets, as the study says; `changed` replaces some."""
+    mine = sessions()
+    made = {
+        "sessions": mine,
+        "codewords": codewords(),
+        "traces": {
+            key: trace(1, waits_over_10_ms=0.1)
+            for key in itertools.product(ALGORITHMS, (ON, OFF), (False, True), map(float, SNRS_DB))
+        },
+        "growth": growth(1.5),
+        "profiles": profiles(mine),
+        "assumptions": assumptions(mine),
+    }
+    return made | changed
+
+
+def sessions() -> pd.DataFrame:
+    """Rows as `results.sessions` gives them; seeds differ by 1 % each, alike for all."""
+    rows = []
+    for control, ordered, delayed, snr_db, seed in itertools.product(
+        ALGORITHMS, (False, True), (ON, OFF), SNRS_DB, range(1, SEEDS + 1)
+    ):
+        on, more = delayed == ON, 1 + 0.01 * seed
+        signs = (0.8 if on else 1.0) * more
+        goodput_bps = _between(GOODPUT_BPS[control, ordered], snr_db)
+        goodput_bps *= _between(KEPT[control, ordered], snr_db) if on else 1.0
+        rows.append({
+            "congestion_control": control, "delayed_ack": delayed, "resequencing": ordered,
+            "profile": runs.STUDY_PROFILE, "snr_db": float(snr_db), "seed": seed, "setting": runs.BASE,
+            "goodput_bps": goodput_bps * more, "sent_pkts": 40_000.0, "lost_pkts": 900.0, "dropped_pkts": 0.0,
+            "late_pkts": 0.0 if ordered else 20_000.0,
+            "retransmissions_pkts": _between(RETRANSMISSIONS[control], snr_db) * more, "timeouts": 40.0 * signs,
+            "recoveries": 300.0, "undos": 0.0, "duplicate_acks_ratio": 0.4 * signs, "spurious_ratio": 0.04 * signs,
+            "timeout_retransmissions_ratio": (0.02 if on else 0.01) * more,
+            "acks_per_segment_ratio": 0.6 if on else 1.0, "long_waits_ratio": 0.1, "srtt_us": 220e3,
+            "rttvar_us": (15e3 if on else 20e3) * more, "rto_us": (380e3 if on else 420e3) * more, "cwnd_pkts": 20.0,
+            "timeouts_ratio": 0.001 * signs, "late_ratio": 0.0 if ordered else 0.5,
+            "lost_ratio": 0.04 * (0.1 ** ((snr_db - 7) / 6)) * (1 + 0.001 * seed), "cpu_s": 3.0,
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _between(ends: tuple[float, float], snr_db: float) -> float:
+    """Linear from 7 to 13 dB."""
+    return ends[0] + (ends[1] - ends[0]) * (snr_db - SNRS_DB[0]) / (SNRS_DB[-1] - SNRS_DB[0])
+
+
+def codewords() -> pd.DataFrame:
+    """Half is decoded at once, half of the rest at each retransmission."""
+    rows = []
+    for snr_db, seed in itertools.product(SNRS_DB, range(1, SEEDS + 1)):
+        lost_ratio = 0.06 * (0.1 ** ((snr_db - 7) / 6))
+        decoded = np.array([0.5, 0.25, 0.15, 0.1]) * (1 - lost_ratio)
+        rows.append({"snr_db": float(snr_db), "seed": seed, "lost_ratio": lost_ratio}
+                    | {f"decoded{again}_ratio": share for again, share in enumerate(decoded)})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def trace(
+    seed: int, *, waits_over_10_ms: float = 0.1, doubles_s: float = 0.18, goodput_bps: float = 38e6,
+    acks_a_segment: float = 0.5,
+) -> Trace:  # fmt: skip
+    """A window that doubles every `doubles_s` up to 4,000 packets; RTO at Linux's floor in every other sample.
+
+    Of 1,000 ACKs of two segments, the given share has waited for 20 ms, the others for 1 ms.
+    """
+    t_s = np.arange(0, 60, 0.05)
+    cwnd_pkts = np.minimum(10 * 2 ** (t_s / doubles_s), 4000)
+    late = round(1000 * waits_over_10_ms)
+    single = round(1000 * (2 * acks_a_segment - 1) / (1 - acks_a_segment)) if acks_a_segment < 1 else 10**6
+    waits = pd.DataFrame(
+        {"segments_pkts": [1, 2, 2], "wait_ns": [40_000_000, 1_000_000, 20_000_000],
+         "acks_pkts": [single, 1000 - late, late]}
+    )  # fmt: skip
+    return Trace(
+        seed=seed,
+        t_s=t_s,
+        cwnd_pkts=cwnd_pkts,
+        srtt_us=np.full(len(t_s), 220e3),
+        rttvar_us=np.full(len(t_s), 15e3),
+        rto_us=np.where(np.arange(len(t_s)) % 2, 420e3, 600e3),
+        delivered_pkts=cwnd_pkts - 10,
+        goodput_t_s=np.arange(0.0, 59.0),
+        goodput_bps=np.full(59, goodput_bps),
+        waits=waits,
+    )
+
+
+def growth(slower: float, goodput_bps: float = 38e6) -> dict[tuple[str, str], Trace]:
+    """Windows that grow so much slower with delayed ACKs."""
+    return {
+        (control, delayed): trace(
+            1, doubles_s=0.18 * (slower if delayed == ON else 1.0), goodput_bps=goodput_bps,
+            acks_a_segment=0.5 if delayed == ON else 0.99,
+        )
+        for control in ("reno", "cubic")
+        for delayed in (ON, OFF)
+    }  # fmt: skip
+
+
+def profiles(mine: pd.DataFrame) -> pd.DataFrame:
+    """The study's own beside other TCPs, which get twice as much."""
+    few = mine[mine["snr_db"].isin(runs.FEW_SNRS_DB) & (mine["seed"] <= runs.PROFILE_SEEDS)]
+    others = [
+        few[few["delayed_ack"] == OFF].assign(profile=profile, delayed_ack=delayed, goodput_bps=2 * few["goodput_bps"])
+        for profile, delayed in runs.OTHER_TCPS
+    ]
+    return pd.concat([few, *others], ignore_index=True)
+
+
+def assumptions(mine: pd.DataFrame) -> pd.DataFrame:
+    """Each assumption's first value costs a tenth, its second gains one."""
+    base = mine[(mine["snr_db"] == runs.ASSUMPTION_SNR_DB) & (mine["seed"] <= runs.ASSUMPTION_SEEDS)
+                & (mine["congestion_control"] != "hybla")]  # fmt: skip
+    changed = [
+        base.assign(setting=runs.setting(each, value), goodput_bps=base["goodput_bps"] * (0.9 + 0.1 * place))
+        for each in runs.ASSUMPTIONS
+        for place, value in enumerate(each.others)
+    ]
+    return pd.concat([base, *changed], ignore_index=True)

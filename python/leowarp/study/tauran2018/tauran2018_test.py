@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study's runs, claims, tables and figures on made-up results; the guest is not needed."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leowarp.batch import shareable
+from leowarp.errors import GuestError, TraceError
+from leowarp.report import style
+from leowarp.scenario import load, resolve
+from leowarp.study import example_file, reproduce
+from leowarp.study.claim import judged
+from leowarp.study.sweep import StudyFile
+from leowarp.study.sweep.expand import expand
+from leowarp.study.tauran2018 import evidence as ev
+from leowarp.study.tauran2018 import figures, material, results, runs, synthetic, tables
+from leowarp.study.tauran2018.claims import CLAIMS
+from leowarp.study.tauran2018.rules import Rules
+from leowarp.study.tauran2018.runs import OFF, ON
+
+S, MS = 1_000_000_000, 1_000_000
+
+
+@pytest.fixture(scope="module")
+def as_the_study_says():
+    return synthetic.frames()
+
+
+def outcome(number, frames):
+    (claim,) = (claim for claim in CLAIMS if claim.number == number)
+    return judged(claim, [("made up", frames)])
+
+
+def planned(name):
+    (part,) = (part for part in runs.parts() if part.name == name)
+    return part, expand(StudyFile.of(part.content), shareable)
+
+
+# --- The runs
+
+
+@pytest.mark.parametrize("name", [part.name for part in runs.parts()])
+def test_a_part_has_as_many_runs_as_it_says_which_share_boots_and_a_quick_one_some_of_them(name):
+    part, found = planned(name)
+    assert len(found) == part.runs
+    assert shareable(found[0].combination.plan)
+    assert 0 < sum(part.in_quick(run.values, run.seed) for run in found) < len(found)
+
+
+def test_the_scenario_is_the_studys():
+    plan = resolve(load(example_file(runs.SCENARIO)))
+    mobile = plan.mobile
+    assert (plan.run.duration_ns, plan.network.mtu_bytes) == (runs.DURATION_S * S, 1115)
+    assert (mobile.modulation, mobile.data_bits, mobile.codeword_bits) == ("qpsk", 8920, 53520)
+    assert (mobile.retransmissions, mobile.first_delay_ns, mobile.retransmission_delay_ns) == (3, 10 * MS, 20 * MS)
+    assert (mobile.environment, mobile.rate_bps) == ("intermediate-tree-shadowed", 40_000_000)
+    assert {(host.tcp.profile, host.delayed_ack, host.delayed_ack_timer_ns) for host in plan.hosts} == {
+        (runs.STUDY_PROFILE, "on", 40 * MS)
+    }
+    assert {host.sysctl["net.ipv4.tcp_sack"] for host in plan.hosts} == {"0"}
+
+
+def test_assumptions_are_the_scenarios_own_and_one_is_changed_at_a_time():
+    plan = resolve(load(example_file(runs.SCENARIO)))
+    own = plan.to_toml().splitlines()
+    for each in runs.ASSUMPTIONS:
+        same = resolve(load(example_file(runs.SCENARIO), {each.key: each.default}))
+        assert same.to_toml().splitlines() == own, each.name
+        assert each.default not in each.others
+    _, found = planned("assumptions")
+    changed = {
+        run.values["name"]: {each.name for each in runs.ASSUMPTIONS if run.values[each.key] != each.default}
+        for run in found
+    }
+    assert all(len(names) == 1 for names in changed.values())
+    assert set.union(*changed.values()) == {each.name for each in runs.ASSUMPTIONS}
+
+
+def test_growth_meets_no_fading_and_other_tcps_are_what_their_names_say():
+    _, found = planned("growth")
+    assert not any(run.combination.plan.mobile.fading for run in found)
+    _, found = planned("profiles")
+    for run in found:
+        sysctl = run.combination.plan.hosts[0].sysctl
+        profile = run.values["tcp.profile"]
+        assert (sysctl["net.ipv4.tcp_sack"] == "0") == (profile == "newreno")
+        assert (sysctl["net.ipv4.tcp_recovery"] == "1") == (profile == "linux")
+
+
+# --- Results and evidence
+
+
+def test_rows_of_the_engine_become_sessions():
+    row = dict.fromkeys(results.COLUMNS.values(), 1.0) | {
+        "flow0_sent_pkts": 110.0, "flow0_lost_queue_pkts": 10.0, "flow0_timeouts": 11.0, "status": "ok", "seed": 3,
+        "congestion_control": "reno", "delayed_ack": "on", "resequencing": True, "snr_db": 7.0,
+    }  # fmt: skip
+    found = results.sessions(pd.DataFrame([row, row | {"status": "failed"}]))
+    (only,) = found.to_dict("records")
+    assert (only["profile"], only["setting"]) == (runs.STUDY_PROFILE, runs.BASE)
+    assert (only["timeouts_ratio"], only["lost_ratio"]) == (0.1, 0.01)
+    with pytest.raises(TraceError, match="no column flow0_rto_p50_us"):
+        results.sessions(pd.DataFrame([row]).drop(columns="flow0_rto_p50_us"))
+
+
+def test_a_missing_point_is_noticed():
+    frame = synthetic.sessions()
+    assert results.complete(frame)
+    gone = (frame["congestion_control"] == "cubic") & (frame["snr_db"] == 9) & (frame["delayed_ack"] == ON)
+    assert not results.complete(frame[~(gone & frame["resequencing"])])
+
+
+def test_codewords_are_those_of_the_runs():
+    found = results.codewords([13.0], [1])
+    (row,) = found.to_dict("records")
+    shares = [row[f"decoded{again}_ratio"] for again in range(4)]
+    assert sum(shares) + row["lost_ratio"] == pytest.approx(1.0)
+    assert 0.0018 < row["lost_ratio"] < 0.042
+
+
+def test_effects_pair_equal_snrs_and_seeds_and_take_sessions_without_any_timeout():
+    frame = pd.DataFrame(
+        [
+            {"congestion_control": "reno", "resequencing": True, "delayed_ack": delayed, "snr_db": snr_db, "seed": seed,
+             "timeouts_ratio": value}
+            for snr_db, seed, delayed, value in [
+                (7.0, 1, ON, 2.0), (7.0, 1, OFF, 1.0), (7.0, 2, ON, 3.0), (7.0, 2, OFF, 3.0),
+                (8.0, 1, ON, 0.0), (8.0, 1, OFF, 0.0), (9.0, 1, ON, 1.0), (9.0, 1, OFF, 0.0), (9.0, 2, ON, 5.0),
+            ]
+        ]
+    )  # fmt: skip
+    found = ev.effects({"sessions": frame}, "timeouts_ratio", "reno", resequencing=True)
+    assert found["change"].tolist() == [0.5, 0.0, 0.0, np.inf]
+    assert "from none to some" in ev.percent(ev.effect({"sessions": frame}, "timeouts_ratio", "reno",
+                                                       resequencing=True, from_db=9.0))  # fmt: skip
+    assert ev.percent(ev.middle([])) == "unknown"
+
+
+def test_traces_tell_the_floor_of_the_rto_the_pairs_and_when_a_window_was_reached():
+    trace = synthetic.trace(1, waits_over_10_ms=0.25, doubles_s=1.0)
+    assert trace.floor_ratio == 0.5
+    assert trace.long_pairs_ratio(10.0) == 0.25
+    assert trace.long_pairs_ratio(21.0) == 0.0
+    assert trace.reaches_s(80) == pytest.approx(3.0)
+    assert trace.reaches_s(5000) == np.inf
+    assert trace.acks_per_segment_ratio == 0.5
+
+
+# --- Claims, each both ways
+
+
+def test_all_claims_of_the_list_are_there_and_say_how_they_are_tested():
+    assert [claim.number for claim in CLAIMS] == [f"4.{number}" for number in range(1, 13)]
+    for claim in CLAIMS:
+        assert claim.test
+        assert set(claim.runs) <= set(material.CLAIM_FRAMES)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.number)
+def test_every_claim_holds_where_all_is_as_the_study_says(claim, as_the_study_says):
+    row = judged(claim, [("made up", as_the_study_says)])
+    assert row["verdict"] == "holds", row["measured"]
+    assert not row["cause"]
+
+
+def alike(*columns, on=1.0):
+    """Sessions in which delayed ACKs change nothing of these columns, or by the same factor everywhere."""
+    frame = synthetic.sessions()
+    keys = ["congestion_control", "resequencing", "snr_db", "seed"]
+    off = frame[frame["delayed_ack"] == OFF].set_index(keys)
+    is_on = frame["delayed_ack"] == ON
+    places = pd.MultiIndex.from_frame(frame.loc[is_on, keys])
+    for column in columns:
+        frame.loc[is_on, column] = on * off.loc[places, column].to_numpy()
+    return {"sessions": frame}
+
+
+def scaled(column, factor, **where):
+    frame = synthetic.sessions()
+    rows = np.logical_and.reduce([frame[name] == value for name, value in where.items()])
+    frame.loc[rows, column] *= factor
+    return {"sessions": frame}
+
+
+@pytest.mark.parametrize(
+    ("number", "changed", "verdict"),
+    [
+        ("4.1", scaled("lost_ratio", 3, snr_db=7), "partly"),
+        ("4.2", scaled("goodput_bps", 20, congestion_control="cubic", resequencing=False), "partly"),
+        ("4.2", {"growth": synthetic.growth(1.5, goodput_bps=20e6)}, "partly"),
+        ("4.3", scaled("spurious_ratio", 0.1, snr_db=13), "partly"),
+        ("4.4", alike("goodput_bps"), "partly"),
+        ("4.4", alike("goodput_bps", "timeouts_ratio", "duplicate_acks_ratio", "spurious_ratio"), "does not hold"),
+        ("4.5", alike("goodput_bps", on=1.3), "partly"),
+        ("4.6", alike("goodput_bps"), "does not hold"),
+        ("4.6", scaled("goodput_bps", 2, congestion_control="cubic", delayed_ack=ON), "partly"),
+        ("4.7", scaled("goodput_bps", 0.5, congestion_control="hybla"), "partly"),
+        ("4.8", {"growth": synthetic.growth(1.0)}, "does not hold"),
+        ("4.9", scaled("retransmissions_pkts", 0.1, congestion_control="hybla"), "partly"),
+        ("4.11", alike("rttvar_us", "rto_us"), "partly"),
+        ("4.11", alike("rttvar_us", "rto_us", "timeout_retransmissions_ratio"), "does not hold"),
+        ("4.12", scaled("goodput_bps", 0.1, resequencing=True), "does not hold"),
+        ("4.12", scaled("goodput_bps", 0.1, resequencing=True, congestion_control="reno"), "partly"),
+    ],
+)  # fmt: skip
+def test_a_claim_that_does_not_hold_says_why(number, changed, verdict, as_the_study_says):
+    row = outcome(number, as_the_study_says | changed)
+    assert row["verdict"] == verdict, row["measured"]
+    assert row["cause"]
+
+
+def test_pairs_that_wait_less_refute_their_claim(as_the_study_says):
+    traces = {key: synthetic.trace(1, waits_over_10_ms=0.01 if key[0] == "cubic" else 0.1)
+              for key in as_the_study_says["traces"]}  # fmt: skip
+    row = outcome("4.10", as_the_study_says | {"traces": traces})
+    assert row["verdict"] == "partly"
+    assert "CUBIC: pairs that waited for at least 1 ms 100.0%, 5 ms 1.0%" in row["cause"]
+
+
+def test_causes_are_counts_of_the_traces(as_the_study_says):
+    row = outcome("4.11", as_the_study_says | alike("rto_us"))
+    assert "NewReno: RTO = SRTT + 200 ms in on 50%, off 50% of the samples" in row["cause"]
+    row = outcome("4.8", as_the_study_says | {"growth": synthetic.growth(1.0)})
+    assert "2.00 and 1.01 packets an ACK, 1.00 and 1.00 a segment" in row["cause"]
+
+
+# --- Tables, figures, page
+
+
+def test_tables_have_the_studys_numbers_beside_ours_and_a_row_for_every_kind_of_session(as_the_study_says):
+    text = tables.retransmissions(as_the_study_says)
+    assert "16,914" in text or "16914" in text
+    assert tables.delayed(as_the_study_says).count("<tr>") == 13
+    assert "linux" in tables.profiles(as_the_study_says)
+    for each in runs.ASSUMPTIONS:
+        assert each.label in tables.assumptions()
+    found = tables.frame(as_the_study_says)
+    here = found[(found["congestion_control"] == "reno") & ~found["resequencing"] & (found["delayed_ack"] == OFF)
+                 & (found["snr_db"] == 7) & (found["quantity"] == "goodput_bps")]  # fmt: skip
+    (cell,) = here.to_dict("records")
+    assert cell["median"] == pytest.approx(400e3 * 1.03)
+    assert cell["count"] == synthetic.SEEDS
+
+
+@pytest.mark.slow
+def test_all_figures_are_drawn(as_the_study_says, tmp_path):
+    drawn = figures.draw(as_the_study_says, tmp_path, Rules(kernel="Linux", seeds=5))
+    assert [figure.missing for figure in drawn] == [None] * len(figures.KINDS)
+    for figure in drawn:
+        for kind in style.FORMATS:
+            assert (tmp_path / f"{figure.stem}.{kind}").stat().st_size > 1000
+
+
+def test_a_figure_without_its_data_says_so(tmp_path):
+    drawn = figures.draw({}, tmp_path, Rules(kernel="Linux", seeds=1))
+    assert all(figure.missing for figure in drawn)
+
+
+@pytest.fixture
+def engine(monkeypatch, as_the_study_says):
+    """`run_study` without a guest, results without rows: what is tested is what `make` does with them."""
+    asked = {}
+
+    def run_study(file, folder, *, only, scheduler, **options):
+        asked[file.name] = only
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = pd.DataFrame([{"status": "failed" if file.name in failing else "ok", "seed": 1, "cpu_s": 2.0,
+                              "virtual_s": 600.0, "warnings": [], "run_id": "0"}])  # fmt: skip
+        failures = {"0": GuestError(f"{file.name} failed")} if file.name in failing else {}
+        return SimpleNamespace(table=lambda: SimpleNamespace(to_pandas=lambda: rows), failures=failures)
+
+    failing: set[str] = set()
+    run_study.asked, run_study.failing = asked, failing
+    monkeypatch.setattr(material, "run_study", run_study)
+
+    def frames_of(rows, folder):
+        groups = {"sessions": "main", "codewords": "main", "traces": "first"}
+        return {name: frame for name, frame in as_the_study_says.items() if groups.get(name, name) not in failing}, None
+
+    monkeypatch.setattr(material, "_frames", frames_of)
+    monkeypatch.setattr(figures, "KINDS", ())
+    return run_study
+
+
+def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
+    done = reproduce("tauran2018", tmp_path / "study", progress=False)
+    claims = json.loads((done.path / "claims.json").read_text())
+    assert [row["verdict"] for row in claims["claims"]] == ["holds"] * 12
+    text = done.page.read_text(encoding="utf-8")
+    assert text.count('<th scope="row">4.') == 12
+    assert "quick:" not in text
+    assert (done.path / material.TABLE).exists()
+    assert set(engine.asked) == {part.name for part in runs.parts()}
+    assert set(engine.asked.values()) == {None}
+    assert "5 runs, 10 CPU s" in done.cost
+
+
+def test_a_quick_one_says_that_it_is_not_the_study(engine, tmp_path):
+    done = reproduce("tauran2018", tmp_path / "study", quick=True, progress=False)
+    assert "quick: 2 of 5 seeds at 7, 10, 13 dB" in done.page.read_text(encoding="utf-8")
+    asked = engine.asked["main"]
+    assert [asked(SimpleNamespace(values={"mobile.snr": snr}, seed=seed))
+            for snr, seed in [("7 dB", 2), ("8 dB", 2), ("7 dB", 3)]] == [True, False, False]  # fmt: skip
+
+
+def test_claims_whose_runs_failed_cannot_be_told(engine, tmp_path):
+    engine.failing.add("growth")
+    done = reproduce("tauran2018", tmp_path / "study", progress=False)
+    verdicts = {row["number"]: row["verdict"] for row in done.claims}
+    assert verdicts["4.2"] == verdicts["4.6"] == verdicts["4.8"] == "cannot be told"
+    assert verdicts["4.1"] == verdicts["4.12"] == "holds"
+    assert list(done.failures) == ["growth/0", "growth"]
