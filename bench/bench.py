@@ -109,6 +109,19 @@ def rows(scratch: Path, share: float) -> list[tuple[str, str, str]]:
         f"the same, {short}, every packet stored": madrid_tokyo(observe__packets="all"),
     }, scratch).items():  # fmt: skip
         table += speed_rows(label, runs)
+
+    def access(**changes: str) -> Callable[[Path], Measured]:
+        dotted = {key.replace("__", "."): value for key, value in changes.items()}
+        return lambda out: measure("starlink.toml", {"run.duration": short, **dotted}, out)
+
+    mobile = f"{round(600 * share)} s"
+    for label, runs in compared({
+        f"Starlink profile, peak, {short}, BBR (250 Mbit/s)": access(flows__0__congestion_control="bbr"),
+        f"the same, {short}, CUBIC without isolated loss": access(access__residual_loss="0 %"),
+        f"the same, {short}, CUBIC": access(),
+        f"mobile channel, 7 dB, {mobile}, CUBIC": lambda out: measure("mobile.toml", {"run.duration": mobile}, out),
+    }, scratch).items():  # fmt: skip
+        table += speed_rows(label, runs)
     for label, runs in compared({
         "648 satellites, +Grid, all instantiated, 1 s": constellation("oneweb-study"),
         "1,584 satellites, +Grid, all instantiated, 1 s": constellation("starlink-shell1"),
