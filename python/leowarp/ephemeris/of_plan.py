@@ -17,7 +17,7 @@ from leowarp.ephemeris.frames import EcefMetres, EciMetres, TemeMetres, gmst_rad
 from leowarp.ephemeris.sgp4_orbits import Sgp4Orbits
 from leowarp.ephemeris.stations import Stations, stations_on
 from leowarp.ephemeris.walker import Walker
-from leowarp.scenario.schema import Access, Constellation, Plan, Station
+from leowarp.scenario.schema import Constellation, Plan, Station
 
 
 class Orbits(Protocol):
@@ -87,15 +87,22 @@ def ephemeris(plan: Plan) -> Ephemeris | None:
 
 
 def _places(plan: Plan) -> Sequence[Station]:
-    """The plan's stations; of an access link, the three places that its geometry is of."""
-    access: Access | None = plan.access
-    if access is None:
+    """The plan's stations; of an access link and of a mobile channel, the places that their geometry is of."""
+    access, mobile = plan.access, plan.mobile
+    if access is not None:
+        places = {
+            "terminal": (access.terminal_latitude_deg, access.terminal_longitude_deg),
+            "gateway": (access.gateway_latitude_deg, access.gateway_longitude_deg),
+            "pop": (access.pop_latitude_deg, access.pop_longitude_deg),
+        }
+    elif mobile is not None:
+        # Under the names of the plan's stations, and in their order.
+        places = {
+            "mobile": (mobile.terminal_latitude_deg, mobile.terminal_longitude_deg),
+            "server": (mobile.gateway_latitude_deg, mobile.gateway_longitude_deg),
+        }
+    else:
         return plan.stations
-    places = {
-        "terminal": (access.terminal_latitude_deg, access.terminal_longitude_deg),
-        "gateway": (access.gateway_latitude_deg, access.gateway_longitude_deg),
-        "pop": (access.pop_latitude_deg, access.pop_longitude_deg),
-    }
     return [
         Station(name=name, latitude_deg=latitude, longitude_deg=longitude, height_m=0.0)
         for name, (latitude, longitude) in places.items()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leowarp.ephemeris import EcefMetres, Ephemeris
 from leowarp.routes.links import IslRule, Pairs, delays_ns, in_view, lengths_m
+from leowarp.routes.of_mobile import last_hop_ns
 from leowarp.routes.paths import Path
 from leowarp.routes.table import Leaving
 from leowarp.scenario.schema import Plan
@@ -32,6 +33,17 @@ class PathDelays:
             self._at_ns, self._nodes_m = t_ns, node_positions_m(self._ephemeris, t_ns)
         length_m, delay_ns = self._of(self._nodes_m, path)
         return float(length_m), int(delay_ns)
+
+    def forward_ns(self, t_ns: NDArray[np.int64], path: Path) -> NDArray[np.int64]:
+        """One-way delay between gateway and last satellite at instants, (k,): the path without its last hop."""
+        last_hop = last_hop_ns(self._plan, self._satellites, path)
+        if last_hop is None:
+            raise ValueError("the plan has no mobile channel")
+        found = [
+            np.atleast_1d(self._of(node_positions_m(self._ephemeris, t_ns[begin : begin + _INSTANTS_AT_ONCE]), path)[1])
+            for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE)
+        ]
+        return np.concatenate([np.empty(0, dtype=np.int64), *found]) - last_hop[1]
 
     def over_run(self, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> dict[str, int | float]:
         """Extremes and mean of the delay at the L2 instants (the way there of each pair), and of the ISL hops."""
@@ -63,7 +75,11 @@ class PathDelays:
         links = np.column_stack([path[:-1], path[1:]])
         length_m = lengths_m(nodes_m, links)
         is_ground: NDArray[np.bool_] = links.max(axis=1) >= self._satellites
-        return length_m.sum(axis=-1), delays_ns(self._plan, length_m, is_ground).sum(axis=-1)
+        delay_ns = delays_ns(self._plan, length_m, is_ground)
+        last_hop = last_hop_ns(self._plan, self._satellites, path)
+        if last_hop is not None:
+            link, delay_ns[..., link] = last_hop
+        return length_m.sum(axis=-1), delay_ns.sum(axis=-1)
 
 
 def leavings(

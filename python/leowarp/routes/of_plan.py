@@ -18,6 +18,7 @@ from leowarp.errors import ScenarioError
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S, IslRule, RangeRule, delays_ns, in_view, isl_rule, lengths_m
 from leowarp.routes.observed import PathDelays, leavings
 from leowarp.routes.of_access import of_access
+from leowarp.routes.of_mobile import TERMINAL, LastSatellite, last_hop_ns
 from leowarp.routes.paths import Graph, Path, as_forwarded
 from leowarp.routes.table import PathIds, Routes, routes_table
 from leowarp.scenario.schema import Plan
@@ -52,6 +53,7 @@ def routes(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
     paths: list[list[Path | None]] = []
     isl: list[NDArray[np.intp]] | None = [] if plan.network.instantiate == "all" else None
     watch = _Sightings(network)
+    last = None if plan.mobile is None else LastSatellite(plan, ephemeris)
     for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE):
         satellites_m = ephemeris.positions_ecef_m(t_ns[begin : begin + _INSTANTS_AT_ONCE])
         in_sight = watch.views(satellites_m)
@@ -59,7 +61,10 @@ def routes(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
             links = network.links(EcefMetres(here_m), paths[-1] if paths else None)
             if isl is not None:
                 isl.append(links)
-            graph = network.graph(EcefMetres(here_m), links, {s: views[at] for s, views in in_sight.items()})
+            seen = {s: views[at] for s, views in in_sight.items()}
+            if last is not None:
+                seen[TERMINAL] = last.of(seen[TERMINAL], EcefMetres(here_m))
+            graph = network.graph(EcefMetres(here_m), links, seen)
             paths.append(network.paths(graph, paths[-1] if paths else None))
     watch.raise_if_blind()
     return _described(network, t_ns, pairs, paths, isl)
@@ -106,7 +111,8 @@ class _Network:
         length of the shortest: satellites outside the ellipsoid around the two stations are on none.
         """
         plan = self.plan
-        bounded = isinstance(self.rule, RangeRule) and plan.routing.metric == "distance"
+        # The path in force of a mobile terminal may end with another satellite than one may now.
+        bounded = isinstance(self.rule, RangeRule) and plan.routing.metric == "distance" and plan.mobile is None
         if not bounded or plan.routing.ground_cost != "slant-range" or plan.network.instantiate == "all":
             return self.rule.pairs(satellites_m)
         inside = np.zeros(self.satellites, dtype=bool)
@@ -295,6 +301,7 @@ def _described(
         "leaving_links": len(left),
         **delays.over_run(t_ns, paths),
     }
+    summary |= _forward(network, paths, summary)
     return Routes(
         table=routes_table(rows, summary, warnings),
         nodes=nodes,
@@ -306,6 +313,18 @@ def _described(
         summary=summary,
         warnings=tuple(warnings),
     )
+
+
+def _forward(
+    network: _Network, paths: Sequence[Sequence[Path | None]], summary: dict[str, int | float]
+) -> dict[str, int | float]:
+    """Of a mobile channel: extremes and mean of the delay between gateway and last satellite."""
+    path = next((now[0] for now in paths if now[0] is not None), None)
+    last_hop = None if path is None else last_hop_ns(network.plan, network.satellites, path)
+    if last_hop is None:
+        return {}
+    names = ("min_ns", "mean_ns", "max_ns")
+    return {f"forward_delay_{name}": summary[f"path_delay_{name}"] - last_hop[1] for name in names}
 
 
 def _without_path_ns(plan: Plan, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> int:

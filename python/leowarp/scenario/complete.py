@@ -30,7 +30,8 @@ WALKER_KEYS = ("preset", "pattern", "planes", "satellites_per_plane", "altitude"
 """Keys that mean nothing when a file of orbital elements is given."""
 
 MEDIA = ("constellation", "measured", "chain", "jittered", "access", "mobile")
-"""The sections of which a scenario has exactly one (but an access link may have a constellation for its geometry)."""
+"""The sections of which a scenario has exactly one (but an access link and a mobile channel may have a constellation
+for their geometry)."""
 
 QUEUES = ("isl", "ground", "measured", "chain", "access", "mobile")
 """The sections with a queue that our own discipline serves."""
@@ -50,16 +51,30 @@ _OF_NETWORK: dict[str, dict[str, tuple[str, ...] | None]] = {
 }
 
 
+_ROUTES_ALONE: dict[str, tuple[str, ...] | None] = {
+    # Routes over a constellation give a mobile channel its delays; their links are not built.
+    "isl": ("rate", "overhead", "loss", *keys(QueueKeys)),
+    "ground": ("rate", "overhead", "loss", *keys(QueueKeys)),
+    "routing": ("in_flight", "leaving_links", "reverse"),
+}
+_DRIVEN = {"access": ("geometry", "starlink-shell1"), "mobile": ("delays", "tauran-study")}
+"""Media that a constellation may drive: by which key, and a preset to propose."""
+
+
 def medium_of(given: Sequence[str]) -> str:
     """What carries the packets, of the media that are given."""
-    return "access" if "access" in given else given[0]
+    return next((name for name in _DRIVEN if name in given), given[0])
 
 
-def without_effect(medium: str) -> dict[str, tuple[str, ...] | None]:
-    """Sections (None: the whole of it) and keys that mean nothing with this medium."""
+def without_effect(medium: str, *, driven: bool = False) -> dict[str, tuple[str, ...] | None]:
+    """Sections (None: the whole of it) and keys that mean nothing with this medium.
+
+    `driven`: a constellation drives it.
+    """
     if medium == "constellation":
         return {}
-    return _CONSTELLATION_ONLY | _OF_NETWORK.get(medium, {})
+    routed = _ROUTES_ALONE if driven and medium == "mobile" else {}
+    return _CONSTELLATION_ONLY | routed | _OF_NETWORK.get(medium, {})
 
 
 ACCESS_DEFAULTS: Mapping[str, Mapping[str, str]] = {
@@ -74,6 +89,14 @@ Linux lets a socket's buffer hold about half."""
 
 MOBILE_DEFAULTS: Mapping[str, Mapping[str, str]] = {"network": {"mtu": "1115 B"}}
 """Of a mobile channel: a packet fills a codeword of 8,920 data bits."""
+
+ROUTED_DEFAULTS: Mapping[str, Mapping[str, object]] = {
+    "isl": {"rule": "plus-grid", "seam": False, "polar_cutoff": "60 deg"},
+    "ground": {"rule": "min-elevation", "min_elevation": "8.2 deg"},
+    "routing": {"interval": "10 s", "link_interval": "1 s"},
+}
+"""Of one whose delays come from routes: links, mask and the time between two looks are those of ns-2's model of Iridium
+(tcl/ex/sat-iridium.tcl), for `tauran2018` used ns-2. In between delays follow the satellites in steps of some 20 us."""
 
 
 def implied_stations(medium: str) -> tuple[str, str]:
@@ -100,6 +123,8 @@ def complete(scenario: Scenario, document: Node, problems: Problems) -> None:
     if "mobile" in scenario.sections:
         complete_mobile(scenario.sections["mobile"], problems)
         _fill_in(scenario, MOBILE_DEFAULTS)
+        if medium == "mobile" and "constellation" in scenario.sections:
+            _fill_in_routed(scenario)
     complete_flows(scenario, document, problems)
     complete_modules(scenario, problems)
     _check_network(scenario, problems)
@@ -117,13 +142,12 @@ def _check_medium(scenario: Scenario, document: Node, problems: Problems) -> str
         return "chain"
     medium = medium_of(media)
     for extra in media:
-        if extra == medium or (medium == "access" and extra == "constellation"):
+        if extra == medium or (medium in _DRIVEN and extra == "constellation"):
             continue
         rule = f"[{medium}] is given too, and a scenario has exactly one of {all_of_them}"
         problems.add(scenario.sections[extra].origin, extra, rule, "take one of them out")
-    if medium == "access":
-        _check_geometry(scenario, problems)
-    for name, only in without_effect(medium).items():
+    driven = medium in _DRIVEN and _check_geometry(scenario, medium, problems)
+    for name, only in without_effect(medium, driven=driven).items():
         section = scenario.sections[name]
         for key in section.nodes:
             if only is None or key in only:
@@ -132,22 +156,28 @@ def _check_medium(scenario: Scenario, document: Node, problems: Problems) -> str
     return medium
 
 
-def _check_geometry(scenario: Scenario, problems: Problems) -> None:
-    """A constellation is there if, and only if, it drives the access link."""
-    access, sky = scenario.sections["access"], scenario.sections.get("constellation")
-    driven = value_of(access, schema.Access, "geometry") == "constellation"
+def _check_geometry(scenario: Scenario, medium: str, problems: Problems) -> bool:
+    """A constellation is there if, and only if, it drives the medium; whether it should."""
+    key, preset = _DRIVEN[medium]
+    section, sky = scenario.sections[medium], scenario.sections.get("constellation")
+    driven = section.values.get(key, "") == "constellation"
     if driven and sky is None:
         rule = 'is "constellation", and there is no [constellation]'
-        problems.add(
-            access.where("geometry"), "access.geometry", rule, 'write [constellation] preset = "starlink-shell1"'
-        )
+        problems.add(section.where(key), f"{medium}.{key}", rule, f'write [constellation] preset = "{preset}"')
     elif sky is not None and not driven:
-        rule = "has no effect: the access link does not follow it"
-        hint = 'write geometry = "constellation" into [access], or take one of the two sections out'
+        rule = f"has no effect: what carries the packets is [{medium}], which does not follow it"
+        hint = f'write {key} = "constellation" into [{medium}], or take one of the two sections out'
         problems.add(sky.origin, "constellation", rule, hint)
+    return driven
 
 
-def _fill_in(scenario: Scenario, defaults: Mapping[str, Mapping[str, str]]) -> None:
+def _fill_in_routed(scenario: Scenario) -> None:
+    """What routes for a mobile channel assume; a file of elements has no grid."""
+    without = {"isl"} if scenario.sections["constellation"].values.get("tle") is not None else set()
+    _fill_in(scenario, {name: texts for name, texts in ROUTED_DEFAULTS.items() if name not in without})
+
+
+def _fill_in(scenario: Scenario, defaults: Mapping[str, Mapping[str, object]]) -> None:
     for name, texts in defaults.items():
         section, known = scenario.sections[name], keys(_DEFAULTED[name])
         for key, text in texts.items():
@@ -325,5 +355,8 @@ def _check_hosts(scenario: Scenario, problems: Problems) -> None:
                 problems.add(section.where("sysctl"), f"{section.name}.sysctl".lstrip("."), rule, hint)
 
 
-_DEFAULTED = {"run": schema.Run, "network": schema.Network, "tcp": schema.Tcp, "observe": schema.Observe}
+_DEFAULTED = {
+    "run": schema.Run, "network": schema.Network, "tcp": schema.Tcp, "observe": schema.Observe, "isl": schema.Isl,
+    "ground": schema.Ground, "routing": schema.Routing,
+}  # fmt: skip
 _SIGNS_NOT_IN_NAMES = (":", ">", "/", "\\", ",")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from leowarp import units
 from leowarp.scenario.decode import Section, value_of
-from leowarp.scenario.key import InputFile, count, file, flag, quantity, queue, text, word
+from leowarp.scenario.key import InputFile, count, file, flag, keys, quantity, queue, text, word
 from leowarp.scenario.problems import Problems
 from leowarp.scenario.queues import QueueKeys
 
@@ -116,8 +116,34 @@ class Mobile(QueueKeys):
     return_rate_bps: int | None = quantity(
         units.RATE, "From the terminal to the satellite.", "none", low="10 kbit/s", high="10 Gbit/s", none="none"
     )
+    delays: str = word(
+        "Where the delay between server and last satellite comes from: `forward_delay`, or the routes over the "
+        "scenario's [constellation].",
+        ("constant", "constellation"),
+        "constant",
+    )
     forward_delay_ns: int = quantity(
-        units.TIME, "One-way delay between server and last satellite, both ways.", "80 ms", low="0 s", high="10 s"
+        units.TIME, 'delays = "constant": one way between server and last satellite, both ways.', "80 ms", low="0 s",
+        high="10 s",
+    )  # fmt: skip
+    last_satellite: str = word(
+        'delays = "constellation": which of the satellites that the terminal sees is the last. The one that it has '
+        "until it sees that no more, then the highest (kept); always the highest; or that of the shortest route.",
+        ("kept", "highest", "shortest"),
+        "kept",
+    )
+    gateway_latitude_deg: float = quantity(
+        units.ANGLE, "The same: where the gateway is, beside the server.", "50.11 deg", low="-90 deg", high="90 deg"
+    )
+    gateway_longitude_deg: float = quantity(
+        units.ANGLE, "The same: its longitude.", "8.68 deg", low="-180 deg", high="360 deg"
+    )
+    terminal_latitude_deg: float = quantity(
+        units.ANGLE, "The same: where the terminal is; the routes take it for at rest.", "-12.05 deg", low="-90 deg",
+        high="90 deg",
+    )  # fmt: skip
+    terminal_longitude_deg: float = quantity(
+        units.ANGLE, "The same: its longitude.", "-77.04 deg", low="-180 deg", high="360 deg"
     )
     queue_pkts: int | None = queue("Waiting packets that each direction of the last hop holds.", "500 pkts")
     queue_bytes: int | None = None
@@ -140,12 +166,20 @@ def complete_mobile(section: Section, problems: Problems) -> None:
         problems.add(section.where("first_bits"), "mobile.first_bits", rule, 'write first_bits = "rule"')
     if value_of(section, Mobile, "frame_m") is not None and value_of(section, Mobile, "frames") != "common":
         problems.add(section.where("frame"), "mobile.frame", 'has no effect with frames = "by-state"', "take one out")
+    driven = value_of(section, Mobile, "delays") == "constellation"
+    for key in ("forward_delay",) if driven else _GEOMETRY:
+        attribute, _ = keys(Mobile)[key]
+        if value_of(section, Mobile, attribute) != getattr(Mobile, attribute):
+            rule = f'has no effect with delays = "{"constellation" if driven else "constant"}"'
+            problems.add(section.where(key), f"mobile.{key}", rule, "take it out")
     in_packets = section.values.get("queue_pkts", Mobile.queue_pkts)
     if not value_of(section, Mobile, "resequencing") and (in_packets is None or in_packets > _OVERTAKING_QUEUE_PKTS):
         rule = "where packets overtake each other the queue has a limit in packets"
         hint = f'write queue = "500 pkts", at most {_OVERTAKING_QUEUE_PKTS}'
         problems.add(section.where("queue"), "mobile.queue", rule, hint)
 
+
+_GEOMETRY = ("last_satellite", "gateway_latitude", "gateway_longitude", "terminal_latitude", "terminal_longitude")
 
 _OVERTAKING_QUEUE_PKTS = 65_536
 """design/interfaces.md, section 13."""

@@ -60,6 +60,12 @@ PRESETS = {
         "ns-2, tcl/ex/sat-iridium.tcl: 780 km, 86.4 deg, 6 x 11. Idealised: planes every 30 deg (flown: 31.6 deg, seam "
         "22 deg). F = 3 puts neighbouring planes half a slot apart (360 x 3 / 66 = 16.4 deg).",
     ),
+    "tauran-study": _walker(
+        "star", 6, 11, "800 km", "86.4 deg", 3,
+        "Tauran et al., Impact of Delayed Acknowledgment on TCP performance over LEO satellite constellations: 66 "
+        "satellites at 800 km that cover every point. It says no more; assumed is the layout of the one constellation "
+        "of 66 satellites that then flew, Iridium (the preset iridium, 780 km), at the study's height.",
+    ),
     "starlink-shell1": _walker(
         "delta", 72, 22, "550 km", "53 deg", 39,
         "Starlink's first shell as filed with the FCC (also in Hypatia, StarPerf, Celestial). The filing gives no F; "

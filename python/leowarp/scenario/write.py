@@ -43,7 +43,7 @@ def _lines(plan: schema.Plan) -> Iterator[str]:
     else:
         for station in plan.stations:
             yield from _table("stations", station, double=True)
-    idle = without_effect(medium)
+    idle = without_effect(medium, driven=plan.constellation is not None)
     for name in ("isl", "ground", "routing", "network"):
         without = idle.get(name, ())
         if without is not None:

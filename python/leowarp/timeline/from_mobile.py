@@ -12,6 +12,10 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from leowarp.ephemeris import Ephemeris
+from leowarp.routes import Routes
+from leowarp.routes.observed import PathDelays, l2_instants_ns
+from leowarp.routes.table import PathIds
 from leowarp.scenario.schema import Mobile, Plan
 from leowarp.timeline.channel import ChannelRows, Harq, LandMobile, Outcomes, channel_rows
 from leowarp.timeline.events import Events, LinkKind
@@ -19,6 +23,7 @@ from leowarp.timeline.rounding import rounded_ns
 
 _NODES = ("terminal", "satellite", "gateway", "host:mobile", "host:server")
 _TERMINAL, _SATELLITE, _GATEWAY, _MOBILE, _SERVER = range(5)
+_ROW = (_MOBILE, _TERMINAL, _SATELLITE, _GATEWAY, _SERVER)
 
 
 def fading_of(mobile: Mobile) -> LandMobile | None:
@@ -68,8 +73,15 @@ def rows_of(plan: Plan) -> tuple[ChannelRows, Outcomes]:
     return channel_rows(fading_of(mobile), harq_of(mobile), mobile.snr_db, plan.run.duration_ns, plan.run.seed)
 
 
-def from_mobile(plan: Plan) -> pa.Table:
+def from_mobile(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | None = None) -> pa.Table:
     """The timeline of a plan's ``[mobile]``; columns as in `timeline.schema`.
+
+    Parameters
+    ----------
+    plan : Plan
+    ephemeris, routes : optional
+        Of the same plan, if it has a constellation. Then the delay of the link between gateway and satellite is that of
+        the path in force up to its last satellite, at each route update and each L2 instant.
 
     Metadata: `harq`, what became of all codewords of the run, whether they carried a packet or not: `codewords`,
     `loss_ratio`, `decoded_shares` (after 0, 1, ... retransmissions), `first_bits`, `symbols_ratio`; `warnings`.
@@ -93,19 +105,54 @@ def from_mobile(plan: Plan) -> pa.Table:
     events.rate(0, _SATELLITE, _TERMINAL, mobile.rate_bps)
     events.rate(0, _TERMINAL, _SATELLITE, mobile.return_rate_bps)
     events.channel(_SATELLITE, _TERMINAL, rows.t_ns, rounded_ns(plan, rows.delay_ns), rows.loss_ratio)
-    fixed = (
-        (_GATEWAY, _SATELLITE, mobile.forward_delay_ns),
-        (_SATELLITE, _GATEWAY, mobile.forward_delay_ns),
-        (_TERMINAL, _SATELLITE, mobile.return_delay_ns),
-    )
-    a, b, delay_ns = (np.array(column, dtype=np.int64) for column in zip(*fixed, strict=True))
-    events.delays(0, a, b, rounded_ns(plan, delay_ns), both_ways=False)
-    row = (_MOBILE, _TERMINAL, _SATELLITE, _GATEWAY, _SERVER)
-    for there in (row, row[::-1]):
+    _delay(plan, events, 0, _TERMINAL, _SATELLITE, mobile.return_delay_ns)
+    for there in (_ROW, _ROW[::-1]):
         for node, next_hop in pairwise(there):
             events.route(0, node, there[-1], next_hop, None)
-        events.path(0, there[0], there[-1], 0)
+    if ephemeris is None or routes is None:
+        for a, b in ((_GATEWAY, _SATELLITE), (_SATELLITE, _GATEWAY)):
+            _delay(plan, events, 0, a, b, mobile.forward_delay_ns)
+        for there in (_ROW, _ROW[::-1]):
+            events.path(0, there[0], there[-1], 0)
+    else:
+        _follow(plan, events, ephemeris, routes)
     return events.table({"warnings": _warnings(plan, mobile), "harq": described(mobile, found)})
+
+
+def _delay(plan: Plan, events: Events, t_ns: int, a: int, b: int, delay_ns: int) -> None:
+    one = np.array([rounded_ns(plan, delay_ns)], dtype=np.int64)
+    events.delays(t_ns, np.array([a]), np.array([b]), one, both_ways=False)
+
+
+def _follow(plan: Plan, events: Events, ephemeris: Ephemeris, routes: Routes) -> None:
+    """Paths and delays over the run; without a path the two routers at its ends know no next hop."""
+    ends = {name: (_MOBILE, _TERMINAL) if name == "mobile" else (_SERVER, _GATEWAY) for name in ("mobile", "server")}
+    delays, ids, clock_ns = PathDelays(plan, ephemeris), PathIds(), l2_instants_ns(plan)
+    until_ns = [*routes.t_ns[1:].tolist(), plan.run.duration_ns]
+    in_force: dict[tuple[int, int], int | None] = {}
+    now_ns = -1
+    for t_ns, end_ns, paths in zip(routes.t_ns.tolist(), until_ns, routes.paths, strict=True):
+        for pair, path in zip(routes.pairs, paths, strict=True):
+            (source, router), (destination, _) = (ends[routes.nodes[node]] for node in pair)
+            path_id = None if path is None else ids(path)
+            known = pair in in_force
+            if not known or in_force[pair] != path_id:
+                events.path(t_ns, source, destination, path_id)
+            if path is None and (not known or in_force[pair] is not None):
+                events.route(t_ns, router, destination, None, None)
+            elif path is not None and known and in_force[pair] is None:
+                events.route(t_ns, router, destination, _SATELLITE, None)
+            in_force[pair] = path_id
+        path = paths[0]
+        if path is None:
+            continue
+        at_ns = np.unique(np.append(clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)], t_ns))
+        forward_ns = delays.forward_ns(at_ns, path)
+        changes = np.diff(forward_ns, prepend=now_ns) != 0
+        for instant_ns, delay_ns in zip(at_ns[changes].tolist(), forward_ns[changes].tolist(), strict=True):
+            ways = np.array([_GATEWAY]), np.array([_SATELLITE]), np.array([delay_ns], dtype=np.int64)
+            events.delays(instant_ns, *ways)
+        now_ns = int(forward_ns[-1])
 
 
 def described(mobile: Mobile, found: Outcomes) -> dict[str, object]:

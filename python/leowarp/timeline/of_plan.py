@@ -46,7 +46,7 @@ def timeline(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | No
         return from_measured(plan)
     if plan.jittered is not None:
         return from_jittered(plan)
-    if plan.mobile is not None:
+    if plan.mobile is not None and plan.constellation is None:
         return from_mobile(plan)
     if ephemeris is None:
         ephemeris = ephemeris_room.ephemeris(plan)
@@ -54,6 +54,8 @@ def timeline(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | No
         routes = routes_room.routes(plan, ephemeris)
     if plan.access is not None:
         return from_access(plan, routes.slots)
+    if plan.mobile is not None:
+        return from_mobile(plan, ephemeris, routes)
     if ephemeris is None:
         raise ValueError("the plan has no constellation, chain, measured, jittered, access or mobile path")
     return from_routes(plan, ephemeris, routes)
