@@ -330,7 +330,7 @@ def test_profiles_differ_in_what_their_names_say():
     linux, norack, classic, newreno = (of(profile) for profile in schema.PROFILES)
     assert set(norack.items()) - set(linux.items()) == {("recovery", "0"), ("max_reordering", "3")}
     assert set(classic.items()) - set(norack.items()) == {("timestamps", "0"), ("dsack", "0")}
-    assert set(newreno.items()) - set(classic.items()) == {("sack", "0")}
+    assert set(newreno.items()) - set(classic.items()) == {("sack", "0"), ("frto", "0")}
     assert linux["no_metrics_save"] == "1"
     assert linux["rmem"] == "4096 131072 16777216"
 

@@ -94,7 +94,8 @@ PROFILE_SYSCTLS = {
     "linux": _LINUX,
     "norack": _NORACK,
     "classic": _CLASSIC,
-    "newreno": _CLASSIC | {"net.ipv4.tcp_sack": "0"},
+    # RFC 6582 and no more: what the NewReno of simulators is.
+    "newreno": _CLASSIC | {"net.ipv4.tcp_sack": "0", "net.ipv4.tcp_frto": "0"},
 }
 
 _CORE_PER_NAMESPACE = ("net.core.somaxconn", "net.core.optmem_max", "net.core.txrehash")

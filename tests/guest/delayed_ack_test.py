@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When receivers acknowledge, and how large packets are: as the plan says, by what passed the hosts. NewReno, too."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import leowarp as lw
+from leowarp import batch, scenario
+from leowarp.trace import pcap
+
+pytestmark = pytest.mark.guest
+
+ONE_WAY_NS = 20_000_000
+AT_ONCE_NS = 2_000  # a receiver that is reading costs a few steps of 256 ns of the guest's clock (design/clock.md)
+NS_PER_BYTE = 800  # 10 Mbit/s
+CHAIN = """
+name = "acks"
+[run]
+duration = "{duration}"
+[chain]
+hops = 1
+delay = "20 ms"
+rate = "10 Mbit/s"
+queue = "{queue}"
+[observe]
+packets = "all"
+[[flows]]
+source = "A"
+destination = "B"
+congestion_control = "reno"
+{flow}
+"""
+BULK = {"duration": "2 s", "flow": "", "queue": "5000 pkts"}  # nothing is lost
+STEADY = BULK | {"flow": 'rate = "4.6336 Mbit/s"'}  # four segments every 10 ms: the window stops growing
+LONE = BULK | {"duration": "4 s", "flow": 'rate = "20 kbit/s"'}  # a segment every half second
+LOSSY = BULK | {"duration": "15 s", "queue": "60 pkts"}
+SMALL = {"network.mtu": "1115 B"}
+CASES = {
+    "off": (STEADY, {"tcp.delayed_ack": "off"}),
+    "on": (STEADY, {"tcp.delayed_ack": "on"}),
+    "on, greedy": (BULK, {"tcp.delayed_ack": "on"}),
+    "adaptive": (STEADY, {}),
+    "small": (STEADY | {"flow": 'rate = "3.4016 Mbit/s"'}, {"tcp.delayed_ack": "on", **SMALL}),
+    "lone": (LONE, {"tcp.delayed_ack": "on", **SMALL}),
+    "lone, 10 ms": (LONE, {"tcp.delayed_ack": "on", "tcp.delayed_ack_timer": "10 ms"}),
+}
+
+
+def plan_of(folder: Path, text: dict[str, str], settings: dict[str, str]):
+    path = folder / "acks.toml"
+    path.write_text(CHAIN.format(**text))
+    return scenario.resolve(scenario.load(path, settings))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """All cases, made in batches: one boot for each timer."""
+    folder = tmp_path_factory.mktemp("acks")
+    plans = [plan_of(folder, *case) for case in CASES.values()]
+    assert all(batch.shareable(plan) for plan in plans)
+    assert len({plan.boot() for plan in plans}) == 3
+    out = [folder / str(number) for number in range(len(plans))]
+    made = list(batch.make(plans, folder / "scratch", out=out))
+    assert [one.error for one in made] == [None] * len(plans)
+    return dict(zip(CASES, (lw.open(path) for path in out), strict=True))
+
+
+def data_and_acks(run) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Segments in order of arrival at the receiver, before the run's end, and what it sent after the handshake."""
+    packets = run.packets(0)
+    data = packets[(packets.direction == 0) & (packets.len_bytes > 0)]
+    data = data[data["received_ns"] < run.summary["virtual_s"] * 1e9]
+    acks = packets[(packets.direction == 1) & (packets.ack > 0)]
+    acks = acks.sort_values("sent_ns")
+    # nothing is lost: a number that is repeated tells of a larger window
+    updates = acks["ack"].diff() == 0
+    assert updates.sum() <= 3
+    return data.sort_values("received_ns"), acks[~updates]
+
+
+def segments_of_each_ack(run) -> list[int]:
+    """How many segments arrived since the ACK before, ACK by ACK, up to those whose bytes it acknowledges."""
+    data, acks = data_and_acks(run)
+    arrived = np.searchsorted(data["received_ns"].to_numpy(float), acks["sent_ns"].to_numpy(float), side="right")
+    ends = (data["seq"] + data["len_bytes"]).to_numpy(float)
+    assert (ends[arrived - 1] == acks["ack"].to_numpy(float)).all()
+    return np.diff(arrived, prepend=0).tolist()
+
+
+def test_off_acknowledges_each_segment_at_once(runs):
+    assert set(segments_of_each_ack(runs["off"])) == {1}
+    data, acks = data_and_acks(runs["off"])
+    assert len(acks) == len(data) > 700
+    wait_ns = acks["sent_ns"].to_numpy() - data["received_ns"].to_numpy()
+    assert wait_ns.min() >= 0
+    assert wait_ns.max() < AT_ONCE_NS
+    flow = runs["off"].summary["flows"][0]
+    assert 1 <= flow["acks_per_segment_ratio"] <= 1 + 3 / len(data)
+    assert flow["ack_wait_max_ns"] == 0
+
+
+@pytest.mark.parametrize("case", ["on", "small"])
+def test_on_acknowledges_every_second_segment_from_the_first_on(runs, case):
+    counted = segments_of_each_ack(runs[case])
+    assert len(counted) > 300
+    assert set(counted) == {2}
+    assert set(segments_of_each_ack(runs["on, greedy"])[:20]) == {2}
+    data, acks = data_and_acks(runs[case])
+    second = data["received_ns"].to_numpy()[1::2][: len(acks)]
+    assert (np.abs(acks["sent_ns"].to_numpy() - second) < AT_ONCE_NS).all()
+    flow = runs[case].summary["flows"][0]
+    assert 0.5 <= flow["acks_per_segment_ratio"] <= 0.5 + 3 / len(data)
+    # the second is one segment's time behind, but for the first pair of a flight
+    frame_bytes = data["len_bytes"].max() + 52 + 14
+    assert flow["ack_wait_p50_ns"] == frame_bytes * NS_PER_BYTE // 100_000 * 100_000
+
+
+def test_adaptive_is_linux_as_it_comes(runs):
+    counted = segments_of_each_ack(runs["adaptive"])
+    assert counted[:16] == [1] * 16
+    assert set(counted[-100:]) == {2}
+    assert 0.5 < runs["adaptive"].summary["flows"][0]["acks_per_segment_ratio"] < 1
+
+
+@pytest.mark.parametrize(("case", "timer_ns"), [("lone", 40_000_000), ("lone, 10 ms", 10_000_000)])
+def test_a_lone_segment_is_acknowledged_after_the_timer(runs, case, timer_ns):
+    data, acks = data_and_acks(runs[case])
+    assert len(data) >= 6
+    waits_ns = acks["sent_ns"].to_numpy()[: len(data)] - data["received_ns"].to_numpy()
+    # a timer of the kernel ends with the tick of 1 ms that follows
+    assert (waits_ns >= timer_ns).all()
+    assert (waits_ns <= timer_ns + 1_000_000).all()
+    flow = runs[case].summary["flows"][0]
+    assert (flow["acks_per_segment_ratio"], flow["ack_waits_long_ratio"]) == (1.0, 1.0)
+    assert timer_ns <= flow["ack_wait_p50_ns"] <= timer_ns + 1_000_000
+
+
+def test_segments_and_delays_are_those_of_the_plan(runs):
+    data, acks = data_and_acks(runs["lone"])
+    data = data.iloc[1:]  # the first waits behind the handshake's end
+    assert set(data["len_bytes"]) == {1115 - 52}
+    assert runs["lone"].sockets()["snd_mss_bytes"].max() == 1115 - 52
+    assert set(data["received_ns"] - data["sent_ns"]) == {ONE_WAY_NS + (1115 + 14) * NS_PER_BYTE}
+    arrived = acks[acks["received_ns"].notna()]
+    assert set(arrived["received_ns"] - arrived["sent_ns"]) == {ONE_WAY_NS + (52 + 14) * NS_PER_BYTE}
+    # in a flight the link is busy with each segment for so long
+    arrived_ns = np.sort(data_and_acks(runs["small"])[0]["received_ns"].to_numpy(float))
+    assert np.diff(arrived_ns).min() == (1115 + 14) * NS_PER_BYTE
+
+
+def test_a_run_in_a_batch_acknowledges_as_it_does_alone(runs, tmp_path):
+    alone = lw.run(plan_of(tmp_path, *CASES["lone, 10 ms"]), out=tmp_path / "run", report=False, progress=False)
+    pd.testing.assert_frame_equal(alone.packets(0), runs["lone, 10 ms"].packets(0))
+    assert alone.summary["flows"] == runs["lone, 10 ms"].summary["flows"]
+
+
+def test_a_run_without_truth_does_not_know_its_acknowledgements(tmp_path):
+    settings = {"observe.truth": False, "tcp.delayed_ack": "on", "run.duration": "1 s"}
+    run = lw.run(plan_of(tmp_path, BULK, settings), out=tmp_path / "run", report=False, progress=False)
+    flow = run.summary["flows"][0]
+    assert flow["acks_per_segment_ratio"] is flow["duplicate_acks_pkts"] is flow["duplicate_acks_ratio"] is None
+    assert (flow["timeouts"], flow["timeout_retransmissions_pkts"]) == (0, 0)
+
+
+@pytest.fixture(scope="module")
+def newreno(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("newreno")
+    settings = {
+        "tcp.profile": "newreno", "tcp.delayed_ack": "on", "chain.loss": "0.5 %", "observe.pcap": "both",
+        **SMALL,
+    }  # fmt: skip
+    return lw.run(plan_of(folder, LOSSY, settings), out=folder / "run", report=False, progress=False)
+
+
+def test_newreno_sends_no_selective_acknowledgement(newreno):
+    lengths = set()
+    for end in ("source", "destination"):
+        content = (newreno.path / "30-trace" / f"{end}.pcapng").read_bytes()
+        for _, _, frame in pcap._frames(content):
+            head, is_syn = frame[14 + 20 :], frame[14 + 20 + 13] & 2
+            lengths.add((bool(is_syn), (head[12] >> 4) * 4))
+            # kinds 4 and 5 are SACK's (RFC 2018), 8 is the timestamp's
+            assert not is_syn or not {4, 8} & _options(head[20 : (head[12] >> 4) * 4])
+    assert {length for is_syn, length in lengths if not is_syn} == {20}, "no options, so no SACK block either"
+    last = newreno.table("counters").to_pandas().groupby(["host", "counter"], observed=True)["value"].last()
+    assert not [name for _, name in last[last > 0].index if "sack" in name.lower() or "rack" in name.lower()]
+    assert last[0, "TcpExt.TCPRenoRecovery"] > 10
+    assert set(newreno.packets(0)["len_bytes"]) == {0, 1115 - 40}
+
+
+def _options(options: bytes) -> set[int]:
+    """Kinds of TCP options."""
+    kinds, at = set(), 0
+    while at < len(options) and options[at] != 0:
+        kinds.add(options[at])
+        at += 1 if options[at] == 1 else options[at + 1]
+    return kinds
+
+
+def test_three_duplicates_make_newreno_send_again(newreno):
+    packets = newreno.packets(0)
+    data = packets[(packets.direction == 0) & (packets.len_bytes > 0)].sort_values("sent_ns")
+    acks = packets[(packets.direction == 1) & packets.received_ns.notna() & (packets.ack > 0)]
+    acks = acks[acks["received_ns"] < newreno.summary["virtual_s"] * 1e9].sort_values("received_ns")
+    arrived_ns, number = acks["received_ns"].to_numpy(float), acks["ack"].to_numpy(float)
+    assert newreno.summary["flows"][0]["timeouts"] == 0
+    entered, until = 0, 0.0
+    for again in data[data["is_retransmission"]].itertuples():
+        if again.seq <= until:
+            continue  # within a recovery, of which each partial ACK sends one
+        until = data.loc[data["sent_ns"] < again.sent_ns, "seq"].max()
+        before = number[arrived_ns <= again.sent_ns]
+        assert (before == again.seq).sum() == 1 + 3
+        assert arrived_ns[arrived_ns <= again.sent_ns].max() == again.sent_ns
+        entered += 1
+    assert entered > 10
+    flow = newreno.summary["flows"][0]
+    repeated = int((number[1:] == number[:-1]).sum())
+    # all but those that tell of a larger window
+    assert repeated - 5 < flow["duplicate_acks_pkts"] <= repeated
+    assert flow["duplicate_acks_ratio"] == pytest.approx(flow["duplicate_acks_pkts"] / len(data))
+    assert flow["timeout_retransmissions_pkts"] == 0 == flow["spurious_retransmissions_pkts"]
