@@ -44,6 +44,16 @@ def test_several_runs_share_a_figure(run_dir, other_run_dir, name):
     assert "Reno" in words
 
 
+def test_queues_of_runs_whose_route_never_changed_are_laid_out(run_dir, other_run_dir, tmp_path):
+    runs = [RunView(path) for path in (run_dir, other_run_dir)]
+    for run in runs:
+        run.__dict__["changes"] = run.changes[:0]
+    drawn = figure(runs, "queues")
+    # A layout that is not found is a warning, and warnings are errors here.
+    save(drawn, tmp_path / "queues", ("png",))
+    assert all(axes.get_position().height > 0.2 for axes in drawn.axes)
+
+
 @pytest.mark.parametrize("name", ["goodput", "map", "packets"])
 def test_equal_runs_give_equal_bytes(run_dir, tmp_path, name):
     sums = []

@@ -224,8 +224,10 @@ def queues(runs: Sequence[RunView]) -> Figure:
         places = np.arange(waiting.shape[0] + 1) + 0.5
         image = axes.pcolormesh(edges_ns / 1e9, places, waiting, cmap="YlGnBu", vmin=0, vmax=max(highest, 1),
                                 rasterized=True)  # fmt: skip
-        axes.plot(run.changes["t_ns"] / 1e9, np.full(len(run.changes), places[-1]), "v", color=CHANGE_COLOUR,
-                  markersize=3, clip_on=False)  # fmt: skip
+        if len(run.changes):
+            # Not an empty line: what is not clipped and has no points has no place either, and no layout is found.
+            axes.plot(run.changes["t_ns"] / 1e9, np.full(len(run.changes), places[-1]), "v", color=CHANGE_COLOUR,
+                      markersize=3, clip_on=False)  # fmt: skip
         axes.set_title(label, loc="left", pad=5)
         axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.grid(visible=False)
