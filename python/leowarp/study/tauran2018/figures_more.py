@@ -129,6 +129,7 @@ def waits(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.set_yscale("log")
         axes.set_ylim(0.1, 110)
         axes.set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
+        axes.minorticks_off()
         axes.set_xlim(0, 45)
         axes.set_title(ev.label(control), loc="left", pad=3)
         axes.set_xlabel("waiting time, ms")
@@ -156,11 +157,17 @@ def profiles(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.set_title(ev.label(control), loc="left", pad=3)
         axes.set_xlabel("goodput, Mbit/s")
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.set_xticks(_DECADES, [f"{value:g}" for value in _DECADES])
+        axes.minorticks_off()
+    low, high = here["goodput_bps"].min() / 1e6, here["goodput_bps"].max() / 1e6
+    panels[0].set_xlim(low / 1.3, high * 1.3)
     panels[0].set_yticks(range(len(tcps)), [f"{profile}, delayed ACKs {delayed}" for profile, delayed in tcps])
     panels[0].invert_yaxis()
     _legend_once(drawn, panels[0])
     return drawn
+
+
+_DECADES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 
 
 def _all_tcps() -> list[tuple[str, str]]:

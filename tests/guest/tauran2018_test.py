@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small piece of the study in the guest: its own scenario, the study engine, and what claims take of the traces."""
+
+import shutil
+
+import pytest
+
+from leowarp.study.sweep import StudyFile, run_study
+from leowarp.study.tauran2018 import material, results, runs
+from leowarp.study.tauran2018.runs import OFF, ON
+
+pytestmark = pytest.mark.guest
+
+SHORT = {"first": "20 s", "growth": "10 s"}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """NewReno at 10 dB, shortened, and its window without loss: rows and traces by group."""
+    folder = tmp_path_factory.mktemp("tauran2018")
+    found = {}
+    for part in runs.parts():
+        if part.name not in SHORT:
+            continue
+        content = dict(part.content)
+        content["set"] = content["set"] | {"run.duration": SHORT[part.name]}
+
+        def wanted(run, part=part):
+            return (
+                run.values["flows.0.congestion_control"] == "reno"
+                and (part.name == "growth" or run.values["mobile.snr"] == "10 dB")
+                and run.values.get("mobile.queue", runs.DEEP) == runs.DEEP
+                and run.values["tcp.delayed_ack"] in (ON, OFF)
+            )
+
+        done = run_study(StudyFile.of(content), folder / part.name, only=wanted, at_once=1, progress=False)
+        assert not done.failures
+        rows = done.table().to_pandas()
+        traces = {
+            (row["delayed_ack"], bool(row["resequencing"])): material.trace_of(view)
+            for row, view in material._views(rows, folder / part.name)
+        }
+        found[part.name] = (rows, traces)
+    yield found
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_every_column_of_a_session_is_known(made):
+    sessions = results.sessions(made["first"][0])
+    assert len(sessions) == 4
+    assert sessions[list(results.COLUMNS)].notna().all(axis=None)
+    assert (sessions["lost_ratio"] < 0.2).all()
+
+
+def test_the_kernel_obeys_delayed_acks_and_the_link_keeps_order(made):
+    sessions = results.sessions(made["first"][0]).set_index(["delayed_ack", "resequencing"])
+    for ordered in (True, False):
+        assert sessions.loc[(OFF, ordered), "acks_per_segment_ratio"] > 0.97
+        assert sessions.loc[(ON, ordered), "acks_per_segment_ratio"] < 0.85
+        assert (sessions.loc[(ON, ordered), "late_pkts"] == 0) == ordered
+    waits = {key: trace.pair_waits() for key, trace in made["first"][1].items()}
+    wait_ms, count = waits[ON, True]
+    assert count.sum() > 100
+    assert wait_ms.max() <= 44
+
+
+def test_without_fading_the_window_grows_to_the_link_and_nothing_is_lost(made):
+    rows, traces = made["growth"]
+    assert (rows["flow0_lost_pkts"] == 0).all()
+    for trace in traces.values():
+        assert trace.reaches_s(500) < 5
+        assert trace.goodput_bps[-3:].mean() > 0.9 * 40e6 * 1075 / 1115
