@@ -175,6 +175,22 @@ def newreno(tmp_path_factory):
     return lw.run(plan_of(folder, LOSSY, settings), out=folder / "run", report=False, progress=False)
 
 
+def test_what_a_timeout_makes_the_sender_send_again_is_known(tmp_path):
+    settings = {"tcp.profile": "newreno", "tcp.delayed_ack": "on", "chain.loss": "8 %"}
+    run = lw.run(plan_of(tmp_path, LOSSY, settings), out=tmp_path / "run", report=False, progress=False)
+    flow, counted = run.summary["flows"][0], _counters(run)[0]
+    assert flow["timeouts"] == flow["sender_timeouts"] > 5
+    assert flow["timeout_retransmissions_pkts"] > flow["timeouts"]
+    others_pkts = counted["TcpExt.TCPFastRetrans"]
+    assert flow["retransmissions_pkts"] == flow["timeout_retransmissions_pkts"] + others_pkts
+    assert "TcpExt.TCPSpuriousRTOs" not in counted[counted > 0], "F-RTO is off"
+
+
+def _counters(run) -> pd.Series:
+    """What each host's counters ended at."""
+    return run.table("counters").to_pandas().groupby(["host", "counter"], observed=True)["value"].last()
+
+
 def test_newreno_sends_no_selective_acknowledgement(newreno):
     lengths = set()
     for end in ("source", "destination"):
@@ -185,7 +201,7 @@ def test_newreno_sends_no_selective_acknowledgement(newreno):
             # kinds 4 and 5 are SACK's (RFC 2018), 8 is the timestamp's
             assert not is_syn or not {4, 8} & _options(head[20 : (head[12] >> 4) * 4])
     assert {length for is_syn, length in lengths if not is_syn} == {20}, "no options, so no SACK block either"
-    last = newreno.table("counters").to_pandas().groupby(["host", "counter"], observed=True)["value"].last()
+    last = _counters(newreno)
     assert not [name for _, name in last[last > 0].index if "sack" in name.lower() or "rack" in name.lower()]
     assert last[0, "TcpExt.TCPRenoRecovery"] > 10
     assert set(newreno.packets(0)["len_bytes"]) == {0, 1115 - 40}
