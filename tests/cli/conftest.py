@@ -99,6 +99,7 @@ _TABLES = {
         "is_late": [False, None],
     },
     "bins": {"t_ns": [0], "flow": [0], "direction": [0]},
+    "delays": {"flow": [0], "quantity": [0], "lower_ns": [0], "upper_ns": [1], "pkts": [1]},
     "links": {"t_ns": [0], "direction": [0], "queue_pkts": [1]},
     "linktotals": {"direction": [0]},
     "counters": {"t_ns": [0], "host": [0], "counter": [0], "value": [7]},

@@ -270,7 +270,10 @@ impl Capture {
         for host in &mut self.hosts {
             while let Some((stream, seen)) = pop_if(&mut host.arrivals, |(_, seen)| seen.t_ns < until_ns) {
                 match self.streams[stream].received(&seen) {
-                    Some(packet) if stream % 2 == 0 => self.reordering.arrived(stream / 2, packet),
+                    Some(packet) if stream % 2 == 0 => {
+                        self.reordering.arrived(stream / 2, packet);
+                        self.ledger.arrived(stream / 2, packet);
+                    }
                     Some(_) => {}
                     None if seen.t_ns < end_ns => {
                         let (flow, direction) = (stream / 2, stream % 2);

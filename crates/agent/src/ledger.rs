@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is written about packets whose fate is known, and the sums that must add up.
 
+use crate::delays::Delays;
 use crate::error::Result;
 use crate::table::Rows;
 use crate::truth::Packet;
 use leowarp_timeline::event::Change;
-use leowarp_timeline::record::{self, Bin, Echo, MISSING_I64};
+use leowarp_timeline::record::{self, Bin, DelayBin, Echo, MISSING_I64};
 use leowarp_timeline::setup::{FlowKind, Packets, Setup};
 use leowarp_timeline::Event;
 use std::collections::BTreeMap;
@@ -69,7 +70,10 @@ pub struct Ledger {
     packets: Packets,
     windows_ns: Vec<(i64, i64)>,
     accounts: Vec<Account>,
+    /// By flow.
+    delays: Vec<Delays>,
     bins: Rows<Bin>,
+    delay_bins: Rows<DelayBin>,
     stored: Rows<record::Packet>,
     echoes: Rows<Echo>,
     pings: BTreeMap<(u32, u32), Echo>,
@@ -109,11 +113,18 @@ impl Ledger {
             packets: setup.observe.packets,
             windows_ns: setup.observe.windows_ns.clone(),
             accounts,
+            delays: setup.flows.iter().map(|f| Delays::new(f.kind)).collect(),
             bins: Rows::create(&bin_header)?,
+            delay_bins: Rows::create(header)?,
             stored: Rows::create(header)?,
             echoes: Rows::create(header)?,
             pings: BTreeMap::new(),
         })
+    }
+
+    /// A data packet of a flow arrived. They come in order of arrival.
+    pub fn arrived(&mut self, flow: usize, packet: &Packet) {
+        self.delays[flow].arrived(packet);
     }
 
     /// Enters a packet. Those of an account (2 * flow + direction) come in the order in which they were sent.
@@ -134,6 +145,7 @@ impl Ledger {
         if let Some(bin) = &mut a.bin {
             count(bin, packet);
         }
+        self.delays[a.flow].enter(a.direction, packet);
         if a.kind != FlowKind::Tcp {
             self.echo(account, packet)?;
         }
@@ -145,8 +157,12 @@ impl Ledger {
         for account in &self.accounts {
             account.bin.iter().try_for_each(|bin| self.bins.push(bin))?;
         }
+        for (flow, delays) in self.delays.iter().enumerate() {
+            delays.rows(flow as u32).try_for_each(|row| self.delay_bins.push(&row))?;
+        }
         self.pings.values().try_for_each(|echo| self.echoes.push(echo))?;
         self.bins.flush()?;
+        self.delay_bins.flush()?;
         self.stored.flush()?;
         self.echoes.flush()?;
         Ok(self.accounts.into_iter().map(|a| a.totals).collect())

@@ -10,6 +10,7 @@ mod aqm;
 mod batch;
 mod capture;
 mod clock;
+mod delays;
 mod drops;
 mod ending;
 mod error;

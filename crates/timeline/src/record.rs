@@ -217,6 +217,17 @@ tables! {
         wait_ns: i64 ["ns", "from the arrival of the first of them to the acknowledgement, rounded down to 0.1 ms; missing = there is none"],
         acks_pkts: u64 ["pkts", "acknowledgements sent, that of the SYN left out"],
     }
+    /// Delays of a flow that fell into one bin; only bins that are not empty.
+    "delays" DelayBin {
+        flow: u32 ["1", "index into the flows"],
+        quantity: u8 ["1", "one-way delay of packets 0 from the flow's source, 1 to it; 2 round trip of those from it (tcp)"],
+        lower_ns: i64 ["ns", "smallest delay of the bin; missing = packets that nothing answered"],
+        upper_ns: i64 ["ns", "end of the bin, which is not part of it; missing as lower_ns"],
+        pkts: u64 ["pkts", "packets whose delay fell into it"],
+        delay_sum_ns: i64 ["ns", "sum of their delays; missing as lower_ns"],
+        delay_min_ns: i64 ["ns", "the smallest of them; missing as lower_ns"],
+        delay_max_ns: i64 ["ns", "the largest of them; missing as lower_ns"],
+    }
     /// A probe or a datagram.
     "echoes" Echo {
         flow: u32 ["1", "index into the flows"],

@@ -23,6 +23,7 @@ from leowarp.metrics.changes import (
 from leowarp.metrics.channels import Channels
 from leowarp.metrics.compute import Metrics, metrics
 from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes
+from leowarp.metrics.delays import ROUND_TRIP, Delays, delays
 from leowarp.metrics.flows import GOODPUT_SERIES, counter, goodput, packet_rtt, srtt
 from leowarp.metrics.link_values import LinkValues, link_values
 from leowarp.metrics.long_form import LONG_COLUMNS
@@ -50,10 +51,12 @@ __all__ = [
     "NEAR_NS",
     "RECOVERY_COLUMNS",
     "REORDERING_COLUMNS",
+    "ROUND_TRIP",
     "SHARE_BIN_NS",
     "SLOT_COLUMNS",
     "Balance",
     "Channels",
+    "Delays",
     "LinkValues",
     "Metrics",
     "PathChange",
@@ -68,6 +71,7 @@ __all__ = [
     "cdf",
     "check_conservation",
     "counter",
+    "delays",
     "densities",
     "dip",
     "drops_by_cause",

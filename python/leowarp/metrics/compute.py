@@ -24,6 +24,7 @@ from leowarp.metrics.changes import (
     route_changes,
 )
 from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes, uncounted_directions
+from leowarp.metrics.delays import DELAY_SCALARS, delays
 from leowarp.metrics.flows import GOODPUT_SERIES, flow_summary, goodput, life, received_ce_pkts, srtt
 from leowarp.metrics.handovers import losses_near_changes, of_packets, of_probes, recovery_scalars
 from leowarp.metrics.link_values import link_values
@@ -34,7 +35,7 @@ from leowarp.metrics.recovery import RecoveryRule, recoveries
 from leowarp.metrics.reordering import densities, reordering, reordering_scalars
 from leowarp.metrics.round_trips import round_trip_scalars
 from leowarp.metrics.shares import share_series, shares
-from leowarp.metrics.tables import Tables, floats, truths
+from leowarp.metrics.tables import DATA, Tables, floats, truths
 
 LATE_WITHIN_NS = 2_000_000_000
 """A packet may be late only this long after a route change: 500 packets at 100 Mbit/s are 60 ms a hop."""
@@ -211,10 +212,21 @@ def _way_scalars(tables: Tables, number: int, flow: Any, changes_ns: np.ndarray,
     changes_ns = changes_ns[(changes_ns >= start_ns) & (changes_ns < stop_ns)]
     near_changes = losses_near_changes(tables, number, changes_ns)
     if flow.kind == "tcp":
-        return round_trip_scalars(tables, number) | near_changes | of_packets(tables, number, changes_ns)
+        return (
+            round_trip_scalars(tables, number)
+            | _one_way_scalars(tables, number)
+            | near_changes
+            | of_packets(tables, number, changes_ns)
+        )
     replies = flow.kind == "ping" and flow.replies
     found = probes(tables, number, end_ns, one_way=not replies) if tables.has("echoes") else None
     return probe_scalars(found, changes_ns, replies=replies) | near_changes | of_probes(found, changes_ns)
+
+
+def _one_way_scalars(tables: Tables, number: int) -> dict[str, int | None]:
+    """One-way delay of all data packets of a TCP flow, `owd_<name of DELAY_SCALARS>`; None: not counted."""
+    counted = delays(tables, number, DATA)
+    return dict.fromkeys(f"owd_{name}" for name in DELAY_SCALARS) if counted is None else counted.scalars("owd")
 
 
 def _late_outside(tables: Tables, pairs: dict[tuple[str, str], list[int]]) -> pd.DataFrame:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.errors import TraceError
+from leowarp.metrics.delays import ROUND_TRIP, delays
 from leowarp.metrics.queues import DROP_STEMS
 from leowarp.metrics.tables import DATA, Tables, floats, truths
 
@@ -165,6 +166,25 @@ def _contradictions(tables: Tables) -> list[str]:
             found.append(f"flow {flow}: bytes_received went back")
     if tables.has("bins") and tables.has("packets"):
         found += _not_stored(tables)
+    if tables.has("bins") and tables.has("delays"):
+        found += _not_counted(tables)
+    return found
+
+
+def _not_counted(tables: Tables) -> list[str]:
+    """Every packet that arrived is in a bin of its one-way delay; of TCP each data packet has a round trip or none."""
+    transfers = {int(flow) for flow in np.unique(tables.sockets["flow"].to_numpy())}
+    found = []
+    for (flow, direction), (delivered,) in _sums(tables, "delivered_pkts"):
+        wanted = {direction: "one-way delays"}
+        if direction == DATA and flow in transfers:
+            wanted[ROUND_TRIP] = "round trips"
+        for quantity, what in wanted.items():
+            counted = delays(tables, flow, quantity)
+            have = 0 if counted is None else counted.total_pkts + counted.unanswered_pkts
+            if have != delivered:
+                way = "data" if direction == DATA else "back"
+                found.append(f"flow {flow}, {way}: {delivered} packets arrived, but {have} {what} were counted")
     return found
 
 

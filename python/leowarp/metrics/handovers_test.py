@@ -170,8 +170,9 @@ def test_round_trips_are_those_of_the_packets(result):
     # 100 ms in 15 s meet the spike: less than a percent, more than a per mille.
     assert flow["rtt_p99_ns"] == syn.UP_NS + max(syn.BASE_NS)
     assert flow["rtt_p999_ns"] == syn.UP_NS + syn.SPIKE_NS
-    # Stored are 4 s of each of the first three slots that begin with a change, and the last 4 s.
-    assert flow["rtt_exact_ratio"] == pytest.approx(16 / 60, abs=0.005)
+    # Stored are 4 s of each of the first three slots that begin with a change, and the last 4 s;
+    # the others take part with means, by how much those are off nobody knows
+    assert flow["rtt_error_ns"] is None
 
 
 def test_round_trips_with_every_packet_stored_are_exact_and_else_means_of_bins(access):

@@ -5,10 +5,10 @@ The round trip of a data packet that arrived (retransmissions too) is its one-wa
 back that left once it had arrived, and arrived itself. So it is what links and queues took, without what the receiver
 waited before it acknowledged and without what a hole in the sequence held up.
 
-It is exact for each packet that is stored together with its answer. Packets of which only counts by 50 ms of sending
-time are known take part with the mean delay of their bin, and that of the bin in which their answer left: all packets
-of the run are counted, and what is smoothed is the variation within 50 ms. `rtt_exact_ratio` says how many are exact;
-with `observe.packets = "all"` all are.
+The guest counts it for every packet (`metrics/delays.py`). A run of an older version has stored packets alone: there it
+is exact for each packet that is stored together with its answer. Packets of which only counts by 50 ms of sending time
+are known take part with the mean delay of their bin, and that of the bin in which their answer left: what is smoothed
+is the variation within 50 ms, and `rtt_error_ns` is null.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from leowarp.metrics.delays import QUANTILES, ROUND_TRIP, delays
 from leowarp.metrics.tables import ACK, DATA, Tables, floats
 
 BIN_NS = 50_000_000
@@ -24,11 +25,13 @@ BIN_NS = 50_000_000
 
 ROUND_TRIPS = {
     "rtt_min_ns": "smallest round-trip time that a data packet met",
+    "rtt_mean_ns": "its mean over data packets",
     "rtt_p50_ns": "its median over data packets",
+    "rtt_p90_ns": "its 90th percentile",
     "rtt_p99_ns": "its 99th percentile",
     "rtt_p999_ns": "its 99.9th percentile",
     "rtt_max_ns": "its largest value",
-    "rtt_exact_ratio": "share of the packets whose own round trip is known, not the mean of 50 ms",
+    "rtt_error_ns": "how far a percentile is at most from that of all packets; null: older run, means of 50 ms in it",
 }
 """What `round_trip_scalars` gives, and what it means."""
 
@@ -36,23 +39,33 @@ ROUND_TRIPS = {
 def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     """Scalars of a flow's round trips (`ROUND_TRIPS`); all None without packet truth."""
     row: dict[str, Any] = dict.fromkeys(ROUND_TRIPS)
+    counted = delays(tables, flow, ROUND_TRIP)
+    if counted is not None:
+        return row | counted.scalars("rtt")
     rtt_ns, weight, exact = round_trips(tables, flow)
     if len(rtt_ns) == 0:
         return row
     order = np.argsort(rtt_ns, kind="stable")
     rtt_ns, weight, exact = rtt_ns[order], weight[order], exact[order]
     below = np.cumsum(weight)
-    for name, q in (("p50", 0.5), ("p99", 0.99), ("p999", 0.999)):
+    for name, q in QUANTILES.items():
         # A value that was met: the first that this share of the packets does not exceed.
         place = int(np.searchsorted(below, q * below[-1] * (1 - 1e-12), side="left"))
         row[f"rtt_{name}_ns"] = round(float(rtt_ns[place]))
     row["rtt_min_ns"], row["rtt_max_ns"] = round(float(rtt_ns[0])), round(float(rtt_ns[-1]))
-    row["rtt_exact_ratio"] = float(weight[exact].sum() / below[-1])
+    row["rtt_mean_ns"] = round(float(np.average(rtt_ns, weights=weight)))
+    row["rtt_error_ns"] = 0 if exact.all() else None
     return row
 
 
 def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Round trips of a flow's data packets: (rtt_ns, packets that each stands for, whether it is exact)."""
+    """Round trips of a flow's data packets as far as they are stored, and of the others means of 50 ms.
+
+    Returns
+    -------
+    rtt_ns, weight, exact : arrays of shape (n,)
+        Round trips, packets that each stands for, whether it is exact.
+    """
     nothing = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
     if not tables.has("bins"):
         return nothing

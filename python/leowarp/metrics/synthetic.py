@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leowarp import rundir, scenario
+from leowarp.metrics.synthetic_delays import delay_rows
 from leowarp.metrics.synthetic_reordering import CHANGE, RUN, WINDOW, reordering_tables
 from leowarp.metrics.tables import ACK, DATA
 from leowarp.trace import TABLES
@@ -106,6 +107,7 @@ def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
         "sockets": sockets(data, acks),
         "packets": stored(data, acks),
         "bins": bins(data, acks),
+        "delays": delay_rows(0, data, acks),
         "links": queue_rows(),
         "linktotals": totals(data, acks),
         "counters": counters(),

@@ -41,6 +41,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
                 "is_spurious", "is_late", "extent_pkts", "drop_direction", "drop_cause"),
     "bins": ("t_ns", "flow", "direction", "sent_pkts", "delivered_pkts", "lost_pkts", "late_pkts", "retrans_pkts",
              "spurious_pkts", "owd_sum_ns", "owd_max_ns"),
+    "delays": ("flow", "quantity", "lower_ns", "upper_ns", "pkts", "delay_sum_ns", "delay_min_ns", "delay_max_ns"),
     "links": ("t_ns", "direction", "queue_pkts", "queue_bytes", "queue_max_pkts"),
     "linktotals": ("direction", "offered_pkts", "offered_bytes", "delivered_pkts", "delivered_bytes", "held_pkts",
                    "held_bytes", "queue_max_pkts"),
@@ -65,7 +66,8 @@ class Tables:
 
     Attributes
     ----------
-    sockets, packets, bins, links, linktotals, counters, drops, flows, acks, echoes, reordering, densities : DataFrame
+    sockets, packets, bins, delays, links, linktotals, counters, drops : DataFrame
+    flows, acks, echoes, reordering, densities : DataFrame
         `30-trace/*.parquet`; columns and units in `leowarp.trace.TABLES`.
     routes, timeline : DataFrame
         `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run; without the rows of tables.
@@ -84,6 +86,7 @@ class Tables:
     sockets: pd.DataFrame
     packets: pd.DataFrame
     bins: pd.DataFrame
+    delays: pd.DataFrame
     links: pd.DataFrame
     linktotals: pd.DataFrame
     counters: pd.DataFrame

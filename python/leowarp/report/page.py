@@ -30,11 +30,13 @@ FLOW_ROWS = (
     ("srtt_p50_us", "smoothed RTT, median by time", 1e3, "ms"),
     ("srtt_p99_us", "smoothed RTT, 99th percentile by time", 1e3, "ms"),
     ("rtt_min_ns", "round-trip time of packets, smallest", 1e6, "ms"),
+    ("rtt_mean_ns", "mean", 1e6, "ms"),
     ("rtt_p50_ns", "median", 1e6, "ms"),
+    ("rtt_p90_ns", "90th percentile", 1e6, "ms"),
     ("rtt_p99_ns", "99th percentile", 1e6, "ms"),
     ("rtt_p999_ns", "99.9th percentile", 1e6, "ms"),
     ("rtt_max_ns", "largest", 1e6, "ms"),
-    ("rtt_exact_ratio", "packets whose own is known (else the mean of 50 ms)", 0.01, "%"),
+    ("rtt_error_ns", "a percentile is off by at most", 1e3, "us"),
     ("rtt_step_mean_ns", "mean step from reply to reply", 1e6, "ms"),
     ("share_ratio", "share of the goodput of all TCP flows", 0.01, "%"),
     ("cwnd_p50_pkts", "congestion window, median by time", 1, "packets"),
@@ -57,6 +59,7 @@ FLOW_ROWS = (
     ("loss_run_max_pkts", "the longest", 1, "packets"),
     ("owd_min_ns", "smallest one-way delay", 1e6, "ms"),
     ("owd_p50_ns", "median one-way delay", 1e6, "ms"),
+    ("owd_p99_ns", "99th percentile of the one-way delay", 1e6, "ms"),
     ("owd_max_ns", "largest one-way delay", 1e6, "ms"),
 )
 RUN_ROWS = (

@@ -21,7 +21,7 @@ TRACE_TABLES = tuple(TABLES)
 CAPTURES = ("source.pcapng", "destination.pcapng")
 
 
-TRUTH_TABLES = ("packets", "bins", "acks", "echoes", "reordering", "densities")
+TRUTH_TABLES = ("packets", "bins", "delays", "acks", "echoes", "reordering", "densities")
 """What a guest without the capture of its hosts (`observe.truth = false`) cannot know."""
 
 

@@ -163,6 +163,25 @@ BINS = TableSchema(
     ),
 )
 
+DELAYS = TableSchema(
+    "delays",
+    "Delays of all packets of each flow, counted in bins of at most 1/128 of the delay and 8.192 us; none is empty.",
+    (
+        _FLOW,
+        _key(
+            "quantity", _U8, "",
+            "one-way delay of 0 data, 1 packets back; 2 round trip (tcp): delay of data and of the first packet back "
+            "that left once it had arrived, and arrived",
+        ),
+        Column("lower_ns", _I64, _NS, "smallest delay of the bin; null: data packets that no packet back answered so"),
+        Column("upper_ns", _I64, _NS, "end of the bin, which is not part of it; null as `lower_ns`"),
+        _key("pkts", _I64, _P, "packets whose delay fell into the bin"),
+        Column("delay_sum_ns", _I64, _NS, "sum of their delays; null as `lower_ns`"),
+        Column("delay_min_ns", _I64, _NS, "smallest of their delays; null as `lower_ns`"),
+        Column("delay_max_ns", _I64, _NS, "largest of their delays; null as `lower_ns`"),
+    ),
+)  # fmt: skip
+
 LINKS = TableSchema(
     "links",
     "Queue of each direction of a link at every `observe.queues`, only where something changed.",
@@ -324,7 +343,7 @@ DENSITIES = TableSchema(
 TABLES: dict[str, TableSchema] = {
     table.name: table
     for table in (
-        SOCKETS, PACKETS, BINS, LINKS, LINKTOTALS, COUNTERS, DROPS, FLOWS, ACKS, ECHOES, REORDERING,
+        SOCKETS, PACKETS, BINS, DELAYS, LINKS, LINKTOTALS, COUNTERS, DROPS, FLOWS, ACKS, ECHOES, REORDERING,
         DENSITIES,
     )
 }  # fmt: skip

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How long the packets of a flow took, all of them: one-way delays of both directions and round trips, counted in
+//! narrow bins as packets pass. Pure.
+//!
+//! The round trip of a data packet is its one-way delay plus that of the first packet back that left once it had
+//! arrived, and arrived itself (as python/leowarp/metrics/round_trips.py has it). Data packets are told as they arrive,
+//! packets back in the order in which they were sent, once their fate is known. What had arrived when a packet left has
+//! then been told, because that packet came to its own fate later still: each data packet waits in a queue for its
+//! answer, and two counters move forward.
+
+use crate::truth::Packet;
+use leowarp_timeline::record::{DelayBin, MISSING_I64};
+use leowarp_timeline::setup::FlowKind;
+use std::collections::VecDeque;
+
+/// `quantity` of a round trip; that of a one-way delay is the packets' direction.
+pub const ROUND_TRIP: u8 = 2;
+
+/// Bins of an octave: none is wider than 1/128 of its delays.
+const OCTAVE_BITS: u32 = 7;
+/// And none is wider than 2^13 ns = 8.192 us.
+const WIDEST_BITS: u32 = 13;
+/// Bins that are made at a time.
+const PAGE: usize = 256;
+
+/// Delays that fell into one bin.
+#[derive(Debug, Clone, Copy)]
+struct Bin {
+    pkts: u64,
+    sum_ns: i64,
+    min_ns: i64,
+    max_ns: i64,
+}
+
+const EMPTY: Bin = Bin { pkts: 0, sum_ns: 0, min_ns: i64::MAX, max_ns: i64::MIN };
+
+/// Delays by bins, exact in number, sum, smallest and largest of each bin.
+#[derive(Debug, Default)]
+pub struct Histogram {
+    pages: Vec<Option<Box<[Bin; PAGE]>>>,
+}
+
+impl Histogram {
+    pub fn count(&mut self, delay_ns: i64) {
+        let place = place(delay_ns);
+        let (page, within) = (place / PAGE, place % PAGE);
+        if page >= self.pages.len() {
+            self.pages.resize_with(page + 1, || None);
+        }
+        let bin = &mut self.pages[page].get_or_insert_with(|| Box::new([EMPTY; PAGE]))[within];
+        bin.pkts += 1;
+        bin.sum_ns += delay_ns;
+        bin.min_ns = bin.min_ns.min(delay_ns);
+        bin.max_ns = bin.max_ns.max(delay_ns);
+    }
+
+    /// Bins with packets, by delay.
+    fn rows(&self, flow: u32, quantity: u8) -> impl Iterator<Item = DelayBin> + '_ {
+        let pages = self.pages.iter().enumerate().filter_map(|(i, page)| page.as_ref().map(|page| (i, page)));
+        let bins = pages.flat_map(|(i, page)| page.iter().enumerate().map(move |(k, bin)| (i * PAGE + k, bin)));
+        bins.filter(|(_, bin)| bin.pkts > 0).map(move |(place, bin)| DelayBin {
+            flow,
+            quantity,
+            lower_ns: lower_ns(place),
+            upper_ns: lower_ns(place + 1),
+            pkts: bin.pkts,
+            delay_sum_ns: bin.sum_ns,
+            delay_min_ns: bin.min_ns,
+            delay_max_ns: bin.max_ns,
+        })
+    }
+}
+
+/// The bin of a delay. Bins of an octave are of one width; from 2^20 ns on all have the greatest.
+fn place(delay_ns: i64) -> usize {
+    assert!(delay_ns >= 0, "a packet arrived {} ns before it left", -delay_ns);
+    let ns = delay_ns as u64;
+    let bits = (u64::BITS - ns.leading_zeros()).saturating_sub(OCTAVE_BITS + 1).min(WIDEST_BITS);
+    ((u64::from(bits) << OCTAVE_BITS) + (ns >> bits)) as usize
+}
+
+/// The smallest delay of a bin.
+fn lower_ns(place: usize) -> i64 {
+    let bits = ((place >> OCTAVE_BITS) as u32).saturating_sub(1).min(WIDEST_BITS);
+    ((place - ((bits as usize) << OCTAVE_BITS)) as i64) << bits
+}
+
+/// The delays of one flow.
+#[derive(Debug)]
+pub struct Delays {
+    ways: [Histogram; 2],
+    /// Of a flow whose packets are answered by others: TCP.
+    round_trips: Option<RoundTrips>,
+}
+
+#[derive(Debug, Default)]
+struct RoundTrips {
+    /// Arrival and delay of the data packets that have no answer yet, in order of arrival.
+    waiting: VecDeque<(i64, i64)>,
+    answered: Histogram,
+}
+
+impl Delays {
+    pub fn new(kind: FlowKind) -> Self {
+        let round_trips = (kind == FlowKind::Tcp).then(RoundTrips::default);
+        Self { ways: [Histogram::default(), Histogram::default()], round_trips }
+    }
+
+    /// A data packet arrived. They come in order of arrival.
+    pub fn arrived(&mut self, packet: &Packet) {
+        if let (Some(trips), Some(received_ns)) = (&mut self.round_trips, packet.received_ns) {
+            trips.waiting.push_back((received_ns, received_ns - packet.sent_ns));
+        }
+    }
+
+    /// A packet whose fate is known. Those of a direction come in order of sending.
+    pub fn enter(&mut self, direction: u8, packet: &Packet) {
+        let Some(received_ns) = packet.received_ns else { return };
+        let delay_ns = received_ns - packet.sent_ns;
+        self.ways[usize::from(direction)].count(delay_ns);
+        let Some(trips) = self.round_trips.as_mut().filter(|_| direction == 1) else { return };
+        while let Some(&(_, there_ns)) = trips.waiting.front().filter(|data| data.0 <= packet.sent_ns) {
+            trips.answered.count(there_ns + delay_ns);
+            trips.waiting.pop_front();
+        }
+    }
+
+    /// What is to be written of a flow: each quantity's bins, then how many data packets nothing answered.
+    pub fn rows(&self, flow: u32) -> impl Iterator<Item = DelayBin> + '_ {
+        let ways = self.ways.iter().zip(0u8..).flat_map(move |(way, direction)| way.rows(flow, direction));
+        let trips = self.round_trips.iter();
+        ways.chain(trips.flat_map(move |trips| trips.answered.rows(flow, ROUND_TRIP).chain(trips.unanswered(flow))))
+    }
+}
+
+impl RoundTrips {
+    fn unanswered(&self, flow: u32) -> Option<DelayBin> {
+        (!self.waiting.is_empty()).then_some(DelayBin {
+            flow,
+            quantity: ROUND_TRIP,
+            lower_ns: MISSING_I64,
+            upper_ns: MISSING_I64,
+            pkts: self.waiting.len() as u64,
+            delay_sum_ns: MISSING_I64,
+            delay_min_ns: MISSING_I64,
+            delay_max_ns: MISSING_I64,
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "delays_test.rs"]
+mod tests;

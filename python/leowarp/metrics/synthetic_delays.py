@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table `delays` from packets that are all known, by definition and slowly: for tests and for synthetic runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.delays import ROUND_TRIP
+from leowarp.metrics.tables import ACK, DATA
+
+WIDEST_BITS = 13
+"""The widest bin has 2^13 ns."""
+
+
+def delay_rows(flow: int, data: pd.DataFrame, back: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the table `delays` of a TCP flow.
+
+    Parameters
+    ----------
+    data, back : DataFrame with the columns `sent_ns` and `received_ns` (missing: it never arrived)
+        Every packet of each direction.
+    """
+    rtt_ns, unanswered = exact_round_trips(data, back)
+    none = pd.DataFrame({"flow": flow, "quantity": ROUND_TRIP, "pkts": [unanswered]} if unanswered else {})
+    pieces = [delay_bins(flow, DATA, one_way_ns(data)), delay_bins(flow, ACK, one_way_ns(back)),
+              delay_bins(flow, ROUND_TRIP, rtt_ns), none]  # fmt: skip
+    return pd.concat([piece.astype(object) for piece in pieces if len(piece)], ignore_index=True)
+
+
+def one_way_ns(packets: pd.DataFrame) -> np.ndarray:
+    """One-way delay of each packet that arrived: int64 array."""
+    arrived = packets[packets["received_ns"].notna()]
+    return arrived["received_ns"].to_numpy(dtype="int64") - arrived["sent_ns"].to_numpy(dtype="int64")
+
+
+def exact_round_trips(data: pd.DataFrame, back: pd.DataFrame) -> tuple[np.ndarray, int]:
+    """(round trip of each data packet that has one, number of those that arrived and have none).
+
+    Of each data packet that arrived, of the packets back that arrived too the first by sending time that left at its
+    arrival or later.
+    """
+    answers = back[back["received_ns"].notna()].sort_values("sent_ns", kind="stable")
+    left, took = answers["sent_ns"].to_numpy(dtype="int64"), one_way_ns(answers)
+    arrived = data.loc[data["received_ns"].notna(), "received_ns"].to_numpy(dtype="int64")
+    first = np.searchsorted(left, arrived, side="left")
+    answered = first < len(left)
+    return one_way_ns(data)[answered] + took[first[answered]], int((~answered).sum())
+
+
+def delay_bins(flow: int, quantity: int, delay_ns: Any) -> pd.DataFrame:
+    """Rows of the table `delays`: an octave has 128 bins, until they are `2 ** WIDEST_BITS` ns wide."""
+    delay = np.asarray(delay_ns, dtype="int64")
+    octave = np.frexp(np.maximum(delay, 1).astype("float64"))[1] - 1
+    bits = np.clip(octave - 7, 0, WIDEST_BITS)
+    frame = pd.DataFrame({"lower_ns": delay >> bits << bits, "width_ns": 1 << bits, "delay": delay})
+    rows = frame.groupby(["lower_ns", "width_ns"])["delay"].agg(["size", "sum", "min", "max"]).reset_index()
+    upper = rows["lower_ns"] + rows["width_ns"]
+    return pd.DataFrame({
+        "flow": flow, "quantity": quantity, "lower_ns": rows["lower_ns"], "upper_ns": upper, "pkts": rows["size"],
+        "delay_sum_ns": rows["sum"], "delay_min_ns": rows["min"], "delay_max_ns": rows["max"],
+    })  # fmt: skip
