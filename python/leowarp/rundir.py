@@ -123,6 +123,10 @@ class RunDirectory:
         """Probe packets of ping and udp flows."""
         return self._frame("echoes", flow)
 
+    def acks(self, flow: int | None = None) -> pd.DataFrame:
+        """How receivers acknowledged: ACKs by the segments that they answer and the wait of the first of these."""
+        return self._frame("acks", flow)
+
     def drops(self) -> pd.DataFrame:
         """Every packet dropped on a link."""
         return self._frame("drops")
