@@ -31,7 +31,8 @@ def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
     panels = drawn.subplots(2, 2, sharey="row", sharex="col", width_ratios=(5, 1))
     for (over_time, spread), (name, colour) in zip(panels, DIRECTIONS.items(), strict=True):
         values = rows[f"{name}_bps"].to_numpy() / 1e6
-        over_time.plot(rows["at"].dt.tz_convert(None), values, ".", color=colour, markersize=1.8, markeredgewidth=0)
+        size = 1.8 if len(values) > 500 else 4
+        over_time.plot(rows["at"].dt.tz_convert(None), values, ".", color=colour, markersize=size, markeredgewidth=0)
         over_time.set_ylabel(f"{name}, Mbit/s")
         over_time.set_ylim(0, 1.05 * max(values.max(), STUDY_BPS[name][2] / 1e6))
         _distribution(spread, values, colour, name)
