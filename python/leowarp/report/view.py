@@ -266,9 +266,14 @@ def _rules(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str
         profile += f", paced by {tcp['pacing']}"
     if tcp.get("ecn", "passive") != "passive":
         profile += f", ECN {tcp['ecn']}"
+    profile += {"on": f", ACKs delayed by up to {tcp.get('delayed_ack_timer')}", "off": ", ACKs not delayed"}.get(
+        tcp.get("delayed_ack", "adaptive"), ""
+    )
     if tcp.get("sysctl"):
         profile += " with " + ", ".join(f"{key}={value}" for key, value in tcp["sysctl"].items())
     rules.append(("TCP", profile))
+    if network.get("mtu", "1500 B") != "1500 B":
+        rules.append(("packets", f"of {network['mtu']} at most"))
     rules.append(("kernel", kernel_name(manifest)))
     rules.append(("seed", str(document.get("run", {}).get("seed", "?"))))
     return rules
