@@ -222,7 +222,10 @@ def capacity_range(frames: Frames) -> Outcome:
 def _by_hour(rows: pd.DataFrame) -> str:
     by_hour = rows.groupby("hour")[["down_bps", "up_bps"]].median() / 1e6
     told = ", ".join(f"{hour} h {row.down_bps:.0f} and {row.up_bps:.0f}" for hour, row in by_hour.iterrows())
-    return f"medians by the hour (UTC), down and up, Mbit/s: {told}; a test counts slow start and what losses cost its connections"
+    return (
+        f"a test counts slow start and what losses cost its connections; medians by the hour (UTC), down and up, Mbit/s: "
+        f"{told}"
+    )
 
 
 def _ping_runs(frames: Frames) -> dict[str, Sequence[Pings]]:
