@@ -223,8 +223,8 @@ def _by_hour(rows: pd.DataFrame) -> str:
     by_hour = rows.groupby("hour")[["down_bps", "up_bps"]].median() / 1e6
     told = ", ".join(f"{hour} h {row.down_bps:.0f} and {row.up_bps:.0f}" for hour, row in by_hour.iterrows())
     return (
-        f"a test counts slow start and what losses cost its connections; medians by the hour (UTC), down and up, Mbit/s: "
-        f"{told}"
+        "a test counts slow start and what losses cost its connections; medians by the hour (UTC), down and up, "
+        f"Mbit/s: {told}"
     )
 
 
