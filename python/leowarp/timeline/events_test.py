@@ -93,3 +93,10 @@ def test_a_table_of_no_link_is_refused() -> None:
     events.capacity(0, 1, np.array([0]), pa.array([None], pa.int64()))
     with pytest.raises(TraceError, match=r"capacity at 0 ns .* no link"):
         replay(events.table({}), 0)
+
+
+@pytest.mark.parametrize(("full_packet_bytes", "flying_pkts"), [(1500, 83), (1115, 111)])
+def test_a_delay_line_is_full_of_packets_of_the_plans_size(full_packet_bytes, flying_pkts) -> None:
+    of = dataclasses.replace(LINK, limit_counts_flying=True, full_packet_bytes=full_packet_bytes)
+    # 10 ms at 100 Mbit/s are 1e6 bits: 82.6 packets of 1,514 bytes, 110.7 of 1,129
+    assert of.limit_with_flying_pkts(10_000_000, 100_000_000) == 500 + flying_pkts
