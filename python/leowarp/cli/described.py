@@ -93,10 +93,11 @@ def lines(of: Description) -> dict[str, str]:
             found[f"capacity {name}"] = "unshaped"
             continue
         found[f"capacity {name}, mean"] = f"{capacity.mean_bps / 1e6:.2f} Mbit/s"
-        found[f"capacity {name}, 5 50 95 %"] = _mbps(capacity.quantiles_bps, (0.05, 0.5, 0.95))
+        found[f"capacity {name}: 5 %, median, 95 %"] = _mbps(capacity.quantiles_bps, (0.05, 0.5, 0.95))
         if capacity.interval_ns is not None:
             steps = _mbps(capacity.steps_bps, (0.5, 0.95))
-            found[f"capacity {name}, steps 50 95 %"] = f"{steps} from row to row ({capacity.interval_ns / 1e6:g} ms)"
+            rows = f"{capacity.interval_ns / 1e6:g} ms"
+            found[f"capacity {name}, step from row to row ({rows}): median, 95 %"] = steps
         found[f"capacity {name}, none at all"] = f"{capacity.zero_ns / 1e9:g} s"
     return found
 
@@ -105,9 +106,9 @@ def _delay_lines(of: Description) -> dict[str, str]:
     if of.mean_ns is None:
         return {"delay": "every probe was lost"}
     found = {"delay, mean": f"{of.mean_ns / 1e6:.3f} ms"}
-    for names, of_these in (("least 1 5 %", (0.0, 0.01, 0.05)), ("25 50 75 %", (0.25, 0.5, 0.75)),
-                            ("95 99 % most", (0.95, 0.99, 1.0))):  # fmt: skip
-        found[f"delay, {names}"] = " ".join(f"{of.quantiles_ns[q] / 1e6:.3f}" for q in of_these) + " ms"
+    for names, of_these in (("least, 1 %, 5 %", (0.0, 0.01, 0.05)), ("25 %, median, 75 %", (0.25, 0.5, 0.75)),
+                            ("95 %, 99 %, most", (0.95, 0.99, 1.0))):  # fmt: skip
+        found[f"delay: {names}"] = ", ".join(f"{of.quantiles_ns[q] / 1e6:.3f}" for q in of_these) + " ms"
     if of.mean_abs_step_ns is not None:
         found["mean difference of one and the next"] = f"{of.mean_abs_step_ns / 1e6:.3f} ms"
     return found
@@ -118,7 +119,7 @@ def _schedule_lines(of: Description) -> dict[str, str]:
     spikes = {"spikes": f"{len(of.spikes)}"}
     if of.spikes:
         lengths_ms = [spike.length_ns / 1e6 for spike in of.spikes]
-        spikes["spikes, median height and length"] = f"{np.median(heights_ms):.1f} ms, {np.median(lengths_ms):g} ms"
+        spikes["spikes: median height, length"] = f"{np.median(heights_ms):.1f} ms, {np.median(lengths_ms):g} ms"
     if of.schedule is None:
         return {"reconfigurations": "no period found"} | spikes
     every_s, first_s = of.schedule.period_ns / 1e9, of.schedule.phase_ns / 1e9
@@ -128,11 +129,11 @@ def _schedule_lines(of: Description) -> dict[str, str]:
     found["slots"] = f"{len(of.slots)}"
     steps_ms = np.abs(np.array(of.steps_ns)) / 1e6
     if len(steps_ms):
-        found["steps of the least delay, 50 % most"] = f"{np.median(steps_ms):.3f} {steps_ms.max():.3f} ms"
+        found["step of the least delay: median, most"] = f"{np.median(steps_ms):.3f}, {steps_ms.max():.3f} ms"
     slot_spikes_ms = [slot.spike_ns / 1e6 for slot in of.slots if slot.spike_ns is not None]
     if slot_spikes_ms:
-        found["most within 1 s of a slot's beginning, over its least, 50 % most"] = (
-            f"{np.median(slot_spikes_ms):.1f} {max(slot_spikes_ms):.1f} ms"
+        found["worst within 1 s of a slot's beginning, over its least: median, most"] = (
+            f"{np.median(slot_spikes_ms):.1f}, {max(slot_spikes_ms):.1f} ms"
         )
     spikes["spikes"] += f", {of.spikes_at_reconfigurations} of them within 1 s of a reconfiguration"
     return found | spikes
@@ -150,7 +151,7 @@ def _loss_lines(of: Description) -> dict[str, str]:
         found["lost within 1 s of a reconfiguration"] = (
             f"{loss.in_handover} ({_percent(loss.in_handover_ratio)} of them)"
         )
-        found["share lost there, elsewhere"] = f"{_percent(loss.ratio_within)}, {_percent(loss.ratio_without)}"
+        found["share lost there; elsewhere"] = f"{_percent(loss.ratio_within)}; {_percent(loss.ratio_without)}"
     return found
 
 
@@ -177,7 +178,7 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def _mbps(of: dict[float, float], shares: tuple[float, ...]) -> str:
-    return " ".join(f"{of[share] / 1e6:.2f}" for share in shares) + " Mbit/s" if of else "none"
+    return ", ".join(f"{of[share] / 1e6:.2f}" for share in shares) + " Mbit/s" if of else "none"
 
 
 def _percent(ratio: float | None) -> str:
