@@ -29,7 +29,6 @@ def made(tmp_path_factory):
             return (
                 run.values["flows.0.congestion_control"] == "reno"
                 and (part.name == "growth" or run.values["mobile.snr"] == "10 dB")
-                and run.values.get("mobile.queue", runs.DEEP) == runs.DEEP
                 and run.values["tcp.delayed_ack"] in (ON, OFF)
             )
 

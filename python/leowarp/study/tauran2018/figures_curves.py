@@ -74,7 +74,7 @@ def _grid(
 ) -> Figure:  # fmt: skip
     """A row of panels a quantity, a column a congestion control; the panels of a row have one scale."""
     order = "packets put in order by the link" if resequencing else "packets not put in order"
-    drawn = new_figure(PAGE_IN, height_in, rules.footer(SESSION_RULES, STUDY_TCP, order))
+    drawn = new_figure(PAGE_IN, height_in, rules.footer(SESSION_RULES, STUDY_TCP, order, rules.counted))
     panels = drawn.subplots(len(rows), len(algorithms), sharex=True, sharey="row", squeeze=False)
     snrs_db = np.array(ev.snrs_db(frames))
     for row, quantity in zip(panels, rows, strict=True):

@@ -17,7 +17,7 @@ from leowarp.study.statistics import Middle, middle
 from leowarp.study.tauran2018 import evidence as ev
 from leowarp.study.tauran2018.claims_link import packets_lost
 from leowarp.study.tauran2018.figures_curves import STYLES
-from leowarp.study.tauran2018.rules import SESSION_RULES, STUDY_TCP, Rules
+from leowarp.study.tauran2018.rules import SESSION_RULES, STUDY_TCP, UNFADED_RULES, Rules
 from leowarp.study.tauran2018.runs import (
     ADAPTIVE,
     ALGORITHMS,
@@ -45,7 +45,7 @@ ORDERED: dict[bool, dict[str, Any]] = {
 def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """Figure 6."""
     growth = frames["growth"]
-    drawn = new_figure(PAGE_IN, 2.3, rules.footer("one flow, no fading, every packet decoded at once", STUDY_TCP))
+    drawn = new_figure(PAGE_IN, 2.3, rules.footer("one flow", STUDY_TCP, path=UNFADED_RULES))
     panels = drawn.subplots(1, 2, sharey=True)
     adaptive = {"color": OKABE_ITO[2], "linestyle": (0, (1.2, 1.2)), "label": "adaptive, as Linux is"}
     until_s = max(trace.reaches_s(2 * BDP_PKTS) for trace in growth.values())
@@ -70,7 +70,7 @@ def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
 def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """Residual loss, and how many retransmissions codewords take."""
     channel: pd.DataFrame = frames["codewords"]
-    drawn = new_figure(PAGE_IN, 2.5, rules.footer(SESSION_RULES, STUDY_TCP))
+    drawn = new_figure(PAGE_IN, 2.5, rules.footer(SESSION_RULES, STUDY_TCP, rules.counted))
     left, right = drawn.subplots(1, 2)
     found = packets_lost(frames)
     snrs_db = np.array(list(found))
@@ -113,7 +113,9 @@ def _points(axes: Axes, x: np.ndarray, values: Sequence[Middle], **style: Any) -
 
 def waits(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """Distribution of the time between the two packets of a delayed-ACK pair."""
-    drawn = new_figure(PAGE_IN, 2.3, rules.footer(SESSION_RULES, STUDY_TCP, "delayed ACKs on, packets put in order"))
+    drawn = new_figure(
+        PAGE_IN, 2.3, rules.footer(SESSION_RULES, STUDY_TCP, "delayed ACKs on, packets put in order", "seed 1")
+    )
     panels = drawn.subplots(1, 2, sharey=True)
     for axes, control in zip(panels, ("reno", "cubic"), strict=True):
         kept = {snr_db: trace for (name, delayed, ordered, snr_db), trace in sorted(frames["traces"].items())
@@ -145,7 +147,7 @@ def profiles(frames: Mapping[str, Any], rules: Rules) -> Figure:
     here = rows[rows["snr_db"] == snr_db]
     tcps = [(profile, delayed) for profile, delayed in _all_tcps()
             if len(here[(here["profile"] == profile) & (here["delayed_ack"] == delayed)])]  # fmt: skip
-    drawn = new_figure(PAGE_IN, 1.0 + 0.2 * len(tcps), rules.footer(SESSION_RULES, f"SNR {snr_db:g} dB"))
+    drawn = new_figure(PAGE_IN, 1.0 + 0.2 * len(tcps), rules.footer(SESSION_RULES, f"SNR {snr_db:g} dB", _seeds(rows)))
     panels = drawn.subplots(1, len(ALGORITHMS), sharey=True, sharex=True)
     for axes, control in zip(panels, ALGORITHMS, strict=True):
         for place, (profile, delayed) in enumerate(tcps):
@@ -188,7 +190,9 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
     panels_of = [(control, what) for control, what in panels_of if _has(rows, control, what)]
     if not panels_of:
         raise TraceError("no run has an assumption changed")
-    drawn = new_figure(PAGE_IN, 1.0 + 0.16 * len(settings), rules.footer(SESSION_RULES, STUDY_TCP, "SNR 10 dB"))
+    drawn = new_figure(
+        PAGE_IN, 1.0 + 0.16 * len(settings), rules.footer(SESSION_RULES, STUDY_TCP, "SNR 10 dB", _seeds(rows))
+    )
     panels = drawn.subplots(1, len(panels_of), sharey=True, squeeze=False)[0]
     for axes, (control, what) in zip(panels, panels_of, strict=True):
         mine = rows[rows["congestion_control"] == control]
@@ -225,6 +229,11 @@ def _dot(axes: Axes, place: float, value: Middle, scale: float, style: Mapping[s
     if value.known:
         axes.plot([value.low * scale, value.high * scale], [place, place], color=style["color"], linewidth=1.2)
         axes.plot(value.median * scale, place, linestyle="none", markersize=3.6, **style)
+
+
+def _seeds(rows: pd.DataFrame) -> str:
+    count = rows["seed"].nunique()
+    return "1 seed" if count == 1 else f"up to {count} seeds"
 
 
 def _legend_once(drawn: Figure, axes: Axes) -> None:

@@ -128,7 +128,6 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
     growth = {
         (row["congestion_control"], row["delayed_ack"]): trace_of(view)
         for row, view in _views(rows["growth"], folder / "growth")
-        if row["queue"] == runs.DEEP
     }
     if all((control, delayed) in growth for control in ("reno", "cubic") for delayed in (runs.ON, runs.OFF)):
         frames["growth"] = growth

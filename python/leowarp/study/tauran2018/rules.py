@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from leowarp.study.tauran2018 import runs
 
 PATH_RULES = (
-    "path: LMS fading (Perez-Fontan, ITS 40°, 60 km/h, 2.2 GHz), incremental HARQ (10 to 70 ms), 80 ms to the last "
-    "satellite, FIFO of 500 packets"
+    "path: LMS fading (Perez-Fontan, ITS 40°, 60 km/h, 2.2 GHz), HARQ of 10 to 70 ms, 70 to 89 ms to the last "
+    "of 66 satellites (Frankfurt to Lima), FIFO of 500 packets"
+)
+UNFADED_RULES = (
+    "path: 40 Mbit/s, 180 ms there and back, no fading, every packet decoded at once, FIFO that never overflows"
 )
 SESSION_RULES = f"one flow of {runs.DURATION_S} s, packets of 1,115 B"
 STUDY_TCP = "profile newreno: no SACK, three duplicate ACKs"
@@ -22,7 +25,11 @@ class Rules:
     kernel: str
     seeds: int
 
-    def footer(self, *rules: str) -> str:
+    def footer(self, *rules: str, path: str = PATH_RULES) -> str:
         """Rules of a figure in one paragraph."""
-        count = "1 seed" if self.seeds == 1 else f"{self.seeds} seeds"
-        return " · ".join((PATH_RULES, *rules, count, f"kernel: {self.kernel}"))
+        return " · ".join((path, *rules, f"kernel: {self.kernel}"))
+
+    @property
+    def counted(self) -> str:
+        """How many seeds the study's own sessions have."""
+        return "1 seed" if self.seeds == 1 else f"{self.seeds} seeds"

@@ -57,6 +57,8 @@ def test_the_scenario_is_the_studys():
     assert (plan.run.duration_ns, plan.network.mtu_bytes) == (runs.DURATION_S * S, 1115)
     assert (mobile.modulation, mobile.data_bits, mobile.codeword_bits) == ("qpsk", 8920, 53520)
     assert (mobile.retransmissions, mobile.first_delay_ns, mobile.retransmission_delay_ns) == (3, 10 * MS, 20 * MS)
+    sky = plan.constellation
+    assert (mobile.delays, sky.planes * sky.satellites_per_plane, sky.altitude_m) == ("constellation", 66, 800_000)
     assert (mobile.environment, mobile.rate_bps) == ("intermediate-tree-shadowed", 40_000_000)
     assert {(host.tcp.profile, host.delayed_ack, host.delayed_ack_timer_ns) for host in plan.hosts} == {
         (runs.STUDY_PROFILE, "on", 40 * MS)
@@ -82,7 +84,8 @@ def test_assumptions_are_the_scenarios_own_and_one_is_changed_at_a_time():
 
 def test_growth_meets_no_fading_and_other_tcps_are_what_their_names_say():
     _, found = planned("growth")
-    assert not any(run.combination.plan.mobile.fading for run in found)
+    for plan in (run.combination.plan for run in found):
+        assert (plan.mobile.fading, plan.mobile.delays, plan.tcp.profile) == (False, "constant", runs.STUDY_PROFILE)
     _, found = planned("profiles")
     for run in found:
         sysctl = run.combination.plan.hosts[0].sysctl
