@@ -6,6 +6,7 @@ import pytest
 
 import leowarp as lw
 from leowarp.scenario import load, resolve
+from leowarp.timeline import timeline
 from leowarp.timeline.from_mobile import rows_of
 
 pytestmark = pytest.mark.guest
@@ -34,13 +35,13 @@ packet_rate = "2000 pkts/s"
 """
 
 
-def probed(folder, keys):
+def probed(folder, keys, overrides=()):
     """Echoes of the stream, its plan, and the run."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "mobile.toml"
     path.write_text(SCENARIO.format(keys=keys))
-    run = lw.run(path, out=folder / "run", report=False, progress=False)
-    return run.echoes().sort_values("sent_ns"), resolve(load(path)), run
+    run = lw.run(path, overrides, out=folder / "run", report=False, progress=False)
+    return run.echoes().sort_values("sent_ns"), resolve(load(path, overrides)), run
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +85,30 @@ def test_a_path_that_loses_everything_ends_as_a_finished_run(tmp_path):
     assert len(echoes) == 40_000
     assert echoes["received_ns"].isna().all()
     assert run.summary["flows"][0]["lost_pkts"] > 39_000
+
+
+ROUTED = '''
+fading = false
+delays = "constellation"
+[constellation]
+preset = "tauran-study"'''
+
+
+def test_over_a_constellation_a_stream_is_as_late_as_its_route_and_stays_in_order(tmp_path):
+    overrides = {"run.duration": "100 s", "flows.0.packet_rate": "300 pkts/s"}
+    echoes, plan, run = probed(tmp_path, ROUTED, overrides)
+    # At 80 s by 0.2 ms and at 90 s by 5 ms.
+    assert (run.summary["route_changes"], run.summary["route_changes_shorter"]) == (2, 2)
+    events = timeline(plan).to_pandas()
+    forward = events[(events["event"] == "delay") & (events["a"] == "gateway")]
+    sent_ns = echoes["sent_ns"].to_numpy("int64")
+    row = np.searchsorted(forward["t_ns"].to_numpy(), sent_ns, side="right") - 1
+    at_satellite_ns = np.maximum.accumulate(sent_ns + forward["delay_ns"].to_numpy("int64")[row])
+    # Those that come together because the delay fell are sent one after the other.
+    number = np.arange(len(sent_ns))
+    begun_ns = np.maximum.accumulate(at_satellite_ns - number * TRANSMISSION_NS) + number * TRANSMISSION_NS
+    due_ns = begun_ns + TRANSMISSION_NS + plan.mobile.first_delay_ns
+    known = due_ns < 100 * SECOND_NS
+    late_ns = echoes["received_ns"][known].to_numpy("int64") - due_ns[known]
+    assert known.sum() > 29_000
+    assert np.abs(late_ns).max() <= 1_000

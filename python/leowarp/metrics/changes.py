@@ -174,8 +174,10 @@ def route_changes(
             next_ns = instants[index + 2]
             until_ns = min(next_ns, t_ns + attribution_ns)
             row = {"t_ns": t_ns, "source": pair[0], "destination": pair[1], "until_ns": until_ns}
+            # Paths over one and the same link (that of a mobile channel) share its delay, which is the new one by now.
+            held_ns = t_ns - (tables.links_of(before) == tables.links_of(after))
             row |= _what_changed(
-                before, after, _base_delay_ns(tables, links, before, (t_ns, instants[index], t_ns)),
+                before, after, _base_delay_ns(tables, links, before, (held_ns, instants[index], t_ns)),
                 _base_delay_ns(tables, links, after, (t_ns, t_ns, next_ns)),
             )  # fmt: skip
             row |= _left_behind(tables, links, before, after, t_ns)

@@ -236,8 +236,9 @@ def _algorithm_name(name: str) -> str:
 def _rules(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str, str]]:
     rules: list[tuple[str, str]] = []
     if "constellation" in document:
-        # An access link takes satellites from it, and no links.
-        rules += _constellation_rules(document)[: 1 if "access" in document else None]
+        # An access link takes satellites from it, a mobile channel routes too, and neither its links.
+        shown = 1 if "access" in document else 5 if "mobile" in document else None
+        rules += _constellation_rules(document)[:shown]
     if "chain" in document:
         chain = document["chain"]
         rules.append(("chain", f"{chain.get('hops')} links of {chain.get('delay')}"))

@@ -57,3 +57,22 @@ def test_packets_are_as_long_as_a_codewords_data(tmp_path):
 def test_wrong_keys_are_refused_by_name(tmp_path, keys, key):
     with pytest.raises(ScenarioError, match=key):
         plan_of(tmp_path, keys)
+
+
+def test_routes_over_a_constellation_have_defaults_that_the_scenario_overrides(tmp_path):
+    sky = '\n[constellation]\npreset = "tauran-study"\n[isl]\nseam = true\n[routing]\nlink_interval = "5 s"\n'
+    plan = plan_of(tmp_path, 'delays = "constellation"' + sky)
+    assert (plan.constellation.planes * plan.constellation.satellites_per_plane, plan.constellation.altitude_m) == (
+        66,
+        800_000.0,
+    )
+    assert (plan.isl.rule, plan.isl.seam, plan.isl.polar_cutoff_deg) == ("plus-grid", True, 60.0)
+    assert (plan.ground.rule, plan.ground.min_elevation_deg) == ("min-elevation", 8.2)
+    assert (plan.routing.interval_ns, plan.routing.link_interval_ns) == (10_000_000_000, 5_000_000_000)
+
+
+def test_elements_have_no_grid_to_route_over(tmp_path):
+    (tmp_path / "some.tle").write_text("1 25544U\n", encoding="utf-8")
+    sky = '\n[constellation]\ntle = "some.tle"\nepoch = "2022-09-14T00:00:00Z"\n'
+    plan = plan_of(tmp_path, 'delays = "constellation"' + sky)
+    assert (plan.isl.rule, plan.ground.rule) == ("range", "min-elevation")

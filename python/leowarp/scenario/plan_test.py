@@ -131,6 +131,20 @@ preset = "starlink-shell1"
 source = "server"
 destination = "dish"
 """
+ROUTED = """\
+name = "routed"
+[mobile]
+delays = "constellation"
+last_satellite = "highest"
+terminal_latitude = "-33.45 deg"
+[constellation]
+preset = "tauran-study"
+[isl]
+seam = true
+[[flows]]
+source = "server"
+destination = "mobile"
+"""
 INPUTS = {
     "tables/path.csv": "t_s,delay_ms,rate_mbps,loss_ratio\n0,10,100,0\n",
     "some.tle": "1 25544U\n",
@@ -157,8 +171,8 @@ def again(folder: Path, plan: Plan, overrides=()) -> Plan:
 
 @pytest.mark.parametrize(
     "text",
-    [GOOD, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, DRIVEN, MOBILE],
-    ids=["walker", "measured", "elements", "chain", "jittered", "access", "driven", "mobile"],
+    [GOOD, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, DRIVEN, MOBILE, ROUTED],
+    ids=["walker", "measured", "elements", "chain", "jittered", "access", "driven", "mobile", "routed"],
 )
 def test_a_plan_gives_itself(tmp_path, text):
     write_inputs(tmp_path)
@@ -423,6 +437,14 @@ def test_orbital_elements_bring_sidereal_time_and_the_ellipsoid(tmp_path):
         (ACCESS + '[constellation]\npreset = "starlink-shell1"\n', "constellation"),
         (ACCESS.replace("[access]", '[access]\ngeometry = "constellation"'), "access.geometry"),
         (ACCESS.replace('source = "server"', 'source = "A"'), "flows.0.source"),
+        (MOBILE + '[constellation]\npreset = "tauran-study"\n', "constellation"),
+        (MOBILE.replace("[mobile]", '[mobile]\ndelays = "constellation"'), "mobile.delays"),
+        (MOBILE.replace("[mobile]", '[mobile]\nterminal_latitude = "0 deg"'), "mobile.terminal_latitude"),
+        (MOBILE + "[isl]\nseam = true\n", "isl.seam"),
+        (ROUTED.replace("[mobile]", '[mobile]\nforward_delay = "70 ms"'), "mobile.forward_delay"),
+        (ROUTED.replace("[isl]", '[isl]\nrate = "1 Gbit/s"'), "isl.rate"),
+        (ROUTED + '[routing]\nreverse = "own"\n', "routing.reverse"),
+        (ROUTED + '[[stations]]\nname = "Madrid"\n', "stations.0.name"),
         (DRIVEN + '[[stations]]\nname = "Madrid"\n', "stations.0.name"),
         (JITTERED + "[isl]\nseam = true\n", "isl.seam"),
         (JITTERED + "[chain]\n", "jittered"),

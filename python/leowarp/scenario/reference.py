@@ -184,10 +184,14 @@ out; that plan loads as a scenario and gives itself.
 | `schema` | Version of these keys, `1`. |
 | `extends` | A scenario (relative to this file) below this one: tables are merged key by key, lists replaced whole. |
 
-Exactly one of `[constellation]`, `[measured]`, `[chain]`, `[jittered]` and `[access]` is given; only an access link
-with `geometry = "constellation"` has a `[constellation]` too. With all but a constellation `[isl]`, `[ground]` and
-`[routing]` have no effect (nor have most keys of `[network]` with `[jittered]` and `[access]`), so they are errors; the
-stations then are `A` and `B`, with `[access]` `dish` and `server`.
+Exactly one of `[constellation]`, `[measured]`, `[chain]`, `[jittered]`, `[access]` and `[mobile]` is given; only an
+access link with `geometry = "constellation"` and a mobile channel with `delays = "constellation"` have a
+`[constellation]` too. With all but a constellation `[isl]`, `[ground]` and `[routing]` have no effect (nor have most
+keys of `[network]` with `[jittered]`, `[access]` and `[mobile]`), so they are errors; the stations then are `A` and
+`B`, with `[access]` `dish` and `server`, with `[mobile]` `mobile` and `server`. A mobile channel over a constellation
+uses what these three say of routes, with defaults of its own: `isl.rule = "plus-grid"`, `isl.seam = false`,
+`isl.polar_cutoff = "60 deg"`, `ground.rule = "min-elevation"`, `ground.min_elevation = "8.2 deg"`,
+`routing.interval = "10 s"`, `routing.link_interval = "1 s"`.
 
 `--set KEY=VALUE` lies on top of the file. Dotted keys, places in lists as numbers: `--set run.duration="60 s"`,
 `--set flows.0.congestion_control=bbr`. Setting `constellation.preset`, `constellation.tle`, `measured.file`,

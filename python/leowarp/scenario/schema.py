@@ -114,11 +114,12 @@ class Plan:
     """A scenario with every default written out: all that a run depends on.
 
     Exactly one of `constellation`, `measured`, `chain`, `jittered`, `access` and `mobile` is not None; only an access
-    link whose geometry a constellation drives has both. All but a constellation have two stations without coordinates
-    (A and B, dish and server, mobile and server), and their `isl`, `ground` and `routing` (of `jittered` also
-    `network`) hold defaults that nothing uses. `sysctl` holds what the guest as a whole gets, `hosts[i].sysctl` what
-    each host gets; `modules` the parameters of kernel modules, by module and name, times in ns: every module of one's
-    own and every congestion control that knows of handovers and that a flow uses is there, if only with no parameters.
+    link and a mobile channel that a constellation drives have both. All but a constellation have two stations without
+    coordinates (A and B, dish and server, mobile and server), and their `isl`, `ground` and `routing` (of `jittered`
+    also `network`) hold defaults that nothing uses, but for a mobile channel's routes over a constellation. `sysctl`
+    holds what the guest as a whole gets, `hosts[i].sysctl` what each host gets; `modules` the parameters of kernel
+    modules, by module and name, times in ns: every module of one's own and every congestion control that knows of
+    handovers and that a flow uses is there, if only with no parameters.
     """
 
     name: str

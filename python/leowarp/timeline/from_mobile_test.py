@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The timeline of a mobile channel: where its rows and delays lie, and that its keys reach the model."""
 
+import itertools
 import json
 
 import numpy as np
 import pytest
 
+from leowarp.ephemeris import ephemeris
 from leowarp.routes import routes
+from leowarp.routes.observed import node_positions_m
 from leowarp.scenario import load, resolve
 from leowarp.timeline import replay, timeline, warnings_of
 from leowarp.timeline.channel import Harq, LandMobile, channel_rows
@@ -127,3 +130,62 @@ def test_a_table_of_the_users_reaches_the_model(tmp_path):
     delays = np.array([row["delay_ns"] for row in of_kind(timeline(plan), "channel")])
     # One steady state, a diffuse part of a millionth: sized for the median, which half of the codewords miss by a hair.
     assert set(delays.tolist()) <= {10_000_000, 30_000_000}
+
+
+ROUTED = 'fading = false\ndelays = "constellation"\n{keys}\n[constellation]\npreset = "tauran-study"\n{below}'
+
+
+def routed(folder, keys="", below="", duration="300 s"):
+    """A plan over the study's constellation, its ephemeris, routes and timeline."""
+    plan = plan_of(folder, ROUTED.format(keys=keys, below=below), duration)
+    sky = ephemeris(plan)
+    ways = routes(plan, sky)
+    return plan, sky, ways, timeline(plan, sky, ways)
+
+
+def forward_of(table):
+    """Delays between gateway and satellite, by direction and instant."""
+    found = {}
+    for row in of_kind(table, "delay"):
+        if {row["a"], row["b"]} == {"gateway", "satellite"}:
+            found.setdefault((row["a"], row["b"]), {})[row["t_ns"]] = row["delay_ns"]
+    return found
+
+
+def test_over_a_constellation_the_delay_to_the_satellite_is_that_of_the_path_in_force(tmp_path):
+    _, sky, ways, table = routed(tmp_path)
+    forward = forward_of(table)
+    assert forward["gateway", "satellite"] == forward["satellite", "gateway"]
+    for t_ns, delay_ns in forward["gateway", "satellite"].items():
+        path = ways.paths[np.searchsorted(ways.t_ns, t_ns, side="right") - 1][0]
+        nodes_m = node_positions_m(sky, t_ns)[list(path)]
+        before_last_m = [np.linalg.norm(b - a) for a, b in itertools.pairwise(nodes_m)][:-1]
+        assert delay_ns == pytest.approx(sum(before_last_m) / 299_792_458 * 1e9, abs=len(path))
+    # Satellites move all the time: one event a second.
+    assert list(forward["gateway", "satellite"]) == [t * SECOND for t in range(300)]
+    assert min(forward["gateway", "satellite"].values()) == ways.summary["forward_delay_min_ns"]
+    assert max(forward["gateway", "satellite"].values()) == ways.summary["forward_delay_max_ns"]
+
+
+def test_over_a_constellation_hosts_change_paths_when_the_routes_do_and_links_stay(tmp_path):
+    plan, sky, ways, table = routed(tmp_path)
+    assert timeline(plan).equals(timeline(plan, sky, ways))
+    rows = [row for row in ways.table.to_pylist() if row["is_change"] or row["t_ns"] == 0]
+    assert len(rows) > 4
+    assert [(row["t_ns"], row["a"], row["b"], row["path_id"]) for row in of_kind(table, "path")] == [
+        (row["t_ns"], f"host:{row['source']}", f"host:{row['destination']}", row["path_id"]) for row in rows
+    ]
+    assert {row["t_ns"] for kind in ("link", "route", "channel") for row in of_kind(table, kind)} == {0}
+
+
+def test_without_a_path_the_routers_at_both_ends_know_no_next_hop(tmp_path):
+    below = '[ground]\nmin_elevation = "20 deg"'
+    _, _, ways, table = routed(tmp_path, below=below, duration="600 s")
+    blind = {t_ns for t_ns, now in zip(ways.t_ns.tolist(), ways.paths, strict=True) if now[0] is None}
+    assert 0 < len(blind) < len(ways.paths)
+    for t_ns in ways.t_ns.tolist():
+        state = replay(table, t_ns)
+        for source, destination in (("host:server", "host:mobile"), ("host:mobile", "host:server")):
+            walked = state.walk(source, destination)
+            assert (walked is None or walked[-1] != destination) == (t_ns in blind)
+    assert any("no path from server to mobile" in warning for warning in ways.warnings)
