@@ -65,7 +65,7 @@ def complete(frame: pd.DataFrame) -> bool:
     return points == len(runs.ALGORITHMS) * 2 * 2 * frame["snr_db"].nunique()
 
 
-def codewords(snrs_db: Sequence[float], seeds: Sequence[int]) -> pd.DataFrame:
+def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"{runs.DURATION_S} s") -> pd.DataFrame:
     """What the channel does to codewords, whether they carry a packet or not: it is known without a run.
 
     Columns: `snr_db, seed, lost_ratio, decoded0_ratio` to `decoded3_ratio` (after so many retransmissions).
@@ -73,7 +73,7 @@ def codewords(snrs_db: Sequence[float], seeds: Sequence[int]) -> pd.DataFrame:
     found = []
     for snr_db in snrs_db:
         for seed in seeds:
-            overrides = {"mobile.snr": runs.snr_text(snr_db), "run.seed": seed}
+            overrides = {"mobile.snr": runs.snr_text(snr_db), "run.seed": seed, "run.duration": duration}
             plan = resolve(load(example_file(runs.SCENARIO), overrides))
             _, outcomes = rows_of(plan)
             shares = outcomes.decoded_shares(plan.mobile.retransmissions) if plan.mobile is not None else []

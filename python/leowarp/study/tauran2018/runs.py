@@ -72,7 +72,7 @@ ASSUMPTIONS = (
                "about half of the path's bandwidth-delay product"),
     Assumption("satellite", "last satellite", "mobile.last_satellite", "kept", ("highest", "shortest"),
                "ns-2's terminals keep a satellite while they see it"),
-    Assumption("start", "the constellation's time at the start", "run.start", "0 s", ("20 min", "40 min"),
+    Assumption("start", "time of the constellation", "run.start", "0 s", ("20 min", "40 min"),
                "other routes, delays and route changes"),
 )  # fmt: skip
 """One at a time; the default is not among the others."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The study's runs, claims, tables and figures on made-up results; the guest is not needed."""
 
+import functools
 import json
 from types import SimpleNamespace
 
@@ -35,6 +36,7 @@ def outcome(number, frames):
     return judged(claim, [("made up", frames)])
 
 
+@functools.cache
 def planned(name):
     (part,) = (part for part in runs.parts() if part.name == name)
     return part, expand(StudyFile.of(part.content), shareable)
@@ -118,11 +120,12 @@ def test_a_missing_point_is_noticed():
 
 
 def test_codewords_are_those_of_the_runs():
-    found = results.codewords([13.0], [1])
+    found = results.codewords([7.0], [1], "60 s")
     (row,) = found.to_dict("records")
     shares = [row[f"decoded{again}_ratio"] for again in range(4)]
     assert sum(shares) + row["lost_ratio"] == pytest.approx(1.0)
-    assert 0.0018 < row["lost_ratio"] < 0.042
+    # Between one look at the fading a codeword and two independent ones (design/lms-harq.md).
+    assert 0.024 < row["lost_ratio"] < 0.157
 
 
 def test_effects_pair_equal_snrs_and_seeds_and_take_sessions_without_any_timeout():
