@@ -287,18 +287,20 @@ impl Stream {
         offset
     }
 
-    /// The packet that `seen` is, if it is not settled yet.
+    /// The packet that `seen` is, if nothing is known of it yet. Copies that nothing tells apart (every SYN-ACK of Linux
+    /// has the identification 0) come to their ends in the order in which they were sent.
     fn find(&self, seen: &Seen) -> Option<u32> {
+        let mut found = None;
         let mut number = self.last_with_id[usize::from(seen.ip_id)];
         while number != NONE && number >= self.first {
             let entry = &self.entries[(number - self.first) as usize];
             let same = Seen { t_ns: entry.seen.t_ns, ..*seen } == entry.seen;
             if same && entry.packet.received_ns.is_none() && entry.packet.loss.is_none() {
-                return Some(number);
+                found = Some(number);
             }
             number = entry.same_id_before;
         }
-        None
+        found
     }
 
     /// Notes an arrival; its reordering extent if a packet sent later came before it. The extent is the distance to the

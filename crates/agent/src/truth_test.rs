@@ -71,6 +71,19 @@ fn a_copy_that_was_not_sent_is_said_so() {
 }
 
 #[test]
+fn of_copies_that_nothing_tells_apart_the_first_sent_arrives_first() {
+    // A SYN-ACK that is sent again while the first is still under way, on a path that takes more than a second
+    let mut stream = Stream::new(Numbers::Tcp, None);
+    let copy = |t_ns| Seen { flags: FLAG_SYN | FLAG_ACK, ..seen(t_ns, 0, 77, 0) };
+    stream.sent(copy(0));
+    stream.sent(copy(1000));
+    assert_eq!(stream.received(&copy(900)).map(|p| p.sent_ns), Some(0));
+    assert!(stream.received(&copy(1900)).is_some());
+    let took: Vec<_> = settle_all(&mut stream).iter().map(|p| p.received_ns.map(|t| t - p.sent_ns)).collect();
+    assert_eq!(took, [Some(900), Some(900)]);
+}
+
+#[test]
 fn silence_is_a_loss_after_a_while() {
     let mut stream = Stream::new(Numbers::Tcp, None);
     stream.sent(seen(100, 1, 0, 10));
