@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures: what is in them, that they are the same twice, and what they say when they cannot be drawn."""
 
+import dataclasses
 import hashlib
 import shutil
 
@@ -52,6 +53,14 @@ def test_queues_of_runs_whose_route_never_changed_are_laid_out(run_dir, other_ru
     # A layout that is not found is a warning, and warnings are errors here.
     save(drawn, tmp_path / "queues", ("png",))
     assert all(axes.get_position().height > 0.2 for axes in drawn.axes)
+
+
+@pytest.mark.parametrize("name", ["goodput", "cwnd"])
+def test_a_flow_that_never_got_anything_has_an_empty_figure(run_dir, name):
+    run = RunView(run_dir)
+    run.__dict__["tables"] = dataclasses.replace(run.tables, sockets=run.tables.sockets[:0])
+    drawn = figure([run], name)
+    assert all(np.isfinite(axes.get_ylim()).all() for axes in drawn.axes)
 
 
 @pytest.mark.parametrize("name", ["goodput", "map", "packets"])

@@ -21,6 +21,7 @@ from leowarp.report.style import (
     BAD,
     CHANGE_COLOUR,
     PAGE_IN,
+    highest_of,
     line_style,
     mark_changes,
     new_figure,
@@ -50,7 +51,7 @@ def goodput_over_time(
     panels[0].set_xlim(start_s, end_s or max(ends))
     # What fills a hole arrives as one burst of several times the capacity: cut off, or the dips could not be read.
     capacity_mbps = max((run.capacity_bps or np.inf) for run in runs) / 1e6
-    highest = max(float(axes.dataLim.ymax) for axes in panels)
+    highest = highest_of(*panels)
     cut = highest > 1.35 * capacity_mbps
     panels[0].set_ylim(0, 1.35 * capacity_mbps if cut else 1.05 * highest)
     words = worded(runs, "time, s (vertical lines: route changes")
@@ -128,7 +129,7 @@ def cwnd_around_changes(
         samples = _around(run.tables.sockets, run.main_flow, t_ns, before_s, after_s)
         top.plot((samples["t_ns"] - t_ns) / 1e9, floats(samples["cwnd_pkts"]), color=style["color"])
         top.set_title(title, pad=3)
-        top.set_ylim(0, 1.08 * top.dataLim.ymax)
+        top.set_ylim(0, 1.08 * highest_of(top))
         bins = run.tables.bins[run.tables.bins["direction"] == DATA]
         bins = _around(bins, run.main_flow, t_ns, before_s, after_s)
         when, again = (bins["t_ns"] - t_ns) / 1e9 + 0.025, floats(bins["retrans_pkts"])

@@ -101,6 +101,12 @@ def mark_changes(axes: Axes, instants_s: Sequence[float] | np.ndarray, label: st
         axes.axvline(t_s, color=CHANGE_COLOUR, linewidth=0.7, zorder=0.5, label=label if index == 0 else None)
 
 
+def highest_of(*panels: Axes) -> float:
+    """The largest number that panels show; 1 if they show none above 0, as of a flow that never got anything."""
+    tops = [float(axes.dataLim.ymax) for axes in panels]
+    return max((top for top in tops if np.isfinite(top) and top > 0), default=1.0)
+
+
 def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Writes a figure in each format; equal figures give equal bytes (no date, no version, fixed SVG ids)."""
     written = []

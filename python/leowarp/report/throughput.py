@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from leowarp.errors import TraceError
 from leowarp.metrics import goodput, overhead_bytes, path_capacity, payload_ratio, share_series
-from leowarp.report.style import PAGE_IN, line_style, mark_changes, new_figure
+from leowarp.report.style import PAGE_IN, highest_of, line_style, mark_changes, new_figure
 from leowarp.report.view import RunView, footer_of, labels, styles, worded
 
 BIN_S = 0.5
@@ -98,7 +98,7 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
         above.set_title(label if len(runs) > 1 else run.name, loc="left", pad=3)
         above.set_ylabel("goodput, Mbit/s")
         # Room for the legend above the lines.
-        above.set_ylim(0, 1.25 * above.dataLim.ymax)
+        above.set_ylim(0, 1.25 * highest_of(above))
         above.legend(loc="upper right", ncols=2)
         below.set_ylabel("Jain's index")
         below.set_ylim(0, 1.05)
