@@ -17,13 +17,14 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from leowarp.errors import ScenarioError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Quantity:
-    """One kind of quantity: its units and how its number is kept.
+    """One kind of quantity: its units and how its number is kept. There is one object of each kind.
 
     Attributes
     ----------
@@ -76,6 +77,9 @@ class Quantity:
 
     def format(self, value: int | float) -> str:
         """Write a number with a unit so that `parse` gives the same number back."""
+        return _format(self, value)
+
+    def _format(self, value: int | float) -> str:
         if not self.whole and not math.isfinite(value):
             raise ValueError(f"{self.name} must be finite, not {value}")
         # repr is the shortest decimal that reads back as the same float; a decimal times a power of ten is exact.
@@ -123,6 +127,12 @@ class Quantity:
         near = difflib.get_close_matches(unit, self.units, n=1, cutoff=0.4)
         did_you_mean = f'did you mean "{near[0]}"? ' if near else ""
         return f"{did_you_mean}{self.name} is in one of: {known}"
+
+
+@lru_cache(maxsize=8192, typed=True)
+def _format(quantity: Quantity, value: int | float) -> str:
+    """Plans of a study say the same few quantities thousands of times."""
+    return quantity._format(value)
 
 
 def _decimal(value: Fraction) -> str | None:

@@ -13,6 +13,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -126,12 +127,18 @@ def _read_file(path: Path) -> Node:
     except OSError as error:
         raise ScenarioError(f"cannot read the scenario {path}: {error.strerror}") from None
     try:
-        values = tomllib.loads(text)
-        return plant(values, Origin(path, 1), (), key_lines(text))
+        values, lines = _read_text(text)
+        return plant(values, Origin(path, 1), (), lines)
     except RecursionError:
         raise ScenarioError(f"{path}: is nested too deeply") from None
     except ValueError as error:
         raise ScenarioError(_syntax_message(path, str(error)), "this is not valid TOML (https://toml.io)") from None
+
+
+@lru_cache(maxsize=4)
+def _read_text(text: str) -> tuple[Mapping[str, Any], Mapping[KeyPath, int]]:
+    """A study reads one file for each of its combinations."""
+    return tomllib.loads(text), key_lines(text)
 
 
 def _syntax_message(path: Path, message: str) -> str:

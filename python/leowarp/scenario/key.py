@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -144,7 +145,8 @@ def table(doc: str) -> Any:
     return _field(Key("table", doc, {}), _EMPTY)
 
 
-def keys(section: type) -> dict[str, tuple[str, Key]]:
+@cache
+def keys(section: type) -> Mapping[str, tuple[str, Key]]:
     """The keys of a section as written in TOML, each with its attribute's name; those of its bases last."""
     found = {}
     own = list(inspect.get_annotations(section))
@@ -153,7 +155,7 @@ def keys(section: type) -> dict[str, tuple[str, Key]]:
         key = field.metadata.get("key")
         if key is not None:
             found[field.name.removesuffix(key.suffix)] = (field.name, key)
-    return found
+    return MappingProxyType(found)
 
 
 def _field(key: Key, value: object, required: bool = False) -> Any:
