@@ -205,9 +205,13 @@ def timeouts_rise(frames: Frames) -> Outcome:
     strong = all(value.median <= -0.05 for (_, column), value in found.items() if column == "rto_us")
     cause = ""
     if not all(parts.values()):
+        names = ("reno", "cubic")
         cause = (
-            f"not so: {_failed(parts)}. Linux's RTO is SRTT and four times the variation, but never less than SRTT and "
-            f"200 ms (tcp_rto_min): {'; '.join(ev.floor_text(frames, name) for name in ('reno', 'cubic'))}. "
+            f"not so: {_failed(parts)}. Linux takes the RTT of the oldest segment that an ACK acknowledges "
+            "(tcp_clean_rtx_queue), the time that the ACK was held back with it: "
+            f"{'; '.join(ev.held_back_text(frames, name) for name in names)}. Its RTO is SRTT and four times the "
+            "variation, but never less than SRTT and 200 ms (tcp_rto_min): "
+            f"{'; '.join(ev.floor_text(frames, name) for name in names)}. "
             f"{ev.what_it_did(frames, 'cubic', resequencing=True)}"
         )
     numbers = {f"{name}_{column}_change": value.numbers() for (name, column), value in found.items()}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leowarp.metrics.tables import floats
 from leowarp.study.statistics import Middle, middle
 from leowarp.study.tauran2018.runs import LABELS, OFF, ON
 from leowarp.study.tauran2018.traces import Trace
@@ -19,6 +20,9 @@ Frames = Mapping[str, Any]
 
 KEY = ["snr_db", "seed"]
 """What pairs of runs have in common: the same fading."""
+
+TIMER_MS = 35.0
+"""An ACK of one segment that waited so long waited for the timer of 40 ms."""
 
 EFFECT_TEXT = (
     "Change by delayed ACKs: at each SNR and seed, the difference between on and off over the mean without them at "
@@ -164,3 +168,16 @@ def floor_text(frames: Frames, congestion_control: str) -> str:
         if (found := traces(frames, congestion_control, resequencing=True, delayed_ack=delayed))
     ]
     return f"{label(congestion_control)}: RTO = SRTT + 200 ms in {', '.join(shares)} of the samples"
+
+
+def held_back_text(frames: Frames, congestion_control: str) -> str:
+    """How long ACKs are held back with delayed ACKs and resequencing, over all SNRs."""
+    found = traces(frames, congestion_control, resequencing=True, delayed_ack=ON)
+    waits = pd.concat([trace.waits for trace in found], ignore_index=True)
+    count, wait_ms = floats(waits["acks_pkts"]), floats(waits["wait_ns"]) / 1e6
+    single = floats(waits["segments_pkts"]) == 1
+    timer = single & (wait_ms >= TIMER_MS)
+    return (
+        f"{label(congestion_control)}: {count[timer].sum() / count.sum():.0%} of the ACKs wait for the timer, "
+        f"{count[~single & (wait_ms >= 1)].sum() / count.sum():.0%} 1 ms or more for a second segment"
+    )

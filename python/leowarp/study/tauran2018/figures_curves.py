@@ -32,6 +32,7 @@ class Row:
     column: str
     scale: float
     label: str
+    is_log: bool = False
 
 
 GOODPUT = Row("goodput_bps", 1e-3, "goodput,\nkbit/s")
@@ -64,13 +65,13 @@ def timeouts(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 def timers(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """RTT variation and RTO."""
-    rows = (Row("rttvar_us", 1e-3, "RTT variation,\nms"), Row("rto_us", 1e-3, "RTO, ms"))
-    return _grid(frames, rules, rows, ALGORITHMS, resequencing=True, height_in=3.4, from_zero=False)
+    rows = (Row("rttvar_us", 1e-3, "RTT variation,\nms"), Row("rto_us", 1e-6, "RTO, s", is_log=True))
+    return _grid(frames, rules, rows, ALGORITHMS, resequencing=True, height_in=3.4)
 
 
 def _grid(
     frames: Mapping[str, Any], rules: Rules, rows: Sequence[Row], algorithms: Sequence[str], *, resequencing: bool,
-    height_in: float, from_zero: bool = True,
+    height_in: float,
 ) -> Figure:  # fmt: skip
     """A row of panels a quantity, a column a congestion control; the panels of a row have one scale."""
     order = "packets put in order by the link" if resequencing else "packets not put in order"
@@ -83,7 +84,10 @@ def _grid(
                 values = ev.curve(frames, quantity.column, control, resequencing=resequencing, delayed_ack=delayed)
                 _line(axes, snrs_db + 0.06 * (2 * place - 1), values, quantity.scale, STYLES[delayed])
         row[0].set_ylabel(quantity.label)
-        if from_zero:
+        if quantity.is_log:
+            row[0].set_yscale("log")
+            row[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        else:
             row[0].set_ylim(bottom=0)
     for axes, control in zip(panels[0], algorithms, strict=True):
         axes.set_title(ev.label(control), loc="left", pad=3)

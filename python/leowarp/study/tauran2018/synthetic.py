@@ -37,7 +37,7 @@ def frames(**changed: Any) -> dict[str, Any]:
         "sessions": mine,
         "codewords": codewords(),
         "traces": {
-            key: trace(1, waits_over_10_ms=0.1)
+            key: trace(1, waits_over_10_ms=0.1, acks_a_segment=0.6)
             for key in itertools.product(ALGORITHMS, (ON, OFF), (False, True), map(float, SNRS_DB))
         },
         "growth": growth(1.5),

@@ -230,6 +230,7 @@ def test_pairs_that_wait_less_refute_their_claim(as_the_study_says):
 def test_causes_are_counts_of_the_traces(as_the_study_says):
     row = outcome("4.11", as_the_study_says | alike("rto_us"))
     assert "NewReno: RTO = SRTT + 200 ms in on 50%, off 50% of the samples" in row["cause"]
+    assert "NewReno: 33% of the ACKs wait for the timer, 67% 1 ms or more for a second segment" in row["cause"]
     row = outcome("4.8", as_the_study_says | {"growth": synthetic.growth(1.0)})
     assert "2.00 and 1.01 packets an ACK, 1.00 and 1.00 a segment" in row["cause"]
 
