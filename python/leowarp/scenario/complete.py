@@ -96,7 +96,7 @@ ROUTED_DEFAULTS: Mapping[str, Mapping[str, object]] = {
     "routing": {"interval": "10 s", "link_interval": "1 s"},
 }
 """Of one whose delays come from routes: links, mask and the time between two looks are those of ns-2's model of Iridium
-(tcl/ex/sat-iridium.tcl), for `tauran2018` used ns-2. In between delays follow the satellites in steps of some 20 us."""
+(tcl/ex/sat-iridium.tcl), for `tauran2018` used ns-2. In between delays follow the satellites in steps of some 30 us."""
 
 
 def implied_stations(medium: str) -> tuple[str, str]:
