@@ -81,14 +81,25 @@ def test_scenarios_are_what_the_groups_take_them_for():
 
 
 def test_variants_differ_in_what_their_names_say():
-    (part,) = (part for part in runs.parts() if part.name == "beside")
-    plans = {run.values["name"]: run.combination.plan for run in expand(StudyFile.of(part.content), shareable)}
-    assert set(plans) == set(runs.BY_NAME)
-    for name, plan in plans.items():
-        variant = runs.BY_NAME[name]
-        assert [flow.congestion_control for flow in plan.flows] == [variant.congestion_control, "cubic"]
+    parts = {part.name: part for part in runs.parts()}
+    groups = {
+        name: {run.values["name"]: run.combination.plan for run in expand(StudyFile.of(parts[name].content), shareable)}
+        for name in ("main", "cures", "others", "repairs", "beside", "clean")
+    }
+    alone = {name: plan for group in ("main", "cures", "others", "repairs") for name, plan in groups[group].items()}
+    assert set(alone) == set(runs.BY_NAME)
+    assert set(groups["beside"]) == set(runs.BY_NAME) - set(runs.NEVER_BESIDE)
+    for name, plan in groups["beside"].items():
+        assert [flow.congestion_control for flow in plan.flows] == [runs.BY_NAME[name].congestion_control, "cubic"]
+    for plan in groups["clean"].values():
+        assert (plan.access.residual_loss_ratio, plan.access.residual_loss_up_ratio) == (0, 0)
+        assert plan.access.preset == runs.PEAK
+    for name, plan in [*alone.items(), *groups["beside"].items(), *groups["clean"].items()]:
+        assert plan.flows[0].congestion_control == runs.BY_NAME[name].congestion_control
+        assert plan.tcp.pacing == ("fq" if name.endswith("-fq") else "internal")
         sysctl = plan.hosts[0].sysctl
-        assert (sysctl["net.ipv4.tcp_sack"] == "0") == (name == "cubic-nosack")
+        assert (sysctl["net.ipv4.tcp_sack"] == "0") == name.endswith("-nosack")
+        assert (sysctl["net.ipv4.tcp_dsack"] == "0") == (name == "cubic-nodsack")
         assert (sysctl["net.ipv4.tcp_recovery"] == "0") == (name == "cubic-norack")
         assert (sysctl["net.ipv4.tcp_ecn"] == "1") == ("-ecn-" in name)
         assert (plan.access.queue_discipline == "fifo") == ("codel" not in name and "-ecn-" not in name)
@@ -353,7 +364,7 @@ def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     assert (done.path / material.TABLE).exists()
     assert set(engine.asked) == {part.name for part in runs.parts()}
     assert set(engine.asked.values()) == {None}
-    assert "9 runs, 18 CPU s" in done.cost
+    assert "11 runs, 22 CPU s" in done.cost
 
 
 def test_a_quick_one_says_that_it_is_not_the_study(engine, tmp_path):

@@ -41,6 +41,8 @@ LEAD = (
 COST = "cost.json"
 TABLE = "table.csv"
 MOST_WARNINGS = 8
+KEPT = ("flood", "paced", "main", "cures", "repairs", "clean")
+"""Groups whose whole run directories stay."""
 SHOWN_BIN_NS = 200_000_000
 """Of figures 6 to 9."""
 
@@ -111,7 +113,7 @@ def _is_quick(part: Part, run: StudyRun) -> bool:
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
     """What claims and figures take; a group of which every run failed is left out."""
-    kept = {name: _views(rows[name], folder / name) for name in ("flood", "paced", "main", "cures")}
+    kept = {name: _views(rows[name], folder / name) for name in KEPT}
     frames: dict[str, Any] = {}
     flood = {
         sends: [pings_of(view) for row, view in kept["flood"] if row["sends"] == sends]
@@ -124,14 +126,17 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
         frames["paced"] = [pings_of(view) for _, view in kept["paced"]]
     traces: dict[tuple[str, str], list[Any]] = {}
     shown = {}
-    for row, view in (*kept["main"], *kept["cures"]):
+    for row, view in (*kept["main"], *kept["cures"], *kept["repairs"]):
         key = (row["name"], row["preset"])
         traces.setdefault(key, []).append(trace_of(view))
         if key not in shown:
             shown[key] = trace_of(view, SHOWN_BIN_NS, "sacked")
     if all(traces.get((variant.name, preset)) for variant in runs.MAIN for preset in (PEAK, OFF_PEAK)):
         frames |= {"traces": traces, "shown": shown}
-    frames["sessions"] = results.joined([results.sessions(rows[name]) for name in ("main", "cures", "others")])
+    frames["sessions"] = results.joined(
+        [results.sessions(rows[name]) for name in ("main", "cures", "others", "repairs")]
+    )
+    frames["clean"] = results.sessions(rows["clean"])
     frames["beside"] = results.beside(rows["beside"])
     frames["losses"] = results.losses(rows["losses"])
     frames["phases"] = results.phases(rows["phases"])
@@ -208,7 +213,7 @@ def _data_section() -> str:
     )  # fmt: skip
     note = (
         f'The study\'s table with all its intervals: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the '
-        "groups flood, paced, main and cures stand in their <code>runs/</code>."
+        f"groups {', '.join(KEPT)} stand in their <code>runs/</code>."
     )
     example = (
         "import pandas as pd\n"

@@ -99,18 +99,37 @@ OTHERS = (
     Variant("reno-fq", "Reno, paced (fq)", "reno", {"tcp.pacing": "fq"}, "pacing"),
     Variant("cubic-fq", "CUBIC, paced (fq)", "cubic", {"tcp.pacing": "fq"}, "pacing"),
     Variant("bbr-fq", "BBR, paced by fq", "bbr", {"tcp.pacing": "fq"}, "pacing: BBR's own timers otherwise"),
+    Variant("bbr_handover-fq", "BBR, handover-aware, fq", "bbr_handover", {"tcp.pacing": "fq"}, "pacing"),
+    Variant("cubic_handover-fq", "CUBIC, handover-aware, fq", "cubic_handover", {"tcp.pacing": "fq"}, "pacing"),
+)  # fmt: skip
+"""Other queues, and pacing by fq."""
+
+REPAIRS = (
     Variant("cubic-nosack", "CUBIC, no SACK", "cubic", {"tcp.sack": False}, "claim 3.11"),
     Variant("cubic-norack", "CUBIC, no RACK", "cubic", {"tcp.rack": False}, "RACK"),
-)  # fmt: skip
+    Variant("cubic-nodsack", "CUBIC, no DSACK", "cubic", {"tcp.dsack": False}, "DSACK"),
+    Variant("reno-nosack", "Reno, no SACK", "reno", {"tcp.sack": False}, "claim 3.11"),
+    Variant("bbr-nosack", "BBR, no SACK", "bbr", {"tcp.sack": False}, "claim 3.11"),
+)
+"""Without a part of how losses are found and repaired; their traces are kept too."""
 
-VARIANTS = (*MAIN, *CURES, *OTHERS)
+VARIANTS = (*MAIN, *CURES, *OTHERS, *REPAIRS)
+NEVER_BESIDE = ("cubic-nodsack", "reno-nosack", "bbr-nosack")
+"""Not run beside CUBIC, which would do without SACK too: these are settings of a host."""
+
+CLEAN = (*MAIN, *CURES, REPAIRS[0])
+"""Also run without any isolated loss, which at peak hides what handovers cost."""
+CLEAN_QUICK_SEEDS = 2
+OFF_PEAK_QUICK_SEEDS = 2
+"""Of what is neither the study's own nor its cure."""
+
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 BESIDE = "cubic"
 """What each is set beside."""
 
 _KEYS: dict[str, Any] = {
     "access.queue_discipline": "fifo", "access.ecn": False, "tcp.ecn": "passive", "tcp.pacing": "internal",
-    "tcp.sack": "profile", "tcp.rack": "profile",
+    "tcp.sack": "profile", "tcp.rack": "profile", "tcp.dsack": "profile",
 }  # fmt: skip
 """What variants differ in, with the value of those that do not name it."""
 
@@ -146,8 +165,10 @@ def parts() -> tuple[Part, ...]:
         _pings("flood", "figures 3 to 5", FLOOD_S, FLOOD_SEEDS, (REGULAR, ANSWERED)),
         _pings("paced", "long-term loss", PACED_S, PACED_SEEDS, ()),
         _sessions("main", "figures 6 to 9, the study's three", MAIN, (PEAK, OFF_PEAK), keep=True),
-        _sessions("cures", "what the study proposes", CURES, (PEAK,), keep=True),
-        _sessions("others", "pacing, SACK, RACK, other queues", OTHERS, (PEAK,), keep=False),
+        _sessions("cures", "what the study proposes", CURES, (PEAK, OFF_PEAK), keep=True),
+        _sessions("others", "other queues, pacing by fq", OTHERS, (PEAK, OFF_PEAK), keep=False),
+        _sessions("repairs", "without SACK, RACK, DSACK", REPAIRS, (PEAK, OFF_PEAK), keep=True),
+        _clean(),
         _beside(),
         _losses(),
         _phases(),
@@ -169,17 +190,30 @@ def _sessions(name: str, why: str, variants: Sequence[Variant], presets: Sequenc
     content["together"] = [_in_step(variants)]
     if keep:
         content["keep"] = {"runs": "all"}
-    return Part(name, why, content, len(variants) * len(presets) * SEEDS, _few_seeds(QUICK_SEEDS))
+    off_peak = QUICK_SEEDS if variants in (MAIN, CURES) else OFF_PEAK_QUICK_SEEDS
+    few = {PEAK: QUICK_SEEDS, OFF_PEAK: off_peak}
+    return Part(name, why, content, len(variants) * len(presets) * SEEDS,
+                lambda values, seed: seed <= few[values.get("access.preset", PEAK)])  # fmt: skip
+
+
+def _clean() -> Part:
+    content = _content("clean", TCP_SCENARIO, {}, SEEDS)
+    content["together"] = [_in_step(CLEAN)]
+    content["set"] |= dict.fromkeys(LOSS_KEYS, LOSSES[0])
+    content["keep"] = {"runs": "all"}
+    return Part("clean", "no isolated loss: handovers alone", content, len(CLEAN) * SEEDS,
+                _few_seeds(CLEAN_QUICK_SEEDS))  # fmt: skip
 
 
 def _beside() -> Part:
+    variants = tuple(variant for variant in VARIANTS if variant.name not in NEVER_BESIDE)
     content = _content("beside", TCP_SCENARIO, {}, SEEDS)
-    content["together"] = [_in_step(VARIANTS)]
+    content["together"] = [_in_step(variants)]
     content["set"] |= {
         "flows.1.kind": "tcp", "flows.1.source": "server", "flows.1.destination": "dish",
         "flows.1.congestion_control": BESIDE,
     }  # fmt: skip
-    return Part("beside", "each beside one CUBIC flow", content, len(VARIANTS) * SEEDS, _few_seeds(2))
+    return Part("beside", "each beside one CUBIC flow", content, len(variants) * SEEDS, _few_seeds(2))
 
 
 def _losses() -> Part:
