@@ -115,8 +115,10 @@ def _check_line(path: Path, number: int, line: str, layout: _Layout, which: int)
         raise ScenarioError(
             f"{path}:{number}: line {which} of a TLE has {_TLE_LENGTH} characters, this one {len(line)}", _TLE
         )
-    if not line.isascii():
-        raise ScenarioError(f"{path}:{number}: line {which} of a TLE has characters that are not ASCII: {line!r}", _TLE)
+    if not line.isascii() or not line.isprintable():
+        raise ScenarioError(
+            f"{path}:{number}: line {which} of a TLE has characters that are not printable ASCII: {line!r}", _TLE
+        )
     for first, last, meaning, pattern in layout:
         # Columns count from 1, as in the format's description.
         if re.fullmatch(pattern, line[first - 1 : last]) is None:

@@ -65,7 +65,7 @@ class Tcp:
 
     profile: str = word(
         "linux: 6.12's defaults; norack: no RACK, duplicate-ACK threshold 3; classic: norack without timestamps and "
-        "DSACK, so that nothing is undone; newreno: classic without SACK and F-RTO.",
+        "DSACK, so that only F-RTO undoes; newreno: classic without SACK and F-RTO.",
         PROFILES,
         "linux",
     )
