@@ -17,12 +17,12 @@ from leowarp.timeline.measured.repeated import repeated_capacity
 from leowarp.timeline.measured.table import looks_like_csv, read_capacity_csv, read_csv
 
 
-def read(path: Path, format: str = "auto", interval_ns: int | None = None) -> Measurement:
+def read(path: str | Path, format: str = "auto", interval_ns: int | None = None) -> Measurement:
     """A file of delays.
 
     Parameters
     ----------
-    path : Path
+    path : str or Path
     format : str
         csv, irtt, ping, leoreplayer; auto: by the content.
     interval_ns : int, optional
@@ -33,6 +33,7 @@ def read(path: Path, format: str = "auto", interval_ns: int | None = None) -> Me
     ScenarioError
         With file and line.
     """
+    path = Path(path)
     kind = format_of(path) if format == "auto" else format
     if interval_ns is not None and kind in ("csv", "irtt"):
         raise ScenarioError(f"{path}: an interval has no effect: {kind} says when each sample was", "take it out")
@@ -49,12 +50,13 @@ def read(path: Path, format: str = "auto", interval_ns: int | None = None) -> Me
 
 
 def read_capacity(
-    path: Path, format: str = "auto", *, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: int | None = None
+    path: str | Path, format: str = "auto", *, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: int | None = None
 ) -> tuple[Capacity, Capacity | None, int | None]:
     """A file of capacity: down, up if it has both, and what the wall clock showed at its zero if it says so.
 
     Parameters
     ----------
+    path : str or Path
     format : str
         csv, mahimahi; auto: by the content.
     packet_bytes : int
@@ -67,7 +69,7 @@ def read_capacity(
     ScenarioError
         With file and line.
     """
-    kind = format
+    path, kind = Path(path), format
     if kind == "auto":
         kind = "csv" if looks_like_csv(text_of(path)) else "mahimahi"
     if kind == "mahimahi":

@@ -99,6 +99,8 @@ def test_ping_with_time_stamps(tmp_path: Path) -> None:
     assert series.lost.tolist() == [False, False, True, True, False]
     assert series.delay_ns[[0, 1, 4]].tolist() == [30_100_000, 30_250_000, 31_000_000]
     assert any("1 duplicates" in note for note in of.notes)
+    # As a notebook names files
+    assert read(str(written(tmp_path, PING))).notes == of.notes
 
 
 def test_ping_without_time_stamps_needs_an_interval(tmp_path: Path) -> None:
