@@ -92,7 +92,7 @@ _GROUPS = (
     ("cost", ("virtual_s", "cpu_s", "wall_s")),
     ("changes of the path", ("route_changes", "path_delay", "no_path", "changes_", "recover", "spike", "goodput_dip",
                              "_by_changes", "_near_changes", "_outside_changes")),
-    ("goodput", ("goodput", "completion", "bytes", "share", "fairness", "connect")),
+    ("goodput", ("goodput", "path_capacity", "capacity_used", "completion", "bytes", "share", "fairness", "connect")),
     ("round-trip times and delays", ("rtt", "srtt", "rto", "owd")),
     ("reordering", ("late", "acks_late", "reorder", "mean_displacement", "entropy", "buffer_mean", "byte_offset",
                     "density", "_reordering", "dsacks")),
