@@ -200,9 +200,8 @@ _LATE = (
 _TCP = (
     _Row("congestion control", ("congestion_control",), str),
     _Row("goodput", ("goodput_mean_bps",), _rate),
-    _Row("capacity used", ("capacity_used_ratio",), _percent, _Shown.KNOWN),
+    _Row("  of what its path could carry", ("capacity_used_ratio",), _percent, _Shown.KNOWN),
     _Row("time to completion", ("completion_ns",), _span, _Shown.KNOWN),
-    _Row("of what its path could carry", ("capacity_used_ratio",), _percent, _Shown.KNOWN),
     _Row("share of the flows' goodput", ("share_ratio",), _percent, _Shown.KNOWN),
     _Row("RTT, median", ("rtt_p50_ns",), _span, _Shown.KNOWN),
     _Row("RTT, 99th percentile", ("rtt_p99_ns",), _span, _Shown.KNOWN),
