@@ -43,6 +43,43 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
     return found
 
 
+def mean_path_capacity(
+    tables: Tables, pair: Pair, start_ns: int, end_ns: int, links: LinkValues | None = None
+) -> float | None:
+    """Mean rate of the narrowest link over a time; 0 while there is no path; None if no link is shaped, or routes are
+    not known. Between two changes of the route the narrowest link is that of the smallest mean.
+    """
+    routes = pair_routes(tables, pair)
+    if end_ns <= start_ns or len(routes) == 0:
+        return None
+    t_ns = routes["t_ns"].to_numpy(dtype="int64")
+    edges_ns = np.unique(np.concatenate([[start_ns, end_ns], t_ns[(t_ns > start_ns) & (t_ns < end_ns)]]))
+    rate_bps = path_capacity(tables, pair, edges_ns, links)
+    place = np.searchsorted(t_ns, edges_ns[:-1], side="right") - 1
+    paths = list(routes["path"])
+    rate_bps[np.array([number < 0 or paths[number] is None for number in place], dtype=bool)] = 0.0
+    mean = float((rate_bps * np.diff(edges_ns)).sum()) / (end_ns - start_ns)
+    return None if np.isnan(mean) else mean
+
+
+def capacity_scalars(
+    tables: Tables,
+    number: int,
+    pair: Pair,
+    life_ns: tuple[int, int],
+    goodput_bps: float | None,
+    links: LinkValues,
+    ip_bytes: int = IP_BYTES,
+) -> dict[str, float | None]:
+    """What the path could have carried of a flow's payload in full segments while it lived, and how much of it the
+    flow got: goodput over it. Flows that share the path share the capacity."""
+    mean_bps = mean_path_capacity(tables, pair, *life_ns, links)
+    share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes)
+    carries = mean_bps * share if mean_bps is not None else None
+    used = goodput_bps / carries if carries and goodput_bps is not None else None
+    return {"path_capacity_mean_bps": carries, "capacity_used_ratio": used}
+
+
 def payload_ratio(tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int = IP_BYTES) -> float:
     """Payload of a full segment over what a link counts of it: 1448 of 1514 bytes with timestamps, overhead 14."""
     segments = floats(tables.of_flow("sockets", flow)["snd_mss_bytes"])

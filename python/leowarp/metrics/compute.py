@@ -14,6 +14,7 @@ import pandas as pd
 
 from leowarp import rundir
 from leowarp.metrics.acknowledgements import acknowledgement_scalars
+from leowarp.metrics.capacity import IP_BYTES, capacity_scalars
 from leowarp.metrics.causes import cause_scalars, causes
 from leowarp.metrics.changes import (
     ATTRIBUTION_NS,
@@ -190,6 +191,13 @@ def metrics(
             for number, flow in enumerate(plan.flows)
         ],
     }  # fmt: skip
+    ip_bytes = int(getattr(getattr(plan, "network", None), "mtu_bytes", IP_BYTES))
+    for number, flow in enumerate(plan.flows):
+        if flow.kind == "tcp":
+            row = summary["flows"][number]
+            lived_ns = life(tables, number, flow, end_ns)
+            row |= capacity_scalars(tables, number, (flow.source, flow.destination), lived_ns, row["goodput_mean_bps"],
+                                    links, ip_bytes)  # fmt: skip
     return Metrics(
         summary=summary,
         route_changes=changes,

@@ -24,6 +24,7 @@ from leowarp.metrics import (
     share_series,
 )
 from leowarp.metrics import synthetic_access as syn
+from leowarp.metrics.capacity import mean_path_capacity
 from leowarp.metrics.handovers import changes_with_loss, of_probes, probe_spikes, recovery_scalars
 
 MS, S = syn.MS, syn.S
@@ -80,6 +81,25 @@ def test_capacity_is_the_integral_of_its_table(access):
     assert np.isnan(links.capacity_bits("terminal", "gateway", edges)).all()
     assert path_capacity(tables, DOWN, edges).tolist() == [40e6, 30e6, 20e6]
     assert payload_ratio(tables, 1, 14) == 1448 / 1514
+
+
+def test_a_flow_is_set_against_what_its_path_could_carry(result):
+    flow = result.summary["flows"][1]
+    carries = (27 * 40e6 + 33 * 20e6) / 60 * 1448 / 1514
+    assert flow["path_capacity_mean_bps"] == pytest.approx(carries, rel=1e-12)
+    assert flow["capacity_used_ratio"] == pytest.approx(flow["goodput_mean_bps"] / carries, rel=1e-12)
+    assert "path_capacity_mean_bps" not in result.summary["flows"][0]
+
+
+def test_no_path_carries_nothing_and_an_unshaped_one_has_no_capacity(access):
+    tables, _ = access
+    assert mean_path_capacity(tables, DOWN, 20 * S, 34 * S) == 30e6
+    assert mean_path_capacity(tables, DOWN[::-1], 20 * S, 34 * S) is None
+    assert mean_path_capacity(tables, DOWN, 20 * S, 20 * S) is None
+    routes = tables.routes
+    gone = routes[routes["source"] == DOWN[0]].head(1).assign(t_ns=10 * S, path=None)
+    broken = dataclasses.replace(tables, routes=pd.concat([routes[routes["t_ns"] < 10 * S], gone], ignore_index=True))
+    assert mean_path_capacity(broken, DOWN, 0, 20 * S) == 20e6
 
 
 def test_use_of_a_link_whose_capacity_is_a_table(result):
