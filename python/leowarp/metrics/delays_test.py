@@ -64,7 +64,11 @@ def test_a_run_without_the_table_is_read_as_before(access):
 def test_what_arrived_and_was_not_counted_is_a_contradiction(access):
     tables, _, _ = access
     check_conservation(tables)
-    for quantity, words in ((DATA, "data: .* one-way delays"), (ACK, "back: .* one-way"), (ROUND_TRIP, "data: .* trips")):
+    for quantity, words in (
+        (DATA, "data: .* one-way delays"),
+        (ACK, "back: .* one-way"),
+        (ROUND_TRIP, "data: .* trips"),
+    ):
         frame = tables.delays.copy()
         place = frame.index[(frame["flow"] == 2) & (frame["quantity"] == quantity)][-1]
         frame.loc[place, "pkts"] += 1
