@@ -178,7 +178,9 @@ def _changes(value: int, shorter: int | None) -> str:
 def _between(least_ns: int, largest_ns: int | None) -> str:
     if largest_ns is None or largest_ns == least_ns:
         return _span(least_ns)
-    return f"{_span(least_ns)} to {_span(largest_ns)}"
+    least, unit = _span(least_ns).split()
+    largest, same = _span(largest_ns).split()
+    return f"{least} to {largest} {same}" if unit == same else f"{least} {unit} to {largest} {same}"
 
 
 def _recovery(recovered_ratio: float, median_ns: int | None) -> str:
@@ -187,14 +189,14 @@ def _recovery(recovered_ratio: float, median_ns: int | None) -> str:
 
 
 def _speed(cpu_s: float, virtual_s: float | None) -> str | None:
-    return f"{_plain(virtual_s / cpu_s)} s" if cpu_s and virtual_s is not None else None
+    return _plain(virtual_s / cpu_s) if cpu_s and virtual_s is not None else None
 
 
 _LATE = (
     _Row("late packets (overtaken)", ("late_pkts",), _count, _Shown.ANY),
-    _Row("largest extent of reordering, packets", ("reordering_extent_max_pkts",), _count, _Shown.ANY),
-    _Row("mean displacement, packets", ("mean_displacement_pkts",), _plain, _Shown.ANY),
-    _Row("entropy of reordering", ("entropy_nats",), _plain, _Shown.ANY),
+    _Row("largest reordering extent", ("reordering_extent_max_pkts",), _count, _Shown.ANY),
+    _Row("mean displacement", ("mean_displacement_pkts",), _plain, _Shown.ANY),
+    _Row("reordering entropy", ("entropy_nats",), _plain, _Shown.ANY),
 )
 
 _TCP = (
@@ -220,8 +222,8 @@ _TCP = (
     _Row("marked for congestion", ("received_ce_pkts",), _count, _Shown.ANY),
     _Row("timeouts", ("sender_timeouts",), _count, _Shown.ANY),
     *_LATE,
-    _Row("recovery after a change, median", ("recovered_ratio", "recovery_p50_ns"), _recovery, _Shown.CHANGES),
-    _Row("changes recovered from in 5 s", ("recovered_ratio",), _percent, _Shown.CHANGES),
+    _Row("recovery from a change, median", ("recovered_ratio", "recovery_p50_ns"), _recovery, _Shown.CHANGES),
+    _Row("  recovered within 5 s", ("recovered_ratio",), _percent, _Shown.CHANGES),
 )
 
 _PROBE = (
@@ -248,13 +250,13 @@ _PING = (
 )
 
 _RUN = (
-    _Row("changes of the path (to a shorter one)", ("route_changes", "route_changes_shorter"), _changes, _Shown.ANY),
-    _Row("delay of the path, one way", ("path_delay_min_ns", "path_delay_max_ns"), _between, _Shown.KNOWN),
+    _Row("path changes (to a shorter)", ("route_changes", "route_changes_shorter"), _changes, _Shown.ANY),
+    _Row("path delay, one way", ("path_delay_min_ns", "path_delay_max_ns"), _between, _Shown.KNOWN),
     _Row("time without a path", ("no_path_s",), _span_of_s, _Shown.ANY),
     _Row("Jain's index", ("fairness.jain_index",), _plain, _Shown.KNOWN),
     _Row("virtual time", ("virtual_s",), _span_of_s, _Shown.KNOWN),
-    _Row("processor time", ("cpu_s",), _span_of_s, _Shown.KNOWN),
-    _Row("virtual time per second of it", ("cpu_s", "virtual_s"), _speed, _Shown.KNOWN),
+    _Row("CPU time", ("cpu_s",), _span_of_s, _Shown.KNOWN),
+    _Row("virtual s per CPU s", ("cpu_s", "virtual_s"), _speed, _Shown.KNOWN),
 )
 
 _KINDS = {"tcp": ("TCP", _TCP), "ping": ("Pings", _PING), "probe": ("Probes one way", _PROBE)}

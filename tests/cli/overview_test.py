@@ -34,7 +34,7 @@ def test_a_run_ends_with_a_table_and_where_all_scalars_are(access, capsys):
     assert "share of the flows' goodput 75 % 25 %" in said
     assert "Jain's index 0.8" in said
     assert "without a reply 6 (1 %)" in said
-    assert "virtual time per second of it 40 s" in said
+    assert "virtual s per CPU s 40" in said
     assert said[-1] == f"All scalars: leowarp metrics {access.path}"
     assert len(said) < 45
     assert "_ns" not in out
