@@ -53,7 +53,13 @@ def leaves_cubic(frames: Frames) -> Outcome:
         f"{', '.join(f'{SIGNS[column]} {ev.percent(found)}' for column, found in signs.items())}"
     )
     numbers = {"goodput_change": gain.numbers()} | {column: found.numbers() for column, found in signs.items()}
-    return Outcome(holds_if(parts), text, numbers, _cause(frames, parts, "cubic", resequencing=False))
+    cause = _cause(frames, parts, "cubic", resequencing=False)
+    if not parts["goodput"] and "growth" in frames:
+        cause += (
+            ". The study puts what CUBIC does not gain down to a window that grows more slowly, which it does not do "
+            f"here. {_growth_text(frames)}"
+        )
+    return Outcome(holds_if(parts), text, numbers, cause)
 
 
 def costs_with_resequencing(frames: Frames) -> Outcome:
@@ -114,8 +120,27 @@ def hybla(frames: Frames) -> Outcome:
     numbers = {
         f"{name}_{delayed}_bps": [value.numbers() for value in values] for (name, delayed), values in curves.items()
     }
-    return Outcome(holds_if(parts), text, numbers | {"worst_change": worst},
-                   _cause(frames, parts, "hybla", resequencing=False))  # fmt: skip
+    cause = _cause(frames, parts, "hybla", resequencing=False)
+    if cause and "profiles" in frames:
+        cause += f". {_hybla_elsewhere(frames)}"
+    return Outcome(holds_if(parts), text, numbers | {"worst_change": worst}, cause)
+
+
+def _hybla_elsewhere(frames: Frames) -> str:
+    """What delayed ACKs cost Hybla where fewer losses cut its window."""
+    rows = frames["profiles"]
+    rows = rows[(rows["congestion_control"] == "hybla") & ~rows["resequencing"]]
+    told = []
+    for profile in ("classic", "linux"):
+        on, off = (
+            middle(rows.loc[(rows["profile"] == profile) & (rows["delayed_ack"] == delayed), "goodput_bps"])
+            for delayed in (ON, OFF)
+        )
+        told.append(f"profile {profile} {ev.kbps(on)} kbit/s with and {ev.kbps(off)} without")
+    return (
+        "Linux's Hybla grows its window by ACKs and not by segments (tcp_hybla.c), so that delayed ACKs slow it; how "
+        f"much that costs hangs on how long a window grows before it is cut: {'; '.join(told)}"
+    )
 
 
 def slows_growth(frames: Frames) -> Outcome:
