@@ -156,7 +156,7 @@ def slows_growth(frames: Frames) -> Outcome:
     )
     tenth = all(ratio >= 1.1 for ratio in slower.values())
     numbers = {f"{name}_ratio": ratio for name, ratio in slower.items()}
-    cause = "" if all(parts.values()) else _growth_text(frames)
+    cause = "" if all(parts.values()) else f"{_growth_text(frames)}. {_held_text(frames)}"
     return Outcome(holds_if(parts), f"{text} (10 % slower, both: {'yes' if tenth else 'no'})", numbers, cause)
 
 
@@ -276,6 +276,16 @@ def _growth_text(frames: Frames) -> str:
         "tcp_cong_avoid_ai; RFC 3465 without its limit): in slow start without loss, delayed ACKs on and off, "
         f"{'; '.join(told)}"
     )
+
+
+def _held_text(frames: Frames) -> str:
+    """For how long the receiver's window held the sender until it reached the larger of `GROWN_PKTS`."""
+    told = []
+    for name in ("reno", "cubic"):
+        traces = [frames["growth"][name, delayed] for delayed in (ON, OFF)]
+        held_ms = [trace.rwnd_limited_us[trace.t_s <= trace.reaches_s(GROWN_PKTS[1])].max() / 1e3 for trace in traces]
+        told.append(f"{ev.label(name)} for {held_ms[0]:.0f} ms and {held_ms[1]:.0f} ms")
+    return f"Until then the receiver's window held the sender, delayed ACKs on and off, {', '.join(told)}"
 
 
 def _growth_an_ack(frames: Frames, name: str, delayed: str) -> tuple[float, float]:

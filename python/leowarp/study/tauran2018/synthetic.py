@@ -113,6 +113,7 @@ def trace(
         rttvar_us=np.full(len(t_s), 15e3),
         rto_us=np.where(np.arange(len(t_s)) % 2, 420e3, 600e3),
         delivered_pkts=cwnd_pkts - 10,
+        rwnd_limited_us=np.minimum(0.5e6 * t_s, 0.5e6),
         goodput_t_s=np.arange(0.0, 59.0),
         goodput_bps=np.full(59, goodput_bps),
         waits=waits,

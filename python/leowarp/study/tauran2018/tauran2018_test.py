@@ -233,6 +233,7 @@ def test_causes_are_counts_of_the_traces(as_the_study_says):
     assert "NewReno: 33% of the ACKs wait for the timer, 67% 1 ms or more for a second segment" in row["cause"]
     row = outcome("4.8", as_the_study_says | {"growth": synthetic.growth(1.0)})
     assert "2.00 and 1.01 packets an ACK, 1.00 and 1.00 a segment" in row["cause"]
+    assert "NewReno for 500 ms and 500 ms" in row["cause"]
 
 
 # --- Tables, figures, page

@@ -31,7 +31,8 @@ class Trace:
     ----------
     seed : int
     t_s, cwnd_pkts, srtt_us, rttvar_us, rto_us : float64 arrays of shape (samples,)
-        The sender's socket; `delivered_pkts`, too: packets acknowledged so far.
+        The sender's socket; so are `delivered_pkts` (acknowledged so far) and `rwnd_limited_us` (for how long so far
+        the receiver's window has held it).
     goodput_t_s, goodput_bps : float64 arrays of shape (seconds,)
         Bytes in order at the receiver, by the second.
     waits : DataFrame
@@ -45,6 +46,7 @@ class Trace:
     rttvar_us: np.ndarray
     rto_us: np.ndarray
     delivered_pkts: np.ndarray
+    rwnd_limited_us: np.ndarray
     goodput_t_s: np.ndarray
     goodput_bps: np.ndarray
     waits: pd.DataFrame
@@ -91,6 +93,7 @@ def trace_of(run: RunView) -> Trace:
         rttvar_us=floats(samples["rttvar_us"]),
         rto_us=floats(samples["rto_us"]),
         delivered_pkts=floats(samples["delivered_pkts"]),
+        rwnd_limited_us=floats(samples["rwnd_limited_us"]),
         goodput_t_s=carried["t_ns"].to_numpy(dtype="int64") / 1e9,
         goodput_bps=carried["goodput_bps"].to_numpy(dtype="float64"),
         waits=ack_waits(run.tables, flow),
