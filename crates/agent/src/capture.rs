@@ -6,6 +6,7 @@
 
 use crate::acks::Acks;
 use crate::clock::Clock;
+use crate::delays::Extremes;
 use crate::drops::{self, Drops};
 use crate::ending::Ending;
 use crate::error::{check, Error, Result};
@@ -54,6 +55,8 @@ pub struct Outcome {
     pub arrived_bytes: Vec<u64>,
     /// That reached the source, by flow; u64::MAX = not tcp, or not known.
     pub duplicate_acks_pkts: Vec<u64>,
+    /// Of data packets, by flow.
+    pub round_trips: Vec<Option<Extremes>>,
     pub warnings: Vec<String>,
     pub failures: Vec<String>,
 }
@@ -66,6 +69,7 @@ impl Outcome {
             times_ns: vec![(None, None, None); flows],
             arrived_bytes: vec![u64::MAX; flows],
             duplicate_acks_pkts: vec![u64::MAX; flows],
+            round_trips: vec![None; flows],
             warnings: Vec::new(),
             failures: Vec::new(),
         }
@@ -376,11 +380,13 @@ impl Capture {
         drop_rows.flush()?;
         reordering.finish(self.ending.end_ns())?;
         let data = || streams.iter().step_by(2);
+        let (totals, round_trips) = ledger.finish()?;
         Ok(Outcome {
             times_ns: data().map(Stream::times_ns).collect(),
             arrived_bytes: data().map(Stream::arrived_bytes).collect(),
             duplicate_acks_pkts: tcp_alone(&self.flows, &self.acks),
-            totals: ledger.finish()?,
+            totals,
+            round_trips,
             warnings,
             failures: self.failures,
         })

@@ -20,24 +20,15 @@ pub const ROUND_TRIP: u8 = 2;
 const OCTAVE_BITS: u32 = 7;
 /// And none is wider than 2^13 ns = 8.192 us.
 const WIDEST_BITS: u32 = 13;
-/// Bins that are made at a time.
-const PAGE: usize = 256;
+/// Bins that are made at a time. All of them are 4 KiB: what a guest's program touches for the first time costs two
+/// switches of the host's processes a page, which is more than counting the packets.
+const PAGE: usize = 1024;
 
-/// Delays that fell into one bin.
-#[derive(Debug, Clone, Copy)]
-struct Bin {
-    pkts: u64,
-    sum_ns: i64,
-    min_ns: i64,
-    max_ns: i64,
-}
-
-const EMPTY: Bin = Bin { pkts: 0, sum_ns: 0, min_ns: i64::MAX, max_ns: i64::MIN };
-
-/// Delays by bins, exact in number, sum, smallest and largest of each bin.
+/// Packets by bins of their delay.
 #[derive(Debug, Default)]
 pub struct Histogram {
-    pages: Vec<Option<Box<[Bin; PAGE]>>>,
+    /// A bin cannot overflow unseen: what is counted must be what arrived.
+    pages: Vec<Option<Box<[u32; PAGE]>>>,
 }
 
 impl Histogram {
@@ -47,27 +38,36 @@ impl Histogram {
         if page >= self.pages.len() {
             self.pages.resize_with(page + 1, || None);
         }
-        let bin = &mut self.pages[page].get_or_insert_with(|| Box::new([EMPTY; PAGE]))[within];
-        bin.pkts += 1;
-        bin.sum_ns += delay_ns;
-        bin.min_ns = bin.min_ns.min(delay_ns);
-        bin.max_ns = bin.max_ns.max(delay_ns);
+        let bin = &mut self.pages[page].get_or_insert_with(|| Box::new([0; PAGE]))[within];
+        *bin = bin.wrapping_add(1);
     }
 
     /// Bins with packets, by delay.
     fn rows(&self, flow: u32, quantity: u8) -> impl Iterator<Item = DelayBin> + '_ {
         let pages = self.pages.iter().enumerate().filter_map(|(i, page)| page.as_ref().map(|page| (i, page)));
-        let bins = pages.flat_map(|(i, page)| page.iter().enumerate().map(move |(k, bin)| (i * PAGE + k, bin)));
-        bins.filter(|(_, bin)| bin.pkts > 0).map(move |(place, bin)| DelayBin {
+        let bins = pages.flat_map(|(i, page)| page.iter().enumerate().map(move |(k, &pkts)| (i * PAGE + k, pkts)));
+        bins.filter(|bin| bin.1 > 0).map(move |(place, pkts)| DelayBin {
             flow,
             quantity,
             lower_ns: lower_ns(place),
             upper_ns: lower_ns(place + 1),
-            pkts: bin.pkts,
-            delay_sum_ns: bin.sum_ns,
-            delay_min_ns: bin.min_ns,
-            delay_max_ns: bin.max_ns,
+            pkts,
         })
+    }
+}
+
+/// What bins do not tell exactly.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Extremes {
+    pub min_ns: i64,
+    pub max_ns: i64,
+    pub sum_ns: i64,
+}
+
+impl Extremes {
+    fn with(this: Option<Self>, ns: i64) -> Self {
+        let Self { min_ns, max_ns, sum_ns } = this.unwrap_or(Self { min_ns: ns, max_ns: ns, sum_ns: 0 });
+        Self { min_ns: min_ns.min(ns), max_ns: max_ns.max(ns), sum_ns: sum_ns + ns }
     }
 }
 
@@ -98,6 +98,7 @@ struct RoundTrips {
     /// Arrival and delay of the data packets that have no answer yet, in order of arrival.
     waiting: VecDeque<(i64, i64)>,
     answered: Histogram,
+    extremes: Option<Extremes>,
 }
 
 impl Delays {
@@ -121,8 +122,14 @@ impl Delays {
         let Some(trips) = self.round_trips.as_mut().filter(|_| direction == 1) else { return };
         while let Some(&(_, there_ns)) = trips.waiting.front().filter(|data| data.0 <= packet.sent_ns) {
             trips.answered.count(there_ns + delay_ns);
+            trips.extremes = Some(Extremes::with(trips.extremes, there_ns + delay_ns));
             trips.waiting.pop_front();
         }
+    }
+
+    /// The smallest, the largest and the sum of the round trips; none = there are none.
+    pub fn round_trips(&self) -> Option<Extremes> {
+        self.round_trips.as_ref()?.extremes
     }
 
     /// What is to be written of a flow: each quantity's bins, then how many data packets nothing answered.
@@ -140,10 +147,7 @@ impl RoundTrips {
             quantity: ROUND_TRIP,
             lower_ns: MISSING_I64,
             upper_ns: MISSING_I64,
-            pkts: self.waiting.len() as u64,
-            delay_sum_ns: MISSING_I64,
-            delay_min_ns: MISSING_I64,
-            delay_max_ns: MISSING_I64,
+            pkts: self.waiting.len() as u32,
         })
     }
 }

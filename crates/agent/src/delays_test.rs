@@ -53,16 +53,14 @@ fn a_data_packet_is_answered_by_the_first_packet_back_that_left_once_it_had_arri
     delays.enter(1, &packet(1_010, Some(1_500)));
     delays.enter(1, &packet(4_999, Some(5_100)));
     let trips = of(&delays, ROUND_TRIP);
-    let value = |row: &DelayBin| (row.pkts, row.delay_sum_ns, row.delay_min_ns, row.delay_max_ns);
-    assert_eq!(value(&trips[0]), (1, 990 + 490, 1_480, 1_480));
-    assert_eq!(value(&trips[1]), (1, 1_000 + 8_000, 9_000, 9_000));
-    let none = MISSING_I64;
-    let (edges, rest) = ((trips[2].lower_ns, trips[2].upper_ns), value(&trips[2]));
-    assert_eq!((edges, rest, trips.len()), ((none, none), (1, none, none, none), 3), "nothing answered the last");
+    let trips: Vec<_> = trips.iter().map(|r| (r.lower_ns, r.upper_ns, r.pkts)).collect();
+    // 990 + 490, 1,000 + 8,000; nothing answered the last
+    assert_eq!(trips, [(1_480, 1_488, 1), (8_960, 9_024, 1), (MISSING_I64, MISSING_I64, 1)]);
+    assert_eq!(delays.round_trips(), Some(Extremes { min_ns: 1_480, max_ns: 9_000, sum_ns: 10_480 }));
     let there: Vec<_> = of(&delays, 0).iter().map(|r| (r.flow, r.lower_ns, r.upper_ns, r.pkts)).collect();
     // 990 is beside 1,000 in no bin: they are 4 ns wide below 1,024
     assert_eq!(there, [(4, 988, 992, 1), (4, 1_000, 1_004, 1), (4, 4_960, 4_992, 1)]);
-    assert_eq!(of(&delays, 1).iter().map(|r| r.pkts).sum::<u64>(), 4);
+    assert_eq!(of(&delays, 1).iter().map(|r| r.pkts).sum::<u32>(), 4);
 }
 
 #[test]
@@ -74,6 +72,7 @@ fn probes_have_one_way_delays_alone() {
         delays.enter(1, &packet(8, Some(9)));
         let rows: Vec<_> = delays.rows(0).map(|r| (r.quantity, r.lower_ns, r.pkts)).collect();
         assert_eq!(rows, [(0, 7, 1), (1, 1, 1)]);
+        assert_eq!(delays.round_trips(), None);
     }
 }
 
@@ -137,16 +136,22 @@ proptest! {
         for (exact, quantity) in expected.into_iter().zip(0u8..) {
             let (bins, none): (Vec<_>, Vec<_>) = of(&delays, quantity).into_iter().partition(|r| r.lower_ns >= 0);
             prop_assert!(bins.windows(2).all(|w| w[0].upper_ns <= w[1].lower_ns));
-            prop_assert_eq!(bins.iter().map(|r| r.pkts).sum::<u64>(), exact.len() as u64);
+            prop_assert_eq!(bins.iter().map(|r| r.pkts).sum::<u32>(), exact.len() as u32);
             for row in &bins {
-                let mine: Vec<i64> = exact.iter().copied().filter(|d| (row.lower_ns..row.upper_ns).contains(d)).collect();
-                prop_assert_eq!(row.pkts, mine.len() as u64);
-                prop_assert_eq!(row.delay_sum_ns, mine.iter().sum::<i64>());
-                prop_assert_eq!(Some(row.delay_min_ns), mine.iter().copied().min());
-                prop_assert_eq!(Some(row.delay_max_ns), mine.iter().copied().max());
+                let mine = exact.iter().filter(|&d| (row.lower_ns..row.upper_ns).contains(d)).count();
+                prop_assert_eq!(row.pkts, mine as u32);
+            }
+            if quantity == ROUND_TRIP {
+                let smallest = exact.iter().copied().min();
+                let extremes = smallest.map(|min_ns| Extremes {
+                    min_ns,
+                    max_ns: exact.iter().copied().max().unwrap_or(min_ns),
+                    sum_ns: exact.iter().sum(),
+                });
+                prop_assert_eq!(delays.round_trips(), extremes);
             }
             let unanswered = if quantity == ROUND_TRIP { trips.iter().filter(|t| t.is_none()).count() } else { 0 };
-            prop_assert_eq!(none.iter().map(|r| r.pkts).sum::<u64>(), unanswered as u64);
+            prop_assert_eq!(none.iter().map(|r| r.pkts).sum::<u32>(), unanswered as u32);
         }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is written about packets whose fate is known, and the sums that must add up.
 
-use crate::delays::Delays;
+use crate::delays::{Delays, Extremes};
 use crate::error::Result;
 use crate::table::Rows;
 use crate::truth::Packet;
@@ -152,8 +152,8 @@ impl Ledger {
         self.store(account, packet)
     }
 
-    /// Writes out what is left and gives the sums by account.
-    pub fn finish(mut self) -> Result<Vec<Totals>> {
+    /// Writes out what is left and gives the sums by account, and the round trips by flow.
+    pub fn finish(mut self) -> Result<(Vec<Totals>, Vec<Option<Extremes>>)> {
         for account in &self.accounts {
             account.bin.iter().try_for_each(|bin| self.bins.push(bin))?;
         }
@@ -165,7 +165,8 @@ impl Ledger {
         self.delay_bins.flush()?;
         self.stored.flush()?;
         self.echoes.flush()?;
-        Ok(self.accounts.into_iter().map(|a| a.totals).collect())
+        let round_trips = self.delays.iter().map(Delays::round_trips).collect();
+        Ok((self.accounts.into_iter().map(|a| a.totals).collect(), round_trips))
     }
 
     fn echo(&mut self, account: usize, packet: &Packet) -> Result<()> {

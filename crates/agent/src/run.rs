@@ -3,6 +3,7 @@
 
 use crate::capture::{Capture, Held, Outcome, FLUSH_NS};
 use crate::clock::{Clock, LEAD_NS};
+use crate::delays::Extremes;
 use crate::drops::Drops;
 use crate::ending::Ending;
 use crate::error::{Error, Result};
@@ -197,6 +198,7 @@ fn end(
     for flow in 0..setup.flows.len() {
         let transfer = transfers.iter().find(|t| t.flow == flow);
         let (first, last, complete) = outcome.times_ns[flow];
+        let of_round_trips = |value: fn(Extremes) -> i64| outcome.round_trips[flow].map_or(MISSING_I64, value);
         rows.push(&FlowEnd {
             flow: flow as u32,
             connect_ns: transfer.map_or(MISSING_I64, |t| t.shared.connect_ns.load(SeqCst)),
@@ -206,6 +208,9 @@ fn end(
             bytes: outcome.arrived_bytes[flow],
             error: transfer.map_or(0, |t| t.shared.error.load(SeqCst)) as u32,
             duplicate_acks_pkts: outcome.duplicate_acks_pkts[flow],
+            rtt_min_ns: of_round_trips(|r| r.min_ns),
+            rtt_max_ns: of_round_trips(|r| r.max_ns),
+            rtt_sum_ns: of_round_trips(|r| r.sum_ns),
         })?;
     }
     rows.flush()?;

@@ -209,6 +209,9 @@ tables! {
         bytes: u64 ["bytes", "payload that reached the destination, each byte once"],
         error: u32 ["1", "errno of what ended it early, 0 = none"],
         duplicate_acks_pkts: u64 ["pkts", "tcp: duplicate acknowledgements (RFC 5681, 2) that reached the source; missing = not tcp, or packets were not followed"],
+        rtt_min_ns: i64 ["ns", "tcp: least round trip of a data packet, as in delays; missing = none is known"],
+        rtt_max_ns: i64 ["ns", "tcp: greatest of them; missing = none is known"],
+        rtt_sum_ns: i64 ["ns", "tcp: sum of them; missing = none is known"],
     }
     /// Acknowledgements of a flow that answer as many segments after the same wait.
     "acks" AckWait {
@@ -223,10 +226,7 @@ tables! {
         quantity: u8 ["1", "one-way delay of packets 0 from the flow's source, 1 to it; 2 round trip of those from it (tcp)"],
         lower_ns: i64 ["ns", "smallest delay of the bin; missing = packets that nothing answered"],
         upper_ns: i64 ["ns", "end of the bin, which is not part of it; missing as lower_ns"],
-        pkts: u64 ["pkts", "packets whose delay fell into it"],
-        delay_sum_ns: i64 ["ns", "sum of their delays; missing as lower_ns"],
-        delay_min_ns: i64 ["ns", "the smallest of them; missing as lower_ns"],
-        delay_max_ns: i64 ["ns", "the largest of them; missing as lower_ns"],
+        pkts: u32 ["pkts", "packets whose delay fell into it"],
     }
     /// A probe or a datagram.
     "echoes" Echo {

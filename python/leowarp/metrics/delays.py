@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Delays of all packets of a flow, whatever is stored of them: one-way delays there and back, and round trips.
 
-The guest counts each packet in a narrow bin as it passes (table `delays`), and keeps of each bin the number, the sum,
-the smallest and the largest of its delays. So number, mean, smallest and largest are exact. A quantile is the smallest
-delay that a share of the packets does not exceed. Its bin is known, and its rank there: it is put between the smallest
-and the largest of the bin as if the delays were evenly spread. It is off by no more than these two are apart, so by
-less than 1/128 of the delay and less than 8.192 us; `error_ns` says by how much at most.
+The guest counts each packet in a narrow bin as it passes (table `delays`) and keeps the smallest, the largest and the
+sum of all (one way in `bins`, round trips in `flows`): number, mean, smallest and largest are exact. A quantile is the
+smallest delay that a share of the packets does not exceed. Its bin is known, and its rank there: it is put where it
+would be if the delays of the bin were evenly spread. It is off by less than the bin's width, so by less than 1/128 of
+the delay and less than 8.192 us; `error_ns` says by how much at most.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leowarp.metrics.tables import Tables
+from leowarp.metrics.tables import Tables, floats
 
 ROUND_TRIP = 2
 """`quantity` of a round trip in the table `delays`; those of one-way delays are DATA and ACK."""
@@ -27,20 +27,24 @@ DELAY_SCALARS = ("min_ns", "mean_ns", *(f"{name}_ns" for name in QUANTILES), "ma
 
 @dataclass(frozen=True)
 class Delays:
-    """Delays of one quantity of one flow, by bin, ascending.
+    """Delays of one quantity of one flow.
 
     Attributes
     ----------
-    pkts, sum_ns, min_ns, max_ns : int64 arrays of shape (bins,)
-        Packets of each bin, sum of their delays, the smallest, the largest.
+    lower_ns, upper_ns, pkts : int64 arrays of shape (bins,)
+        Smallest delay of each bin, end of it (not part of it), packets whose delay fell into it; ascending.
+    min_ns, max_ns, sum_ns : int
+        The smallest delay, the largest, the sum of all; 0 of no packets.
     unanswered_pkts : int
         Data packets that arrived and have no round trip: no packet back that left later arrived.
     """
 
+    lower_ns: np.ndarray
+    upper_ns: np.ndarray
     pkts: np.ndarray
-    sum_ns: np.ndarray
-    min_ns: np.ndarray
-    max_ns: np.ndarray
+    min_ns: int
+    max_ns: int
+    sum_ns: int
     unanswered_pkts: int = 0
 
     @property
@@ -62,25 +66,26 @@ class Delays:
             return dict.fromkeys(f"{prefix}_{name}" for name in DELAY_SCALARS)
         found = {name: self._place(q) for name, q in QUANTILES.items()}
         row = {
-            "min_ns": int(self.min_ns[0]),
-            "mean_ns": round(int(self.sum_ns.sum()) / self.total_pkts),
+            "min_ns": self.min_ns,
+            "mean_ns": round(self.sum_ns / self.total_pkts),
             **{f"{name}_ns": value for name, (value, _) in found.items()},
-            "max_ns": int(self.max_ns[-1]),
+            "max_ns": self.max_ns,
             "error_ns": max(error for _, error in found.values()),
         }
         return {f"{prefix}_{name}": row[name] for name in DELAY_SCALARS}
 
     def _place(self, q: float) -> tuple[int, int]:
+        """A quantile and how far it may be off."""
         below = np.cumsum(self.pkts)
         # Rounding must not push the rank past the packet that truly reaches q.
         rank = max(int(np.ceil(q * int(below[-1]) * (1 - 1e-12))), 1)
+        if rank in (1, int(below[-1])):
+            return (self.min_ns if rank == 1 else self.max_ns), 0
         place = int(np.searchsorted(below, rank, side="left"))
-        count, low, high = int(self.pkts[place]), int(self.min_ns[place]), int(self.max_ns[place])
+        low, high = max(int(self.lower_ns[place]), self.min_ns), min(int(self.upper_ns[place]) - 1, self.max_ns)
+        count = int(self.pkts[place])
         number = rank - 1 - (int(below[place]) - count)
-        # The first and the last of a bin are known.
-        if number == 0 or number == count - 1:
-            return (low if number == 0 else high), 0
-        value = low + (high - low) * number // (count - 1)
+        value = low + (high - low) * (2 * number + 1) // (2 * count)
         return value, max(value - low, high - value)
 
 
@@ -97,6 +102,22 @@ def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
     mine = tables.of_flow("delays", flow)
     mine = mine[mine["quantity"].to_numpy() == quantity]
     counted = mine[mine["lower_ns"].notna()].sort_values("lower_ns")
-    names = ("pkts", "delay_sum_ns", "delay_min_ns", "delay_max_ns")
-    columns = (counted[name].to_numpy(dtype="int64") for name in names)
-    return Delays(*columns, unanswered_pkts=int(mine.loc[mine["lower_ns"].isna(), "pkts"].sum()))
+    lower, upper, pkts = (counted[name].to_numpy(dtype="int64") for name in ("lower_ns", "upper_ns", "pkts"))
+    of_all = _of_round_trips(tables, flow) if quantity == ROUND_TRIP else _of_one_way(tables, flow, quantity)
+    return Delays(lower, upper, pkts, *of_all, unanswered_pkts=int(mine.loc[mine["lower_ns"].isna(), "pkts"].sum()))
+
+
+def _of_round_trips(tables: Tables, flow: int) -> tuple[int, int, int]:
+    ending = tables.of_flow("flows", flow)
+    if len(ending) == 0 or ending["rtt_sum_ns"].isna().any():
+        return 0, 0, 0
+    least, most, total = (int(ending[f"rtt_{name}_ns"].iloc[0]) for name in ("min", "max", "sum"))
+    return least, most, total
+
+
+def _of_one_way(tables: Tables, flow: int, direction: int) -> tuple[int, int, int]:
+    bins = tables.of_flow("bins", flow)
+    bins = bins[(bins["direction"].to_numpy() == direction) & (floats(bins["delivered_pkts"]) > 0)]
+    if len(bins) == 0:
+        return 0, 0, 0
+    return int(bins["owd_min_ns"].min()), int(bins["owd_max_ns"].max()), int(bins["owd_sum_ns"].sum())

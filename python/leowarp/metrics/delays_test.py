@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from leowarp.errors import TraceError
 from leowarp.metrics import ACK, DATA, ROUND_TRIP, check_conservation, delays, metrics, quantile, read_tables
 from leowarp.metrics import synthetic_access as syn
-from leowarp.metrics.delays import QUANTILES
-from leowarp.metrics.synthetic_delays import delay_bins, delay_rows, exact_round_trips, one_way_ns
+from leowarp.metrics.delays import DELAY_SCALARS, QUANTILES
+from leowarp.metrics.synthetic_delays import delay_bins, delay_rows, exact_round_trips, one_way_ns, round_trip_ends
 from leowarp.scenario import load, resolve
 
 MS = 1_000_000
@@ -30,11 +30,18 @@ def access(tmp_path_factory):
 def with_delays(tables, packets):
     rows = [delay_rows(flow, data, syn.ack_packets(data)) for flow, data in packets.items()]
     frame = pd.concat(rows, ignore_index=True)
-    return dataclasses.replace(tables, delays=frame, missing=tables.missing - {"delays"})
+    ends = {flow: round_trip_ends(data, syn.ack_packets(data)) for flow, data in packets.items()}
+    flows = tables.flows.assign(**{name: [ends[flow][name] for flow in tables.flows["flow"]] for name in ends[1]})
+    return dataclasses.replace(tables, delays=frame, flows=flows, missing=tables.missing - {"delays"})
 
 
-def of(tables, frame, quantity=ROUND_TRIP):
-    return delays(dataclasses.replace(tables, delays=frame, missing=frozenset()), 1, quantity)
+def of(tables, delay_ns):
+    """The distribution of the round trips of a flow that met these."""
+    flow, nothing = 1, pd.Series([None], dtype="Int64")
+    ends = {"rtt_min_ns": min, "rtt_max_ns": max, "rtt_sum_ns": sum}
+    known = {name: [of(delay_ns)] if delay_ns else nothing for name, of in ends.items()}
+    changed = {"delays": delay_bins(flow, ROUND_TRIP, delay_ns), "flows": pd.DataFrame({"flow": [flow], **known})}
+    return delays(dataclasses.replace(tables, **changed, missing=frozenset()), flow, ROUND_TRIP)
 
 
 def test_all_round_trips_are_counted_though_few_packets_are_stored(access):
@@ -46,11 +53,13 @@ def test_all_round_trips_are_counted_though_few_packets_are_stored(access):
     row = metrics(tables, plan).summary["flows"][1]
     assert (row["rtt_min_ns"], row["rtt_max_ns"]) == (rtt_ns.min(), rtt_ns.max())
     assert row["rtt_mean_ns"] == round(rtt_ns.mean())
-    assert {name: row[f"rtt_{name}_ns"] for name in QUANTILES} == {n: quantile(rtt_ns, q) for n, q in QUANTILES.items()}
-    # In this run no two delays of a bin differ.
-    assert row["rtt_error_ns"] == 0
+    assert 0 < row["rtt_error_ns"] < 8192
+    for name, q in QUANTILES.items():
+        assert abs(row[f"rtt_{name}_ns"] - quantile(rtt_ns, q)) <= row["rtt_error_ns"]
     owd_ns = one_way_ns(packets[1])
-    assert (row["owd_p90_ns"], row["owd_max_ns"]) == (quantile(owd_ns, 0.9), owd_ns.max())
+    assert abs(row["owd_p90_ns"] - quantile(owd_ns, 0.9)) <= row["owd_error_ns"] < 8192
+    assert (row["owd_min_ns"], row["owd_max_ns"]) == (owd_ns.min(), owd_ns.max())
+    assert row["owd_mean_ns"] == round(owd_ns.mean())
 
 
 def test_a_run_without_the_table_is_read_as_before(access):
@@ -78,7 +87,7 @@ def test_what_arrived_and_was_not_counted_is_a_contradiction(access):
 
 def test_of_no_packets_there_is_no_number(access):
     tables, _, _ = access
-    found = of(tables, tables.delays[:0])
+    found = of(tables, [])
     assert (found.quantile_ns(0.5), found.error_ns(0.5), found.total_pkts) == (None, None, 0)
     assert set(found.scalars("rtt").values()) == {None}
     assert len(found.scalars("rtt")) == 8
@@ -86,12 +95,19 @@ def test_of_no_packets_there_is_no_number(access):
 
 def test_within_a_bin_ranks_are_spread_between_the_smallest_and_the_largest(access):
     tables, _, _ = access
-    delay_ns = [40 * MS + 192 + step for step in (0, 1, 2, 300, 400)]
-    frame = delay_bins(1, ROUND_TRIP, delay_ns)
-    assert len(frame) == 1
-    found = of(tables, frame)
-    assert [found.quantile_ns(q) - delay_ns[0] for q in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)] == [0, 0, 100, 200, 300, 400]
-    assert [found.error_ns(q) for q in (0.2, 0.4, 0.6, 1.0)] == [0, 300, 200, 0]
+    # The first bin holds the smallest delay, the last the largest; between them is a whole one.
+    edges = (40 * MS // 8192 * 8192 + np.arange(4) * 8192).tolist()
+    found = of(tables, [edges[0] + 4192, edges[0] + 5000, *[edges[1] + 7] * 4, edges[2] + 10])
+    assert [found.quantile_ns(k / 7) for k in range(1, 8)] == [
+        edges[0] + 4192, edges[0] + 4192 + 3999 * 3 // 4, *(edges[1] + 8191 * k // 8 for k in (1, 3, 5, 7)),
+        edges[2] + 10,
+    ]  # fmt: skip
+    assert [found.error_ns(k / 7) for k in (0, 1, 2, 3, 4, 7)] == [0, 0, 2999, 8191 - 1023, 8191 - 3071, 0]
+
+
+def test_delays_that_are_all_the_same_are_exact(access):
+    found = of(access[0], [40 * MS] * 3)
+    assert found.scalars("x") == {f"x_{name}": 0 if name == "error_ns" else 40 * MS for name in DELAY_SCALARS}
 
 
 @settings(max_examples=60, deadline=None)
@@ -102,8 +118,7 @@ def test_within_a_bin_ranks_are_spread_between_the_smallest_and_the_largest(acce
 )  # fmt: skip
 @example([0, 1 << 20, (1 << 20) - 1], 1.0)
 def test_a_quantile_is_within_its_bound_and_the_bin_of_the_exact_one(access, delay_ns, q):
-    frame = delay_bins(1, ROUND_TRIP, delay_ns)
-    found = of(access[0], frame)
+    found, frame = of(access[0], delay_ns), delay_bins(1, ROUND_TRIP, delay_ns)
     exact = quantile(np.array(delay_ns, dtype="float64"), q)
     (row,) = frame[(frame["lower_ns"] <= exact) & (exact < frame["upper_ns"])].itertuples()
     width_ns = row.upper_ns - row.lower_ns

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leowarp import rundir, scenario
-from leowarp.metrics.synthetic_delays import delay_rows
+from leowarp.metrics.synthetic_delays import delay_rows, round_trip_ends
 from leowarp.metrics.synthetic_reordering import CHANGE, RUN, WINDOW, reordering_tables
 from leowarp.metrics.tables import ACK, DATA
 from leowarp.trace import TABLES
@@ -115,7 +115,7 @@ def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
         "flows": pd.DataFrame(
             {"flow": [0], "connect_ns": [80 * MS], "first_byte_ns": [40_500_000], "last_byte_ns": [END_NS],
              "completion_ns": [None], "bytes": [PAYLOAD_BYTES * 59_955], "error": [0]}
-        ),
+        ).assign(**round_trip_ends(data, acks)),
         "echoes": pd.DataFrame({"flow": [], "index": [], "sent_ns": [], "received_ns": [], "reply_ns": []}),
     }  # fmt: skip
     tables["reordering"], tables["densities"] = reordering_tables(data, scopes(), PAYLOAD_BYTES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table `delays` from packets that are all known, by definition and slowly: for tests and for synthetic runs."""
+"""The table `delays` from packets that are all known, by its definition: for tests and for synthetic runs."""
 
 from __future__ import annotations
 
@@ -56,9 +56,14 @@ def delay_bins(flow: int, quantity: int, delay_ns: Any) -> pd.DataFrame:
     octave = np.frexp(np.maximum(delay, 1).astype("float64"))[1] - 1
     bits = np.clip(octave - 7, 0, WIDEST_BITS)
     frame = pd.DataFrame({"lower_ns": delay >> bits << bits, "width_ns": 1 << bits, "delay": delay})
-    rows = frame.groupby(["lower_ns", "width_ns"])["delay"].agg(["size", "sum", "min", "max"]).reset_index()
-    upper = rows["lower_ns"] + rows["width_ns"]
-    return pd.DataFrame({
-        "flow": flow, "quantity": quantity, "lower_ns": rows["lower_ns"], "upper_ns": upper, "pkts": rows["size"],
-        "delay_sum_ns": rows["sum"], "delay_min_ns": rows["min"], "delay_max_ns": rows["max"],
-    })  # fmt: skip
+    rows = frame.groupby(["lower_ns", "width_ns"])["delay"].size().rename("pkts").reset_index()
+    rows = rows.assign(flow=flow, quantity=quantity, upper_ns=rows["lower_ns"] + rows["width_ns"])
+    return rows[["flow", "quantity", "lower_ns", "upper_ns", "pkts"]]
+
+
+def round_trip_ends(data: pd.DataFrame, back: pd.DataFrame) -> dict[str, int | None]:
+    """What the table `flows` says of the round trips."""
+    rtt_ns, _ = exact_round_trips(data, back)
+    if len(rtt_ns) == 0:
+        return dict.fromkeys(("rtt_min_ns", "rtt_max_ns", "rtt_sum_ns"))
+    return {"rtt_min_ns": int(rtt_ns.min()), "rtt_max_ns": int(rtt_ns.max()), "rtt_sum_ns": int(rtt_ns.sum())}

@@ -41,7 +41,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
                 "is_spurious", "is_late", "extent_pkts", "drop_direction", "drop_cause"),
     "bins": ("t_ns", "flow", "direction", "sent_pkts", "delivered_pkts", "lost_pkts", "late_pkts", "retrans_pkts",
              "spurious_pkts", "owd_sum_ns", "owd_max_ns"),
-    "delays": ("flow", "quantity", "lower_ns", "upper_ns", "pkts", "delay_sum_ns", "delay_min_ns", "delay_max_ns"),
+    "delays": ("flow", "quantity", "lower_ns", "upper_ns", "pkts"),
     "links": ("t_ns", "direction", "queue_pkts", "queue_bytes", "queue_max_pkts"),
     "linktotals": ("direction", "offered_pkts", "offered_bytes", "delivered_pkts", "delivered_bytes", "held_pkts",
                    "held_bytes", "queue_max_pkts"),

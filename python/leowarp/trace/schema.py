@@ -176,9 +176,6 @@ DELAYS = TableSchema(
         Column("lower_ns", _I64, _NS, "smallest delay of the bin; null: data packets that no packet back answered so"),
         Column("upper_ns", _I64, _NS, "end of the bin, which is not part of it; null as `lower_ns`"),
         _key("pkts", _I64, _P, "packets whose delay fell into the bin"),
-        Column("delay_sum_ns", _I64, _NS, "sum of their delays; null as `lower_ns`"),
-        Column("delay_min_ns", _I64, _NS, "smallest of their delays; null as `lower_ns`"),
-        Column("delay_max_ns", _I64, _NS, "largest of their delays; null as `lower_ns`"),
     ),
 )  # fmt: skip
 
@@ -261,6 +258,9 @@ FLOWS = TableSchema(
             "duplicate ACKs that reached the sender (RFC 5681, 2; a smaller window is no news); null: not TCP, or "
             "packets were not followed",
         ),
+        Column("rtt_min_ns", _I64, _NS, "smallest round trip of a data packet, as in `delays`; null: none is known"),
+        Column("rtt_max_ns", _I64, _NS, "largest of them; null: none is known"),
+        Column("rtt_sum_ns", _I64, _NS, "sum of them; null: none is known"),
     ),
 )  # fmt: skip
 
