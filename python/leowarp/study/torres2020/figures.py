@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leowarp.errors import TraceError
-from leowarp.report import save
 from leowarp.report.densities import Shares, draw_density
-from leowarp.report.style import COLUMN_IN, PAGE_IN, line_style, new_figure, styled
+from leowarp.report.style import COLUMN_IN, PAGE_IN, line_style, new_figure
+from leowarp.study import drawing
+from leowarp.study.drawing import Kind
 from leowarp.study.page import DrawnFigure
 from leowarp.study.torres2020 import evidence as ev
 from leowarp.study.torres2020 import simulation
@@ -57,32 +57,9 @@ class Rules:
         )
 
 
-@dataclass(frozen=True)
-class Kind:
-    """One figure: `draw(frames, rules)`, and the data sets that it needs."""
-
-    stem: str
-    title: str
-    caption: str
-    needs: tuple[str, ...]
-    draw: Callable[[Mapping[str, Any], Rules], Figure]
-
-
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
     """Draws all figures into `folder`; one whose data are missing says so."""
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn = []
-    for kind in KINDS:
-        missing = next((f"the runs `{name}` are missing" for name in kind.needs if name not in frames), None)
-        if missing is None:
-            try:
-                with styled():
-                    figure = kind.draw(frames, rules)
-                save(figure, folder / kind.stem)
-            except TraceError as error:
-                missing = error.message
-        drawn.append(DrawnFigure(kind.stem, kind.title, kind.caption, missing))
-    return drawn
+    return drawing.draw(KINDS, frames, folder, rules)
 
 
 def pdfs(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -276,7 +253,7 @@ _BAND = (
     "cross: some transfers were not done at the end of their run and count with what they had delivered."
 )
 
-KINDS: Sequence[Kind] = (
+KINDS: Sequence[Kind[Rules]] = (
     Kind("fig2-pdf", "Fig. 2: the three distributions",
          "Lines: density around 100 ms with a standard deviation of 1.2475 ms. Areas: delays that netem gave the "
          "probe's packets (the same probe without a shaper). Thin outlines: with the shaper, whose queue and "

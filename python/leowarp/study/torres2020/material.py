@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
-import time
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,18 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp import rundir
 from leowarp.errors import LeowarpError
-from leowarp.progress import clock
 from leowarp.report import RunView, html
 from leowarp.report.view import kernel_name
+from leowarp.study import parts as study_parts
 from leowarp.study.page import Section
 from leowarp.study.reproduction import Making, Material
-from leowarp.study.sweep import StudyFile, StudyRun, run_study
 from leowarp.study.torres2020 import evidence as ev
 from leowarp.study.torres2020 import figures, results, runs
 from leowarp.study.torres2020.claims import CLAIMS
-from leowarp.study.torres2020.runs import Part
 from leowarp.study.torres2020.simulation import DISTRIBUTIONS
 
 OPTIONS = ("quick", "scheduler")
@@ -38,9 +32,6 @@ LEAD = (
     "kernel: the runs on other TCPs beside it tell which mechanism it is."
 )
 
-COST = "cost.json"
-MOST_WARNINGS = 8
-
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
@@ -49,7 +40,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     tables: dict[str, pd.DataFrame] = {}
     failures: dict[str, LeowarpError] = {}
     for part in runs.parts():
-        tables[part.name], failed = _made(part, making, quick=quick, scheduler=scheduler)
+        tables[part.name], failed = study_parts.made(part, making, quick=quick, scheduler=scheduler)
         failures |= failed
     frames, shape_view = _frames(tables, making.folder)
     if not frames:
@@ -66,42 +57,18 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
         figures=figures.draw(frames, making.folder / "figures", rules),
         sections=[
             *([Section("mechanisms", "Mechanisms", _mechanisms(frames))] if "mechanisms" in frames else []),
-            Section("runs", "Runs and their cost", _cost_table(tables, making.folder)),
+            Section("runs", "Runs and their cost", study_parts.cost_table(runs.parts(), tables, making.folder)),
             Section("data", "Data", _data_section()),
             Section("grid", "Jitters", _grid_section()),
         ],
         runs={part.name: part.name for part in runs.parts()},
         failures=failures,
         warnings=_warnings(tables, frames, quick=quick),
-        cost=_cost_line(tables, making.folder),
+        cost=study_parts.cost_line(tables, making.folder),
     )
 
 
 CLAIM_PARTS = ("transfers", "yeah", "probes", "shapes", "mechanisms")
-
-
-def _made(
-    part: Part, making: Making, *, quick: bool, scheduler: str | None
-) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:
-    """A group's rows, and the failures among them by `<group>/<run id>`."""
-    folder = making.folder / part.name
-    if making.force and folder.exists():
-        shutil.rmtree(folder)
-    content = dict(part.content)
-    if making.kernel is not None:
-        content["set"] = {**content.get("set", {}), "guest.kernel": str(making.kernel)}
-    started = time.monotonic()
-    done = run_study(
-        StudyFile.of(content), folder, at_once=making.at_once, scheduler=scheduler, progress=making.progress,
-        only=(lambda run: _is_quick(part, run)) if quick else None, retry_failed=True,
-    )  # fmt: skip
-    _note_cost(making.folder, part.name, time.monotonic() - started)
-    failed = {f"{part.name}/{run_id}": error for run_id, error in done.failures.items()}
-    return done.table().to_pandas(), failed
-
-
-def _is_quick(part: Part, run: StudyRun) -> bool:
-    return part.in_quick(run.values, run.seed)
 
 
 def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
@@ -147,56 +114,7 @@ def _warnings(tables: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], *, 
                 f"{name}: {count} of {len(frame)} transfers were not done at the end of their run (1000 s); they count "
                 "with what they had delivered"
             )
-    said = Counter(text for rows in tables.values() for texts in rows["warnings"] for text in texts)
-    found += [f"{text} ({count} runs)" for text, count in said.most_common(MOST_WARNINGS)]
-    if len(said) > MOST_WARNINGS:
-        found.append(f"{len(said) - MOST_WARNINGS} further kinds of warnings: column `warnings` of the data sets")
-    return found
-
-
-def _note_cost(folder: Path, part: str, wall_s: float) -> None:
-    """Adds what a start took by the wall clock: a study that was interrupted has several."""
-    path = folder / COST
-    spent = rundir.read_json(path) if path.exists() else {}
-    spent[part] = spent.get(part, 0.0) + wall_s
-    rundir.write_json(path, spent)
-
-
-def _cost_table(tables: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    wall = rundir.read_json(folder / COST)
-    rows = []
-    for part in runs.parts():
-        table = tables[part.name]
-        rows.append(_cost_row(part.name, part.why, table, part.runs, float(wall[part.name])))
-    everything = pd.concat(list(tables.values()), ignore_index=True)
-    rows.append(_cost_row("all", "", everything, sum(part.runs for part in runs.parts()), sum(wall.values())))
-    header = ["group", "what for", "runs here", "of", "failed", "CPU, s", "of which in the guest, s", "CPU a run, s",
-              "virtual time, s", "wall clock, all starts"]  # fmt: skip
-    caption = (
-        "What it cost, measured. In the guest: boot (one for a batch of runs), building the network, packets, records. "
-        "The rest: plans, reading the records, metrics, rows. The wall clock includes starts that were interrupted."
-    )
-    return html.table(caption, header, rows, left=frozenset((0, 1)))
-
-
-def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float) -> list[Any]:
-    cpu_s, guest_s = (float(rows[column].sum()) for column in ("cpu_s", "guest_cpu_s"))
-    virtual_s = float(rows["virtual_s"].sum()) if "virtual_s" in rows else None
-    failed = int((rows["status"] != "ok").sum())
-    return [
-        name, why, len(rows), whole, failed, cpu_s, guest_s, cpu_s / len(rows) if len(rows) else None, virtual_s,
-        clock(wall_s),
-    ]  # fmt: skip
-
-
-def _cost_line(tables: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    """What the runs took, for the terminal."""
-    rows = pd.concat(list(tables.values()), ignore_index=True)
-    wall_s = sum(rundir.read_json(folder / COST).values())
-    return (
-        f"{len(rows):,} runs, {rows['cpu_s'].sum():,.0f} CPU s ({rows['guest_cpu_s'].sum():,.0f} in the guest), "
-        f"{rows['cpu_s'].mean():.2f} CPU s a run; {clock(wall_s)} by the wall clock, in all starts"
-    )
+    return found + study_parts.warnings_said(tables)
 
 
 def _mechanisms(frames: Mapping[str, Any]) -> str:
@@ -239,17 +157,12 @@ _MECHANISM_COLUMNS = {
 
 
 def _data_section() -> str:
-    rows = [[part.name, f'<a href="{part.name}/results/">{part.name}/results/</a>', part.why] for part in runs.parts()]
-    table = html.table(
-        "Each group's results are one partitioned Parquet data set, a row a run; units are in the columns' names",
-        ["group", "data set", "what for"], rows, left=frozenset((0, 1, 2)), raw=frozenset((1,)),
-    )  # fmt: skip
     example = (
         "import pandas as pd\n"
         'transfers = pd.read_parquet("transfers/results")\n'
         'transfers.groupby(["congestion_control", "distribution", "jitter_ns"]).flow0_completion_ns.median()'
     )
-    return f"{table}<pre>{html.text(example)}</pre>"
+    return study_parts.data_section(runs.parts(), example)
 
 
 def _grid_section() -> str:

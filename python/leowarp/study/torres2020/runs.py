@@ -6,10 +6,11 @@ Each group is a study of its own (a scenario, parameters, seeds), made and resum
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from leowarp.study.parts import Part
 from leowarp.study.torres2020.simulation import DISTRIBUTIONS
 
 SCENARIO = "jittered-transfer.toml"
@@ -60,7 +61,7 @@ PROFILE_TEXT = {
     "linux": "Linux 6.12: RACK, which waits a window of time and widens it; DSACK and timestamps undo",
     "dupthresh": "as linux without RACK: 3 duplicate ACKs, raised as reordering is seen, to 300 at most",
     "norack": "as linux without RACK: 3 duplicate ACKs, never more; DSACK and timestamps undo",
-    "classic": "3 duplicate ACKs, never more; neither DSACK nor timestamps, so nothing is undone",
+    "classic": "3 duplicate ACKs, never more; neither DSACK nor timestamps, so only F-RTO undoes",
 }
 
 BUFFERS = {"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_wmem": "4096 16384 4194304"}
@@ -72,37 +73,6 @@ PROFILE_TCP: dict[str, dict[str, Any]] = {
     "norack": {"profile": "norack"},
     "classic": {"profile": "classic"},
 }
-
-
-@dataclass(frozen=True)
-class Part:
-    """A group of runs, as the study engine takes it.
-
-    Attributes
-    ----------
-    name : str
-        Of the group, and of its directory.
-    why : str
-    content : dict
-        A study file's content.
-    runs : int
-        How many it has.
-    quick_jitters_us : tuple of float
-    quick_seeds : int
-        What of it a quick reproduction makes. Those runs are the same ones: a full one later keeps them.
-    """
-
-    name: str
-    why: str
-    content: dict[str, Any]
-    runs: int
-    quick_jitters_us: tuple[float, ...]
-    quick_seeds: int
-
-    def in_quick(self, values: Mapping[str, Any], seed: int) -> bool:
-        """Whether a quick reproduction makes the run with these values (keys of the scenario, as written)."""
-        jitters = {_text(jitter_us) for jitter_us in self.quick_jitters_us}
-        return seed <= self.quick_seeds and values["jittered.jitter"] in jitters
 
 
 def parts() -> tuple[Part, ...]:
@@ -121,8 +91,8 @@ def parts() -> tuple[Part, ...]:
 def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
     content = _content(name, SCENARIO, distributions, JITTERS_US, SEEDS)
     content["parameters"] |= _algorithms(algorithms)
-    return Part(name, why, content, len(distributions) * len(algorithms) * len(JITTERS_US) * SEEDS, QUICK_US,
-                QUICK_SEEDS)  # fmt: skip
+    count = len(distributions) * len(algorithms) * len(JITTERS_US) * SEEDS
+    return Part(name, why, content, count, _quick(QUICK_US, QUICK_SEEDS))
 
 
 def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
@@ -138,12 +108,18 @@ def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[st
         }
     ]
     runs = len(distributions) * len(algorithms) * len(MECHANISM_US) * MECHANISM_SEEDS * len(PROFILES)
-    return Part(name, "what makes this kernel differ", content, runs, QUICK_MECHANISM_US, 1)
+    return Part(name, "what makes this kernel differ", content, runs, _quick(QUICK_MECHANISM_US, 1))
 
 
 def _probes(name: str, why: str, jitters_us: Sequence[float], quick_us: tuple[float, ...]) -> Part:
     content = _content(name, PROBE_SCENARIO, DISTRIBUTIONS, jitters_us, 1)
-    return Part(name, why, content, len(DISTRIBUTIONS) * len(jitters_us), quick_us, 1)
+    return Part(name, why, content, len(DISTRIBUTIONS) * len(jitters_us), _quick(quick_us, 1))
+
+
+def _quick(jitters_us: Sequence[float], seeds: int) -> Callable[[Mapping[str, Any], int], bool]:
+    """A quick reproduction's runs: those with these jitters, and so many seeds."""
+    jitters = {_text(jitter_us) for jitter_us in jitters_us}
+    return lambda values, seed: seed <= seeds and values["jittered.jitter"] in jitters
 
 
 def _shapes() -> Part:

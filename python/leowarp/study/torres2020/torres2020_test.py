@@ -11,6 +11,7 @@ from leowarp.errors import GuestError, ScenarioError, TraceError
 from leowarp.report import style
 from leowarp.scenario import load, resolve
 from leowarp.study import example_file, reproduce
+from leowarp.study import parts as study_parts
 from leowarp.study.claim import judged
 from leowarp.study.sweep import StudyFile
 from leowarp.study.torres2020 import evidence as ev
@@ -300,7 +301,7 @@ def engine(monkeypatch, made_up):
         return made
 
     run_study.asked, run_study.changes = asked, {}
-    monkeypatch.setattr(material, "run_study", run_study)
+    monkeypatch.setattr(study_parts, "run_study", run_study)
     # Whole run directories of the three shapes: their tables are not what is tested here.
     monkeypatch.setattr(material, "RunView", lambda path: SimpleNamespace(manifest={}, tables=path.name.split("-")[0]))
     made = synthetic.shapes()

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of a study made again: each says which data sets it needs, and is left out with a reason without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from matplotlib.figure import Figure
+
+from leowarp.errors import TraceError
+from leowarp.report import save
+from leowarp.report.style import styled
+from leowarp.study.page import DrawnFigure
+
+Rules = TypeVar("Rules")
+
+
+@dataclass(frozen=True)
+class Kind(Generic[Rules]):
+    """One figure: `draw(frames, rules)`, and the data sets that it needs."""
+
+    stem: str
+    title: str
+    caption: str
+    needs: tuple[str, ...]
+    draw: Callable[[Mapping[str, Any], Rules], Figure]
+
+
+def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
+    """Draws all figures into `folder`; one whose data are missing says so."""
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = []
+    for kind in kinds:
+        missing = next((f"the runs `{name}` are missing" for name in kind.needs if name not in frames), None)
+        if missing is None:
+            try:
+                with styled():
+                    figure = kind.draw(frames, rules)
+                save(figure, folder / kind.stem)
+            except TraceError as error:
+                missing = error.message
+        drawn.append(DrawnFigure(kind.stem, kind.title, kind.caption, missing))
+    return drawn

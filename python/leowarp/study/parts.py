@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The groups of runs of which a study made again consists: made by the study engine, with what they cost."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from leowarp import rundir
+from leowarp.errors import LeowarpError
+from leowarp.progress import clock
+from leowarp.report import html
+from leowarp.study.reproduction import Making
+from leowarp.study.sweep import StudyFile, run_study
+
+COST = "cost.json"
+MOST_WARNINGS = 8
+
+
+@dataclass(frozen=True)
+class Part:
+    """A group of runs, as the study engine takes it.
+
+    Attributes
+    ----------
+    name : str
+        Of the group, and of its directory.
+    why : str
+    content : dict
+        A study file's content.
+    runs : int
+        How many it has.
+    in_quick : callable
+        `in_quick(values, seed)`: whether a quick reproduction makes the run with these values (keys of the scenario,
+        as written). Those runs are the same ones: a full one later keeps them.
+    """
+
+    name: str
+    why: str
+    content: dict[str, Any]
+    runs: int
+    in_quick: Callable[[Mapping[str, Any], int], bool]
+
+
+def made(
+    part: Part, making: Making, *, quick: bool, scheduler: str | None
+) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:
+    """A group's rows, and the failures among them by `<group>/<run id>`."""
+    folder = making.folder / part.name
+    if making.force and folder.exists():
+        shutil.rmtree(folder)
+    content = dict(part.content)
+    if making.kernel is not None:
+        content["set"] = {**content.get("set", {}), "guest.kernel": str(making.kernel)}
+    started = time.monotonic()
+    done = run_study(
+        StudyFile.of(content), folder, at_once=making.at_once, scheduler=scheduler, progress=making.progress,
+        only=(lambda run: part.in_quick(run.values, run.seed)) if quick else None, retry_failed=True,
+    )  # fmt: skip
+    _note_cost(making.folder, part.name, time.monotonic() - started)
+    failed = {f"{part.name}/{run_id}": error for run_id, error in done.failures.items()}
+    return done.table().to_pandas(), failed
+
+
+def warnings_said(rows: Mapping[str, pd.DataFrame]) -> list[str]:
+    """What the runs themselves warned of, each text once, the most frequent first."""
+    said = Counter(text for part in rows.values() for texts in part["warnings"] for text in texts)
+    found = [f"{text} ({count} runs)" for text, count in said.most_common(MOST_WARNINGS)]
+    if len(said) > MOST_WARNINGS:
+        found.append(f"{len(said) - MOST_WARNINGS} further kinds of warnings: column `warnings` of the data sets")
+    return found
+
+
+def _note_cost(folder: Path, part: str, wall_s: float) -> None:
+    """Adds what a start took by the wall clock: a study that was interrupted has several."""
+    path = folder / COST
+    spent = rundir.read_json(path) if path.exists() else {}
+    spent[part] = spent.get(part, 0.0) + wall_s
+    rundir.write_json(path, spent)
+
+
+def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
+    """What each group took."""
+    wall = rundir.read_json(folder / COST)
+    lines = [_cost_row(part.name, part.why, rows[part.name], part.runs, float(wall[part.name])) for part in parts]
+    everything = pd.concat(list(rows.values()), ignore_index=True)
+    lines.append(_cost_row("all", "", everything, sum(part.runs for part in parts), sum(wall.values())))
+    header = ["group", "what for", "runs here", "of", "failed", "CPU, s", "of which in the guest, s", "CPU a run, s",
+              "virtual time, s", "wall clock, all starts"]  # fmt: skip
+    caption = (
+        "What it cost, measured. In the guest: boot (one for a batch of runs), building the network, packets, records. "
+        "The rest: plans, reading the records, metrics, rows. The wall clock includes starts that were interrupted."
+    )
+    return html.table(caption, header, lines, left=frozenset((0, 1)))
+
+
+def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float) -> list[Any]:
+    cpu_s, guest_s = (float(rows[column].sum()) for column in ("cpu_s", "guest_cpu_s"))
+    virtual_s = float(rows["virtual_s"].sum()) if "virtual_s" in rows else None
+    failed = int((rows["status"] != "ok").sum())
+    return [
+        name, why, len(rows), whole, failed, cpu_s, guest_s, cpu_s / len(rows) if len(rows) else None, virtual_s,
+        clock(wall_s),
+    ]  # fmt: skip
+
+
+def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
+    """What the runs took, for the terminal."""
+    every = pd.concat(list(rows.values()), ignore_index=True)
+    wall_s = sum(rundir.read_json(folder / COST).values())
+    return (
+        f"{len(every):,} runs, {every['cpu_s'].sum():,.0f} CPU s ({every['guest_cpu_s'].sum():,.0f} in the guest), "
+        f"{every['cpu_s'].mean():.2f} CPU s a run; {clock(wall_s)} by the wall clock, in all starts"
+    )
+
+
+def data_section(parts: Sequence[Part], example: str, note: str = "") -> str:
+    """Where each group's results are, and how to begin with them.
+
+    Parameters
+    ----------
+    example : str
+        Python.
+    note : str
+        HTML.
+    """
+    rows = [[part.name, f'<a href="{part.name}/results/">{part.name}/results/</a>', part.why] for part in parts]
+    table = html.table(
+        "Each group's results are one partitioned Parquet data set, a row a run; units are in the columns' names",
+        ["group", "data set", "what for"], rows, left=frozenset((0, 1, 2)), raw=frozenset((1,)),
+    )  # fmt: skip
+    return f"{table}{note and f'<p>{note}</p>'}<pre>{html.text(example)}</pre>"
