@@ -304,6 +304,8 @@ def _warnings(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> li
     for flow in summary["flows"]:
         if flow.get("error"):
             found.append(f"flow {flow['flow']} ended with error {flow['error']} (errno)")
+        if (silent := nothing_arrived(flow)) is not None:
+            found.append(silent)
     uncounted = uncounted_directions(tables)
     # If packets were followed and all arrived, or nobody asked what became of them, there is nothing to be told.
     if uncounted and tables.bins["lost_pkts"].sum():
@@ -312,3 +314,11 @@ def _warnings(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> li
             "dropped: their packets are not known to add up, and causes and places of loss are unknown"
         )
     return found
+
+
+def nothing_arrived(flow: dict[str, Any]) -> str | None:
+    """What to say of a flow (of `summary["flows"]`) that lost packets and of which none arrived; None of any other."""
+    if flow["delivered_pkts"] != 0 or not flow["lost_pkts"]:
+        return None
+    which = f"flow {flow['flow']}, {flow['source']} to {flow['destination']}"
+    return f"nothing arrived of {which}: {flow['lost_pkts']} of its {flow['sent_pkts']} packets were lost"

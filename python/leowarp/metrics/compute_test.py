@@ -25,6 +25,7 @@ from leowarp.metrics import (
     tables_of,
 )
 from leowarp.metrics import synthetic as syn
+from leowarp.metrics.compute import nothing_arrived
 from leowarp.metrics.flows import GOODPUT_SERIES, host_scalars
 
 MS, S = syn.MS, syn.S
@@ -281,6 +282,13 @@ def test_time_without_a_path_is_counted_and_warned_of(tables, plan):
     assert pd.isna(gone["is_shorter"])
     assert back["path_before"] is None
     assert any("no path for 10 s" in warning for warning in found.warnings)
+
+
+def test_a_flow_of_which_nothing_arrived_is_said_so():
+    flow = {"flow": 3, "source": "A", "destination": "B", "sent_pkts": 10, "delivered_pkts": 0, "lost_pkts": 9}
+    assert nothing_arrived(flow) == "nothing arrived of flow 3, A to B: 9 of its 10 packets were lost"
+    for other in ({"delivered_pkts": 1}, {"lost_pkts": 0}, {"delivered_pkts": None, "lost_pkts": None}):
+        assert nothing_arrived(flow | other) is None
 
 
 def test_missing_tables_give_null_and_not_zero(run_dir, plan, tmp_path):
