@@ -32,7 +32,6 @@ class Row:
     column: str
     scale: float
     label: str
-    is_log: bool = False
 
 
 GOODPUT = Row("goodput_bps", 1e-3, "goodput,\nkbit/s")
@@ -65,30 +64,27 @@ def timeouts(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 def timers(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """RTT variation and RTO."""
-    rows = (Row("rttvar_us", 1e-3, "RTT variation,\nms"), Row("rto_us", 1e-6, "RTO, s", is_log=True))
-    return _grid(frames, rules, rows, ALGORITHMS, resequencing=True, height_in=3.4)
+    rows = (Row("rttvar_us", 1e-3, "RTT variation,\nms"), Row("rto_us", 1e-3, "RTO, ms"))
+    return _grid(frames, rules, rows, ALGORITHMS[:2], resequencing=True, height_in=3.4)
 
 
 def _grid(
     frames: Mapping[str, Any], rules: Rules, rows: Sequence[Row], algorithms: Sequence[str], *, resequencing: bool,
     height_in: float,
 ) -> Figure:  # fmt: skip
-    """A row of panels a quantity, a column a congestion control; the panels of a row have one scale."""
+    """A row of panels a quantity, a column a congestion control; each panel has its own scale, from 0."""
     order = "packets put in order by the link" if resequencing else "packets not put in order"
     drawn = new_figure(PAGE_IN, height_in, rules.footer(SESSION_RULES, STUDY_TCP, order, rules.counted))
-    panels = drawn.subplots(len(rows), len(algorithms), sharex=True, sharey="row", squeeze=False)
+    panels = drawn.subplots(len(rows), len(algorithms), sharex=True, squeeze=False)
     snrs_db = np.array(ev.snrs_db(frames))
     for row, quantity in zip(panels, rows, strict=True):
         for axes, control in zip(row, algorithms, strict=True):
             for place, delayed in enumerate((ON, OFF)):
                 values = ev.curve(frames, quantity.column, control, resequencing=resequencing, delayed_ack=delayed)
                 _line(axes, snrs_db + 0.06 * (2 * place - 1), values, quantity.scale, STYLES[delayed])
+            axes.margins(y=0.08)
+            axes.set_ylim(0, max(1.02 * axes.get_ylim()[1], axes.dataLim.y1 * 1.08))
         row[0].set_ylabel(quantity.label)
-        if quantity.is_log:
-            row[0].set_yscale("log")
-            row[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        else:
-            row[0].set_ylim(bottom=0)
     for axes, control in zip(panels[0], algorithms, strict=True):
         axes.set_title(ev.label(control), loc="left", pad=3)
     for axes in panels[-1]:
