@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-
-from leowarp.errors import TraceError
-from leowarp.report import save
-from leowarp.report.style import styled
+from leowarp.study import drawing
+from leowarp.study.drawing import Kind
 from leowarp.study.page import DrawnFigure
 from leowarp.study.statistics import HOW
 from leowarp.study.tauran2018 import figures_curves as curves
@@ -20,35 +16,12 @@ from leowarp.study.tauran2018 import figures_more as more
 from leowarp.study.tauran2018.rules import Rules
 
 
-@dataclass(frozen=True)
-class Kind:
-    """One figure: `draw(frames, rules)`, and the data sets that it needs."""
-
-    stem: str
-    title: str
-    caption: str
-    needs: tuple[str, ...]
-    draw: Callable[[Mapping[str, Any], Rules], Figure]
-
-
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
     """Draws all figures into `folder`; one whose data are missing says so."""
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn = []
-    for kind in KINDS:
-        missing = next((f"the runs `{name}` are missing" for name in kind.needs if name not in frames), None)
-        if missing is None:
-            try:
-                with styled():
-                    figure = kind.draw(frames, rules)
-                save(figure, folder / kind.stem)
-            except TraceError as error:
-                missing = error.message
-        drawn.append(DrawnFigure(kind.stem, kind.title, kind.caption, missing))
-    return drawn
+    return drawing.draw(KINDS, frames, folder, rules)
 
 
-KINDS: Sequence[Kind] = (
+KINDS: Sequence[Kind[Rules]] = (
     Kind("fig3-goodput", "Fig. 3: goodput without resequencing",
          f"Packets overtake each other as HARQ decodes them; {HOW}.", ("sessions",), curves.goodput),
     Kind("fig4-signs", "Fig. 4: timeouts, duplicate ACKs, spurious retransmissions without resequencing",

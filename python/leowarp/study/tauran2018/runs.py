@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from leowarp.study.parts import Part
+
 SCENARIO, GROWTH_SCENARIO = "mobile-tcp.toml", "mobile.toml"
 
 SNRS_DB = (7, 8, 9, 10, 11, 12, 13)
@@ -79,31 +81,6 @@ ASSUMPTIONS = (
 
 BASE = "base"
 """Setting of a run in which every assumption is as it stands."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A group of runs, as the study engine takes it.
-
-    Attributes
-    ----------
-    name : str
-        Of the group, and of its directory.
-    why : str
-    content : dict
-        A study file's content.
-    runs : int
-        How many it has.
-    in_quick : callable
-        `in_quick(values, seed)`: whether a quick reproduction makes the run with these values (keys of the scenario,
-        as written). Those runs are the same ones: a full one later keeps them.
-    """
-
-    name: str
-    why: str
-    content: dict[str, Any]
-    runs: int
-    in_quick: Callable[[Mapping[str, Any], int], bool]
 
 
 def parts() -> tuple[Part, ...]:

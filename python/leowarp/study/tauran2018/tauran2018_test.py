@@ -14,6 +14,7 @@ from leowarp.errors import GuestError, TraceError
 from leowarp.report import style
 from leowarp.scenario import load, resolve
 from leowarp.study import example_file, reproduce
+from leowarp.study import parts as study_parts
 from leowarp.study.claim import judged
 from leowarp.study.sweep import StudyFile
 from leowarp.study.sweep.expand import expand
@@ -276,14 +277,14 @@ def engine(monkeypatch, as_the_study_says):
     def run_study(file, folder, *, only, scheduler, **options):
         asked[file.name] = only
         folder.mkdir(parents=True, exist_ok=True)
-        rows = pd.DataFrame([{"status": "failed" if file.name in failing else "ok", "seed": 1, "cpu_s": 2.0,
+        rows = pd.DataFrame([{"status": "failed" if file.name in failing else "ok", "seed": 1, "cpu_s": 2.0, "guest_cpu_s": 1.5,
                               "virtual_s": 600.0, "warnings": [], "run_id": "0"}])  # fmt: skip
         failures = {"0": GuestError(f"{file.name} failed")} if file.name in failing else {}
         return SimpleNamespace(table=lambda: SimpleNamespace(to_pandas=lambda: rows), failures=failures)
 
     failing: set[str] = set()
     run_study.asked, run_study.failing = asked, failing
-    monkeypatch.setattr(material, "run_study", run_study)
+    monkeypatch.setattr(study_parts, "run_study", run_study)
 
     def frames_of(rows, folder):
         groups = {"sessions": "main", "codewords": "main", "traces": "first"}
