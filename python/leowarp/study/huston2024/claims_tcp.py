@@ -11,7 +11,7 @@ import numpy as np
 from leowarp.study.claim import Claim, Outcome, Verdict, holds_if
 from leowarp.study.huston2024 import evidence as ev
 from leowarp.study.huston2024.evidence import Frames
-from leowarp.study.huston2024.runs import OFF_PEAK, PEAK
+from leowarp.study.huston2024.runs import CLEAN_PEAK, OFF_PEAK, PEAK
 from leowarp.study.huston2024.traces import Trace
 from leowarp.study.statistics import Middle, middle, paired_ratio, share
 
@@ -31,14 +31,18 @@ def cubic_at_peak(frames: Frames) -> Outcome:
     }
     text = (
         f"largest half second of the first 2 s: {middle(peaks).text(M, 0)} Mbit/s ({int((peaks >= 200e6).sum())} of "
-        f"{len(peaks)} sessions 200 or more; the others lose a packet in slow start); lowest of the second after it: "
-        f"{middle(falls).text(M, 0)} ({np.median(falls / peaks):.0%} of it); mean {mean.text(M, 0)} Mbit/s of "
-        f"{capacity.text(M, 0)}, {used.median:.0%} (under 30 %: {'yes' if used.median < 0.3 else 'no'})"
+        f"{len(peaks)} sessions 200 or more; slow start is ended by {ev.slow_start_ends(traces)}); lowest of the "
+        f"second after it: {middle(falls).text(M, 0)} ({np.median(falls / peaks):.0%} of it); mean "
+        f"{mean.text(M, 0)} Mbit/s of {capacity.text(M, 0)}, {used.median:.0%} "
+        f"(under 30 %: {'yes' if used.median < 0.3 else 'no'})"
     )
     numbers = {"peak_bps": middle(peaks).numbers(), "fall_bps": middle(falls).numbers(), "mean_bps": mean.numbers(),
                "capacity_bps": capacity.numbers(), "used_ratio": used.numbers()}  # fmt: skip
     numbers |= _counts(frames, "cubic", PEAK)
-    cause = "" if all(parts.values()) else ev.why_cut(frames, "cubic")
+    cause = "" if all(parts.values()) else (
+        f"slow start is ended by {ev.slow_start_ends(traces)}: to HyStart, jitter and a base delay that moves look "
+        f"like a queue that fills, sooner or later. {ev.why_cut(frames, 'cubic')}"
+    )  # fmt: skip
     return Outcome(holds_if(parts), f"{text}. {ev.why_cut(frames, 'cubic')}", numbers, cause)
 
 
@@ -116,16 +120,43 @@ def sack_matters(frames: Frames) -> Outcome:
     text = (
         f"CUBIC without SACK gets {ratio.text(1, 2)} of what it gets with it (under 75 %: "
         f"{'yes' if ratio.median < 0.75 else 'no'}): {ev.goodput_bps(frames, 'cubic-nosack').text(M, 0)} against "
-        f"{ev.goodput_bps(frames, 'cubic').text(M, 0)} Mbit/s"
+        f"{ev.goodput_bps(frames, 'cubic').text(M, 0)} Mbit/s; off-peak "
+        f"{ev.gain(frames, 'cubic-nosack', 'cubic', preset=OFF_PEAK).text(1, 2)}, at peak without isolated loss "
+        f"{ev.gain(frames, 'cubic-nosack', 'cubic', preset=CLEAN_PEAK).text(1, 2)}; Reno without SACK "
+        f"{ev.gain(frames, 'reno-nosack', 'reno').text(1, 2)} of Reno with it, off-peak "
+        f"{ev.gain(frames, 'reno-nosack', 'reno', preset=OFF_PEAK).text(1, 2)}; BBR "
+        f"{ev.gain(frames, 'bbr-nosack', 'bbr').text(1, 2)}, off-peak "
+        f"{ev.gain(frames, 'bbr-nosack', 'bbr', preset=OFF_PEAK).text(1, 2)}"
     )
+    back = "; ".join(
+        f"{preset}: {_recovery_text(frames, 'cubic-nosack', 'cubic', preset=preset)}"
+        for preset in (PEAK, OFF_PEAK, CLEAN_PEAK)
+    )
+    text += f". {back}"
     cause = ""
     if verdict != "holds":
         cause = (
             f"before {ev.single_loss_ratio(frames, 'cubic'):.0%} of CUBIC's cuts just one packet was lost, and one "
-            "loss a window NewReno's fast recovery repairs in a round trip too. "
-            f"{ev.what_it_did(frames, 'cubic-nosack')}; {ev.what_it_did(frames, 'cubic')}"
-        )
-    return Outcome(verdict, text, {"ratio": ratio.numbers()}, cause)
+            "loss a window NewReno's fast recovery repairs in a round trip too; after a timeout that is not taken back "
+            "CUBIC has no largest window to return to, and Linux's then grows by up to 5 % a round trip until the next "
+            "loss (bictcp_update), which is faster. "
+            + ". ".join(
+                ev.after_timeouts(frames, name, preset)
+                for preset in (PEAK, OFF_PEAK, CLEAN_PEAK) for name in ("cubic-nosack", "cubic")
+            )
+            + ". "
+            + ". ".join(
+                f"{preset}: {ev.what_it_did(frames, 'cubic-nosack', preset)}; {ev.what_it_did(frames, 'cubic', preset)}"
+                for preset in (PEAK, OFF_PEAK, CLEAN_PEAK)
+            )
+        )  # fmt: skip
+    numbers: dict[str, Any] = {"ratio": ratio.numbers()}
+    for name in ("cubic", "reno", "bbr"):
+        for preset in (PEAK, OFF_PEAK, CLEAN_PEAK):
+            found = ev.gain(frames, f"{name}-nosack", name, preset=preset)
+            if found.known:
+                numbers[f"{name}, {preset}"] = found.numbers()
+    return Outcome(verdict, text, numbers, cause)
 
 
 def handover_aware_bbr(frames: Frames) -> Outcome:
@@ -136,7 +167,8 @@ def handover_aware_bbr(frames: Frames) -> Outcome:
     parts = {"more goodput": goodput.above(1.0), "fewer retransmissions": again.below(1.0)}
     text = (
         f"goodput {goodput.text(1, 3)} of BBR's (5 % more: {'yes' if goodput.median >= 1.05 else 'no'}), "
-        f"retransmissions {again.text(1, 2)}, 99 % of RTT {rtt.text(1, 2)}"
+        f"retransmissions {again.text(1, 2)}, 99 % of RTT {rtt.text(1, 2)}; "
+        f"{_elsewhere(frames, 'bbr_handover', 'bbr')}"
     )
     cause = ""
     if not all(parts.values()):
@@ -156,7 +188,7 @@ def handover_aware_cubic(frames: Frames) -> Outcome:
     parts = {"gains": goodput.above(1.0), "less than BBR": of_bbr.below(1.0)}
     text = (
         f"goodput {goodput.text(1, 2)} of CUBIC's (10 % more: {'yes' if goodput.median >= 1.1 else 'no'}), "
-        f"{of_bbr.text(1, 2)} of BBR's"
+        f"{of_bbr.text(1, 2)} of BBR's; {_elsewhere(frames, 'cubic_handover', 'cubic')}"
     )
     both = f"{ev.why_cut(frames, 'cubic_handover')}. {ev.why_cut(frames, 'cubic')}"
     cause = "" if all(parts.values()) else both
@@ -179,7 +211,7 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
     text = (
         f"with fq_codel {gained.text(1, 2)} of plain CUBIC's goodput and {of_bbr.text(1, 2)} of BBR's (half: "
         f"{'yes' if of_bbr.median >= 0.5 else 'no'}); of BBR's with {others}; ECN on or off under fq_codel: "
-        f"{without.text(1, 2)}"
+        f"{without.text(1, 2)}; {_elsewhere(frames, name, 'cubic')}"
     )
     cause = ""
     if not all(parts.values()):
@@ -236,8 +268,17 @@ def _counts(frames: Frames, variant: str, preset: str) -> dict[str, Any]:
     return {"lost_pkts": ev.loss_counts(traces), "cuts": ev.cut_counts(traces), "regrowth": ev.regrowth(traces)}
 
 
-def _recovery_text(frames: Frames, *variants: str) -> str:
-    rows = ev.at_peak(frames)
+def _elsewhere(frames: Frames, one: str, other: str) -> str:
+    """The same ratio where handovers weigh more."""
+    return ", ".join(
+        f"{where} {ev.gain(frames, one, other, preset=preset).text(1, 3)} of {ev.label(other)}'s goodput"
+        for where, preset in (("off-peak", OFF_PEAK), ("at peak without isolated loss", CLEAN_PEAK))
+    )
+
+
+def _recovery_text(frames: Frames, *variants: str, preset: str = PEAK) -> str:
+    rows = frames["sessions"]
+    rows = rows[rows["preset"] == preset]
     return ", ".join(
         f"{ev.label(name)} is back {ev.of(rows, name, 'recovery_p50_ns').text(1e-9, 2)} s after a handover"
         for name in variants

@@ -160,9 +160,38 @@ def single_loss_ratio(frames: Frames, variant: str, preset: str = PEAK) -> float
     return share(every.loc[every["lost_pkts"] > 0, "lost_pkts"] == 1)
 
 
-def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps") -> Middle:
-    """Median over seeds of one variant over another, at peak, seed by seed."""
-    return paired_ratio(at_peak(frames), column, one, other)
+def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", preset: str = PEAK) -> Middle:
+    """Median over seeds of one variant over another, seed by seed."""
+    rows: pd.DataFrame = frames["sessions"]
+    return paired_ratio(rows[rows["preset"] == preset], column, one, other)
+
+
+def slow_start_ends(traces: Sequence[Trace]) -> str:
+    """What ended slow start, in sessions, when, and at which windows."""
+    ends = pd.DataFrame([vars(trace.slow_start) for trace in traces])
+    told = []
+    for by, mine in ends.groupby("by", sort=True):
+        name = f"HyStart by {by}" if by in ("delay", "ACK train") else f"a loss ({KIND_TEXT.get(str(by), by)})"
+        told.append(
+            f"{name} in {len(mine)} of {len(ends)} sessions, after {mine['end_s'].median():.2f} s in the median, with "
+            f"{mine['window_pkts'].min():.0f} to {mine['window_pkts'].max():.0f} packets"
+        )
+    return ", ".join(told)
+
+
+def after_timeouts(frames: Frames, variant: str, preset: str = PEAK) -> str:
+    """How windows grew after timeouts, and the share of its time that a session spent on repair."""
+    traces = frames["traces"].get((variant, preset), [])
+    if not traces:
+        return f"{label(variant)}, {preset}: no trace is kept"
+    every = pd.concat([trace.timeouts for trace in traces], ignore_index=True)
+    spent = middle([trace.repairing_ratio for trace in traces])
+    grown = (
+        f"after {len(every)} repairs of a timeout the window grew by {100 * every['growth_ratio'].median():.1f} % a "
+        f"round trip until the next cut, to {every['to_pkts'].median():.0f} packets"
+        if len(every) else "no repair of a timeout was followed by five round trips without a cut"
+    )  # fmt: skip
+    return f"{label(variant)}, {preset}: {grown} (medians); repairing for {spent.text(100, 1)} % of the time"
 
 
 def label(variant: str) -> str:

@@ -19,7 +19,7 @@ from leowarp.study import example_file, reproduce
 from leowarp.study import statistics as st
 from leowarp.study.claim import judged
 from leowarp.study.huston2024 import evidence as ev
-from leowarp.study.huston2024 import figures, material, results, runs, synthetic, tables
+from leowarp.study.huston2024 import figures, material, results, runs, synthetic, tables, traces
 from leowarp.study.huston2024 import pings as pg
 from leowarp.study.huston2024.claims import CLAIMS
 from leowarp.study.huston2024.rules import Rules
@@ -213,9 +213,11 @@ def test_a_group_of_which_every_run_failed_has_no_rows():
 
 def test_a_capacity_test_is_what_all_connections_of_a_direction_carried():
     row = {f"flow{flow}_bytes": 5e6 for flow in runs.DOWN_FLOWS} | {f"flow{flow}_bytes": 1e6 for flow in runs.UP_FLOWS}
+    row |= {"flow0_path_capacity_mean_bps": 20e6, "flow4_path_capacity_mean_bps": 4e6}
     rows = pd.DataFrame([row | {"status": "ok", "test": 3, "seed": 3, "clock": "2023-08-01T04:00:07Z"}])
     (found,) = results.capacity(rows).to_dict("records")
     assert (found["down_bps"], found["up_bps"], found["hour"]) == (4 * 5e6 * 8 / 10, 4 * 1e6 * 8 / 10, 4)
+    assert (found["down_link_bps"], found["up_link_bps"]) == (20e6, 4e6)
     assert results.capacity(rows[:0]).empty
 
 
@@ -224,6 +226,38 @@ def test_lateness_is_read_from_the_parameter_as_written():
     row |= dict.fromkeys(("flow0_goodput_mean_bps", "flow0_sender_retransmissions_pkts", "flow0_rtt_p99_ns"), 1.0)
     assert results.phases(pd.DataFrame([row]))["late_s"].tolist() == [4.0]
     assert units.TIME.parse("16 s") == 16 * S
+
+
+# --- How slow start ended, and what timeouts did
+
+
+def ended(lost=(), hystart=()):
+    threshold = np.array([np.nan, 2.0**31 - 1, 95.0, 60.0])
+    counted = pd.DataFrame([{"t_ns": S, "by": by} for by in hystart], columns=["t_ns", "by"])
+    losses = pd.DataFrame({"t_s": [at_s for at_s, _ in lost], "kind": [kind for _, kind in lost]})
+    return traces.slow_start(np.array([0, 1, 2, 3]) * S // 10, threshold, counted, losses)
+
+
+def test_slow_start_ends_by_a_loss_before_or_by_what_hystart_counted():
+    assert ended(lost=[(0.25, "isolated")], hystart=["delay"]) == traces.SlowStart("delay", 0.2, 95.0)
+    assert ended(lost=[(0.15, "queue"), (0.18, "isolated")], hystart=["delay"]).by == "queue"
+    assert ended(hystart=["ACK train", "delay"]).by == "ACK train"
+    assert ended().by == traces.NO_LOSS
+    never = traces.slow_start(np.array([0]), np.array([np.nan]), pd.DataFrame({"by": []}), pd.DataFrame({"t_s": []}))
+    assert never.by == traces.OPEN_ENDED
+
+
+def test_growth_after_a_timeout_is_by_the_round_trip_until_the_next_cut():
+    # 5 % every 40 ms from 0.4 s on, when the repair ends, to a cut at 1.4 s.
+    t_ns = np.arange(0, 2 * S, 20_000_000)
+    window = 10 * 1.05 ** ((t_ns - 0.4 * S) / (0.04 * S))
+    state = np.where((t_ns >= 0.1 * S) & (t_ns < 0.4 * S), traces.LOSS_STATE, 0)
+    (row,) = traces.after_timeouts(t_ns, state, window, np.full(len(t_ns), 4e4), np.array([1.4])).to_dict("records")
+    assert row["growth_ratio"] == pytest.approx(0.05)
+    assert (row["t_s"], row["until_s"]) == (0.4, 1.38)
+    assert traces.after_timeouts(t_ns, np.zeros(len(t_ns)), window, window, np.array([])).empty
+    # Too short to tell.
+    assert traces.after_timeouts(t_ns, state, window, np.full(len(t_ns), 4e4), np.array([0.5])).empty
 
 
 # --- Claims, each both ways
@@ -305,7 +339,9 @@ def test_the_table_has_a_row_for_every_variant_and_the_same_for_machines(as_the_
     for variant in runs.VARIANTS:
         assert variant.label in text
     found = tables.frame(as_the_study_says)
-    (cell,) = found[(found["variant"] == "cubic") & (found["quantity"] == "goodput_bps")].to_dict("records")
+    (cell,) = found[
+        (found["variant"] == "cubic") & (found["quantity"] == "goodput_bps") & (found["preset"] == PEAK)
+    ].to_dict("records")
     assert cell["median"] == pytest.approx(45e6 * 1.04)
     assert cell["count"] == synthetic.SEEDS
     assert "link, at a handover" in tables.causes(as_the_study_says)

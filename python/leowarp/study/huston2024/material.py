@@ -126,17 +126,19 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
         frames["paced"] = [pings_of(view) for _, view in kept["paced"]]
     traces: dict[tuple[str, str], list[Any]] = {}
     shown = {}
-    for row, view in (*kept["main"], *kept["cures"], *kept["repairs"]):
-        key = (row["name"], row["preset"])
+    for row, view in (*kept["main"], *kept["cures"], *kept["repairs"], *kept["clean"]):
+        key = (row["name"], row.get("preset", runs.CLEAN_PEAK))
         traces.setdefault(key, []).append(trace_of(view))
         if key not in shown:
             shown[key] = trace_of(view, SHOWN_BIN_NS, "sacked")
     if all(traces.get((variant.name, preset)) for variant in runs.MAIN for preset in (PEAK, OFF_PEAK)):
         frames |= {"traces": traces, "shown": shown}
     frames["sessions"] = results.joined(
-        [results.sessions(rows[name]) for name in ("main", "cures", "others", "repairs")]
+        [
+            *(results.sessions(rows[name]) for name in ("main", "cures", "others", "repairs")),
+            results.sessions(rows["clean"], runs.CLEAN_PEAK),
+        ]
     )
-    frames["clean"] = results.sessions(rows["clean"])
     frames["beside"] = results.beside(rows["beside"])
     frames["losses"] = results.losses(rows["losses"])
     frames["phases"] = results.phases(rows["phases"])

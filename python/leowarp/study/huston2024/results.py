@@ -34,16 +34,17 @@ SHARE_COLUMNS = {"share_ratio": "flow0_share_ratio", "jain_index": "fairness_jai
 BESIDE_COLUMNS = {"beside_goodput_bps": "flow1_goodput_mean_bps"}
 
 
-def sessions(rows: pd.DataFrame) -> pd.DataFrame:
+def sessions(rows: pd.DataFrame, preset: str = runs.PEAK) -> pd.DataFrame:
     """`variant, preset, seed, cpu_s` and `SESSION_COLUMNS` of rows of the study engine; failed runs are left out.
 
+    `preset`: of rows that do not say.
     `retransmitted_ratio`: retransmissions over packets sent. `recovery_p50_ns` is infinite if most never came back.
     """
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, SESSION_COLUMNS)
-    preset = rows["preset"] if "preset" in rows else pd.Series(runs.PEAK, index=rows.index)
+    presets = rows["preset"] if "preset" in rows else pd.Series(preset, index=rows.index)
     frame.insert(0, "variant", rows["name"])
-    frame.insert(1, "preset", preset)
+    frame.insert(1, "preset", presets)
     # Most reconfigurations of such a session were followed by a window in which it did not come back.
     never = frame["recovery_p50_ns"].isna() & frame["recovered_ratio"].notna()
     frame["recovery_p50_ns"] = frame["recovery_p50_ns"].mask(never, np.inf)
@@ -80,18 +81,22 @@ def phases(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def capacity(rows: pd.DataFrame) -> pd.DataFrame:
-    """`test, at` (UTC), `down_bps, up_bps` of each capacity test, in order of time.
+    """`test, at` (UTC), `down_bps, up_bps` of each capacity test, in order of time; `down_link_bps, up_link_bps`: what
+    the link could have carried as payload in the same time.
 
-    Bytes that the receivers of a direction's connections got in order, over the time in which they were let send.
+    Bytes that the receivers of a direction's connections got in order, over the time in which they were let send: what
+    a full queue still held then counts, so that a test may come out above its link.
     """
     rows = rows[rows["status"] == "ok"].sort_values("test", kind="stable")
     if not len(rows):
-        return pd.DataFrame(columns=["test", "at", "down_bps", "up_bps", "hour"])
+        return pd.DataFrame(columns=["test", "at", "down_bps", "down_link_bps", "up_bps", "up_link_bps", "hour"])
     frame = pd.DataFrame({"test": rows["test"].astype("int64")})
     frame["at"] = pd.to_datetime(rows["clock"], utc=True)
     for name, flows in (("down_bps", runs.DOWN_FLOWS), ("up_bps", runs.UP_FLOWS)):
         carried = sum(_column(rows, f"flow{flow}_bytes") for flow in flows)
         frame[name] = carried * 8 / runs.TEST_S
+        # All connections of a direction live as long as each other, on one path.
+        frame[name.replace("_bps", "_link_bps")] = _column(rows, f"flow{flows[0]}_path_capacity_mean_bps")
     frame["hour"] = frame["at"].dt.hour
     return frame.reset_index(drop=True)
 

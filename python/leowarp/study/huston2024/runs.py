@@ -14,6 +14,8 @@ from typing import Any
 TCP_SCENARIO, PING_SCENARIO, CAPACITY_SCENARIO = "starlink-tcp.toml", "starlink-ping.toml", "starlink-capacity.toml"
 
 PEAK, OFF_PEAK = "peak", "off-peak"
+CLEAN_PEAK = "peak, no isolated loss"
+"""What sessions of the group `clean` are called, as if it were a preset."""
 
 SEEDS, QUICK_SEEDS = 20, 3
 """Of everything in the study's table."""

@@ -11,8 +11,8 @@ import pandas as pd
 from leowarp.metrics import Probes
 from leowarp.study.huston2024 import runs
 from leowarp.study.huston2024.pings import MS, Pings, S
-from leowarp.study.huston2024.runs import OFF_PEAK, PEAK
-from leowarp.study.huston2024.traces import Trace, cuts, losses
+from leowarp.study.huston2024.runs import CLEAN_PEAK, OFF_PEAK, PEAK
+from leowarp.study.huston2024.traces import SlowStart, Trace, after_timeouts, cuts, losses
 
 SEEDS = 7
 PATH_BPS = 250e6
@@ -83,6 +83,7 @@ def capacity(down_bps: float = 120e6, up_bps: float = 15e6) -> pd.DataFrame:
     frame = pd.DataFrame({"test": np.arange(len(at)) + 1, "at": at})
     for name, median, low, high in (("down", down_bps, 10e6, 370e6), ("up", up_bps, 5e6, 50e6)):
         below, above = np.linspace(low, median, half + 1)[:-1], np.linspace(median, high, len(at) - half)
+        frame[f"{name}_link_bps"] = 1.25 * median
         frame[f"{name}_bps"] = np.random.default_rng(1).permutation(np.concatenate([below, above]))
     frame["hour"] = frame["at"].dt.hour
     return frame
@@ -94,6 +95,7 @@ def sessions(goodput_bps: dict[str, float] | None = None) -> pd.DataFrame:
     rows = []
     cells = [(variant.name, PEAK, peak.get(variant.name, peak["cubic"])) for variant in runs.VARIANTS]
     cells += [(name, OFF_PEAK, rate_bps) for name, rate_bps in OFF_PEAK_BPS.items()]
+    cells += [(variant.name, CLEAN_PEAK, 200e6) for variant in runs.CLEAN]
     for variant, preset, rate_bps in cells:
         aware = variant.endswith("_handover")
         for seed in range(1, SEEDS + 1):
@@ -138,11 +140,15 @@ def trace(variant: str, preset: str, seed: int) -> Trace:
                          dtype="int64")  # fmt: skip
     cwnd, ssthresh = window_pkts(sampled_ns / S, cut_s)
     lost = losses(drops, changes_ns)
+    found = cuts(sampled_ns, cwnd, ssthresh, lost)
+    calm = np.zeros(len(sampled_ns))
     return Trace(
         seed=seed, end_s=60.0, reconfigurations_s=changes_ns / S, t_s=t_s, goodput_bps=goodput_bps,
         capacity_bps=np.full(len(t_s), PATH_BPS), cwnd_t_s=sampled_ns / S, cwnd_pkts=cwnd,
         bbr_bps=np.full(len(sampled_ns), 260e6 if variant.startswith("bbr") else np.nan), losses=lost,
-        cuts=cuts(sampled_ns, cwnd, ssthresh, lost),
+        cuts=found, slow_start=SlowStart("delay", 0.4, 1000.0),
+        timeouts=after_timeouts(sampled_ns, calm, cwnd, np.full(len(cwnd), 4e4), found["t_s"].to_numpy()),
+        repairing_ratio=0.05,
     )  # fmt: skip
 
 

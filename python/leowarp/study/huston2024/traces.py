@@ -36,6 +36,36 @@ NO_LOSS = "none"
 """A cut that no loss preceded: an ECN mark, or HyStart's end of slow start."""
 
 
+OPEN_ENDED = "not at all"
+"""How slow start ended of a session that never left it."""
+
+RECOVERING, LOSS_STATE = 3, 4
+"""The kernel's `TCP_CA_Recovery` and `TCP_CA_Loss`."""
+
+_NO_THRESHOLD = 2**30
+"""The kernel's `TCP_INFINITE_SSTHRESH` is the largest int."""
+
+_FEWEST_TRIPS = 5
+"""Round trips over which a growth is told."""
+
+
+@dataclass(frozen=True)
+class SlowStart:
+    """How a session's first slow start ended.
+
+    Attributes
+    ----------
+    by : str
+        "delay" or "ACK train" (what HyStart counted by then), the kind of the first loss before, or `OPEN_ENDED`.
+    end_s, window_pkts : float
+        When, and the threshold that it left.
+    """
+
+    by: str
+    end_s: float
+    window_pkts: float
+
+
 @dataclass(frozen=True)
 class Trace:
     """One flow of one session.
@@ -57,6 +87,12 @@ class Trace:
     cuts : DataFrame
         `t_s`, `kind` (of the first loss before it, or `NO_LOSS`), `lost_pkts` (lost before it), `before_pkts`,
         `after_pkts`, `grown_after_s` (nan: not before the next cut).
+    slow_start : SlowStart
+    timeouts : DataFrame
+        `t_s`, `until_s`, `to_pkts`, `growth_ratio`: from the end of each repair that a timeout began to the next cut,
+        the window at that end, and by how much it grew a round trip (0.05: 5 %).
+    repairing_ratio : float
+        Share of the samples at which the sender was repairing losses.
     """
 
     seed: int
@@ -70,6 +106,9 @@ class Trace:
     bbr_bps: np.ndarray
     losses: pd.DataFrame
     cuts: pd.DataFrame
+    slow_start: SlowStart
+    timeouts: pd.DataFrame
+    repairing_ratio: float
 
     @property
     def mean_capacity_bps(self) -> float:
@@ -97,6 +136,9 @@ def trace_of(run: RunView, bin_ns: int = BIN_NS, series: str = "in_order") -> Tr
     drops = run.tables.drops
     lost = losses(drops[(drops["flow"] == flow) & (drops["flow_direction"] == DATA)], changes_ns)
     when_ns = samples["t_ns"].to_numpy(dtype="int64")
+    window, threshold, state = (floats(samples[name]) for name in ("cwnd_pkts", "ssthresh_pkts", "ca_state"))
+    found = cuts(when_ns, window, threshold, lost)
+    known = state[~np.isnan(state)]
     return Trace(
         seed=int(plan.run.seed),
         end_s=run.metrics.end_ns / 1e9,
@@ -105,11 +147,60 @@ def trace_of(run: RunView, bin_ns: int = BIN_NS, series: str = "in_order") -> Tr
         goodput_bps=frame["goodput_bps"].to_numpy(),
         capacity_bps=payload_ratio(samples) * capacity_in_bins(run.tables, "gateway", "terminal", edges),
         cwnd_t_s=when_ns / 1e9,
-        cwnd_pkts=floats(samples["cwnd_pkts"]),
+        cwnd_pkts=window,
         bbr_bps=floats(samples["bbr_bw_bps"]),
         losses=lost,
-        cuts=cuts(when_ns, floats(samples["cwnd_pkts"]), floats(samples["ssthresh_pkts"]), lost),
+        cuts=found,
+        slow_start=slow_start(when_ns, threshold, _hystart(run.tables, plan.flows[flow].source), lost),
+        timeouts=after_timeouts(when_ns, state, window, floats(samples["srtt_us"]), found["t_s"].to_numpy()),
+        repairing_ratio=float((known >= RECOVERING).mean()) if len(known) else math.nan,
     )
+
+
+def _hystart(tables: Tables, source: str) -> pd.DataFrame:
+    """`t_ns`, `by`: when a host's counters were first read with an end of slow start that HyStart had found."""
+    host = next((place for place, name in enumerate(tables.hosts) if name in (source, f"host:{source}")), None)
+    mine = tables.counters[(tables.counters["host"] == host) & (tables.counters["value"] > 0)]
+    rows = []
+    for by, counter in (("delay", "TcpExt.TCPHystartDelayDetect"), ("ACK train", "TcpExt.TCPHystartTrainDetect")):
+        read_ns = mine.loc[mine["counter"] == counter, "t_ns"]
+        if len(read_ns):
+            rows.append({"t_ns": int(read_ns.min()), "by": by})
+    return pd.DataFrame(rows, columns=["t_ns", "by"]).sort_values("t_ns", kind="stable")
+
+
+def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFrame, lost: pd.DataFrame) -> SlowStart:
+    """How the first slow start ended: the threshold is first set.
+
+    Counters are read once a second: what HyStart counted first is taken for it if no packet was lost before.
+    """
+    places = np.flatnonzero(~np.isnan(ssthresh_pkts) & (ssthresh_pkts < _NO_THRESHOLD))
+    if not len(places):
+        return SlowStart(OPEN_ENDED, math.nan, math.nan)
+    at_ns = int(t_ns[places[0]])
+    told = [*lost.loc[lost["t_s"] <= at_ns / 1e9, "kind"], *hystart["by"], NO_LOSS]
+    return SlowStart(str(told[0]), at_ns / 1e9, float(ssthresh_pkts[places[0]]))
+
+
+def after_timeouts(
+    t_ns: np.ndarray, ca_state: np.ndarray, cwnd_pkts: np.ndarray, srtt_us: np.ndarray, cut_s: np.ndarray
+) -> pd.DataFrame:
+    """How the window grew after each repair that a timeout began, see `Trace.timeouts`."""
+    in_loss = ca_state == LOSS_STATE
+    ends = np.flatnonzero(in_loss[:-1] & ~in_loss[1:]) + 1
+    rows = []
+    for place in ends.tolist():
+        later = cut_s[cut_s > t_ns[place] / 1e9]
+        until = int(np.searchsorted(t_ns, round(float(later[0]) * 1e9))) if len(later) else len(t_ns)
+        # A new timeout ends it too.
+        again = np.flatnonzero(in_loss[place:until])
+        last = (place + int(again[0]) if len(again) else until) - 1
+        trips = (t_ns[last] - t_ns[place]) / 1e3 / float(np.nanmean(srtt_us[place : last + 1])) if last > place else 0.0
+        if trips >= _FEWEST_TRIPS and cwnd_pkts[place] > 0:
+            growth = (cwnd_pkts[last] / cwnd_pkts[place]) ** (1 / trips) - 1
+            rows.append({"t_s": t_ns[place] / 1e9, "until_s": t_ns[last] / 1e9, "to_pkts": float(cwnd_pkts[last]),
+                         "growth_ratio": float(growth)})  # fmt: skip
+    return pd.DataFrame(rows, columns=["t_s", "until_s", "to_pkts", "growth_ratio"], dtype="float64")
 
 
 def payload_ratio(samples: pd.DataFrame) -> float:
