@@ -40,8 +40,8 @@ def cubic_at_peak(frames: Frames) -> Outcome:
                "capacity_bps": capacity.numbers(), "used_ratio": used.numbers()}  # fmt: skip
     numbers |= _counts(frames, "cubic", PEAK)
     cause = "" if all(parts.values()) else (
-        f"slow start is ended by {ev.slow_start_ends(traces)}: to HyStart, jitter and a base delay that moves look "
-        f"like a queue that fills, sooner or later. {ev.why_cut(frames, 'cubic')}"
+        f"slow start is ended by {ev.slow_start_ends(traces)}: of a window far below what the path holds it is jitter "
+        f"and the moving base delay that look to HyStart like a queue that fills. {ev.why_cut(frames, 'cubic')}"
     )  # fmt: skip
     return Outcome(holds_if(parts), f"{text}. {ev.why_cut(frames, 'cubic')}", numbers, cause)
 

@@ -187,11 +187,11 @@ def after_timeouts(frames: Frames, variant: str, preset: str = PEAK) -> str:
     every = pd.concat([trace.timeouts for trace in traces], ignore_index=True)
     spent = middle([trace.repairing_ratio for trace in traces])
     grown = (
-        f"after {len(every)} repairs of a timeout the window grew by {100 * every['growth_ratio'].median():.1f} % a "
-        f"round trip until the next cut, to {every['to_pkts'].median():.0f} packets"
+        f"the window grew by {100 * every['growth_ratio'].median():.1f} % a round trip from the repair of a timeout to "
+        f"the next cut, to {every['to_pkts'].median():.0f} packets (medians of {len(every)})"
         if len(every) else "no repair of a timeout was followed by five round trips without a cut"
     )  # fmt: skip
-    return f"{label(variant)}, {preset}: {grown} (medians); repairing for {spent.text(100, 1)} % of the time"
+    return f"{label(variant)}, {preset}: {grown}; repairing for {spent.text(100, 1)} % of the time"
 
 
 def label(variant: str) -> str:

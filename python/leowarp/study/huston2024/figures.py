@@ -81,11 +81,11 @@ KINDS: Sequence[Kind] = (
     _session("fig9-bbr-off-peak", "Fig. 9", "bbr", OFF_PEAK, "BBR, off-peak"),
     _session("reno-peak", "", "reno", PEAK, "Reno, peak"),
     Kind("cuts", "Which losses cut the window", "Cuts of the congestion window a session, by the first loss before "
-         "each; mean over seeds. BBR has no such cuts. A cut without a loss is an ECN mark or the end of slow start.",
-         ("traces",), tcp.cuts),
-    Kind("table", "The table that the study asks for", f"At peak; {HOW}. Recovery: from a reconfiguration until "
-         "goodput is back at 90 % of the second before, median over those of a session. Share: of what it and one "
-         "CUBIC flow have together.", ("sessions", "beside"), table.everything),
+         "each; mean over seeds; of the study's own, its cures, and CUBIC without SACK. BBR has no such cuts. A cut "
+         "without a loss is an ECN mark or the end of slow start.", ("traces",), tcp.cuts),
+    Kind("table", "The table that the study asks for", f"Filled: at peak; hollow: off-peak; {HOW}. Recovery: from a "
+         "reconfiguration until goodput is back at 90 % of the second before, median over those of a session. Share: "
+         "of what it and one CUBIC flow have together, at peak.", ("sessions", "beside"), table.everything),
     Kind("sensitivity", "Isolated loss", "Goodput at peak against the loss that the link inflicts at any time, in each "
          f"direction; {HOW}.", ("losses",), table.sensitivity),
     Kind("phase", "A schedule that is wrong", "Goodput of the handover-aware congestion controls over that of the one "

@@ -16,7 +16,7 @@ from leowarp.errors import TraceError
 from leowarp.report.style import ALGORITHMS, COLUMN_IN, OKABE_ITO, PAGE_IN, line_style, new_figure
 from leowarp.study.huston2024 import evidence as ev
 from leowarp.study.huston2024.rules import SESSION_RULES, Rules
-from leowarp.study.huston2024.runs import MAIN, PEAK, VARIANTS, Variant
+from leowarp.study.huston2024.runs import MAIN, OFF_PEAK, PEAK, VARIANTS, Variant
 from leowarp.study.statistics import Middle, middle, paired_ratio
 
 DOTS = ("o", "s", "^", "D")
@@ -46,11 +46,11 @@ COLUMNS = (
 PANELS = tuple(column for column in COLUMNS if column.name not in ("recovered_ratio", "jain_index"))
 
 
-def found(frames: Mapping[str, Any], column: Column, variant: str) -> Middle:
-    """A cell of the table, at peak."""
+def found(frames: Mapping[str, Any], column: Column, variant: str, preset: str = PEAK) -> Middle:
+    """A cell of the table; beside another flow there is the peak alone."""
     rows: pd.DataFrame = frames[column.frame]
     if column.frame == "sessions":
-        rows = rows[rows["preset"] == PEAK]
+        rows = rows[rows["preset"] == preset]
     return ev.of(rows, variant, column.name) if column.name in rows else middle([])
 
 
@@ -60,12 +60,15 @@ def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
     if not shown:
         raise TraceError("there is no session at peak")
     rule = "host-wide settings (SACK, RACK, ECN, pacing) and queues hold for both flows of a pair"
-    drawn = new_figure(PAGE_IN, 0.9 + 0.2 * len(shown), rules.footer(SESSION_RULES, rule, f"{rules.seeds} seeds"))
+    drawn = new_figure(PAGE_IN, 0.9 + 0.26 * len(shown), rules.footer(SESSION_RULES, rule, f"{rules.seeds} seeds"))
     panels = drawn.subplots(1, len(PANELS), sharey=True)
     places = np.arange(len(shown))
     for axes, column in zip(panels, PANELS, strict=True):
         for place, variant in zip(places, shown, strict=True):
             _dot(axes, float(place), found(frames, column, variant.name), column, variant.name)
+            if column.frame == "sessions":
+                off_peak = found(frames, column, variant.name, OFF_PEAK)
+                _dot(axes, place + 0.3, off_peak, column, variant.name, hollow=True)
         axes.set_xlabel(column.short)
         axes.set_xlim(0, 1.08 * _largest(frames, column, shown))
     panels[0].set_yticks(places, [variant.label for variant in shown])
@@ -77,21 +80,24 @@ def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 def _largest(frames: Mapping[str, Any], column: Column, shown: Sequence[Variant]) -> float:
     """Right end of a panel: the largest finite end of an interval."""
-    cells = [found(frames, column, variant.name) for variant in shown]
+    presets = (PEAK, OFF_PEAK) if column.frame == "sessions" else (PEAK,)
+    cells = [found(frames, column, variant.name, preset) for variant in shown for preset in presets]
     ends = np.array([end for cell in cells for end in (cell.median, cell.high)])
     ends = ends[np.isfinite(ends)]
     return float(ends.max()) * column.scale if len(ends) and ends.max() > 0 else 1.0
 
 
-def _dot(axes: Axes, place: float, value: Middle, column: Column, variant: str) -> None:
+def _dot(axes: Axes, place: float, value: Middle, column: Column, variant: str, *, hollow: bool = False) -> None:
     if not np.isfinite(value.median):
         return
     colour = OKABE_ITO[ALGORITHMS.get(variant.split("-")[0].split("_")[0], 6)]
     axes.plot(
-        [value.low * column.scale, min(value.high * column.scale, _FAR)], [place, place], color=colour, linewidth=1.4
-    )
+        [value.low * column.scale, min(value.high * column.scale, _FAR)], [place, place], color=colour,
+        linewidth=0.7 if hollow else 1.4,
+    )  # fmt: skip
     marker = DOTS[ALGORITHMS.get(variant.split("-")[0].split("_")[0], 3)]
-    axes.plot(value.median * column.scale, place, marker, color=colour, markersize=3.2)
+    axes.plot(value.median * column.scale, place, marker, color=colour, markersize=2.8 if hollow else 3.2,
+              markerfacecolor="white" if hollow else colour, markeredgewidth=0.7)  # fmt: skip
 
 
 def _seeds(rows: pd.DataFrame) -> str:
@@ -150,5 +156,5 @@ def wrong_phase(frames: Mapping[str, Any], rules: Rules) -> Figure:
     axes.axhline(1, color="#555555", linewidth=0.6, linestyle=":")
     axes.set_xlabel("schedule taken to be late by, s")
     axes.set_ylabel("goodput over the plain one's")
-    axes.legend()
+    drawn.legend(loc="outside upper left")
     return drawn

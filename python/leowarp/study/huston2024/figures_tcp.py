@@ -13,6 +13,7 @@ from leowarp.errors import TraceError
 from leowarp.report.style import ALGORITHMS, OKABE_ITO, PAGE_IN, mark_changes, new_figure
 from leowarp.study.huston2024 import evidence as ev
 from leowarp.study.huston2024.rules import SESSION_RULES, Rules
+from leowarp.study.huston2024.runs import CLEAN, CLEAN_PEAK, OFF_PEAK, PEAK
 from leowarp.study.huston2024.traces import KINDS, NO_LOSS, Trace
 
 KIND_STYLE: dict[str, dict[str, Any]] = {
@@ -69,8 +70,10 @@ def _window(axes: Any, trace: Trace, colour: str) -> None:
 
 
 def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Cuts a session by cause, of each loss-based variant whose traces are kept."""
-    kept = [key for key, traces in frames["traces"].items() if traces and key[0] not in ("bbr", "bbr_handover")]
+    """Cuts a session by cause, of the study's own, its cures, and CUBIC without SACK, where they are loss-based."""
+    shown = [variant.name for variant in CLEAN if not variant.name.startswith("bbr")]
+    every = [(name, preset) for preset in (PEAK, OFF_PEAK, CLEAN_PEAK) for name in shown]
+    kept = [key for key in every if frames["traces"].get(key)]
     if not kept:
         raise TraceError("no trace of a loss-based congestion control is kept")
     drawn = new_figure(PAGE_IN, 0.95 + 0.28 * len(kept), rules.footer(SESSION_RULES, f"{rules.seeds} seeds"))
