@@ -72,7 +72,7 @@ def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.set_xlabel(column.short)
         axes.set_xlim(0, 1.08 * _largest(frames, column, shown))
     panels[0].set_yticks(places, [variant.label for variant in shown])
-    panels[0].invert_yaxis()
+    panels[0].set_ylim(len(shown) - 0.4, -0.6)
     panels[-1].axvline(50, color="#555555", linewidth=0.6, linestyle=":")
     panels[-1].set_xlim(0, 100)
     return drawn

@@ -86,6 +86,7 @@ def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
     right.barh(places + 0.2, [row["needed_p50_s"] for row in back], 0.36, color="white", edgecolor="#333333",
                linewidth=0.6, hatch="////", label="CUBIC's K for the window before")  # fmt: skip
     right.set_xlabel("s, medians")
+    left.margins(0.04, 0.02)
     left.invert_yaxis()
     left.set_xlabel("cuts of the window a session")
     entries = [axes.get_legend_handles_labels() for axes in (left, right)]
