@@ -31,7 +31,7 @@ def cubic_at_peak(frames: Frames) -> Outcome:
     }
     text = (
         f"largest half second of the first 2 s: {middle(peaks).text(M, 0)} Mbit/s ({int((peaks >= 200e6).sum())} of "
-        f"{len(peaks)} sessions 200 or more; slow start is ended by {ev.slow_start_ends(traces)}); lowest of the "
+        f"{len(peaks)} sessions 200 or more); lowest of the "
         f"second after it: {middle(falls).text(M, 0)} ({np.median(falls / peaks):.0%} of it); mean "
         f"{mean.text(M, 0)} Mbit/s of {capacity.text(M, 0)}, {used.median:.0%} "
         f"(under 30 %: {'yes' if used.median < 0.3 else 'no'})"
@@ -39,11 +39,11 @@ def cubic_at_peak(frames: Frames) -> Outcome:
     numbers = {"peak_bps": middle(peaks).numbers(), "fall_bps": middle(falls).numbers(), "mean_bps": mean.numbers(),
                "capacity_bps": capacity.numbers(), "used_ratio": used.numbers()}  # fmt: skip
     numbers |= _counts(frames, "cubic", PEAK)
-    cause = "" if all(parts.values()) else (
+    why = (
         f"slow start is ended by {ev.slow_start_ends(traces)}: of a window far below what the path holds it is jitter "
         f"and the moving base delay that look to HyStart like a queue that fills. {ev.why_cut(frames, 'cubic')}"
-    )  # fmt: skip
-    return Outcome(holds_if(parts), f"{text}. {ev.why_cut(frames, 'cubic')}", numbers, cause)
+    )
+    return _told(parts, text, numbers, why, why)
 
 
 def cubic_off_peak(frames: Frames) -> Outcome:
@@ -97,7 +97,7 @@ def bbr_is_revised(frames: Frames) -> Outcome:
     cause = "" if all(parts.values()) else (
         f"{ev.why_bbr(frames)}; the link's capacity is {capacity[PEAK]} Mbit/s at peak, {capacity[OFF_PEAK]} off-peak"
     )  # fmt: skip
-    return Outcome(holds_if(parts), f"{text}. {ev.why_bbr(frames)}", numbers, cause)
+    return _told(parts, text, numbers, ev.why_bbr(frames), cause)
 
 
 def reno_is_poor(frames: Frames) -> Outcome:
@@ -110,7 +110,7 @@ def reno_is_poor(frames: Frames) -> Outcome:
     )
     cause = "" if all(parts.values()) else f"{ev.why_cut(frames, 'reno')}. {ev.why_cut(frames, 'cubic')}"
     numbers = {"used_ratio": used.numbers(), "of_cubic_ratio": ratio.numbers()} | _counts(frames, "reno", PEAK)
-    return Outcome(holds_if(parts), f"{text}. {ev.why_cut(frames, 'reno')}", numbers, cause)
+    return _told(parts, text, numbers, ev.why_cut(frames, "reno"), cause)
 
 
 def sack_matters(frames: Frames) -> Outcome:
@@ -193,7 +193,7 @@ def handover_aware_cubic(frames: Frames) -> Outcome:
     both = f"{ev.why_cut(frames, 'cubic_handover')}. {ev.why_cut(frames, 'cubic')}"
     cause = "" if all(parts.values()) else both
     numbers = {"goodput_ratio": goodput.numbers(), "of_bbr_ratio": of_bbr.numbers()}
-    return Outcome(holds_if(parts), f"{text}. {both}", numbers | _counts(frames, "cubic_handover", PEAK), cause)
+    return _told(parts, text, numbers | _counts(frames, "cubic_handover", PEAK), both, cause)
 
 
 AQMS = ("fq_codel", "cake", "pie", "red", "codel")
@@ -251,6 +251,13 @@ def bbr_starves_others(frames: Frames) -> Outcome:
     return Outcome(
         verdict, text, numbers | {"jain_index": jain.numbers(), "of_beside_cubic_ratio": alone.numbers()}, cause
     )
+
+
+def _told(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: str, cause: str) -> Outcome:
+    """What was measured with its counts; of a claim that does not hold whole they stand in the cause alone."""
+    if all(parts.values()):
+        return Outcome(holds_if(parts), f"{text}. {why}", numbers, "")
+    return Outcome(holds_if(parts), text, numbers, cause)
 
 
 def _lowest_after_peak(trace: Trace) -> float:
