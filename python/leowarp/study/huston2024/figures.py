@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from leowarp.errors import TraceError
-from leowarp.report import save
-from leowarp.report.style import styled
+from leowarp.study import drawing
+from leowarp.study.drawing import Kind
 from leowarp.study.huston2024 import figures_path as path
 from leowarp.study.huston2024 import figures_table as table
 from leowarp.study.huston2024 import figures_tcp as tcp
@@ -22,32 +20,9 @@ from leowarp.study.page import DrawnFigure
 from leowarp.study.statistics import HOW
 
 
-@dataclass(frozen=True)
-class Kind:
-    """One figure: `draw(frames, rules)`, and the data sets that it needs."""
-
-    stem: str
-    title: str
-    caption: str
-    needs: tuple[str, ...]
-    draw: Callable[[Mapping[str, Any], Rules], Figure]
-
-
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
     """Draws all figures into `folder`; one whose data are missing says so."""
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn = []
-    for kind in KINDS:
-        missing = next((f"the runs `{name}` are missing" for name in kind.needs if name not in frames), None)
-        if missing is None:
-            try:
-                with styled():
-                    figure = kind.draw(frames, rules)
-                save(figure, folder / kind.stem)
-            except TraceError as error:
-                missing = error.message
-        drawn.append(DrawnFigure(kind.stem, kind.title, kind.caption, missing))
-    return drawn
+    return drawing.draw(KINDS, frames, folder, rules)
 
 
 _SESSION = (
@@ -65,7 +40,7 @@ def _session(stem: str, figure: str, variant: str, preset: str, name: str) -> Ki
     return Kind(stem, title, _SESSION, ("shown",), drawn)
 
 
-KINDS: Sequence[Kind] = (
+KINDS: Sequence[Kind[Rules]] = (
     Kind("fig2-capacity", "Fig. 2: capacity tests, August 2023 to March 2024",
          "Each dot a test every four hours: parallel CUBIC connections, down, then up, a run of its own each. Right: "
          "distribution; dotted: the study's median and extremes.", ("capacity",), path.capacity),

@@ -16,6 +16,7 @@ from leowarp.errors import GuestError, TraceError
 from leowarp.report import style
 from leowarp.scenario import load, resolve
 from leowarp.study import example_file, reproduce
+from leowarp.study import parts as study_parts
 from leowarp.study import statistics as st
 from leowarp.study.claim import judged
 from leowarp.study.huston2024 import evidence as ev
@@ -367,7 +368,7 @@ def engine(monkeypatch, as_the_study_says):
     def run_study(file, folder, *, only, scheduler, **options):
         asked[file.name] = only
         folder.mkdir(parents=True, exist_ok=True)
-        row = {"status": "ok", "seed": 1, "cpu_s": 2.0, "virtual_s": 60.0, "warnings": [], "sends": runs.REGULAR,
+        row = {"status": "ok", "seed": 1, "cpu_s": 2.0, "guest_cpu_s": 1.5, "virtual_s": 60.0, "warnings": [], "sends": runs.REGULAR,
                "run_id": "0", "name": "cubic", "preset": PEAK}  # fmt: skip
         rows = pd.DataFrame([row | ({"status": "failed"} if file.name in failing else {})])
         failures = {"0": GuestError(f"{file.name} failed")} if file.name in failing else {}
@@ -375,7 +376,7 @@ def engine(monkeypatch, as_the_study_says):
 
     failing: set[str] = set()
     run_study.asked, run_study.failing = asked, failing
-    monkeypatch.setattr(material, "run_study", run_study)
+    monkeypatch.setattr(study_parts, "run_study", run_study)
 
     def frames_of(rows, folder):
         groups = {"flood": ["flood"], "paced": ["paced"], "capacity": ["capacity"], "beside": ["beside"],

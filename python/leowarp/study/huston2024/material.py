@@ -3,29 +3,24 @@
 
 from __future__ import annotations
 
-import shutil
-import time
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from leowarp import rundir
 from leowarp.errors import LeowarpError
-from leowarp.progress import clock
-from leowarp.report import RunView, html
+from leowarp.report import RunView
 from leowarp.report.view import kernel_name
+from leowarp.study import parts as study_parts
 from leowarp.study.huston2024 import figures, results, runs, tables
 from leowarp.study.huston2024.claims import CLAIMS
 from leowarp.study.huston2024.pings import pings_of
 from leowarp.study.huston2024.rules import Rules
-from leowarp.study.huston2024.runs import OFF_PEAK, PEAK, Part
+from leowarp.study.huston2024.runs import OFF_PEAK, PEAK
 from leowarp.study.huston2024.traces import trace_of
 from leowarp.study.page import Section
 from leowarp.study.reproduction import Making, Material
-from leowarp.study.sweep import StudyFile, StudyRun, run_study
 
 OPTIONS = ("quick", "scheduler")
 
@@ -38,9 +33,7 @@ LEAD = (
     "saw; those on TCP say what follows from it. None of it is a measurement of Starlink."
 )
 
-COST = "cost.json"
 TABLE = "table.csv"
-MOST_WARNINGS = 8
 KEPT = ("flood", "paced", "main", "cures", "repairs", "clean")
 """Groups whose whole run directories stay."""
 SHOWN_BIN_NS = 200_000_000
@@ -54,7 +47,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     rows: dict[str, pd.DataFrame] = {}
     failures: dict[str, LeowarpError] = {}
     for part in runs.parts():
-        rows[part.name], failed = _made(part, making, quick=quick, scheduler=scheduler)
+        rows[part.name], failed = study_parts.made(part, making, quick=quick, scheduler=scheduler)
         failures |= failed
     frames, view = _frames(rows, making.folder)
     if not frames:
@@ -66,7 +59,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
         kernel="not recorded" if view is None else kernel_name(view.manifest),
         seeds=int(frames["sessions"]["seed"].nunique()) if "sessions" in frames else 0,
     )
-    sections = [Section("runs", "Runs and their cost", _cost_table(rows, making.folder)),
+    sections = [Section("runs", "Runs and their cost", study_parts.cost_table(runs.parts(), rows, making.folder)),
                 Section("data", "Data", _data_section())]  # fmt: skip
     if "sessions" in frames and "beside" in frames:
         tables.frame(frames).to_csv(making.folder / TABLE, index=False)
@@ -80,35 +73,11 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
         runs={part.name: part.name for part in runs.parts()},
         failures=failures,
         warnings=_warnings(rows, quick=quick),
-        cost=_cost_line(rows, making.folder),
+        cost=study_parts.cost_line(rows, making.folder),
     )
 
 
 CLAIM_FRAMES = ("flood", "paced", "capacity", "sessions", "traces", "beside")
-
-
-def _made(
-    part: Part, making: Making, *, quick: bool, scheduler: str | None
-) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:
-    """A group's rows, and the failures among them by `<group>/<run id>`."""
-    folder = making.folder / part.name
-    if making.force and folder.exists():
-        shutil.rmtree(folder)
-    content = dict(part.content)
-    if making.kernel is not None:
-        content["set"] = {**content.get("set", {}), "guest.kernel": str(making.kernel)}
-    started = time.monotonic()
-    done = run_study(
-        StudyFile.of(content), folder, at_once=making.at_once, scheduler=scheduler, progress=making.progress,
-        only=(lambda run: _is_quick(part, run)) if quick else None, retry_failed=True,
-    )  # fmt: skip
-    _note_cost(making.folder, part.name, time.monotonic() - started)
-    failed = {f"{part.name}/{run_id}": error for run_id, error in done.failures.items()}
-    return done.table().to_pandas(), failed
-
-
-def _is_quick(part: Part, run: StudyRun) -> bool:
-    return part.in_quick(run.values, run.seed)
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
@@ -161,58 +130,10 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
             f"quick: {runs.QUICK_SEEDS} of {runs.SEEDS} seeds and one capacity test in {runs.QUICK_STEP}: a look at "
             "the figures and not the study; an interval of 3 values is no confidence interval"
         )
-    said = Counter(text for part in rows.values() for texts in part["warnings"] for text in texts)
-    found += [f"{text} ({count} runs)" for text, count in said.most_common(MOST_WARNINGS)]
-    if len(said) > MOST_WARNINGS:
-        found.append(f"{len(said) - MOST_WARNINGS} further kinds of warnings: column `warnings` of the data sets")
-    return found
-
-
-def _note_cost(folder: Path, part: str, wall_s: float) -> None:
-    """Adds what a start took by the wall clock: a study that was interrupted has several."""
-    path = folder / COST
-    spent = rundir.read_json(path) if path.exists() else {}
-    spent[part] = spent.get(part, 0.0) + wall_s
-    rundir.write_json(path, spent)
-
-
-def _cost_table(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    wall = rundir.read_json(folder / COST)
-    lines = []
-    for part in runs.parts():
-        lines.append(_cost_row(part.name, part.why, rows[part.name], part.runs, float(wall[part.name])))
-    everything = pd.concat(list(rows.values()), ignore_index=True)
-    lines.append(_cost_row("all", "", everything, sum(part.runs for part in runs.parts()), sum(wall.values())))
-    header = ["group", "what for", "runs here", "of", "failed", "CPU, s", "CPU a run, s", "virtual time, s",
-              "wall clock, all starts"]  # fmt: skip
-    return html.table("What it cost, measured; the wall clock includes starts that were interrupted", header, lines,
-                      left=frozenset((0, 1)))  # fmt: skip
-
-
-def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float) -> list[Any]:
-    cpu_s = float(rows["cpu_s"].sum())
-    virtual_s = float(rows["virtual_s"].sum()) if "virtual_s" in rows else None
-    failed = int((rows["status"] != "ok").sum())
-    each_s = cpu_s / len(rows) if len(rows) else None
-    return [name, why, len(rows), whole, failed, cpu_s, each_s, virtual_s, clock(wall_s)]
-
-
-def _cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    """What the runs took, for the terminal."""
-    every = pd.concat(list(rows.values()), ignore_index=True)
-    wall_s = sum(rundir.read_json(folder / COST).values())
-    return (
-        f"{len(every):,} runs, {every['cpu_s'].sum():,.0f} CPU s, {every['cpu_s'].mean():.2f} CPU s a run; "
-        f"{clock(wall_s)} by the wall clock, in all starts"
-    )
+    return found + study_parts.warnings_said(rows)
 
 
 def _data_section() -> str:
-    lines = [[part.name, f'<a href="{part.name}/results/">{part.name}/results/</a>', part.why] for part in runs.parts()]
-    table = html.table(
-        "Each group's results are one partitioned Parquet data set, a row a run; units are in the columns' names",
-        ["group", "data set", "what for"], lines, left=frozenset((0, 1, 2)), raw=frozenset((1,)),
-    )  # fmt: skip
     note = (
         f'The study\'s table with all its intervals: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the '
         f"groups {', '.join(KEPT)} stand in their <code>runs/</code>."
@@ -222,4 +143,4 @@ def _data_section() -> str:
         'sessions = pd.read_parquet("main/results")\n'
         'sessions.groupby(["name", "preset"]).flow0_goodput_mean_bps.median()'
     )
-    return f"{table}<p>{note}</p><pre>{html.text(example)}</pre>"
+    return study_parts.data_section(runs.parts(), example, note)

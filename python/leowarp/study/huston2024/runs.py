@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from leowarp.study.parts import Part
+
 TCP_SCENARIO, PING_SCENARIO, CAPACITY_SCENARIO = "starlink-tcp.toml", "starlink-ping.toml", "starlink-capacity.toml"
 
 PEAK, OFF_PEAK = "peak", "off-peak"
@@ -134,31 +136,6 @@ _KEYS: dict[str, Any] = {
     "tcp.sack": "profile", "tcp.rack": "profile", "tcp.dsack": "profile",
 }  # fmt: skip
 """What variants differ in, with the value of those that do not name it."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A group of runs, as the study engine takes it.
-
-    Attributes
-    ----------
-    name : str
-        Of the group, and of its directory.
-    why : str
-    content : dict
-        A study file's content.
-    runs : int
-        How many it has.
-    in_quick : callable
-        `in_quick(values, seed)`: whether a quick reproduction makes the run with these values (keys of the scenario,
-        as written). Those runs are the same ones: a full one later keeps them.
-    """
-
-    name: str
-    why: str
-    content: dict[str, Any]
-    runs: int
-    in_quick: Callable[[Mapping[str, Any], int], bool]
 
 
 def parts() -> tuple[Part, ...]:
