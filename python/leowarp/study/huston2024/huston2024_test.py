@@ -368,8 +368,8 @@ def engine(monkeypatch, as_the_study_says):
     def run_study(file, folder, *, only, scheduler, **options):
         asked[file.name] = only
         folder.mkdir(parents=True, exist_ok=True)
-        row = {"status": "ok", "seed": 1, "cpu_s": 2.0, "guest_cpu_s": 1.5, "virtual_s": 60.0, "warnings": [], "sends": runs.REGULAR,
-               "run_id": "0", "name": "cubic", "preset": PEAK}  # fmt: skip
+        row = {"status": "ok", "seed": 1, "cpu_s": 2.0, "guest_cpu_s": 1.5, "virtual_s": 60.0, "warnings": [],
+               "sends": runs.REGULAR, "run_id": "0", "name": "cubic", "preset": PEAK}  # fmt: skip
         rows = pd.DataFrame([row | ({"status": "failed"} if file.name in failing else {})])
         failures = {"0": GuestError(f"{file.name} failed")} if file.name in failing else {}
         return SimpleNamespace(table=lambda: SimpleNamespace(to_pandas=lambda: rows), failures=failures)
