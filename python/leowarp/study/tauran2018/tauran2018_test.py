@@ -277,8 +277,8 @@ def engine(monkeypatch, as_the_study_says):
     def run_study(file, folder, *, only, scheduler, **options):
         asked[file.name] = only
         folder.mkdir(parents=True, exist_ok=True)
-        rows = pd.DataFrame([{"status": "failed" if file.name in failing else "ok", "seed": 1, "cpu_s": 2.0, "guest_cpu_s": 1.5,
-                              "virtual_s": 600.0, "warnings": [], "run_id": "0"}])  # fmt: skip
+        rows = pd.DataFrame([{"status": "failed" if file.name in failing else "ok", "seed": 1, "cpu_s": 2.0,
+                              "guest_cpu_s": 1.5, "virtual_s": 600.0, "warnings": [], "run_id": "0"}])  # fmt: skip
         failures = {"0": GuestError(f"{file.name} failed")} if file.name in failing else {}
         return SimpleNamespace(table=lambda: SimpleNamespace(to_pandas=lambda: rows), failures=failures)
 
