@@ -62,7 +62,7 @@ def test_every_table_opens_as_a_frame_with_units(chain):
 
 def test_a_notebook_shows_summary_and_figure(chain):
     page = chain._repr_html_()
-    assert "goodput_mean_bps" in page
+    assert "goodput" in page
     assert "data:image/png;base64," in page
     assert chain.figure("goodput").axes
 
