@@ -8,6 +8,8 @@ import pytest
 
 from leowarp.timeline.measured.synthetic_for_tests import MS, S, dish
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 CHAIN = ROOT / "examples" / "chain.toml"
 NOON_S = 1_715_947_200  # 2024-05-17T12:00:00Z

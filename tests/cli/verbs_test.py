@@ -164,6 +164,7 @@ def test_output_into_a_narrow_terminal_cuts_no_value(leowarp, write_run):
     assert "…" not in answer.out
 
 
+@pytest.mark.slow
 def test_cleaning_removes_the_cache_only_when_told(leowarp, tmp_path):
     cache = tmp_path / "cache"
     (cache / "kernel").mkdir(parents=True)

@@ -40,7 +40,8 @@ def frames(tmp_path_factory):
         made = batch.make([run.combination.plan for run in planned], folder / "scratch", out=kept)
         rows[part.name] = pd.DataFrame([row(planned[one.index], one) for one in made])
     # The groups that are left out have no rows; their columns are those of the others.
-    rows |= {"others": rows["main"][:0], "losses": rows["main"][:0].assign(loss_ratio=0.0),
+    rows |= {name: rows["main"][:0] for name in ("others", "repairs", "clean")}
+    rows |= {"losses": rows["main"][:0].assign(loss_ratio=0.0),
              "phases": rows["main"][:0].assign(phase_bbr_handover="12 s")}  # fmt: skip
     found, _ = material._frames(rows, folder)
     yield found, rows, folder

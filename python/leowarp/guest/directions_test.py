@@ -119,6 +119,7 @@ def test_only_leolink_has_tables() -> None:
     assert "leolink" in raised.value.hint
 
 
+@pytest.mark.slow
 def test_a_million_rows_take_no_loop(tmp_path: Path) -> None:
     made = access()
     instants = np.arange(1_000_000) * 1000

@@ -12,6 +12,8 @@ from leowarp.report import FIGURES, RunView, figure, write_report
 from leowarp.report.reconfigurations import reconfigurations_section
 from leowarp.report.view import worded
 
+pytestmark = pytest.mark.slow
+
 OF_ACCESS = ("ping", "ping_change", "ping_slots", "throughput", "shares")
 
 

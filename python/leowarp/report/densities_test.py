@@ -46,6 +46,7 @@ def test_a_density_of_no_packets_is_an_error_and_no_reordering_is_said():
     assert [text.get_text() for text in axes.texts] == ["none is n-reordered"]
 
 
+@pytest.mark.slow
 def test_equal_shares_give_equal_bytes(tmp_path):
     files = [save(density([SMALL], footer="threshold: 4 packets"), tmp_path / name) for name in ("a", "b")]
     for one, other in zip(*files, strict=True):

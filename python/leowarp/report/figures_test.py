@@ -63,6 +63,7 @@ def test_a_flow_that_never_got_anything_has_an_empty_figure(run_dir, name):
     assert all(np.isfinite(axes.get_ylim()).all() for axes in drawn.axes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["goodput", "map", "packets"])
 def test_equal_runs_give_equal_bytes(run_dir, tmp_path, name):
     sums = []

@@ -7,6 +7,8 @@ import pytest
 from leowarp.timeline.access.probes_for_tests import SECOND_NS, passed, pings, pings_by_reply, profile_for
 from leowarp.timeline.measured import Measurement, Schedule, describe
 
+pytestmark = pytest.mark.slow
+
 MINUTES = 30
 SEEDS = range(1, 7)
 FLOOD_NS = 10_000_000

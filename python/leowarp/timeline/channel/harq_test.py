@@ -202,6 +202,7 @@ def found_by_snr():
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("snr_db", BANDS)
 def test_residual_loss_lies_between_one_fade_and_two(found_by_snr, snr_db):
     low, high = BANDS[snr_db]
