@@ -115,6 +115,10 @@ class RunDirectory:
         """Packets by 50 ms of sending time; complete, whatever packets are stored."""
         return self._frame("bins", flow)
 
+    def delays(self, flow: int | None = None) -> pd.DataFrame:
+        """One-way delays and round trips of all packets, counted in narrow bins."""
+        return self._frame("delays", flow)
+
     def flows(self) -> pd.DataFrame:
         """One row a flow: connecting, first and last byte, completion, bytes."""
         return self._frame("flows")

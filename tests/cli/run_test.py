@@ -49,7 +49,7 @@ def test_the_manifest_says_what_made_the_run_and_lists_what_is_there(chain):
 
 
 def test_every_table_opens_as_a_frame_with_units(chain):
-    for name in ("sockets", "packets", "bins", "flows", "echoes", "drops", "counters", "links", "linktotals"):
+    for name in ("sockets", "packets", "bins", "delays", "flows", "echoes", "drops", "counters", "links", "linktotals"):
         frame = getattr(chain, name)()
         assert frame.attrs["units"] is not None
     assert chain.sockets(flow=0)["cwnd_pkts"].max() > 10
