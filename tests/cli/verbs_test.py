@@ -64,6 +64,7 @@ def test_a_congestion_control_of_ones_own_is_named_by_its_file(leowarp, tmp_path
     assert "gone.c" in gone.err
 
 
+@pytest.mark.slow
 def test_routes_show_each_change_with_both_delays(leowarp):
     answer = leowarp("routes", MADRID_TOKYO, "--set", "run.duration=120 s", "--json").json()
     rows = answer["routes"]
@@ -128,6 +129,7 @@ def test_debugging_shows_the_traceback(leowarp):
     assert "Traceback" in leowarp("plan", "nowhere.toml", env={"LEOWARP_DEBUG": "1"}).err
 
 
+@pytest.mark.slow
 def test_csv_has_a_header_and_an_empty_field_for_what_is_missing(leowarp, write_run, tmp_path):
     run = write_run()
     answer = leowarp("export", run, "sockets", "--out", tmp_path / "sockets.csv")
@@ -178,6 +180,7 @@ def test_cleaning_removes_the_cache_only_when_told(leowarp, tmp_path):
     assert not cache.exists()
 
 
+@pytest.mark.slow
 def test_version_names_the_libraries_and_builds_nothing(leowarp, tmp_path):
     told = leowarp("version", "--json", env={"LEOWARP_CACHE": str(tmp_path / "cache")}).json()
     assert told["kernels_built"] == []

@@ -34,6 +34,7 @@ def test_every_figure_is_drawn_with_units_and_rules(run_dir, name):
                 assert any(unit in axes.get_xlabel() for unit in (", s", ", ms", "Mbit/s", "packets"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in TCP_FIGURES if FIGURES[name].several])
 def test_several_runs_share_a_figure(run_dir, other_run_dir, name):
     drawn = figure([run_dir, other_run_dir], name)

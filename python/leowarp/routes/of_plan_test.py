@@ -120,6 +120,7 @@ def test_no_other_path_is_shorter() -> None:
         assert length_m <= (ground_m[0] + cost_m).min() + 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start_s", [0, 4000])
 @pytest.mark.parametrize("reverse", ["mirror", "own"])
 def test_leaving_far_satellites_out_of_the_search_changes_no_path(start_s: int, reverse: str) -> None:

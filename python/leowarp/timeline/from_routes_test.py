@@ -188,6 +188,7 @@ def plans(draw: st.DrawFn) -> Plan:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(plans())
 def test_any_constellation_gives_a_consistent_timeline(of: Plan) -> None:
