@@ -4,6 +4,7 @@
 import json
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,10 @@ def test_an_interrupted_build_leaves_no_process_and_nothing_half_done(workshop):
 
     with pytest.raises(KeyboardInterrupt):
         kernel(on_progress=interrupt)
+    # Killed at once; init takes an orphan away when it comes to it
+    until_s = time.monotonic() + 10
+    while members_of_session(sessions[0]) and time.monotonic() < until_s:
+        time.sleep(0.01)
     assert members_of_session(sessions[0]) == []
     assert left_over(place) == []
 
