@@ -50,9 +50,20 @@ class Part:
 
 
 def made(
+    parts: Sequence[Part], making: Making, *, quick: bool, scheduler: str | None
+) -> tuple[dict[str, pd.DataFrame], dict[str, LeowarpError]]:
+    """Each group's rows, and the failures among them by `<group>/<run id>`."""
+    rows: dict[str, pd.DataFrame] = {}
+    failures: dict[str, LeowarpError] = {}
+    for part in parts:
+        rows[part.name], failed = _made(part, making, quick=quick, scheduler=scheduler)
+        failures |= failed
+    return rows, failures
+
+
+def _made(
     part: Part, making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:
-    """A group's rows, and the failures among them by `<group>/<run id>`."""
     folder = making.folder / part.name
     if making.force and folder.exists():
         shutil.rmtree(folder)

@@ -9,7 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp.errors import LeowarpError
 from leowarp.report import RunView
 from leowarp.report.view import kernel_name
 from leowarp.study import parts as study_parts
@@ -40,11 +39,7 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
     """See `leowarp.study.reproduction`."""
-    rows: dict[str, pd.DataFrame] = {}
-    failures: dict[str, LeowarpError] = {}
-    for part in runs.parts():
-        rows[part.name], failed = study_parts.made(part, making, quick=quick, scheduler=scheduler)
-        failures |= failed
+    rows, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
     frames, view = _frames(rows, making.folder)
     if not frames:
         raise next(iter(failures.values()))

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.errors import LeowarpError
 from leowarp.report import RunView, html
 from leowarp.report.view import kernel_name
 from leowarp.study import parts as study_parts
@@ -37,11 +36,7 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
     """See `leowarp.study.reproduction`."""
-    tables: dict[str, pd.DataFrame] = {}
-    failures: dict[str, LeowarpError] = {}
-    for part in runs.parts():
-        tables[part.name], failed = study_parts.made(part, making, quick=quick, scheduler=scheduler)
-        failures |= failed
+    tables, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
     frames, shape_view = _frames(tables, making.folder)
     if not frames:
         raise next(iter(failures.values()))
