@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from leowarp.errors import ScenarioError
-from leowarp.timeline.measured.lines import numbered, text_of, whole_number
+from leowarp.timeline.measured.lines import whole_numbers
 from leowarp.timeline.measured.measurement import PING_BYTES, Measurement, Series
 
 INTERVAL_NS = 10_000_000
@@ -29,10 +28,7 @@ def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
     ScenarioError
         With file and line.
     """
-    lines = numbered(text_of(path))
-    if not lines:
-        raise ScenarioError(f"{path} is empty", _HINT)
-    delay_ms = np.array([whole_number(path, n, line, "a delay in ms", _HINT, _LONGEST_MS) for n, line in lines])
+    delay_ms, _ = whole_numbers(path, "a delay in ms", _HINT, _LONGEST_MS)
     step_ns = INTERVAL_NS if interval_ns is None else interval_ns
     series = Series.of(np.arange(len(delay_ms), dtype=np.int64) * step_ns, delay_ms * 1e6)
     return Measurement(

@@ -7,6 +7,9 @@ import gzip
 import zlib
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from leowarp.errors import ScenarioError
 
 _GZIP = b"\x1f\x8b"
@@ -47,17 +50,21 @@ def numbered(text: str) -> list[tuple[int, str]]:
     return [(number, line) for number, line in lines if line and not line.startswith("#")]
 
 
-def whole_number(path: Path, line: int, text: str, of: str, hint: str, highest: int) -> int:
-    """A line that is one whole number from 0 on.
+def whole_numbers(path: Path, of: str, hint: str, highest: int) -> tuple[NDArray[np.int64], list[tuple[int, str]]]:
+    """A file of one whole number a line, from 0 on; and its lines, as `numbered`.
 
     Raises
     ------
     ScenarioError
-        With file and line.
+        With file and line; if there is no line.
     """
-    if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) > highest:
-        raise ScenarioError(f"{path}:{line}: {text[:40]!r} is not {of} (a whole number up to {highest})", hint)
-    return int(text)
+    lines = numbered(text_of(path))
+    if not lines:
+        raise ScenarioError(f"{path} is empty", hint)
+    for line, text in lines:
+        if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) > highest:
+            raise ScenarioError(f"{path}:{line}: {text[:40]!r} is not {of} (a whole number up to {highest})", hint)
+    return np.array([int(text) for _, text in lines], dtype=np.int64), lines
 
 
 FORMATS_HINT = (

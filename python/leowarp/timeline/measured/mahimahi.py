@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.errors import ScenarioError
-from leowarp.timeline.measured.lines import numbered, text_of, whole_number
+from leowarp.timeline.measured.lines import whole_numbers
 from leowarp.timeline.measured.measurement import Capacity
 
 OPPORTUNITY_BYTES = 1500
@@ -35,10 +35,7 @@ def opportunities_ms(path: Path) -> NDArray[np.int64]:
     ScenarioError
         With file and line.
     """
-    lines = numbered(text_of(path))
-    if not lines:
-        raise ScenarioError(f"{path} is empty", _HINT)
-    times = np.array([whole_number(path, n, line, "a time in ms", _HINT, _LONGEST_MS) for n, line in lines])
+    times, lines = whole_numbers(path, "a time in ms", _HINT, _LONGEST_MS)
     back = np.flatnonzero(np.diff(times) < 0)
     if len(back):
         number, line = lines[back[0] + 1]
