@@ -34,17 +34,23 @@ def agent(*, on_message: Callable[[str], None] = lambda text: None) -> Agent:
     Raises
     ------
     HostError
-        If cargo or rustc is missing, or the build fails: with cargo's errors.
+        If cargo or rustc is missing or does not answer, and no agent was built from these sources before; or if the
+        build fails: with cargo's errors.
     """
     checkout = recipe.agent_sources()
     if checkout is None:
         return _packaged()
     parts = recipe.agent_recipe(checkout)
     recipe_sha256 = recipe.recipe_sha256(parts)
-    if not _has_compiler() and (entry := built_earlier(KIND, "agent.json", recipe_sha256)):
-        on_message(f"cargo and rustc are not on the PATH: using the agent built earlier, {entry}")
+    try:
+        compiler = _compiler()
+    except HostError as error:
+        entry = built_earlier(KIND, "agent.json", recipe_sha256)
+        if entry is None:
+            raise
+        on_message(f"{error.message}: using the agent built earlier, {entry}")
         return _read_entry(entry)
-    facts = {"recipe_sha256": recipe_sha256, "compiler": _compiler()}
+    facts = {"recipe_sha256": recipe_sha256, "compiler": compiler}
     key = content_key(sorted(facts.items()))
 
     def make(entry: Path) -> None:
@@ -79,17 +85,15 @@ def _read_entry(entry: Path) -> Agent:
     return Agent(entry / "leowarp-agent", json.loads((entry / "agent.json").read_text()))
 
 
-def _has_compiler() -> bool:
-    return shutil.which("cargo") is not None and shutil.which("rustc") is not None
-
-
 def _compiler() -> str:
-    if not _has_compiler():
-        raise HostError(
-            "building the agent: cargo and rustc are not on the PATH",
-            hint=f"{apt(DEBIAN_PACKAGES)}; or https://rustup.rs",
-        )
-    return recipe.first_line_of("rustc", "--version")
+    hint = f"{apt(DEBIAN_PACKAGES)}; or https://rustup.rs"
+    if shutil.which("cargo") is None or shutil.which("rustc") is None:
+        raise HostError("building the agent: cargo and rustc are not on the PATH", hint=hint)
+    try:
+        return recipe.first_line_of("rustc", "--version")
+    except HostError as error:
+        # rustup's stand-ins are on the PATH of users for whom no toolchain is installed
+        raise HostError(error.message, hint=hint) from error
 
 
 def _cargo_build(checkout: Path) -> Path:

@@ -101,6 +101,19 @@ def test_without_a_compiler_what_was_built_earlier_is_used(workshop, monkeypatch
     assert "apt-get install" in caught.value.hint
 
 
+def test_a_stand_in_of_rustup_without_a_toolchain_is_no_compiler(workshop, monkeypatch, tmp_path):
+    built = agent()
+    (tmp_path / "tools" / "rustc").write_text("#!/bin/sh\necho error: rustup could not choose a version >&2; exit 1\n")
+    messages = []
+    assert agent(on_message=messages.append) == built
+    assert "could not choose a version" in messages[0]
+    assert "built earlier" in messages[0]
+    (tmp_path / "checkout" / "Cargo.lock").write_text("changed")
+    with pytest.raises(HostError, match="could not choose a version") as caught:
+        agent()
+    assert "rustup" in caught.value.hint
+
+
 def test_a_wheel_uses_the_agent_it_carries(monkeypatch, tmp_path):
     (tmp_path / "leowarp-agent").write_text("program")
     (tmp_path / "agent.json").write_text('{"key": "k"}')
