@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import recipe
 from leowarp.guest.cache import built_earlier, cache_root, content_key, entry_or_build, faults, locked, sha256_of_file
 from leowarp.guest.elf import is_static_address_program, symbols
+from leowarp.guest.session import own_session
 from leowarp.guest.source import Source, fetch_source, local_source, tree_sha256, tree_version, unpack
 
 KIND = "kernel"
@@ -277,25 +277,9 @@ class _Build:
                 f"building the guest kernel: files in {self._directory} changed meanwhile", hint="try again"
             )
         self._on_message(f"building Linux {tree_version(tree)} as the guest kernel (log: {log})")
-        with log.open("w") as file:
-            process = subprocess.Popen(
-                ["sh", str(recipe_copy / "build.sh"), str(tree), str(build), str(entry)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                env={**os.environ, "LC_ALL": "C"},
-                start_new_session=True,
-            )
-            try:
-                self._follow(process, file)
-            finally:
-                # Ctrl-C or a full disk: make and its compilers are a session of their own and end with it.
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
-                process.stdout.close()
+        build_sh = ["sh", str(recipe_copy / "build.sh"), str(tree), str(build), str(entry)]
+        with log.open("w") as file, own_session(build_sh) as process:
+            self._follow(process, file)
         if process.returncode != 0:
             raise self._failed(log)
         addresses = [line.split() for line in (entry / "symbols.txt").read_text().splitlines()]

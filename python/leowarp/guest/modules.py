@@ -9,10 +9,8 @@ hand.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable
@@ -26,6 +24,7 @@ from leowarp.guest.host import apt
 from leowarp.guest.image import GuestImage
 from leowarp.guest.input import MODULES
 from leowarp.guest.kernel import Kernel
+from leowarp.guest.session import own_session
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
@@ -148,22 +147,8 @@ def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
 
 def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
     """Runs compile.sh; returns the compiler's warnings, a list of lines."""
-    with subprocess.Popen(
-        ["sh", str(tree / "compile.sh"), str(directory)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        env={**os.environ, "LC_ALL": "C"},
-        start_new_session=True,
-    ) as process:
-        try:
-            output, _ = process.communicate()
-        finally:
-            # Ctrl-C: make and its compilers are a session of their own and end with it.
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
+    with own_session(["sh", str(tree / "compile.sh"), str(directory)]) as process:
+        output, _ = process.communicate()
     # The compiler saw a copy under the module's name.
     output = output.replace(f"{directory}/{module_name(source)}.c", str(source)).replace(f"{directory}/", "")
     lines = output.splitlines()
