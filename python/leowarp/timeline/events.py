@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from leowarp.routes.schema import table_schema
-from leowarp.scenario.schema import Chain, Ground, Isl, Measured, Plan
+from leowarp.scenario.schema import Chain, Ground, Isl, Measured, Mobile, Plan
 from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
 
 _ORDER = ("node", "link", "queue", "rate", "delay", "jitter", "loss", "capacity", "channel", "route", "path")
@@ -66,21 +66,23 @@ class LinkKind:
     queue_parameters: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
-    def shaped(plan: Plan, kind: str, of: Isl | Ground | Chain | Measured, on_down: str) -> LinkKind:
+    def shaped(plan: Plan, kind: str, of: Isl | Ground | Chain | Measured | Mobile, on_down: str) -> LinkKind:
         """A link with a queue, as a part of the plan describes it."""
         discipline, counts = plan.network.link_model, plan.network.queue_counts
         if discipline == "netem" and of.queue_bytes is not None:
             raise ValueError("netem limits packets, not bytes: not a resolved plan")
+        # Their rates are of directions, their losses those of a channel
+        by_direction = isinstance(of, Measured | Mobile)
         return LinkKind(
             kind=kind,
             discipline=discipline,
             on_down=on_down,
             overhead_bytes=of.overhead_bytes,
-            rate_bps=None if isinstance(of, Measured) else of.rate_bps,
+            rate_bps=None if by_direction else of.rate_bps,
             limit_pkts=of.queue_pkts,
             limit_bytes=of.queue_bytes,
-            loss_ratio=0.0 if isinstance(of, Measured) else of.loss_ratio,
-            has_own_rate=not isinstance(of, Measured),
+            loss_ratio=0.0 if by_direction else of.loss_ratio,
+            has_own_rate=not by_direction,
             limit_counts_flying=discipline == "netem" and counts == "waiting",
             full_packet_bytes=plan.network.mtu_bytes,
             queue=of.queue_discipline,

@@ -7,6 +7,7 @@ holds back its capture takes for sent late.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -95,11 +96,12 @@ def from_mobile(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes |
     if mobile is None:
         raise ValueError("the plan has no mobile channel")
     rows, found = rows_of(plan)
+    last_hop = replace(LinkKind.shaped(plan, "gsl", mobile, "drain"), in_order=mobile.resequencing)
     events = Events(_NODES)
     for node, kind in enumerate(("router", "router", "router", "host", "host")):
         events.node(node, kind)
     events.link_up(0, _MOBILE, _TERMINAL, LinkKind.ideal(plan, "wire"))
-    events.link_up(0, _TERMINAL, _SATELLITE, _last_hop(plan, mobile))
+    events.link_up(0, _TERMINAL, _SATELLITE, last_hop)
     events.link_up(0, _SATELLITE, _GATEWAY, LinkKind.ideal(plan, "isl"))
     events.link_up(0, _SERVER, _GATEWAY, LinkKind.ideal(plan, "wire"))
     events.rate(0, _SATELLITE, _TERMINAL, mobile.rate_bps)
@@ -164,22 +166,6 @@ def described(mobile: Mobile, found: Outcomes) -> dict[str, object]:
         "first_bits": found.first_bits,
         "symbols_ratio": found.symbols_ratio,
     }
-
-
-def _last_hop(plan: Plan, mobile: Mobile) -> LinkKind:
-    return LinkKind(
-        kind="gsl",
-        discipline=plan.network.link_model,
-        on_down="drain",
-        overhead_bytes=mobile.overhead_bytes,
-        limit_pkts=mobile.queue_pkts,
-        limit_bytes=mobile.queue_bytes,
-        has_own_rate=False,
-        in_order=mobile.resequencing,
-        queue=mobile.queue_discipline,
-        ecn=mobile.ecn,
-        queue_parameters=mobile.queue_parameters,
-    )
 
 
 def _warnings(plan: Plan, mobile: Mobile) -> list[str]:
