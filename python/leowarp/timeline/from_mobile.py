@@ -18,7 +18,7 @@ from leowarp.routes import Routes
 from leowarp.routes.observed import PathDelays, l2_instants_ns
 from leowarp.routes.table import PathIds
 from leowarp.scenario.schema import Mobile, Plan
-from leowarp.timeline.channel import ChannelRows, Harq, LandMobile, Outcomes, channel_rows
+from leowarp.timeline.channel import ChannelRows, Harq, LandMobile, Outcomes, Realisation, realisation
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.rounding import rounded_ns
 
@@ -66,12 +66,18 @@ def harq_of(mobile: Mobile) -> Harq:
     )
 
 
-def rows_of(plan: Plan) -> tuple[ChannelRows, Outcomes]:
-    """What the last hop does to packets, over the whole run."""
+def realisation_of(plan: Plan) -> Realisation:
+    """Power, codewords and what became of them on the last hop, over the whole run: equal plans have equal ones."""
     mobile = plan.mobile
     if mobile is None:
         raise ValueError("the plan has no mobile channel")
-    return channel_rows(fading_of(mobile), harq_of(mobile), mobile.snr_db, plan.run.duration_ns, plan.run.seed)
+    return realisation(fading_of(mobile), harq_of(mobile), mobile.snr_db, plan.run.duration_ns, plan.run.seed)
+
+
+def rows_of(plan: Plan) -> tuple[ChannelRows, Outcomes]:
+    """What the last hop does to packets, over the whole run."""
+    found = realisation_of(plan)
+    return found.rows(), found.outcomes
 
 
 def from_mobile(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | None = None) -> pa.Table:

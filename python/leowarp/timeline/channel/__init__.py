@@ -8,8 +8,9 @@ Nothing here knows a scenario or a guest: parameters in, numpy arrays out.
 """
 
 from leowarp.timeline.channel.environments import Environment, environment, environments
-from leowarp.timeline.channel.harq import ChannelRows, Harq, Outcomes, channel_rows, outcomes
+from leowarp.timeline.channel.harq import Harq, Outcomes, outcomes
 from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series
+from leowarp.timeline.channel.realisation import ChannelRows, Realisation, channel_rows, realisation
 
 __all__ = [
     "ChannelRows",
@@ -18,9 +19,11 @@ __all__ = [
     "LandMobile",
     "Outcomes",
     "PowerSeries",
+    "Realisation",
     "channel_rows",
     "environment",
     "environments",
     "outcomes",
     "power_series",
+    "realisation",
 ]

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from leowarp.errors import ScenarioError
 from leowarp.timeline.channel.decibels import power_db, power_ratio
 from leowarp.timeline.channel.knowledge import Levels, levels_of_model, levels_of_series
-from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, unfaded
+from leowarp.timeline.channel.lms import LandMobile, PowerSeries
 from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL, mutual_information
 
 KINDS = ("incremental", "chase")
@@ -382,50 +382,6 @@ def _threshold_bits(harq: Harq, sent: NDArray[np.float64]) -> NDArray[np.float64
     if harq.threshold_kind == "constant":
         return np.full(len(sent), harq.threshold_ratio * harq.data_bits)
     return np.interp(harq.data_bits / sent, CODE_RATES, RATIOS_BY_RATE) * harq.data_bits
-
-
-@dataclass(frozen=True)
-class ChannelRows:
-    """Rows of a timeline's `channel` table: from each instant on, what a packet meets whose transmission begins then.
-
-    Attributes
-    ----------
-    t_ns : int64 array of shape (n,), ascending, the first 0
-    delay_ns : int64 array of shape (n,)
-    loss_ratio : float64 array of shape (n,)
-        0 or 1.
-    """
-
-    t_ns: NDArray[np.int64]
-    delay_ns: NDArray[np.int64]
-    loss_ratio: NDArray[np.float64]
-
-
-def channel_rows(
-    channel: LandMobile | None, parameters: Harq, snr_db: float, duration_ns: int, seed: int
-) -> tuple[ChannelRows, Outcomes]:
-    """The link to a terminal as rows on the grid of codewords, neighbours that are equal merged into one.
-
-    A packet whose transmission begins within codeword k meets what codeword k met. One that is lost has the delay after
-    which the link gives it up, so that a link in order holds its followers until then.
-
-    Parameters
-    ----------
-    channel : LandMobile or None
-        None: no fading.
-    """
-    period = parameters.codeword_period_ns
-    starts = np.arange(0, max(1, duration_ns), period, dtype=np.int64)
-    until = int(starts[-1]) + parameters.longest_ns
-    if channel is None:
-        found = outcomes(unfaded(until), snr_db, parameters, starts)
-    else:
-        power = power_series(channel, until, seed)
-        found = outcomes(power, snr_db, parameters, starts, levels_known(channel, parameters))
-    # One number tells outcomes apart: retransmissions, and whether it is lost.
-    kind = found.retransmissions.astype(np.int16) * 2 + found.lost
-    first = np.concatenate(([0], np.flatnonzero(np.diff(kind)) + 1))
-    return ChannelRows(starts[first], found.delay_ns[first], found.lost[first].astype(np.float64)), found
 
 
 _Found = tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.int32]]

@@ -16,13 +16,13 @@ from leowarp.timeline.channel.harq import (
     RATIOS_BY_RATE,
     RULES,
     Harq,
-    channel_rows,
     levels_known,
     outcomes,
 )
 from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, unfaded
 from leowarp.timeline.channel.loo import mixture_share_below
 from leowarp.timeline.channel.mutual_information import quadrature, snr_for
+from leowarp.timeline.channel.realisation import channel_rows
 
 MS, SECOND = 1_000_000, 1_000_000_000
 

@@ -207,6 +207,11 @@ class PowerSeries:
         """From the first sample to the last."""
         return (len(self.level_db) - 1) * self.spacing_ns
 
+    def until(self, t_ns: int) -> PowerSeries:
+        """Its samples up to this time, two at least."""
+        count = max(2, t_ns // self.spacing_ns + 1)
+        return dataclasses.replace(self, level_db=self.level_db[:count], states=self.states[:count])
+
 
 def unfaded(duration_ns: int) -> PowerSeries:
     """Line of sight and nothing else: 0 dB throughout."""

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One realisation of the link to a terminal: the power over a run, its codewords, what became of them, and as rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.timeline.channel.harq import Harq, Outcomes, levels_known, outcomes
+from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, unfaded
+
+
+@dataclass(frozen=True)
+class ChannelRows:
+    """Rows of a timeline's `channel` table: from each instant on, what a packet meets whose transmission begins then.
+
+    Attributes
+    ----------
+    t_ns : int64 array of shape (n,), ascending, the first 0
+    delay_ns : int64 array of shape (n,)
+    loss_ratio : float64 array of shape (n,)
+        0 or 1.
+    """
+
+    t_ns: NDArray[np.int64]
+    delay_ns: NDArray[np.int64]
+    loss_ratio: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Realisation:
+    """What the parameters and a seed came to.
+
+    Attributes
+    ----------
+    power : PowerSeries
+        Goes on beyond the run, until the last codeword cannot be sent again any more.
+    starts_ns : int64 array of shape (n,)
+        When the first transmission of each codeword begins.
+    outcomes : Outcomes
+        Of n codewords.
+    """
+
+    power: PowerSeries
+    starts_ns: NDArray[np.int64]
+    outcomes: Outcomes
+
+    def rows(self) -> ChannelRows:
+        """On the grid of codewords, neighbours that are equal merged into one.
+
+        A packet whose transmission begins within codeword k meets what codeword k met. One that is lost has the delay
+        after which the link gives it up, so that a link in order holds its followers until then.
+        """
+        found = self.outcomes
+        # One number tells outcomes apart: retransmissions, and whether it is lost.
+        kind = found.retransmissions.astype(np.int16) * 2 + found.lost
+        first = np.concatenate(([0], np.flatnonzero(np.diff(kind)) + 1))
+        return ChannelRows(self.starts_ns[first], found.delay_ns[first], found.lost[first].astype(np.float64))
+
+
+def realisation(
+    channel: LandMobile | None, parameters: Harq, snr_db: float, duration_ns: int, seed: int
+) -> Realisation:
+    """The link to a terminal over a run.
+
+    Parameters
+    ----------
+    channel : LandMobile or None
+        None: no fading.
+    snr_db : float
+        Es/N0 at line of sight.
+    """
+    starts = np.arange(0, max(1, duration_ns), parameters.codeword_period_ns, dtype=np.int64)
+    until = int(starts[-1]) + parameters.longest_ns
+    if channel is None:
+        power = unfaded(until)
+        return Realisation(power, starts, outcomes(power, snr_db, parameters, starts))
+    power = power_series(channel, until, seed)
+    return Realisation(power, starts, outcomes(power, snr_db, parameters, starts, levels_known(channel, parameters)))
+
+
+def channel_rows(
+    channel: LandMobile | None, parameters: Harq, snr_db: float, duration_ns: int, seed: int
+) -> tuple[ChannelRows, Outcomes]:
+    """`realisation` as rows, and what became of all codewords."""
+    found = realisation(channel, parameters, snr_db, duration_ns, seed)
+    return found.rows(), found.outcomes
