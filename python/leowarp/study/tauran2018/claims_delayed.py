@@ -8,14 +8,12 @@ import numpy as np
 from leowarp.study.claim import Claim, Outcome, holds_if
 from leowarp.study.statistics import Middle, middle
 from leowarp.study.tauran2018 import evidence as ev
+from leowarp.study.tauran2018 import window_growth as growth
 from leowarp.study.tauran2018.claims_link import SESSION
 from leowarp.study.tauran2018.evidence import Frames
 from leowarp.study.tauran2018.runs import OFF, ON
 
 HIGH_SNR_DB = 11
-
-GROWN_PKTS = (100, 500)
-"""Windows of claim 4.8; on this path a bandwidth-delay product is 807 packets."""
 
 WAIT_MS = 10.0
 
@@ -57,7 +55,7 @@ def leaves_cubic(frames: Frames) -> Outcome:
     if not parts["goodput"] and "growth" in frames:
         cause += (
             ". The study puts what CUBIC does not gain down to a window that grows more slowly, which it does not do "
-            f"here. {_growth_text(frames)}"
+            f"here. {growth.growth_text(frames)}"
         )
     return Outcome(holds_if(parts), text, numbers, cause)
 
@@ -83,7 +81,8 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
     if not all(parts.values()):
         cause = (
             f"{ev.what_it_did(frames, 'reno', resequencing=True)}. "
-            f"{ev.what_it_did(frames, 'cubic', resequencing=True)}. {_growth_text(frames)}"
+            f"{ev.what_it_did(frames, 'cubic', resequencing=True)}. {growth.growth_text(frames)}"
+            f"{growth.by_acks_goodput_text(frames, resequencing=True)}"
         )
     return Outcome(holds_if(parts), text, numbers, cause)
 
@@ -145,18 +144,18 @@ def _hybla_elsewhere(frames: Frames) -> str:
 
 def slows_growth(frames: Frames) -> Outcome:
     """4.8"""
-    least, most = GROWN_PKTS
-    took = {key: [trace.reaches_s(pkts) for pkts in GROWN_PKTS] for key, trace in frames["growth"].items()}
-    slower = {name: took[name, ON][1] / took[name, OFF][1] for name in ("reno", "cubic")}
-    parts = {name: ratio >= 1.2 for name, ratio in slower.items()}
-    text = "; ".join(
-        f"{ev.label(name)}: {least} packets after {took[name, ON][0]:.2f} s with delayed ACKs and "
-        f"{took[name, OFF][0]:.2f} s without, {most} after {took[name, ON][1]:.2f} and {took[name, OFF][1]:.2f}"
+    most = growth.GROWN_PKTS[1]
+    slower = {
+        name: frames["growth"][name, ON].reaches_s(most) / frames["growth"][name, OFF].reaches_s(most)
         for name in ("reno", "cubic")
-    )
+    }
+    parts = {name: ratio >= 1.2 for name, ratio in slower.items()}
+    text = "; ".join(growth.reaches_text(frames, name) for name in slower)
     tenth = all(ratio >= 1.1 for ratio in slower.values())
     numbers = {f"{name}_ratio": ratio for name, ratio in slower.items()}
-    cause = "" if all(parts.values()) else f"{_growth_text(frames)}. {_held_text(frames)}"
+    cause = ""
+    if not all(parts.values()):
+        cause = f"{growth.growth_text(frames)}. {growth.held_text(frames)}{growth.by_acks_growth_text(frames)}"
     return Outcome(holds_if(parts), f"{text} (10 % slower, both: {'yes' if tenth else 'no'})", numbers, cause)
 
 
@@ -261,44 +260,6 @@ def _cause(frames: Frames, parts: dict[str, bool], name: str, *, resequencing: b
         return ""
     named = ", ".join(SIGNS.get(what, what) for what, held in parts.items() if not held)
     return f"not so: {named}. {ev.what_it_did(frames, name, resequencing=resequencing)}"
-
-
-def _growth_text(frames: Frames) -> str:
-    """What the window grows by: ACKs, or the segments that they acknowledge."""
-    told = []
-    for name in ("reno", "cubic"):
-        on, off = (_growth_an_ack(frames, name, delayed) for delayed in (ON, OFF))
-        told.append(
-            f"{ev.label(name)} {on[0]:.2f} and {off[0]:.2f} packets an ACK, {on[1]:.2f} and {off[1]:.2f} a segment"
-        )
-    return (
-        "Linux grows the window by the segments that an ACK acknowledges, not by ACKs (tcp_slow_start, "
-        "tcp_cong_avoid_ai; RFC 3465 without its limit): in slow start without loss, delayed ACKs on and off, "
-        f"{'; '.join(told)}"
-    )
-
-
-def _held_text(frames: Frames) -> str:
-    """For how long the receiver's window held the sender until it reached the larger of `GROWN_PKTS`."""
-    told = []
-    for name in ("reno", "cubic"):
-        traces = [frames["growth"][name, delayed] for delayed in (ON, OFF)]
-        held_ms = [trace.rwnd_limited_us[trace.t_s <= trace.reaches_s(GROWN_PKTS[1])].max() / 1e3 for trace in traces]
-        told.append(f"{ev.label(name)} for {held_ms[0]:.0f} ms and {held_ms[1]:.0f} ms")
-    return f"Until then the receiver's window held the sender, delayed ACKs on and off, {', '.join(told)}"
-
-
-def _growth_an_ack(frames: Frames, name: str, delayed: str) -> tuple[float, float]:
-    """Growth of the window from 20 to `GROWN_PKTS[1]` packets, over ACKs and over segments acknowledged."""
-    trace = frames["growth"][name, delayed]
-    # In slow start every packet in flight is acknowledged once a round trip; the socket's own counter says how many.
-    grows = (trace.cwnd_pkts >= 20) & (trace.t_s <= trace.reaches_s(GROWN_PKTS[1]))
-    if grows.sum() < 2:
-        return float("nan"), float("nan")
-    grown = np.ptp(trace.cwnd_pkts[grows])
-    segments = np.ptp(trace.delivered_pkts[grows])
-    acks_a_segment = trace.acks_per_segment_ratio
-    return float(grown / (segments * acks_a_segment)), float(grown / segments)
 
 
 def _traces(frames: Frames, name: str, delayed: str) -> list[ev.Trace]:

@@ -100,6 +100,17 @@ def effects(
     return both.reset_index()[[*KEY, "change"]]
 
 
+def by_acks(frames: Frames) -> dict[str, Any]:
+    """Data sets in which the sessions are those of Reno that grows its window by ACKs, for the functions above."""
+    return {"sessions": frames["by_acks"]}
+
+
+def like_by_acks(frames: Frames) -> dict[str, Any]:
+    """The study's own sessions at the SNRs and seeds that Reno by ACKs has."""
+    pairs = frames["by_acks"][KEY].drop_duplicates()
+    return {"sessions": frames["sessions"].merge(pairs, on=KEY)}
+
+
 def percent(value: Middle) -> str:
     """`-12 % (-20 to -5)`."""
     if not value.known:

@@ -23,6 +23,7 @@ from leowarp.study.tauran2018.runs import (
     ALGORITHMS,
     ASSUMPTIONS,
     BASE,
+    BY_ACKS,
     OFF,
     ON,
     OTHER_TCPS,
@@ -46,11 +47,12 @@ def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """Figure 6."""
     growth = frames["growth"]
     drawn = new_figure(PAGE_IN, 2.3, rules.footer("one flow", STUDY_TCP, path=UNFADED_RULES))
-    panels = drawn.subplots(1, 2, sharey=True)
+    controls = [name for name in ("reno", "cubic", BY_ACKS) if (name, ON) in growth and (name, OFF) in growth]
+    panels = drawn.subplots(1, len(controls), sharey=True)
     adaptive = {"color": OKABE_ITO[2], "linestyle": (0, (1.2, 1.2)), "label": "adaptive, as Linux is"}
     until_s = max(trace.reaches_s(2 * BDP_PKTS) for trace in growth.values())
     until_s = min(1.15 * until_s, max(float(trace.t_s[-1]) for trace in growth.values()))
-    for axes, control in zip(panels, ("reno", "cubic"), strict=True):
+    for axes, control in zip(panels, controls, strict=True):
         for delayed, style in (*STYLES.items(), (ADAPTIVE, adaptive)):
             if (control, delayed) in growth:
                 trace = growth[control, delayed]

@@ -57,6 +57,8 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
                      Section("delayed", "Delayed ACKs on and off", tables.delayed(frames))]  # fmt: skip
     if "profiles" in frames:
         sections.append(Section("profiles", "Other TCPs", tables.profiles(frames)))
+    if "sessions" in frames and "by_acks" in frames:
+        sections.append(Section("by_acks", "A window that grows by ACKs", tables.by_acks(frames)))
     sections += [
         Section("assumptions", "Assumptions", tables.assumptions()),
         Section("runs", "Runs and their cost", study_parts.cost_table(runs.parts(), rows, making.folder)),
@@ -90,7 +92,8 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
         }  # fmt: skip
     growth = {
         (row["congestion_control"], row["delayed_ack"]): trace_of(view)
-        for row, view in _views(rows["growth"], folder / "growth")
+        for name in ("growth", "growth_by_acks")
+        for row, view in _views(rows[name], folder / name)
     }
     if all((control, delayed) in growth for control in ("reno", "cubic") for delayed in (runs.ON, runs.OFF)):
         frames["growth"] = growth
@@ -98,6 +101,9 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
         mine = results.sessions(rows[name])
         if len(mine):
             frames[name] = results.joined([mine, beside])
+    by_acks = results.sessions(rows["by_acks"])
+    if len(by_acks):
+        frames["by_acks"] = by_acks
     return frames, next((view for _, view in kept), None)
 
 
@@ -131,8 +137,8 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
 
 def _data_section() -> str:
     note = (
-        f'Every point of the figures: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the groups first and '
-        "growth stand in their <code>runs/</code>."
+        f'Every point of the figures: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the groups first, '
+        "growth and growth_by_acks stand in their <code>runs/</code>."
     )
     example = (
         "import pandas as pd\n"

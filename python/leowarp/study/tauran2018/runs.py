@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from leowarp.study.directory import example_file
 from leowarp.study.parts import Part
 
 SCENARIO, GROWTH_SCENARIO = "mobile-tcp.toml", "mobile.toml"
@@ -24,7 +25,10 @@ PROFILE_SEEDS, ASSUMPTION_SEEDS = 3, 2
 DURATION_S, GROWTH_S = 600, 60
 
 ALGORITHMS = ("reno", "cubic", "hybla")
-LABELS = {"reno": "NewReno", "cubic": "CUBIC", "hybla": "Hybla"}
+BY_ACKS, BY_ACKS_MODULE = "reno_by_acks", "reno_by_acks.c"
+"""Linux's Reno but for one thing: its window grows by ACKs, as ns-2's does, and not by the segments acknowledged."""
+
+LABELS = {"reno": "NewReno", "cubic": "CUBIC", "hybla": "Hybla", BY_ACKS: "Reno by ACKs"}
 
 ON, OFF, ADAPTIVE = "on", "off", "adaptive"
 """Delayed ACKs: after every second segment or 40 ms; none; Linux's own."""
@@ -88,8 +92,10 @@ def parts() -> tuple[Part, ...]:
     return (
         _sessions("first", "figures 3 to 5 and 7, table 1: seed 1, whole run directories", 1, 1, keep=True),
         _sessions("main", "the same, further seeds", 2, SEEDS - 1, keep=False),
-        _growth(),
+        _growth("growth", "figure 6: no loss, no HARQ", ALGORITHMS[:2], (ON, OFF, ADAPTIVE)),
         _profiles(),
+        _by_acks(),
+        _growth("growth_by_acks", "figure 6 with a window that grows by ACKs", (BY_ACKS,), (ON, OFF)),
         _assumptions(),
     )
 
@@ -113,15 +119,15 @@ def _sessions(name: str, why: str, first: int, seeds: int, *, keep: bool) -> Par
     return Part(name, why, content, count, _few(QUICK_SEEDS, FEW_SNRS_DB))
 
 
-def _growth() -> Part:
+def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequence[str]) -> Part:
     """The window of one flow over a link that loses nothing and delays all packets alike: no constellation under it."""
-    content = _content("growth", (13,), ALGORITHMS[:2], 1, 1)
+    content = _content(name, (13,), algorithms, 1, 1)
     content["parameters"] |= {
         "mobile.resequencing": {"label": "resequencing", "values": [True]},
-        "tcp.delayed_ack": {"label": "delayed_ack", "values": [ON, OFF, ADAPTIVE]},
+        "tcp.delayed_ack": {"label": "delayed_ack", "values": list(delayed_acks)},
     }
     content["scenario"] = GROWTH_SCENARIO
-    content["set"] = {
+    content["set"] |= {
         "tcp.profile": STUDY_PROFILE,
         "observe.packets": "none",
         "mobile.fading": False,
@@ -130,7 +136,7 @@ def _growth() -> Part:
         "observe.sockets": "10 ms",
     }
     content["keep"] = {"runs": "all"}
-    return Part("growth", "figure 6: no loss, no HARQ", content, 6,
+    return Part(name, why, content, len(algorithms) * len(delayed_acks),
                 lambda values, seed: values["tcp.delayed_ack"] != ADAPTIVE)  # fmt: skip
 
 
@@ -145,6 +151,13 @@ def _profiles() -> Part:
     runs = len(FEW_SNRS_DB) * len(ALGORITHMS) * 2 * len(OTHER_TCPS) * PROFILE_SEEDS
     return Part("profiles", "what SACK, RACK and Linux's own delayed ACKs change", content, runs,
                 _few(1, (ASSUMPTION_SNR_DB,)))  # fmt: skip
+
+
+def _by_acks() -> Part:
+    content = _content("by_acks", FEW_SNRS_DB, (BY_ACKS,), 1, SEEDS)
+    content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
+    return Part("by_acks", "NewReno with a window that grows by ACKs, as in ns-2", content,
+                len(FEW_SNRS_DB) * 2 * 2 * SEEDS, _few(QUICK_SEEDS, (ASSUMPTION_SNR_DB,)))  # fmt: skip
 
 
 def _assumptions() -> Part:
@@ -172,7 +185,7 @@ def _content(
     return {
         "name": name,
         "scenario": SCENARIO,
-        "set": {},
+        "set": {"guest.cc_modules": [str(example_file(BY_ACKS_MODULE))]} if BY_ACKS in algorithms else {},
         "parameters": {
             "flows.0.congestion_control": {"label": "congestion_control", "values": list(algorithms)},
             "mobile.resequencing": {"label": "resequencing", "values": [False, True]},

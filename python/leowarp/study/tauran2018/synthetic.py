@@ -43,6 +43,7 @@ def frames(**changed: Any) -> dict[str, Any]:
         "growth": growth(1.5),
         "profiles": profiles(mine),
         "assumptions": assumptions(mine),
+        "by_acks": by_acks(mine),
     }
     return made | changed
 
@@ -127,9 +128,16 @@ def growth(slower: float, goodput_bps: float = 38e6) -> dict[tuple[str, str], Tr
             1, doubles_s=0.18 * (slower if delayed == ON else 1.0), goodput_bps=goodput_bps,
             acks_a_segment=0.5 if delayed == ON else 0.99,
         )
-        for control in ("reno", "cubic")
+        for control in ("reno", "cubic", runs.BY_ACKS)
         for delayed in (ON, OFF)
     }  # fmt: skip
+
+
+def by_acks(mine: pd.DataFrame) -> pd.DataFrame:
+    """NewReno's sessions, of which delayed ACKs cost a further tenth."""
+    few = mine[mine["snr_db"].isin(runs.FEW_SNRS_DB) & (mine["congestion_control"] == "reno")]
+    left = few["delayed_ack"].map({ON: 0.9, OFF: 1.0})
+    return few.assign(congestion_control=runs.BY_ACKS, goodput_bps=few["goodput_bps"] * left)
 
 
 def profiles(mine: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,15 @@ import pandas as pd
 from leowarp.report import html
 from leowarp.study.statistics import HOW, middle
 from leowarp.study.tauran2018 import evidence as ev
-from leowarp.study.tauran2018.runs import ALGORITHMS, ASSUMPTIONS, OFF, ON, PROFILE_TEXT
+from leowarp.study.tauran2018.runs import (
+    ALGORITHMS,
+    ASSUMPTIONS,
+    BY_ACKS,
+    BY_ACKS_MODULE,
+    OFF,
+    ON,
+    PROFILE_TEXT,
+)
 
 STUDY_RETRANSMISSIONS = {
     7: (1068, 1333, 6969), 8: (932, 1100, 16914), 9: (925, 1105, 23073), 10: (789, 949, 16782), 11: (748, 923, 22399),
@@ -88,6 +96,31 @@ def profiles(frames: Mapping[str, Any]) -> str:
     return html.table(f"The same sessions on other TCPs; {HOW}; counts are means", header, rows) + (
         f"<p>{html.text(told)}.</p>"
     )
+
+
+def by_acks(frames: Mapping[str, Any]) -> str:
+    """What delayed ACKs change where the window grows by segments, and where it grows by ACKs."""
+    of = {"reno": ev.like_by_acks(frames), BY_ACKS: ev.by_acks(frames)}
+    snrs_db = ev.snrs_db(of[BY_ACKS])
+    rows = []
+    for ordered in (False, True):
+        for control, mine in of.items():
+            cells = []
+            for delayed_ack in (ON, OFF):
+                values = ev.curve(mine, "goodput_bps", control, resequencing=ordered, delayed_ack=delayed_ack)
+                cells += [value.text(1e-3, 0) for value in values]
+            change = ev.effect(mine, "goodput_bps", control, resequencing=ordered)
+            grows = "ACKs" if control == BY_ACKS else "segments"
+            rows.append([grows, "yes" if ordered else "no", *cells, ev.percent(change)])
+    header = ["window grows by", "resequencing",
+              *(f"on, {snr_db:g} dB" for snr_db in snrs_db), *(f"off, {snr_db:g} dB" for snr_db in snrs_db),
+              "change by delayed ACKs"]  # fmt: skip
+    note = (
+        "Both are Linux's Reno with the profile newreno, at the same SNRs and seeds. The second is a module, "
+        f"{BY_ACKS_MODULE}, that adds to the window for each ACK what Linux adds for each segment: RFC 5681 allows "
+        "both, and ns-2 counts ACKs."
+    )
+    return html.table(f"Goodput in kbit/s, delayed ACKs on and off; {HOW}", header, rows) + f"<p>{html.text(note)}</p>"
 
 
 def assumptions() -> str:

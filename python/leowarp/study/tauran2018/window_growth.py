@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why delayed ACKs slow a window or do not: whether it grows by ACKs or by the segments that they acknowledge."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leowarp.study.tauran2018 import evidence as ev
+from leowarp.study.tauran2018.evidence import Frames
+from leowarp.study.tauran2018.runs import BY_ACKS, OFF, ON
+
+GROWN_PKTS = (100, 500)
+"""Windows of claim 4.8; on this path a bandwidth-delay product is 807 packets."""
+
+
+def reaches_text(frames: Frames, name: str) -> str:
+    """When the window was as large as each of `GROWN_PKTS`."""
+    least, most = GROWN_PKTS
+    on, off = ([frames["growth"][name, delayed].reaches_s(pkts) for pkts in GROWN_PKTS] for delayed in (ON, OFF))
+    return (
+        f"{ev.label(name)}: {least} packets after {on[0]:.2f} s with delayed ACKs and {off[0]:.2f} s without, {most} "
+        f"after {on[1]:.2f} and {off[1]:.2f}"
+    )
+
+
+def by_acks_growth_text(frames: Frames) -> str:
+    """The same of Linux's Reno with the growth of ns-2's; empty if it was not run."""
+    if any((BY_ACKS, delayed) not in frames["growth"] for delayed in (ON, OFF)):
+        return ""
+    return (
+        ". Tried: Linux's Reno whose window grows by ACKs, as ns-2's does (reno_by_acks.c), everything else the same: "
+        f"{reaches_text(frames, BY_ACKS)}"
+    )
+
+
+def by_acks_goodput_text(frames: Frames, *, resequencing: bool) -> str:
+    """What delayed ACKs change if the window grows by ACKs; empty if it was not run."""
+    if "by_acks" not in frames:
+        return ""
+    theirs = ev.effect(ev.by_acks(frames), "goodput_bps", BY_ACKS, resequencing=resequencing)
+    same = ev.effect(ev.like_by_acks(frames), "goodput_bps", "reno", resequencing=resequencing)
+    return (
+        ". Tried: Linux's Reno whose window grows by ACKs, as ns-2's does (reno_by_acks.c), everything else the same: "
+        f"delayed ACKs change its goodput by {ev.percent(theirs)}, NewReno's of the same SNRs and seeds by "
+        f"{ev.percent(same)}"
+    )
+
+
+def growth_text(frames: Frames) -> str:
+    """What the window grows by: ACKs, or the segments that they acknowledge."""
+    told = []
+    for name in ("reno", "cubic"):
+        on, off = (_growth_an_ack(frames, name, delayed) for delayed in (ON, OFF))
+        told.append(
+            f"{ev.label(name)} {on[0]:.2f} and {off[0]:.2f} packets an ACK, {on[1]:.2f} and {off[1]:.2f} a segment"
+        )
+    return (
+        "Linux grows the window by the segments that an ACK acknowledges, not by ACKs (tcp_slow_start, "
+        "tcp_cong_avoid_ai; RFC 3465 without its limit): in slow start without loss, delayed ACKs on and off, "
+        f"{'; '.join(told)}"
+    )
+
+
+def held_text(frames: Frames) -> str:
+    """For how long the receiver's window held the sender until it reached the larger of `GROWN_PKTS`."""
+    told = []
+    for name in ("reno", "cubic"):
+        traces = [frames["growth"][name, delayed] for delayed in (ON, OFF)]
+        held_ms = [trace.rwnd_limited_us[trace.t_s <= trace.reaches_s(GROWN_PKTS[1])].max() / 1e3 for trace in traces]
+        told.append(f"{ev.label(name)} for {held_ms[0]:.0f} ms and {held_ms[1]:.0f} ms")
+    return f"Until then the receiver's window held the sender, delayed ACKs on and off, {', '.join(told)}"
+
+
+def _growth_an_ack(frames: Frames, name: str, delayed: str) -> tuple[float, float]:
+    """Growth of the window from 20 to `GROWN_PKTS[1]` packets, over ACKs and over segments acknowledged."""
+    trace = frames["growth"][name, delayed]
+    # In slow start every packet in flight is acknowledged once a round trip; the socket's own counter says how many.
+    grows = (trace.cwnd_pkts >= 20) & (trace.t_s <= trace.reaches_s(GROWN_PKTS[1]))
+    if grows.sum() < 2:
+        return float("nan"), float("nan")
+    grown = np.ptp(trace.cwnd_pkts[grows])
+    segments = np.ptp(trace.delivered_pkts[grows])
+    acks_a_segment = trace.acks_per_segment_ratio
+    return float(grown / (segments * acks_a_segment)), float(grown / segments)
