@@ -3,7 +3,7 @@
 
 import pytest
 
-from leowarp.report.view import _rules
+from leowarp.report.rules import rules_of
 
 CHAIN = {"hops": 1, "delay": "1 ms", "rate": "1 Mbit/s", "queue": "5 pkts", "overhead": "14 B"}
 
@@ -21,5 +21,28 @@ CHAIN = {"hops": 1, "delay": "1 ms", "rate": "1 Mbit/s", "queue": "5 pkts", "ove
     ],
 )
 def test_the_rules_tell_how_receivers_acknowledge_and_that_packets_are_short(tcp, mtu, said):
-    rules = dict(_rules({"chain": CHAIN, "network": {"mtu": mtu}, "tcp": tcp}, {}))
+    rules = dict(rules_of({"chain": CHAIN, "network": {"mtu": mtu}, "tcp": tcp}, {}))
     assert {name: rules[name] for name in ("TCP", "packets") if name in rules} == said
+
+
+MOBILE = {
+    "environment": "suburban", "elevation": "60 deg", "speed": "16.666666666666668 m/s", "snr": "10 dB",
+    "harq": "incremental", "resequencing": True, "rate": "40 Mbit/s", "queue": "500 pkts", "forward_delay": "80 ms",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("keys", "channel"),
+    [
+        ({}, "suburban at 60 deg, speed 60 km/h, SNR 10 dB, hybrid ARQ II, in order; 80 ms to the satellite"),
+        (
+            {"speed": "0 m/s", "harq": "chase", "resequencing": False, "delays": "constellation"},
+            "suburban at 60 deg, speed 0 km/h, SNR 10 dB, hybrid ARQ I, order not kept",
+        ),
+        ({"fading": False}, "no fading, SNR 10 dB, hybrid ARQ II, in order; 80 ms to the satellite"),
+    ],
+)
+def test_the_rules_of_a_mobile_channel_are_words(keys, channel):
+    rules = dict(rules_of({"mobile": MOBILE | keys}, {}))
+    assert rules["mobile channel"] == channel
+    assert rules["link"] == "40 Mbit/s, queue 500 pkts"
