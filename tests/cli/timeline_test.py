@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from leowarp.timeline.measured.synthetic_for_tests import MS, S, dish
@@ -12,6 +13,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAIN = ROOT / "examples" / "chain.toml"
+MOBILE = ROOT / "examples" / "mobile.toml"
 NOON_S = 1_715_947_200  # 2024-05-17T12:00:00Z
 
 
@@ -83,3 +85,34 @@ def test_what_cannot_be_described_says_what_can(leowarp):
     answer = leowarp("timeline", "describe", "none.txt")
     assert answer.status == 2
     assert "give the path" in answer.err
+
+
+def test_a_mobile_channel_is_told_written_and_drawn(leowarp, tmp_path):
+    series, figure = tmp_path / "power.parquet", tmp_path / "power.pdf"
+    short = ("--set", "run.duration=3 s", "--set", "mobile.rule=equal")
+    answer = leowarp("timeline", "channel", MOBILE, *short, "--series", series, "--figure", figure)
+    words = " ".join(answer.out.split())
+    for text in ("mean stay, deep shadow", "quantile 50 % of the level", "below -10 dB 0 dB", "decoded after 3",
+                 "13453, one every 223 us", "10258 bits (1.15 times", "Es/N0 at line of sight"):  # fmt: skip
+        assert text in words
+    table = pq.read_table(series)
+    assert table.column_names == ["t_ns", "level_db", "snr_db", "state"]
+    assert 0 <= 3 * S - table["t_ns"][-1].as_py() < 1_000_000
+    assert figure.read_bytes().startswith(b"%PDF")
+    of = leowarp("timeline", "channel", MOBILE, *short, "--json").json()
+    assert of["samples"] == table.num_rows
+    assert sum(of["harq"]["decoded_shares"]) + of["harq"]["loss_ratio"] == pytest.approx(1)
+    assert of["harq"]["symbol_rate_hz"] == pytest.approx(of["harq"]["first_bits"] / 2 / 223e-6)
+    shares = [row for row in of["statistics"] if row["statistic"] == "state_share"]
+    assert sum(row["value"] for row in shares) == pytest.approx(1)
+
+
+def test_a_channel_that_never_changes_is_one_level_and_a_path_without_one_is_refused(leowarp_within):
+    still = leowarp_within("timeline", "channel", MOBILE, "--set", "mobile.fading=false", "--set", "run.duration=1 s")
+    assert "no fading, 1 s, seed 1: the level is 0.00 dB throughout" in still.out
+    assert "100.000 %" in still.out
+    frozen = leowarp_within("timeline", "channel", MOBILE, "--set", "mobile.speed=0 m/s", "--set", "run.duration=1 s")
+    assert "another seed is another place" in frozen.err
+    refused = leowarp_within("timeline", "channel", CHAIN)
+    assert refused.status == 2
+    assert "has no mobile channel" in refused.err

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp timeline SCENARIO`: its events. `leowarp timeline describe FILE`: what a measured path looks like."""
+"""`leowarp timeline SCENARIO`: its events. Below it `describe` (a measured path) and `channel` (a mobile channel)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 timeline_app = typer.Typer(
     cls=with_default("show"),
     no_args_is_help=True,
-    help="The events of the emulated network: leowarp timeline SCENARIO. What a measured path looks like: describe.",
+    help="The events of the emulated network: leowarp timeline SCENARIO. What a measured path looks like: describe. "
+    "How a mobile channel fades: channel.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -153,6 +154,47 @@ def describe(
     if slots:
         for title, (_, description) in zip(titles, found, strict=True):
             print_table(title, ("slot begins", "base ms", "step ms", "spike ms"), slot_lines(description))
+
+
+@timeline_app.command()
+def channel(
+    file: options.ScenarioFile,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="Draw the power series into this file (.svg, .pdf or .png).")
+    ] = None,
+    series: Annotated[
+        Path | None, typer.Option("--series", help="Write the power series into this file (.parquet or .csv).")
+    ] = None,
+    set_: options.Settings = None,
+    json_: options.Json = False,
+) -> None:
+    """How a mobile channel fades, beside what its model says, and what hybrid ARQ makes of all codewords."""
+    from leowarp.cli import channel as channels
+    from leowarp.cli.output import note, print_json, print_table
+    from leowarp.timeline.channel.series import check_suffix, write_series
+    from leowarp.timeline.from_mobile import warnings_about
+
+    if series is not None:
+        check_suffix(series)
+    of = channels.channel_of(plan_of(file, set_), str(file))
+    if figure is not None:
+        from leowarp.report.fading import draw
+
+        draw(of.power, of.fading, figure, channels.title(of))
+    if series is not None:
+        write_series(of.power, of.mobile.snr_db, series, channels.about(of))
+    if json_:
+        print_json(channels.as_json(of))
+        return
+    for text in warnings_about(of.plan, of.mobile):
+        note(f"warning: {text}")
+    if of.steady:
+        print(f"{channels.title(of)}: the level is {float(of.power.level_db[0]):.2f} dB throughout")
+    else:
+        print_table(channels.title(of), ("power, 0 dB: line of sight", "series", "model"), channels.level_rows(of))
+        print_table(None, ("fades", "Es/N0 there", "a second", "mean length"), channels.fade_rows(of))
+    print_table("All codewords", ("", "share", "delay"), channels.codeword_rows(of))
+    print_table(None, ("link", "value"), channels.link_rows(of))
 
 
 FORMATS = ("auto", "csv", "irtt", "ping", "leoreplayer", "mahimahi")

@@ -12,7 +12,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from leowarp.errors import ScenarioError, TraceError
-from leowarp.report import distributions, lines, packets, probes, reordering, routemap, throughput
+from leowarp.report import channel, distributions, lines, packets, probes, reordering, routemap, throughput
 from leowarp.report.style import styled
 from leowarp.report.view import RunView
 
@@ -32,9 +32,10 @@ class FigureKind:
         The figure of `frederiksen2024` that it re-makes, or "".
     several : bool
         Whether it draws all runs given, not only the first.
-    shows : {"tcp", "several tcp", "capacity", "probes", "pings", "routes", "any"}
+    shows : {"tcp", "several tcp", "capacity", "changes", "probes", "pings", "routes", "mobile", "any"}
         What it is about: flows of a kind (`pings` are those with replies; `capacity`: TCP over a link whose capacity is
-        a table), or routes over satellites. A page leaves it out if a run has none.
+        a table; `changes`: TCP over a path that can change), routes over satellites, or a mobile channel. A page leaves
+        it out if a run has none.
     needs : tuple of str
         Trace tables that it is drawn from.
     part : str
@@ -59,9 +60,12 @@ _HAS: dict[str, Callable[[RunView], bool]] = {
     "tcp": lambda run: bool(run.tcp_flows),
     "several tcp": lambda run: len(run.tcp_flows) > 1,
     "capacity": lambda run: bool(run.tcp_flows and run.tables.channels.capacity_bps),
+    # A path without satellites never changes, which is no news.
+    "changes": lambda run: bool(run.tcp_flows) and (run.plan.constellation is not None or len(run.changes) > 0),
     "probes": lambda run: bool(run.probe_flows),
     "pings": lambda run: bool(run.ping_flows),
     "routes": lambda run: bool(run.tcp_flows) and run.plan.constellation is not None and not run.is_access,
+    "mobile": lambda run: run.plan.mobile is not None,
     "any": lambda run: True,
 }
 
@@ -106,19 +110,19 @@ FIGURES: dict[str, FigureKind] = {
         "Above: congestion window at every sample. Below: retransmissions by the 50 ms in which they were sent; "
         "hatched: in vain, because the original arrived too. The changes shown are those with the most late packets, "
         "then with the most lost.",
-        "Fig. 7", needs=("sockets", "bins"),
+        "Fig. 7", shows="changes", needs=("sockets", "bins"),
     ),
     "srtt": FigureKind(
         lines.srtt_around_changes, "Round-trip time around route changes",
         "The sender's smoothed RTT, the RTT of each stored packet when its ACK arrived, and the propagation of the "
         "empty path there and back.",
-        "Fig. 8", needs=("sockets",),
+        "Fig. 8", shows="changes", needs=("sockets",),
     ),
     "packets": FigureKind(
         packets.packet_diagram, "A route change, packet by packet",
         "Each packet at its number: when it left and when it arrived, on the old or the new path. Late: a first "
         "transmission that arrived after one sent later.",
-        "Fig. 2", several=False,
+        "Fig. 2", several=False, shows="changes",
     ),
     "map": FigureKind(
         routemap.route_map, "The route before and after a change",
@@ -132,7 +136,15 @@ FIGURES: dict[str, FigureKind] = {
     "queues_change": FigureKind(
         lines.queues_at_change, "Queues around route changes",
         "Queues of the links that the change abandons (dashed), keeps (solid) and newly takes (dotted); links with "
-        "fewer than 2 waiting packets are left out. What stands on an abandoned link is overtaken.", needs=("links",),
+        "fewer than 2 waiting packets are left out. What stands on an abandoned link is overtaken.", shows="changes",
+        needs=("links",),
+    ),
+    "channel": FigureKind(
+        channel.channel_over_time, "The mobile channel over the run",
+        "Above: the shadowing state, and what the terminal receives (Es/N0), range and median of each column of the "
+        "picture. Middle: all codewords, whether they carried a packet or not, by how often they were sent again. "
+        "Below: bytes that the receiver got in order.",
+        several=False, shows="mobile", part="channel",
     ),
     "probes": FigureKind(
         lines.probe_delays, "Delay of the probes",

@@ -19,7 +19,7 @@ from leowarp.report.lines import queue_map
 from leowarp.report.view import footer_of, labels, styles
 from leowarp.trace import TABLES
 
-TCP_FIGURES = [name for name, kind in FIGURES.items() if kind.shows in ("tcp", "routes", "any")]
+TCP_FIGURES = [name for name, kind in FIGURES.items() if kind.shows in ("tcp", "changes", "routes", "any")]
 
 
 @pytest.mark.parametrize("name", TCP_FIGURES)

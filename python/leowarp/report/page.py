@@ -14,6 +14,7 @@ import pandas as pd
 from leowarp import rundir
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import html, interactive
+from leowarp.report.channel_section import channel_section
 from leowarp.report.figures import FIGURES, Runs, figure, views
 from leowarp.report.reconfigurations import reconfigurations_section
 from leowarp.report.reordering_section import reordering_section
@@ -161,6 +162,7 @@ def _run_body(view: RunView, drawn: Sequence[str], not_drawn: dict[str, str], co
     folder = view.path / rundir.REPORT
     parts = [
         ("summary", "Summary", _summary_tables([view])),
+        ("channel", "Mobile channel", channel_section(view, _pictures([view], folder, _part(drawn, "channel")))),
         ("changes", worded([view], "Route changes"),
          reconfigurations_section(view) if view.is_access else _changes_table(view)),
         ("figures", "Figures", _pictures([view], folder, _part(drawn, "figures")) + _not_drawn(not_drawn)),
@@ -335,7 +337,7 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
     for name in names:
         kind = FIGURES[name]
         # The study is one of routes over satellites.
-        of_study = kind.study and not any(run.is_access for run in runs)
+        of_study = kind.study and not any(run.is_access or run.plan.mobile for run in runs)
         title = worded(runs, kind.title) + (f" ({kind.study} of the study)" if of_study else "")
         blocks.append(html.picture(folder / FIGURES_FOLDER / name, title, worded(runs, kind.caption), FIGURES_FOLDER))
     return f'<div class="figures">{"".join(blocks)}</div>' if blocks else ""

@@ -25,10 +25,11 @@ from leowarp.metrics import (
     plan_document,
     read_tables,
 )
+from leowarp.report.realisation import realisation_of_run
+from leowarp.report.rules import kernel_name as kernel_name
+from leowarp.report.rules import rules_of
 from leowarp.report.style import ALGORITHMS, line_style
-
-MOBILE_KEYS = ("environment", "elevation", "speed", "snr", "resequencing", "rate", "queue")
-"""What a footer says of a mobile channel."""
+from leowarp.timeline.channel import Realisation
 
 
 class RunView:
@@ -97,6 +98,17 @@ class RunView:
     def is_access(self) -> bool:
         """Whether the path is an access link: its changes are reconfigurations, and its satellites are no nodes."""
         return getattr(self.plan, "access", None) is not None
+
+    @cached_property
+    def realisation(self) -> Realisation:
+        """What the mobile channel of the run did, made again from its plan.
+
+        Raises
+        ------
+        TraceError
+            If the run has no mobile channel, or its timeline says that it had another.
+        """
+        return realisation_of_run(self.path, self.plan, self.metrics.end_ns)
 
     @property
     def ping_flows(self) -> list[int]:
@@ -185,7 +197,7 @@ class RunView:
 
     def rules(self) -> list[tuple[str, str]]:
         """The rules that shape results, as (name, text): what stands at the foot of every figure."""
-        return _rules(self.document, self.manifest)
+        return rules_of(self.document, self.manifest)
 
     def footer(self) -> str:
         """The rules in one paragraph."""
@@ -231,129 +243,3 @@ def footer_of(runs: Sequence[RunView]) -> str:
 
 def _algorithm_name(name: str) -> str:
     return {"bbr": "BBR", "cubic": "CUBIC", "reno": "Reno"}.get(name, name)
-
-
-def _rules(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str, str]]:
-    rules: list[tuple[str, str]] = []
-    if "constellation" in document:
-        # An access link takes satellites from it, a mobile channel routes too, and neither its links.
-        shown = 1 if "access" in document else 5 if "mobile" in document else None
-        rules += _constellation_rules(document)[:shown]
-    if "chain" in document:
-        chain = document["chain"]
-        rules.append(("chain", f"{chain.get('hops')} links of {chain.get('delay')}"))
-        rules.append(("links", _link_text(chain)))
-    elif "measured" in document:
-        rules.append(("measured path", str(document["measured"].get("file"))))
-    elif "access" in document:
-        rules += _access_rules(document["access"])
-    elif "mobile" in document:
-        path = document["mobile"]
-        known = [f"{key.replace('_', ' ')} {path[key]}" for key in MOBILE_KEYS if key in path]
-        rules.append(("mobile channel", ", ".join(known)))
-    elif "jittered" in document:
-        path = document["jittered"]
-        rules.append(("delay", f"{path.get('delay')}, {path.get('distribution')} of {path.get('jitter')} deviation"))
-        rules.append(("delay back", str(path.get("delay_up"))))
-        rules.append(("link", f"{_link_text(path)} (waiting and under way)"))
-    network, tcp = document.get("network", {}), document.get("tcp", {})
-    queue_counts = network.get("queue_counts", "waiting")
-    model = "netem under tbf" if "jittered" in document else network.get("link_model", "leolink")
-    if "jittered" not in document and queue_counts != "waiting":
-        model += ", limit counts packets in flight too"
-    rules.append(("queue discipline", model))
-    profile = str(tcp.get("profile", "linux"))
-    if tcp.get("pacing", "internal") != "internal":
-        profile += f", paced by {tcp['pacing']}"
-    if tcp.get("ecn", "passive") != "passive":
-        profile += f", ECN {tcp['ecn']}"
-    profile += {"on": f", ACKs delayed by up to {tcp.get('delayed_ack_timer')}", "off": ", ACKs not delayed"}.get(
-        tcp.get("delayed_ack", "adaptive"), ""
-    )
-    if tcp.get("sysctl"):
-        profile += " with " + ", ".join(f"{key}={value}" for key, value in tcp["sysctl"].items())
-    rules.append(("TCP", profile))
-    if network.get("mtu", "1500 B") != "1500 B":
-        rules.append(("packets", f"of {network['mtu']} at most"))
-    rules.append(("kernel", kernel_name(manifest)))
-    rules.append(("seed", str(document.get("run", {}).get("seed", "?"))))
-    return rules
-
-
-def _access_rules(access: dict[str, Any]) -> list[tuple[str, str]]:
-    """A profile fills what its preset leaves open, so its numbers stand in the plan and the names of it here."""
-    profile = f"{access.get('profile')}, {access.get('preset')}"
-    if access.get("geometry", "profile") != "profile":
-        profile += f", delays by {access['geometry']}"
-    ways = [
-        f"{name} about {access.get('capacity' + end)}, queue {access.get('queue' + end, access.get('queue'))}"
-        for name, end in (("down", ""), ("up", "_up"))
-    ]
-    counted = f"counting IP + {access.get('overhead')}"
-    return [
-        ("access link", profile),
-        ("reconfigured", f"every {access.get('period')}, first at second {access.get('phase')} of the minute"),
-        ("links", f"{'; '.join(ways)}; {counted}{_discipline(access)}"),
-    ]
-
-
-def _discipline(link: dict[str, Any]) -> str:
-    """What a link's queue does, if it is no plain fifo."""
-    kind = link.get("queue_discipline", "fifo")
-    return "" if kind == "fifo" else f", {kind}{' with ECN' if link.get('ecn') else ''}"
-
-
-def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
-    shell, isl, ground = document["constellation"], document.get("isl", {}), document.get("ground", {})
-    routing, network = document.get("routing", {}), document.get("network", {})
-    if shell.get("tle", "none") not in ("none", None):
-        place = f"elements of {Path(str(shell['tle'])).name}"
-    else:
-        place = (
-            f"Walker {shell.get('pattern')} {shell.get('planes')} x {shell.get('satellites_per_plane')}, "
-            f"{shell.get('altitude')}, {shell.get('inclination')}, F={shell.get('phasing')}"
-        )
-    isl_rule = {
-        "range": f"any pair within {isl.get('max_range')}",
-        "plus-grid": "+Grid" + ("" if isl.get("seam", True) else " without seam"),
-        "none": "none",
-    }.get(str(isl.get("rule")), str(isl.get("rule")))
-    if ground.get("rule") == "min-elevation":
-        ground_rule = f"elevation over {ground.get('min_elevation')}"
-    else:
-        ground_rule = f"sub-satellite point within {ground.get('max_ground_range')}"
-    links = _link_text(isl)
-    if _link_text(ground) != links:
-        links = f"ISL {links}; ground {_link_text(ground)}"
-    if network.get("delay_rounding", "none") != "none":
-        links += f", delays rounded {network['delay_rounding']}"
-    if network.get("neighbours", "static") != "static":
-        links += f", neighbours by {str(network['neighbours']).upper()}"
-    if network.get("endpoints", "stations") != "stations":
-        links += ", ground links ideal"
-    elif ground.get("delay", "slant-range") != "slant-range":
-        links += ", no ground delay"
-    return [
-        ("constellation", place),
-        ("ISL", isl_rule),
-        ("ground", ground_rule),
-        ("routes", f"by {routing.get('metric')}, every {routing.get('interval')}"),
-        ("delays", f"every {routing.get('link_interval')}"),
-        ("in flight", f"{routing.get('in_flight')}, leaving links {routing.get('leaving_links')}"),
-        ("links", links),
-    ]
-
-
-def _link_text(link: dict[str, Any]) -> str:
-    loss = str(link.get("loss", "0 %"))
-    text = f"{link.get('rate')} counting IP + {link.get('overhead')}, queue {link.get('queue')}{_discipline(link)}"
-    return text if loss.split()[0] in ("0", "0.0") else f"{text}, loss {loss}"
-
-
-def kernel_name(manifest: dict[str, Any]) -> str:
-    """The guest kernel's version as the manifest gives it."""
-    kernel = manifest.get("kernel")
-    if not isinstance(kernel, dict) or not kernel.get("linux_version"):
-        return "not recorded"
-    own = "user's own" in str(kernel.get("source"))
-    return f"Linux {kernel['linux_version']}" + (" (the user's own)" if own else "")

@@ -124,7 +124,7 @@ def from_mobile(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes |
             events.path(0, there[0], there[-1], 0)
     else:
         _follow(plan, events, ephemeris, routes)
-    return events.table({"warnings": _warnings(plan, mobile), "harq": described(mobile, found)})
+    return events.table({"warnings": warnings_about(plan, mobile), "harq": described(mobile, found)})
 
 
 def _delay(plan: Plan, events: Events, t_ns: int, a: int, b: int, delay_ns: int) -> None:
@@ -174,7 +174,8 @@ def described(mobile: Mobile, found: Outcomes) -> dict[str, object]:
     }
 
 
-def _warnings(plan: Plan, mobile: Mobile) -> list[str]:
+def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
+    """What to know before trusting a run over the channel."""
     found = []
     packet_bytes = mobile.data_bits // 8
     if plan.network.mtu_bytes > packet_bytes:

@@ -207,6 +207,13 @@ class Outcomes:
         counts = np.bincount(self.retransmissions[~self.lost], minlength=most + 1)
         return (counts / len(self.lost)).tolist()
 
+    def first(self, count: int) -> Outcomes:
+        """Of the first so many codewords."""
+        return Outcomes(
+            self.retransmissions[:count], self.delay_ns[:count], self.lost[:count], self.sent_bits[:count],
+            self.first_bits,
+        )  # fmt: skip
+
     @property
     def symbols_ratio(self) -> float:
         """Symbols sent over those of the first transmissions alone."""

@@ -47,6 +47,11 @@ class Realisation:
     starts_ns: NDArray[np.int64]
     outcomes: Outcomes
 
+    def until(self, t_ns: int) -> Realisation:
+        """Its part before this time; one codeword at least."""
+        count = max(1, int(np.searchsorted(self.starts_ns, t_ns)))
+        return Realisation(self.power.until(t_ns), self.starts_ns[:count], self.outcomes.first(count))
+
     def rows(self) -> ChannelRows:
         """On the grid of codewords, neighbours that are equal merged into one.
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a power series does, beside what the model says it should: one table, and a figure of it."""
+"""What a power series does, beside what the model says it should, as one table."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +12,6 @@ from numpy.typing import NDArray
 
 from leowarp.timeline.channel.lms import LandMobile, PowerSeries
 from leowarp.timeline.channel.loo import mixture_quantile_db
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
 LEVELS_DB = tuple(range(-30, 4))
@@ -40,16 +36,17 @@ def statistics(power: PowerSeries, channel: LandMobile | None = None) -> pa.Tabl
     channel : LandMobile, optional
         What it was made with, for the closed forms.
     """
-    rows = [*_states(power, channel), *_levels(power, channel), *_crossings(power), *_autocorrelation(power)]
+    rows = [*state_rows(power, channel), *_levels(power, channel), *_crossings(power), *_autocorrelation(power)]
     types = {"statistic": pa.string(), "state": pa.string(), "unit": pa.string()}
     fields = [pa.field(name, types.get(name, pa.float64()), metadata={"doc": doc}) for name, doc in COLUMNS.items()]
     return pa.Table.from_pylist([dict(zip(COLUMNS, row, strict=True)) for row in rows], schema=pa.schema(fields))
 
 
-_Row = tuple[str, str | None, float | None, float | None, float | None, str]
+Row = tuple[str, str | None, float | None, float | None, float | None, str]
 
 
-def _states(power: PowerSeries, channel: LandMobile | None) -> list[_Row]:
+def state_rows(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
+    """Rows of `statistics` about states: `state_share`, `dwell`, `visits`."""
     names = power.state_names
     shares = np.bincount(power.states, minlength=len(names)) / len(power.states)
     borders = np.concatenate(([0], np.flatnonzero(np.diff(power.states)) + 1, [len(power.states)]))
@@ -59,7 +56,7 @@ def _states(power: PowerSeries, channel: LandMobile | None) -> list[_Row]:
     whole = slice(1, -1)
     model = channel.model() if channel is not None else None
     moving = channel is not None and channel.speed_m_per_s > 0
-    rows: list[_Row] = []
+    rows: list[Row] = []
     for index, name in enumerate(names):
         own = lengths_s[whole][stays[whole] == index]
         share = float(model.way_shares[index]) if model is not None else None
@@ -72,7 +69,7 @@ def _states(power: PowerSeries, channel: LandMobile | None) -> list[_Row]:
     return rows
 
 
-def _levels(power: PowerSeries, channel: LandMobile | None) -> list[_Row]:
+def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
     found = np.quantile(power.level_db, SHARES)
     model = channel.model() if channel is not None else None
     mean_db = 10 * math.log10(float(np.mean(10 ** (power.level_db.astype(np.float64) / 10))))
@@ -82,15 +79,15 @@ def _levels(power: PowerSeries, channel: LandMobile | None) -> list[_Row]:
         states, shares = model.environment.states, model.way_shares
         mean = sum(share * state.mean_power for share, state in zip(shares.tolist(), states, strict=True))
         expected = [*(mixture_quantile_db(states, shares, share) for share in SHARES), 10 * math.log10(mean)]
-    rows: list[_Row] = [
+    rows: list[Row] = [
         ("quantile", None, share, float(level), closed, "dB")
         for share, level, closed in zip(SHARES, found, expected, strict=False)
     ]
     return [*rows, ("mean_power", None, None, mean_db, expected[-1], "dB")]
 
 
-def _crossings(power: PowerSeries) -> list[_Row]:
-    rows: list[_Row] = []
+def _crossings(power: PowerSeries) -> list[Row]:
+    rows: list[Row] = []
     for level in LEVELS_DB:
         rate, duration = crossings(power, float(level))
         rows.append(("crossing_rate", None, float(level), None if power.frozen else rate, None, "1/s"))
@@ -119,7 +116,7 @@ def rayleigh_crossings(level_over_mean: float, doppler_hz: float) -> tuple[float
     return scale * math.exp(-level_over_mean), math.expm1(level_over_mean) / scale
 
 
-def _autocorrelation(power: PowerSeries) -> list[_Row]:
+def _autocorrelation(power: PowerSeries) -> list[Row]:
     lags = lags_of(power)
     values = autocorrelation(power.level_db, lags)
     return [
@@ -145,38 +142,3 @@ def autocorrelation(values: NDArray[np.floating], lags: Sequence[int] | NDArray[
     return [
         float(np.mean(centred[: len(centred) - lag] * centred[lag:])) / variance for lag in np.asarray(lags).tolist()
     ]
-
-
-def figure(power: PowerSeries, channel: LandMobile | None = None, seconds: float = 10.0) -> Figure:
-    """The series' first seconds, its distribution beside the closed form, its crossings, its autocorrelation."""
-    from matplotlib.figure import Figure
-
-    table = statistics(power, channel).to_pandas()
-    drawn = Figure(figsize=(7.16, 5.0), layout="constrained")
-    (top, levels), (rates, correlation) = drawn.subplots(2, 2)
-    shown = min(len(power.level_db), max(2, math.ceil(seconds * 1e9 / power.spacing_ns)))
-    times_s = np.arange(shown) * power.spacing_ns * 1e-9
-    top.plot(times_s, power.level_db[:shown], lw=0.6, color="#0072B2")
-    top.set(xlabel="time (s)", ylabel="power (dB, line of sight = 0)", title="Received power")
-    states = top.twinx()
-    states.step(times_s, power.states[:shown], where="post", lw=1.0, color="#D55E00")
-    states.set_yticks(range(len(power.state_names)), list(power.state_names))
-    states.set_ylim(len(power.state_names) * 3, -0.3)
-    quantiles = table[table.statistic == "quantile"]
-    levels.plot(quantiles.value, quantiles["at"], "o", ms=3, color="#0072B2", label="series")
-    if quantiles.closed_form.notna().any():
-        levels.plot(quantiles.closed_form, quantiles["at"], lw=1, color="#D55E00", label="closed form")
-    levels.set(xlabel="power (dB)", ylabel="share of time below", yscale="logit", title="Distribution")
-    levels.legend(frameon=False)
-    for name, axes, label, colour in (
-        ("crossing_rate", rates, "falls below it a second", "#0072B2"),
-        ("fade_duration", rates.twinx(), "mean fade (s)", "#D55E00"),
-    ):
-        rows = table[(table.statistic == name) & (table.value > 0)]
-        axes.semilogy(rows["at"], rows.value, lw=1, color=colour)
-        axes.set_ylabel(label, color=colour)
-    rates.set(xlabel="level (dB)", title="Crossings and fades")
-    lags = table[table.statistic == "autocorrelation"]
-    correlation.semilogx(lags["at"], lags.value, lw=1, color="#0072B2")
-    correlation.set(xlabel="lag (s)", ylabel="correlation of the level in dB", title="Autocorrelation")
-    return drawn

@@ -9,7 +9,6 @@ from leowarp.timeline.channel.statistics import (
     COLUMNS,
     autocorrelation,
     crossings,
-    figure,
     rayleigh_crossings,
     statistics,
 )
@@ -75,11 +74,3 @@ def test_a_series_that_never_varies_has_no_autocorrelation_and_no_rates():
 def test_autocorrelation_of_a_period_is_one_after_it():
     values = np.tile(np.array([1.0, -1.0]), 500)
     assert autocorrelation(values, [1, 2]) == [pytest.approx(-1), pytest.approx(1)]
-
-
-def test_the_figure_has_a_panel_for_each_statistic():
-    channel = LandMobile()
-    drawn = figure(power_series(channel, 20 * SECOND, 1), channel)
-    assert {axes.get_title() for axes in drawn.axes} >= {
-        "Received power", "Distribution", "Crossings and fades", "Autocorrelation",
-    }  # fmt: skip

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The mobile channel of a run, made again: its power series is not stored, for the plan gives it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from leowarp import rundir
+from leowarp.errors import TraceError
+from leowarp.scenario.schema import Plan
+from leowarp.timeline.channel import Realisation
+from leowarp.timeline.from_mobile import described, realisation_of
+
+
+def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
+    """What the channel of a run did until the run was over.
+
+    Raises
+    ------
+    TraceError
+        If the plan has no mobile channel, or its codewords fare otherwise than the run's timeline says.
+    """
+    if plan.mobile is None:
+        raise TraceError(f"{path.name} has no mobile channel", "a run of a scenario with [mobile]")
+    found = realisation_of(plan)
+    known = _known(path / rundir.TIMELINE)
+    if known is not None and not _alike(known, described(plan.mobile, found.outcomes)):
+        raise TraceError(
+            f"cannot make the mobile channel of {path.name} again: its timeline has another",
+            "another version of leowarp made the run; make it again",
+        )
+    return found.until(end_ns)
+
+
+def _known(timeline: Path) -> dict[str, object] | None:
+    """What the timeline says of its codewords; None: nothing."""
+    raw = (pq.read_schema(timeline).metadata or {}).get(b"harq") if timeline.exists() else None
+    return None if raw is None else dict(json.loads(raw))
+
+
+def _alike(known: dict[str, object], found: dict[str, object]) -> bool:
+    # Counts are exact; a ratio of counts may differ in its last digit.
+    ratios = [(known.get(key), found[key]) for key in ("loss_ratio", "symbols_ratio")]
+    return all(known.get(key) == found[key] for key in ("codewords", "first_bits")) and all(
+        isinstance(a, float) and isinstance(b, float) and math.isclose(a, b, rel_tol=1e-9) for a, b in ratios
+    )

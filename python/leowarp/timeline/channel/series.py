@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A power series as a file: Parquet or CSV, written in blocks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from leowarp.errors import ScenarioError
+from leowarp.timeline.channel.lms import PowerSeries
+
+BLOCK_ROWS = 1 << 18
+FORMATS = (".parquet", ".csv")
+
+COLUMNS = (
+    ("t_ns", pa.int64(), "ns", "when the sample is taken, on the run's clock"),
+    ("level_db", pa.float32(), "dB", "received power, relative to line of sight"),
+    ("snr_db", pa.float32(), "dB", "received Es/N0: that at line of sight and the level"),
+    ("state", pa.dictionary(pa.int8(), pa.string()), "", "shadowing state"),
+)
+"""Name, type, unit and meaning; the last two are in the fields' metadata of a Parquet file."""
+
+
+def check_suffix(file: Path) -> None:
+    """Raises ScenarioError if the file's name says no format that can be written."""
+    if file.suffix.lower() not in FORMATS:
+        shown = file.suffix or "a file without an ending"
+        raise ScenarioError(f"--series {file}: cannot write {shown}", f"end its name in one of {', '.join(FORMATS)}")
+
+
+def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str, object]) -> None:
+    """One row a sample, columns `COLUMNS`; by the file's suffix `.parquet` or `.csv`.
+
+    Parameters
+    ----------
+    snr_db : float
+        Es/N0 at line of sight.
+    about : dict
+        What the series was made from: metadata `channel` (JSON) of a Parquet file. A CSV file has no place for it.
+
+    Raises
+    ------
+    ScenarioError
+        If the suffix is another, or the file cannot be written.
+    """
+    check_suffix(file)
+    fields = [pa.field(name, kind, False, {"unit": unit, "doc": doc}) for name, kind, unit, doc in COLUMNS]
+    schema = pa.schema(fields, {"channel": json.dumps(about, sort_keys=True)})
+    try:
+        if file.suffix.lower() == ".csv":
+            schema = schema.set(3, pa.field("state", pa.string(), False))
+            with pa.csv.CSVWriter(file, schema, write_options=pa.csv.WriteOptions(quoting_style="needed")) as writer:
+                for block in _blocks(power, snr_db, schema):
+                    writer.write(block)
+        else:
+            with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+                for block in _blocks(power, snr_db, schema):
+                    writer.write(block)
+    except OSError as error:
+        raise ScenarioError(f"--series {file}: {error}") from None
+
+
+def _blocks(power: PowerSeries, snr_db: float, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    names = pa.array(power.state_names, pa.string())
+    for begin in range(0, len(power.level_db), BLOCK_ROWS):
+        level_db = power.level_db[begin : begin + BLOCK_ROWS]
+        t_ns = np.arange(begin, begin + len(level_db), dtype=np.int64) * power.spacing_ns
+        states = pa.DictionaryArray.from_arrays(power.states[begin : begin + BLOCK_ROWS], names)
+        columns = [t_ns, level_db, (level_db + snr_db).astype(np.float32), states.cast(schema.field("state").type)]
+        yield pa.record_batch([column if isinstance(column, pa.Array) else pa.array(column) for column in columns],
+                              schema=schema)  # fmt: skip
