@@ -33,7 +33,8 @@ def run(
     report : bool
         Whether to make figures and page. `progress`: a display on stderr, or what gets each `leowarp.Progress`.
 
-    Raises any `LeowarpError`; the directory then is marked incomplete, with the reason in its file `INCOMPLETE`.
+    Raises any `LeowarpError`; the directory then is marked incomplete, with the reason in its file `INCOMPLETE`. Only a
+    report that fails leaves it complete: `leowarp report` makes figures and page from what is there.
     """
     # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
     from leowarp import ephemeris, guest, metrics, routes, timeline, trace
@@ -41,39 +42,42 @@ def run(
     from leowarp.result import Run
 
     plan = plan_of(scenario, set, kernel)
+    timeline.check(plan)
     target = Path(out) if out is not None else default_directory(plan.name, plan.to_toml())
     inputs = {path.name: path.read_bytes() for path in plan.inputs()}
     with building(progress) as built:
         image = guest.guest_image(plan.guest.kernel, on_message=built.message, on_progress=built.steps)
         guest.compile_modules(plan, image, built.message)
     watch = trace.Stopwatch()
-    with shown(progress) as show, Writing(target, force=force) as directory:
+    with shown(progress) as show:
 
         def stage(name: str, t_ns: int | None = None, wall_s: float = 0.0) -> None:
             show(Progress(target.name, name, t_ns or 0, plan.run.duration_ns, wall_s))
 
-        stage("timeline")
-        write_plan(directory, plan.to_toml(), inputs)
-        sky = ephemeris.ephemeris(plan)
-        ways = routes.routes(plan, sky)
-        timeline.write_table(ways.table, directory / ROUTES)
-        events = timeline.timeline(plan, sky, ways)
-        timeline.write_table(events, directory / TIMELINE)
-        stage("guest")
-        done = guest.run(image, plan, events, directory, lambda at: stage("guest", at.virtual_ns, at.wall_s))
-        stage("trace")
-        trace.convert(done.out_dir, directory / TRACE, directory / GUEST / "in" / "setup.json")
-        done.discard()
-        stage("metrics")
-        costs = watch.costs(done.end["virtual_ns"] / 1e9, done.cpu_s, done.peak_memory_bytes)
-        numbers = metrics.metrics(metrics.read_tables(directory), plan)
-        numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(directory)
-        warnings = [*image.kernel_facts["warnings"], *ways.warnings, *timeline.warnings_of(events)]
-        warnings += [*done.end["warnings"], *numbers.warnings]
-        trace.write_manifest(directory, plan.run.seed, image.kernel_facts, image.agent_facts, warnings, costs)
+        with Writing(target, force=force) as directory:
+            stage("timeline")
+            write_plan(directory, plan.to_toml(), inputs)
+            sky = ephemeris.ephemeris(plan)
+            ways = routes.routes(plan, sky)
+            timeline.write_table(ways.table, directory / ROUTES)
+            events = timeline.timeline(plan, sky, ways)
+            timeline.write_table(events, directory / TIMELINE)
+            stage("guest")
+            done = guest.run(image, plan, events, directory, lambda at: stage("guest", at.virtual_ns, at.wall_s))
+            stage("trace")
+            trace.convert(done.out_dir, directory / TRACE, directory / GUEST / "in" / "setup.json")
+            done.discard()
+            stage("metrics")
+            costs = watch.costs(done.end["virtual_ns"] / 1e9, done.cpu_s, done.peak_memory_bytes)
+            numbers = metrics.metrics(metrics.read_tables(directory), plan)
+            numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(directory)
+            warnings = [*image.kernel_facts["warnings"], *ways.warnings, *timeline.warnings_of(events)]
+            warnings += [*done.end["warnings"], *numbers.warnings]
+            trace.write_manifest(directory, plan.run.seed, image.kernel_facts, image.agent_facts, warnings, costs)
+        # A run of hours stays complete if its page cannot be made: `leowarp report` makes it anew.
         if report:
             stage("report")
-            reports.write_report(directory)
-            trace.list_files(directory)
+            reports.write_report(target)
+            trace.list_files(target)
         stage("done")
     return Run(target)

@@ -15,6 +15,7 @@ import leowarp as lw
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MADRID_TOKYO = EXAMPLES / "madrid-tokyo.toml"
 CHAIN = EXAMPLES / "chain.toml"
+MOBILE = EXAMPLES / "mobile.toml"
 
 
 def test_help_does_not_wait_for_libraries():
@@ -97,6 +98,7 @@ def test_ephemeris_of_a_chain_says_that_there_is_none(leowarp):
         (("plan", "nowhere.toml"), "nowhere.toml"),
         (("plan", MADRID_TOKYO, "--set", "run.duration=60"), "unit"),
         (("plan", MADRID_TOKYO, "--set", "run.durration=60 s"), "duration"),
+        (("plan", MOBILE, "--set", "mobile.environment=suburbam"), "did you mean 'suburban'"),
         (("ephemeris", MADRID_TOKYO, "--at", "30"), "--at"),
         (("compare", "a-run"), "two runs"),
         (("fly",), "fly"),

@@ -23,7 +23,13 @@ def plan(
     json_: options.Json = False,
 ) -> None:
     """The scenario with every default written out: what a run depends on, and a scenario itself."""
-    text = plan_of(file, options.settings(set_, cc_module)).to_toml()
+    resolved = plan_of(file, options.settings(set_, cc_module))
+    if resolved.mobile is not None:
+        # Only here: for every other plan the rooms behind it need not be loaded.
+        from leowarp.timeline import check
+
+        check(resolved)
+    text = resolved.to_toml()
     if out is not None:
         out.write_text(text)
     if json_:

@@ -9,11 +9,12 @@ from leowarp.timeline.from_jittered import from_jittered
 from leowarp.timeline.from_measured import from_measured
 from leowarp.timeline.from_mobile import from_mobile
 from leowarp.timeline.from_routes import from_routes
-from leowarp.timeline.of_plan import describe, timeline, warnings_of
+from leowarp.timeline.of_plan import check, describe, timeline, warnings_of
 from leowarp.timeline.replay import Replay, replay
 
 __all__ = [
     "Replay",
+    "check",
     "describe",
     "from_access",
     "from_chain",

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from leowarp.ephemeris import ephemeris
+from leowarp.errors import ScenarioError
 from leowarp.routes import routes
 from leowarp.routes.observed import node_positions_m
 from leowarp.scenario import load, resolve
-from leowarp.timeline import replay, timeline, warnings_of
+from leowarp.timeline import check, replay, timeline, warnings_of
 from leowarp.timeline.channel import Harq, LandMobile, channel_rows
 from leowarp.timeline.from_mobile import fading_of, harq_of
 
@@ -76,6 +77,23 @@ def test_the_last_hop_towards_the_terminal_has_the_channels_rows_and_the_others_
     described = json.loads(table.schema.metadata[b"harq"])
     assert described["loss_ratio"] == found.loss_ratio
     assert described["codewords"] == len(found.lost)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ('environment = "suburbam"', "did you mean 'suburban'"),
+        ('elevation = "45 deg"', "elevation of 45 degrees"),
+        ('environment = "urban"', "no correlation distance"),
+        ('environments = "none.toml"', "no list `environments`"),
+    ],
+)
+def test_what_the_table_of_environments_lacks_is_told_before_a_timeline_is_made(tmp_path, keys, said):
+    (tmp_path / "none.toml").write_text("", encoding="utf-8")
+    plan = plan_of(tmp_path, keys)
+    with pytest.raises(ScenarioError, match=said):
+        check(plan)
+    check(plan_of(tmp_path, keys + "\nfading = false"))
 
 
 @pytest.mark.parametrize("resequencing", [True, False])

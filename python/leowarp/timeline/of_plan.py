@@ -17,7 +17,7 @@ from leowarp.timeline.from_access import from_access
 from leowarp.timeline.from_chain import from_chain
 from leowarp.timeline.from_jittered import from_jittered
 from leowarp.timeline.from_measured import from_measured
-from leowarp.timeline.from_mobile import from_mobile
+from leowarp.timeline.from_mobile import fading_of, from_mobile
 from leowarp.timeline.from_routes import from_routes
 
 
@@ -59,6 +59,21 @@ def timeline(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | No
     if ephemeris is None:
         raise ValueError("the plan has no constellation, chain, measured, jittered, access or mobile path")
     return from_routes(plan, ephemeris, routes)
+
+
+def check(plan: Plan) -> None:
+    """Refuse a plan whose timeline would be refused for what its mobile channel's table of environments lacks.
+
+    That table is read here, not when the plan is made: whoever shows a plan or is about to build a kernel asks first.
+
+    Raises
+    ------
+    ScenarioError
+        As `timeline.channel.LandMobile.model`.
+    """
+    fading = None if plan.mobile is None else fading_of(plan.mobile)
+    if fading is not None:
+        fading.model()
 
 
 def warnings_of(table: pa.Table) -> list[str]:

@@ -25,6 +25,9 @@ ROW_SUM_TOLERANCE = 5e-4
 """Published probabilities have four digits: three of them are off by at most 1.5e-4, with room for three digits' rows
 of two. What a row is off within it is divided out."""
 
+STATES_MAX = 127
+"""A power series keeps the state of each sample in one byte."""
+
 
 @dataclass(frozen=True)
 class Environment:
@@ -125,7 +128,7 @@ def _read(path: Path) -> tuple[Environment, ...]:
         document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise ScenarioError(f"reading environments: {path}: {error.strerror}", _HINT) from error
-    except (UnicodeDecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # of text, JSON or TOML; or nested too deep
         raise ScenarioError(f"reading environments: {path}: {error}", _HINT) from error
     entries = document.get("environments") if isinstance(document, dict) else None
     if not isinstance(entries, list) or not entries:
@@ -169,6 +172,8 @@ class _Entry:
         rows = self.entry.get("states")
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
             raise ScenarioError(f"{self.where}: `states` is not a list of tables", _HINT)
+        if len(rows) > STATES_MAX:
+            raise ScenarioError(f"{self.where}: {len(rows)} states, more than {STATES_MAX}", "fewer states")
         states = []
         for number, row in enumerate(rows, 1):
             self._only(row, _STATE_KEYS, f"{self.where}: state {number}")
@@ -234,10 +239,11 @@ class _Entry:
         return self._value(table[key], key, low, high)
 
     def _value(self, value: Any, what: str, low: float, high: float) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        # nan, and whole numbers beyond any float: only what lies between is converted.
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < math.inf:
             raise ScenarioError(f"{self.where}: {what}: {value!r} is not a number", _HINT)
         if not low <= value <= high:
-            raise ScenarioError(f"{self.where}: {what}: {value:g} is not between {low:g} and {high:g}", _HINT)
+            raise ScenarioError(f"{self.where}: {what}: {value!r:.20} is not between {low:g} and {high:g}", _HINT)
         return float(value)
 
     @staticmethod

@@ -101,6 +101,9 @@ def test_a_file_of_the_users_is_read_from_toml_and_from_json(tmp_path):
         ("state_lengths_m = [5, 4]", "state_lengths_m = [5]", "not a list of 2 lengths"),
         ("[[environments]]", "[[environment]]", "no list `environments`"),
         ("= 55", "= ", "mine.toml"),
+        ("correlation_m = 2", f"correlation_m = {10**400}", "correlation_m: 10000000000000000000 is not between"),
+        ("correlation_m = 2", "correlation_m = inf", "inf is not a number"),
+        ("states = [", "states = [" + "{ mean_db = 0 }, " * 126, "128 states, more than 127"),
     ],
 )
 def test_a_wrong_file_is_refused_with_the_place(tmp_path, old, new, message):
@@ -116,6 +119,8 @@ def test_what_is_twice_in_a_file_or_no_file_is_refused(tmp_path):
         environments(written(tmp_path, GOOD + GOOD))
     with pytest.raises(ScenarioError, match="No such file"):
         environments(tmp_path / "none.toml")
+    with pytest.raises(ScenarioError, match=r"deep\.json"):
+        environments(written(tmp_path, "[" * 100_000, "deep.json"))
 
 
 def test_rounding_to_the_published_digits_is_divided_out(tmp_path):
