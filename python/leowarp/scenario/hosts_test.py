@@ -135,6 +135,12 @@ def test_only_pings_are_floods_or_not(tmp_path):
             "hosts.B.tcp.delayed_ack_timer",
             "one timer",
         ),
+        (
+            "tcp",
+            '[tcp]\ndelayed_ack = "on"\ndelayed_ack_timer = "40.5 ms"',
+            "tcp.delayed_ack_timer",
+            '"40500 us" is no whole number of ms',
+        ),
         ("tcp", '[modules.delack]\nmax_ns = "40 ms"', "modules.delack", 'delayed_ack = "on"'),
         ("tcp", '[network]\nmtu = "9000 B"', "network.mtu", "256 B to 1500 B"),
         ("tcp", '[tcp]\npacing = "qf"', "tcp.pacing", "allowed: internal, fq"),

@@ -124,6 +124,9 @@ def _complete_delack(scenario: Scenario, problems: Problems) -> None:
         if of["delayed_ack"] != "on":
             continue
         timer = of["delayed_ack_timer_ns"] if timer is None else timer
+        if of["delayed_ack_timer_ns"] % _TICK_NS:
+            rule = f'"{units.TIME.format(of["delayed_ack_timer_ns"])}" is no whole number of ms, the kernel\'s ticks'
+            problems.add(host.where("delayed_ack_timer"), f"{host.name}.delayed_ack_timer", rule, 'write "40 ms"')
         if of["delayed_ack_timer_ns"] != timer:
             rule = f"differs from that of another host ({units.TIME.format(timer)}), and the guest kernel has one timer"
             problems.add(host.where("delayed_ack_timer"), f"{host.name}.delayed_ack_timer", rule, "write it into [tcp]")
@@ -167,3 +170,4 @@ def _check_files(guest: Section, problems: Problems) -> list[str]:
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LONGEST_NAME = 50  # MODULE_NAME_LEN is 56 on 64-bit machines
 _LONGEST_VALUE = 200
+_TICK_NS = 1_000_000  # HZ = 1000 (guest/kernel)

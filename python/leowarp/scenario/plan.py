@@ -114,7 +114,7 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
         places.reverse()
     path = next((place for place in places if place.is_file()), None)
     if path is None:
-        looked = " and ".join(str(place) for place in places)
+        looked = " and ".join(dict.fromkeys(str(place) for place in places))
         hint = f"looked for {looked}; a name is relative to the folder of the scenario"
         problems.add(origin, f"{section.name}.{key}", f'there is no file "{name}"', hint)
         return None
