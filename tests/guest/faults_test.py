@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import leowarp as lw
+from leowarp import report
 from leowarp.errors import GuestError, HostError
 from leowarp.guest import GuestImage, Progress
 from leowarp.guest.drive import Patience
@@ -252,3 +254,16 @@ def test_a_missing_kernel_is_a_clear_error(fault_image, guest_directory):
 def test_patience_has_defaults_that_building_a_whole_constellation_does_not_reach():
     # 72 x 22 satellites are built in 6.3 CPU s without the clock moving much (DESIGN.md)
     assert Patience().frozen_cpu_s >= 5 * 6.3
+
+
+def test_a_report_that_fails_costs_nobody_the_run(tmp_path, monkeypatch):
+    def broken(_):
+        raise ValueError("a figure's fault")
+
+    monkeypatch.setattr(report, "write_report", broken)
+    scenario = Path(__file__).parents[2] / "examples" / "chain.toml"
+    with pytest.raises(ValueError, match="a figure's fault"):
+        lw.run(scenario, {"run.duration": "1 s"}, tmp_path / "run", progress=False)
+    monkeypatch.undo()
+    assert lw.open(tmp_path / "run").summary["flows"]
+    assert report.write_report(tmp_path / "run").exists()

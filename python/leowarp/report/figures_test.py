@@ -6,6 +6,7 @@ import hashlib
 import shutil
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.metrics import synthetic as syn
 from leowarp.metrics.synthetic import PLAN_TOML
-from leowarp.report import FIGURES, RunView, figure, save
+from leowarp.report import FIGURES, RunView, figure, packets, save
 from leowarp.report.land import LAND_DEG
 from leowarp.report.lines import queue_map
 from leowarp.report.view import footer_of, labels, styles
@@ -91,6 +92,14 @@ def test_goodput_cdf_ends_at_one_and_marks_the_capacity(run_dir):
     (capacity,) = [line for line in axes.lines if line.get_linestyle() == ":"]
     # 100 Mbit/s carry 1448 of every 1514 bytes.
     assert capacity.get_xdata()[0] == pytest.approx(100 * 1448 / 1514)
+
+
+def test_packet_diagram_has_limits_where_a_waiting_sender_sent_nothing_near_the_change():
+    data = pd.DataFrame({"sent_ns": [400_000_000], "received_ns": [500_000_000.0], "number": [7.0]})
+    none = data[:0]
+    low, high, left_ms, right_ms = packets._frame(data, none, none, 1_000_000_000, 0.0, 1000.0)
+    assert low < 7 < high
+    assert left_ms < -600 < -500 < right_ms
 
 
 def test_packet_diagram_counts_the_overtaken(run_dir):

@@ -50,7 +50,9 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
     mss = float(data["len_bytes"].max())
     late = data[truths(data["is_late"])]
     again = data[truths(data["is_retransmission"])]
-    zero = float(late["seq"].min() if len(late) else data.loc[data["sent_ns"] >= t_ns, "seq"].min())
+    after = data[data["sent_ns"] >= t_ns]
+    # A sender that waits for a timeout may send nothing after the change.
+    zero = float((late if len(late) else after if len(after) else data)["seq"].min())
     data = data.assign(number=(data["seq"] - zero) / mss)
     low, high, left_ms, right_ms = _frame(data, late, again, t_ns, zero, mss)
     figure = new_figure(PAGE_IN, 3.6, footer_of(runs[:1]))
@@ -73,8 +75,13 @@ def _frame(
 ) -> tuple[float, float, float, float]:
     """Limits that hold the overtaken packets, those that overtook them, and the first retransmissions."""
     if len(late) == 0:
-        near = data[(data["sent_ns"] - t_ns).abs() < 60e6]["number"]
-        return float(near.min()), float(near.max()), -80.0, 160.0
+        away_ns = (data["sent_ns"] - t_ns).abs()
+        # A small window may have no packet so near: then the nearest, and those of about a round trip around it
+        reach_ns = 60e6 if (away_ns < 60e6).any() else float(away_ns.min()) + 200e6
+        near = data[away_ns < reach_ns]
+        low, high = float(near["number"].min()), float(near["number"].max())
+        first_ms, last_ms = ((float(each) - t_ns) / 1e6 for each in (near["sent_ns"].min(), near["sent_ns"].max()))
+        return low - 1, high + 1, min(-80.0, first_ms - 20), max(160.0, last_ms + 80)
     last_late_ns = float(late["received_ns"].max())
     overtook = data[(data["received_ns"] <= last_late_ns) & (data["sent_ns"] >= t_ns)]
     number_late = (late["seq"] - zero) / mss
