@@ -22,6 +22,9 @@ from leowarp.timeline.channel import ChannelRows, Harq, LandMobile, Outcomes, Re
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.rounding import rounded_ns
 
+SMALLEST_MTU_BYTES = 256
+"""Of `network.mtu`."""
+
 _NODES = ("terminal", "satellite", "gateway", "host:mobile", "host:server")
 _TERMINAL, _SATELLITE, _GATEWAY, _MOBILE, _SERVER = range(5)
 _ROW = (_MOBILE, _TERMINAL, _SATELLITE, _GATEWAY, _SERVER)
@@ -182,6 +185,7 @@ def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
         found.append(
             f"network.mtu = {plan.network.mtu_bytes} B is more than a codeword's {packet_bytes} B of data: a packet "
             "that takes several codewords meets what the one meets in which it begins"
+            + (f'; write network.mtu = "{packet_bytes} B"' if packet_bytes >= SMALLEST_MTU_BYTES else "")
         )
     if mobile.fading and mobile.speed_m_per_s == 0:
         found.append("mobile.speed = 0 m/s: the channel is one draw for the whole run; another seed is another place")

@@ -124,7 +124,11 @@ def test_the_fading_is_the_same_whatever_the_protocol(tmp_path):
 def test_a_frozen_channel_and_packets_longer_than_a_codeword_are_warned_of(tmp_path):
     assert "one draw for the whole run" in warnings_of(timeline(plan_of(tmp_path, 'speed = "0 m/s"')))[0]
     plan = plan_of(tmp_path, "data_bits = 8000")
-    assert "1000 B of data" in warnings_of(timeline(plan))[0]
+    (told,) = warnings_of(timeline(plan))
+    assert "1000 B of data" in told
+    assert told.endswith('write network.mtu = "1000 B"')
+    (tiny,) = warnings_of(timeline(plan_of(tmp_path, "data_bits = 80\nfading = false")))
+    assert "write" not in tiny
 
 
 def test_the_route_is_one_path_whose_delay_is_that_of_a_packet_decoded_at_once(tmp_path):

@@ -279,6 +279,11 @@ def test_chunks_change_nothing(monkeypatch):
     assert np.array_equal(whole.lost, cut.lost)
 
 
+def test_more_codewords_than_memory_holds_are_refused_before_they_are_made():
+    with pytest.raises(ScenarioError, match=r"300,000,000 codewords of 8 data bits in 60 s"):
+        channel_rows(None, Harq(data_bits=8, codeword_bits=8), 7.0, 60 * SECOND, 1)
+
+
 def test_a_power_series_that_ends_too_early_is_a_fault_of_the_caller():
     harq = Harq()
     with pytest.raises(ValueError, match="in a power series of"):

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp.errors import ScenarioError
 from leowarp.timeline.channel.harq import Harq, Outcomes, levels_known, outcomes
 from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, unfaded
+
+CODEWORDS_MAX = 100_000_000
+"""6 h at 40 Mbit/s, some 3 GB; more is a typing error in rate or data bits."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,20 @@ def realisation(
         None: no fading.
     snr_db : float
         Es/N0 at line of sight.
+
+    Raises
+    ------
+    ScenarioError
+        As `power_series`, and if there would be more than `CODEWORDS_MAX` codewords.
     """
-    starts = np.arange(0, max(1, duration_ns), parameters.codeword_period_ns, dtype=np.int64)
+    count = -(-max(1, duration_ns) // parameters.codeword_period_ns)
+    if count > CODEWORDS_MAX:
+        raise ScenarioError(
+            f"a link of {parameters.rate_bps / 1e6:g} Mbit/s has {count:,} codewords of {parameters.data_bits} data "
+            f"bits in {duration_ns / 1e9:g} s; the limit is {CODEWORDS_MAX:,}",
+            "a shorter run, a lower rate, or more data_bits in a codeword",
+        )
+    starts = np.arange(count, dtype=np.int64) * parameters.codeword_period_ns
     until = int(starts[-1]) + parameters.longest_ns
     if channel is None:
         power = unfaded(until)
