@@ -41,6 +41,10 @@ from leowarp.metrics.tables import DATA, Tables, floats, truths
 LATE_WITHIN_NS = 2_000_000_000
 """A packet may be late only this long after a route change: 500 packets at 100 Mbit/s are 60 ms a hop."""
 
+HELD_RATIO, HELD_US = 0.5, 5_000_000
+"""A receiver's window that held a flow for more than both, of the time that it was sampled and in us, is a warning: a
+slow start over a long path is held for a second."""
+
 
 @dataclass(frozen=True)
 class Metrics:
@@ -306,6 +310,8 @@ def _warnings(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> li
             found.append(f"flow {flow['flow']} ended with error {flow['error']} (errno)")
         if (silent := nothing_arrived(flow)) is not None:
             found.append(silent)
+        if (held := held_by_receiver(flow, tables.of_flow("sockets", flow["flow"]))) is not None:
+            found.append(held)
     uncounted = uncounted_directions(tables)
     # If packets were followed and all arrived, or nobody asked what became of them, there is nothing to be told.
     if uncounted and tables.bins["lost_pkts"].sum():
@@ -314,6 +320,25 @@ def _warnings(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> li
             "dropped: their packets are not known to add up, and causes and places of loss are unknown"
         )
     return found
+
+
+def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
+    """What to say of a flow (of `summary["flows"]`) that its receiver's window held most of its time; None of others.
+
+    Such a goodput is the receiver's, not the path's: a buffer that is too small, or segments so short that the reader,
+    which is woken for every 64 KiB (crates/agent/src/flows/tcp.rs), is rarely woken before the window is full.
+    """
+    held_us = samples["rwnd_limited_us"].max()
+    # Without samples both are nan.
+    span_us = (samples["t_ns"].max() - samples["t_ns"].min()) / 1e3
+    if pd.isna(held_us) or held_us <= max(HELD_US, HELD_RATIO * span_us):
+        return None
+    which = f"flow {flow['flow']}, {flow['source']} to {flow['destination']}"
+    return (
+        f"the receiver's window held {which} for {held_us / 1e6:.1f} s, so its goodput is not what the path could "
+        'carry: raise tcp.buffer_max, or, with a small network.mtu, the default in [tcp.sysctl] "net.ipv4.tcp_rmem" = '
+        '"4096 1048576 16777216"'
+    )
 
 
 def nothing_arrived(flow: dict[str, Any]) -> str | None:

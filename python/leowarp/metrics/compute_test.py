@@ -284,6 +284,16 @@ def test_time_without_a_path_is_counted_and_warned_of(tables, plan):
     assert any("no path for 10 s" in warning for warning in found.warnings)
 
 
+def test_a_flow_that_its_receivers_window_held_most_of_the_time_is_said_so(tables, plan):
+    def told(held_us):
+        held = tables.sockets.assign(rwnd_limited_us=held_us)
+        return metrics(dataclasses.replace(tables, sockets=held), plan).warnings
+
+    (warning,) = told(40_000_000)
+    assert warning.startswith("the receiver's window held flow 0, Madrid to Tokyo for 40.0 s")
+    assert told(20_000_000) == told(pd.NA) == []
+
+
 def test_a_flow_of_which_nothing_arrived_is_said_so():
     flow = {"flow": 3, "source": "A", "destination": "B", "sent_pkts": 10, "delivered_pkts": 0, "lost_pkts": 9}
     assert nothing_arrived(flow) == "nothing arrived of flow 3, A to B: 9 of its 10 packets were lost"
