@@ -21,7 +21,7 @@ from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL, snr_for
 from leowarp.timeline.from_mobile import harq_of
 
 PIXELS = 700
-"""Columns of the picture in which power is drawn as its range and median."""
+"""Columns of the picture in which power is drawn as its median and the middle 90 %."""
 
 MOST_BINS = 300
 BINS_S = (0.1, 1, 2, 5, 10, 30, 60, 300, 900, 3600)
@@ -66,7 +66,7 @@ def bin_length_s(end_s: float) -> float:
 
 
 def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> None:
-    """Received Es/N0, column by column of the picture its range and median; above it the state of most of the column.
+    """Received Es/N0, its median and middle 90 % by column of the picture; above it the state of most of the column.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> No
     edges_s = np.arange(columns + 1) * size * power.spacing_ns * 1e-9
     middles_s = (edges_s[:-1] + edges_s[1:]) / 2 if size > 1 else edges_s[:-1]
     if size > 1:
-        axes.fill_between(middles_s, level_db.min(axis=1), level_db.max(axis=1), color="#a6cee3", linewidth=0,
-                          label="range")  # fmt: skip
+        low_db, high_db = np.quantile(level_db, (0.05, 0.95), axis=1)
+        axes.fill_between(middles_s, low_db, high_db, color="#a6cee3", linewidth=0, label="middle 90 %")
     axes.plot(
         middles_s, np.median(level_db, axis=1), color=BEFORE, linewidth=0.8, label="median" if size > 1 else "level"
     )

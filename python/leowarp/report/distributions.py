@@ -17,12 +17,17 @@ from leowarp.report.view import RunView, footer_of, labels, styles
 
 SMALLEST_SHARE = 1e-4
 
+NEAR_RATIO = 0.5
+"""A run that has this share of the capacity in a tenth of the bins comes near it."""
+
 
 def goodput_cdf(
     runs: Sequence[RunView], *, series: str = "in_order", bin_ns: int = 50_000_000, y_scale: str = "linear",
     skip_s: float = 0.0,
 ) -> Figure:  # fmt: skip
-    """Share of time at or below a goodput (fig. 4); the x axis is stretched around the path's capacity.
+    """Share of time at or below a goodput (fig. 4).
+
+    The x axis is stretched around the path's capacity, or, if no run comes near it for a tenth of the time, around 0.
 
     Parameters
     ----------
@@ -33,18 +38,25 @@ def goodput_cdf(
     """
     figure = new_figure(COLUMN_IN, 2.75, footer_of(runs))
     axes = figure.subplots()
-    highest = 0.0
+    highest, usual, mean = 0.0, 0.0, 0.0
     for run, label, style in zip(runs, labels(runs), styles(runs), strict=True):
         frame = goodput(run.tables, run.main_flow, series, bin_ns)
         rate = frame["goodput_bps"].to_numpy()[frame["t_ns"].to_numpy() >= skip_s * 1e9] / 1e6
         x, share = cdf(rate)
-        highest = max(highest, float(x.max()) if len(x) else 0.0)
+        if len(rate):
+            highest, mean = max(highest, float(rate.max())), max(mean, float(rate.mean()))
+            usual = max(usual, float(np.quantile(rate, 0.9)))
         axes.plot(x, share, drawstyle="steps-post", label=label, **style)
     capacities = [run.capacity_bps for run in runs if run.capacity_bps]
-    if capacities:
+    what = ""
+    if capacities and usual >= NEAR_RATIO * min(capacities) / 1e6:
         _stretch(axes, min(capacities) / 1e6, highest)
+        what = "\n(axis stretched around the path's capacity)"
+    elif capacities and mean > 0:
+        _stretch_low(axes, min(capacities) / 1e6, highest, mean)
+        what = "\n(axis logarithmic above the mean; dotted: capacity)"
     axes.set_xlabel(f"goodput, Mbit/s, {SERIES_NAMES[series]}, {bin_ns / 1e6:g} ms bins"
-                    + ("\n(axis stretched around the path's capacity)" if capacities else ""))  # fmt: skip
+                    + what)  # fmt: skip
     axes.set_ylabel("share of time at or below")
     _share_axis(axes, y_scale)
     axes.legend(loc="lower right")
@@ -91,6 +103,19 @@ def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray]
         if all(abs(np.diff(forward(np.array([tick, other])))[0]) >= 0.07 * reach for other in chosen):
             chosen.append(float(tick))
     return sorted(chosen)
+
+
+def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbps: float) -> None:
+    """Linear up to about the mean, logarithmic above: most bins of a flow that seldom fills its path are there."""
+    axes.set_xscale("asinh", linear_width=mean_mbps)
+    end_mbps = max(highest_mbps, capacity_mbps) * 1.1
+    axes.set_xlim(0, end_mbps)
+    decades = 10.0 ** np.arange(np.floor(np.log10(mean_mbps)), np.log10(end_mbps))
+    ticks = [0.0, *(step * decade for decade in decades for step in (1, 3) if mean_mbps / 2 <= step * decade)]
+    axes.xaxis.set_major_locator(FixedLocator([tick for tick in ticks if tick <= end_mbps]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.axvline(capacity_mbps, color="#777777", linewidth=0.6, linestyle=":", zorder=0.6)
 
 
 def _stretch(axes: Axes, capacity_mbps: float, highest_mbps: float) -> None:

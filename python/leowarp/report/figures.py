@@ -92,7 +92,7 @@ FIGURES: dict[str, FigureKind] = {
     "goodput_cdf": FigureKind(
         distributions.goodput_cdf, "Distribution of goodput",
         "Share of 50 ms bins with in-order goodput at or below x. The axis is stretched around the path's capacity "
-        "(dotted).",
+        "(dotted), or around 0 if the flow seldom comes near it.",
         "Fig. 4", needs=("sockets",),
     ),
     "goodput_cdf_log": FigureKind(
@@ -141,8 +141,8 @@ FIGURES: dict[str, FigureKind] = {
     ),
     "channel": FigureKind(
         channel.channel_over_time, "The mobile channel over the run",
-        "Above: the shadowing state, and what the terminal receives (Es/N0), range and median of each column of the "
-        "picture. Middle: all codewords, whether they carried a packet or not, by how often they were sent again. "
+        "Above: the shadowing state, and what the terminal receives (Es/N0), median and middle 90 % of each column of "
+        "the picture. Middle: all codewords, whether they carried a packet or not, by how often they were sent again. "
         "Below: bytes that the receiver got in order.",
         several=False, shows="mobile", part="channel",
     ),

@@ -23,6 +23,9 @@ MARKS = 110
 TRACKS = 60
 """Packets drawn as a line from sending to arrival: enough to see the two slopes, few enough to see between them."""
 
+NEAR_S = 1.0
+"""A change is drawn if a packet was sent so near to it: a sender that waits for a timeout sends none for seconds."""
+
 
 def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) -> Figure:
     """Sequence against time around one route change: sent, arrived on the old and on the new path, late, resent, ACKs.
@@ -46,6 +49,13 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
         raise TraceError(
             f"cannot draw the packets around {t_ns / 1e9:g} s of {run.path.name}: none were stored",
             hint='ask for them: --set observe.packets="changes"',
+        )
+    away_s = float((data["sent_ns"] - t_ns).abs().min()) / 1e9
+    if away_s > NEAR_S:
+        raise TraceError(
+            f"cannot draw the packets around {t_ns / 1e9:g} s of {run.path.name}: none stored within {NEAR_S:g} s of it"
+            f" (the nearest is {away_s:.1f} s away)",
+            hint='choose another change (change_s), or store more packets: --set observe.packets="changes"',
         )
     mss = float(data["len_bytes"].max())
     late = data[truths(data["is_late"])]
