@@ -19,7 +19,10 @@ from leowarp.scenario.queues import QueueKeys
 class Mobile(QueueKeys):
     """A path from the host server over a satellite to the moving host mobile, whose last hop fades."""
 
-    fading: bool = flag("The last hop fades; without, every packet is decoded at once.", True)
+    fading: bool = flag(
+        "The last hop fades; without, it is in line of sight: every packet is decoded at once if `snr` allows it.",
+        True,
+    )
     snr_db: float = quantity(
         units.LEVEL, "Energy of a symbol over noise density (Es/N0) at line of sight.", "10 dB", low="-60 dB",
         high="60 dB",
