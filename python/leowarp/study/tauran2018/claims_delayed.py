@@ -55,7 +55,7 @@ def leaves_cubic(frames: Frames) -> Outcome:
     if not parts["goodput"] and "growth" in frames:
         cause += (
             ". The study puts what CUBIC does not gain down to a window that grows more slowly, which it does not do "
-            f"here. {growth.growth_text(frames)}"
+            f"here. {growth.growth_text(frames)}{growth.by_acks_goodput_text(frames, resequencing=False)}"
         )
     return Outcome(holds_if(parts), text, numbers, cause)
 
@@ -308,11 +308,12 @@ CLAIMS = (
           "text",
           "ACKs of two segments, with resequencing, delayed ACKs on, seed 1: share of those whose first segment had "
           "waited for 10 ms or more; median over SNRs 5 to 20 % (7 to 13 % is given too). NewReno and CUBIC: holds; "
-          "one: partly.", ("traces",), pairs_wait),
+          "one: partly. Waits of short runs had been seen when this was written.", ("traces",), pairs_wait),
     Claim("4.11", "Delayed ACKs lower the RTT variation and with it the RTO, so more retransmissions come from "
           "timeouts.",
           "7",
           f"{SESSION} {ev.EFFECT_TEXT}. With resequencing, NewReno and CUBIC: (a) the socket's RTT variation, median "
           "by time: the interval below 0; (b) its RTO: below 0 (-5 % is given too); (c) retransmissions by timeout per "
-          "packet sent: above 0. All: holds; some: partly.", ("sessions", "traces"), timeouts_rise),
+          "packet sent: above 0. All: holds; some: partly. RTT variations of short runs had been seen when this was "
+          "written.", ("sessions", "traces"), timeouts_rise),
 )  # fmt: skip

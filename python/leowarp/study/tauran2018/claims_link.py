@@ -154,8 +154,8 @@ CLAIMS = (
     Claim("4.1", "Residual loss after HARQ: 4 % at 7 dB to under 0.5 % at 13 dB.", "text",
           "Packets that the link lost over packets that it got, median over all sessions of NewReno and CUBIC: (a) 2 "
           "to 8 % at 7 dB (2.7 to 6 % is given too); (b) under 0.5 % at 13 dB (1 % is given too); (c) falls with each "
-          "dB. The same of all codewords is given. All: holds; some: "
-          "partly.", ("sessions", "codewords"), residual_loss),
+          "dB. The same of all codewords is given. All: holds; some: partly. What HARQ leaves of all codewords was "
+          "known when this was written.", ("sessions", "codewords"), residual_loss),
     Claim("4.2", "Without resequencing goodput is low at every SNR, though an error-free link would give 40 Mbit/s.",
           "3", f"{SESSION} (a) NewReno and CUBIC, delayed ACKs on and off: under 4 Mbit/s, a tenth of the link, at "
                "every "
