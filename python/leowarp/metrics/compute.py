@@ -41,6 +41,9 @@ from leowarp.metrics.tables import DATA, Tables, floats, truths
 LATE_WITHIN_NS = 2_000_000_000
 """A packet may be late only this long after a route change: 500 packets at 100 Mbit/s are 60 ms a hop."""
 
+SYNS = 2
+"""One SYN may still be on its way when the run ends."""
+
 HELD_RATIO, HELD_US = 0.5, 5_000_000
 """A receiver's window that held a flow for more than both, of the time that it was sampled and in us, is a warning: a
 slow start over a long path is held for a second."""
@@ -310,6 +313,8 @@ def _warnings(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> li
             found.append(f"flow {flow['flow']} ended with error {flow['error']} (errno)")
         if (silent := nothing_arrived(flow)) is not None:
             found.append(silent)
+        elif (alone := never_connected(flow)) is not None:
+            found.append(alone)
         if (held := held_by_receiver(flow, tables.of_flow("sockets", flow["flow"]))) is not None:
             found.append(held)
     uncounted = uncounted_directions(tables)
@@ -320,6 +325,20 @@ def _warnings(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> li
             "dropped: their packets are not known to add up, and causes and places of loss are unknown"
         )
     return found
+
+
+def never_connected(flow: dict[str, Any]) -> str | None:
+    """What to say of a TCP flow (of `summary["flows"]`) whose SYN was sent again and never answered; None of any other.
+
+    What arrives there gets an answer, so the way back is what loses it. `nothing_arrived` says the other case.
+    """
+    if flow["kind"] != "tcp" or flow["connect_ns"] is not None or flow["bytes"] != 0:
+        return None
+    sent_pkts = flow["sent_pkts"]
+    if sent_pkts is None or sent_pkts < SYNS:
+        return None
+    which = f"flow {flow['flow']}, {flow['source']} to {flow['destination']}"
+    return f"{which}, never connected: it sent {sent_pkts} packets, and no answer to any arrived"
 
 
 def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:

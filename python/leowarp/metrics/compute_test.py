@@ -25,7 +25,7 @@ from leowarp.metrics import (
     tables_of,
 )
 from leowarp.metrics import synthetic as syn
-from leowarp.metrics.compute import nothing_arrived
+from leowarp.metrics.compute import never_connected, nothing_arrived
 from leowarp.metrics.flows import GOODPUT_SERIES, host_scalars
 
 MS, S = syn.MS, syn.S
@@ -292,6 +292,16 @@ def test_a_flow_that_its_receivers_window_held_most_of_the_time_is_said_so(table
     (warning,) = told(40_000_000)
     assert warning.startswith("the receiver's window held flow 0, Madrid to Tokyo for 40.0 s")
     assert told(20_000_000) == told(pd.NA) == []
+
+
+def test_a_flow_that_never_connected_is_said_so():
+    flow = {"flow": 0, "kind": "tcp", "source": "A", "destination": "B", "connect_ns": None, "bytes": 0, "sent_pkts": 7}
+    assert never_connected(flow) == "flow 0, A to B, never connected: it sent 7 packets, and no answer to any arrived"
+    others: list[dict[str, object]] = [
+        {"connect_ns": 40}, {"kind": "ping"}, {"sent_pkts": 1}, {"sent_pkts": None}, {"bytes": 100}
+    ]  # fmt: skip
+    for other in others:
+        assert never_connected(flow | other) is None
 
 
 def test_a_flow_of_which_nothing_arrived_is_said_so():
