@@ -44,6 +44,9 @@ LATE_WITHIN_NS = 2_000_000_000
 SYNS = 2
 """One SYN may still be on its way when the run ends."""
 
+OPEN = 0
+"""`ca_state` of a sender that knows of no loss."""
+
 HELD_RATIO, HELD_US = 0.5, 5_000_000
 """A receiver's window that held a flow for more than both, of the time that it was sampled and in us, is a warning: a
 slow start over a long path is held for a second."""
@@ -344,19 +347,22 @@ def never_connected(flow: dict[str, Any]) -> str | None:
 def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     """What to say of a flow (of `summary["flows"]`) that its receiver's window held most of its time; None of others.
 
-    Such a goodput is the receiver's, not the path's: a buffer that is too small, or segments so short that the reader,
-    which is woken for every 64 KiB (crates/agent/src/flows/tcp.rs), is rarely woken before the window is full.
+    Such a goodput is the receiver's, not the path's: a buffer that is too small, or a reader, woken for every 64 KiB
+    (crates/agent/src/flows/tcp.rs), that is rarely woken before a window of 64 KiB is full: then it hardly grows.
     """
-    held_us = samples["rwnd_limited_us"].max()
-    # Without samples both are nan.
-    span_us = (samples["t_ns"].max() - samples["t_ns"].min()) / 1e3
-    if pd.isna(held_us) or held_us <= max(HELD_US, HELD_RATIO * span_us):
+    if not len(samples):
+        return None
+    # In loss recovery the window is full of what has arrived behind a hole, and that is the path's doing.
+    is_open = samples["ca_state"].to_numpy() == OPEN
+    grown_us = np.diff(floats(samples["rwnd_limited_us"]))
+    held_us = np.nansum(grown_us[is_open[1:] & is_open[:-1]])
+    if held_us <= max(HELD_US, HELD_RATIO * np.ptp(samples["t_ns"].to_numpy(dtype="int64")) / 1e3):
         return None
     which = f"flow {flow['flow']}, {flow['source']} to {flow['destination']}"
     return (
         f"the receiver's window held {which} for {held_us / 1e6:.1f} s, so its goodput is not what the path could "
-        'carry: raise tcp.buffer_max, or, with a small network.mtu, the default in [tcp.sysctl] "net.ipv4.tcp_rmem" = '
-        '"4096 1048576 16777216"'
+        "carry: raise tcp.buffer_max, or, if the window stays at 64 KiB to 100 kB, the first buffer: [tcp.sysctl] "
+        '"net.ipv4.tcp_rmem" = "4096 1048576 16777216"'
     )
 
 
