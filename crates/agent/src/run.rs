@@ -112,12 +112,15 @@ pub fn run(boot_dir: &Path, input_dir: &Path, output_dir: &Path) -> Result<()> {
     player.play(first)?;
 
     let end_ns = ending.end_ns();
+    clock.sleep_until(end_ns + setup.drain_ns.max(1))?;
+    // Whatever was sent has arrived by now, and is seen before the capture ends, or a link holds it.
+    let held = player.queues.totals(&player.network)?;
     clock.sleep_until(end_ns + setup.drain_ns.max(1) + FLUSH_NS)?;
     let totals = player.queues.totals(&player.network)?;
     let outcome = match capturing {
         Some((finish, thread)) => {
             let told = setup.links.iter().all(|l| !l.is_modelled() || l.discipline == Some(Discipline::Leolink));
-            let held_pkts = told.then(|| totals.iter().map(|t| t.held_pkts).sum());
+            let held_pkts = told.then(|| held.iter().map(|t| t.held_pkts).sum());
             let no_route_pkts = sample::no_route_pkts()? - no_route_before;
             let unresolved_pkts = sample::unresolved_pkts()? - unresolved_before;
             finish.tell(Held { held_pkts, no_route_pkts, unresolved_pkts })?;
