@@ -170,3 +170,35 @@ def test_a_gap_in_a_measured_path_loses_what_is_offered_and_keeps_what_is_on_its
     before, after = owd_ns[echoes["sent_ns"] < 2e9], owd_ns[echoes["sent_ns"] >= 3e9]
     assert (before == 20_000_000 + serialisation_ns).all()
     assert (after == 30_000_000 + serialisation_ns).all()
+
+
+@pytest.mark.parametrize("delayed_ack", ["adaptive", "on", "off"])
+def test_a_receiver_that_reads_what_arrives_never_holds_slow_start(tmp_path, delayed_ack):
+    """Its window grows ahead of the sender's, also with short packets: until the path is full nothing waits for it."""
+    text = f"""
+[network]
+mtu = "800 B"
+[tcp]
+delayed_ack = "{delayed_ack}"
+[[flows]]
+source = "A"
+destination = "B"
+congestion_control = "reno"
+"""
+    run = chain(text, tmp_path, delay='"30 ms"', rate='"40 Mbit/s"', queue='"20000 pkts"')
+    sockets = run.sockets(flow=0)
+    full = sockets[sockets["cwnd_pkts"] >= 40e6 * 0.18 / 8 / 800]
+    # From 10 packets: eight round trips of 180 ms after that of the handshake
+    assert full["t_ns"].iloc[0] < 1_800_000_000
+    assert full["rwnd_limited_us"].iloc[0] == 0
+
+
+def test_what_is_on_its_way_when_a_run_ends_is_in_flight_and_not_lost(tmp_path):
+    """The links are empty when the capture is read for the last time, its last block is not yet handed over."""
+    changes = {
+        "run.duration": "30 s", "mobile.fading": False, "mobile.queue": "20000 pkts", "network.mtu": "1115 B",
+        "tcp.profile": "newreno", "flows.0.congestion_control": "reno",
+    }  # fmt: skip
+    run = lw.run(EXAMPLES / "mobile.toml", changes, tmp_path / "run", report=False, progress=False)
+    (flow,) = run.summary["flows"]
+    assert flow["lost_pkts"] == 0

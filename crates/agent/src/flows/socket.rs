@@ -8,6 +8,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 /// The upper-layer protocol that delays acknowledgements (guest/ulp/delack.c).
 const DELACK: &str = "delack";
 const TCP_ULP: i32 = 31;
+/// Offset in `struct tcp_info` (include/uapi/linux/tcp.h).
+const TCPI_RCV_WND: usize = 232;
 
 /// An address with a port as the kernel takes it.
 pub fn address(ip: Ipv4Addr, port: u16) -> libc::sockaddr_in {
@@ -84,6 +86,20 @@ pub fn set_congestion_control(fd: &OwnedFd, name: &str) -> Result<()> {
         what: format!("congestion_control = {name:?}: this guest kernel does not have it"),
         hint: format!("{}it has: {available}", crate::modules::offers()?),
     })
+}
+
+/// The window that the receiver advertised last (`tcp_sock.rcv_wnd`); 0 if the kernel does not tell it (before 6.2).
+pub fn receive_window_bytes(fd: i32) -> u32 {
+    let mut info = [0u8; TCPI_RCV_WND + 4];
+    match get(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info) {
+        Ok(size) if size == info.len() => u32::from_ne_bytes(info[TCPI_RCV_WND..].try_into().unwrap_or_default()),
+        _ => 0,
+    }
+}
+
+/// Wakes the reader of a socket when so much waits to be read; false on failure.
+pub fn set_low_water(fd: i32, bytes: u32) -> bool {
+    set(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &(bytes as i32), "set SO_RCVLOWAT").is_ok()
 }
 
 /// Has an accepted socket delay its acknowledgements; false on failure.

@@ -2,9 +2,10 @@
 //! A bulk transfer: one thread writes, one reads. Both block in a single system call for a gigabyte at a time, because a
 //! system call costs as much as the stack's work on ten packets.
 //!
-//! The reader drops what it reads (MSG_TRUNC) and is woken for every 64 KiB: read more eagerly and the receiver's window
-//! updates, read less and its advertised window, would not be those of an ordinary program. One ACK for every two segments
-//! stays (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
+//! The reader drops what it reads (MSG_TRUNC). It is woken for every 32nd of the receiver's window, at most for every
+//! 64 KiB: so what waits to be read takes nothing worth mentioning from the window that is advertised, and the kernel
+//! measures the rate at which the program reads (`tcp_rcv_space_adjust`) as that of one that reads everything at once. One
+//! ACK for every two segments stays (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
 
 use super::socket;
 use crate::clock::Clock;
@@ -17,12 +18,15 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::SeqCst};
 use std::sync::Arc;
 
-const RECEIVE_LOW_WATER_BYTES: i32 = 64 * 1024;
+const MOST_LOW_WATER_BYTES: u32 = 64 * 1024;
+/// The receiver's window over what waits to be read.
+const WINDOW_PER_LOW_WATER: u32 = 32;
 /// What one system call writes: this many times the same piece, small enough to stay in the processor's cache.
 const PIECES: usize = 1024;
 const PIECE_BYTES: usize = 16 * 1024;
-/// What one system call reads.
-const READ_BYTES: usize = 1 << 30;
+/// What one system call reads while the window may still grow, and then.
+const READ_BYTES: usize = 256 * 1024;
+const READ_MUCH_BYTES: usize = 1 << 30;
 /// An application with a rate writes this often, or a segment at a time if that is rarer.
 const RATE_INTERVAL_NS: i64 = 10_000_000;
 /// IP, TCP and its timestamps.
@@ -82,8 +86,6 @@ impl Transfer {
         if setup.hosts[spec.destination].delayed_ack == DelayedAck::On {
             socket::require_delack()?;
         }
-        let low_water = RECEIVE_LOW_WATER_BYTES;
-        socket::set(listener.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, &low_water, "set SO_RCVLOWAT")?;
         // SAFETY: plain system call.
         check(unsafe { libc::listen(listener.as_raw_fd(), 1) }, "listen")?;
         let shared = Shared {
@@ -212,8 +214,15 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
         }
         shared.receiver.store(fd, SeqCst);
         let nowhere = std::ptr::without_provenance_mut(1 << 20);
+        let mut low_water_bytes = 0;
         let n = loop {
-            let n = libc::recv(fd, nowhere, READ_BYTES, libc::MSG_TRUNC | libc::MSG_WAITALL);
+            if low_water_bytes < MOST_LOW_WATER_BYTES {
+                let wanted = socket::receive_window_bytes(fd) / WINDOW_PER_LOW_WATER;
+                low_water_bytes = wanted.clamp(low_water_bytes.max(1), MOST_LOW_WATER_BYTES);
+                socket::set_low_water(fd, low_water_bytes);
+            }
+            let bytes = if low_water_bytes < MOST_LOW_WATER_BYTES { READ_BYTES } else { READ_MUCH_BYTES };
+            let n = libc::recv(fd, nowhere, bytes, libc::MSG_TRUNC | libc::MSG_WAITALL);
             if n <= 0 {
                 break n;
             }
