@@ -13,6 +13,7 @@ from leowarp.scenario.decode import Section, decode, value_of
 from leowarp.scenario.flows import complete_flows, station_names
 from leowarp.scenario.gazetteer import PLACES
 from leowarp.scenario.key import keys
+from leowarp.scenario.links import LARGEST_MTU_BYTES, SMALLEST_MTU_BYTES
 from leowarp.scenario.measured import complete_measured
 from leowarp.scenario.mobile import complete_mobile
 from leowarp.scenario.modules import complete_modules
@@ -87,9 +88,6 @@ that whole seconds around each would store a quarter of all packets; 100 ms of i
 Linux lets a socket's buffer hold about half."""
 
 
-MOBILE_DEFAULTS: Mapping[str, Mapping[str, str]] = {"network": {"mtu": "1115 B"}}
-"""Of a mobile channel: a packet fills a codeword of 8,920 data bits."""
-
 ROUTED_DEFAULTS: Mapping[str, Mapping[str, object]] = {
     "isl": {"rule": "plus-grid", "seam": False, "polar_cutoff": "60 deg"},
     "ground": {"rule": "min-elevation", "min_elevation": "8.2 deg"},
@@ -122,7 +120,7 @@ def complete(scenario: Scenario, document: Node, problems: Problems) -> None:
         _fill_in(scenario, ACCESS_DEFAULTS)
     if "mobile" in scenario.sections:
         complete_mobile(scenario.sections["mobile"], problems)
-        _fill_in(scenario, MOBILE_DEFAULTS)
+        _fill_in(scenario, {"network": {"mtu": f"{_codeword_bytes(scenario.sections['mobile'])} B"}})
         if medium == "mobile" and "constellation" in scenario.sections:
             _fill_in_routed(scenario)
     complete_flows(scenario, document, problems)
@@ -169,6 +167,12 @@ def _check_geometry(scenario: Scenario, medium: str, problems: Problems) -> bool
         hint = f'write {key} = "constellation" into [{medium}], or take one of the two sections out'
         problems.add(sky.origin, "constellation", rule, hint)
     return driven
+
+
+def _codeword_bytes(mobile: Section) -> int:
+    """The packet that fills a codeword's data bits, as far as a packet may be that long or short."""
+    packet_bytes = value_of(mobile, schema.Mobile, "data_bits") // 8
+    return min(max(packet_bytes, SMALLEST_MTU_BYTES), LARGEST_MTU_BYTES)
 
 
 def _fill_in_routed(scenario: Scenario) -> None:

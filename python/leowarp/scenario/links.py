@@ -9,6 +9,9 @@ from leowarp import units
 from leowarp.scenario.key import count, flag, quantity, text, word
 from leowarp.scenario.queues import QueueKeys
 
+SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
+"""What `network.mtu` may be."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Station:
@@ -151,6 +154,6 @@ class Network:
         units.BYTES,
         "Longest IP packet of the hosts (MTU of their interfaces): a TCP segment carries 40 bytes less, 52 with "
         "timestamps. Delay lines and limits that are counted in full packets follow it.",
-        "1500 B", low="256 B", high="1500 B",
+        "1500 B", low=f"{SMALLEST_MTU_BYTES} B", high=f"{LARGEST_MTU_BYTES} B",
     )  # fmt: skip
     neighbours: str = word("Neighbours are set, or asked for by ARP on every new link.", ("static", "arp"), "static")

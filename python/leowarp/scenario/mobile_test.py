@@ -33,6 +33,8 @@ def test_packets_are_as_long_as_a_codewords_data(tmp_path):
     plan = plan_of(tmp_path)
     assert plan.network.mtu_bytes == 1115 == Mobile().data_bits // 8
     assert [station.name for station in plan.stations] == ["mobile", "server"]
+    for data_bits, mtu_bytes in ((4000, 500), (800, 256), (16_000, 1500)):
+        assert plan_of(tmp_path, f"data_bits = {data_bits}").network.mtu_bytes == mtu_bytes
 
 
 @pytest.mark.parametrize(

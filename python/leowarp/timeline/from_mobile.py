@@ -17,13 +17,11 @@ from leowarp.ephemeris import Ephemeris
 from leowarp.routes import Routes
 from leowarp.routes.observed import PathDelays, l2_instants_ns
 from leowarp.routes.table import PathIds
+from leowarp.scenario.links import SMALLEST_MTU_BYTES
 from leowarp.scenario.schema import Mobile, Plan
 from leowarp.timeline.channel import ChannelRows, Harq, LandMobile, Outcomes, Realisation, realisation
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.rounding import rounded_ns
-
-SMALLEST_MTU_BYTES = 256
-"""Of `network.mtu`."""
 
 _NODES = ("terminal", "satellite", "gateway", "host:mobile", "host:server")
 _TERMINAL, _SATELLITE, _GATEWAY, _MOBILE, _SERVER = range(5)

@@ -123,7 +123,8 @@ def test_the_fading_is_the_same_whatever_the_protocol(tmp_path):
 
 def test_a_frozen_channel_and_packets_longer_than_a_codeword_are_warned_of(tmp_path):
     assert "one draw for the whole run" in warnings_of(timeline(plan_of(tmp_path, 'speed = "0 m/s"')))[0]
-    plan = plan_of(tmp_path, "data_bits = 8000")
+    assert warnings_of(timeline(plan_of(tmp_path, "data_bits = 8000"))) == []
+    plan = plan_of(tmp_path, 'data_bits = 8000\n[network]\nmtu = "1115 B"')
     (told,) = warnings_of(timeline(plan))
     assert "1000 B of data" in told
     assert told.endswith('write network.mtu = "1000 B"')
