@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from leowarp import scenario
+from leowarp import scenario, timeline
 from leowarp.errors import ScenarioError
 from leowarp.scenario import Plan
 from leowarp.scenario.document import Node
@@ -124,11 +124,14 @@ def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedR
     for values in _combinations(study):
         try:
             combinations.append(_combination(study, values, shareable))
+            timeline.check(combinations[-1].plan)
         except ScenarioProblems as error:
             for problem in error.problems:
                 wrong.setdefault(problem, _told(values))
             if len(wrong) >= MOST_PROBLEMS:
                 break
+        except ScenarioError as error:
+            raise ScenarioError(f"{study.name}, {_told(values)}: {error.message}", error.hint) from error
     if wrong:
         raise _no_plans(study, wrong)
     if not combinations:

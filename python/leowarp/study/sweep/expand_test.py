@@ -121,6 +121,13 @@ def test_files_are_found_beside_the_study_and_told_apart(study_file, tmp_path):
         runs_of(study_file(('csv"]', 'csv", "b/path.csv"]'), text=text))
 
 
+def test_an_environment_that_is_not_there_is_told_before_anything_runs(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text('name = "far"\nscenario = "mobile"\n[parameters]\nmobile.elevation = ["40 deg", "50 deg"]\n')
+    with pytest.raises(ScenarioError, match=r"far, mobile\.elevation = 50 deg: .*intermediate-tree-shadowed"):
+        runs_of(path)
+
+
 def test_parameters_of_queues_and_of_modules_are_varied_like_any_key(tmp_path):
     (tmp_path / "my_cc.c").write_text("int x;\n")
     path = tmp_path / "study.toml"
