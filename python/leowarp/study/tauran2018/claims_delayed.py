@@ -155,7 +155,7 @@ def slows_growth(frames: Frames) -> Outcome:
     numbers = {f"{name}_ratio": ratio for name, ratio in slower.items()}
     cause = ""
     if not all(parts.values()):
-        cause = f"{growth.growth_text(frames)}. {growth.held_text(frames)}{growth.by_acks_growth_text(frames)}"
+        cause = f"{growth.growth_text(frames)}{growth.held_text(frames)}{growth.by_acks_growth_text(frames)}"
     return Outcome(holds_if(parts), f"{text} (10 % slower, both: {'yes' if tenth else 'no'})", numbers, cause)
 
 

@@ -62,13 +62,16 @@ def growth_text(frames: Frames) -> str:
 
 
 def held_text(frames: Frames) -> str:
-    """For how long the receiver's window held the sender until it reached the larger of `GROWN_PKTS`."""
-    told = []
+    """For how long the receiver's window held the sender until it reached the larger of `GROWN_PKTS`; empty: never."""
+    told, held = [], False
     for name in ("reno", "cubic"):
         traces = [frames["growth"][name, delayed] for delayed in (ON, OFF)]
         held_ms = [trace.rwnd_limited_us[trace.t_s <= trace.reaches_s(GROWN_PKTS[1])].max() / 1e3 for trace in traces]
+        held |= max(held_ms) > 0
         told.append(f"{ev.label(name)} for {held_ms[0]:.0f} ms and {held_ms[1]:.0f} ms")
-    return f"Until then the receiver's window held the sender, delayed ACKs on and off, {', '.join(told)}"
+    if not held:
+        return ""
+    return f". Until then the receiver's window held the sender, delayed ACKs on and off, {', '.join(told)}"
 
 
 def _growth_an_ack(frames: Frames, name: str, delayed: str) -> tuple[float, float]:
