@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from leowarp.errors import TraceError
 from leowarp.metrics import ccdf, cdf, goodput
 from leowarp.report.lines import SERIES_NAMES
 from leowarp.report.style import COLUMN_IN, new_figure
@@ -75,6 +76,9 @@ def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
             # From 1 at the smallest value on; the last step goes down to the axis, not to a zero that log cannot show.
             axes.plot(np.insert(x, 0, x[0]), np.insert(np.maximum(share, SMALLEST_SHARE / 10), 0, 1.0),
                       drawstyle="steps-post", label=label, **style)  # fmt: skip
+    if not axes.lines:
+        names = ", ".join(run.path.name for run in runs)
+        raise TraceError(f"cannot draw round-trip times of {names}: none was measured", "did anything arrive?")
     axes.set_xlabel("smoothed RTT, ms, by time")
     axes.set_ylabel("share of time above")
     _share_axis(axes, "log")

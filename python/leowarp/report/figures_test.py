@@ -14,7 +14,7 @@ import pytest
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.metrics import synthetic as syn
 from leowarp.metrics.synthetic import PLAN_TOML
-from leowarp.report import FIGURES, RunView, figure, packets, save
+from leowarp.report import FIGURES, RunView, distributions, figure, packets, save
 from leowarp.report.land import LAND_DEG
 from leowarp.report.lines import queue_map
 from leowarp.report.view import footer_of, labels, styles
@@ -252,3 +252,11 @@ def test_well_known_places_are_on_the_right_side_of_the_coast(longitude, latitud
     inside = any(Path(polygon).contains_point((longitude, latitude), radius=1.0) for polygon in LAND_DEG)
     inside |= any(Path(polygon).contains_point((longitude, latitude), radius=-1.0) for polygon in LAND_DEG)
     assert inside == land
+
+
+def test_a_flow_of_which_nothing_arrived_has_no_distribution_of_round_trips(run_dir):
+    run = RunView(run_dir)
+    flow = run.main_flow
+    run.metrics.srtt[flow] = run.metrics.srtt[flow][:0]
+    with pytest.raises(TraceError, match="none was measured"):
+        distributions.rtt_ccdf([run])

@@ -84,7 +84,8 @@ def probe_delays(runs: Sequence[RunView]) -> Figure:
         axes.set_ylabel("delay, ms")
         axes.set_ylim(bottom=0)
         axes.set_title(f"{label} (diamonds on the axis: lost)", loc="left", pad=3)
-        axes.legend(loc="lower right", ncols=2, markerscale=2)
+        if number:
+            axes.legend(loc="lower right", ncols=2, markerscale=2)
         axes.set_xlim(0, run.metrics.end_ns / 1e9)
     panels[-1].set_xlabel(worded(runs, "time of sending, s (vertical lines: route changes)"))
     return figure
