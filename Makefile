@@ -32,9 +32,10 @@ test: kernel ## everything needed, then all tests, those in the guest included
 test-fast: $(NATIVE) ## the tests that need no guest: under a minute
 	@$(PYTHON) -m pytest -m "not guest and not slow" $(SPREAD)
 
-check: $(INSTALLED) ## style, imports, lints, licences
+check: $(INSTALLED) ## style, types, imports, lints, licences
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
+	@$(PYTHON) -m mypy --no-error-summary python
 	@$(VENV)/bin/lint-imports --no-logo
 	@$(PYTHON) tools/licences.py
 	@cargo fmt --check

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from leowarp.many import Job, run_many
     from leowarp.progress import Progress
     from leowarp.result import Run
-    from leowarp.scenario import Plan, Scenario, load, resolve
+
+    # mypy takes the module scenario.load for the function of that name
+    from leowarp.scenario import Plan, Scenario, load, resolve  # type: ignore[no-redef]
 
 __version__ = "0.1.0"
 

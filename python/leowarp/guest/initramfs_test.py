@@ -6,7 +6,8 @@ from leowarp.guest.initramfs import initramfs
 
 def entries(archive: bytes) -> dict[str, tuple[int, bytes, int, int]]:
     """Name -> mode, content, device major and minor: a reader of newc after cpio(5)."""
-    found, at = {}, 0
+    found: dict[str, tuple[int, bytes, int, int]] = {}
+    at = 0
     while True:
         assert archive[at : at + 6] == b"070701"
         fields = [int(archive[at + 6 + 8 * i : at + 14 + 8 * i], 16) for i in range(13)]

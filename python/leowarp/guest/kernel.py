@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import recipe
@@ -259,7 +260,10 @@ class _Build:
         # tree_sha256 of a user's tree stands for its content as the tarball's does.
         named = [(name, str(value)) for name, value in sorted(self._facts.items())]
         self.key = content_key(named)
-        objects = [*named, *((name, directory / name) for name in ("kernel.config", "Kconfig.top"))]
+        objects: list[tuple[str, str | Path]] = [
+            *named,
+            *((name, directory / name) for name in ("kernel.config", "Kconfig.top")),
+        ]
         self.tree_key = content_key(part for part in objects if part[0] != "recipe_sha256")
 
     def run(self, tree: Path, build: Path, entry: Path) -> None:
@@ -295,7 +299,8 @@ class _Build:
         }
         (entry / "kernel.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
 
-    def _follow(self, process: subprocess.Popen, log) -> None:
+    def _follow(self, process: subprocess.Popen[str], log: IO[str]) -> None:
+        assert process.stdout is not None
         steps = 0
         for line in process.stdout:
             log.write(line)

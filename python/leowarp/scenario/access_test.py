@@ -18,7 +18,9 @@ destination = "dish"
 def access_of(folder, keys: str = "", overrides=()) -> Access:
     path = folder / "scenario.toml"
     path.write_text(SCENARIO.format(keys=keys), encoding="utf-8")
-    return resolve(load(path, overrides)).access
+    access = resolve(load(path, overrides)).access
+    assert access is not None
+    return access
 
 
 def test_a_preset_fills_what_is_not_given(tmp_path):

@@ -93,7 +93,8 @@ def _table(
 ) -> Iterator[str]:
     yield ""
     yield f"[[{name}]]" if double else f"[{name}]"
-    for key, (attribute, declared) in keys(type(section)).items():
+    kind: type = type(section)
+    for key, (attribute, declared) in keys(kind).items():
         if key in without:
             continue
         value = getattr(section, attribute)

@@ -71,17 +71,20 @@ class LinkKind:
         discipline, counts = plan.network.link_model, plan.network.queue_counts
         if discipline == "netem" and of.queue_bytes is not None:
             raise ValueError("netem limits packets, not bytes: not a resolved plan")
-        # Their rates are of directions, their losses those of a channel
-        by_direction = isinstance(of, Measured | Mobile)
+        if isinstance(of, Measured | Mobile):
+            # Their rates are of directions, their losses those of a channel
+            by_direction, rate_bps, loss_ratio = True, None, 0.0
+        else:
+            by_direction, rate_bps, loss_ratio = False, of.rate_bps, of.loss_ratio
         return LinkKind(
             kind=kind,
             discipline=discipline,
             on_down=on_down,
             overhead_bytes=of.overhead_bytes,
-            rate_bps=None if by_direction else of.rate_bps,
+            rate_bps=rate_bps,
             limit_pkts=of.queue_pkts,
             limit_bytes=of.queue_bytes,
-            loss_ratio=0.0 if by_direction else of.loss_ratio,
+            loss_ratio=loss_ratio,
             has_own_rate=not by_direction,
             limit_counts_flying=discipline == "netem" and counts == "waiting",
             full_packet_bytes=plan.network.mtu_bytes,
