@@ -36,6 +36,12 @@ def test_a_scenarios_events_need_no_name_of_a_verb(leowarp):
     assert "describe" in leowarp("timeline", "--help").out
 
 
+def test_what_a_timeline_warns_of_is_told(leowarp):
+    found = leowarp("timeline", "--json", MOBILE, "--set", "mobile.speed=0 m/s")
+    assert "one draw for the whole run" in found.err
+    assert found.json()["nodes"]["host"] == 2
+
+
 def test_a_measurement_is_described_in_text_and_drawn(leowarp, pings, tmp_path):
     figure = tmp_path / "pings.svg"
     out = leowarp("timeline", "describe", pings, "--slots", "--figure", figure).out

@@ -40,7 +40,7 @@ def show(
     from leowarp import routes as ways
     from leowarp import timeline as rooms
     from leowarp import units
-    from leowarp.cli.output import print_json, print_table
+    from leowarp.cli.output import note, print_json, print_table
 
     resolved = plan_of(file, set_)
     sky = skies.ephemeris(resolved)
@@ -52,6 +52,8 @@ def show(
         for row in table.to_pylist()
         if begin_ns <= row["t_ns"] < end_ns and (not node or node in row.values())
     ]
+    for text in rooms.warnings_of(table):
+        note(f"warning: {text}")
     if json_:
         print_json({**rooms.describe(table), **({"events": rows} if events else {})})
     elif events:
