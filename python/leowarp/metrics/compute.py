@@ -48,8 +48,10 @@ OPEN = 0
 """`ca_state` of a sender that knows of no loss."""
 
 HELD_RATIO, HELD_US = 0.5, 5_000_000
-"""A receiver's window that held a flow for more than both, of the time that it was sampled and in us, is a warning: a
-slow start over a long path is held for a second."""
+"""A receiver's window that held a flow for more than both, of the time that it was sampled and in us, is a warning."""
+
+FULL_RATIO = 0.9
+"""It is none of a flow that uses so much of its path all the same: then the window only bounds the queue."""
 
 
 @dataclass(frozen=True)
@@ -347,10 +349,9 @@ def never_connected(flow: dict[str, Any]) -> str | None:
 def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     """What to say of a flow (of `summary["flows"]`) that its receiver's window held most of its time; None of others.
 
-    Such a goodput is the receiver's, not the path's: a buffer that is too small, or a reader, woken for every 64 KiB
-    (crates/agent/src/flows/tcp.rs), that is rarely woken before a window of 64 KiB is full: then it hardly grows.
+    Such a goodput is the receiver's, not the path's: its buffer is too small.
     """
-    if not len(samples):
+    if not len(samples) or (flow.get("capacity_used_ratio") or 0.0) >= FULL_RATIO:
         return None
     # In loss recovery the window is full of what has arrived behind a hole, and that is the path's doing.
     is_open = samples["ca_state"].to_numpy() == OPEN
@@ -361,8 +362,7 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     which = f"flow {flow['flow']}, {flow['source']} to {flow['destination']}"
     return (
         f"the receiver's window held {which} for {held_us / 1e6:.1f} s, so its goodput is not what the path could "
-        "carry: raise tcp.buffer_max, or, if the window stays at 64 KiB to 100 kB, the first buffer: [tcp.sysctl] "
-        '"net.ipv4.tcp_rmem" = "4096 1048576 16777216"'
+        "carry: raise tcp.buffer_max"
     )
 
 

@@ -25,7 +25,7 @@ from leowarp.metrics import (
     tables_of,
 )
 from leowarp.metrics import synthetic as syn
-from leowarp.metrics.compute import never_connected, nothing_arrived
+from leowarp.metrics.compute import held_by_receiver, never_connected, nothing_arrived
 from leowarp.metrics.flows import GOODPUT_SERIES, host_scalars
 
 MS, S = syn.MS, syn.S
@@ -284,16 +284,20 @@ def test_time_without_a_path_is_counted_and_warned_of(tables, plan):
     assert any("no path for 10 s" in warning for warning in found.warnings)
 
 
-def test_a_flow_that_its_receivers_window_held_most_of_the_time_is_said_so(tables, plan):
-    def told(ratio, ca_state=0):
-        held = tables.sockets.assign(rwnd_limited_us=ratio * tables.sockets["t_ns"] / 1e3, ca_state=ca_state)
-        return metrics(dataclasses.replace(tables, sockets=held), plan).warnings
+def test_a_flow_that_its_receivers_window_held_most_of_the_time_is_said_so(tables):
+    def told(ratio, ca_state=0, used_ratio=0.2):
+        samples = tables.of_flow("sockets", 0)
+        held = samples.assign(rwnd_limited_us=ratio * samples["t_ns"] / 1e3, ca_state=ca_state)
+        flow = {"flow": 0, "source": "Madrid", "destination": "Tokyo", "capacity_used_ratio": used_ratio}
+        return held_by_receiver(flow, held)
 
-    (warning,) = told(0.75)
-    assert warning.startswith("the receiver's window held flow 0, Madrid to Tokyo for 4")
-    assert told(0.4) == told(np.nan) == []
+    assert told(0.75).startswith("the receiver's window held flow 0, Madrid to Tokyo for 4")
+    assert told(0.75, used_ratio=None) == told(0.75)
+    assert told(0.4) is told(np.nan) is None
     # What is missing keeps the window full: that is no fault of the receiver.
-    assert told(0.75, ca_state=3) == []
+    assert told(0.75, ca_state=3) is None
+    # The path is full all the same.
+    assert told(0.75, used_ratio=0.95) is None
 
 
 def test_a_flow_that_never_connected_is_said_so():
