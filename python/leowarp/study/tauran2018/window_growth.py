@@ -13,6 +13,10 @@ GROWN_PKTS = (100, 500)
 """Windows of claim 4.8; on this path a bandwidth-delay product is 807 packets."""
 
 
+HELD_MS = 10
+"""A receiver's window that held the sender for less is not worth a word: a packet takes 0.2 ms."""
+
+
 def reaches_text(frames: Frames, name: str) -> str:
     """When the window was as large as each of `GROWN_PKTS`."""
     least, most = GROWN_PKTS
@@ -67,7 +71,7 @@ def held_text(frames: Frames) -> str:
     for name in ("reno", "cubic"):
         traces = [frames["growth"][name, delayed] for delayed in (ON, OFF)]
         held_ms = [trace.rwnd_limited_us[trace.t_s <= trace.reaches_s(GROWN_PKTS[1])].max() / 1e3 for trace in traces]
-        held |= max(held_ms) > 0
+        held |= max(held_ms) >= HELD_MS
         told.append(f"{ev.label(name)} for {held_ms[0]:.0f} ms and {held_ms[1]:.0f} ms")
     if not held:
         return ""
