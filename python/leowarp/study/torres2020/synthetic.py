@@ -7,6 +7,7 @@ Reordering is by closed forms, smooth down to no jitter; throughput is a curve t
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -21,7 +22,11 @@ UNDISTURBED_BPS = 90e6
 Ratio = Callable[[str, str, str, float], float]
 """(distribution, algorithm, profile, jitter in ms) -> share of the undisturbed throughput."""
 
-_DIFFERENTIAL_ENTROPY = {"uniform": np.log(2 * np.sqrt(3)), "normal": np.log(2 * np.pi * np.e) / 2, "exponential": 1.0}
+_DIFFERENTIAL_ENTROPY = {
+    "uniform": np.log(2 * np.sqrt(3)),
+    "normal": np.log(2 * np.pi * math.e) / 2,
+    "exponential": 1.0,
+}
 
 
 def entropy_nats(distribution: str, jitter_ms: float) -> float:
