@@ -345,6 +345,10 @@ def test_the_table_has_a_row_for_every_variant_and_the_same_for_machines(as_the_
     ].to_dict("records")
     assert cell["median"] == pytest.approx(45e6 * 1.04)
     assert cell["count"] == synthetic.SEEDS
+    assert {variant.plain for variant in runs.VARIANTS} == {variant.name for variant in runs.MAIN}
+    aware = ev.gain(as_the_study_says, "cubic_handover", "cubic").text(1, 2)
+    (row,) = [row for row in text.split("<tr>") if runs.BY_NAME["cubic_handover"].label + "<" in row][:1]
+    assert aware in row
     assert "link, at a handover" in tables.causes(as_the_study_says)
 
 

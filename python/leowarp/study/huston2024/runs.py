@@ -75,6 +75,11 @@ class Variant:
     set: Mapping[str, Any]
     why: str = ""
 
+    @property
+    def plain(self) -> str:
+        """The one of the study's own three of which this changes something."""
+        return self.congestion_control.removesuffix("_handover")
+
 
 def _aqm(discipline: str, *, ecn: bool = True) -> dict[str, Any]:
     return {"access.queue_discipline": discipline, "access.ecn": ecn, "tcp.ecn": "on" if ecn else "off"}

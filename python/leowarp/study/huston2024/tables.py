@@ -21,8 +21,9 @@ def table(frames: Mapping[str, Any]) -> str:
     rows = []
     for variant in VARIANTS:
         cells = [found(frames, column, variant.name).text(column.scale, column.digits) for column in COLUMNS]
-        rows.append([variant.label, _share(frames, variant.name, PEAK), *cells])
-    header = ["variant", "of the capacity, %", *(column.heading for column in COLUMNS)]
+        rows.append([variant.label, _share(frames, variant.name, PEAK), _of_plain(frames, variant, PEAK), *cells])
+    heads = ["variant", "of the capacity, %", "goodput of the plain one's"]
+    header = [*heads, *(column.heading for column in COLUMNS)]
     first = html.table(f"At peak; {HOW}", header, rows)
     mine = [column for column in COLUMNS if column.frame == "sessions"]
     sessions: pd.DataFrame = frames["sessions"]
@@ -32,9 +33,11 @@ def table(frames: Mapping[str, Any]) -> str:
         rows = []
         for variant in _those_in(here):
             cells = [_cell(here, variant.name, column.name).text(column.scale, column.digits) for column in mine]
-            rows.append([variant.label, _share(frames, variant.name, preset), *cells])
+            rows.append(
+                [variant.label, _share(frames, variant.name, preset), _of_plain(frames, variant, preset), *cells]
+            )
         if rows:
-            header = ["variant", "of the capacity, %", *(column.heading for column in mine)]
+            header = [*heads, *(column.heading for column in mine)]
             others.append(html.table(caption, header, rows))
     return f"{first}{''.join(others)}<p>{html.text(MEANING)}</p>"
 
@@ -46,7 +49,8 @@ ELSEWHERE = {
 
 MEANING = (
     "Goodput: bytes in order at the receiver over 60 s; of the capacity: of the payload that this session's link could "
-    "have carried. RTT: what data packets met on their way, and the next packet back on its own, without what waits in "
+    "have carried; of the plain one's: of the same congestion control with nothing changed, seed by seed on the same "
+    "path. RTT: what data packets met on their way, and the next packet back on its own, without what waits in "
     "the hosts. Retransmitted: of all packets sent. Recovery: from a reconfiguration until three 50 ms bins of goodput "
     "in a row are at 90 % of the second before, median over those of a session (one that was mostly not back within 5 "
     "s counts as never); back: share of the reconfigurations after which it was. Share and Jain's index: a run beside "
@@ -100,6 +104,12 @@ def causes(frames: Mapping[str, Any]) -> str:
 def _those_in(rows: pd.DataFrame) -> list[Variant]:
     there = set(rows["variant"])
     return [variant for variant in VARIANTS if variant.name in there]
+
+
+def _of_plain(frames: Mapping[str, Any], variant: Variant, preset: str) -> str:
+    if variant.name == variant.plain:
+        return ""
+    return ev.gain(frames, variant.name, variant.plain, preset=preset).text(1, 2)
 
 
 def _share(frames: Mapping[str, Any], variant: str, preset: str) -> str:
