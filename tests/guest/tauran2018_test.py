@@ -27,7 +27,7 @@ def made(tmp_path_factory):
 
         def wanted(run, part=part):
             return (
-                run.values["flows.0.congestion_control"] in ("reno", runs.BY_ACKS)
+                run.values["flows.0.congestion_control"] in ("reno", runs.BY_ACKS["reno"])
                 and (part.name != "first" or run.values["mobile.snr"] == "10 dB")
                 and run.values["tcp.delayed_ack"] in (ON, OFF)
             )

@@ -55,7 +55,7 @@ def leaves_cubic(frames: Frames) -> Outcome:
     if not parts["goodput"] and "growth" in frames:
         cause += (
             ". The study puts what CUBIC does not gain down to a window that grows more slowly, which it does not do "
-            f"here. {growth.growth_text(frames)}{growth.by_acks_goodput_text(frames, resequencing=False)}"
+            f"here. {growth.growth_text(frames)}{growth.by_acks_goodput_text(frames, 'cubic', resequencing=False)}"
         )
     return Outcome(holds_if(parts), text, numbers, cause)
 
@@ -82,7 +82,8 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
         cause = (
             f"{ev.what_it_did(frames, 'reno', resequencing=True)}. "
             f"{ev.what_it_did(frames, 'cubic', resequencing=True)}. {growth.growth_text(frames)}"
-            f"{growth.by_acks_goodput_text(frames, resequencing=True)}"
+            f"{growth.by_acks_goodput_text(frames, 'reno', resequencing=True)}"
+            f"{growth.by_acks_goodput_text(frames, 'cubic', resequencing=True)}"
         )
     return Outcome(holds_if(parts), text, numbers, cause)
 

@@ -30,7 +30,7 @@ KINDS: Sequence[Kind[Rules]] = (
          f"The link hands packets on in order; counts per packet sent; {HOW}.", ("sessions",), curves.resequencing),
     Kind("fig6-window", "Fig. 6: growth of the window",
          "One flow, nothing is lost, no HARQ, a deep queue; dotted: the path's bandwidth-delay product. Linux's "
-         "NewReno and CUBIC grow their windows by segments acknowledged; Reno by ACKs, a module, does as ns-2.",
+         "NewReno and CUBIC grow their windows by segments acknowledged, modules that are alike in all else by ACKs.",
          ("growth",), more.window),
     Kind("fig7-timeouts", "Fig. 7: retransmissions by timeout, with resequencing",
          "Packets sent again by the retransmission timer or in the slow start after it, per packet sent; "

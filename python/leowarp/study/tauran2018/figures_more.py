@@ -47,7 +47,7 @@ def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """Figure 6."""
     growth = frames["growth"]
     drawn = new_figure(PAGE_IN, 2.3, rules.footer("one flow", STUDY_TCP, path=UNFADED_RULES))
-    controls = [name for name in ("reno", "cubic", BY_ACKS) if (name, ON) in growth and (name, OFF) in growth]
+    controls = [name for name in ("reno", "cubic", *BY_ACKS.values()) if (name, ON) in growth and (name, OFF) in growth]
     panels = drawn.subplots(1, len(controls), sharey=True)
     adaptive = {"color": OKABE_ITO[2], "linestyle": (0, (1.2, 1.2)), "label": "adaptive, as Linux is"}
     until_s = max(trace.reaches_s(2 * BDP_PKTS) for trace in growth.values())

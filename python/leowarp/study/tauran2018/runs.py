@@ -25,10 +25,14 @@ PROFILE_SEEDS, ASSUMPTION_SEEDS = 3, 2
 DURATION_S, GROWTH_S = 600, 60
 
 ALGORITHMS = ("reno", "cubic", "hybla")
-BY_ACKS, BY_ACKS_MODULE = "reno_by_acks", "reno_by_acks.c"
-"""Linux's Reno but for one thing: its window grows by ACKs, as ns-2's does, and not by the segments acknowledged."""
+BY_ACKS = {"reno": "reno_by_acks", "cubic": "cubic_by_acks"}
+"""Linux's own but for one thing: their windows grow by ACKs, as ns-2's Reno does, and not by segments acknowledged.
+Modules, the examples of these names."""
 
-LABELS = {"reno": "NewReno", "cubic": "CUBIC", "hybla": "Hybla", BY_ACKS: "Reno by ACKs"}
+LABELS = {
+    "reno": "NewReno", "cubic": "CUBIC", "hybla": "Hybla", "reno_by_acks": "Reno by ACKs",
+    "cubic_by_acks": "CUBIC by ACKs",
+}  # fmt: skip
 
 ON, OFF, ADAPTIVE = "on", "off", "adaptive"
 """Delayed ACKs: after every second segment or 40 ms; none; Linux's own."""
@@ -95,7 +99,7 @@ def parts() -> tuple[Part, ...]:
         _growth("growth", "figure 6: no loss, no HARQ", ALGORITHMS[:2], (ON, OFF, ADAPTIVE)),
         _profiles(),
         _by_acks(),
-        _growth("growth_by_acks", "figure 6 with a window that grows by ACKs", (BY_ACKS,), (ON, OFF)),
+        _growth("growth_by_acks", "figure 6 with windows that grow by ACKs", tuple(BY_ACKS.values()), (ON, OFF)),
         _assumptions(),
     )
 
@@ -154,10 +158,10 @@ def _profiles() -> Part:
 
 
 def _by_acks() -> Part:
-    content = _content("by_acks", FEW_SNRS_DB, (BY_ACKS,), 1, SEEDS)
+    content = _content("by_acks", FEW_SNRS_DB, tuple(BY_ACKS.values()), 1, SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
-    return Part("by_acks", "NewReno with a window that grows by ACKs, as in ns-2", content,
-                len(FEW_SNRS_DB) * 2 * 2 * SEEDS, _few(QUICK_SEEDS, (ASSUMPTION_SNR_DB,)))  # fmt: skip
+    return Part("by_acks", "NewReno and CUBIC with windows that grow by ACKs", content,
+                len(BY_ACKS) * len(FEW_SNRS_DB) * 2 * 2 * SEEDS, _few(QUICK_SEEDS, (ASSUMPTION_SNR_DB,)))  # fmt: skip
 
 
 def _assumptions() -> Part:
@@ -182,10 +186,11 @@ def _few(seeds: int, snrs_db: Sequence[float]) -> Callable[[Mapping[str, Any], i
 def _content(
     name: str, snrs_db: Sequence[float], algorithms: Sequence[str], first_seed: int, seeds: int
 ) -> dict[str, Any]:
+    modules = [str(example_file(f"{control}.c")) for control in algorithms if control in BY_ACKS.values()]
     return {
         "name": name,
         "scenario": SCENARIO,
-        "set": {"guest.cc_modules": [str(example_file(BY_ACKS_MODULE))]} if BY_ACKS in algorithms else {},
+        "set": {"guest.cc_modules": modules} if modules else {},
         "parameters": {
             "flows.0.congestion_control": {"label": "congestion_control", "values": list(algorithms)},
             "mobile.resequencing": {"label": "resequencing", "values": [False, True]},

@@ -128,16 +128,17 @@ def growth(slower: float, goodput_bps: float = 38e6) -> dict[tuple[str, str], Tr
             1, doubles_s=0.18 * (slower if delayed == ON else 1.0), goodput_bps=goodput_bps,
             acks_a_segment=0.5 if delayed == ON else 0.99,
         )
-        for control in ("reno", "cubic", runs.BY_ACKS)
+        for control in ("reno", "cubic", *runs.BY_ACKS.values())
         for delayed in (ON, OFF)
     }  # fmt: skip
 
 
 def by_acks(mine: pd.DataFrame) -> pd.DataFrame:
-    """NewReno's sessions, of which delayed ACKs cost a further tenth."""
-    few = mine[mine["snr_db"].isin(runs.FEW_SNRS_DB) & (mine["congestion_control"] == "reno")]
+    """NewReno's and CUBIC's sessions, of which delayed ACKs cost a further tenth."""
+    few = mine[mine["snr_db"].isin(runs.FEW_SNRS_DB) & mine["congestion_control"].isin(runs.BY_ACKS)]
     left = few["delayed_ack"].map({ON: 0.9, OFF: 1.0})
-    return few.assign(congestion_control=runs.BY_ACKS, goodput_bps=few["goodput_bps"] * left)
+    named = few["congestion_control"].map(runs.BY_ACKS)
+    return few.assign(congestion_control=named, goodput_bps=few["goodput_bps"] * left)
 
 
 def profiles(mine: pd.DataFrame) -> pd.DataFrame:

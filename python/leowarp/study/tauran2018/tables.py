@@ -15,7 +15,6 @@ from leowarp.study.tauran2018.runs import (
     ALGORITHMS,
     ASSUMPTIONS,
     BY_ACKS,
-    BY_ACKS_MODULE,
     OFF,
     ON,
     PROFILE_TEXT,
@@ -99,9 +98,10 @@ def profiles(frames: Mapping[str, Any]) -> str:
 
 
 def by_acks(frames: Mapping[str, Any]) -> str:
-    """What delayed ACKs change where the window grows by segments, and where it grows by ACKs."""
-    of = {"reno": ev.like_by_acks(frames), BY_ACKS: ev.by_acks(frames)}
-    snrs_db = ev.snrs_db(of[BY_ACKS])
+    """What delayed ACKs change where windows grow by segments, and where they grow by ACKs."""
+    same, theirs = ev.like_by_acks(frames), ev.by_acks(frames)
+    of = {control: frame for own, other in BY_ACKS.items() for control, frame in ((own, same), (other, theirs))}
+    snrs_db = ev.snrs_db(theirs)
     rows = []
     for ordered in (False, True):
         for control, mine in of.items():
@@ -110,15 +110,14 @@ def by_acks(frames: Mapping[str, Any]) -> str:
                 values = ev.curve(mine, "goodput_bps", control, resequencing=ordered, delayed_ack=delayed_ack)
                 cells += [value.text(1e-3, 0) for value in values]
             change = ev.effect(mine, "goodput_bps", control, resequencing=ordered)
-            grows = "ACKs" if control == BY_ACKS else "segments"
-            rows.append([grows, "yes" if ordered else "no", *cells, ev.percent(change)])
-    header = ["window grows by", "resequencing",
+            rows.append([ev.label(control), "yes" if ordered else "no", *cells, ev.percent(change)])
+    header = ["", "resequencing",
               *(f"on, {snr_db:g} dB" for snr_db in snrs_db), *(f"off, {snr_db:g} dB" for snr_db in snrs_db),
               "change by delayed ACKs"]  # fmt: skip
     note = (
-        "Both are Linux's Reno with the profile newreno, at the same SNRs and seeds. The second is a module, "
-        f"{BY_ACKS_MODULE}, that adds to the window for each ACK what Linux adds for each segment: RFC 5681 allows "
-        "both, and ns-2 counts ACKs."
+        "All with the profile newreno, at the same SNRs and seeds. Those by ACKs are Linux's own with one thing changed "
+        f"by the modules {' and '.join(f'{name}.c' for name in BY_ACKS.values())}: an ACK adds to the window what in "
+        "Linux each segment adds that it acknowledges. RFC 5681 allows both; ns-2's Reno counts ACKs."
     )
     return html.table(f"Goodput in kbit/s, delayed ACKs on and off; {HOW}", header, rows) + f"<p>{html.text(note)}</p>"
 

@@ -93,7 +93,7 @@ def test_growth_meets_no_fading_and_other_tcps_are_what_their_names_say():
     _, found = planned("growth_by_acks")
     for plan in (run.combination.plan for run in found):
         assert not plan.mobile.fading
-        assert [file.path.name for file in plan.guest.cc_modules] == [runs.BY_ACKS_MODULE]
+        assert [file.path.stem for file in plan.guest.cc_modules] == list(runs.BY_ACKS.values())
     _, found = planned("profiles")
     for run in found:
         sysctl = run.combination.plan.hosts[0].sysctl
@@ -240,11 +240,12 @@ def test_causes_are_counts_of_the_traces(as_the_study_says):
     row = outcome("4.8", as_the_study_says | {"growth": synthetic.growth(1.0)})
     assert "2.00 and 1.01 packets an ACK, 1.00 and 1.00 a segment" in row["cause"]
     assert "NewReno for 500 ms and 500 ms" in row["cause"]
-    assert "reno_by_acks.c), everything else the same: Reno by ACKs: 100 packets after 0.60 s" in row["cause"]
+    assert "cubic_by_acks.c), everything else the same: Reno by ACKs: 100 packets after 0.60 s" in row["cause"]
     row = outcome("4.6", as_the_study_says | alike("goodput_bps"))
     # The synthetic sessions' own loss, and a tenth more
-    assert "its goodput by -16." in row["cause"]
-    assert "NewReno's of the same SNRs and seeds by +0.0" in row["cause"]
+    assert "the goodput of Reno by ACKs by -16." in row["cause"]
+    assert "that of NewReno at the same SNRs and seeds by +0.0" in row["cause"]
+    assert "that of CUBIC at the same SNRs and seeds by +0.0" in row["cause"]
 
 
 # --- Tables, figures, page
@@ -255,7 +256,7 @@ def test_tables_have_the_studys_numbers_beside_ours_and_a_row_for_every_kind_of_
     assert "16,914" in text or "16914" in text
     assert tables.delayed(as_the_study_says).count("<tr>") == 13
     assert "linux" in tables.profiles(as_the_study_says)
-    assert tables.by_acks(as_the_study_says).count("<tr>") == 5
+    assert tables.by_acks(as_the_study_says).count("<tr>") == 9
     for each in runs.ASSUMPTIONS:
         assert each.label in tables.assumptions()
     found = tables.frame(as_the_study_says)

@@ -17,6 +17,11 @@ HELD_MS = 10
 """A receiver's window that held the sender for less is not worth a word: a packet takes 0.2 ms."""
 
 
+TRIED = "Tried: Linux's own with windows that grow by ACKs ({}), everything else the same".format(
+    ", ".join(f"{name}.c" for name in BY_ACKS.values())
+)
+
+
 def reaches_text(frames: Frames, name: str) -> str:
     """When the window was as large as each of `GROWN_PKTS`."""
     least, most = GROWN_PKTS
@@ -28,25 +33,22 @@ def reaches_text(frames: Frames, name: str) -> str:
 
 
 def by_acks_growth_text(frames: Frames) -> str:
-    """The same of Linux's Reno with the growth of ns-2's; empty if it was not run."""
-    if any((BY_ACKS, delayed) not in frames["growth"] for delayed in (ON, OFF)):
+    """The same of Linux's own with windows that grow by ACKs; empty if they were not run."""
+    there = [name for name in BY_ACKS.values() if all((name, delayed) in frames["growth"] for delayed in (ON, OFF))]
+    if not there:
         return ""
-    return (
-        ". Tried: Linux's Reno whose window grows by ACKs, as ns-2's does (reno_by_acks.c), everything else the same: "
-        f"{reaches_text(frames, BY_ACKS)}"
-    )
+    return f". {TRIED}: {'; '.join(reaches_text(frames, name) for name in there)}"
 
 
-def by_acks_goodput_text(frames: Frames, *, resequencing: bool) -> str:
+def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) -> str:
     """What delayed ACKs change if the window grows by ACKs; empty if it was not run."""
     if "by_acks" not in frames:
         return ""
-    theirs = ev.effect(ev.by_acks(frames), "goodput_bps", BY_ACKS, resequencing=resequencing)
-    same = ev.effect(ev.like_by_acks(frames), "goodput_bps", "reno", resequencing=resequencing)
+    theirs = ev.effect(ev.by_acks(frames), "goodput_bps", BY_ACKS[control], resequencing=resequencing)
+    same = ev.effect(ev.like_by_acks(frames), "goodput_bps", control, resequencing=resequencing)
     return (
-        ". Tried: Linux's Reno whose window grows by ACKs, as ns-2's does (reno_by_acks.c), everything else the same: "
-        f"delayed ACKs change its goodput by {ev.percent(theirs)}, NewReno's of the same SNRs and seeds by "
-        f"{ev.percent(same)}"
+        f". {TRIED}: delayed ACKs change the goodput of {ev.label(BY_ACKS[control])} by {ev.percent(theirs)}, that of "
+        f"{ev.label(control)} at the same SNRs and seeds by {ev.percent(same)}"
     )
 
 
