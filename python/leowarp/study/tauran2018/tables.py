@@ -115,8 +115,8 @@ def by_acks(frames: Mapping[str, Any]) -> str:
               *(f"on, {snr_db:g} dB" for snr_db in snrs_db), *(f"off, {snr_db:g} dB" for snr_db in snrs_db),
               "change by delayed ACKs"]  # fmt: skip
     note = (
-        "All with the profile newreno, at the same SNRs and seeds. Those by ACKs are Linux's own with one thing changed "
-        f"by the modules {' and '.join(f'{name}.c' for name in BY_ACKS.values())}: an ACK adds to the window what in "
+        "All with the profile newreno, at the same SNRs and seeds. Those by ACKs are Linux's own but for one thing, "
+        f"the modules {' and '.join(f'{name}.c' for name in BY_ACKS.values())}: an ACK adds to the window what in "
         "Linux each segment adds that it acknowledges. RFC 5681 allows both; ns-2's Reno counts ACKs."
     )
     return html.table(f"Goodput in kbit/s, delayed ACKs on and off; {HOW}", header, rows) + f"<p>{html.text(note)}</p>"
