@@ -76,7 +76,7 @@ def test_cubic_repairs_losses_in_the_window_with_its_window_as_it_was(tmp_path):
 
 
 def test_cubic_reduces_its_window_for_losses_outside(tmp_path):
-    _, sockets = transfer(tmp_path, "cubic_handover", BURST, parameters={"phase_ns": "1 s"})
+    _, sockets = transfer(tmp_path, "cubic_handover", BURST, parameters={"phase_ns": "1 s"}, queue="2000 pkts")
     before = at(sockets, 2.0)
     # beta is 717 / 1024
     assert between(sockets, 2.2, 2.4).cwnd_pkts.min() == pytest.approx(0.7 * before.cwnd_pkts, rel=0.06)
