@@ -34,6 +34,9 @@ from leowarp.study.tauran2018.runs import (
 BDP_PKTS = 40e6 * 0.18 / 8 / 1115
 """Bandwidth-delay product of the path without HARQ: 180 ms there and back."""
 
+WINDOW_S = 5.0
+"""Most of figure 6: what slow starts need."""
+
 STUDY_LOST = ((7, 0.04), (13, 0.005))
 """Claim 4.1: the share of packets lost for good that the study's text has."""
 
@@ -51,7 +54,7 @@ def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
     panels = drawn.subplots(1, len(controls), sharey=True)
     adaptive = {"color": OKABE_ITO[2], "linestyle": (0, (1.2, 1.2)), "label": "adaptive, as Linux is"}
     until_s = max(trace.reaches_s(2 * BDP_PKTS) for trace in growth.values())
-    until_s = min(1.15 * until_s, max(float(trace.t_s[-1]) for trace in growth.values()))
+    until_s = min(1.15 * until_s, WINDOW_S, max(float(trace.t_s[-1]) for trace in growth.values()))
     for axes, control in zip(panels, controls, strict=True):
         for delayed, style in (*STYLES.items(), (ADAPTIVE, adaptive)):
             if (control, delayed) in growth:
