@@ -190,7 +190,8 @@ congestion_control = "reno"
     full = sockets[sockets["cwnd_pkts"] >= 40e6 * 0.18 / 8 / 800]
     # From 10 packets: eight round trips of 180 ms after that of the handshake
     assert full["t_ns"].iloc[0] < 1_800_000_000
-    assert full["rwnd_limited_us"].iloc[0] == 0
+    # Where ACKs are delayed a fourth of the window may wait to be read
+    assert full["rwnd_limited_us"].iloc[0] <= (50_000 if delayed_ack == "on" else 0)
 
 
 def test_what_is_on_its_way_when_a_run_ends_is_in_flight_and_not_lost(tmp_path):

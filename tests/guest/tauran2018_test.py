@@ -11,7 +11,7 @@ from leowarp.study.tauran2018.runs import OFF, ON
 
 pytestmark = pytest.mark.guest
 
-SHORT = {"first": "20 s", "growth": "10 s", "growth_by_acks": "10 s"}
+SHORT = {"first": "120 s", "growth": "10 s", "growth_by_acks": "10 s"}
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,8 @@ def test_every_column_of_a_session_is_known(made):
 def test_the_kernel_obeys_delayed_acks_and_the_link_keeps_order(made):
     sessions = results.sessions(made["first"][0]).set_index(["delayed_ack", "resequencing"])
     for ordered in (True, False):
-        assert sessions.loc[(OFF, ordered), "acks_per_segment_ratio"] > 0.97
+        # Bursts that the link releases arrive while the reader reads, and are then joined (docs/concepts/delayed-acks.md).
+        assert sessions.loc[(OFF, ordered), "acks_per_segment_ratio"] > (0.93 if ordered else 0.99)
         assert sessions.loc[(ON, ordered), "acks_per_segment_ratio"] < 0.85
         assert (sessions.loc[(ON, ordered), "late_pkts"] == 0) == ordered
     waits = {key: trace.pair_waits() for key, trace in made["first"][1].items()}

@@ -6,6 +6,9 @@
 //! 64 KiB: so what waits to be read takes nothing worth mentioning from the window that is advertised, and the kernel
 //! measures the rate at which the program reads (`tcp_rcv_space_adjust`) as that of one that reads everything at once. One
 //! ACK for every two segments stays (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
+//!
+//! Where the receiver is to delay its acknowledgements it is woken for every fourth of the window only: reading all that
+//! there is acknowledges a last short segment at once (`tcp_cleanup_rbuf`), and that is to wait for its timer.
 
 use super::socket;
 use crate::clock::Clock;
@@ -19,8 +22,9 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::S
 use std::sync::Arc;
 
 const MOST_LOW_WATER_BYTES: u32 = 64 * 1024;
-/// The receiver's window over what waits to be read.
+/// The receiver's window over what waits to be read; the same where it delays its acknowledgements.
 const WINDOW_PER_LOW_WATER: u32 = 32;
+const WINDOW_PER_DELAYED_LOW_WATER: u32 = 4;
 /// What one system call writes: this many times the same piece, small enough to stay in the processor's cache.
 const PIECES: usize = 1024;
 const PIECE_BYTES: usize = 16 * 1024;
@@ -214,10 +218,11 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
         }
         shared.receiver.store(fd, SeqCst);
         let nowhere = std::ptr::without_provenance_mut(1 << 20);
+        let per_low_water = if shared.delays_acks { WINDOW_PER_DELAYED_LOW_WATER } else { WINDOW_PER_LOW_WATER };
         let mut low_water_bytes = 0;
         let n = loop {
             if low_water_bytes < MOST_LOW_WATER_BYTES {
-                let wanted = socket::receive_window_bytes(fd) / WINDOW_PER_LOW_WATER;
+                let wanted = socket::receive_window_bytes(fd) / per_low_water;
                 low_water_bytes = wanted.clamp(low_water_bytes.max(1), MOST_LOW_WATER_BYTES);
                 socket::set_low_water(fd, low_water_bytes);
             }
