@@ -54,7 +54,7 @@ def test_every_column_of_a_session_is_known(made):
 def test_the_kernel_obeys_delayed_acks_and_the_link_keeps_order(made):
     sessions = results.sessions(made["first"][0]).set_index(["delayed_ack", "resequencing"])
     for ordered in (True, False):
-        # Bursts that the link releases arrive while the reader reads, and are then joined (docs/concepts/delayed-acks.md).
+        # Bursts of a resequencing link arrive while the reader reads, and are joined (docs/concepts/delayed-acks.md)
         assert sessions.loc[(OFF, ordered), "acks_per_segment_ratio"] > (0.93 if ordered else 0.99)
         assert sessions.loc[(ON, ordered), "acks_per_segment_ratio"] < 0.85
         assert (sessions.loc[(ON, ordered), "late_pkts"] == 0) == ordered
