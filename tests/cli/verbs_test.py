@@ -98,9 +98,11 @@ def test_ephemeris_of_a_chain_says_that_there_is_none(leowarp):
         (("plan", "nowhere.toml"), "nowhere.toml"),
         (("plan", MADRID_TOKYO, "--set", "run.duration=60"), "unit"),
         (("plan", MADRID_TOKYO, "--set", "run.durration=60 s"), "duration"),
-        (("plan", MOBILE, "--set", "mobile.environment=suburbam"), "did you mean 'suburban'"),
+        pytest.param(
+            ("plan", MOBILE, "--set", "mobile.environment=suburbam"), "did you mean 'suburban'", marks=pytest.mark.slow
+        ),
         (("ephemeris", MADRID_TOKYO, "--at", "30"), "--at"),
-        (("compare", "a-run"), "two runs"),
+        pytest.param(("compare", "a-run"), "two runs", marks=pytest.mark.slow),
         (("fly",), "fly"),
     ],
 )

@@ -37,6 +37,7 @@ def test_an_entry_is_built_once(tmp_path):
     assert (quietly(tmp_path, never) / "thing").read_text() == "whole"
 
 
+@pytest.mark.slow
 def test_two_builds_at_once_build_once(tmp_path):
     # The processes fork no threads of ours: "spawn" starts each afresh
     context = multiprocessing.get_context("spawn")

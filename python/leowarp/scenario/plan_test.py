@@ -207,7 +207,7 @@ def free(sections: dict[str, type]) -> dict[str, Key]:
     # Those that are left out are right or wrong only together with others; they have tests of their own.
     bound = (
         "run.duration", "run.ends", "observe.truth", "jittered.distribution", "jittered.queue",
-        "isl.ecn", "isl.queue_discipline", "ground.ecn", "ground.queue_discipline",
+        "isl.ecn", "isl.queue_discipline", "ground.ecn", "ground.queue_discipline", "tcp.delayed_ack_timer",
     )  # fmt: skip
     return {
         f"{name}.{key}": declared

@@ -170,6 +170,7 @@ def test_any_damage_is_read_or_refused_and_never_anything_else(tmp_path_factory,
             assert read_records(path).num_rows == rows
 
 
+@pytest.mark.slow
 @given(st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(
