@@ -332,6 +332,10 @@ def _warnings(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> li
     return found
 
 
+def _named(flow: dict[str, Any]) -> str:
+    return f"flow {flow['flow']}, {flow['source']} to {flow['destination']}"
+
+
 def never_connected(flow: dict[str, Any]) -> str | None:
     """What to say of a TCP flow (of `summary["flows"]`) whose SYN was sent again and never answered; None of any other.
 
@@ -342,8 +346,7 @@ def never_connected(flow: dict[str, Any]) -> str | None:
     sent_pkts = flow["sent_pkts"]
     if sent_pkts is None or sent_pkts < SYNS:
         return None
-    which = f"flow {flow['flow']}, {flow['source']} to {flow['destination']}"
-    return f"{which}, never connected: it sent {sent_pkts} packets, and no answer to any arrived"
+    return f"{_named(flow)}, never connected: it sent {sent_pkts} packets, and no answer to any arrived"
 
 
 def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
@@ -359,10 +362,9 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     held_us = np.nansum(grown_us[is_open[1:] & is_open[:-1]])
     if held_us <= max(HELD_US, HELD_RATIO * np.ptp(samples["t_ns"].to_numpy(dtype="int64")) / 1e3):
         return None
-    which = f"flow {flow['flow']}, {flow['source']} to {flow['destination']}"
     return (
-        f"the receiver's window held {which} for {held_us / 1e6:.1f} s, so its goodput is not what the path could "
-        "carry: raise tcp.buffer_max"
+        f"the receiver's window held {_named(flow)} for {held_us / 1e6:.1f} s, so its goodput is not what the path "
+        "could carry: raise tcp.buffer_max"
     )
 
 
@@ -370,5 +372,4 @@ def nothing_arrived(flow: dict[str, Any]) -> str | None:
     """What to say of a flow (of `summary["flows"]`) that lost packets and of which none arrived; None of any other."""
     if flow["delivered_pkts"] != 0 or not flow["lost_pkts"]:
         return None
-    which = f"flow {flow['flow']}, {flow['source']} to {flow['destination']}"
-    return f"nothing arrived of {which}: {flow['lost_pkts']} of its {flow['sent_pkts']} packets were lost"
+    return f"nothing arrived of {_named(flow)}: {flow['lost_pkts']} of its {flow['sent_pkts']} packets were lost"
