@@ -224,7 +224,9 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
             if low_water_bytes < MOST_LOW_WATER_BYTES {
                 let wanted = socket::receive_window_bytes(fd) / per_low_water;
                 low_water_bytes = wanted.clamp(low_water_bytes.max(1), MOST_LOW_WATER_BYTES);
-                socket::set_low_water(fd, low_water_bytes);
+                if !socket::set_low_water(fd, low_water_bytes) {
+                    shared.error.store(socket::errno(), SeqCst);
+                }
             }
             let bytes = if low_water_bytes < MOST_LOW_WATER_BYTES { READ_BYTES } else { READ_MUCH_BYTES };
             let n = libc::recv(fd, nowhere, bytes, libc::MSG_TRUNC | libc::MSG_WAITALL);
