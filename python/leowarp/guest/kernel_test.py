@@ -4,7 +4,6 @@
 import json
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from leowarp.guest import kernel as kernels
 from leowarp.guest import recipe, source
 from leowarp.guest.cache import sha256_of_file
 from leowarp.guest.kernel import kernel
+from leowarp.guest.session_for_tests import members_left
 from leowarp.guest.watch import members_of_session
 
 BUILD = """#!/bin/sh
@@ -136,11 +136,7 @@ def test_an_interrupted_build_leaves_no_process_and_nothing_half_done(workshop):
 
     with pytest.raises(KeyboardInterrupt):
         kernel(on_progress=interrupt)
-    # Killed at once; init takes an orphan away when it comes to it
-    until_s = time.monotonic() + 10
-    while members_of_session(sessions[0]) and time.monotonic() < until_s:
-        time.sleep(0.01)
-    assert members_of_session(sessions[0]) == []
+    assert members_left(sessions[0]) == []
     assert left_over(place) == []
 
 

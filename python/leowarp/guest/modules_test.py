@@ -2,7 +2,6 @@
 """The cache and the errors around compiling a module, with a compile.sh that takes no time."""
 
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import modules
 from leowarp.guest.kernel import Kernel
 from leowarp.guest.modules import ARCHIVE, compiled, put_modules
-from leowarp.guest.watch import members_of_session
+from leowarp.guest.session_for_tests import members_left
 
 SCRIPT = """#!/bin/sh
 echo "$1" >> "$LEOWARP_CACHE/calls"
@@ -97,12 +96,7 @@ def test_an_interrupted_compilation_leaves_no_process_and_nothing_half_done(work
     monkeypatch.setattr(modules.recipe, "first_line_of", lambda *command: "a compiler")
     with pytest.raises(KeyboardInterrupt):
         compiled(source, kernel)
-    session = int((tmp_path / "cache" / "pid").read_text())
-    # Killed at once; init takes an orphan away when it comes to it
-    until_s = time.monotonic() + 10
-    while members_of_session(session) and time.monotonic() < until_s:
-        time.sleep(0.01)
-    assert members_of_session(session) == []
+    assert members_left(int((tmp_path / "cache" / "pid").read_text())) == []
     assert left_over(tmp_path) == []
 
 
