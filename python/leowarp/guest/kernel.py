@@ -19,18 +19,15 @@ from typing import IO
 from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import recipe
 from leowarp.guest.cache import built_earlier, cache_root, content_key, entry_or_build, faults, locked, sha256_of_file
+from leowarp.guest.course import Course, OnProgress
 from leowarp.guest.elf import is_static_address_program, symbols
 from leowarp.guest.session import own_session
 from leowarp.guest.source import Source, fetch_source, local_source, tree_sha256, tree_version, unpack
+from leowarp.progress import silent
 
 KIND = "kernel"
 # Read from outside while it runs: the clock, and what it takes to name the program that is on the processor.
 WATCHED = {"time_travel_time", "init_task", "cpu_tasks"}
-# Lines that kbuild prints for one build with guest/kernel.config (measured, Linux 6.12.117); only the bar's end.
-EXPECTED_STEPS = 1160
-_STEP = re.compile(r"^  [A-Z][A-Z0-9]*( \[M\])? +\S")
-
-OnProgress = Callable[[int, int], None]
 OnMessage = Callable[[str], None]
 
 
@@ -57,7 +54,7 @@ def kernel(
     choice: str | Path = "default",
     *,
     on_message: OnMessage = lambda text: None,
-    on_progress: OnProgress = lambda done, expected: None,
+    on_progress: OnProgress = silent,
     keep_tree: bool = False,
     force: bool = False,
 ) -> Kernel:
@@ -68,7 +65,8 @@ def kernel(
     choice : str or Path
         "default", a directory (a kernel tree; built with our configuration and objects) or a file (used as it is).
     on_message, on_progress : callable
-        Called with a line of text; with (steps done, steps expected) while building.
+        Called with a line of text; with a `leowarp.progress.BuildProgress` while building, a few times a second while
+        the source is unpacked and for each step of the build. What they raise ends the build.
     keep_tree : bool
         Keep source and build tree beside the cache entry, to compile modules against.
     force : bool
@@ -130,7 +128,7 @@ def _from_source(source: Source, on_message, on_progress, keep_tree, force) -> K
         with _tree(build.tree_key, keep_tree, on_message) as scratch:
             if not (scratch / "source").is_dir():
                 on_message(f"unpacking {source.tarball.name} {source.version}")
-                unpack(source, scratch / "unpacking")
+                unpack(source, scratch / "unpacking", build.course.unpacked)
                 (scratch / "unpacking").rename(scratch / "source")
             (tree,) = (scratch / "source").iterdir()
             build.run(tree, scratch / "build", entry)
@@ -249,7 +247,7 @@ class _Build:
     def __init__(self, directory: Path, facts: dict, on_message: OnMessage, on_progress: OnProgress) -> None:
         self._directory = directory
         self._on_message = on_message
-        self._on_progress = on_progress
+        self.course = Course(on_progress)
         parts = recipe.kernel_recipe(directory)
         self._facts = {
             **facts,
@@ -301,12 +299,9 @@ class _Build:
 
     def _follow(self, process: subprocess.Popen[str], log: IO[str]) -> None:
         assert process.stdout is not None
-        steps = 0
         for line in process.stdout:
             log.write(line)
-            if _STEP.match(line):
-                steps += 1
-                self._on_progress(steps, max(steps, EXPECTED_STEPS))
+            self.course.printed(line)
         process.wait()
 
     def _failed(self, log: Path) -> HostError:
