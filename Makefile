@@ -16,7 +16,7 @@ SPREAD := -n auto --dist worksteal
 NATIVE := python/leowarp/_native.abi3.so
 NATIVE_SOURCES := Cargo.toml Cargo.lock tools/native.py $(shell find crates/py crates/reorder crates/arrivals -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help setup kernel demo test test-fast check bench wheel docs lock clean
+.PHONY: help setup kernel guest demo test test-fast check bench wheel docs lock clean
 
 help: ## print this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -52,8 +52,13 @@ docs: $(INSTALLED) ## make the reference pages anew from the code
 	@$(PYTHON) -m leowarp.scenario.reference docs/reference/scenario.md
 	@$(PYTHON) -m leowarp.cli.reference docs/reference/tables.md
 
-kernel: $(NATIVE) ## build guest kernel and agent, if they are not in the cache
-	@$(LEOWARP) kernel build
+# The native library beside the kernel, which does not need it: some steps of either use one core. Neither takes part in
+# the job server of this make: cargo and kbuild have their own.
+kernel: $(INSTALLED) ## build guest kernel and agent, if they are not in the cache
+	@$(MAKE) -j2 $(NATIVE) guest
+
+guest: $(INSTALLED)
+	@MAKEFLAGS= $(LEOWARP) kernel build
 
 setup: $(NATIVE) ## install what is missing: system packages, the virtual environment
 
@@ -65,7 +70,7 @@ $(INSTALLED): requirements.lock pyproject.toml tools/setup.sh
 	@touch $@
 
 $(NATIVE): $(INSTALLED) $(NATIVE_SOURCES)
-	@$(PYTHON) tools/native.py
+	@MAKEFLAGS= $(PYTHON) tools/native.py
 
 lock: $(INSTALLED) ## resolve the dependencies of pyproject.toml anew
 	@$(PYTHON) tools/lock.py > requirements.lock.new
