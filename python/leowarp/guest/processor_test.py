@@ -25,7 +25,7 @@ def test_a_process_is_held_to_one_processor(sleeper):
     processor = Processor(FAMILY)
     processor.keep([sleeper])
     assert len(os.sched_getaffinity(sleeper)) == 1
-    processor.release()
+    processor.close()
 
 
 @needs_two
@@ -42,7 +42,7 @@ def test_two_guests_get_two_processors_and_a_third_is_left_free(sleeper):
     one_too_many.keep([sleeper])
     assert os.sched_getaffinity(sleeper) == everything
     for processor in held:
-        processor.release()
+        processor.close()
 
 
 @needs_two
@@ -56,7 +56,7 @@ def test_a_starved_guest_moves_once_per_window(sleeper):
     processor.keep([sleeper])
     assert os.sched_getaffinity(sleeper) != before
     assert not processor.starved(8.0, 3.9)
-    processor.release()
+    processor.close()
 
 
 def test_a_process_that_has_ended_is_no_error():
@@ -64,4 +64,4 @@ def test_a_process_that_has_ended_is_no_error():
     process.wait()
     processor = Processor(FAMILY)
     processor.keep([process.pid])
-    processor.release()
+    processor.close()

@@ -9,7 +9,7 @@ import pytest
 from leowarp.guest.drive import Patience, _Standstill
 from leowarp.guest.watch import CONSOLE_KEPT_BYTES, Console, GuestMemory, Usage, members_of_session
 
-PATIENCE = Patience(frozen_cpu_s=10, idle_wall_s=100, silent_virtual_s=1000)
+PATIENCE = Patience(frozen_cpu_s=10, asleep_s=100, silent_virtual_s=1000)
 S = 1_000_000_000
 
 
