@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Builds the guest kernel: Linux as User Mode Linux, unpatched, statically linked, with objects of ours added at
-# the link: seed.c (the random seed comes from the environment), rseq.c (a quirk of glibc), clock/clock.c (time to the
-# nanosecond), qdisc/leolink.c (the link model), cc/bbr_handover.c and cc/cubic_handover.c (congestion controls),
-# ulp/delack.c (delayed ACKs).
+# the link: seed.c (the random seed comes from the environment), rseq.c (a quirk of glibc), ptrace.c (hosts with more
+# registers than the kernel expects), clock/clock.c (time to the nanosecond), qdisc/leolink.c (the link model),
+# cc/bbr_handover.c and cc/cubic_handover.c (congestion controls), ulp/delack.c (delayed ACKs).
 #
 #	guest/build.sh SOURCE BUILD OUT
 #
@@ -53,18 +53,18 @@ mkdir -p "$build/leowarp"
 cp "$here/Kbuild" "$here"/*/*.[ch] "$build/leowarp/"
 ours="clock leolink bbr_handover cubic_handover delack"
 kernel_make M="$build/leowarp" $(printf '%s.o ' $ours)
-for part in seed rseq; do
+for part in seed rseq ptrace; do
 	gcc -O2 -Wall -Wextra -Werror -fno-pic -fno-stack-protector -c -o "$build/leowarp/$part.o" "$here/$part.c"
 done
 
 echo "leowarp: compile and link"
 rm -f "$build/vmlinux" "$build/linux"
 kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc -Wl,--wrap,getrandom \
-	$(printf "$build/leowarp/%s.o " seed rseq $ours)" linux modules
+	-Wl,--wrap,ptrace $(printf "$build/leowarp/%s.o " seed rseq ptrace $ours)" linux modules
 
-nm "$build/linux" | grep -E ' (time_travel_time|init_task|cpu_tasks|__wrap_getrandom|clock_register|leolink_register|bbr_handover_main|cubic_handover_ssthresh|delack_register)$' \
+nm "$build/linux" | grep -E ' (time_travel_time|init_task|cpu_tasks|__wrap_getrandom|__wrap_ptrace|clock_register|leolink_register|bbr_handover_main|cubic_handover_ssthresh|delack_register)$' \
 	> "$build/symbols.txt"
-[ "$(wc -l < "$build/symbols.txt")" = 9 ] || { echo "leowarp: error: our objects are not in the kernel" >&2; exit 1; }
+[ "$(wc -l < "$build/symbols.txt")" = 10 ] || { echo "leowarp: error: our objects are not in the kernel" >&2; exit 1; }
 cp "$build/.config" "$out/config"
 cp "$build/symbols.txt" "$out/symbols.txt"
 strip -s -o "$out/linux" "$build/linux"

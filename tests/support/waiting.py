@@ -9,7 +9,7 @@ that it waits for have ended, or have had much time for themselves (`leowarp.gue
 import subprocess
 import time
 
-from leowarp.guest.own_time import POLL_S, OwnTime
+from leowarp.guest.own_time import POLL_S, OwnTime, everything
 
 # Importing the package takes 2 CPU s on a slow machine, booting a guest as much; sleeps of the product are short.
 OWN_TIME_S = 120.0
@@ -37,3 +37,15 @@ def wait_until(condition, *by):
         polls += 1
         time.sleep(POLL_S)
     return value
+
+
+def wait_until_gone(find):
+    """Waits until there are no processes `find()` (ids) any more: they were killed, or are about to end."""
+    own = {}
+    while pids := find():
+        looks = everything()
+        for pid in pids:
+            each = own.setdefault(pid, OwnTime([pid]))
+            each.look(looks)
+            assert each.total_s < OWN_TIME_S, f"the process {pid} lives on: {each.cpu_s:.0f} CPU s so far"
+        time.sleep(10 * POLL_S)
