@@ -26,11 +26,11 @@ def test_a_wait_fails_once_those_waited_for_have_ended(spawn):
         wait_until(lambda: False, spawn(["true"]))
 
 
-@pytest.mark.parametrize(("command", "says"), [(SLEEPS, "0 CPU s and 1 s asleep"), (BURNS, "1 CPU s and 0 s asleep")])
-def test_a_wait_is_bounded_by_the_time_that_those_waited_for_had(spawn, monkeypatch, command, says):
+@pytest.mark.parametrize("command", [SLEEPS, BURNS])
+def test_a_wait_is_bounded_by_the_time_that_those_waited_for_had(spawn, monkeypatch, command):
     monkeypatch.setattr(waiting, "OWN_TIME_S", 0.6)
     process = spawn(command, stdin=subprocess.PIPE)
-    with pytest.raises(AssertionError, match=says):
+    with pytest.raises(AssertionError, match="it has not happened in"):
         wait_until(lambda: False, process)
     with pytest.raises(AssertionError, match="lives on"):
         wait_until_gone(lambda: [process.pid])
@@ -63,9 +63,9 @@ def test_the_watchdog_finds_a_test_that_sleeps_or_computes_for_ever(spawn, monke
     # Other test processes are at work beside this one.
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     process = spawn(SLEEPS if cpu_s > asleep_s else BURNS, stdin=subprocess.PIPE)
-    with pytest.raises(pytest.fail.Exception, match=rf"(?s)the test hangs: .*{process.pid}: .*python"):
-        with watchdog.watched(asleep_s, cpu_s):
-            process.wait()
+    found = pytest.raises(pytest.fail.Exception, match=rf"(?s)the test hangs: .*{process.pid}: .*python")
+    with found, watchdog.watched(asleep_s, cpu_s):
+        process.wait()
 
 
 def test_the_watchdog_lets_a_test_end():

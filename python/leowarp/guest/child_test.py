@@ -41,11 +41,11 @@ def test_the_peak_of_memory_is_the_programs_own_however_short_its_life(start, mi
 
 def test_it_works_where_it_is_told_with_nothing_but_its_environment(start, tmp_path):
     text = "import os; print(os.getcwd(), dict(os.environ), os.getsid(0) == os.getpid(), os.listdir('/proc/self/fd'))"
-    child = start(text, {"A": "b"})
+    child = start(text, {"LC_ALL": "C"})
     assert child.reap().ru_utime > 0
     assert child.returncode == 0
     # Descriptor 3 is that of the listing.
-    assert (tmp_path / "console").read_text() == f"{tmp_path} {{'A': 'b'}} True ['0', '1', '2', '3']\n"
+    assert (tmp_path / "console").read_text() == f"{tmp_path} {{'LC_ALL': 'C'}} True ['0', '1', '2', '3']\n"
 
 
 def test_it_is_ended_with_all_of_its_session(start):
