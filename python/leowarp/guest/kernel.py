@@ -165,9 +165,7 @@ def _from_binary(path: Path) -> Kernel:
         )
     try:
         version = recipe.first_line_of(str(path), "--version")
-        config = subprocess.run(
-            [str(path), "--showconfig"], capture_output=True, text=True, check=True, timeout=10
-        ).stdout
+        config = subprocess.run([str(path), "--showconfig"], capture_output=True, text=True, check=True).stdout
     except (HostError, subprocess.SubprocessError) as error:
         raise ScenarioError(f"{attempted}: it does not answer --version and --showconfig: {error}") from error
     if "CONFIG_UML_TIME_TRAVEL_SUPPORT=y" not in config:

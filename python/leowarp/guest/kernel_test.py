@@ -13,8 +13,8 @@ from leowarp.guest import kernel as kernels
 from leowarp.guest import recipe, source
 from leowarp.guest.cache import sha256_of_file
 from leowarp.guest.kernel import kernel
-from leowarp.guest.session_for_tests import members_left
 from leowarp.guest.watch import members_of_session
+from support.waiting import wait_until_gone
 
 BUILD = """#!/bin/sh
 echo "make: Entering"
@@ -125,7 +125,7 @@ def test_a_failed_build_names_its_log_and_its_errors(workshop):
 
 
 def test_an_interrupted_build_leaves_no_process_and_nothing_half_done(workshop):
-    place = workshop('echo $$ > "$LEOWARP_CACHE/pid"; sleep 100 & echo "  LD      it"; wait')
+    place = workshop('echo $$ > "$LEOWARP_CACHE/pid"; sleep infinity & echo "  LD      it"; wait')
     sessions: list[int] = []
 
     def interrupt(done: int, expected: int) -> None:
@@ -136,7 +136,7 @@ def test_an_interrupted_build_leaves_no_process_and_nothing_half_done(workshop):
 
     with pytest.raises(KeyboardInterrupt):
         kernel(on_progress=interrupt)
-    assert members_left(sessions[0]) == []
+    wait_until_gone(lambda: members_of_session(sessions[0]))
     assert left_over(place) == []
 
 

@@ -182,7 +182,7 @@ def test_a_meter_tells_in_between_and_goes_on():
     assert "received_pkts=8" in repr(meter.measured())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=120), st.integers(1, 30), st.integers(1, 60))
 def test_a_sequence_in_parts_is_measured_as_the_whole(arrivals, threshold, cut):
     whole = reordering.measure(arrivals, threshold_pkts=threshold, t_ns=range(len(arrivals)))
