@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Builds the guest kernel: Linux as User Mode Linux, unpatched, statically linked, with objects of ours added at
-# the link: seed.c (the random seed comes from the environment), rseq.c (a quirk of glibc), clock/clock.c (time to the
-# nanosecond), qdisc/leolink.c (the link model), cc/bbr_handover.c and cc/cubic_handover.c (congestion controls),
-# ulp/delack.c (delayed ACKs).
+# the link: seed.c (the random seed comes from the environment), rseq.c (a quirk of glibc), ptrace.c (hosts with more
+# registers than the kernel expects), clock/clock.c (time to the nanosecond), qdisc/leolink.c (the link model),
+# cc/bbr_handover.c and cc/cubic_handover.c (congestion controls), ulp/delack.c (delayed ACKs).
 #
 #	guest/build.sh [--leave-out] SOURCE BUILD OUT
 #
@@ -107,7 +107,7 @@ for object in $ours; do
 	left_out "$name" "$(echo "$why" | sed "s|$build/leowarp/||g; s|$source/||g; s|$build/||g")"
 done
 ours=$fitting
-for part in seed rseq; do
+for part in seed rseq ptrace; do
 	gcc -O2 -Wall -Wextra -Werror -fno-pic -fno-stack-protector -c -o "$build/leowarp/$part.o" "$here/$part.c"
 done
 
@@ -127,10 +127,10 @@ if [ $leave_out = yes ]; then
 	ours=$fitting
 fi
 kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc -Wl,--wrap,getrandom \
-	$(printf "$build/leowarp/%s.o " seed rseq $(printf '%s\n' $ours | sed 's/:.*//'))" linux modules
+	-Wl,--wrap,ptrace $(printf "$build/leowarp/%s.o " seed rseq ptrace $(printf '%s\n' $ours | sed 's/:.*//'))" linux modules
 
 nm "$build/linux" > "$build/all-symbols.txt"
-for symbol in time_travel_time init_task cpu_tasks __wrap_getrandom $(printf '%s\n' $ours | sed 's/.*://'); do
+for symbol in time_travel_time init_task cpu_tasks __wrap_getrandom __wrap_ptrace $(printf '%s\n' $ours | sed 's/.*://'); do
 	grep -E " $symbol\$" "$build/all-symbols.txt" || fail "$symbol is not in the kernel"
 done > "$build/symbols.txt"
 cp "$build/.config" "$out/config"
