@@ -46,6 +46,18 @@ def build_checks() -> list[Check]:
     return [*checks, _static_libc(), _source(), *_rust(), _build_space()]
 
 
+def kernel_is_built() -> bool:
+    """Whether a guest can be booted without minutes of building: the package carries a kernel, or the cache has it."""
+    return recipe.packaged("linux") is not None or _built() is not None
+
+
+def _built() -> Path | None:
+    directory = recipe.guest_sources()
+    if directory is None:
+        return None
+    return built_earlier(KERNEL, "kernel.json", recipe.recipe_sha256(recipe.kernel_recipe(directory)))
+
+
 def _machine() -> Check:
     found = f"{platform.system()} {platform.machine()}"
     return Check("machine", found == "Linux x86_64", found, "Linux x86_64", "use another machine")
@@ -84,8 +96,7 @@ def _cache() -> Check:
 
 def _build_space() -> Check:
     root = cache_root()
-    parts = recipe.kernel_recipe(recipe.CHECKOUT / "guest")
-    if built := built_earlier(KERNEL, "kernel.json", recipe.recipe_sha256(parts)):
+    if built := _built():
         return Check("space for the build", True, f"the kernel is built: {built}", "nothing more")
     place = next(p for p in (root, *root.parents) if p.is_dir())
     free_bytes = host.free_space_bytes(place)

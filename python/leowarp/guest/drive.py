@@ -284,19 +284,20 @@ class Watched:
                     processor.keep(members_of_session(pid))
                 self._on_progress(Progress(self.virtual_ns, cpu_s, now - began))
                 if console.size_bytes > limit_bytes:
-                    raise GuestError(f"the guest printed more than {limit_bytes >> 20} MiB; see {self._console_file}")
+                    message = f"the guest printed more than {limit_bytes >> 20} MiB"
+                    raise GuestError(diagnose.with_last_words(message, console.text(), self._console_file))
                 if why := stuck.judge(now, cpu_s, memory.clock_ns(), self.virtual_ns):
-                    raise GuestError(*self._standstill(why, memory))
+                    raise GuestError(*self._standstill(why, memory, console.text()))
             _, status, rusage = os.wait4(pid, 0)
             return status, rusage
         finally:
             os.close(ended)
 
-    def _standstill(self, why: str, memory: GuestMemory) -> tuple[str, str]:
+    def _standstill(self, why: str, memory: GuestMemory, console: str) -> tuple[str, str]:
         program = memory.running_program()
         culprit = f"; the program on its processor: {program}" if program else ""
         return (
-            f"the guest stands still: {why}{culprit}; its output is in {self._console_file}",
+            diagnose.with_last_words(f"the guest stands still: {why}{culprit}", console, self._console_file),
             "a program in the guest that polls without sleeping and without reading the clock stops virtual time: "
             "let it sleep or block",
         )
@@ -324,7 +325,9 @@ class Watched:
         except FileNotFoundError as missing:
             reached = "before its start" if self.virtual_ns is None else f"after {self.virtual_ns / 1e9:g} s"
             message = f"the guest ended {reached} of {self._duration_ns / 1e9:g} s without out/end.json"
-            raise diagnose.with_disk(GuestError, message, None, self._work, self._console_file) from missing
+            raise diagnose.with_disk(
+                GuestError, message, None, self._work, self._console_text, self._console_file
+            ) from missing
 
 
 def end_of(out: Path) -> dict:
