@@ -112,10 +112,10 @@ for part in seed rseq ptrace; do
 done
 
 echo "leowarp: compile and link"
-rm -f "$build/vmlinux" "$build/linux"
+rm -f "$build/vmlinux" "$build/vmlinux.unstripped" "$build/linux"
 if [ $leave_out = yes ]; then
 	# A symbol that an object uses, and that neither the tree nor another object of ours has, would end the link
-	kernel_make vmlinux.o
+	kernel_make vmlinux_o
 	(nm -g "$build/vmlinux.o" && nm -g --defined-only "$build"/leowarp/*.o) | sed 's/.* //' | sort -u > "$build/known.txt"
 	fitting=""
 	for object in $ours; do

@@ -16,7 +16,7 @@ GUEST = Path(__file__).resolve().parents[3] / "guest"
 # A tree whose make does as kbuild does for build.sh: O= holds what is built, M= objects of others. An object of ours is
 # compiled from a stand-in beside it, so that a test says what each of them uses.
 MAKEFILE = r"""
-.PHONY: allnoconfig prepare modules_prepare modules linux
+.PHONY: allnoconfig prepare modules_prepare modules vmlinux_o linux
 allnoconfig:
 	grep '^CONFIG_' $(KCONFIG_ALLCONFIG) | grep -vxF -f refused > $(O)/.config
 	cat added >> $(O)/.config
@@ -24,8 +24,8 @@ prepare modules_prepare modules: ;
 arch/um/kernel/time.o:
 	mkdir -p $(O)/arch/um/kernel
 	gcc -c -o $(O)/$@ time.c
-vmlinux.o:
-	gcc -r -nostdlib -o $(O)/$@ $(O)/arch/um/kernel/time.o
+vmlinux_o:
+	gcc -r -nostdlib -o $(O)/vmlinux.o $(O)/arch/um/kernel/time.o
 linux:
 	gcc -no-pie -o $(O)/$@ $(O)/arch/um/kernel/time.o $(LINK_WRAPS)
 %.o:
