@@ -27,13 +27,12 @@ def import_native() -> Any:
 
 
 def _unusable(error: str) -> HostError:
-    # "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found (required by .../leowarp/_native.abi3.so)"
-    needed = [tuple(map(int, found)) for found in re.findall(r"`GLIBC_(\d+)\.(\d+)' not found", error)]
-    if needed:
-        newest = ".".join(map(str, max(needed)))
+    # "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.33' not found (required by .../leowarp/_native.abi3.so)": the
+    # first of those that are missing
+    if missing := re.search(r"version `(GLIBC_[\d.]+)' not found", error):
         return HostError(
-            f"importing leowarp: its native library needs glibc {newest} or newer, and this machine has "
-            f"{platform.libc_ver()[1] or 'an older one'}",
+            "importing leowarp.reordering: its native library needs a newer glibc than this machine has "
+            f"({platform.libc_ver()[1]}, without {missing[1]})",
             hint="use a newer system (Debian 12, Ubuntu 22.04, RHEL 9), or a container of one (Containerfile)",
         )
     return HostError(
