@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A guest that can be booted: a kernel and an agent."""
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from leowarp.guest.agent import agent
+from leowarp.guest.agent import Agent, agent
 from leowarp.guest.kernel import kernel
+from leowarp.progress import BuildProgress, silent
 
 
 @dataclass(frozen=True)
@@ -41,16 +44,18 @@ def guest_image(
     kernel_choice: str | Path = "default",
     *,
     on_message: Callable[[str], None] = lambda text: None,
-    on_progress: Callable[[int, int], None] = lambda done, expected: None,
+    on_progress: Callable[[BuildProgress], None] = silent,
 ) -> GuestImage:
-    """Kernel and agent for a run, built if they are not there yet.
+    """Kernel and agent for a run, built side by side if they are not there yet.
+
+    An error of either, or Ctrl-C, ends the other's build, too, and leaves no process.
 
     Parameters
     ----------
     kernel_choice : str or Path
         "default", a kernel tree, or a kernel binary.
     on_message, on_progress : callable
-        A line of text; (steps done, steps expected) while the kernel is built.
+        A line of text, from two threads; how far the kernel's build is.
 
     Raises
     ------
@@ -59,9 +64,39 @@ def guest_image(
     ScenarioError
         If `kernel_choice` is not a kernel.
     """
-    # The agent first: it takes seconds, and what it lacks is then known before the kernel's minutes.
-    built_agent = agent(on_message=on_message)
-    built_kernel = kernel(kernel_choice, on_message=on_message, on_progress=on_progress)
+    failed, abandoned = threading.Event(), threading.Event()
+
+    def build_agent() -> Agent:
+        try:
+            return agent(on_message=on_message, on_wait=lambda: _end_if(abandoned))
+        except BaseException:
+            failed.set()
+            raise
+
+    def progress(at: BuildProgress) -> None:
+        _end_if(failed)
+        on_progress(at)
+
+    # The kernel in this thread, which Ctrl-C reaches; the agent's build asks ten times a second whether it is to end.
+    with ThreadPoolExecutor(1, "leowarp-agent") as beside:
+        future = beside.submit(build_agent)
+        try:
+            built_kernel = kernel(kernel_choice, on_message=on_message, on_progress=progress)
+            built_agent = future.result()
+        except _EndedByOther:
+            future.result()  # raises the agent's error
+            raise
+        finally:
+            abandoned.set()
     return GuestImage(
         built_kernel.program, built_agent.program, built_kernel.symbols, built_kernel.facts, built_agent.facts
     )
+
+
+class _EndedByOther(Exception):
+    """The other of the two builds has failed."""
+
+
+def _end_if(event: threading.Event) -> None:
+    if event.is_set():
+        raise _EndedByOther

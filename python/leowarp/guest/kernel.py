@@ -19,22 +19,20 @@ from typing import IO
 from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import left_out, recipe
 from leowarp.guest.cache import built_earlier, cache_root, content_key, entry_or_build, faults, locked, sha256_of_file
+from leowarp.guest.course import Course, OnProgress
 from leowarp.guest.elf import is_static_address_program, symbols
 from leowarp.guest.session import own_session
 from leowarp.guest.source import Source, fetch_source, local_source, tree_sha256, tree_version, unpack
+from leowarp.progress import silent
 
 KIND = "kernel"
 # Read from outside while it runs: the clock, and what it takes to name the program that is on the processor.
 WATCHED = {"time_travel_time", "init_task", "cpu_tasks"}
-# Lines that kbuild prints for one build with guest/kernel.config (measured, Linux 6.12.117); only the bar's end.
-EXPECTED_STEPS = 1160
-_STEP = re.compile(r"^  [A-Z][A-Z0-9]*( \[M\])? +\S")
 SHOWN_ERRORS = 5
 # "net/ipv4/tcp.c:12:3: error: ...", "ld: tcp.o: undefined reference to ...", and what build.sh itself says
 _OF_COMPILER = re.compile(r"\b(fatal )?error: |undefined reference to|multiple definition of|No space left on device")
 _OF_OTHERS = re.compile(r"\berror\b|Error |\*\*\*|not found|No such file")
 
-OnProgress = Callable[[int, int], None]
 OnMessage = Callable[[str], None]
 
 
@@ -61,7 +59,7 @@ def kernel(
     choice: str | Path = "default",
     *,
     on_message: OnMessage = lambda text: None,
-    on_progress: OnProgress = lambda done, expected: None,
+    on_progress: OnProgress = silent,
     keep_tree: bool = False,
     force: bool = False,
 ) -> Kernel:
@@ -72,7 +70,8 @@ def kernel(
     choice : str or Path
         "default", a directory (a kernel tree; built with our configuration and objects) or a file (used as it is).
     on_message, on_progress : callable
-        Called with a line of text; with (steps done, steps expected) while building.
+        Called with a line of text; with a `leowarp.progress.BuildProgress` while building, a few times a second while
+        the source is unpacked and for each step of the build. What they raise ends the build.
     keep_tree : bool
         Keep source and build tree beside the cache entry, to compile modules against.
     force : bool
@@ -134,7 +133,7 @@ def _from_source(source: Source, on_message, on_progress, keep_tree, force) -> K
         with _tree(build.tree_key, keep_tree, on_message) as scratch:
             if not (scratch / "source").is_dir():
                 on_message(f"unpacking {source.tarball.name} {source.version}")
-                unpack(source, scratch / "unpacking")
+                unpack(source, scratch / "unpacking", build.course.unpacked)
                 (scratch / "unpacking").rename(scratch / "source")
             (tree,) = (scratch / "source").iterdir()
             build.run(tree, scratch / "build", entry)
@@ -257,7 +256,7 @@ class _Build:
         self._directory = directory
         self._leave_out = leave_out
         self._on_message = on_message
-        self._on_progress = on_progress
+        self.course = Course(on_progress)
         parts = recipe.kernel_recipe(directory)
         self._facts = {
             **facts,
@@ -314,12 +313,9 @@ class _Build:
 
     def _follow(self, process: subprocess.Popen[str], log: IO[str]) -> None:
         assert process.stdout is not None
-        steps = 0
         for line in process.stdout:
             log.write(line)
-            if _STEP.match(line):
-                steps += 1
-                self._on_progress(steps, max(steps, EXPECTED_STEPS))
+            self.course.printed(line)
         process.wait()
 
     def _failed(self, log: Path) -> HostError:

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from leowarp.errors import HostError, ScenarioError
+from leowarp.guest import course, recipe, source
 from leowarp.guest import kernel as kernels
-from leowarp.guest import recipe, source
 from leowarp.guest.cache import sha256_of_file
 from leowarp.guest.kernel import kernel
 from leowarp.guest.watch import members_of_session
+from leowarp.progress import BuildProgress
 from support.waiting import wait_until_gone
 
 BUILD = """#!/bin/sh
@@ -71,9 +72,9 @@ def left_over(place: Path) -> list[str]:
 
 def test_a_kernel_is_built_once_with_progress(workshop):
     place = workshop()
-    steps: list[tuple[int, int]] = []
-    first = kernel(on_progress=lambda done, expected: steps.append((done, expected)))
-    assert steps == [(1, kernels.EXPECTED_STEPS), (2, kernels.EXPECTED_STEPS), (3, kernels.EXPECTED_STEPS)]
+    told: list[BuildProgress] = []
+    first = kernel(on_progress=told.append)
+    assert [(at.done, at.expected) for at in told if at.stage == "compile"] == [(n, course.STEPS) for n in (1, 2, 3)]
     assert first.symbols == {"time_travel_time": 0x606CC240, "cpu_tasks": 0x606CC188}
     assert first.facts["linux_version"] == "6.12.7"
     assert kernel() == first
@@ -179,8 +180,8 @@ def test_an_interrupted_build_leaves_no_process_and_nothing_half_done(workshop):
     place = workshop('echo $$ > "$LEOWARP_CACHE/pid"; sleep infinity & echo "  LD      it"; wait')
     sessions: list[int] = []
 
-    def interrupt(done: int, expected: int) -> None:
-        if done == 4:
+    def interrupt(at: BuildProgress) -> None:
+        if at.done == 4:
             sessions.append(int((place / "cache" / "pid").read_text()))
             assert len(members_of_session(sessions[0])) == 2
             raise KeyboardInterrupt
