@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leowarp import plainfiles
 from leowarp.cli import options
 from leowarp.errors import ScenarioError
 
@@ -31,6 +32,7 @@ def plan(
         check(resolved)
     text = resolved.to_toml()
     if out is not None:
+        plainfiles.refuse_link(out)
         out.write_text(text)
     if json_:
         import tomllib

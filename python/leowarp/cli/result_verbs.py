@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from leowarp import plainfiles
 from leowarp.cli import options
 from leowarp.errors import ScenarioError
 
@@ -107,5 +108,6 @@ def export(
 
         exports.csv(opened, what, sys.stdout.buffer, flow=flow)
     else:
+        plainfiles.refuse_link(out)
         with out.open("wb") as stream:
             exports.csv(opened, what, stream, flow=flow)

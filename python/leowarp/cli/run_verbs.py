@@ -46,6 +46,7 @@ def run(
     cc_module: options.CcModules = None,
     kernel: options.Kernel = None,
     force: options.Force = False,
+    trust: options.Trust = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Make figures and the page.")] = True,
     json_: options.Json = False,
     progress: Shown = ProgressKind.auto,
@@ -61,7 +62,9 @@ def run(
                 "--set and --cc-module exclude --set-json", hint="put all keys into one of them (guest.cc_modules)"
             )
         settings = json.loads(set_json.read_text())
-    result = leowarp.run(file, settings, out, kernel=kernel, force=force, report=report, progress=_progress(progress))
+    result = leowarp.run(
+        file, settings, out, kernel=kernel, force=force, report=report, progress=_progress(progress), trust=trust
+    )
     print_run(result, json_)
 
 
@@ -112,6 +115,7 @@ def verify(
     run: options.RunPath,
     kernel: options.Kernel = None,
     keep: Annotated[Path | None, typer.Option(help="Keep the second run in this directory.")] = None,
+    trust: options.Trust = False,
     json_: options.Json = False,
     progress: Shown = ProgressKind.auto,
 ) -> None:
@@ -125,7 +129,7 @@ def verify(
     with tempfile.TemporaryDirectory(prefix="leowarp-verify-") as scratch:
         again = leowarp.run(
             first.path / PLAN, (), keep or Path(scratch) / "run", kernel=kernel, report=False,
-            progress=_progress(progress),
+            progress=_progress(progress), trust=trust,
         )  # fmt: skip
         old, new = sha256_of_files(first.path / TRACE), sha256_of_files(again.path / TRACE)
         recorded = first.manifest["files"]

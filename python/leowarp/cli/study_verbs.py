@@ -42,6 +42,7 @@ def run(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run and what it may cost.")] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Make failed runs again.")] = False,
+    trust: options.Trust = False,
     jobs: options.AtOnce = None,
     scheduler: Annotated[
         str | None,
@@ -58,7 +59,13 @@ def run(
         return
     try:
         made = studies.run_study(
-            file, out, at_once=jobs, scheduler=scheduler, progress=_progress(progress), retry_failed=retry_failed
+            file,
+            out,
+            at_once=jobs,
+            scheduler=scheduler,
+            progress=_progress(progress),
+            retry_failed=retry_failed,
+            trust=trust,
         )
     except KeyboardInterrupt:
         again = f"leowarp study {file}" + (f" --out {out}" if out is not None else "")
@@ -93,6 +100,7 @@ def run_again(
     run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="As in the column run_id of the results.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The run directory to write.")],
     force: options.Force = False,
+    trust: options.Trust = False,
     json_: options.Json = False,
     progress: Shown = ProgressKind.auto,
 ) -> None:
@@ -101,7 +109,7 @@ def run_again(
     from leowarp.cli.run_verbs import _progress as of_a_run
     from leowarp.study.sweep.again import run_again as made_again
 
-    made = made_again(directory, run_id, out, force=force, progress=of_a_run(progress))
+    made = made_again(directory, run_id, out, force=force, progress=of_a_run(progress), trust=trust)
     for name, (stored, now) in made.origin.items():
         note(f"{name} is not that of the study: {stored} then, {now} now")
     if json_:

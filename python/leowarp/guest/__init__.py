@@ -14,6 +14,7 @@ from leowarp.guest.drive import GuestResult, Patience, Progress, check, drive
 from leowarp.guest.image import GuestImage, guest_image
 from leowarp.guest.input import write_input
 from leowarp.guest.modules import compile_modules, put_modules
+from leowarp.guest.trust import demand as demand_trust
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +28,7 @@ __all__ = [
     "Progress",
     "check",
     "compile_modules",
+    "demand_trust",
     "drive",
     "guest_image",
     "run",

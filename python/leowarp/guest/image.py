@@ -4,9 +4,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from leowarp.guest.agent import agent
 from leowarp.guest.kernel import kernel
+from leowarp.guest.trust import Code, code_of, demand_code
+
+if TYPE_CHECKING:
+    from leowarp.scenario.schema import Guest
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class GuestImage:
 
 
 def guest_image(
-    kernel_choice: str | Path = "default",
+    kernel_choice: "str | Path | Guest" = "default",
     *,
     on_message: Callable[[str], None] = lambda text: None,
     on_progress: Callable[[int, int], None] = lambda done, expected: None,
@@ -47,8 +52,9 @@ def guest_image(
 
     Parameters
     ----------
-    kernel_choice : str or Path
-        "default", a kernel tree, or a kernel binary.
+    kernel_choice : str, Path or Guest
+        "default", a kernel tree, or a kernel binary, as the user named it; or what a plan says of its guest: that
+        knows who named the kernel.
     on_message, on_progress : callable
         A line of text; (steps done, steps expected) while the kernel is built.
 
@@ -57,11 +63,17 @@ def guest_image(
     HostError
         If something that a build needs is missing, or a build fails.
     ScenarioError
-        If `kernel_choice` is not a kernel.
+        If `kernel_choice` is not a kernel, or a file names it and the user never accepted it (`trust`).
     """
+    if isinstance(kernel_choice, str | Path):
+        named, code = kernel_choice, [Code("guest.kernel", Path(kernel_choice).expanduser(), None)]
+    else:
+        named, code = kernel_choice.kernel, code_of(kernel_choice)[:1] if kernel_choice.kernel != "default" else []
+    if str(named) != "default":
+        demand_code(code, on_message)
     # The agent first: it takes seconds, and what it lacks is then known before the kernel's minutes.
     built_agent = agent(on_message=on_message)
-    built_kernel = kernel(kernel_choice, on_message=on_message, on_progress=on_progress)
+    built_kernel = kernel(named, on_message=on_message, on_progress=on_progress)
     return GuestImage(
         built_kernel.program, built_agent.program, built_kernel.symbols, built_kernel.facts, built_agent.facts
     )

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp import plainfiles
 from leowarp.errors import ScenarioError
 from leowarp.timeline.channel.loo import Loo
 
@@ -124,7 +125,7 @@ def _ours() -> tuple[Environment, ...]:
 
 def _read(path: Path) -> tuple[Environment, ...]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True).decode("utf-8-sig")
         document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise ScenarioError(f"reading environments: {path}: {error.strerror}", _HINT) from error
