@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from leowarp import plainfiles
+from leowarp import plainfiles, recorded
 from leowarp.errors import HostError, ScenarioError, TraceError
 
 if TYPE_CHECKING:
@@ -73,12 +73,12 @@ class RunDirectory:
     @property
     def summary(self) -> dict[str, Any]:
         """The run's scalars (`summary.json`), units in the names."""
-        return read_json(self.path / SUMMARY)
+        return read_summary(self.path)
 
     @property
     def manifest(self) -> dict[str, Any]:
         """Versions, seed, warnings, costs and the sha256 of each file (`manifest.json`)."""
-        return read_json(self.path / MANIFEST)
+        return read_manifest(self.path)
 
     @property
     def warnings(self) -> list[str]:
@@ -358,14 +358,36 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object out of a run directory."""
+
+    def refuse(word: str) -> float:
+        raise ValueError(f"{word} is no number of JSON")
+
     try:
-        value = json.loads(plainfiles.read(path, plainfiles.MOST_JSON_BYTES))
+        value = json.loads(plainfiles.read(path, plainfiles.MOST_JSON_BYTES), parse_constant=refuse)
     except RecursionError:
         raise TraceError(f"cannot read {path}: it is nested too deeply", hint=_again(path.parent)) from None
     except (OSError, ValueError) as error:
         raise TraceError(f"cannot read {path}: {error}", hint=_again(path.parent)) from error
     if not isinstance(value, dict):
         raise TraceError(f"cannot read {path}: it holds no JSON object", hint=_again(path.parent))
+    return value
+
+
+def read_summary(run: Path) -> dict[str, Any]:
+    """`summary.json` of a run directory. Raises TraceError if it is none."""
+    path = run / SUMMARY
+    value = read_json(path)
+    if (why := recorded.why_no_summary(value)) is not None:
+        raise TraceError(f"cannot read {path}: {why}", hint=f"compute it anew: leowarp metrics {run} --again")
+    return value
+
+
+def read_manifest(run: Path) -> dict[str, Any]:
+    """`manifest.json` of a run directory. Raises TraceError if it is none."""
+    path = run / MANIFEST
+    value = read_json(path)
+    if (why := recorded.why_no_manifest(value)) is not None:
+        raise TraceError(f"cannot read {path}: {why}", hint=_again(run))
     return value
 
 

@@ -10,6 +10,7 @@ import typer
 
 from leowarp import plainfiles
 from leowarp.cli import options
+from leowarp.cli.output import say
 from leowarp.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def plan(
 
         print_json(tomllib.loads(text))
     elif out is None:
-        print(text, end="")
+        say(text, end="")
 
 
 def ephemeris(
@@ -125,7 +126,7 @@ def routes(
         print_json({"summary": found.summary, "warnings": list(found.warnings), "routes": rows})
         return
     _notes(found.warnings)
-    print(f"{resolved.name}: {_scalars(found.summary)}")
+    say(f"{resolved.name}: {_scalars(found.summary)}")
     several = ("source", "destination") if len({(row["source"], row["destination"]) for row in rows}) > 1 else ()
     print_table(
         None,

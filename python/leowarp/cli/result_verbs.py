@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 
 from leowarp import plainfiles
 from leowarp.cli import options
+from leowarp.cli.output import say
 from leowarp.errors import ScenarioError
 
 
@@ -54,7 +56,7 @@ def report(run: options.RunPath, json_: options.Json = False) -> None:
     if json_:
         print_json({"run": str(opened.path), "report": str(page)})
     else:
-        print(page)
+        say(page)
 
 
 def compare(
@@ -81,7 +83,7 @@ def compare(
             for warning in run.warnings:
                 note(f"warning: {run.path}: {warning}")
         comparison.print_comparison(opened)
-        print(f"Page:        {page}")
+        say(f"Page:        {page}")
 
 
 def export(
@@ -102,11 +104,17 @@ def export(
     opened = leowarp.open(run)
     if what == "pcapng":
         for path in exports.pcapng(opened, out or Path()):
-            print(path)
+            say(path)
     elif out is None:
         import sys
 
-        exports.csv(opened, what, sys.stdout.buffer, flow=flow)
+        if sys.stdout.isatty():
+            # For whoever looks; a file or a pipe gets the bytes as they are.
+            text = io.BytesIO()
+            exports.csv(opened, what, text, flow=flow)
+            say(text.getvalue().decode(errors="surrogateescape"), end="")
+        else:
+            exports.csv(opened, what, sys.stdout.buffer, flow=flow)
     else:
         plainfiles.refuse_link(out)
         with out.open("wb") as stream:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +20,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from leowarp import parquetfiles, plainfiles, rundir
+from leowarp import parquetfiles, plainfiles, rundir, tomltext
 from leowarp.errors import TraceError
 from leowarp.metrics.channels import Channels, split_timeline
 from leowarp.routes.schema import ROUTES
@@ -258,7 +257,7 @@ def plan_document(run_dir: str | Path) -> dict[str, Any]:
     """`00-plan.toml` of a run as plain text values, units and all (for printing, not for computing)."""
     path = Path(run_dir) / rundir.PLAN
     try:
-        return tomllib.loads(plainfiles.read(path, plainfiles.MOST_TOML_BYTES).decode("utf-8"))
+        return tomltext.loads(plainfiles.read(path, plainfiles.MOST_TOML_BYTES).decode("utf-8"))
     except FileNotFoundError:
         raise TraceError(f"cannot read {path}: a run directory begins with its plan, and there is none") from None
     except (OSError, ValueError, RecursionError) as error:

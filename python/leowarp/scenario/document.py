@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from leowarp import plainfiles
+from leowarp import plainfiles, tomltext
 from leowarp.errors import ScenarioError
 from leowarp.scenario.positions import KeyPath, key_lines
 from leowarp.scenario.problems import PLAN_FILE, Origin, Problem, ScenarioProblems
@@ -143,7 +143,7 @@ def _read_file(path: Path) -> Node:
 @lru_cache(maxsize=4)
 def _read_text(text: str) -> tuple[Mapping[str, Any], Mapping[KeyPath, int]]:
     """A study reads one file for each of its combinations."""
-    return tomllib.loads(text), key_lines(text)
+    return tomltext.loads(text), key_lines(text)
 
 
 def _syntax_message(path: Path, message: str) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from leowarp import plainfiles
+from leowarp import plainfiles, tomltext
 from leowarp.errors import ScenarioError
 from leowarp.scenario import schema
 from leowarp.scenario.document import Node, override_key, plant
@@ -99,7 +98,7 @@ class StudyFile:
         except (OSError, UnicodeDecodeError) as error:
             raise ScenarioError(f"cannot read the study {path}: {error}") from None
         try:
-            document = plant(tomllib.loads(text), Origin(path, 1, "the study"), (), key_lines(text))
+            document = plant(tomltext.loads(text), Origin(path, 1, "the study"), (), key_lines(text))
         except (ValueError, RecursionError) as error:
             raise ScenarioError(f"{path}: {error}", "this is not valid TOML (https://toml.io)") from None
         return cls._decoded(document, text)

@@ -8,7 +8,6 @@ import io
 import json
 import re
 import sys
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp import parquetfiles, plainfiles, rundir
+from leowarp import parquetfiles, plainfiles, rundir, tomltext
 from leowarp.errors import TraceError
 from leowarp.guest.trust import Code
 from leowarp.study.sweep import disk
@@ -204,7 +203,7 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
     """
     path = _path(folder)
     try:
-        guest = tomllib.loads(run.plan)["guest"]
+        guest = tomltext.loads(run.plan)["guest"]
         kernel, modules = guest["kernel"], guest.get("cc_modules", [])
         if kernel != run.kernel or not all(plainfiles.is_plain_name(name) for name in modules):
             raise ValueError(f"the plan of the run {run.run_id} names other code than its row")

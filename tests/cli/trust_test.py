@@ -17,7 +17,7 @@ from leowarp.guest.image import GuestImage
 from leowarp.guest.session import output_of
 from leowarp.rundir import plan_of
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 CHAIN = EXAMPLES / "chain.toml"
 
 
