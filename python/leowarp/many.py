@@ -62,6 +62,7 @@ def run_many(
     report: bool = True,
     progress: bool | OnProgress = True,
     failures: Literal["raise", "return"] = "raise",
+    trust: bool = False,
 ) -> list[Run | LeowarpError]:
     """The runs of `jobs`, in their order.
 
@@ -70,7 +71,7 @@ def run_many(
     jobs : sequence of Job
     at_once : int, optional
         How many at a time; as many as there are usable cores if not given.
-    kernel, force, report
+    kernel, force, report, trust
         As for `leowarp.run`.
     progress : bool or callable
         True: one display for all on stderr. A callable gets each `Progress`, from several threads.
@@ -87,7 +88,7 @@ def run_many(
     workers = max(1, min(at_once or len(os.sched_getaffinity(0)), len(jobs) or 1))
     family = _Family()
     options = [*(["--kernel", str(kernel)] if kernel else []), *(["--force"] if force else [])]
-    options += [] if report else ["--no-report"]
+    options += [*([] if report else ["--no-report"]), *(["--trust"] if trust else [])]
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch, shown(progress) as show:
         pool = ThreadPoolExecutor(workers)
         try:

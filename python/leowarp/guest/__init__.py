@@ -15,6 +15,7 @@ from leowarp.guest.image import GuestImage, guest_image
 from leowarp.guest.input import write_input
 from leowarp.guest.left_out import check_fits
 from leowarp.guest.modules import compile_modules, put_modules
+from leowarp.guest.trust import demand as demand_trust
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +30,7 @@ __all__ = [
     "check",
     "check_fits",
     "compile_modules",
+    "demand_trust",
     "drive",
     "guest_image",
     "run",

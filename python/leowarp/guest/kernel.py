@@ -21,7 +21,7 @@ from leowarp.guest import left_out, recipe
 from leowarp.guest.cache import built_earlier, cache_root, content_key, entry_or_build, faults, locked, sha256_of_file
 from leowarp.guest.course import Course, OnProgress
 from leowarp.guest.elf import is_static_address_program, symbols
-from leowarp.guest.session import own_session
+from leowarp.guest.session import output_of, own_session
 from leowarp.guest.source import Source, fetch_source, local_source, tree_sha256, tree_version, unpack
 from leowarp.progress import silent
 
@@ -168,8 +168,8 @@ def _from_binary(path: Path) -> Kernel:
         )
     try:
         version = recipe.first_line_of(str(path), "--version")
-        config = subprocess.run([str(path), "--showconfig"], capture_output=True, text=True, check=True).stdout
-    except (HostError, subprocess.SubprocessError) as error:
+        config = output_of(str(path), "--showconfig")
+    except HostError as error:
         raise ScenarioError(f"{attempted}: it does not answer --version and --showconfig: {error}") from error
     if "CONFIG_UML_TIME_TRAVEL_SUPPORT=y" not in config:
         raise ScenarioError(
