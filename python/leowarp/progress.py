@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any, Self
 
+from leowarp.printable import one_line, visible
+
 STAGES = ("timeline", "guest", "trace", "metrics", "report", "done", "failed")
 PLAIN_INTERVAL_S = 5.0
 # Of a build's plain lines: ten seconds at first, later a quarter of the time so far, so that a log of hours has 30.
@@ -146,13 +148,13 @@ class Display:
         elif progress.stage not in ("timeline", "guest", "done", "failed"):
             return
         self._said[progress.run] = (progress.stage, now)
-        print(progress.text(), file=sys.stderr, flush=True)
+        print(one_line(progress.text()), file=sys.stderr, flush=True)
 
     def _bar(self, progress: Progress) -> None:
         task = self._tasks.get(progress.run)
         if task is None:
             task = self._tasks[progress.run] = self._bars.add_task(
-                progress.run, total=None, stage="", speed="", left="", virtual=""
+                one_line(progress.run), total=None, stage="", speed="", left="", virtual=""
             )
         fields: dict[str, Any] = {"stage": progress.stage, "speed": "", "left": "", "virtual": ""}
         if progress.duration_ns:
@@ -193,10 +195,10 @@ class building:
             return
         with self._lock:
             if self._bars is None:
-                print(text, file=sys.stderr, flush=True)
+                print(visible(text), file=sys.stderr, flush=True)
             else:
                 # Above the bar, which would otherwise be drawn into it
-                self._bars.console.print(text, markup=False, highlight=False, soft_wrap=True)
+                self._bars.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
     def steps(self, at: BuildProgress) -> None:
         """How far the kernel's build is."""
@@ -263,7 +265,8 @@ def _bars() -> Any:
     from rich.progress import Progress as Bars
 
     return Bars(
-        TextColumn("{task.description}"),
+        # Not markup: a directory may be called [red].
+        TextColumn("{task.description}", markup=False),
         TextColumn("{task.fields[stage]:9}"),
         BarColumn(bar_width=24),
         TextColumn("{task.fields[virtual]}"),

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far a build of the guest kernel is, out of what it prints: steps, and their share of the whole time.
 
-Steps are not equal: those of the network cost several times those of `lib/`, and an archive costs next to nothing. So the share is read off a curve that was
-measured, and the time left is honest from the first minute (`bench/kernel_build.py` measures the curve and the costs).
+Steps are not equal: those of the network cost several times those of `lib/`, an archive costs next to nothing. So the
+share is read off a curve that was measured, and the time left is honest from the first minute
+(`bench/kernel_build.py` measures the curve and the costs).
 """
 
 import os

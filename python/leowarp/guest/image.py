@@ -6,10 +6,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from leowarp.guest.agent import Agent, agent
 from leowarp.guest.kernel import kernel
+from leowarp.guest.trust import Code, code_of, demand_code
 from leowarp.progress import BuildProgress, silent
+
+if TYPE_CHECKING:
+    from leowarp.scenario.schema import Guest
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ class GuestImage:
 
 
 def guest_image(
-    kernel_choice: str | Path = "default",
+    kernel_choice: "str | Path | Guest" = "default",
     *,
     on_message: Callable[[str], None] = lambda text: None,
     on_progress: Callable[[BuildProgress], None] = silent,
@@ -52,8 +57,9 @@ def guest_image(
 
     Parameters
     ----------
-    kernel_choice : str or Path
-        "default", a kernel tree, or a kernel binary.
+    kernel_choice : str, Path or Guest
+        "default", a kernel tree, or a kernel binary, as the user named it; or what a plan says of its guest: that
+        knows who named the kernel.
     on_message, on_progress : callable
         A line of text, from two threads; how far the kernel's build is.
 
@@ -62,8 +68,14 @@ def guest_image(
     HostError
         If something that a build needs is missing, or a build fails.
     ScenarioError
-        If `kernel_choice` is not a kernel.
+        If `kernel_choice` is not a kernel, or a file names it and the user never accepted it (`trust`).
     """
+    if isinstance(kernel_choice, str | Path):
+        named, code = kernel_choice, [Code("guest.kernel", Path(kernel_choice).expanduser(), None)]
+    else:
+        named, code = kernel_choice.kernel, code_of(kernel_choice)[:1] if kernel_choice.kernel != "default" else []
+    if str(named) != "default":
+        demand_code(code, on_message)
     failed, abandoned = threading.Event(), threading.Event()
 
     def build_agent() -> Agent:
@@ -81,7 +93,7 @@ def guest_image(
     with ThreadPoolExecutor(1, "leowarp-agent") as beside:
         future = beside.submit(build_agent)
         try:
-            built_kernel = kernel(kernel_choice, on_message=on_message, on_progress=progress)
+            built_kernel = kernel(named, on_message=on_message, on_progress=progress)
             built_agent = future.result()
         except _EndedByOther:
             future.result()  # raises the agent's error

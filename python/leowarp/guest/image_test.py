@@ -12,8 +12,9 @@ from leowarp.guest.agent import Agent
 from leowarp.guest.agent import agent as real_agent
 from leowarp.guest.image import guest_image
 from leowarp.guest.kernel import Kernel
-from leowarp.guest.session_for_tests import members_left
+from leowarp.guest.watch import members_of_session
 from leowarp.progress import BuildProgress
+from support.waiting import wait_until_gone
 
 STEP = BuildProgress("compile", 1, 10, 0.1, 1.0, 1.0)
 KERNEL = Kernel(Path("linux"), {}, {})
@@ -97,5 +98,6 @@ def test_a_kernel_that_fails_and_ctrl_c_end_cargo_and_all_that_it_started(monkey
     monkeypatch.setattr(image, "agent", agent)
     with pytest.raises(type(error)):
         guest_image()
-    assert members_left(int((tmp_path / "pid").read_text())) == []
+    session = int((tmp_path / "pid").read_text())
+    wait_until_gone(lambda: members_of_session(session))
     assert [entry.name for entry in (tmp_path / "cache" / "agent").iterdir() if ".tmp" in entry.name] == []

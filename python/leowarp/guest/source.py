@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from leowarp import plainfiles
 from leowarp.errors import HostError, ScenarioError
 from leowarp.guest.cache import cache_root, sha256_of_file
 from leowarp.guest.host import apt
@@ -226,11 +227,14 @@ def _not_unpacked(top: str) -> list[str]:
 def tree_version(tree: Path) -> str:
     """Version of a kernel tree, from the first lines of its Makefile: "6.12.117"."""
     fields = {}
-    with (tree / "Makefile").open(encoding="utf-8") as file:
-        for line in file.readlines()[:10]:
-            name, separator, value = line.partition("=")
-            if separator:
-                fields[name.strip()] = value.strip()
+    try:
+        beginning = plainfiles.read(tree / "Makefile", 1 << 20, links=True).decode(errors="replace")
+    except OSError as error:
+        raise ScenarioError(f"reading {tree / 'Makefile'}: {error.strerror}: not a kernel tree") from error
+    for line in beginning.splitlines()[:10]:
+        name, separator, value = line.partition("=")
+        if separator:
+            fields[name.strip()] = value.strip()
     try:
         return f"{fields['VERSION']}.{fields['PATCHLEVEL']}.{fields['SUBLEVEL']}{fields.get('EXTRAVERSION', '')}"
     except KeyError as error:
@@ -263,7 +267,8 @@ def _matters(path: Path, tree: Path) -> bool:
 
 
 def _git(tree: Path, *arguments: str) -> bytes:
-    # The tree may belong to somebody else; nothing of it is run, and optional locks are not taken.
+    # The tree may belong to another user of this machine. Its settings can make git run programs (core.fsmonitor,
+    # filters by attribute), so only a tree that may be built is asked about (`trust`). Optional locks are not taken.
     command = ["git", "-c", f"safe.directory={tree.resolve()}", "--no-optional-locks", "-C", str(tree), *arguments]
     try:
         return subprocess.run(command, capture_output=True, check=True).stdout

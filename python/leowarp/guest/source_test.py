@@ -9,7 +9,8 @@ import pytest
 
 from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import source
-from leowarp.guest.session_for_tests import members_left
+from leowarp.guest.watch import members_of_session
+from support.waiting import wait_until_gone
 
 MAKEFILE = "# SPDX\nVERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 7\nEXTRAVERSION =\nNAME = Baby\n"
 
@@ -179,5 +180,6 @@ def test_what_progress_raises_ends_the_unpacking(tmp_path, monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         source.unpack(source.Source(tmp_path / "l.tar.xz", "1", "0"), tmp_path / "out", interrupt)
-    assert members_left(int((tmp_path / "pid").read_text())) == []
+    session = int((tmp_path / "pid").read_text())
+    wait_until_gone(lambda: members_of_session(session))
     assert seen[-1] == (0, (tmp_path / "l.tar.xz").stat().st_size)
