@@ -16,15 +16,15 @@ SPREAD := -n auto --dist worksteal
 NATIVE := python/leowarp/_native.abi3.so
 NATIVE_SOURCES := Cargo.toml Cargo.lock tools/native.py $(shell find crates/py crates/reorder crates/arrivals -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help setup kernel demo test test-fast check bench wheel docs lock clean
+.PHONY: help setup kernel doctor demo test test-fast check bench wheel docs lock clean
 
 help: ## print this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-demo: kernel ## install what is missing, build the kernel once, run Madrid-Tokyo with Reno, CUBIC and BBR
+demo: doctor ## install what is missing, build the kernel once, run Madrid-Tokyo with Reno, CUBIC and BBR
 	@$(LEOWARP) demo --out runs/demo
 
-test: kernel ## everything needed, then all tests, those in the guest included
+test: doctor ## everything needed, then all tests, those in the guest included
 	@cargo test --workspace --locked --quiet
 	@$(PYTHON) -m pytest -m "not guest" $(SPREAD)
 	@$(PYTHON) -m pytest -m guest
@@ -32,7 +32,8 @@ test: kernel ## everything needed, then all tests, those in the guest included
 test-fast: $(NATIVE) ## the tests that need no guest: under a minute
 	@$(PYTHON) -m pytest -m "not guest and not slow" $(SPREAD)
 
-check: $(INSTALLED) ## style, types, imports, lints, licences
+check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dependencies
+	@tools/setup.sh check
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy --no-error-summary python
@@ -51,6 +52,9 @@ wheel: kernel ## dist/leowarp-*.whl: package, native library, agent and kernel i
 docs: $(INSTALLED) ## make the reference pages anew from the code
 	@$(PYTHON) -m leowarp.scenario.reference docs/reference/scenario.md
 	@$(PYTHON) -m leowarp.cli.reference docs/reference/tables.md
+
+doctor: $(NATIVE) ## say what this machine lacks; else build the kernel, if it is not in the cache, and boot a guest
+	@$(LEOWARP) doctor --build --quiet
 
 kernel: $(NATIVE) ## build guest kernel and agent, if they are not in the cache
 	@$(LEOWARP) kernel build

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that every dependency's licence goes with Apache-2.0: Python's by pip-licenses, Rust's by cargo metadata.
 
+For Rust the rules are those of deny.toml, which `cargo deny check` obeys too: its licences, and that every crate comes
+from a registry that it allows. No Debian package has cargo-deny, and it is a large program to compile.
+
 Exit status 1 names each that does not, or that nobody has looked at.
 """
 
@@ -9,9 +12,11 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Set
 from importlib import metadata
 from pathlib import Path
 
+CRATES_IO = "https://github.com/rust-lang/crates.io-index"
 # Licences that let an Apache-2.0 program use, link or ship the work. MPL-2.0 is per file: used unchanged, as a library.
 COMPATIBLE = {
     "0BSD",
@@ -95,25 +100,40 @@ def _rust() -> list[str]:
     command = ["cargo", "metadata", "--format-version=1", "--locked"]
     packages = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["packages"]
     print(f"{len(packages)} Rust crates")
-    return _incompatible([(entry["name"], entry["license"] or "none") for entry in packages])
+    return against_deny(packages, tomllib.loads(Path("deny.toml").read_text()))
+
+
+def against_deny(packages: list[dict], rules: dict) -> list[str]:
+    """What is wrong with the crates of `cargo metadata` by the rules of deny.toml: a line each."""
+    allowed = set(rules["licenses"]["allow"])
+    registries = {f"registry+{url}" for url in rules["sources"].get("allow-registry", [CRATES_IO])}
+    bad = []
+    for package in packages:
+        licence, source = package["license"] or "none", package["source"]
+        if not compatible(licence, allowed):
+            bad.append(f"{package['name']}: {licence}")
+        # No source: a crate of this workspace
+        if source is not None and source not in registries:
+            bad.append(f"{package['name']}: comes from {source}")
+    return bad
 
 
 def _incompatible(found: list[tuple[str, str]]) -> list[str]:
     return [f"{name}: {licence}" for name, licence in found if not compatible(LOOKED_UP.get(name, licence))]
 
 
-def compatible(expression: str) -> bool:
-    """Whether a licence expression (SPDX, or a list of trove names) can be met with compatible licences alone."""
-    if expression.strip() in COMPATIBLE:
+def compatible(expression: str, licences: Set[str] = COMPATIBLE) -> bool:
+    """Whether a licence expression (SPDX, or a list of trove names) can be met with `licences` alone."""
+    if expression.strip() in licences:
         return True
     plain = _EXCEPTION.sub("", expression).replace("/", " OR ")
-    if plain.strip() in COMPATIBLE:
+    if plain.strip() in licences:
         return True
     # Not nested in practice: every "(A OR B)" inside an AND is one alternative to be met.
     terms = re.split(r"\s+AND\s+|;\s*", re.sub(r"\(([^()]*)\)", lambda m: m[1].replace(" OR ", "|"), plain))
     if len(terms) == 1:
-        return any(part.strip() in COMPATIBLE for part in re.split(r"\s+OR\s+|\|", terms[0]))
-    return all(any(part.strip() in COMPATIBLE for part in re.split(r"\s+OR\s+|\|", term)) for term in terms)
+        return any(part.strip() in licences for part in re.split(r"\s+OR\s+|\|", terms[0]))
+    return all(any(part.strip() in licences for part in re.split(r"\s+OR\s+|\|", term)) for term in terms)
 
 
 if __name__ == "__main__":

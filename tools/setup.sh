@@ -4,6 +4,10 @@
 # Installs the system packages that are missing: by apt as root or by sudo without a password. Otherwise it prints the
 # exact line to type and ends with status 3. It looks at commands rather than at packages, so that a rustc from rustup
 # or a python of one's own will do.
+#
+#	tools/setup.sh [check]
+#
+# check   also what `make check` needs
 set -eu
 
 missing=""
@@ -27,6 +31,10 @@ need "rustc --version | grep -qE ' 1\\.(8[5-9]|9[0-9]|[1-9][0-9]{2,})\\.' && car
 # Elsewhere leowarp fetches Debian's package by its checksum.
 if command -v apt-get >/dev/null; then
 	need "test -f \"\${LEOWARP_KERNEL_SOURCE:-/usr/src/linux-source-6.12.tar.xz}\"" linux-source-6.12
+fi
+if [ "${1:-}" = check ]; then
+	need "cargo fmt --version" rustfmt-web
+	need "cargo clippy --version" rust-web-clippy
 fi
 
 missing=$(echo $missing)

@@ -23,11 +23,12 @@ from typing import Any, Literal
 from leowarp import errors
 from leowarp.errors import GuestError, LeowarpError
 from leowarp.guest import guest_image
+from leowarp.guest.own_time import end_patiently
 from leowarp.progress import OnProgress, Progress, building, shown
 from leowarp.result import Run
 
 PATIENCE_S = 10.0
-"""How long an interrupted run may take to mark its directory before it is killed."""
+"""How much time of its own (`OwnTime`) an interrupted run has to mark its directory before it is killed."""
 
 
 @dataclass(frozen=True)
@@ -143,12 +144,8 @@ class _Family:
             alive = [child for child in self._members if child.poll() is None]
         for child in alive:
             child.send_signal(signal.SIGINT)
-        for child in alive:
-            try:
-                child.wait(PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                # Its guest dies with it; the run directory is marked incomplete from the start.
-                child.kill()
+        # The guest of one that is killed dies with it; its run directory is marked incomplete from the start.
+        end_patiently(alive, PATIENCE_S)
 
 
 def _one(family: _Family, job: Job, options: list[str], overrides: Path, show: OnProgress) -> Run | LeowarpError:

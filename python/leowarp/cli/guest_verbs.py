@@ -17,6 +17,7 @@ from leowarp.errors import HostError
 
 if TYPE_CHECKING:
     from leowarp.guest import GuestImage
+    from leowarp.guest.host import Check
 
 kernel_app = typer.Typer(no_args_is_help=True, help="The guest kernel: build it, show it, clean its cache.")
 
@@ -106,17 +107,37 @@ def clean(
         say(f"removed {root} ({freed >> 20} MiB)")
 
 
-def doctor(json_: options.Json = False) -> None:
-    """Everything that this machine lacks, all at once, with the command that mends each; status 3 if it lacks some."""
+def doctor(
+    kernel: options.Kernel = None,
+    build: Annotated[
+        bool, typer.Option("--build", help="Build kernel and agent first, if they are not there.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is lacking, and a last line.")] = False,
+    json_: options.Json = False,
+) -> None:
+    """Everything that this machine lacks, all at once, with the command that mends each; and a guest, booted.
+
+    Status 3 if it lacks something, or the guest does not come up.
+    """
+    from leowarp.boot_check import boot_check
     from leowarp.cli.output import print_json, print_table
-    from leowarp.guest.doctor import examine
+    from leowarp.guest.doctor import examine, kernel_is_built
 
     checks = examine()
+    booted: bool | None = None
+    # On a machine that lacks something a build or a boot fails for a reason that is known by then.
+    if all(check.ok for check in checks):
+        if build:
+            built_image(kernel or "default")
+        if build or kernel is not None or kernel_is_built():
+            checks.append(boot_check(kernel))
+            booted = checks[-1].ok
     lacking = [check for check in checks if not check.ok]
     if json_:
         print_json(
             {
                 "ok": not lacking,
+                "booted": booted,
                 "checks": [
                     {"name": c.name, "ok": c.ok, "found": c.found, "needed": c.needed, "mend": None if c.ok else c.mend}
                     for c in checks
@@ -124,12 +145,26 @@ def doctor(json_: options.Json = False) -> None:
             }
         )
     else:
-        rows = [(check.name, "ok" if check.ok else "LACKS", check.found, check.needed) for check in checks]
-        print_table(None, ("what", "", "found", "needed"), rows, text=("", "found", "needed"))
+        rows = [
+            (check.name, "ok" if check.ok else "LACKS", check.found, check.needed)
+            for check in checks
+            if not (quiet and check.ok)
+        ]
+        if rows:
+            print_table(None, ("what", "", "found", "needed"), rows, text=("", "found", "needed"))
         for check in lacking:
             say(f"{check.name}: {check.mend}")
-        say("this machine has everything" if not lacking else f"{len(lacking)} of {len(checks)} lacking")
+        say(_verdict(checks, booted))
     raise typer.Exit(HostError.exit_code if lacking else 0)
+
+
+def _verdict(checks: list[Check], booted: bool | None) -> str:
+    lacking = sum(not check.ok for check in checks)
+    if lacking:
+        return f"{lacking} of {len(checks)} lacking"
+    if booted is None:
+        return "this machine has everything; no guest was booted, as no kernel is built: leowarp doctor --build"
+    return f"this machine has everything; {checks[-1].found}"
 
 
 def version(json_: options.Json = False) -> None:

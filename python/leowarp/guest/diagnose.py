@@ -26,6 +26,15 @@ class _Sign:
 _MORE_MEMORY = "give the guest more: --set 'guest.memory=\"2 GiB\"', or make the scenario smaller"
 _OTHER_PLACE = "set TMPDIR to a directory with more space (in a container: --shm-size=2g), or lower guest.memory"
 
+# Enough for a panic's reason and what led to it, little enough for a terminal
+LAST_WORDS = 12
+LONGEST_WORD = 200
+# Lines of the agent for the host; registers, raw stack and code of a panic
+_FOR_MACHINES = re.compile(
+    r"^\s*$|^\s*leowarp: \{|reboot: Power down$|"
+    r"^(?:\[[ \d.]+\] ?)?(?:R[A-Z0-9]{2}: [0-9a-f]{16}|Stack:|Code: | [0-9a-f]{8,16} [0-9a-f]{8,16})"
+)
+
 # The first that matches is the cause; what follows a cause on the console is its consequence.
 _SIGNS = [
     _Sign(
@@ -34,6 +43,14 @@ _SIGNS = [
         "this machine forbids ptrace, which User Mode Linux runs on",
         "leave strace or gdb; in a container use --cap-add=SYS_PTRACE or --security-opt seccomp=unconfined; "
         "otherwise sysctl kernel.yama.ptrace_scope=1",
+    ),
+    _Sign(
+        r"ptrace set fp regs failed, errno = 14",
+        GuestError,
+        "this kernel was built without the cure for processors whose registers take more than the 2,696 bytes that "
+        "Linux up to 6.12 keeps of them (AMX: Intel's servers since 2023)",
+        "use leowarp's own kernel, or give --kernel the tree instead of a binary: then it is linked with "
+        "guest/ptrace.c; Linux 6.13 and newer need no cure",
     ),
     _Sign(
         r"must be not mounted noexec|must be mounted exec",
@@ -84,7 +101,7 @@ _SIGNS = [
         r"Attempted to kill init! exitcode=(?P<what>0x[0-9a-f]+)",
         GuestError,
         "the agent inside the guest died",
-        "the console's text above it says why",
+        "the console's last lines say why",
     ),
     _Sign(
         r"Kernel panic - not syncing: (?P<what>.*)",
@@ -105,7 +122,7 @@ def failure(
     returncode : int
         Of the kernel program; negative = the signal that ended it.
     console : str
-        Its last output.
+        Its last output; the message ends with the last lines of it.
     agent_error : dict or None
         The agent's own `{"error": ..., "hint": ...}`, which knows best.
     work, console_file : Path
@@ -113,13 +130,13 @@ def failure(
     """
     if agent_error is not None:
         hint = agent_error.get("hint")
-        return with_disk(GuestError, f"the guest reports: {agent_error['error']}", hint, work, console_file)
+        return with_disk(GuestError, f"the guest reports: {agent_error['error']}", hint, work, console, console_file)
     for sign in _SIGNS:
         if match := re.search(sign.pattern, console):
             found = match.groupdict()
             what = ": ".join(text.strip() for name in ("where", "what") if (text := found.get(name)))
             message = f"{sign.meaning} ({what})" if what else sign.meaning
-            return with_disk(sign.error, message, sign.hint, work, console_file)
+            return with_disk(sign.error, message, sign.hint, work, console, console_file)
     if returncode == 0:
         return None
     if returncode == -signal.SIGKILL:
@@ -127,14 +144,19 @@ def failure(
             "the guest was killed from outside (SIGKILL); usually this is the host's out-of-memory killer",
             hint="dmesg | grep -i 'out of memory'; run fewer guests at a time (--jobs 1) or lower guest.memory",
         )
+    if returncode == -signal.SIGSYS:
+        return HostError(
+            "the guest was ended by a seccomp filter (SIGSYS): it forbids a system call that User Mode Linux needs",
+            hint="in a container use --security-opt seccomp=unconfined",
+        )
     if returncode == -signal.SIGXFSZ:
         return HostError("the guest's memory file exceeds the limit on file sizes", hint="ulimit -f unlimited")
     how = f"signal {signal.Signals(-returncode).name}" if returncode < 0 else f"exit status {returncode}"
-    return with_disk(GuestError, f"the guest kernel ended with {how}", None, work, console_file)
+    return with_disk(GuestError, f"the guest kernel ended with {how}", None, work, console, console_file)
 
 
 def with_disk(
-    error: type[LeowarpError], message: str, hint: str | None, work: Path, console_file: Path
+    error: type[LeowarpError], message: str, hint: str | None, work: Path, console: str, console_file: Path
 ) -> LeowarpError:
     """`error`, unless the disk is full: then that is the cause. The guest's own words may be lost in that case."""
     if free_space_bytes(work) < MIB:
@@ -142,4 +164,21 @@ def with_disk(
             f"{message}; the file system of {work} is full",
             hint="free some space there, or name another directory with --out",
         )
-    return error(f"{message}; its output is in {console_file}", hint=hint)
+    return error(with_last_words(message, console, console_file), hint=hint)
+
+
+def with_last_words(message: str, console: str, console_file: Path) -> str:
+    """`message` with the last lines that the guest printed, and where all of them are."""
+    words = last_words(console)
+    if not words:
+        return f"{message}; the guest printed nothing else ({console_file})"
+    return f"{message}. The guest's last words (all of them in {console_file}):" + "".join(f"\n    {w}" for w in words)
+
+
+def last_words(console: str) -> list[str]:
+    """The last lines of a console, at most `LAST_WORDS`, for a person to read: without the agent's messages to the host
+    and without a panic's registers, and with the first line that says a cause, wherever it stands."""
+    lines = [line.rstrip()[:LONGEST_WORD] for line in console.splitlines() if not _FOR_MACHINES.search(line)]
+    tail = lines[-LAST_WORDS:]
+    cause = next((line for line in lines if any(re.search(sign.pattern, line) for sign in _SIGNS)), None)
+    return tail if cause is None or cause in tail else [cause, *tail[1:]]

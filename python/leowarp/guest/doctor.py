@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from leowarp.errors import HostError
 from leowarp.guest import host, recipe
 from leowarp.guest.agent import DEBIAN_PACKAGES as RUST_PACKAGES
 from leowarp.guest.cache import built_earlier, cache_root
@@ -32,7 +33,7 @@ def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
 
     An installation that carries a built guest (a wheel) is not asked for compilers.
     """
-    checks = [_machine(), _python(), host.ptrace(), _memory_file(memory_bytes), host.memory(memory_bytes)]
+    checks = [_machine(), _python(), _native(), host.ptrace(), _memory_file(memory_bytes), host.memory(memory_bytes)]
     checks += [host.disk(Path.cwd()), *host.limits(memory_bytes), _cache()]
     if recipe.agent_sources() is not None:
         checks += build_checks()
@@ -45,6 +46,18 @@ def build_checks() -> list[Check]:
     return [*checks, _static_libc(), _source(), *_rust(), _build_space()]
 
 
+def kernel_is_built() -> bool:
+    """Whether a guest can be booted without minutes of building: the package carries a kernel, or the cache has it."""
+    return recipe.packaged("linux") is not None or _built() is not None
+
+
+def _built() -> Path | None:
+    directory = recipe.guest_sources()
+    if directory is None:
+        return None
+    return built_earlier(KERNEL, "kernel.json", recipe.recipe_sha256(recipe.kernel_recipe(directory)))
+
+
 def _machine() -> Check:
     found = f"{platform.system()} {platform.machine()}"
     return Check("machine", found == "Linux x86_64", found, "Linux x86_64", "use another machine")
@@ -53,6 +66,16 @@ def _machine() -> Check:
 def _python() -> Check:
     found = ".".join(map(str, sys.version_info[:3]))
     return Check("python", sys.version_info[:2] >= PYTHON_LEAST, found, "3.11 or newer", host.apt(["python3"]))
+
+
+def _native() -> Check:
+    needed = "leowarp/_native.abi3.so, and a glibc that it was built for"
+    try:
+        # Here and not above: what it lacks is a line of the table
+        from leowarp.reordering.native import native
+    except HostError as error:
+        return Check("native library", False, error.message, needed, error.hint)
+    return Check("native library", True, native.__file__, needed)
 
 
 def _memory_file(memory_bytes: int) -> Check:
@@ -73,8 +96,7 @@ def _cache() -> Check:
 
 def _build_space() -> Check:
     root = cache_root()
-    parts = recipe.kernel_recipe(recipe.CHECKOUT / "guest")
-    if built := built_earlier(KERNEL, "kernel.json", recipe.recipe_sha256(parts)):
+    if built := _built():
         return Check("space for the build", True, f"the kernel is built: {built}", "nothing more")
     place = next(p for p in (root, *root.parents) if p.is_dir())
     free_bytes = host.free_space_bytes(place)

@@ -15,6 +15,7 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 # directories of our objects.
 KERNEL_FILES = (
     "kernel.config", "Kconfig.top", "Kbuild", "build.sh", "module/pack.sh", "module/compile.sh", "seed.c", "rseq.c",
+    "ptrace.c",
 )  # fmt: skip
 KERNEL_OBJECTS = "*/*.[ch]"
 

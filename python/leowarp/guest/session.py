@@ -5,11 +5,13 @@ import os
 import selectors
 import signal
 import subprocess
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
 
 from leowarp.errors import HostError
+from leowarp.guest.own_time import POLL_S, OwnTime
 
 MOST_SAID_BYTES = 8 << 20
 MOST_S = 20.0
@@ -21,8 +23,8 @@ def output_of(*command: str) -> str:
     Raises
     ------
     HostError
-        If it is not there, fails, prints more than `MOST_SAID_BYTES`, or runs longer than `MOST_S`: a version takes
-        no machine so long.
+        If it is not there, fails, prints more than `MOST_SAID_BYTES`, or has had `MOST_S` for itself (`OwnTime`): a
+        version takes no machine so long.
     """
     attempted = f"asking `{' '.join(command)}`"
     try:
@@ -54,14 +56,16 @@ def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str
     assert process.stdout is not None
     assert process.stderr is not None
     found = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
-    deadline = time.monotonic() + MOST_S
+    own = OwnTime([process.pid])
     with selectors.DefaultSelector() as open_ends:
         for end in found:
             open_ends.register(end, selectors.EVENT_READ)
-        while open_ends.get_map():
-            if time.monotonic() > deadline:
+        while open_ends.get_map() or process.poll() is None:
+            own.look()
+            if own.total_s > MOST_S:
                 raise HostError(f"{attempted}: it has not ended after {MOST_S:g} s", hint="is it the right program?")
-            for key, _ in open_ends.select(1.0):
+            # It may have closed both and still run
+            for key, _ in open_ends.select(1.0 if open_ends.get_map() else POLL_S):
                 piece = os.read(key.fd, 1 << 16)
                 found[key.fd] += piece
                 if not piece:
@@ -70,28 +74,32 @@ def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str
                     raise HostError(
                         f"{attempted}: it prints more than {MOST_SAID_BYTES >> 20} MiB", hint="is it the right program?"
                     )
-    try:
-        process.wait(max(0.0, deadline - time.monotonic()))
-    except subprocess.TimeoutExpired as error:
-        raise HostError(f"{attempted}: it has not ended after {MOST_S:g} s", hint="is it the right program?") from error
     said, complained = found.values()
     return said.decode(errors="replace"), complained.decode(errors="replace")
 
 
 @contextmanager
-def own_session(command: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
+def own_session(
+    command: Sequence[str],
+    *,
+    stdin: IO[bytes] | int = subprocess.DEVNULL,
+    stdout: IO[str] | int = subprocess.PIPE,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator["subprocess.Popen[str]"]:
     """A running program whose output, errors included, is text; it and all that it starts end with the block.
 
     Ctrl-C or a full disk: a session of their own is what a signal reaches whole.
     """
     with subprocess.Popen(
         command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        stdin=stdin,
+        stdout=stdout,
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        env={**os.environ, "LC_ALL": "C"},
+        cwd=cwd,
+        env={**os.environ, **(environment or {}), "LC_ALL": "C"},
         start_new_session=True,
     ) as process:
         try:

@@ -182,7 +182,7 @@ def test_a_meter_tells_in_between_and_goes_on():
     assert "received_pkts=8" in repr(meter.measured())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=120), st.integers(1, 30), st.integers(1, 60))
 def test_a_sequence_in_parts_is_measured_as_the_whole(arrivals, threshold, cut):
     whole = reordering.measure(arrivals, threshold_pkts=threshold, t_ns=range(len(arrivals)))
@@ -209,6 +209,29 @@ def test_a_missing_library_says_what_to_type():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "make setup" in done.stdout
+
+
+def test_a_library_that_needs_a_newer_glibc_says_so_in_one_sentence():
+    # What the dynamic linker of Debian 11 says
+    said = (
+        "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found "
+        "(required by /usr/lib/python3/dist-packages/leowarp/_native.abi3.so)"
+    )
+    script = (
+        "import importlib, platform\n"
+        "def refused(name):\n"
+        f"    raise ImportError({said!r})\n"
+        "importlib.import_module = refused\n"
+        "platform.libc_ver = lambda: ('glibc', '2.31')\n"
+        "from leowarp.errors import HostError\n"
+        "try:\n"
+        "    import leowarp.reordering\n"
+        "except HostError as error:\n"
+        "    print(error.message)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    sentence = "its native library needs a newer glibc than this machine has (2.31, without GLIBC_2.34)\n"
+    assert done.stdout == f"importing leowarp.reordering: {sentence}"
 
 
 def test_what_is_wrong_is_an_exception_and_never_the_end_of_the_process():

@@ -117,7 +117,7 @@ def test_captures_without_a_common_connection_are_refused(tmp_path):
 
 
 @given(st.data(), st.sampled_from([_pcap, _pcapng]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_damaged_capture_is_read_or_refused_and_never_anything_else(tmp_path_factory, data, write):
     content = bytearray(write([(i * MS, _data(i)) for i in range(3)]))
     for place, value in data.draw(

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A host kernel for guest/ptrace.c, which is compiled together with it: `ptrace_stand_in BYTES CASE`.
+ *
+ * It answers the requests for NT_X86_XSTATE as Linux does (ptrace_regset() in kernel/ptrace.c, xstateregs_set() in
+ * arch/x86/kernel/fpu/regset.c), for an XSAVE area of BYTES bytes, and counts them. Exit status 0: the case holds;
+ * otherwise the last line says what does not.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+/* HOST_FP_SIZE of arch/x86/um/user-offsets.c, Linux 6.12 */
+#define GUEST_BYTES 2696
+#define CHILD 4711
+
+long __wrap_ptrace(enum __ptrace_request request, ...);
+long __real_ptrace(enum __ptrace_request request, pid_t pid, void *address, void *data);
+
+static unsigned char registers[1 << 20];
+static size_t area_bytes;
+static int reads, writes, others;
+static int gone;
+static struct { enum __ptrace_request request; pid_t pid; void *address, *data; } last;
+
+static long fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+long __real_ptrace(enum __ptrace_request request, pid_t pid, void *address, void *data)
+{
+	struct iovec *vector = data;
+
+	last.request = request;
+	last.pid = pid;
+	last.address = address;
+	last.data = data;
+	if ((request != PTRACE_GETREGSET && request != PTRACE_SETREGSET) || address != (void *)NT_X86_XSTATE) {
+		others++;
+		return 42;
+	}
+	if (gone || pid != CHILD)
+		return fail(ESRCH);
+	if (vector->iov_len % 8)
+		return fail(EINVAL);
+	if (vector->iov_len > area_bytes)
+		vector->iov_len = area_bytes;
+	if (request == PTRACE_GETREGSET) {
+		reads++;
+		memcpy(vector->iov_base, registers, vector->iov_len);
+		return 0;
+	}
+	writes++;
+	if (vector->iov_len != area_bytes)
+		return fail(EFAULT);
+	memcpy(registers, vector->iov_base, vector->iov_len);
+	return 0;
+}
+
+static void check(int holds, const char *what)
+{
+	if (holds)
+		return;
+	printf("%zu bytes: %s (%d reads, %d writes, %d others)\n", area_bytes, what, reads, writes, others);
+	exit(1);
+}
+
+static void fill(unsigned char *bytes, size_t count, unsigned int salt)
+{
+	for (size_t i = 0; i < count; i++)
+		bytes[i] = (unsigned char)(i * 7 + i / 256 + salt);
+}
+
+/* What arch/x86/um/os-Linux/registers.c does */
+static long guest_sets(unsigned char *buffer)
+{
+	struct iovec vector = { .iov_base = buffer, .iov_len = GUEST_BYTES };
+
+	return __wrap_ptrace(PTRACE_SETREGSET, CHILD, NT_X86_XSTATE, &vector);
+}
+
+static long guest_gets(unsigned char *buffer)
+{
+	struct iovec vector = { .iov_base = buffer, .iov_len = GUEST_BYTES };
+
+	return __wrap_ptrace(PTRACE_GETREGSET, CHILD, NT_X86_XSTATE, &vector);
+}
+
+/* Two threads take turns on the processor: what one leaves in its registers it finds there again */
+static void threads(void)
+{
+	static unsigned char saved[2][GUEST_BYTES], beyond[sizeof(registers)], ran[GUEST_BYTES];
+	size_t seen = area_bytes < GUEST_BYTES ? area_bytes : GUEST_BYTES;
+	int turns = 10, more = area_bytes > GUEST_BYTES;
+
+	fill(registers, area_bytes, 99);
+	memcpy(beyond, registers, sizeof(beyond));
+	for (int thread = 0; thread < 2; thread++)
+		fill(saved[thread], GUEST_BYTES, thread);
+	for (int turn = 0; turn < turns; turn++) {
+		int thread = turn % 2;
+
+		memcpy(ran, saved[thread], seen);
+		check(guest_sets(saved[thread]) == 0, "setting the registers fails");
+		check(!memcmp(registers, ran, seen), "the thread does not find its registers");
+		check(!memcmp(registers + seen, beyond + seen, sizeof(registers) - seen),
+		      "what the guest does not know of is changed");
+		/* It computes */
+		fill(registers, seen, 100 + turn);
+		check(guest_gets(saved[thread]) == 0, "reading the registers fails");
+		check(!memcmp(saved[thread], registers, seen), "the registers are not what the thread left");
+	}
+	/* The size is asked for once; a host whose area is no larger than the guest's pays nothing after that */
+	check(reads == turns + (more ? turns : 1), "the number of reads");
+	check(writes == turns, "the number of writes");
+}
+
+/* Every other request arrives as it was made */
+static void others_pass(void)
+{
+	int word;
+	struct iovec vector = { .iov_base = &word, .iov_len = sizeof(word) };
+
+	check(__wrap_ptrace(PTRACE_SETREGSET, CHILD, NT_PRSTATUS, &vector) == 42, "the answer for NT_PRSTATUS");
+	check(last.request == PTRACE_SETREGSET && last.address == (void *)NT_PRSTATUS && last.data == &vector,
+	      "the arguments for NT_PRSTATUS");
+	check(__wrap_ptrace(PTRACE_PEEKUSER, CHILD, 8 * 15, 0) == 42, "the answer for PEEKUSER");
+	check(last.request == PTRACE_PEEKUSER && last.pid == CHILD && last.address == (void *)120, "those of PEEKUSER");
+	check(__wrap_ptrace(PTRACE_KILL, 17) == 42 && last.pid == 17, "a request of two arguments");
+	check(others == 3 && reads == 0 && writes == 0, "the number of requests");
+}
+
+/* A process that has died is the caller's to notice */
+static void gone_process(void)
+{
+	unsigned char buffer[GUEST_BYTES] = { 0 };
+
+	gone = 1;
+	check(guest_sets(buffer) == -1 && errno == ESRCH, "the first request to a dead process");
+	gone = 0;
+	check(guest_sets(buffer) == 0, "the next one to a living one");
+	gone = 1;
+	check(guest_sets(buffer) == -1 && errno == ESRCH, "a later request to a dead process");
+}
+
+/* An area that is larger than any known one is refused in words */
+static void too_large(void)
+{
+	unsigned char buffer[GUEST_BYTES] = { 0 };
+
+	check(guest_sets(buffer) == -1 && errno == E2BIG, "an area larger than the buffer is not refused");
+	check(writes == 0, "something was written");
+}
+
+int main(int count, char **arguments)
+{
+	static const struct { const char *name; void (*run)(void); } cases[] = {
+		{ "threads", threads }, { "others-pass", others_pass },
+		{ "gone-process", gone_process }, { "too-large", too_large },
+	};
+
+	if (count != 3)
+		return 2;
+	area_bytes = strtoul(arguments[1], NULL, 10);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		if (!strcmp(cases[i].name, arguments[2])) {
+			cases[i].run();
+			return 0;
+		}
+	}
+	return 2;
+}

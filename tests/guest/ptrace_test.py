@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""guest/ptrace.c against a stand-in for the host's kernel: hosts differ in the size of their XSAVE area, and no test
+machine has more than one. Needs gcc and no guest; `registers_test.py` is the same in the guest, on this host's size."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+SOURCES = [HERE / "ptrace_stand_in.c", HERE.parents[1] / "guest" / "ptrace.c"]
+# SSE alone; AVX; AVX-512 and PKRU as AMD's processors lay them out; as Intel's do, which is what Linux 6.12 keeps; one
+# word more; AMX (measured on a Xeon with amx_tile)
+AREAS_BYTES = [576, 832, 2440, 2696, 2704, 11008]
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory):
+    """Runs a case of the stand-in for a size; gives exit status, output and errors."""
+    program = tmp_path_factory.mktemp("ptrace") / "stand_in"
+    flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fno-sanitize-recover"]
+    subprocess.run(["gcc", *flags, "-o", program, *SOURCES], check=True)
+
+    def run(area_bytes: int, case: str) -> tuple[int, str, str]:
+        done = subprocess.run([program, str(area_bytes), case], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+@pytest.mark.parametrize("case", ["threads", "others-pass", "gone-process"])
+@pytest.mark.parametrize("area_bytes", AREAS_BYTES)
+def test_threads_keep_their_registers_whatever_the_size_of_the_hosts_area(stand_in, area_bytes, case):
+    assert stand_in(area_bytes, case) == (0, "", "")
+
+
+def test_an_area_beyond_the_largest_known_is_refused_in_words(stand_in):
+    assert stand_in(1 << 17, "too-large") == (0, "", "leowarp: the host's XSAVE area has 65536 bytes or more\n")

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tools/licences.py holds what `cargo deny check` would: licences and sources by deny.toml."""
+
+import importlib.util
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RULES = tomllib.loads((ROOT / "deny.toml").read_text())
+CRATES_IO = "registry+https://github.com/rust-lang/crates.io-index"
+
+
+@pytest.fixture(scope="module")
+def licences():
+    spec = importlib.util.spec_from_file_location("licences", ROOT / "tools" / "licences.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def crate(licence: str | None, source: str | None = CRATES_IO) -> dict:
+    return {"name": "some", "license": licence, "source": source}
+
+
+@pytest.mark.parametrize(
+    ("package", "wrong"),
+    [
+        (crate("MIT"), []),
+        (crate("MIT OR Apache-2.0"), []),
+        (crate("(MIT OR Apache-2.0) AND Unicode-3.0"), []),
+        (crate("Apache-2.0 WITH LLVM-exception OR GPL-3.0"), []),
+        (crate("Apache-2.0", None), []),
+        (crate("GPL-3.0-only"), ["some: GPL-3.0-only"]),
+        (crate("MIT AND GPL-3.0-only"), ["some: MIT AND GPL-3.0-only"]),
+        # compatible, and yet not one of deny.toml
+        (crate("MPL-2.0"), ["some: MPL-2.0"]),
+        (crate(None), ["some: none"]),
+        (crate("MIT", "git+https://example.org/some"), ["some: comes from git+https://example.org/some"]),
+        (crate("MIT", "registry+https://example.org"), ["some: comes from registry+https://example.org"]),
+    ],
+)
+def test_crates_are_held_to_deny_toml(licences, package, wrong):
+    assert licences.against_deny([package], RULES) == wrong

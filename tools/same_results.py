@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a change of the code changed any result: every example, run for 5 s, before and after.
+
+    python tools/same_results.py record before.json      # at the commit before
+    python tools/same_results.py compare before.json     # after the change: status 1 names each file that differs
+
+What is compared: the sha256 of routes, timeline and each table of the trace, and the scalars of `summary.json` without
+its costs. Madrid to Tokyo runs also with BBR and Reno, 40 s (one route change), and with each in-flight rule.
+"""
+
+import hashlib
+import json
+import sys
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COSTS = {"cpu_s", "wall_s"}
+# Its flows begin and end at times of their own
+WHOLE = {"starlink-capacity"}
+LONGER = {"run.duration": "40 s"}
+MORE = {
+    "madrid-tokyo bbr": ("madrid-tokyo", {**LONGER, "flows.0.congestion_control": "bbr"}),
+    "madrid-tokyo reno": ("madrid-tokyo", {**LONGER, "flows.0.congestion_control": "reno"}),
+    "madrid-tokyo source": ("madrid-tokyo", {**LONGER, "routing.in_flight": "source"}),
+    "madrid-tokyo drop": ("madrid-tokyo", {**LONGER, "routing.in_flight": "drop"}),
+    "madrid-tokyo netem": ("madrid-tokyo", {"run.duration": "5 s", "network.link_model": "netem"}),
+    "chain fq_codel": ("chain", {"run.duration": "5 s", "chain.queue_discipline": "fq_codel"}),
+}
+
+
+def main(verb: str, file: Path) -> int:
+    names = sorted(path.stem for path in (ROOT / "examples").glob("*.toml"))
+    cases = {name: (name, {} if name in WHOLE else {"run.duration": "5 s"}) for name in names} | MORE
+    with ProcessPoolExecutor() as pool:
+        found = dict(zip(cases, pool.map(fingerprint, cases.values()), strict=True))
+    if verb == "record":
+        file.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+        print(f"{len(found)} cases recorded in {file}")
+        return 0
+    different = list(differences(json.loads(file.read_text()), found))
+    print("\n".join(different) or f"{len(found)} cases, all the same")
+    return 1 if different else 0
+
+
+def fingerprint(case: tuple[str, dict[str, str]]) -> dict[str, str]:
+    """sha256 of each file of a case's run, and each scalar of its summary as text."""
+    import leowarp
+
+    example, changes = case
+    with tempfile.TemporaryDirectory(prefix="leowarp-same-") as scratch:
+        run = leowarp.run(
+            ROOT / "examples" / f"{example}.toml", changes, Path(scratch) / "run", report=False, progress=False
+        )
+        tables = [*run.path.glob("[12]0-*.parquet"), *(run.path / "30-trace").iterdir()]
+        hashes = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in tables}
+        return hashes | dict(scalars(run.summary, "summary"))
+
+
+def scalars(value: object, name: str):
+    """Each leaf of a summary with its dotted name."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key not in COSTS:
+                yield from scalars(item, f"{name}.{key}")
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from scalars(item, f"{name}.{number}")
+    else:
+        yield name, json.dumps(value)
+
+
+def differences(before: dict[str, dict[str, str]], after: dict[str, dict[str, str]]):
+    """A line for each file or scalar that is not the same."""
+    for case in sorted(before.keys() | after.keys()):
+        old, new = before.get(case, {}), after.get(case, {})
+        for name in sorted(old.keys() | new.keys()):
+            if old.get(name) != new.get(name):
+                yield f"{case}: {name}: {old.get(name, 'not there')[:20]} -> {new.get(name, 'not there')[:20]}"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] not in ("record", "compare"):
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1], Path(sys.argv[2])))
