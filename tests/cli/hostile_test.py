@@ -173,6 +173,14 @@ def test_files_that_the_user_names_are_not_written_through_links(leowarp_within,
     assert refused(leowarp_within(*typed_words, tmp_path / "out.csv"), "nothing is written through one")
 
 
+def test_the_demo_is_not_written_into_directories_elsewhere(leowarp_within, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "reno").symlink_to(tmp_path / "elsewhere")
+    assert refused(leowarp_within("demo", "--out", tmp_path / "demo"), "reno in it is a symbolic link")
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
 @pytest.mark.slow
 def test_a_comparison_is_not_written_through_links(leowarp_within, made, precious, tmp_path):
     from leowarp.report import write_comparison
@@ -523,6 +531,19 @@ def test_pages_show_markup_and_do_not_obey_it(run):
         assert "alert(1)&lt;/script&gt;" in text
         assert "<script>alert" not in text
         assert "<img src=x" not in text
+
+
+def test_names_are_not_set_as_formulas(tmp_path):
+    from matplotlib.figure import Figure
+
+    from leowarp.report import save
+    from leowarp.report.style import styled
+
+    with styled():
+        figure = Figure()
+        figure.subplots().set_title("$\\frac$ and $")
+        save(figure, tmp_path / "figure", ["svg"])
+    assert (tmp_path / "figure.svg").exists()
 
 
 def test_what_no_rule_foresees_is_no_traceback(leowarp_within, run, monkeypatch):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leowarp import plainfiles
 from leowarp.cli import options
 from leowarp.cli.output import say
 from leowarp.errors import ScenarioError, TraceError
@@ -85,6 +86,8 @@ def demo(
     from leowarp.cli.output import note
     from leowarp.study import example_file
 
+    if (why := plainfiles.why_not_plain(out)) is not None:
+        raise ScenarioError(f"cannot write the demo to {out}: {why}", hint="choose another directory with --out")
     scenario = example_file("madrid-tokyo.toml")
     made = [
         leowarp.Job(

@@ -62,6 +62,8 @@ RC: dict[str, Any] = {
     "axes.spines.right": False,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
+    # A station may be called $\frac$: names are shown, not set as formulas.
+    "text.parse_math": False,
     "svg.hashsalt": "leowarp",
     "svg.fonttype": "path",
     "pdf.fonttype": 42,
