@@ -120,6 +120,7 @@ def test_leowarp_run_says_so(leowarp_within, tmp_path, precious):
     with pytest.MonkeyPatch.context() as patch:
         # No kernel is built for it.
         patch.setattr("leowarp.guest.guest_image", lambda *given, **named: None)
+        patch.setattr("leowarp.guest.check_fits", lambda *given: None)
         patch.setattr("leowarp.guest.compile_modules", lambda *given: [])
         assert refused(leowarp_within("run", CHAIN, "--out", tmp_path / "out"), "INCOMPLETE in it is a symbolic link")
 

@@ -61,11 +61,15 @@ def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str
         for end in found:
             open_ends.register(end, selectors.EVENT_READ)
         while open_ends.get_map() or process.poll() is None:
-            own.look()
-            if own.total_s > MOST_S:
-                raise HostError(f"{attempted}: it has not ended after {MOST_S:g} s", hint="is it the right program?")
+            it_runs = own.look()
             # It may have closed both and still run
-            for key, _ in open_ends.select(1.0 if open_ends.get_map() else POLL_S):
+            ready = open_ends.select(1.0 if open_ends.get_map() else POLL_S)
+            # What has ended has closed them; somebody that it started, perhaps for good, has not.
+            if own.total_s > MOST_S or (open_ends.get_map() and not it_runs and not ready):
+                raise HostError(
+                    f"{attempted}: it has not ended, or not what it started", hint="is it the right program?"
+                )
+            for key, _ in ready:
                 piece = os.read(key.fd, 1 << 16)
                 found[key.fd] += piece
                 if not piece:
