@@ -164,6 +164,7 @@ def reorder(
         print(path)
 
 
+# Implements RFC 4737, 1.3 (context).
 def _facts(measured: Measured, file: str) -> dict[str, Any]:
     from dataclasses import asdict
 
