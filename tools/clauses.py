@@ -16,15 +16,17 @@ its own line cites one, in a form that reads as a sentence:
 What must hold: every clause has what its kind asks for, or a written exception, never both; every citation names a
 clause that exists; a test's citation stands above a test; a section of an RFC has clauses or a reason why it has none.
 Of a claim: its words and its source are those of the list, the one function that judges it has the citation, and a test
-calls that function.
+of that function cites it.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import io
 import re
 import sys
+import tokenize
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -46,8 +48,8 @@ _COMMENT = re.compile(r"^\s*(?://[/!]?|#|/?\*)\s*(Implements|Tests) ((?:RFC|clai
 _RFC = re.compile(r"(RFC \d+), ([A-Z0-9.]+) \(([^()]+)\)\.")
 _CLAIM = re.compile(r"claim ([\d.]+) of (\w+)(?: \(([^()]+)\))?\.")
 _CLAIMS = re.compile(r"claims (\d+)\.(\d+) to (\d+)\.(\d+) of (\w+)\.")
-_ITEM = re.compile(r"\b(?:fn|struct|enum|trait|def|class|const|static)\s+(\w+)|^\s*(?:pub(?:\([a-z]+\))? )?(\w+):")
-_FUNCTION = re.compile(r"\b(?:fn|def)\s+(\w+)()")
+_ITEM = re.compile(r"\b(?:fn|struct|enum|trait|def|class|const|static)\s+(\w+)|^\s*(?:pub(?:\([a-z]+\))? )?(\w+):|^([A-Z][A-Z_]+)\b")
+_FUNCTION = re.compile(r"\b(?:fn|def)\s+(\w+)")
 
 
 @dataclass(frozen=True)
@@ -129,10 +131,13 @@ def read_document(path: Path) -> Document:
 def citations(text: str, file: str) -> Iterator[Citation | str]:
     """Each citation of a source file; a text says what is wrong with one."""
     lines = text.splitlines()
-    for at, line in enumerate(lines):
-        match = _COMMENT.match(line)
-        if match is None:
-            continue
+    matches = {at: match for at, line in enumerate(lines) if (match := _COMMENT.match(line))}
+    if matches and file.endswith(".py"):
+        # What a string says is no citation
+        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+        comments = {token.start[0] - 1 for token in tokens if token.type == tokenize.COMMENT}
+        matches = {at: match for at, match in matches.items() if at in comments}
+    for at, match in matches.items():
         verb, rest = match[1], match[2].strip()
         place, item = f"{file}:{at + 1}", _item(lines, at)
         if verb == TESTS and not _is_test(lines, at, file):
@@ -169,7 +174,7 @@ def _item(lines: list[str], at: int) -> str:
     match = _ITEM.search((_below(lines, at) or [""])[-1])
     if match is None:
         match = next((found for line in lines[at::-1] if (found := _FUNCTION.search(line))), None)
-    return "" if match is None else match[1] or match[2]
+    return "" if match is None else next(name for name in match.groups() if name)
 
 
 def _is_test(lines: list[str], at: int, file: str) -> bool:

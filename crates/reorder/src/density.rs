@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reorder density (RD), RFC 5236 sections 4 and 7.1, with mean displacement and entropy.
+//! Reorder density (RD), RFC 5236 sections 3, 4 and 7.1, with mean displacement and entropy.
 //!
 //! Deviation from the RFC's pseudo-code (7.1): a late packet whose displacement is beyond D_T is discarded there
 //! without moving the receive index on, although its number has served as a receive index already. From then on each
@@ -60,7 +60,7 @@ impl Density {
     }
 
     /// Probability that a packet arrives after at least `successors` packets that were sent later: the sum of RD\[i\] from
-    /// there to D_T (RFC 5236). None: there are no packets.
+    /// there to D_T. None: there are no packets.
     /// Implements RFC 5236, 9 (late share).
     pub fn overtaken_ratio(&self, successors: u32) -> Option<f64> {
         self.of_all(self.counts.iter().filter(|c| i64::from(c.0) >= i64::from(successors)).map(|c| c.1).sum())

@@ -127,6 +127,8 @@ def test_what_is_no_sequence_is_refused_with_its_place(column, telling):
         ({"threshold_pkts": 2**40}, "not within"),
         ({"loss_window_pkts": 0}, "loss_window_pkts"),
         ({"n_max": 0}, "n_max"),
+        ({"loss_window_pkts": 2**24 + 1}, "loss_window_pkts"),
+        ({"n_max": 2**16 + 1}, "n_max"),
         ({"bits": 64}, "bits"),
         ({"first_seq": -1}, "first_seq"),
         ({"first_seq": 70_000, "bits": 16}, "does not fit into 16 bits"),
@@ -135,6 +137,16 @@ def test_what_is_no_sequence_is_refused_with_its_place(column, telling):
 def test_a_setting_out_of_range_is_refused_and_says_what_to_do(given, telling):
     with pytest.raises(ScenarioError, match=telling):
         reordering.Meter(**given)
+
+
+# Tests RFC 4737, 4.1.2 (waiting time).
+# Tests RFC 4737, 6 (sliding window).
+def test_the_largest_window_and_n_that_are_taken_are_in_force():
+    late = reordering.measure([2**24 + 1, 1], loss_window_pkts=2**24, threshold_pkts=1, n_max=2**16)
+    assert (late.reordered_pkts, late.too_late_pkts) == (1, 0)
+    assert late.n_reordering.n[-1] == 2**16
+    lost = reordering.measure([2**24 + 2, 1], loss_window_pkts=2**24, threshold_pkts=1)
+    assert (lost.reordered_pkts, lost.too_late_pkts) == (0, 1)
 
 
 def test_columns_of_different_lengths_are_refused_and_leave_the_meter_as_it_was():

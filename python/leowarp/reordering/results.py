@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """Reorder density, RD (RFC 5236, 4).
+    """Reorder density, RD (RFC 5236, 3.6).
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Density:
 
     # Implements RFC 5236, 9 (late share).
     def overtaken_ratio(self, successors: int) -> float | None:
-        """Share of packets that come after at least so many packets sent later (RFC 5236, 5)."""
+        """Share of packets that come after at least so many packets sent later (RFC 5236, 9)."""
         if not self.counted_pkts:
             return None
         return int(self.pkts[self.displacement_pkts >= successors].sum()) / self.counted_pkts
@@ -64,7 +64,7 @@ class Density:
 
 @dataclass(frozen=True, eq=False)
 class BufferDensity:
-    """Reorder buffer-occupancy density, RBD (RFC 5236, 5).
+    """Reorder buffer-occupancy density, RBD (RFC 5236, 3.11).
 
     Attributes
     ----------
