@@ -48,7 +48,11 @@ _COMMENT = re.compile(r"^\s*(?://[/!]?|#|/?\*)\s*(Implements|Tests) ((?:RFC|clai
 _RFC = re.compile(r"(RFC \d+), ([A-Z0-9.]+) \(([^()]+)\)\.")
 _CLAIM = re.compile(r"claim ([\d.]+) of (\w+)(?: \(([^()]+)\))?\.")
 _CLAIMS = re.compile(r"claims (\d+)\.(\d+) to (\d+)\.(\d+) of (\w+)\.")
-_ITEM = re.compile(r"\b(?:fn|struct|enum|trait|def|class|const|static)\s+(\w+)|^\s*(?:pub(?:\([a-z]+\))? )?(\w+):|^([A-Z][A-Z_]+)\b")
+_ITEM = re.compile(
+    r"\b(?:fn|struct|enum|trait|def|class|const|static)\s+(\w+)"
+    # a field, a constant of Python
+    r"|^\s*(?:pub(?:\([a-z]+\))? )?(\w+):|^([A-Z][A-Z_]+)\b"
+)
 _FUNCTION = re.compile(r"\b(?:fn|def)\s+(\w+)")
 
 
