@@ -166,6 +166,7 @@ def reorder(
         say(path)
 
 
+# Implements RFC 4737, 1.3 (context).
 def _facts(measured: Measured, file: str) -> dict[str, Any]:
     from dataclasses import asdict
 

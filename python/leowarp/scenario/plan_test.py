@@ -174,6 +174,8 @@ def again(folder: Path, plan: Plan, overrides=()) -> Plan:
     [GOOD, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, DRIVEN, MOBILE, ROUTED],
     ids=["walker", "measured", "elements", "chain", "jittered", "access", "driven", "mobile", "routed"],
 )
+# Tests RFC 4737, 1.3 (context).
+# Tests RFC 4737, 6 (packet generation).
 def test_a_plan_gives_itself(tmp_path, text):
     write_inputs(tmp_path)
     plan = resolve(load(write(tmp_path, text)))
@@ -262,6 +264,8 @@ def test_names_that_toml_must_quote_are_allowed(tmp_path, name):
     assert again(tmp_path, plan) == plan
 
 
+# Tests RFC 4737, 1.3 (context).
+# Tests RFC 4737, 6 (packet generation).
 def test_every_key_of_the_schema_stands_in_some_plan(tmp_path):
     write_inputs(tmp_path)
     written = ""
