@@ -95,10 +95,11 @@ def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
 
 def unexpected(error: Exception) -> LeowarpError:
     """What to say of an error that no rule foresees, which would be a traceback otherwise."""
-    if isinstance(error, OSError) and error.filename is not None:
-        return HostError(f"{error.filename}: {error.strerror}", hint="LEOWARP_DEBUG=1 shows where it was needed")
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    if isinstance(error, OSError) and error.filename is not None:
+        hint = "LEOWARP_DEBUG=1 shows what it was needed for"
+        return HostError(f"{error.filename}: {error.strerror}{where}", hint=hint)
     return UnexpectedError(
         f"{type(error).__name__}: {str(error) or 'no more is known'}{where}"[:2000],
         hint="no rule foresees this: a file that is damaged or was made by something else than leowarp "
