@@ -139,7 +139,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 _SCALARS = """
-
 ## Scalars
 
 What `summary.json` says of the run, and of each flow under `flows`; `leowarp metrics RUN` prints all of them, in groups
