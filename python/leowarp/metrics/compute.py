@@ -11,7 +11,7 @@ import pandas as pd
 
 from leowarp import rundir
 from leowarp.metrics.causes import causes
-from leowarp.metrics.changes import ATTRIBUTION_NS, flow_pairs, path_delay, route_changes
+from leowarp.metrics.changes import ATTRIBUTION_NS, both_ways_ns, flow_pairs, path_delay, route_changes
 from leowarp.metrics.conservation import check_conservation
 from leowarp.metrics.link_values import link_values
 from leowarp.metrics.long_form import long_form, write_long_form
@@ -78,6 +78,7 @@ def metrics(
         changes=changes,
         causes=causes(tables, pairs),
         path_delay={pair: path_delay(tables, pair, end_ns, links) for pair in pairs},
+        changes_ns={pair: both_ways_ns(tables, pair) for pair in pairs},
         recoveries=recoveries(tables, changes, pairs, rule or RecoveryRule(), end_ns),
         shares=shares(tables, plan.flows, end_ns),
         late=late_away_from_changes(tables, pairs),

@@ -13,7 +13,6 @@ from leowarp import scalars
 from leowarp.metrics.acknowledgements import acknowledgement_scalars
 from leowarp.metrics.capacity import capacity_scalars
 from leowarp.metrics.causes import cause_scalars
-from leowarp.metrics.changes import both_ways_ns
 from leowarp.metrics.channels import Pair
 from leowarp.metrics.delays import delays
 from leowarp.metrics.flows import flow_summary, life, received_ce_pkts
@@ -38,6 +37,12 @@ class Evidence:
 
     Attributes
     ----------
+    changes, causes, recoveries : DataFrame
+        Columns in `CHANGE_COLUMNS`, `CAUSE_COLUMNS`, `RECOVERY_COLUMNS`.
+    path_delay : dict of (source, destination) to DataFrame
+        Propagation delay of the path in force over time.
+    changes_ns : dict of (source, destination) to int64 array
+        When the path of a pair changed, there or back, increasing.
     late : DataFrame
         Late packets away from every change of the path.
     end_ns : int
@@ -50,6 +55,7 @@ class Evidence:
     changes: pd.DataFrame
     causes: pd.DataFrame
     path_delay: dict[Pair, pd.DataFrame]
+    changes_ns: dict[Pair, np.ndarray]
     recoveries: pd.DataFrame
     shares: Shares
     late: pd.DataFrame
@@ -140,7 +146,7 @@ def _of_flow(run: Evidence, number: int, changes_ns: np.ndarray) -> dict[str, An
 
 def _changes_in(run: Evidence, flow: Any, lived_ns: tuple[int, int]) -> np.ndarray:
     """Instants at which the path of a flow changed, there or back, while the flow lived."""
-    changes_ns = both_ways_ns(run.tables, (flow.source, flow.destination))
+    changes_ns = run.changes_ns[flow.source, flow.destination]
     return changes_ns[(changes_ns >= lived_ns[0]) & (changes_ns < lived_ns[1])]
 
 
