@@ -12,11 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-<<<<<<< HEAD
-from leowarp import plainfiles
-=======
-from leowarp import scalars
->>>>>>> metrics
+from leowarp import plainfiles, scalars
 from leowarp.metrics.causes import CAUSE_COLUMNS
 from leowarp.metrics.changes import CHANGE_COLUMNS
 from leowarp.metrics.flows import GOODPUT_SERIES
