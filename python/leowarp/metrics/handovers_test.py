@@ -23,9 +23,9 @@ from leowarp.metrics import (
     round_trips,
     share_series,
 )
-from leowarp.metrics import synthetic_access as syn
 from leowarp.metrics.capacity import mean_path_capacity
 from leowarp.metrics.handovers import changes_with_loss, of_probes, probe_spikes, recovery_scalars
+from support.synthetic import access as syn
 
 MS, S = syn.MS, syn.S
 DOWN = ("server", "dish")

@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from leowarp.errors import ScenarioError, TraceError
-from leowarp.metrics import synthetic as syn
-from leowarp.metrics.synthetic import PLAN_TOML
 from leowarp.report import FIGURES, RunView, distributions, figure, packets, save
 from leowarp.report.land import LAND_DEG
 from leowarp.report.lines import queue_map
 from leowarp.report.view import footer_of, labels, styles
 from leowarp.trace import TABLES
+from support.synthetic import run as syn
+from support.synthetic.run import PLAN_TOML
 
 TCP_FIGURES = [name for name, kind in FIGURES.items() if kind.shows in ("tcp", "changes", "routes", "any")]
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from leowarp.ephemeris import Ephemeris, ephemeris
-from leowarp.ephemeris.plans_for_tests import chain
 from leowarp.errors import ScenarioError
 from leowarp.routes import Routes, routes
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S
 from leowarp.routes.observed import node_positions_m
 from leowarp.routes.of_mobile import TERMINAL
 from leowarp.scenario.schema import Constellation, Flow, Ground, Isl, Mobile, Plan, Routing, Station
+from support.plans import chain
 
 SECOND_NS = 1_000_000_000
 MS = 1_000_000

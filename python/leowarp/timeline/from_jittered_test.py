@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leowarp.ephemeris.plans_for_tests import chain
 from leowarp.errors import ScenarioError
 from leowarp.routes import paths_of, routes
 from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Jittered, Plan
 from leowarp.timeline import replay, timeline
+from support.plans import chain
 
 
 def jittered(**changed) -> Plan:

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leowarp.ephemeris import ephemeris
-from leowarp.ephemeris.plans_for_tests import S, plan, shell, star
 from leowarp.errors import ScenarioError
 from leowarp.routes import Routes, routes
 from leowarp.scenario.schema import Constellation, Ground, Isl, Network, Plan, Routing
 from leowarp.timeline import Replay, from_routes, paths_of, replay
+from support.plans import S, plan, shell, star
 
 NARROW = Ground(max_ground_range_m=700e3)
 """Leaves Madrid or Tokyo without a satellite at times."""

@@ -20,7 +20,7 @@ from leowarp.study import parts as study_parts
 from leowarp.study import statistics as st
 from leowarp.study.claim import judged
 from leowarp.study.huston2024 import evidence as ev
-from leowarp.study.huston2024 import figures, material, results, runs, synthetic, tables, traces
+from leowarp.study.huston2024 import figures, material, results, runs, tables, traces
 from leowarp.study.huston2024 import pings as pg
 from leowarp.study.huston2024.claims import CLAIMS
 from leowarp.study.huston2024.rules import Rules
@@ -28,6 +28,7 @@ from leowarp.study.huston2024.runs import OFF_PEAK, PEAK
 from leowarp.study.huston2024.traces import cuts, losses
 from leowarp.study.sweep import StudyFile
 from leowarp.study.sweep.expand import expand
+from support.studies import huston2024 as synthetic
 
 S, MS = 1_000_000_000, 1_000_000
 

@@ -19,10 +19,11 @@ from leowarp.study.claim import judged
 from leowarp.study.sweep import StudyFile
 from leowarp.study.sweep.expand import expand
 from leowarp.study.tauran2018 import evidence as ev
-from leowarp.study.tauran2018 import figures, material, results, runs, synthetic, tables
+from leowarp.study.tauran2018 import figures, material, results, runs, tables
 from leowarp.study.tauran2018.claims import CLAIMS
 from leowarp.study.tauran2018.rules import Rules
 from leowarp.study.tauran2018.runs import OFF, ON
+from support.studies import tauran2018 as synthetic
 
 S, MS = 1_000_000_000, 1_000_000
 

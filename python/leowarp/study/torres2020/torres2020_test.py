@@ -15,8 +15,9 @@ from leowarp.study import parts as study_parts
 from leowarp.study.claim import judged
 from leowarp.study.sweep import StudyFile
 from leowarp.study.torres2020 import evidence as ev
-from leowarp.study.torres2020 import figures, material, results, runs, simulation, synthetic
+from leowarp.study.torres2020 import figures, material, results, runs, simulation
 from leowarp.study.torres2020.claims import CLAIMS
+from support.studies import torres2020 as synthetic
 
 STUDY_MD_PER_MS = {"uniform": 7.1, "normal": 6.6, "exponential": 5.3}
 

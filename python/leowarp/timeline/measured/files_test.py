@@ -14,7 +14,7 @@ from leowarp.errors import ScenarioError
 from leowarp.timeline.measured import Measurement, Series, read, read_capacity
 from leowarp.timeline.measured.files import format_of
 from leowarp.timeline.measured.mahimahi import capacity_of
-from leowarp.timeline.measured.synthetic_for_tests import MS, S
+from support.synthetic.dish import MS, S
 
 NOON_NS = 1_715_947_200 * S  # 2024-05-17T12:00:00Z
 

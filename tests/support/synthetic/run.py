@@ -24,10 +24,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leowarp import rundir, scenario
-from leowarp.metrics.synthetic_delays import delay_rows, round_trip_ends
-from leowarp.metrics.synthetic_reordering import CHANGE, RUN, WINDOW, reordering_tables
 from leowarp.metrics.tables import ACK, DATA
 from leowarp.trace import TABLES
+from support.synthetic.delays import delay_rows, round_trip_ends
+from support.synthetic.reordering import CHANGE, RUN, WINDOW, reordering_tables
 
 MS = 1_000_000
 S = 1_000_000_000
