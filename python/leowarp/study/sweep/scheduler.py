@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leowarp.errors import HostError
-from leowarp.study.sweep.batch import Batch, results_of, told_error
+from leowarp.study.sweep.batch import Batch, encode_error, results_of
 from leowarp.study.sweep.workers import BatchEnded, Event, RunMade
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class DaskWorkers:
     def give(self, batch: Batch) -> None:
         """Has some worker make a batch."""
         # Not pure: a batch is never the same computation as another.
-        self._under_way[self._client.submit(_results, batch.told(), pure=False)] = batch.number
+        self._under_way[self._client.submit(_results, batch.encode(), pure=False)] = batch.number
 
     def wait(self, timeout_s: float) -> list[Event]:
         """The results of the batches that are done."""
@@ -105,7 +105,7 @@ class DaskWorkers:
             # What `_results` could not catch: leowarp is missing there, or another version.
             message = f"a worker of {self._address} could not begin: {error!r}"
             hint = "install the same leowarp on every machine; the worker's log says more"
-            fault = told_error(HostError(message, hint))
+            fault = encode_error(HostError(message, hint))
             return [BatchEnded(self._under_way.pop(future), fault)]
         number = self._under_way.pop(future)
         made = [RunMade(number, place, result) for place, result in told["results"]]
@@ -130,16 +130,16 @@ def _connected(address: str) -> Client:
         ) from error
 
 
-def _results(told: Mapping[str, Any]) -> dict[str, Any]:
+def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
     """A task: what became of each run of a batch, and the fault that ended it early."""
     results: list[tuple[int, Mapping[str, Any]]] = []
     fault = None
     # One at a time in a process with several threads: a run's CPU time is that of its process.
     with _AT_WORK, tempfile.TemporaryDirectory(prefix="leowarp-") as scratch:
         try:
-            results += results_of(Batch.heard(told), Path(scratch) / "batch")
+            results += results_of(Batch.decode(encoded), Path(scratch) / "batch")
         except Exception as error:
-            fault = told_error(error)
+            fault = encode_error(error)
     return {"results": results, "fault": fault}
 
 

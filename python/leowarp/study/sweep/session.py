@@ -10,8 +10,9 @@ from typing import Any
 
 from leowarp.errors import HostError, LeowarpError
 from leowarp.study.sweep import disk
-from leowarp.study.sweep.batch import Batch, Order, encoded, heard_error
+from leowarp.study.sweep.batch import Batch, Order, decode_error, encode_file
 from leowarp.study.sweep.display import OnStudyProgress, Pace, StudyProgress
+from leowarp.study.sweep.maker import Maker
 from leowarp.study.sweep.outstanding import Outstanding, batch_size
 from leowarp.study.sweep.plans import StudyRun, input_of
 from leowarp.study.sweep.rows import FAILED, row_of
@@ -42,15 +43,15 @@ class Task:
         Those asked for, whether they are there or not.
     keep : str
         Whole run directories that stay: none, failed, all.
-    maker : str
-        Name of the module that makes runs.
+    maker : Maker
+        What makes the runs.
     """
 
     name: str
     folder: Path
     runs: Sequence[StudyRun]
     keep: str
-    maker: str
+    maker: Maker
 
 
 @dataclass
@@ -132,7 +133,7 @@ class Session:
         origin = first.origin
         image = (origin.kernel_sha256, origin.agent_sha256)
         names = sorted({name for run in runs for name in run.inputs})
-        inputs = {name: encoded(input_of(self._task.folder, name)) for name in names}
+        inputs = {name: encode_file(input_of(self._task.folder, name)) for name in names}
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
 
     def _fresh_directory(self, run: StudyRun) -> Path:
@@ -214,7 +215,7 @@ class Session:
 
     def _stopped(self) -> LeowarpError:
         run, result = self._put_aside[-1]
-        error = heard_error(result["error"])
+        error = decode_error(result["error"])
         hint = f"{error.hint}; then start the study again" if error.hint else "mend it and start the study again"
         return HostError(f"the study stopped at the run {run.run_id} ({run}): {error.message}", hint=hint)
 

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from leowarp.study.sweep.batch import Batch, results_of, told_error
+from leowarp.study.sweep.batch import Batch, encode_error, results_of
 
 PR_SET_PDEATHSIG = 1
 
@@ -37,14 +37,14 @@ def main(parent_pid: int, scratch: Path) -> None:
 
     tell(ready=os.getpid())
     for line in sys.stdin:
-        batch = Batch.heard(json.loads(line))
+        batch = Batch.decode(json.loads(line))
         fault = None
         try:
             for place, result in results_of(batch, scratch):
                 tell(batch=batch.number, place=place, result=result)
         except Exception as error:
             # Told to the parent, which decides; the next batch may be a better one.
-            fault = told_error(error)
+            fault = encode_error(error)
         tell(batch=batch.number, ended=True, fault=fault)
 
 

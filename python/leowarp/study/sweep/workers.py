@@ -108,7 +108,7 @@ class LocalWorkers:
         """Hands a batch to a free worker."""
         worker = next(worker for worker in self._workers if worker.batch is None)
         worker.batch = batch.number
-        worker.give(json.dumps(batch.told()))
+        worker.give(json.dumps(batch.encode()))
 
     def wait(self, timeout_s: float) -> list[Event]:
         """What the workers have said, and which of them have died; those are replaced."""
