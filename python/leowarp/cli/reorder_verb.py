@@ -168,13 +168,15 @@ def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> 
     if rd.counted_pkts:
         figures["density"] = densities.density(
             [densities.Shares(rd.displacement_pkts, rd.share)],
-            footer=f"{counts} · threshold: {rd.threshold_pkts:,} packets", title=scalars,
-        )  # fmt: skip
+            footer=f"{counts} · threshold: {rd.threshold_pkts:,} packets",
+            title=scalars,
+        )
     if rbd.counted_pkts:
         figures["buffer-density"] = densities.buffer_density(
             [densities.Shares(rbd.occupancy_pkts, rbd.share)],
-            footer=f"{counts} · threshold: {rbd.threshold_pkts:,} packets", title=mean,
-        )  # fmt: skip
+            footer=f"{counts} · threshold: {rbd.threshold_pkts:,} packets",
+            title=mean,
+        )
     figures["n-reordering"] = densities.n_reordering([densities.Shares(n.n, n.share)], footer=counts)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -171,8 +171,9 @@ def timeline() -> pa.Table:
     for x, y in (("s-00-00", "s-01-00"), ("s-01-00", "s-00-00")):
         rows.append({"t_ns": 10 * S, "event": "delay", "a": x, "b": y, "delay_ns": 16 * MS})
     for t_ns in (0, *CHANGES_NS):
-        rows.append({"t_ns": t_ns, "event": "path", "a": "host:Madrid", "b": "host:Tokyo",
-                     "path_id": path_number(t_ns)})  # fmt: skip
+        rows.append(
+            {"t_ns": t_ns, "event": "path", "a": "host:Madrid", "b": "host:Tokyo", "path_id": path_number(t_ns)}
+        )
     columns = {"t_ns": pa.int64(), "event": pa.string(), "a": pa.string(), "b": pa.string(), "kind": pa.string(),
                "up": pa.bool_(), "rate_bps": pa.int64(), "delay_ns": pa.int64(), "path_id": pa.int32()}  # fmt: skip
     rows.sort(key=lambda row: row["t_ns"])

@@ -182,8 +182,9 @@ def single_losses(frames: Frames) -> Outcome:
         how = "reply alone sends the next" if sends == ANSWERED else f"at least every {sends}"
         texts.append(
             f"{how}: {len(losing)} of {len(found)} reconfigurations lose a ping, {single[sends]:.0%} of them just one"
-            if losing else f"{how}: none of {len(found)} reconfigurations loses a ping"
-        )  # fmt: skip
+            if losing
+            else f"{how}: none of {len(found)} reconfigurations loses a ping"
+        )
     gaps = np.array([handover.gap_ms for pings in frames["flood"][REGULAR] for handover in pg.handovers(pings)])
     whole = gaps[~np.isnan(gaps)]
     took = float(np.median(whole)) if len(whole) else np.nan

@@ -147,14 +147,15 @@ def sack_matters(frames: Frames) -> Outcome:
             "loss (bictcp_update), which is faster. "
             + ". ".join(
                 ev.after_timeouts(frames, name, preset)
-                for preset in (PEAK, OFF_PEAK, CLEAN_PEAK) for name in ("cubic-nosack", "cubic")
+                for preset in (PEAK, OFF_PEAK, CLEAN_PEAK)
+                for name in ("cubic-nosack", "cubic")
             )
             + ". "
             + ". ".join(
                 f"{preset}: {ev.what_it_did(frames, 'cubic-nosack', preset)}; {ev.what_it_did(frames, 'cubic', preset)}"
                 for preset in (PEAK, OFF_PEAK, CLEAN_PEAK)
             )
-        )  # fmt: skip
+        )
     numbers: dict[str, Any] = {"ratio": ratio.numbers()}
     for name in ("cubic", "reno", "bbr"):
         for preset in (PEAK, OFF_PEAK, CLEAN_PEAK):

@@ -84,8 +84,9 @@ def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
     """
     every = pd.concat([trace.cuts for trace in traces], ignore_index=True)
     if not len(every):
-        return dict.fromkeys(("cuts", "grown_ratio", "grown_p50_s", "apart_p50_s", "after_p50_pkts", "needed_p50_s"),
-                             math.nan) | {"cuts": 0.0}  # fmt: skip
+        return dict.fromkeys(
+            ("cuts", "grown_ratio", "grown_p50_s", "apart_p50_s", "after_p50_pkts", "needed_p50_s"), math.nan
+        ) | {"cuts": 0.0}
     apart = np.concatenate([np.diff(trace.cuts["t_s"].to_numpy()) for trace in traces])
     grown = every["grown_after_s"].dropna()
     return {
@@ -189,8 +190,9 @@ def after_timeouts(frames: Frames, variant: str, preset: str = PEAK) -> str:
     grown = (
         f"the window grew by {100 * every['growth_ratio'].median():.1f} % a round trip from the repair of a timeout to "
         f"the next cut, to {every['to_pkts'].median():.0f} packets (medians of {len(every)})"
-        if len(every) else "no repair of a timeout was followed by five round trips without a cut"
-    )  # fmt: skip
+        if len(every)
+        else "no repair of a timeout was followed by five round trips without a cut"
+    )
     return f"{label(variant)}, {preset}: {grown}; repairing for {spent.text(100, 1)} % of the time"
 
 

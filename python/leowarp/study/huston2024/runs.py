@@ -110,7 +110,7 @@ OTHERS = (
     Variant("bbr-fq", "BBR, paced by fq", "bbr", {"tcp.pacing": "fq"}, "pacing: BBR's own timers otherwise"),
     Variant("bbr_handover-fq", "BBR, handover-aware, fq", "bbr_handover", {"tcp.pacing": "fq"}, "pacing"),
     Variant("cubic_handover-fq", "CUBIC, handover-aware, fq", "cubic_handover", {"tcp.pacing": "fq"}, "pacing"),
-)  # fmt: skip
+)
 """Other queues, and pacing by fq."""
 
 REPAIRS = (
@@ -185,8 +185,9 @@ def _clean() -> Part:
     content["together"] = [_in_step(CLEAN)]
     content["set"] |= dict.fromkeys(LOSS_KEYS, LOSSES[0])
     content["keep"] = {"runs": "all"}
-    return Part("clean", "no isolated loss: handovers alone", content, len(CLEAN) * SEEDS,
-                _few_seeds(CLEAN_QUICK_SEEDS))  # fmt: skip
+    return Part(
+        "clean", "no isolated loss: handovers alone", content, len(CLEAN) * SEEDS, _few_seeds(CLEAN_QUICK_SEEDS)
+    )
 
 
 def _beside() -> Part:
@@ -203,8 +204,9 @@ def _beside() -> Part:
 def _losses() -> Part:
     content = _content("losses", TCP_SCENARIO, {}, LOSS_SEEDS)
     content["parameters"]["flows.0.congestion_control"] = {
-        "label": "congestion_control", "values": [variant.congestion_control for variant in MAIN],
-    }  # fmt: skip
+        "label": "congestion_control",
+        "values": [variant.congestion_control for variant in MAIN],
+    }
     first, *rest = LOSS_KEYS
     content["together"] = [{first: {"label": "loss", "values": list(LOSSES)}} | {key: list(LOSSES) for key in rest}]
     return Part("losses", "sensitivity to isolated loss", content, len(MAIN) * len(LOSSES) * LOSS_SEEDS, _few_seeds(1))
@@ -215,9 +217,7 @@ def _phases() -> Part:
     names = ("bbr_handover", "cubic_handover")
     content["parameters"]["flows.0.congestion_control"] = {"label": "congestion_control", "values": list(names)}
     told = [f"{FIRST_RECONFIGURATION_S + late_s:g} s" for late_s in PHASE_ERRORS_S]
-    content["together"] = [
-        {f"modules.{name}.phase_ns": {"label": f"phase_{name}", "values": told} for name in names}
-    ]  # fmt: skip
+    content["together"] = [{f"modules.{name}.phase_ns": {"label": f"phase_{name}", "values": told} for name in names}]
     runs = len(names) * len(PHASE_ERRORS_S) * PHASE_SEEDS
     return Part("phases", "a schedule that is wrong", content, runs, _few_seeds(1))
 
@@ -262,9 +262,10 @@ def _in_step(variants: Sequence[Variant]) -> dict[str, Any]:
     table: dict[str, Any] = {
         "name": [variant.name for variant in variants],
         "flows.0.congestion_control": {
-            "label": "congestion_control", "values": [variant.congestion_control for variant in variants],
+            "label": "congestion_control",
+            "values": [variant.congestion_control for variant in variants],
         },
-    }  # fmt: skip
+    }
     for key, default in _KEYS.items():
         values = [variant.set.get(key, default) for variant in variants]
         if any(value != default for value in values):

@@ -153,8 +153,9 @@ def _profiles() -> Part:
         }
     ]
     runs = len(FEW_SNRS_DB) * len(ALGORITHMS) * 2 * len(OTHER_TCPS) * PROFILE_SEEDS
-    return Part("profiles", "what SACK, RACK and Linux's own delayed ACKs change", content, runs,
-                _few(1, (ASSUMPTION_SNR_DB,)))  # fmt: skip
+    return Part(
+        "profiles", "what SACK, RACK and Linux's own delayed ACKs change", content, runs, _few(1, (ASSUMPTION_SNR_DB,))
+    )
 
 
 def _by_acks() -> Part:

@@ -46,7 +46,7 @@ def worked_example(frames: Frames) -> Outcome:
         f"{md:g}; E_r {entropy:.6f}",
         {"density": density, "mean_displacement_pkts": md, "entropy_nats": entropy},
         "" if all(parts.values()) else "the library that measures every run computes them otherwise",
-    )  # fmt: skip
+    )
 
 
 # Implements claim 2.2 of torres2020 (figures 2, 3).

@@ -196,8 +196,9 @@ def mechanisms_by_distribution(frames: Mapping[str, Any], rules: Rules) -> Figur
 
 def _by_distribution(axes: Axes, table: pd.DataFrame) -> None:
     for place, name in enumerate(DISTRIBUTIONS):
-        axes.plot(table.index, table[name], marker=DOTS[place], markersize=1.8, linewidth=0.9, label=name,
-                  **line_style(place))  # fmt: skip
+        axes.plot(
+            table.index, table[name], marker=DOTS[place], markersize=1.8, linewidth=0.9, label=name, **line_style(place)
+        )
 
 
 def _by_metric(frames: Mapping[str, Any], rules: Rules, column: str, label: str) -> Figure:

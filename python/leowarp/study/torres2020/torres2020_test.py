@@ -205,8 +205,9 @@ def test_entropy_out_of_order_at_the_smallest_jitter_holds_in_part(as_the_study_
     assert "0.121 ms apart" in row["cause"]
 
 
-@pytest.mark.parametrize(("number", "verdict"), [("2.5", "does not hold"), ("2.7", "does not hold"),
-                                                 ("2.8", "does not hold")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "verdict"), [("2.5", "does not hold"), ("2.7", "does not hold"), ("2.8", "does not hold")]
+)
 # Tests claim 2.5 of torres2020.
 # Tests claim 2.7 of torres2020.
 # Tests claim 2.8 of torres2020.
@@ -301,12 +302,11 @@ def engine(monkeypatch, made_up):
             ]
             rows = rows[kept]
         failures = {
-            row.run_id: GuestError(f"the run {row.run_id} failed")
-            for row in rows.itertuples()
-            if row.status != "ok"
-        }  # fmt: skip
-        return SimpleNamespace(table=lambda: SimpleNamespace(to_pandas=lambda: rows.reset_index(drop=True)),
-                               failures=failures)  # fmt: skip
+            row.run_id: GuestError(f"the run {row.run_id} failed") for row in rows.itertuples() if row.status != "ok"
+        }
+        return SimpleNamespace(
+            table=lambda: SimpleNamespace(to_pandas=lambda: rows.reset_index(drop=True)), failures=failures
+        )
 
     def tables():
         made = {name: rows.copy() for name, rows in made_up.items()}
