@@ -17,7 +17,10 @@ from leowarp.timeline.channel.statistics import statistics
 from leowarp.timeline.from_mobile import described, fading_of, harq_of, realisation_of, warnings_about
 
 QUANTILES = (0.01, 0.1, 0.5, 0.9)
+"""Shares of time: deep fades matter to hybrid ARQ, so there are two below the median."""
+
 FADE_LEVELS_DB = (-25, -20, -15, -10, -5, -3, 0)
+"""Relative to line of sight. Es/N0 at each is given beside it, which is what decides whether a codeword is decoded."""
 
 Row = tuple[str | None, ...]
 
@@ -33,6 +36,7 @@ class MobileChannel:
 
     @property
     def power(self) -> PowerSeries:
+        """The power series, relative to line of sight (0 dB), one level every `spacing_ns`."""
         return self.found.power
 
     @property
@@ -42,6 +46,7 @@ class MobileChannel:
 
     @cached_property
     def statistics(self) -> pa.Table:
+        """What the series does beside the model's closed forms; columns as `timeline.channel.statistics.COLUMNS`."""
         return statistics(self.power, self.fading)
 
 

@@ -55,11 +55,11 @@ AtOnce = Annotated[
 
 def settings(set_: list[str] | None, cc_modules: list[Path] | None) -> list[str]:
     """What `--set` and `--cc-module` say, as `KEY=VALUE`."""
-    told = list(set_ or [])
+    texts = list(set_ or [])
     if cc_modules:
         # JSON's strings are TOML's; a path with control characters is no name that a scenario takes.
-        told.append(f"guest.cc_modules={json.dumps([str(path) for path in cc_modules], ensure_ascii=False)}")
-    return told
+        texts.append(f"guest.cc_modules={json.dumps([str(path) for path in cc_modules], ensure_ascii=False)}")
+    return texts
 
 
 def verb_of(act: Callable[[Request], None], request: type[Request]) -> Callable[..., None]:

@@ -161,6 +161,7 @@ def parts() -> tuple[Part, ...]:
 
 
 def _pings(name: str, why: str, seconds: int, seeds: int, intervals: Sequence[str]) -> Part:
+    """Pings of the dish; all run directories stay, since claims look at single probes."""
     content = _content(name, PING_SCENARIO, {}, seeds)
     content["set"] = {"run.duration": f"{seconds} s", "flows.0.flood": bool(intervals)}
     content["keep"] = {"runs": "all"}
@@ -170,6 +171,9 @@ def _pings(name: str, why: str, seconds: int, seeds: int, intervals: Sequence[st
 
 
 def _sessions(name: str, why: str, variants: Sequence[Variant], presets: Sequence[str], *, keep: bool) -> Part:
+    """TCP sessions of some variants at some presets. A quick reproduction makes fewer seeds off-peak of what is not
+    compared.
+    """
     content = _content(name, TCP_SCENARIO, {"access.preset": {"label": "preset", "values": list(presets)}}, SEEDS)
     content["together"] = [_in_step(variants)]
     if keep:
@@ -181,6 +185,7 @@ def _sessions(name: str, why: str, variants: Sequence[Variant], presets: Sequenc
 
 
 def _clean() -> Part:
+    """The variants of `CLEAN` without isolated loss: at peak it cuts windows so often that handovers hardly show."""
     content = _content("clean", TCP_SCENARIO, {}, SEEDS)
     content["together"] = [_in_step(CLEAN)]
     content["set"] |= dict.fromkeys(LOSS_KEYS, LOSSES[0])
@@ -191,6 +196,7 @@ def _clean() -> Part:
 
 
 def _beside() -> Part:
+    """Each variant beside one CUBIC flow; those that would change the CUBIC flow's host too are left out."""
     variants = tuple(variant for variant in VARIANTS if variant.name not in NEVER_BESIDE)
     content = _content("beside", TCP_SCENARIO, {}, SEEDS)
     content["together"] = [_in_step(variants)]
@@ -202,6 +208,7 @@ def _beside() -> Part:
 
 
 def _losses() -> Part:
+    """The study's three over isolated loss, both ways alike: what results owe to that number of the profile."""
     content = _content("losses", TCP_SCENARIO, {}, LOSS_SEEDS)
     content["parameters"]["flows.0.congestion_control"] = {
         "label": "congestion_control",
@@ -213,11 +220,12 @@ def _losses() -> Part:
 
 
 def _phases() -> Part:
+    """The handover-aware congestion controls with a schedule that is wrong by `PHASE_ERRORS_S`."""
     content = _content("phases", TCP_SCENARIO, {}, PHASE_SEEDS)
     names = ("bbr_handover", "cubic_handover")
     content["parameters"]["flows.0.congestion_control"] = {"label": "congestion_control", "values": list(names)}
-    told = [f"{FIRST_RECONFIGURATION_S + late_s:g} s" for late_s in PHASE_ERRORS_S]
-    content["together"] = [{f"modules.{name}.phase_ns": {"label": f"phase_{name}", "values": told} for name in names}]
+    phases = [f"{FIRST_RECONFIGURATION_S + late_s:g} s" for late_s in PHASE_ERRORS_S]
+    content["together"] = [{f"modules.{name}.phase_ns": {"label": f"phase_{name}", "values": phases} for name in names}]
     runs = len(names) * len(PHASE_ERRORS_S) * PHASE_SEEDS
     return Part("phases", "a schedule that is wrong", content, runs, _few_seeds(1))
 

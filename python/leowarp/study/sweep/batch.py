@@ -143,6 +143,7 @@ def decode_error(encoded: Mapping[str, Any]) -> LeowarpError:
 
 
 def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
+    """The plan of an order, with its files beside it in a folder of its own, as a run directory has them."""
     folder.mkdir(parents=True)
     inputs = {name: base64.b64decode(batch.inputs[name]) for name in order.inputs}
     rundir.write_plan(folder, order.plan, inputs)
@@ -151,6 +152,9 @@ def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
 
 
 def _check(batch: Batch) -> None:
+    """Raises HostError if leowarp, kernel or agent of this worker are not those of the study, at most
+    every `CHECK_S`.
+    """
     if batch.version != leowarp.__version__:
         raise HostError(
             f"this worker has leowarp {leowarp.__version__}, and the study was started with {batch.version}",

@@ -168,6 +168,10 @@ def layout_of(file: StudyFile) -> Layout:
 def _held(
     folder: Path, facts: StudyFacts, file: StudyFile | None, runs: Sequence[PlannedRun | StudyRun], options: Options
 ) -> StudyResult:
+    """What `run_study` does once runs are known: asks what may run, takes the lock, writes the plans, makes the runs.
+
+    Code is asked about before anything is written, so that a study that is refused leaves no trace.
+    """
     _refuse_what_is_not_ours(folder, facts.name)
     trust.demand_code(_code_of(folder, runs, options.trust))
     with disk.writing(folder):
@@ -189,12 +193,17 @@ def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool)
     alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
     found: dict[trust.Code, None] = {}
     for run in alike.values():
-        told = trust.code_of(run.combination.plan.guest) if isinstance(run, PlannedRun) else code_of(folder, run)
-        found |= {replace(code, named_in=None) if may_run else code: None for code in told}
+        codes = trust.code_of(run.combination.plan.guest) if isinstance(run, PlannedRun) else code_of(folder, run)
+        found |= {replace(code, named_in=None) if may_run else code: None for code in codes}
     return list(found)
 
 
 def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: int, options: Options) -> StudyResult:
+    """Makes what is missing of the runs that are asked for, and gives all of their rows.
+
+    The workers end and their scratch goes whatever happens, Ctrl-C included; the page is written from the data set, so
+    it also shows runs of earlier starts.
+    """
     asked = [run for run in runs if options.only is None or options.only(run)]
     store = Store(folder, facts.layout)
     try:
@@ -224,6 +233,7 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
 
 
 def _workers(folder: Path, missing: int, options: Options) -> Workers:
+    """Workers of the scheduler that was named, or as many processes as there are cores, but no more than runs."""
     if options.scheduler is not None:
         from leowarp.study.sweep.scheduler import DaskWorkers
 
@@ -237,6 +247,7 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
 
 
 def _origin(kernel: str, options: Options) -> Origin:
+    """What makes the runs of a kernel: checksums, and leowarp's version. Builds what is not there."""
     with building(options.progress is True) as built:
         kernel_sha256, agent_sha256 = options.maker.image_sha256(kernel, built.message, built.steps)
     return Origin(kernel_sha256, agent_sha256, leowarp.__version__)
@@ -250,6 +261,10 @@ def _failures(table: pa.Table) -> dict[str, LeowarpError]:
 
 
 def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
+    """Raises ScenarioError if the directory holds another study, or anything that is not a study's.
+
+    A directory with a lock and nothing else is a study's that was ended before its plans were written.
+    """
     if not folder.exists():
         return
     if not folder.is_dir():

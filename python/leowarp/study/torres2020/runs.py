@@ -89,6 +89,7 @@ def parts() -> tuple[Part, ...]:
 
 
 def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
+    """The study's transfers, on Linux as it is, over the whole grid of jitters."""
     content = _content(name, SCENARIO, distributions, JITTERS_US, SEEDS)
     content["parameters"] |= _algorithms(algorithms)
     count = len(distributions) * len(algorithms) * len(JITTERS_US) * SEEDS
@@ -96,6 +97,7 @@ def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Se
 
 
 def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
+    """The same on each of `PROFILES`, over a coarser grid: which part of TCP decides what jitter costs."""
     content = _content(name, SCENARIO, distributions, MECHANISM_US, MECHANISM_SEEDS)
     content["parameters"] |= _algorithms(algorithms)
     content["set"] = {"observe.sockets": "100 ms", "observe.truth": True}
@@ -112,6 +114,7 @@ def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[st
 
 
 def _probes(name: str, why: str, jitters_us: Sequence[float], quick_us: tuple[float, ...]) -> Part:
+    """Probes at given jitters, one seed."""
     content = _content(name, PROBE_SCENARIO, DISTRIBUTIONS, jitters_us, 1)
     return Part(name, why, content, len(DISTRIBUTIONS) * len(jitters_us), _quick(quick_us, 1))
 
