@@ -8,9 +8,9 @@ import time
 
 from leowarp.ephemeris import ephemeris
 from leowarp.ephemeris.plans_for_tests import S, plan, shell, star
-from leowarp.routes import routes
+from leowarp.media import routes
+from leowarp.media.constellation.timeline import constellation_timeline
 from leowarp.scenario.schema import Isl, Network, Plan, Routing
-from leowarp.timeline import from_routes
 
 
 def cases(updates: int) -> dict[str, Plan]:
@@ -44,7 +44,7 @@ def main() -> None:
         assert where is not None
         ways = routes(of, where)
         between = time.process_time()
-        table = from_routes(of, where, ways)
+        table = constellation_timeline(of, where, ways)
         end = time.process_time()
         print(f"{name:55} {between - begin:7.2f}s {end - between:8.2f}s {table.num_rows:9}", flush=True)
 

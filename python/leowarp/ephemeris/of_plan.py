@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -17,7 +16,7 @@ from leowarp.ephemeris.frames import EcefMetres, EciMetres, TemeMetres, gmst_rad
 from leowarp.ephemeris.sgp4_orbits import Sgp4Orbits
 from leowarp.ephemeris.stations import Stations, stations_on
 from leowarp.ephemeris.walker import Walker
-from leowarp.scenario.schema import Constellation, Plan, Station
+from leowarp.scenario.schema import Constellation, Plan
 
 
 class Orbits(Protocol):
@@ -61,7 +60,7 @@ class Ephemeris:
 
 
 def ephemeris(plan: Plan) -> Ephemeris | None:
-    """Where every node of a plan is; None for a plan without a constellation (`measured`, `chain`).
+    """Where every node of a plan is; None for a plan without a constellation.
 
     Raises
     ------
@@ -71,7 +70,7 @@ def ephemeris(plan: Plan) -> Ephemeris | None:
     constellation = plan.constellation
     if constellation is None:
         return None
-    stations = stations_on(constellation.earth, constellation.earth_radius_m, _places(plan))
+    stations = stations_on(constellation.earth, constellation.earth_radius_m, plan.medium.places(plan.stations))
     epoch = datetime.fromisoformat(constellation.epoch).replace(tzinfo=UTC)
     if constellation.tle is None:
         walker = _walker(constellation, epoch, plan.run.start_ns)
@@ -84,29 +83,6 @@ def ephemeris(plan: Plan) -> Ephemeris | None:
     # An element set that fails does so early or at the end: better here than an hour into the run.
     orbits.positions_teme_m(np.array([0, plan.run.duration_ns]))
     return Ephemeris(orbits=orbits, names=names, stations=stations, warnings=tuple(warnings))
-
-
-def _places(plan: Plan) -> Sequence[Station]:
-    """The plan's stations; of an access link and of a mobile channel, the places that their geometry is of."""
-    access, mobile = plan.access, plan.mobile
-    if access is not None:
-        places = {
-            "terminal": (access.terminal_latitude_deg, access.terminal_longitude_deg),
-            "gateway": (access.gateway_latitude_deg, access.gateway_longitude_deg),
-            "pop": (access.pop_latitude_deg, access.pop_longitude_deg),
-        }
-    elif mobile is not None:
-        # Under the names of the plan's stations, and in their order.
-        places = {
-            "mobile": (mobile.terminal_latitude_deg, mobile.terminal_longitude_deg),
-            "server": (mobile.gateway_latitude_deg, mobile.gateway_longitude_deg),
-        }
-    else:
-        return plan.stations
-    return [
-        Station(name=name, latitude_deg=latitude, longitude_deg=longitude, height_m=0.0)
-        for name, (latitude, longitude) in places.items()
-    ]
 
 
 def _walker(constellation: Constellation, epoch: datetime, start_ns: int) -> Walker:

@@ -12,13 +12,13 @@ import pytest
 
 from leowarp import rundir
 from leowarp.errors import ScenarioError, TraceError
+from leowarp.media import timeline
 from leowarp.report import FIGURES, RunView, figure
 from leowarp.report.channel import bin_length_s, codeword_shares
 from leowarp.report.channel_section import channel_section
 from leowarp.report.fading import draw, fading_figure
 from leowarp.report.style import save
 from leowarp.scenario import load, resolve
-from leowarp.timeline import timeline
 from leowarp.timeline.channel import Harq, LandMobile, Outcomes, Realisation, power_series, realisation
 from leowarp.timeline.channel.lms import unfaded
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from leowarp.routes.paths import Path
 from leowarp.routes.schema import ROUTES, ROUTES_DOC, table_schema
-from leowarp.routes.slots import Slots
 
 
 @dataclass(frozen=True)
@@ -47,8 +46,6 @@ class Routes:
     summary : dict
         Scalars with their unit in the name.
     warnings : tuple of str
-    slots : Slots, optional
-        Of an access link.
     """
 
     table: pa.Table
@@ -60,7 +57,6 @@ class Routes:
     leavings: tuple[Leaving, ...] = ()
     summary: dict[str, int | float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    slots: Slots | None = None
 
 
 def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]]]:

@@ -28,8 +28,8 @@ def test_an_access_link_has_defaults_of_its_own_in_other_sections(tmp_path):
 
 def test_a_preset_of_an_access_link_set_on_a_plan_replaces_what_the_plan_spells_out(tmp_path):
     plan = resolve(load(write(tmp_path, ACCESS)))
-    other = resolve(load(write(tmp_path, plan.to_toml(), "plan.toml"), ["access.preset=off-peak"])).access
-    assert other == resolve(load(write(tmp_path, ACCESS), ["access.preset=off-peak"])).access
-    assert other != plan.access
+    other = resolve(load(write(tmp_path, plan.to_toml(), "plan.toml"), ["access.preset=off-peak"])).medium
+    assert other == resolve(load(write(tmp_path, ACCESS), ["access.preset=off-peak"])).medium
+    assert other != plan.medium
     governed = {key for preset in ACCESS_PRESETS.values() for key in preset.keys}
     assert set(_GOVERNS[("access", "preset")]) == governed

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leowarp.errors import ScenarioError
-from leowarp.scenario.document import Node
 from leowarp.scenario.key import Key, keys
+from leowarp.scenario.node import Node
 from leowarp.scenario.problems import Origin, Problems, nearest, unknown_key_hint
 from leowarp.units import BYTES, PACKETS
 

@@ -12,8 +12,8 @@ from leowarp.scenario.key import keys
 from leowarp.scenario.problems import Problems, nearest
 
 if TYPE_CHECKING:
-    from leowarp.scenario.document import Node
     from leowarp.scenario.load import Scenario
+    from leowarp.scenario.node import Node
 
 FLOW_KEYS = {
     "tcp": ("congestion_control", "size", "rate"),

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from leowarp.scenario import schema
-from leowarp.scenario.complete import MEDIA, complete
+from leowarp.scenario.complete import complete
 from leowarp.scenario.decode import Section, decode_section
-from leowarp.scenario.document import Node, Overrides, read_document
+from leowarp.scenario.document import Overrides, read_document
 from leowarp.scenario.key import Key, keys
+from leowarp.scenario.medium import MEDIA
 from leowarp.scenario.modules import decode_modules
+from leowarp.scenario.node import Node
 from leowarp.scenario.problems import Problems, unknown_key_hint
 
 
@@ -83,7 +85,7 @@ def _decode(path: Path, document: Node, problems: Problems) -> Scenario:
     sections = {}
     for name, section in TABLES.items():
         given = document.get(name)
-        if given is not None or name not in _ABSENT_UNLESS_GIVEN:
+        if given is not None or name not in MEDIA:
             node = given if given is not None else Node({}, document.origin)
             sections[name] = decode_section(name, section, node, problems, elsewhere)
     scenario = Scenario(
@@ -160,12 +162,7 @@ class _Pinned:
 
 TABLES: dict[str, type] = {
     "run": schema.Run,
-    "constellation": schema.Constellation,
-    "measured": schema.Measured,
-    "chain": schema.Chain,
-    "jittered": schema.Jittered,
-    "access": schema.Access,
-    "mobile": schema.Mobile,
+    **MEDIA,
     "isl": schema.Isl,
     "ground": schema.Ground,
     "routing": schema.Routing,
@@ -175,5 +172,3 @@ TABLES: dict[str, type] = {
     "guest": schema.Guest,
 }
 """The tables of a scenario and the dataclass of each, in the order in which a plan writes them."""
-
-_ABSENT_UNLESS_GIVEN = MEDIA

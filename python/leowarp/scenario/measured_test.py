@@ -5,6 +5,7 @@ import pytest
 
 from leowarp.errors import ScenarioError
 from leowarp.scenario import Plan, load, resolve
+from leowarp.scenario.schema import Measured
 
 
 def plan(folder: Path, *keys: str) -> Plan:
@@ -23,14 +24,14 @@ def test_a_plan_holds_every_file_and_gives_itself(tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text(of.to_toml())
     again = resolve(load(tmp_path / "plan.toml"))
     assert again == of
-    assert again.measured is not None
-    assert (again.measured.rate_bps, again.measured.rate_up_bps) == (50_000_000, None)
-    assert (again.measured.gap_after_ns, again.measured.probe_size_bytes) == (2_000_000_000, 84)
+    assert isinstance(again.medium, Measured)
+    assert (again.medium.rate_bps, again.medium.rate_up_bps) == (50_000_000, None)
+    assert (again.medium.gap_after_ns, again.medium.probe_size_bytes) == (2_000_000_000, 84)
 
 
 def test_defaults_are_those_of_a_table(tmp_path: Path) -> None:
-    of = plan(tmp_path).measured
-    assert of is not None
+    of = plan(tmp_path).medium
+    assert isinstance(of, Measured)
     assert (of.file_up, of.capacity, of.clock, of.interval_ns, of.probe_size_bytes) == (None,) * 5
     assert (of.gaps, of.rtt, of.lost_probes, of.interpolation, of.repeat) == ("error", "halves", "down", "hold", False)
 

@@ -12,8 +12,8 @@ from leowarp import units
 from leowarp.errors import ScenarioError
 from leowarp.scenario import schema
 from leowarp.scenario.decode import Section, value_of
-from leowarp.scenario.document import Node
 from leowarp.scenario.hosts import DELACK_MODULE
+from leowarp.scenario.node import Node
 from leowarp.scenario.problems import Problems, nearest
 
 if TYPE_CHECKING:

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from leowarp.scenario import schema
+from leowarp.scenario.constellation import FollowsConstellation
 from leowarp.scenario.decode import Section
 from leowarp.scenario.key import InputFile, keys
 from leowarp.scenario.load import TABLES, Scenario
+from leowarp.scenario.medium import MEDIA, Medium, medium_of
 from leowarp.scenario.problems import Problems
 from leowarp.scenario.profiles import guest_sysctls, host_sysctls
 from leowarp.scenario.schema import Plan
@@ -37,12 +39,14 @@ def resolve(scenario: Scenario) -> Plan:
         built[name] = _built(TABLES[name], section, _found_files(scenario, section, problems))
     problems.raise_any()
     tcp, guest = built["tcp"], built["guest"]
+    medium = _medium({name: built.pop(name) for name in MEDIA if name in built})
     stations = tuple(_built(schema.Station, section) for section in scenario.stations)
     hosts = tuple(_host(scenario, tcp, station.name) for station in stations)
     largest = max([tcp.buffer_max_bytes, *(host.tcp.buffer_max_bytes for host in hosts)])
     whole_guest = guest_sysctls(largest, guest.memory_bytes, guest.sysctl) | _pinned(scenario, "")
     return Plan(
         name=scenario.name,
+        medium=medium,
         stations=stations,
         flows=tuple(_built(schema.Flow, section) for section in scenario.flows),
         hosts=hosts,
@@ -55,6 +59,14 @@ def resolve(scenario: Scenario) -> Plan:
 def plan_inputs(plan: Plan) -> list[Path]:
     """Files that a plan names, to be copied into ``00-inputs/`` of the run directory."""
     return plan.inputs()
+
+
+def _medium(built: Mapping[str, Any]) -> Medium:
+    """The one medium, with the constellation that it follows, if it does."""
+    medium: Medium = built[medium_of(built).NAME]
+    if isinstance(medium, FollowsConstellation):
+        return dataclasses.replace(medium, constellation=built.get("constellation"))
+    return medium
 
 
 def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | None = None) -> T:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from leowarp import units
 from leowarp.errors import ScenarioError
@@ -80,6 +81,8 @@ class QueueKeys:
 
     `queue_parameters` holds what was given, in the units of its names: ``{"target_ns": 5000000}``.
     """
+
+    GOVERNS: ClassVar[Mapping[str, tuple[str, ...]]] = {"queue_discipline": ("queue_parameters",)}
 
     queue_pkts: int | None = queue("Waiting packets that each direction of a link holds.", "500 pkts")
     queue_bytes: int | None = None

@@ -12,20 +12,23 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from leowarp import units
 from leowarp.scenario.access import Access
+from leowarp.scenario.chain import Chain
+from leowarp.scenario.constellation import Constellation, FollowsConstellation
 from leowarp.scenario.hosts import CONGESTION_CONTROLS, PROFILES, Flow, Host, Tcp
-from leowarp.scenario.key import InputFile, count, files, flag, quantity, sysctl, text, word
+from leowarp.scenario.jittered import Jittered
+from leowarp.scenario.key import InputFile, count, files, flag, keys, quantity, sysctl, text, word
 from leowarp.scenario.links import Ground, Isl, Network, Routing, Station
 from leowarp.scenario.measured import Measured
-from leowarp.scenario.media import Chain, Constellation, Jittered
+from leowarp.scenario.medium import Medium
 from leowarp.scenario.mobile import Mobile
 
 __all__ = [
     "CONGESTION_CONTROLS", "PROFILES", "SCHEMA_VERSION", "Access", "Chain", "Constellation", "Flow", "Ground", "Guest",
-    "Host", "Isl", "Jittered", "Measured", "Mobile", "Network", "Observe", "Plan", "Routing", "Run", "Station", "Tcp",
+    "Host", "Isl", "Jittered", "Measured", "Medium", "Mobile", "Network", "Observe", "Plan", "Routing", "Run",
+    "Station", "Tcp",
 ]  # fmt: skip
 
 SCHEMA_VERSION = 1
@@ -113,8 +116,7 @@ class Guest:
 class Plan:
     """A scenario with every default written out: all that a run depends on.
 
-    Exactly one of `constellation`, `measured`, `chain`, `jittered`, `access` and `mobile` is not None; only an access
-    link and a mobile channel that a constellation drives have both. All but a constellation have two stations without
+    `medium` is what carries the packets; its type says which it is. All but a constellation have two stations without
     coordinates (A and B, dish and server, mobile and server), and their `isl`, `ground` and `routing` (of `jittered`
     also `network`) hold defaults that nothing uses, but for a mobile channel's routes over a constellation. `sysctl`
     holds what the guest as a whole gets, `hosts[i].sysctl` what each host gets; `modules` the parameters of kernel
@@ -124,12 +126,7 @@ class Plan:
 
     name: str
     run: Run = dataclasses.field(default_factory=Run)
-    constellation: Constellation | None = None
-    measured: Measured | None = None
-    chain: Chain | None = None
-    jittered: Jittered | None = None
-    access: Access | None = None
-    mobile: Mobile | None = None
+    medium: Medium
     stations: tuple[Station, ...]
     isl: Isl = dataclasses.field(default_factory=Isl)
     ground: Ground = dataclasses.field(default_factory=Ground)
@@ -142,6 +139,13 @@ class Plan:
     sysctl: Mapping[str, str] = dataclasses.field(default_factory=dict)
     observe: Observe = dataclasses.field(default_factory=Observe)
     guest: Guest = dataclasses.field(default_factory=Guest)
+
+    @property
+    def constellation(self) -> Constellation | None:
+        """The constellation that is the medium or that the medium follows; None: there are no satellites."""
+        if isinstance(self.medium, Constellation):
+            return self.medium
+        return self.medium.constellation if isinstance(self.medium, FollowsConstellation) else None
 
     def to_toml(self) -> str:
         """The plan as a scenario text; loading it gives this plan again."""
@@ -156,15 +160,14 @@ class Plan:
 
     def inputs(self) -> list[Path]:
         """Files that the plan names, to be copied into the run directory (`00-inputs/`)."""
-        found: list[Any] = []
-        if self.constellation is not None and self.constellation.tle is not None:
-            found.append(self.constellation.tle)
-        if self.measured is not None:
-            of = self.measured
-            found += [entry for entry in (of.file, of.file_up, of.capacity, of.capacity_up) if entry is not None]
-        if self.jittered is not None and self.jittered.table is not None:
-            found.append(self.jittered.table)
-        if self.mobile is not None and self.mobile.environments is not None:
-            found.append(self.mobile.environments)
-        found += self.guest.cc_modules
+        sky = () if self.constellation in (None, self.medium) else (self.constellation,)
+        found: list[InputFile] = []
+        for part in (*sky, self.medium, self.guest):
+            section: type = type(part)
+            for attribute, declared in keys(section).values():
+                value = getattr(part, attribute)
+                if declared.kind == "file" and value is not None:
+                    found.append(value)
+                elif declared.kind == "files":
+                    found += value
         return [entry.path for entry in found]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from leowarp.scenario import schema
-from leowarp.scenario.complete import MEDIA, WALKER_KEYS, medium_of, without_effect
+from leowarp.scenario.constellation import WALKER_KEYS, Constellation
 from leowarp.scenario.flows import FLOW_KEYS, PACE_KEYS
 from leowarp.scenario.hosts import DELACK_MODULE
 from leowarp.scenario.key import InputFile, Key, keys
@@ -34,16 +34,15 @@ def _lines(plan: schema.Plan) -> Iterator[str]:
     yield f"name = {quoted(plan.name)}"
     yield f"schema = {schema.SCHEMA_VERSION}"
     yield from _table("run", plan.run)
-    medium = medium_of([name for name in MEDIA if getattr(plan, name) is not None])
-    if plan.constellation is not None:
-        elements = plan.constellation.tle is not None
-        yield from _table("constellation", plan.constellation, WALKER_KEYS if elements else ())
-    if medium != "constellation":
-        yield from _table(medium, getattr(plan, medium))
-    else:
+    medium, sky = plan.medium, plan.constellation
+    if sky is not None:
+        yield from _table(sky.NAME, sky, () if sky.tle is None else WALKER_KEYS)
+    if not isinstance(medium, Constellation):
+        yield from _table(medium.NAME, medium)
+    if medium.STATIONS is None:
         for station in plan.stations:
             yield from _table("stations", station, double=True)
-    idle = without_effect(medium, driven=plan.constellation is not None)
+    idle = medium.idle(follows=sky is not None)
     for name in ("isl", "ground", "routing", "network"):
         without = idle.get(name, ())
         if without is not None:

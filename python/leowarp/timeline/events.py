@@ -5,19 +5,50 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from leowarp.routes.schema import table_schema
-from leowarp.scenario.schema import Chain, Ground, Isl, Measured, Mobile, Plan
+from leowarp.scenario.schema import Plan
 from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
 
 _ORDER = ("node", "link", "queue", "rate", "delay", "jitter", "loss", "capacity", "channel", "route", "path")
 _RANKS = {event: rank for rank, event in enumerate(_ORDER)}
 _LINK_DOWN_RANK = len(_ORDER)
+
+
+HOST = "host:"
+"""Before a station's name: the node that is its host."""
+
+
+class LinkKeys(Protocol):
+    """What every section of a plan says that describes links with a queue."""
+
+    @property
+    def overhead_bytes(self) -> int: ...
+    @property
+    def queue_pkts(self) -> int | None: ...
+    @property
+    def queue_bytes(self) -> int | None: ...
+    @property
+    def queue_discipline(self) -> str: ...
+    @property
+    def ecn(self) -> bool: ...
+    @property
+    def queue_parameters(self) -> Mapping[str, int]: ...
+
+
+class SteadyLinkKeys(LinkKeys, Protocol):
+    """The same of links whose rate and loss are one number each, both ways and all the time."""
+
+    @property
+    def rate_bps(self) -> int | None: ...
+    @property
+    def loss_ratio(self) -> float: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,26 +97,25 @@ class LinkKind:
     queue_parameters: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
-    def shaped(plan: Plan, kind: str, of: Isl | Ground | Chain | Measured | Mobile, on_down: str) -> LinkKind:
-        """A link with a queue, as a part of the plan describes it."""
+    def shaped(plan: Plan, kind: str, of: SteadyLinkKeys, on_down: str) -> LinkKind:
+        """A link with a queue, one rate and one loss both ways, as a section of the plan describes it."""
+        link = LinkKind.queued(plan, kind, of, on_down)
+        return replace(link, rate_bps=of.rate_bps, loss_ratio=of.loss_ratio, has_own_rate=True)
+
+    @staticmethod
+    def queued(plan: Plan, kind: str, of: LinkKeys, on_down: str) -> LinkKind:
+        """A link with a queue as a section of the plan describes it, whose rates and losses come by direction."""
         discipline, counts = plan.network.link_model, plan.network.queue_counts
         if discipline == "netem" and of.queue_bytes is not None:
             raise ValueError("netem limits packets, not bytes: not a resolved plan")
-        if isinstance(of, Measured | Mobile):
-            # Their rates are of directions, their losses those of a channel
-            by_direction, rate_bps, loss_ratio = True, None, 0.0
-        else:
-            by_direction, rate_bps, loss_ratio = False, of.rate_bps, of.loss_ratio
         return LinkKind(
             kind=kind,
             discipline=discipline,
             on_down=on_down,
             overhead_bytes=of.overhead_bytes,
-            rate_bps=rate_bps,
             limit_pkts=of.queue_pkts,
             limit_bytes=of.queue_bytes,
-            loss_ratio=loss_ratio,
-            has_own_rate=not by_direction,
+            has_own_rate=False,
             limit_counts_flying=discipline == "netem" and counts == "waiting",
             full_packet_bytes=plan.network.mtu_bytes,
             queue=of.queue_discipline,

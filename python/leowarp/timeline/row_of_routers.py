@@ -3,20 +3,36 @@
 
 from __future__ import annotations
 
+from leowarp.routes import Routes, fixed_routes
 from leowarp.scenario.schema import Plan
-from leowarp.timeline.events import Events, LinkKind
+from leowarp.timeline.events import HOST, Events, LinkKind
 from leowarp.timeline.forwarding import Forwarding
+
+ENDS = ("A", "B")
+"""The stations at the first and the last router."""
+
+
+def routers(hops: int) -> list[str]:
+    """Their names, one more than there are links."""
+    return [f"r{i}" for i in range(hops + 1)]
+
+
+def row_routes(hops: int, delay_ns: int | None) -> Routes:
+    """The way along the row and the way back; `delay_ns` of all links together, None: it is not known."""
+    there = tuple(range(hops + 1))
+    return fixed_routes(routers(hops), ENDS, (there, there[::-1]), (delay_ns, delay_ns))
 
 
 def row_of_routers(plan: Plan, hops: int, link: LinkKind) -> tuple[Events, dict[str, int]]:
     """Events of the row at 0, links without delay so far; and the number of each node.
 
-    Routers ``r0`` to ``r<hops>``; the hosts of A and B hang on the first and the last by wires.
+    The hosts of A and B hang on the first and the last router by wires.
     """
-    names = [*(f"r{i}" for i in range(hops + 1)), "host:A", "host:B"]
+    hosts = [HOST + station for station in ENDS]
+    names = [*routers(hops), *hosts]
     number = {name: i for i, name in enumerate(names)}
     events = Events(names)
-    host_of = {0: number["host:A"], hops: number["host:B"]}
+    host_of = {0: number[hosts[0]], hops: number[hosts[1]]}
     for router in range(hops + 1):
         events.node(router, "router")
     for router, host in host_of.items():
