@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from leowarp import plainfiles
 from leowarp.metrics.causes import CAUSE_COLUMNS
 from leowarp.metrics.changes import CHANGE_COLUMNS
 from leowarp.metrics.flows import GOODPUT_SERIES
@@ -96,6 +97,7 @@ def write_long_form(frame: pd.DataFrame, path: Path) -> None:
     table = pa.Table.from_pandas(
         frame, preserve_index=False, schema=pa.schema([(f.name, f.type) for f in fields]), nthreads=1
     )
+    plainfiles.refuse_link(path)
     pq.write_table(table.cast(pa.schema(fields, metadata={"leowarp.table": "metrics"})), path, compression="zstd")
 
 

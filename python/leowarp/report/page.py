@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp import rundir
+from leowarp import plainfiles, rundir
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import html, interactive
 from leowarp.report.channel_section import channel_section
@@ -145,6 +145,7 @@ def draw_all(
     runs: Sequence[RunView], folder: Path, names: Sequence[str], formats: Sequence[str] = FORMATS
 ) -> tuple[list[str], dict[str, str]]:
     """Draws and saves figures; returns those drawn, and for the others why they could not be."""
+    _refuse_strange(folder)
     folder.mkdir(parents=True, exist_ok=True)
     drawn, not_drawn = [], {}
     for name in names:
@@ -189,10 +190,17 @@ def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
     return html.navigation((name, heading) for name, heading, _ in shown) + sections
 
 
+def _refuse_strange(folder: Path) -> None:
+    if (why := plainfiles.why_not_plain(folder, itself=True)) is not None:
+        raise ScenarioError(
+            f"cannot draw into {folder}: {why}, and nothing is written through one", hint="name another directory"
+        )
+
+
 def _write(folder: Path, body: str, title: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "index.html"
-    path.write_text(html.page(title, body), encoding="utf-8")
+    plainfiles.write(path, html.page(title, body).encode())
     return path
 
 

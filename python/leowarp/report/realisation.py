@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
-from leowarp import rundir
+from leowarp import parquetfiles, rundir
 from leowarp.errors import TraceError
 from leowarp.media.mobile import described, realisation_of
 from leowarp.scenario.schema import Mobile, Plan
 from leowarp.timeline.channel import Realisation
+from leowarp.trace import metadata_of
 
 
 def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
@@ -38,8 +36,8 @@ def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
 
 def _known(timeline: Path) -> dict[str, object] | None:
     """What the timeline says of its codewords; None: nothing."""
-    raw = (pq.read_schema(timeline).metadata or {}).get(b"harq") if timeline.exists() else None
-    return None if raw is None else dict(json.loads(raw))
+    told = metadata_of(parquetfiles.read_schema(timeline), "harq") if timeline.exists() else None
+    return dict(told) if isinstance(told, dict) else None
 
 
 def _alike(known: dict[str, object], found: dict[str, object]) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from leowarp import parquetfiles
 from leowarp.errors import TraceError
 from leowarp.trace.records import RecordFile, open_records, read_records, write_parquet
 from leowarp.trace.schema import TABLES
@@ -149,17 +149,70 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
             f"cannot read the table {table}: there is no {path}",
             hint="the run did not observe it ([observe] in its plan), or an older version made it: run it again",
         )
-    try:
-        return pq.read_table(path, columns=columns, filters=filters)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise TraceError(f"cannot read {path}: {error}", hint="run the scenario again") from error
+    found = parquetfiles.read_table(path, columns=columns, filters=filters, hint="run the scenario again")
+    check_types(found, TABLES[table].arrow(), path)
+    return found
 
 
 def metadata_of(table: pa.Table | pa.Schema, key: str) -> Any:
     """A value from a table's metadata (`directions`, `hosts`, `flows`), or None if the table has none."""
     raw = (table.schema if isinstance(table, pa.Table) else table).metadata or {}
     value = raw.get(key.encode())
-    return None if value is None else json.loads(value)
+    if value is None:
+        return None
+    try:
+        told = json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise TraceError(f"cannot read a table: its metadata {key!r} is no JSON ({error})", hint=_DAMAGED) from error
+    if told is not None and key in _SHAPES and not _SHAPES[key](told):
+        raise TraceError(f"cannot read a table: its metadata {key!r} is not as leowarp writes it", hint=_DAMAGED)
+    return told
+
+
+def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
+    """Raises TraceError if a column has another kind of values than its schema says, or misses some that it needs.
+
+    An older version may have written another width; a column that the schema does not know is not looked at.
+    """
+    for field in table.schema:
+        wanted = schema.field(field.name) if schema.get_field_index(field.name) >= 0 else None
+        if wanted is None:
+            continue
+        if _kind(field.type) != _kind(wanted.type):
+            raise TraceError(
+                f"cannot read {where}: its column {field.name} is of type {field.type}, not {wanted.type}",
+                hint=_DAMAGED,
+            )
+        if not wanted.nullable and (missing := table[field.name].null_count):
+            raise TraceError(
+                f"cannot read {where}: its column {field.name} misses {missing} values, and none may be missing",
+                hint=_DAMAGED,
+            )
+
+
+def _kind(of: pa.DataType) -> str:
+    if pa.types.is_dictionary(of):
+        of = of.value_type
+    if pa.types.is_integer(of) or pa.types.is_floating(of):
+        return "number"
+    if pa.types.is_string(of) or pa.types.is_large_string(of):
+        return "text"
+    if pa.types.is_list(of) or pa.types.is_large_list(of):
+        return f"list of {_kind(of.value_type)}"
+    return str(of)
+
+
+def _texts(value: Any, length: int | None = None) -> bool:
+    return isinstance(value, list) and length in (None, len(value)) and all(isinstance(one, str) for one in value)
+
+
+# What metadata must be like, so that whoever reads it needs not ask.
+_SHAPES: dict[str, Callable[[Any], bool]] = {
+    "directions": lambda told: isinstance(told, list) and all(_texts(ends, 3) for ends in told),
+    "hosts": _texts,
+    "virtual_ns": lambda told: isinstance(told, int) and 0 <= told < 2**63,
+}
+_DAMAGED = "the file is damaged, or no leowarp wrote it; make the run again"
 
 
 def _end(output: Path) -> dict[str, Any]:
