@@ -61,7 +61,7 @@ def three_paths(plan, delays_ms: list[int], switches_ms: list[int]):
         events.route(0, middle, host_b, t, None)
     for path_id, (t_ms, middle) in enumerate(zip([0, *switches_ms], via, strict=True)):
         events.route(t_ms * MS, s, host_b, middle, path_id)
-        events.path(t_ms * MS, host_a, host_b, path_id)
+        events.path(t_ms * MS, host_a, host_b, path_id, path_id - 1 if path_id else None)
     return events.table({"warnings": []})
 
 

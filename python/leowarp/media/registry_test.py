@@ -35,6 +35,14 @@ def test_a_medium_gives_its_stations_routes_and_a_timeline_that_joins_them(plans
     assert {(row["source"], row["destination"]) for row in rows} == {(source, destination), (destination, source)}
     table = timeline(of, sky, ways)
     assert table.equals(timeline(of), check_metadata=True)
+    paths = [row for row in table.to_pylist() if row["event"] == "path"]
+    told = [(row["t_ns"], row["a"], row["b"], row["path_id"], row["change_id"]) for row in paths]
+    known = [
+        (row["t_ns"], HOST + row["source"], HOST + row["destination"], row["path_id"], row["change_id"])
+        for row in rows
+        if row["t_ns"] == 0 or row["is_change"]
+    ]
+    assert told == known
     network = replay(table, 0)
     there = network.walk(HOST + source, HOST + destination)
     assert (there[0], there[-1]) == (HOST + source, HOST + destination)

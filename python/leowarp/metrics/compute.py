@@ -19,8 +19,8 @@ from leowarp.metrics.causes import cause_scalars, causes
 from leowarp.metrics.changes import (
     ATTRIBUTION_NS,
     both_ways_ns,
-    change_instants,
     flow_pairs,
+    path_changes,
     path_delay,
     route_changes,
 )
@@ -252,7 +252,7 @@ def _one_way_scalars(tables: Tables, number: int) -> dict[str, int | None]:
 def _late_outside(tables: Tables, pairs: dict[tuple[str, str], list[int]]) -> pd.DataFrame:
     """Late packets away from every change of the way there or the way back."""
     both = [*pairs, *((b, a) for a, b in pairs)]
-    instants = sorted({t_ns for pair in both for t_ns, _, _ in change_instants(tables, pair)})
+    instants = sorted({change.t_ns for pair in both for change in path_changes(tables, pair)})
     return late_outside_changes(tables, np.array(instants, dtype="int64"), LATE_WITHIN_NS)
 
 

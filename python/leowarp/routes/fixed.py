@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from leowarp.routes.numbers import Numbers
 from leowarp.routes.paths import Path
-from leowarp.routes.table import Routes, routes_table
+from leowarp.routes.table import PathValues, Routes, routes_table
 
 
 def fixed_routes(
@@ -30,30 +31,29 @@ def fixed_routes(
     delays_ns : (int or None, int or None)
         One way; None: the timeline alone knows.
     """
-    rows: list[dict[str, object]] = [
-        {
-            "t_ns": 0,
-            "source": stations[way],
-            "destination": stations[1 - way],
-            "path_id": 0,
-            "path": [nodes[node] for node in path],
-            "delay_ns": delays_ns[way],
-            "length_m": None,
-            "hops": len(path) - 1,
-            "is_change": False,
-            "old_delay_ns": None,
-        }
-        for way, path in enumerate(paths)
-    ]
     summary: dict[str, int | float] = {"route_updates": 1, "route_changes": 0, "route_changes_shorter": 0}
     if delays_ns[0] is not None:
         for which in ("min", "mean", "max"):
             summary[f"path_delay_{which}_ns"] = delays_ns[0]
+    t_ns = np.zeros(1, dtype=np.int64)
+    every: list[list[Path | None]] = [[*paths]]
+    numbers = Numbers.of_paths(every)
+    table = routes_table(
+        nodes=nodes,
+        ends=(stations, stations[::-1]),
+        t_ns=t_ns,
+        paths=every,
+        numbers=numbers,
+        values=[[PathValues(delay_ns=delay_ns) for delay_ns in delays_ns]],
+        summary=summary,
+        warnings=(),
+    )
     return Routes(
-        table=routes_table(rows, summary, ()),
+        table=table,
         nodes=list(nodes),
-        t_ns=np.zeros(1, dtype=np.int64),
+        t_ns=t_ns,
         pairs=[(path[0], path[-1]) for path in paths],
-        paths=[[*paths]],
+        paths=every,
+        numbers=numbers,
         summary=summary,
     )

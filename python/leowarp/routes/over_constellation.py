@@ -17,9 +17,10 @@ from leowarp.ephemeris import EcefMetres, Ephemeris
 from leowarp.errors import ScenarioError
 from leowarp.routes.last_hop import TERMINAL, LastHop, LastSatellite
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S, IslRule, RangeRule, delays_ns, in_view, isl_rule, lengths_m
+from leowarp.routes.numbers import Numbers
 from leowarp.routes.observed import PathDelays, leavings
 from leowarp.routes.paths import Graph, Path, as_forwarded
-from leowarp.routes.table import PathIds, Routes, routes_table
+from leowarp.routes.table import PathValues, Routes, routes_table
 from leowarp.scenario.schema import Plan
 
 _INSTANTS_AT_ONCE = 32
@@ -262,32 +263,21 @@ def _described(
     nodes = [*ephemeris.names, *ephemeris.stations.names]
     left = leavings(plan, ephemeris, network.rule, t_ns, paths)
     delays = PathDelays(plan, ephemeris, network.last_hop)
-    rows: list[dict[str, object]] = []
-    ids, changes, shorter = PathIds(), 0, 0
+    numbers = Numbers.of_paths(paths)
+    values: list[list[PathValues]] = []
+    changes, shorter = 0, 0
     for k, (at_ns, now) in enumerate(zip(t_ns.tolist(), paths, strict=True)):
-        before = paths[k - 1] if k else now
-        for i, (source, destination) in enumerate(pairs):
-            path, old = now[i], before[i]
+        row = []
+        for i, path in enumerate(now):
             length_m, delay_ns = (None, None) if path is None else delays.at(at_ns, path)
-            old_delay_ns = None if old is None or old == path else delays.at(at_ns, old)[1]
-            rows.append(
-                {
-                    "t_ns": at_ns,
-                    "source": nodes[source],
-                    "destination": nodes[destination],
-                    "path_id": None if path is None else ids(path),
-                    "path": None if path is None else [nodes[node] for node in path],
-                    "delay_ns": delay_ns,
-                    "length_m": length_m,
-                    "hops": None if path is None else len(path) - 1,
-                    "is_change": old != path,
-                    "old_delay_ns": old_delay_ns,
-                }
-            )
+            old = paths[k - 1][i] if numbers.change_ids[k][i] is not None else None
+            old_delay_ns = None if old is None else delays.at(at_ns, old)[1]
+            row.append(PathValues(delay_ns=delay_ns, length_m=length_m, old_delay_ns=old_delay_ns))
             # Each pair of stations counts once: the way back follows the way there.
             if i % 2 == 0 and delay_ns is not None and old_delay_ns is not None:
                 changes += 1
                 shorter += delay_ns < old_delay_ns
+        values.append(row)
     warnings = list(ephemeris.warnings) + list(_outages(plan, nodes, pairs, paths))
     summary: dict[str, int | float] = {
         "route_updates": len(t_ns),
@@ -299,11 +289,21 @@ def _described(
     }
     summary |= _forward(network, paths, summary)
     return Routes(
-        table=routes_table(rows, summary, warnings),
+        table=routes_table(
+            nodes=nodes,
+            ends=[(nodes[source], nodes[destination]) for source, destination in pairs],
+            t_ns=t_ns,
+            paths=paths,
+            numbers=numbers,
+            values=values,
+            summary=summary,
+            warnings=warnings,
+        ),
         nodes=nodes,
         t_ns=t_ns,
         pairs=pairs,
         paths=paths,
+        numbers=numbers,
         isl=isl,
         leavings=tuple(left),
         summary=summary,

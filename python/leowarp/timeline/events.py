@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from leowarp.routes import Routes
 from leowarp.routes.schema import table_schema
 from leowarp.scenario.schema import Plan
 from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
@@ -299,8 +300,18 @@ class Events:
             path_id=path_id,
         )
 
-    def path(self, t_ns: int, source: int, destination: int, path_id: int | None) -> None:
-        self._add(t_ns, "path", a=self._names[source], b=self._names[destination], path_id=path_id)
+    def path(self, t_ns: int, source: int, destination: int, path_id: int | None, change_id: int | None = None) -> None:
+        """Packets leave on a path from now on; `change_id` of the change that this is, None: it is none."""
+        ends = {"a": self._names[source], "b": self._names[destination]}
+        self._add(t_ns, "path", **ends, path_id=path_id, change_id=change_id)
+
+    def paths(self, routes: Routes, pair: int, source: int, destination: int) -> None:
+        """The first path of a pair of the routes, whose hosts are `source` and `destination`, and each change of it."""
+        numbers = routes.numbers
+        for k, t_ns in enumerate(routes.t_ns.tolist()):
+            change_id = numbers.change_ids[k][pair]
+            if k == 0 or change_id is not None:
+                self.path(t_ns, source, destination, numbers.path_ids[k][pair], change_id)
 
     def table(self, metadata: Mapping[str, object]) -> pa.Table:
         """All events so far, in order."""

@@ -21,7 +21,7 @@ class PlannedAccess(PlannedMedium[Access]):
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
         assert isinstance(routes, AccessRoutes), "routes of another medium"
-        return access_timeline(self.plan, self.section, routes.slots)
+        return access_timeline(self.plan, self.section, routes)
 
     def likely_rate_bps(self) -> float | None:
         given_bps = self.section.capacity_bps

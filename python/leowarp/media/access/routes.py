@@ -10,7 +10,9 @@ import numpy as np
 
 from leowarp.ephemeris import Ephemeris
 from leowarp.media.access.slots import Slots, slots_of
-from leowarp.routes.table import Routes, routes_table
+from leowarp.routes.numbers import Numbers
+from leowarp.routes.paths import Path
+from leowarp.routes.table import PathValues, Routes, routes_table
 from leowarp.scenario.schema import Access, Plan
 
 
@@ -41,33 +43,37 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
     delay_ns = slots.base_at_ns(t_ns).tolist()
     # What the path before would have had an instant later, with its satellite where it is now.
     old_ns = slots.base_at_ns(slots.begin_ns[1:] - 1).tolist()
-    rows: list[dict[str, object]] = []
-    for slot, (at_ns, name) in enumerate(zip(t_ns.tolist(), slots.names, strict=True)):
-        for source, destination in (stations, stations[::-1]):
-            rows.append(
-                {
-                    "t_ns": at_ns,
-                    "source": source,
-                    "destination": destination,
-                    "path_id": slot,
-                    "path": [source, name, destination],
-                    "delay_ns": delay_ns[slot],
-                    "length_m": None if slots.length_m is None else float(slots.length_m[slot]),
-                    "hops": 2,
-                    "is_change": slot > 0,
-                    "old_delay_ns": old_ns[slot - 1] if slot else None,
-                }
-            )
+    values = [
+        PathValues(
+            delay_ns=delay_ns[slot],
+            length_m=None if slots.length_m is None else float(slots.length_m[slot]),
+            old_delay_ns=old_ns[slot - 1] if slot else None,
+        )
+        for slot in range(len(slots.names))
+    ]
     nodes = [*stations, *dict.fromkeys(slots.names)]
     number = {name: i for i, name in enumerate(nodes)}
+    paths: list[list[Path | None]] = [[(0, number[name], 1), (1, number[name], 0)] for name in slots.names]
+    numbers = Numbers.of_path_ids([[slot, slot] for slot in range(len(paths))])
     summary = _summary(slots, plan.run.duration_ns)
     warnings = [] if ephemeris is None else [*ephemeris.warnings, *_clocks(plan, access)]
     return AccessRoutes(
-        table=routes_table(rows, summary, warnings),
+        table=routes_table(
+            nodes=nodes,
+            ends=(stations, stations[::-1]),
+            t_ns=t_ns,
+            paths=paths,
+            numbers=numbers,
+            # Both ways have what the slot has.
+            values=[[value, value] for value in values],
+            summary=summary,
+            warnings=warnings,
+        ),
         nodes=nodes,
         t_ns=t_ns,
         pairs=[(0, 1), (1, 0)],
-        paths=[[(0, number[name], 1), (1, number[name], 0)] for name in slots.names],
+        paths=paths,
+        numbers=numbers,
         summary=summary,
         warnings=tuple(warnings),
         slots=slots,

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from leowarp.media.access.profile import Profile, Way
+from leowarp.media.access.routes import AccessRoutes
 from leowarp.media.access.slots import Slots
 from leowarp.media.access.starlink import starlink
 from leowarp.scenario.schema import Access, Plan
@@ -28,12 +29,12 @@ def profile_of(plan: Plan, access: Access, slots: Slots) -> Profile:
     return starlink(access, slots, seed=plan.run.seed, duration_ns=plan.run.duration_ns)
 
 
-def access_timeline(plan: Plan, access: Access, slots: Slots) -> pa.Table:
+def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Table:
     """The timeline of a plan's ``[access]``; columns as in `timeline.schema`.
 
     Metadata: `slots` and `outages`, what was drawn (`Profile.slot_table` and `Profile.outage_table` as JSON lists).
     """
-    profile = profile_of(plan, access, slots)
+    profile = profile_of(plan, access, routes.slots)
     events = Events(_NODES)
     for node, kind in enumerate(("router", "router", "host", "host")):
         events.node(node, kind)
@@ -44,9 +45,8 @@ def access_timeline(plan: Plan, access: Access, slots: Slots) -> pa.Table:
     _tables(plan, events, _TERMINAL, _GATEWAY, profile.up)
     _tables(plan, events, _GATEWAY, _TERMINAL, profile.down)
     _forward(events)
-    for slot, begin_ns in enumerate(profile.slots.begin_ns.tolist()):
-        for source, destination in ((_DISH, _SERVER), (_SERVER, _DISH)):
-            events.path(max(begin_ns, 0), source, destination, slot)
+    for pair, ends in enumerate(((_DISH, _SERVER), (_SERVER, _DISH))):
+        events.paths(routes, pair, *ends)
     drawn = {"slots": profile.slot_table().to_pylist(), "outages": profile.outage_table().to_pylist()}
     return events.table({"warnings": [], **drawn})
 

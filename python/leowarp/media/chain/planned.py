@@ -24,7 +24,7 @@ class PlannedChain(PlannedMedium[Chain]):
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
         chain = self.section
         link = LinkKind.shaped(self.plan, "isl", chain, "drain")
-        events, _ = row_of_routers(self.plan, chain.hops, link)
+        events = row_of_routers(self.plan, routes, link)
         delay_ns = rounded_ns(self.plan, chain.delay_ns)
         routers = np.arange(chain.hops + 1)
         events.delays(0, routers[:-1], routers[1:], np.full(chain.hops, delay_ns))

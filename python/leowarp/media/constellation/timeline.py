@@ -29,7 +29,6 @@ from leowarp.ephemeris import Ephemeris
 from leowarp.routes import Leaving, Routes
 from leowarp.routes.links import delays_ns, lengths_m
 from leowarp.routes.observed import l2_instants_ns, links_of, node_positions_m
-from leowarp.routes.table import PathIds
 from leowarp.scenario.schema import Plan
 from leowarp.timeline.events import HOST, Events, LinkKind
 from leowarp.timeline.forwarding import Forwarding
@@ -83,7 +82,6 @@ class _Builder:
     def build(self) -> pa.Table:
         routes, plan = self._routes, self._plan
         self._build_nodes()
-        ids = PathIds()
         needed = live = np.empty(0, dtype=np.int64)
         clock_ns = l2_instants_ns(plan)
         until_ns = np.append(routes.t_ns[1:], plan.run.duration_ns)
@@ -96,8 +94,8 @@ class _Builder:
                     self._take_up(t_ns, code)
             refreshed = live if t_ns % plan.routing.link_interval_ns == 0 else np.setdiff1d(live, fresh)
             self._set_delays(t_ns, refreshed)
-            for pair, path in zip(routes.pairs, routes.paths[k], strict=True):
-                self._forwarding.follow(t_ns, pair, path, None if path is None else ids(path))
+            for i, (pair, path) in enumerate(zip(routes.pairs, routes.paths[k], strict=True)):
+                self._forwarding.follow(t_ns, pair, path, routes.numbers.path_ids[k][i])
             self._abandon(t_ns, needed, before)
             self._between_updates(clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)], t_ns, end_ns, live)
         self._tear_down(plan.run.duration_ns, np.empty(0, dtype=np.int64))
@@ -118,6 +116,8 @@ class _Builder:
             self._events.node(host, "host")
             self._events.link_up(0, host, station, LinkKind.ideal(plan, "wire"))
         self._forwarding.attach_hosts(routes.pairs)
+        for i, (source, destination) in enumerate(routes.pairs):
+            self._events.paths(routes, i, self._host_of[source], self._host_of[destination])
 
     def _needed(self, k: int) -> Codes:
         """Links that are up because of route update k: those in use, and with "all" those that the rule gives."""

@@ -20,7 +20,7 @@ class PlannedJittered(PlannedMedium[Jittered]):
         return fixed_routes(NODES, ENDS, ((ROUTER, B), (ROUTER, A)), (self.section.delay_ns, self.section.delay_up_ns))
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        return jittered_timeline(self.plan, self.section)
+        return jittered_timeline(self.plan, self.section, routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
         return (self.section,)

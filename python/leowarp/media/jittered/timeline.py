@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from leowarp import plainfiles
 from leowarp.errors import ScenarioError
+from leowarp.routes import Routes
 from leowarp.scenario.schema import Jittered, Plan
 from leowarp.timeline.events import HOST, Events, LinkKind
 from leowarp.timeline.jitter_tables import (
@@ -30,7 +31,7 @@ NODES = ("s1", *(HOST + station for station in ENDS))
 ROUTER, A, B = range(3)
 
 
-def jittered_timeline(plan: Plan, path: Jittered) -> pa.Table:
+def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
     """The timeline of a plan's ``[jittered]``; columns as in `timeline.schema`.
 
     Metadata `jitter_table`, of the distribution ``table`` only: its values, ascending, mean 0, standard deviation 1.
@@ -59,10 +60,10 @@ def jittered_timeline(plan: Plan, path: Jittered) -> pa.Table:
             metadata["jitter_table"] = values.tolist()
     if modelled_up:
         _shape(events, A, path.delay_up_ns, path.rate_up_bps, 0.0)
-    for source, destination in ((A, B), (B, A)):
+    for pair, (source, destination) in enumerate(((A, B), (B, A))):
         events.route(0, source, destination, ROUTER, None)
         events.route(0, ROUTER, destination, destination, None)
-        events.path(0, source, destination, 0)
+        events.paths(routes, pair, source, destination)
     return events.table(metadata)
 
 

@@ -22,7 +22,7 @@ class PlannedMeasured(PlannedMedium[Measured]):
         return row_routes(1, None)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        return measured_timeline(self.plan, self.section)
+        return measured_timeline(self.plan, self.section, routes)
 
     def likely_rate_bps(self) -> float | None:
         end_ns = self.plan.run.start_ns + self.plan.run.duration_ns

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from leowarp.errors import ScenarioError
+from leowarp.routes import Routes
 from leowarp.scenario.schema import Measured, Plan
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.measured.measurement import UNSHAPED, Capacity, Measurement, Times
@@ -26,7 +27,7 @@ from leowarp.timeline.rounding import rounded_ns
 from leowarp.timeline.row_of_routers import row_of_routers
 
 
-def measured_timeline(plan: Plan, of: Measured) -> pa.Table:
+def measured_timeline(plan: Plan, of: Measured, routes: Routes) -> pa.Table:
     """The timeline of a plan's ``[measured]``; columns as in `timeline.schema`, metadata `warnings`.
 
     Raises
@@ -53,7 +54,7 @@ def measured_timeline(plan: Plan, of: Measured) -> pa.Table:
     tables = link.discipline == "leolink"
     # What serialises the probe is its bytes on the link, as of every packet.
     link = replace(link, probe_bytes=probe_bytes + of.overhead_bytes if probe_bytes and tables else 0)
-    events, _ = row_of_routers(plan, 1, link)
+    events = row_of_routers(plan, routes, link)
     channels_in_run = [_rows_in_run(plan, rows, begin_ns, end_ns) for rows in channels]
     capacities_in_run = [_capacity_in_run(capacity, begin_ns, end_ns) for capacity in capacities]
     for sender, (rows, capacity) in enumerate(zip(channels_in_run, capacities_in_run, strict=True)):

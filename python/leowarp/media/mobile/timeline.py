@@ -19,7 +19,6 @@ from leowarp.media.mobile.parameters import described, rows_of, warnings_about
 from leowarp.media.mobile.routes import last_hop_of
 from leowarp.routes import Routes
 from leowarp.routes.observed import PathDelays, l2_instants_ns
-from leowarp.routes.table import PathIds
 from leowarp.scenario.schema import Mobile, Plan
 from leowarp.timeline.events import HOST, Events, LinkKind
 from leowarp.timeline.rounding import rounded_ns
@@ -73,8 +72,8 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
     if ephemeris is None:
         for a, b in ((_GATEWAY, _SATELLITE), (_SATELLITE, _GATEWAY)):
             _delay(plan, events, 0, a, b, mobile.forward_delay_ns)
-        for there in (_ROW, _ROW[::-1]):
-            events.path(0, there[0], there[-1], 0)
+        for pair, there in enumerate((_ROW, _ROW[::-1])):
+            events.paths(routes, pair, there[0], there[-1])
     else:
         _follow(plan, events, PathDelays(plan, ephemeris, last_hop_of(mobile)), routes)
     return events.table({"warnings": warnings_about(plan, mobile), "harq": described(mobile, found)})
@@ -88,22 +87,18 @@ def _delay(plan: Plan, events: Events, t_ns: int, a: int, b: int, delay_ns: int)
 def _follow(plan: Plan, events: Events, delays: PathDelays, routes: Routes) -> None:
     """Paths and delays over the run; without a path the two routers at its ends know no next hop."""
     ends = dict(zip(Mobile.STATIONS, ((_MOBILE, _TERMINAL), (_SERVER, _GATEWAY)), strict=True))
-    ids, clock_ns = PathIds(), l2_instants_ns(plan)
+    for i, pair in enumerate(routes.pairs):
+        (source, router), (destination, _) = (ends[routes.nodes[node]] for node in pair)
+        events.paths(routes, i, source, destination)
+        there_is_one = True
+        for t_ns, paths in zip(routes.t_ns.tolist(), routes.paths, strict=True):
+            if (paths[i] is not None) != there_is_one:
+                there_is_one = not there_is_one
+                events.route(t_ns, router, destination, _SATELLITE if there_is_one else None, None)
+    clock_ns = l2_instants_ns(plan)
     until_ns = [*routes.t_ns[1:].tolist(), plan.run.duration_ns]
-    in_force: dict[tuple[int, int], int | None] = {}
     now_ns = -1
     for t_ns, end_ns, paths in zip(routes.t_ns.tolist(), until_ns, routes.paths, strict=True):
-        for pair, path in zip(routes.pairs, paths, strict=True):
-            (source, router), (destination, _) = (ends[routes.nodes[node]] for node in pair)
-            path_id = None if path is None else ids(path)
-            known = pair in in_force
-            if not known or in_force[pair] != path_id:
-                events.path(t_ns, source, destination, path_id)
-            if path is None and (not known or in_force[pair] is not None):
-                events.route(t_ns, router, destination, None, None)
-            elif path is not None and known and in_force[pair] is None:
-                events.route(t_ns, router, destination, _SATELLITE, None)
-            in_force[pair] = path_id
         path = paths[0]
         if path is None:
             continue
