@@ -4,54 +4,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from leowarp import units
-from leowarp.scenario import schema
+from leowarp.scenario import sections
 from leowarp.scenario.chain import Chain
 from leowarp.scenario.constellation import Constellation, FollowsConstellation
 from leowarp.scenario.decode import Section, decode, value_of
+from leowarp.scenario.draft import Draft
 from leowarp.scenario.flows import complete_flows, station_names
 from leowarp.scenario.gazetteer import PLACES
 from leowarp.scenario.key import keys
 from leowarp.scenario.medium import MEDIA, medium_of
 from leowarp.scenario.medium_section import MediumSection
 from leowarp.scenario.modules import complete_modules
+from leowarp.scenario.node import Node
 from leowarp.scenario.problems import Problems, nearest
 from leowarp.scenario.profiles import is_per_host
 from leowarp.scenario.queues import QueueKeys, complete_queue
 
-if TYPE_CHECKING:
-    from leowarp.scenario.load import Scenario
-    from leowarp.scenario.node import Node
 
-
-def complete(scenario: Scenario, document: Node, problems: Problems) -> None:
+def complete(draft: Draft, document: Node, problems: Problems) -> None:
     """Fill in what follows from other keys; every broken rule goes to `problems`."""
-    medium = _check_medium(scenario, document, problems)
-    given = [each for name, each in MEDIA.items() if name in scenario.sections]
+    medium = _check_medium(draft, document, problems)
+    given = [each for name, each in MEDIA.items() if name in draft.sections]
     # A constellation before the stations, the others after: messages about one line come in this order.
     for each in given:
         if each is Constellation:
-            each.complete(scenario.sections[each.NAME], problems)
+            each.complete(draft.sections[each.NAME], problems)
     if medium.STATIONS is None:
-        _complete_stations(scenario, document, problems)
+        _complete_stations(draft, document, problems)
     else:
-        _imply_stations(scenario, medium, problems)
+        _imply_stations(draft, medium, problems)
     for each in given:
         if each is not Constellation:
-            each.complete(scenario.sections[each.NAME], problems)
-        _fill_in(scenario, each.defaults(scenario.sections))
-    complete_flows(scenario, document, problems)
-    complete_modules(scenario, problems)
-    _check_network(scenario, problems)
-    _check_observe(scenario, problems)
-    _check_hosts(scenario, problems)
+            each.complete(draft.sections[each.NAME], problems)
+        _fill_in(draft, each.defaults(draft.sections))
+    complete_flows(draft, document, problems)
+    complete_modules(draft, problems)
+    _check_network(draft, problems)
+    _check_observe(draft, problems)
+    _check_hosts(draft, problems)
 
 
-def _check_medium(scenario: Scenario, document: Node, problems: Problems) -> type[MediumSection]:
+def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[MediumSection]:
     """What carries the packets."""
-    media = [name for name in MEDIA if name in scenario.sections]
+    media = [name for name in MEDIA if name in draft.sections]
     all_of_them = ", ".join(f"[{name}]" for name in MEDIA)
     if not media:
         rule = f"none of {all_of_them} is given"
@@ -63,10 +60,10 @@ def _check_medium(scenario: Scenario, document: Node, problems: Problems) -> typ
         if extra == medium.NAME or (may_follow and extra == "constellation"):
             continue
         rule = f"[{medium.NAME}] is given too, and a scenario has exactly one of {all_of_them}"
-        problems.add(scenario.sections[extra].origin, extra, rule, "take one of them out")
-    follows = issubclass(medium, FollowsConstellation) and _check_geometry(scenario, medium, problems)
+        problems.add(draft.sections[extra].origin, extra, rule, "take one of them out")
+    follows = issubclass(medium, FollowsConstellation) and _check_geometry(draft, medium, problems)
     for name, only in medium.idle(follows=follows).items():
-        section = scenario.sections[name]
+        section = draft.sections[name]
         for key in section.nodes:
             if only is None or key in only:
                 rule = f"has no effect: what carries the packets is [{medium.NAME}]"
@@ -74,10 +71,10 @@ def _check_medium(scenario: Scenario, document: Node, problems: Problems) -> typ
     return medium
 
 
-def _check_geometry(scenario: Scenario, medium: type[FollowsConstellation], problems: Problems) -> bool:
+def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: Problems) -> bool:
     """A constellation is there if, and only if, the medium follows one; whether it should."""
     key, preset = medium.FOLLOWS
-    section, sky = scenario.sections[medium.NAME], scenario.sections.get("constellation")
+    section, sky = draft.sections[medium.NAME], draft.sections.get("constellation")
     follows = section.values.get(key, "") == "constellation"
     if follows and sky is None:
         rule = 'is "constellation", and there is no [constellation]'
@@ -89,22 +86,22 @@ def _check_geometry(scenario: Scenario, medium: type[FollowsConstellation], prob
     return follows
 
 
-def _fill_in(scenario: Scenario, defaults: Mapping[str, Mapping[str, object]]) -> None:
+def _fill_in(draft: Draft, defaults: Mapping[str, Mapping[str, object]]) -> None:
     for name, texts in defaults.items():
-        section, known = scenario.sections[name], keys(_DEFAULTED[name])
+        section, known = draft.sections[name], keys(_DEFAULTED[name])
         for key, text in texts.items():
             attribute, declared = known[key]
             if not section.gave(key):
                 section.values[attribute] = decode(text, declared, section.origin)
 
 
-def _complete_stations(scenario: Scenario, document: Node, problems: Problems) -> None:
-    if not scenario.stations:
+def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None:
+    if not draft.stations:
         node = document.get("stations")
         origin = document.origin if node is None else node.origin
         problems.add(origin, "stations", "are missing", 'write [[stations]] and below it name = "Madrid"')
     seen: set[str] = set()
-    for section in scenario.stations:
+    for section in draft.stations:
         name = section.values.get("name")
         if name is None:
             continue
@@ -135,9 +132,9 @@ def _check_station_name(section: Section, name: str, seen: set[str], problems: P
         problems.add(origin, key, rule, "the tables write a>b and host:NAME")
 
 
-def _imply_stations(scenario: Scenario, medium: type[MediumSection], problems: Problems) -> None:
+def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problems) -> None:
     implied = medium.STATIONS or ()
-    for section in scenario.stations:
+    for section in draft.stations:
         name = section.values.get("name")
         if name is not None and name not in implied:
             rule = f'"{name}" cannot be placed: the stations of [{medium.NAME}] are {" and ".join(implied)}'
@@ -146,59 +143,59 @@ def _imply_stations(scenario: Scenario, medium: type[MediumSection], problems: P
             if key != "name":
                 rule = f"has no effect: what carries the packets is [{medium.NAME}]"
                 problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
-    origin = scenario.sections["run"].origin
-    scenario.stations[:] = [
+    origin = draft.sections["run"].origin
+    draft.stations[:] = [
         Section(f"stations.{i}", origin, {"name": name, "latitude_deg": None, "longitude_deg": None, "height_m": None})
         for i, name in enumerate(implied)
     ]
 
 
-def _check_observe(scenario: Scenario, problems: Problems) -> None:
-    observe = scenario.sections["observe"]
-    captured = value_of(observe, schema.Observe, "truth")
-    if value_of(observe, schema.Observe, "pcap") != "none" and not captured:
+def _check_observe(draft: Draft, problems: Problems) -> None:
+    observe = draft.sections["observe"]
+    captured = value_of(observe, sections.Observe, "truth")
+    if value_of(observe, sections.Observe, "pcap") != "none" and not captured:
         rule = "is asked for, and truth = false captures nothing"
         problems.add(observe.where("pcap"), "observe.pcap", rule, 'write pcap = "none", or truth = true')
 
 
-def _check_network(scenario: Scenario, problems: Problems) -> None:
-    network = scenario.sections["network"]
-    netem = value_of(network, schema.Network, "link_model") == "netem"
-    if value_of(network, schema.Network, "queue_counts") == "waiting-and-flying" and not netem:
+def _check_network(draft: Draft, problems: Problems) -> None:
+    network = draft.sections["network"]
+    netem = value_of(network, sections.Network, "link_model") == "netem"
+    if value_of(network, sections.Network, "queue_counts") == "waiting-and-flying" and not netem:
         rule = "only netem counts packets in the delay line; leolink's queue and delay line are apart"
         problems.add(network.where("queue_counts"), "network.queue_counts", rule, 'write link_model = "netem" too')
     queues = ("isl", "ground", *(name for name, medium in MEDIA.items() if issubclass(medium, QueueKeys)))
     for name in queues:
-        section = scenario.sections.get(name)
+        section = draft.sections.get(name)
         if section is None:
             continue
         if netem and section.values.get("queue_bytes") is not None:
             rule = "netem's limit is in packets"
             problems.add(section.where("queue"), f"{name}.queue", rule, 'write "500 pkts", or link_model = "leolink"')
         complete_queue(section, QueueKeys, netem, problems)
-    constellation, isl = scenario.sections.get("constellation"), scenario.sections["isl"]
+    constellation, isl = draft.sections.get("constellation"), draft.sections["isl"]
     elements = constellation is not None and constellation.values.get("tle") is not None
-    if elements and value_of(isl, schema.Isl, "rule") == "plus-grid":
+    if elements and value_of(isl, sections.Isl, "rule") == "plus-grid":
         rule = "a grid needs planes and slots, which a file of orbital elements does not have"
         problems.add(isl.where("rule"), "isl.rule", rule, 'write rule = "range"')
 
 
-def _check_hosts(scenario: Scenario, problems: Problems) -> None:
-    stations = station_names(scenario)
-    for name in [name for name in scenario.hosts | scenario.pinned if name]:
+def _check_hosts(draft: Draft, problems: Problems) -> None:
+    stations = station_names(draft)
+    for name in [name for name in draft.hosts | draft.pinned if name]:
         if name not in stations:
             near = nearest(name, stations)
             guess = f'did you mean "{near}"? ' if near else ""
-            origin = (scenario.hosts | scenario.pinned)[name].origin
+            origin = (draft.hosts | draft.pinned)[name].origin
             rule = f'there is no station "{name}"'
             problems.add(origin, f"hosts.{name}", rule, f"{guess}stations: {', '.join(stations) or 'none'}")
-    for section in (scenario.sections["tcp"], *scenario.hosts.values(), *scenario.pinned.values()):
+    for section in (draft.sections["tcp"], *draft.hosts.values(), *draft.pinned.values()):
         for sysctl in section.values.get("sysctl", {}):
             if not is_per_host(sysctl) and section.name:
                 rule = f"{sysctl} is one for the whole guest, not one a host"
                 problems.add(section.where("sysctl"), f"{section.name}.sysctl", rule, "write it into [guest.sysctl]")
-    pinned = [scenario.pinned[""]] if "" in scenario.pinned else []
-    for section in (scenario.sections["guest"], *pinned):
+    pinned = [draft.pinned[""]] if "" in draft.pinned else []
+    for section in (draft.sections["guest"], *pinned):
         for sysctl in section.values.get("sysctl", {}):
             if is_per_host(sysctl):
                 rule = f"each host has its own {sysctl}"
@@ -207,7 +204,7 @@ def _check_hosts(scenario: Scenario, problems: Problems) -> None:
 
 
 _DEFAULTED = {
-    "run": schema.Run, "network": schema.Network, "tcp": schema.Tcp, "observe": schema.Observe, "isl": schema.Isl,
-    "ground": schema.Ground, "routing": schema.Routing,
+    "run": sections.Run, "network": sections.Network, "tcp": sections.Tcp, "observe": sections.Observe,
+    "isl": sections.Isl, "ground": sections.Ground, "routing": sections.Routing,
 }  # fmt: skip
 _SIGNS_NOT_IN_NAMES = (":", ">", "/", "\\", ",")

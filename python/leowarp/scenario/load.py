@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from leowarp.scenario import schema
 from leowarp.scenario.complete import complete
 from leowarp.scenario.decode import Section, decode_section
 from leowarp.scenario.document import Overrides, read_document
+from leowarp.scenario.draft import Draft
 from leowarp.scenario.key import Key, keys
 from leowarp.scenario.medium import MEDIA
 from leowarp.scenario.modules import decode_modules
@@ -31,7 +33,7 @@ class Scenario:
         The run's name.
     sections : dict
         Section name -> what was said about it; absent ones are there, empty.
-    stations, flows : list of Section
+    stations, flows : tuple of Section
         In the order of the file.
     hosts : dict
         Station name -> its own ``[hosts.NAME.tcp]``, empty if it has none.
@@ -43,12 +45,12 @@ class Scenario:
 
     path: Path
     name: str
-    sections: dict[str, Section] = field(repr=False)
-    stations: list[Section] = field(repr=False)
-    flows: list[Section] = field(repr=False)
-    hosts: dict[str, Section] = field(repr=False)
-    pinned: dict[str, Section] = field(repr=False)
-    modules: dict[str, Section] = field(repr=False)
+    sections: Mapping[str, Section] = field(repr=False)
+    stations: tuple[Section, ...] = field(repr=False)
+    flows: tuple[Section, ...] = field(repr=False)
+    hosts: Mapping[str, Section] = field(repr=False)
+    pinned: Mapping[str, Section] = field(repr=False)
+    modules: Mapping[str, Section] = field(repr=False)
 
 
 def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
@@ -70,13 +72,22 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
     path = Path(path)
     document = read_document(path, overrides)
     problems = Problems()
-    scenario = _decode(path, document, problems)
-    complete(scenario, document, problems)
+    draft = _decode(document, problems)
+    complete(draft, document, problems)
     problems.raise_any()
-    return scenario
+    return Scenario(
+        path=path,
+        name=draft.name,
+        sections=draft.sections,
+        stations=tuple(draft.stations),
+        flows=tuple(draft.flows),
+        hosts=draft.hosts,
+        pinned=draft.pinned,
+        modules=draft.modules,
+    )
 
 
-def _decode(path: Path, document: Node, problems: Problems) -> Scenario:
+def _decode(document: Node, problems: Problems) -> Draft:
     known = ("schema", "extends", "name", *TABLES, "stations", "flows", "hosts", "modules", "sysctl")
     elsewhere = {key: name for name, section in TABLES.items() for key in keys(section)}
     for key, node in document.value.items():
@@ -88,18 +99,15 @@ def _decode(path: Path, document: Node, problems: Problems) -> Scenario:
         if given is not None or name not in MEDIA:
             node = given if given is not None else Node({}, document.origin)
             sections[name] = decode_section(name, section, node, problems, elsewhere)
-    scenario = Scenario(
-        path=path,
+    draft = Draft(
         name=_name(document, problems),
         sections=sections,
         stations=_list(document, "stations", schema.Station, problems),
         flows=_list(document, "flows", schema.Flow, problems),
-        hosts={},
-        pinned={},
         modules=decode_modules(document.get("modules"), problems),
     )
-    _decode_hosts(scenario, document, problems)
-    return scenario
+    _decode_hosts(draft, document, problems)
+    return draft
 
 
 def _name(document: Node, problems: Problems) -> str:
@@ -128,8 +136,8 @@ def _list(document: Node, name: str, section: type, problems: Problems) -> list[
     return [decode_section(f"{name}.{i}", section, child, problems) for i, child in enumerate(node.value)]
 
 
-def _decode_hosts(scenario: Scenario, document: Node, problems: Problems) -> None:
-    _pin(scenario, "", document.get("sysctl"), problems)
+def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:
+    _pin(draft, "", document.get("sysctl"), problems)
     hosts = document.get("hosts")
     if hosts is None:
         return
@@ -142,17 +150,17 @@ def _decode_hosts(scenario: Scenario, document: Node, problems: Problems) -> Non
             continue
         for key, child in node.value.items():
             if key == "tcp":
-                scenario.hosts[name] = decode_section(f"hosts.{name}.tcp", schema.Tcp, child, problems)
+                draft.hosts[name] = decode_section(f"hosts.{name}.tcp", schema.Tcp, child, problems)
             elif key == "sysctl":
-                _pin(scenario, name, child, problems)
+                _pin(draft, name, child, problems)
             else:
                 problems.add(child.origin, f"hosts.{name}.{key}", "there is no such key", "known here: tcp, sysctl")
 
 
-def _pin(scenario: Scenario, host: str, node: Node | None, problems: Problems) -> None:
+def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None:
     if node is not None:
         name = f"hosts.{host}" if host else ""
-        scenario.pinned[host] = decode_section(name, _Pinned, Node({"sysctl": node}, node.origin), problems)
+        draft.pinned[host] = decode_section(name, _Pinned, Node({"sysctl": node}, node.origin), problems)
 
 
 @dataclass(frozen=True)
