@@ -6,9 +6,9 @@ from __future__ import annotations
 import sys
 import time
 
-from leowarp.ephemeris import ephemeris
+from leowarp.ephemeris import ephemeris_of
 from leowarp.ephemeris.plans_for_tests import S, plan, shell, star
-from leowarp.media import routes
+from leowarp.media import routes_of
 from leowarp.media.constellation.timeline import constellation_timeline
 from leowarp.scenario.schema import Isl, Network, Plan, Routing
 
@@ -40,9 +40,9 @@ def main() -> None:
     print(f"{'':55} {'routes':>8} {'timeline':>9} {'events':>9}")
     for name, of in cases(updates).items():
         begin = time.process_time()
-        where = ephemeris(of)
+        where = ephemeris_of(of)
         assert where is not None
-        ways = routes(of, where)
+        ways = routes_of(of, where)
         between = time.process_time()
         table = constellation_timeline(of, where, ways)
         end = time.process_time()

@@ -135,9 +135,9 @@ def _boot(
     for index in indices:
         began_s = time.process_time()
         try:
-            sky = ephemeris.ephemeris(plans[index])
-            ways = media.routes(plans[index], sky)
-            events = media.timeline(plans[index], sky, ways)
+            sky = ephemeris.ephemeris_of(plans[index])
+            ways = media.routes_of(plans[index], sky)
+            events = media.timeline_of(plans[index], sky, ways)
         except LeowarpError as error:
             failed.append(Made(index, None, error=error))
             continue

@@ -63,10 +63,10 @@ def run(
         with Writing(target, force=force) as directory:
             stage("timeline")
             write_plan(directory, plan.to_toml(), inputs)
-            sky = ephemeris.ephemeris(plan)
-            ways = media.routes(plan, sky)
+            sky = ephemeris.ephemeris_of(plan)
+            ways = media.routes_of(plan, sky)
             timeline.write_table(ways.table, directory / ROUTES)
-            events = media.timeline(plan, sky, ways)
+            events = media.timeline_of(plan, sky, ways)
             timeline.write_table(events, directory / TIMELINE)
             stage("guest")
             done = guest.run(image, plan, events, directory, lambda at: stage("guest", at.virtual_ns, at.wall_s))

@@ -48,8 +48,8 @@ def records(plans, folder: Path) -> list[dict[str, bytes]]:
     """Every record file of each run of a batch."""
     runs = []
     for plan in plans:
-        sky = ephemeris.ephemeris(plan)
-        runs.append((plan, media.timeline(plan, sky)))
+        sky = ephemeris.ephemeris_of(plan)
+        runs.append((plan, media.timeline_of(plan, sky)))
     made = guest.run_batch(guest.guest_image("default"), runs, folder)
     return [{path.name: path.read_bytes() for path in sorted(result.out_dir.iterdir())} for result in made]
 

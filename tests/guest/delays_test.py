@@ -66,8 +66,8 @@ def run_each(plans, folder):
     """The guest's output directory of each plan, all in one boot."""
     runs = []
     for plan in plans:
-        sky = ephemeris.ephemeris(plan)
-        runs.append((plan, media.timeline(plan, sky)))
+        sky = ephemeris.ephemeris_of(plan)
+        runs.append((plan, media.timeline_of(plan, sky)))
     return [result.out_dir for result in guest.run_batch(guest.guest_image("default"), runs, folder)]
 
 

@@ -172,8 +172,8 @@ def test_a_change_takes_the_draws_as_they_come(tmp_path):
     path.write_text(ECHOES)
     changes = {"jittered.rate": "unshaped", "flows.0.packets": 20_000, "flows.0.packet_rate": "5000 pkts/s"}
     plan = scenario.resolve(scenario.load(path, changes))
-    sky = ephemeris.ephemeris(plan)
-    usual = media.timeline(plan, sky)
+    sky = ephemeris.ephemeris_of(plan)
+    usual = media.timeline_of(plan, sky)
     ends = {"a": "s1", "b": "host:B"}
     later = [
         {"t_ns": 1_000_000_000, "event": "delay", **ends, "delay_ns": 30_000_000},

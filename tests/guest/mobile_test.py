@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import leowarp as lw
-from leowarp.media import timeline
+from leowarp.media import timeline_of
 from leowarp.media.mobile import rows_of
 from leowarp.scenario import load, resolve
 
@@ -100,7 +100,7 @@ def test_over_a_constellation_a_stream_is_as_late_as_its_route_and_stays_in_orde
     echoes, plan, run = probed(tmp_path, ROUTED, overrides)
     # At 80 s by 0.2 ms and at 90 s by 5 ms.
     assert (run.summary["route_changes"], run.summary["route_changes_shorter"]) == (2, 2)
-    events = timeline(plan).to_pandas()
+    events = timeline_of(plan).to_pandas()
     forward = events[(events["event"] == "delay") & (events["a"] == "gateway")]
     sent_ns = echoes["sent_ns"].to_numpy("int64")
     row = np.searchsorted(forward["t_ns"].to_numpy(), sent_ns, side="right") - 1

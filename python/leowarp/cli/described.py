@@ -14,8 +14,8 @@ from leowarp.errors import ScenarioError
 from leowarp.scenario.schema import Access, Measured
 from leowarp.timeline.measured import Description, Measurement, read, read_capacity
 from leowarp.timeline.measured.files import capacity_format_of
-from leowarp.timeline.measured.of_plan import measurement_of, wall_ns_of
-from leowarp.timeline.measured.of_timeline import measurement_of_timeline
+from leowarp.timeline.measured.from_timeline import measurement_of_timeline
+from leowarp.timeline.measured.planned import measurement_of, wall_ns_of
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
@@ -53,7 +53,7 @@ def _of_plan(plan: Plan, source: str) -> Measurement:
 
     wall_ns = wall_ns_of(plan.medium.clock)
     return measurement_of_timeline(
-        media.timeline(plan), source, plan.run.duration_ns, down=(GATEWAY, TERMINAL), wall_ns=wall_ns
+        media.timeline_of(plan), source, plan.run.duration_ns, down=(GATEWAY, TERMINAL), wall_ns=wall_ns
     )
 
 

@@ -63,7 +63,7 @@ def ephemeris(
 
     resolved = plan_of(file, set_)
     t_ns = int(parsed(units.TIME, "--at", at))
-    sky = rooms.ephemeris(resolved)
+    sky = rooms.ephemeris_of(resolved)
     if sky is None:
         raise ScenarioError(
             f"{file} has no constellation, so nothing moves", hint="its network: leowarp timeline " + str(file)
@@ -120,7 +120,7 @@ def routes(
     from leowarp.cli.output import print_json, print_table
 
     resolved = plan_of(file, set_)
-    found = media.routes(resolved, skies.ephemeris(resolved))
+    found = media.routes_of(resolved, skies.ephemeris_of(resolved))
     # Ordered pairs come as the way there, then the way back.
     ways = [(found.nodes[a], found.nodes[b]) for a, b in found.pairs][:: 1 if both else 2]
     rows = [row for row in found.table.to_pylist() if _talks(row, ways, resolved) and (row["is_change"] or not changes)]

@@ -45,8 +45,8 @@ def show(
     from leowarp.scenario.schema import Access
 
     resolved = plan_of(file, set_)
-    sky = skies.ephemeris(resolved)
-    table = media.timeline(resolved, sky)
+    sky = skies.ephemeris_of(resolved)
+    table = media.timeline_of(resolved, sky)
     begin_ns = parsed(units.TIME, "--from", from_)
     end_ns = parsed(units.TIME, "--to", to) if to else resolved.run.duration_ns + 1
     rows = [

@@ -8,8 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from leowarp import ephemeris as ephemeris_room
-from leowarp.ephemeris import Ephemeris
+from leowarp.ephemeris import Ephemeris, ephemeris_of
 from leowarp.media.access import PlannedAccess
 from leowarp.media.chain import PlannedChain
 from leowarp.media.constellation import PlannedConstellation
@@ -35,7 +34,7 @@ def planned(plan: Plan) -> PlannedMedium[Any]:
     return _PLANNED[type(plan.medium)](plan, plan.medium)
 
 
-def routes(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
+def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
     """Which way a plan's packets go; see `PlannedMedium.routes`.
 
     Parameters
@@ -49,7 +48,7 @@ def routes(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
     return planned(plan).routes(ephemeris)
 
 
-def timeline(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | None = None) -> pa.Table:
+def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | None = None) -> pa.Table:
     """Everything that happens to a plan's network, as events; see `PlannedMedium.timeline`.
 
     Parameters
@@ -60,7 +59,7 @@ def timeline(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | No
     """
     medium = planned(plan)
     if ephemeris is None:
-        ephemeris = ephemeris_room.ephemeris(plan)
+        ephemeris = ephemeris_of(plan)
     if routes is None:
         routes = medium.routes(ephemeris)
     return medium.timeline(ephemeris, routes)

@@ -5,13 +5,13 @@ import dataclasses
 
 import pytest
 
-from leowarp.ephemeris import ephemeris
+from leowarp.ephemeris import ephemeris_of
 from leowarp.ephemeris.plans_for_tests import chain, plan
-from leowarp.media import planned, routes, timeline
+from leowarp.media import planned, routes_of, timeline_of
 from leowarp.scenario.key import InputFile
 from leowarp.scenario.medium import MEDIA
 from leowarp.scenario.schema import Access, Jittered, Measured, Mobile, Plan
-from leowarp.timeline import HOST, replay
+from leowarp.timeline import HOST, replayed
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +28,13 @@ def plans(tmp_path_factory) -> dict[str, Plan]:
 @pytest.mark.parametrize("name", MEDIA)
 def test_a_medium_gives_its_stations_routes_and_a_timeline_that_joins_them(plans, name):
     of = plans[name]
-    sky = ephemeris(of)
-    ways = routes(of, sky)
+    sky = ephemeris_of(of)
+    ways = routes_of(of, sky)
     source, destination = planned(of).stations()
     rows = ways.table.to_pylist()
     assert {(row["source"], row["destination"]) for row in rows} == {(source, destination), (destination, source)}
-    table = timeline(of, sky, ways)
-    assert table.equals(timeline(of), check_metadata=True)
+    table = timeline_of(of, sky, ways)
+    assert table.equals(timeline_of(of), check_metadata=True)
     paths = [row for row in table.to_pylist() if row["event"] == "path"]
     told = [(row["t_ns"], row["a"], row["b"], row["path_id"], row["change_id"]) for row in paths]
     known = [
@@ -43,7 +43,7 @@ def test_a_medium_gives_its_stations_routes_and_a_timeline_that_joins_them(plans
         if row["t_ns"] == 0 or row["is_change"]
     ]
     assert told == known
-    network = replay(table, 0)
+    network = replayed(table, 0)
     there = network.walk(HOST + source, HOST + destination)
     assert (there[0], there[-1]) == (HOST + source, HOST + destination)
     assert network.walk(HOST + destination, HOST + source) == there[::-1]
@@ -51,7 +51,7 @@ def test_a_medium_gives_its_stations_routes_and_a_timeline_that_joins_them(plans
 
 def test_a_plan_with_a_constellation_needs_its_ephemeris(plans):
     with pytest.raises(ValueError, match="needs its ephemeris"):
-        routes(plans["constellation"])
+        routes_of(plans["constellation"])
 
 
 def test_queues_and_rates_are_those_of_the_links_that_carry_packets(plans):

@@ -3,7 +3,7 @@
 
 from leowarp.routes.fixed import fixed_routes
 from leowarp.routes.last_hop import LastHop
-from leowarp.routes.over_constellation import over_constellation
+from leowarp.routes.over_constellation import constellation_routes
 from leowarp.routes.table import Leaving, Routes, paths_of
 
-__all__ = ["LastHop", "Leaving", "Routes", "fixed_routes", "over_constellation", "paths_of"]
+__all__ = ["LastHop", "Leaving", "Routes", "constellation_routes", "fixed_routes", "paths_of"]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from leowarp.ephemeris import EcefMetres, ephemeris
+from leowarp.ephemeris import EcefMetres, ephemeris_of
 from leowarp.ephemeris.plans_for_tests import plan, shell, star
 from leowarp.errors import ScenarioError
 from leowarp.routes.links import FewTerminals, RangeRule, Sight, delays_ns, in_view, isl_rule, lengths_m
@@ -74,7 +74,7 @@ def test_links_of_a_rule_hold_at_their_own_instant(t_ns: int) -> None:
         Isl(terminals=3),
     ):
         of = plan(star(planes=6, satellites_per_plane=11), isl=isl)
-        where = ephemeris(of)
+        where = ephemeris_of(of)
         assert where is not None
         here_m = where.positions_ecef_m(t_ns)
         rule = isl_rule(of)
@@ -85,7 +85,7 @@ def test_links_of_a_rule_hold_at_their_own_instant(t_ns: int) -> None:
 
 def test_no_links_at_all() -> None:
     of = plan(isl=Isl(rule="none"))
-    where = ephemeris(of)
+    where = ephemeris_of(of)
     assert where is not None
     rule = isl_rule(of)
     assert rule.pairs(where.positions_ecef_m(0)).shape == (0, 2)
@@ -100,7 +100,7 @@ def test_a_grid_needs_planes(tmp_path) -> None:
 
 def test_ground_rules_see_what_they_say() -> None:
     of = plan(shell())
-    where = ephemeris(of)
+    where = ephemeris_of(of)
     assert where is not None
     here_m = where.positions_ecef_m(0)
     by_range = in_view(Ground(max_ground_range_m=900e3), where.stations, 0, here_m)

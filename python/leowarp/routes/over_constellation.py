@@ -27,7 +27,7 @@ _INSTANTS_AT_ONCE = 32
 """Positions are computed for so many instants at a time: 32 x 1584 satellites are 1.2 MB, within the L2 cache."""
 
 
-def over_constellation(plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | None = None) -> Routes:
+def constellation_routes(plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | None = None) -> Routes:
     """Which way packets go at each route update.
 
     Parameters

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leowarp.ephemeris import ephemeris
+from leowarp.ephemeris import ephemeris_of
 from leowarp.ephemeris.plans_for_tests import S, plan, shell, star, station
 from leowarp.errors import ScenarioError
-from leowarp.routes import Routes, over_constellation, paths_of
+from leowarp.routes import Routes, constellation_routes, paths_of
 from leowarp.routes.links import in_view, isl_rule
 from leowarp.scenario.schema import Ground, Isl, Network, Plan, Routing
 
@@ -26,9 +26,9 @@ SCENARIOS = {
 
 
 def made(of: Plan) -> Routes:
-    where = ephemeris(of)
+    where = ephemeris_of(of)
     assert where is not None
-    return over_constellation(of, where)
+    return constellation_routes(of, where)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_the_way_back_mirrors_the_way_there(studies: dict[str, Routes]) -> None:
 
 def test_no_other_path_is_shorter() -> None:
     of = plan(duration_s=300)
-    where = ephemeris(of)
+    where = ephemeris_of(of)
     assert where is not None
     for t_ns, (there, _) in zip(np.arange(0, 300, 30) * S, made(of).paths, strict=True):
         here_m = where.positions_ecef_m(int(t_ns))
@@ -273,7 +273,7 @@ def test_one_satellite_is_a_path_without_satellite_links() -> None:
 def test_satellites_that_meet_at_the_pole_do_not_send_packets_in_circles(in_flight: str) -> None:
     # At exactly 90 deg all planes of a star with F = 0 cross the poles together: links of length 0.
     poles = star(inclination_deg=90.0)
-    where = ephemeris(plan(poles))
+    where = ephemeris_of(plan(poles))
     assert where is not None
     quarter_s = where.orbits.period_s / 4  # type: ignore[attr-defined]
     stations = (station("A", 80.0, 0.0), station("B", 80.0, 120.0), station("C", 75.0, 240.0))
@@ -303,10 +303,10 @@ def test_a_path_changes_only_when_another_is_shorter_by_more_than_a_nanosecond(
     start_s: int, rule: str, reverse: str
 ) -> None:
     of = plan(star(planes=9), duration_s=120, start_s=start_s, isl=Isl(rule=rule), routing=Routing(reverse=reverse))
-    where = ephemeris(of)
+    where = ephemeris_of(of)
     assert where is not None
     held = isl_rule(of)
-    ways = over_constellation(of, where)
+    ways = constellation_routes(of, where)
     n = len(where.names)
     for row in ways.table.filter(pa.compute.field("is_change")).to_pylist():
         k = row["t_ns"] // (30 * S)

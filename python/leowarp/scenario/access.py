@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from leowarp import units
 from leowarp.scenario.constellation import FollowsConstellation
-from leowarp.scenario.decode import Section, decode, value_of
+from leowarp.scenario.decoding import Section, decode, value_of
 from leowarp.scenario.key import count, instant, keys, quantity, queue, word
 from leowarp.scenario.links import Station
 from leowarp.scenario.medium_section import Idle

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from leowarp import units
-from leowarp.scenario.decode import Section, decode
+from leowarp.scenario.decoding import Section, decode
 from leowarp.scenario.key import InputFile, count, file, instant, keys, quantity, text, word
 from leowarp.scenario.medium_section import Idle, MediumSection
 from leowarp.scenario.presets import PRESETS

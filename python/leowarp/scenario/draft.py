@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from leowarp.scenario.decode import Section
+from leowarp.scenario.decoding import Section
 
 
 @dataclass(kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from leowarp import units
 from leowarp.scenario import sections
-from leowarp.scenario.decode import Section, value_of
+from leowarp.scenario.decoding import Section, value_of
 from leowarp.scenario.draft import Draft
 from leowarp.scenario.key import keys
 from leowarp.scenario.node import Node

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from leowarp import units
-from leowarp.scenario.decode import Section, value_of
+from leowarp.scenario.decoding import Section, value_of
 from leowarp.scenario.key import InputFile, file, quantity, queue, word
 from leowarp.scenario.medium_section import Idle, MediumSection
 from leowarp.scenario.problems import Problems

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from leowarp import units
-from leowarp.scenario.decode import Section
+from leowarp.scenario.decoding import Section
 from leowarp.scenario.key import InputFile, flag, instant, quantity, word
 from leowarp.scenario.key import file as named_file
 from leowarp.scenario.medium_section import MediumSection

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from leowarp.scenario.decode import Section
+from leowarp.scenario.decoding import Section
 from leowarp.scenario.links import Station
 from leowarp.scenario.problems import Problems
 

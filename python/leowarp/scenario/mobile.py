@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from leowarp import units
 from leowarp.scenario.constellation import FollowsConstellation
-from leowarp.scenario.decode import Section, value_of
+from leowarp.scenario.decoding import Section, value_of
 from leowarp.scenario.key import InputFile, count, file, flag, keys, quantity, queue, text, word
 from leowarp.scenario.links import LARGEST_MTU_BYTES, SMALLEST_MTU_BYTES, Station
 from leowarp.scenario.medium_section import Idle

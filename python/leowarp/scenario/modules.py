@@ -11,7 +11,7 @@ from typing import Any
 from leowarp import units
 from leowarp.errors import ScenarioError
 from leowarp.scenario import sections
-from leowarp.scenario.decode import Section, value_of
+from leowarp.scenario.decoding import Section, value_of
 from leowarp.scenario.draft import Draft
 from leowarp.scenario.hosts import DELACK_MODULE
 from leowarp.scenario.node import Node

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 from leowarp import plainfiles
 from leowarp.scenario import schema
 from leowarp.scenario.constellation import FollowsConstellation
-from leowarp.scenario.decode import Section
+from leowarp.scenario.decoding import Section
 from leowarp.scenario.key import InputFile, keys
-from leowarp.scenario.load import TABLES, Scenario
+from leowarp.scenario.loading import TABLES, Scenario
 from leowarp.scenario.medium import MEDIA, Medium, medium_of
 from leowarp.scenario.problems import Problems
 from leowarp.scenario.profiles import guest_sysctls, host_sysctls

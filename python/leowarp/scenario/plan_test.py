@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from leowarp.errors import ScenarioError
 from leowarp.scenario import INPUTS_FOLDER, load, plan_inputs, resolve, schema
 from leowarp.scenario.key import Key, keys
-from leowarp.scenario.load import TABLES
 from leowarp.scenario.load_test import GOOD, write
+from leowarp.scenario.loading import TABLES
 from leowarp.scenario.presets import PRESETS
 from leowarp.scenario.schema import Plan
 from leowarp.units import BYTES, PACKETS

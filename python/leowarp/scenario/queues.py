@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from leowarp import units
 from leowarp.errors import ScenarioError
-from leowarp.scenario.decode import Section, decode, value_of
+from leowarp.scenario.decoding import Section, decode, value_of
 from leowarp.scenario.key import Key, flag, queue, table, word
 from leowarp.scenario.problems import Problems, nearest
 

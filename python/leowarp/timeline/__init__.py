@@ -5,7 +5,7 @@ guest knows nothing else."""
 from leowarp.timeline.description import describe, warnings_of
 from leowarp.timeline.events import HOST, Events, LinkKind
 from leowarp.timeline.files import read_table, write_table
-from leowarp.timeline.replay import Replay, replay
+from leowarp.timeline.replay import Replay, replayed
 
 __all__ = [
     "HOST",
@@ -14,7 +14,7 @@ __all__ = [
     "Replay",
     "describe",
     "read_table",
-    "replay",
+    "replayed",
     "warnings_of",
     "write_table",
 ]

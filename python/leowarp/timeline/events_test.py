@@ -8,7 +8,7 @@ import pytest
 
 from leowarp.errors import TraceError
 from leowarp.timeline.events import Events, LinkKind
-from leowarp.timeline.replay import replay
+from leowarp.timeline.replay import replayed
 
 LINK = LinkKind(kind="gsl", discipline="leolink", on_down="drop", overhead_bytes=14, limit_pkts=500, has_own_rate=False)
 
@@ -74,11 +74,11 @@ def test_replay_holds_the_last_rows_of_tables() -> None:
     events.channel(1, 0, np.array([0]), np.array([9]), np.array([0.5]))
     events.queue(1, 0, "red", parameters={"adaptive": 1}, limit_bytes=1000)
     table = events.table({})
-    state = replay(table, 509)
+    state = replayed(table, 509)
     assert state.delay_ns == {("terminal", "gateway"): 501, ("gateway", "terminal"): 9}
     assert state.loss_ratio == {("terminal", "gateway"): 500 / 2e6, ("gateway", "terminal"): 0.5}
     assert state.rate_bps == {("terminal", "gateway"): None}
-    assert replay(table, 510).rate_bps == {("terminal", "gateway"): 510}
+    assert replayed(table, 510).rate_bps == {("terminal", "gateway"): 510}
     assert state.queue == {
         ("gateway", "terminal"): {
             "queue": "red", "ecn": False, "parameters": {"adaptive": 1}, "limit_pkts": None, "limit_bytes": 1000,
@@ -92,7 +92,7 @@ def test_a_table_of_no_link_is_refused() -> None:
     events.node(1, "router")
     events.capacity(0, 1, np.array([0]), pa.array([None], pa.int64()))
     with pytest.raises(TraceError, match=r"capacity at 0 ns .* no link"):
-        replay(events.table({}), 0)
+        replayed(events.table({}), 0)
 
 
 @pytest.mark.parametrize(("full_packet_bytes", "flying_pkts"), [(1500, 83), (1115, 111)])

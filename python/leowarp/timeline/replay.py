@@ -115,7 +115,7 @@ class Replay:
             self.next_hop[key] = event["next_hop"]
 
 
-def replay(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay:
+def replayed(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay:
     """The network after all events up to an instant, that instant's included.
 
     Parameters

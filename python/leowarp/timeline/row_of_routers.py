@@ -23,7 +23,7 @@ def row_routes(hops: int, delay_ns: int | None) -> Routes:
     return fixed_routes(routers(hops), ENDS, (there, there[::-1]), (delay_ns, delay_ns))
 
 
-def row_of_routers(plan: Plan, routes: Routes, link: LinkKind) -> Events:
+def row_events(plan: Plan, routes: Routes, link: LinkKind) -> Events:
     """Events of the row at 0, links without delay so far; `routes` are those of `row_routes`.
 
     Nodes are the routers, then the hosts of A and B, which hang on the first and the last router by wires.

@@ -3,7 +3,7 @@
 
 from leowarp.media.access.planned import PlannedAccess
 from leowarp.media.access.profile import Drawn, Profile, Way
-from leowarp.media.access.starlink import starlink
+from leowarp.media.access.starlink import starlink_profile
 from leowarp.media.access.timeline import GATEWAY, TERMINAL, profile_of
 
-__all__ = ["GATEWAY", "TERMINAL", "Drawn", "PlannedAccess", "Profile", "Way", "profile_of", "starlink"]
+__all__ = ["GATEWAY", "TERMINAL", "Drawn", "PlannedAccess", "Profile", "Way", "profile_of", "starlink_profile"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from leowarp.ephemeris.plans_for_tests import chain
 from leowarp.media.access.profile import Profile, Way
 from leowarp.media.access.slots import slots_of
-from leowarp.media.access.starlink import starlink
+from leowarp.media.access.starlink import starlink_profile
 from leowarp.scenario.schema import Access, Plan
 
 SECOND_NS = 1_000_000_000
@@ -34,7 +34,7 @@ def profile_for(minutes: float, seed: int = 1, **keys: Any) -> Profile:
     plan = plan_of(minutes, seed, **keys)
     access = plan.medium
     assert isinstance(access, Access)
-    return starlink(access, slots_of(plan, access), seed=seed, duration_ns=plan.run.duration_ns)
+    return starlink_profile(access, slots_of(plan, access), seed=seed, duration_ns=plan.run.duration_ns)
 
 
 def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:

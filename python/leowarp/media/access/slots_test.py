@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leowarp.ephemeris import EcefMetres, Ephemeris, ephemeris
+from leowarp.ephemeris import EcefMetres, Ephemeris, ephemeris_of
 from leowarp.ephemeris.plans_for_tests import chain
 from leowarp.errors import ScenarioError
-from leowarp.media import routes
+from leowarp.media import routes_of
 from leowarp.media.access.slots import FIBRE_INDEX, GATEWAY, TERMINAL, Slots, first_reconfiguration_ns, slots_of
 from leowarp.scenario.schema import Access, Constellation, Plan
 
@@ -77,7 +77,7 @@ def test_the_servers_delay_is_added_to_each_way():
 
 
 def test_routes_are_a_path_for_each_slot_there_and_back():
-    found = routes(access_plan(60))
+    found = routes_of(access_plan(60))
     rows = found.table.to_pylist()
     assert [row["t_ns"] // SECOND_NS for row in rows[::2]] == [0, 12, 27, 42, 57]
     assert [row["path_id"] for row in rows] == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
@@ -94,7 +94,7 @@ def test_routes_are_a_path_for_each_slot_there_and_back():
 
 def test_by_geometry_the_delay_is_slant_ranges_fibre_and_processing():
     plan = driven_plan(60)
-    sky = ephemeris(plan)
+    sky = ephemeris_of(plan)
     slots = slots_in(plan, sky)
     assert sky.stations.names == ["terminal", "gateway", "pop"]
     pop_m = EcefMetres(sky.stations.positions_ecef_m[2])
@@ -113,7 +113,7 @@ def test_by_geometry_the_delay_is_slant_ranges_fibre_and_processing():
 
 def test_a_satellite_is_seen_by_both_through_its_slot_and_the_highest_is_the_highest():
     plan = driven_plan(300, scheduler="highest")
-    sky = ephemeris(plan)
+    sky = ephemeris_of(plan)
     slots = slots_in(plan, sky)
     weighted = slots_in(driven_plan(300), sky)
     assert weighted.names != slots.names
@@ -128,5 +128,5 @@ def test_a_satellite_is_seen_by_both_through_its_slot_and_the_highest_is_the_hig
 def test_of_a_terminal_that_sees_nothing_it_is_said_how_high_something_comes():
     plan = driven_plan(60, terminal_latitude_deg=80.0)
     with pytest.raises(ScenarioError, match="no satellite in common") as error:
-        slots_in(plan, ephemeris(plan))
+        slots_in(plan, ephemeris_of(plan))
     assert "access.min_elevation" in error.value.hint

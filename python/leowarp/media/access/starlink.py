@@ -18,7 +18,7 @@ from leowarp.scenario.schema import Access
 from leowarp.streams import stream
 
 
-def starlink(access: Access, slots: Slots, *, seed: int, duration_ns: int) -> Profile:
+def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: int) -> Profile:
     """An access link over a run.
 
     Parameters

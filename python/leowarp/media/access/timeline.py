@@ -12,7 +12,7 @@ import pyarrow as pa
 from leowarp.media.access.profile import Profile, Way
 from leowarp.media.access.routes import AccessRoutes
 from leowarp.media.access.slots import Slots
-from leowarp.media.access.starlink import starlink
+from leowarp.media.access.starlink import starlink_profile
 from leowarp.scenario.schema import Access, Plan
 from leowarp.timeline.events import HOST, Events, LinkKind
 from leowarp.timeline.rounding import rounded_ns
@@ -26,7 +26,7 @@ _TERMINAL, _GATEWAY, _DISH, _SERVER = range(4)
 
 def profile_of(plan: Plan, access: Access, slots: Slots) -> Profile:
     """What a plan's access link does over the run, given its slots."""
-    return starlink(access, slots, seed=plan.run.seed, duration_ns=plan.run.duration_ns)
+    return starlink_profile(access, slots, seed=plan.run.seed, duration_ns=plan.run.duration_ns)
 
 
 def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Table:

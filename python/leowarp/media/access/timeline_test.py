@@ -5,22 +5,22 @@ import json
 import numpy as np
 import pytest
 
-from leowarp.media import routes, timeline
+from leowarp.media import routes_of, timeline_of
 from leowarp.media.access.probes_for_tests import plan_of, profile_for
 from leowarp.media.access.timeline import slots_of_timeline
 from leowarp.routes import paths_of
 from leowarp.scenario.schema import Network
-from leowarp.timeline import describe, replay, warnings_of
+from leowarp.timeline import describe, replayed, warnings_of
 
 
 def of_kind(plan, event):
-    rows = [row for row in timeline(plan).to_pylist() if row["event"] == event]
+    rows = [row for row in timeline_of(plan).to_pylist() if row["event"] == event]
     return [{key: value for key, value in row.items() if value is not None} for row in rows]
 
 
 def test_packets_cross_terminal_and_gateway_both_ways():
-    table = timeline(plan_of(0.2))
-    state = replay(table, 0)
+    table = timeline_of(plan_of(0.2))
+    state = replayed(table, 0)
     there = ["host:dish", "terminal", "gateway", "host:server"]
     assert state.walk("host:dish", "host:server") == there
     assert state.walk("host:server", "host:dish") == there[::-1]
@@ -55,7 +55,7 @@ def test_each_slot_is_a_path_of_its_own_in_routes_and_timeline():
     for a, b in (("host:dish", "host:server"), ("host:server", "host:dish")):
         mine = [(row["t_ns"], row["path_id"]) for row in paths if (row["a"], row["b"]) == (a, b)]
         assert mine == [(t_ns, slot) for slot, t_ns in enumerate(instants)]
-    of_table = paths_of(routes(plan).table)
+    of_table = paths_of(routes_of(plan).table)
     assert of_table["dish", "server"][3] == ("dish", "s-3", "server")
     assert set(of_table["server", "dish"]) == {0, 1, 2, 3, 4}
 
@@ -78,7 +78,7 @@ def test_a_managed_queue_stands_at_both_ends():
 
 
 def test_what_was_drawn_goes_with_the_timeline():
-    table = timeline(plan_of(2))
+    table = timeline_of(plan_of(2))
     profile = profile_for(2)
     assert slots_of_timeline(table) == profile.slot_table().to_pylist()
     assert json.loads(table.schema.metadata[b"outages"]) == profile.outage_table().to_pylist()

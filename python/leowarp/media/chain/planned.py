@@ -12,7 +12,7 @@ from leowarp.routes import Routes
 from leowarp.scenario.schema import Chain
 from leowarp.timeline.events import LinkKind
 from leowarp.timeline.rounding import rounded_ns
-from leowarp.timeline.row_of_routers import row_of_routers, row_routes
+from leowarp.timeline.row_of_routers import row_events, row_routes
 
 
 class PlannedChain(PlannedMedium[Chain]):
@@ -24,7 +24,7 @@ class PlannedChain(PlannedMedium[Chain]):
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
         chain = self.section
         link = LinkKind.shaped(self.plan, "isl", chain, "drain")
-        events = row_of_routers(self.plan, routes, link)
+        events = row_events(self.plan, routes, link)
         delay_ns = rounded_ns(self.plan, chain.delay_ns)
         routers = np.arange(chain.hops + 1)
         events.delays(0, routers[:-1], routers[1:], np.full(chain.hops, delay_ns))

@@ -8,7 +8,7 @@ import pyarrow as pa
 from leowarp.ephemeris import Ephemeris
 from leowarp.media.constellation.timeline import constellation_timeline
 from leowarp.media.protocol import PlannedMedium, SteadyLinks
-from leowarp.routes import Routes, over_constellation
+from leowarp.routes import Routes, constellation_routes
 from leowarp.scenario.schema import Constellation
 
 
@@ -16,7 +16,7 @@ class PlannedConstellation(PlannedMedium[Constellation]):
     """Stations that talk over satellites."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        return over_constellation(self.plan, _given(ephemeris))
+        return constellation_routes(self.plan, _given(ephemeris))
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
         return constellation_timeline(self.plan, _given(ephemeris), routes)

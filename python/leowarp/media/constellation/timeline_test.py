@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leowarp.ephemeris import ephemeris
+from leowarp.ephemeris import ephemeris_of
 from leowarp.ephemeris.plans_for_tests import S, plan, shell, star
 from leowarp.errors import ScenarioError
-from leowarp.media import routes
+from leowarp.media import routes_of
 from leowarp.media.constellation.timeline import constellation_timeline
 from leowarp.routes import Routes, paths_of
 from leowarp.scenario.schema import Constellation, Ground, Isl, Network, Plan, Routing
-from leowarp.timeline import Replay, replay
+from leowarp.timeline import Replay, replayed
 
 NARROW = Ground(max_ground_range_m=700e3)
 """Leaves Madrid or Tokyo without a satellite at times."""
@@ -28,9 +28,9 @@ MESH = (("Madrid", "Tokyo"), ("Aalborg", "Tokyo"), ("Tokyo", "Cape Town"), ("Cap
 
 
 def made(of: Plan) -> tuple[Routes, pa.Table]:
-    where = ephemeris(of)
+    where = ephemeris_of(of)
     assert where is not None
-    ways = routes(of, where)
+    ways = routes_of(of, where)
     return ways, constellation_timeline(of, where, ways)
 
 
@@ -210,7 +210,7 @@ def test_drain_keeps_links_and_the_entries_of_nodes_that_the_new_path_leaves() -
     assert not rows(table, "link", up=False)
     first, second = ways.table["path"][0].as_py(), ways.table["path"][2].as_py()
     assert first != second
-    after = replay(table, 30 * S)
+    after = replayed(table, 30 * S)
     for node, following in pairwise(first):
         assert after.is_up(node, following)
         if node not in second:
@@ -230,7 +230,7 @@ def test_drop_takes_unused_links_down_at_the_update_and_loses_what_they_hold() -
 
 def test_source_keeps_an_entry_for_each_path() -> None:
     ways, table = made(plan(duration_s=100, routing=Routing(in_flight="source")))
-    after = replay(table, 30 * S, by_path=True)
+    after = replayed(table, 30 * S, by_path=True)
     for path_id, path in paths_of(ways.table)["Madrid", "Tokyo"].items():
         if path_id < 2:
             for node, following in pairwise(path):
@@ -279,9 +279,9 @@ def test_a_delay_that_stays_the_same_is_no_event() -> None:
 
 def test_delay_is_length_over_the_speed_of_light_to_the_nearest_ns() -> None:
     of = plan(duration_s=50)
-    where = ephemeris(of)
+    where = ephemeris_of(of)
     assert where is not None
-    table = constellation_timeline(of, where, routes(of, where))
+    table = constellation_timeline(of, where, routes_of(of, where))
     name = {n: i for i, n in enumerate(where.names)}
     for row in rows(table, "delay", t_ns=15 * S):
         if row["a"] in name and row["b"] in name:

@@ -11,7 +11,7 @@ from leowarp.media.protocol import PlannedMedium
 from leowarp.routes import Routes
 from leowarp.scenario.schema import Measured
 from leowarp.timeline.measured.measurement import UNSHAPED
-from leowarp.timeline.measured.of_plan import measurement_of
+from leowarp.timeline.measured.planned import measurement_of
 from leowarp.timeline.row_of_routers import row_routes
 
 

@@ -21,10 +21,10 @@ from leowarp.routes import Routes
 from leowarp.scenario.schema import Measured, Plan
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.measured.measurement import UNSHAPED, Capacity, Measurement, Times
-from leowarp.timeline.measured.of_plan import measurement_of, probe_bytes_of, unshaped
+from leowarp.timeline.measured.planned import measurement_of, probe_bytes_of, unshaped
 from leowarp.timeline.measured.rows import Rows, channel_rows
 from leowarp.timeline.rounding import rounded_ns
-from leowarp.timeline.row_of_routers import row_of_routers
+from leowarp.timeline.row_of_routers import row_events
 
 
 def measured_timeline(plan: Plan, of: Measured, routes: Routes) -> pa.Table:
@@ -54,7 +54,7 @@ def measured_timeline(plan: Plan, of: Measured, routes: Routes) -> pa.Table:
     tables = link.discipline == "leolink"
     # What serialises the probe is its bytes on the link, as of every packet.
     link = replace(link, probe_bytes=probe_bytes + of.overhead_bytes if probe_bytes and tables else 0)
-    events = row_of_routers(plan, routes, link)
+    events = row_events(plan, routes, link)
     channels_in_run = [_rows_in_run(plan, rows, begin_ns, end_ns) for rows in channels]
     capacities_in_run = [_capacity_in_run(capacity, begin_ns, end_ns) for capacity in capacities]
     for sender, (rows, capacity) in enumerate(zip(channels_in_run, capacities_in_run, strict=True)):

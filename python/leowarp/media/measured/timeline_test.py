@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from leowarp.ephemeris.plans_for_tests import S, chain
 from leowarp.errors import ScenarioError
-from leowarp.media import timeline
+from leowarp.media import timeline_of
 from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Measured, Network, Plan, Run
-from leowarp.timeline import describe, replay, warnings_of
+from leowarp.timeline import describe, replayed, warnings_of
 
 MS = 1_000_000
 
@@ -42,7 +42,7 @@ def events(of: Plan, *names: str) -> list[tuple]:
     keep = {"link": "up", "delay": "delay_ns", "rate": "rate_bps", "loss": "loss_ratio", "capacity": "rate_bps"}
     return [
         (row["t_ns"], row["event"], row["a"], row["b"], row[keep[row["event"]]])
-        for row in timeline(of).to_pylist()
+        for row in timeline_of(of).to_pylist()
         if row["event"] in names and row["kind"] != "wire"
     ]
 
@@ -51,7 +51,7 @@ def channel(of: Plan, a: str = "r0") -> list[tuple[float, float, float]]:
     """Rows of the way down (r0 > r1) or up: s, ms, share lost."""
     return [
         (row["t_ns"] / S, row["delay_ns"] / MS, row["loss_ratio"])
-        for row in timeline(of).to_pylist()
+        for row in timeline_of(of).to_pylist()
         if row["event"] == "channel" and row["a"] == a
     ]
 
@@ -64,8 +64,8 @@ def test_rows_become_tables_of_both_directions(tmp_path: Path) -> None:
     ]
     assert channel(of) == channel(of, "r1") == [(0, 20, 0), (2.5, 21.25, 0.01)]
     assert events(of, "delay", "rate", "loss") == []
-    assert describe(timeline(of))["nodes"] == {"host": 2, "router": 2}
-    assert replay(timeline(of), 0).walk("host:A", "host:B") == ["host:A", "r0", "r1", "host:B"]
+    assert describe(timeline_of(of))["nodes"] == {"host": 2, "router": 2}
+    assert replayed(timeline_of(of), 0).walk("host:A", "host:B") == ["host:A", "r0", "r1", "host:B"]
 
 
 def test_directions_may_differ_column_by_column(tmp_path: Path) -> None:
@@ -94,8 +94,8 @@ def test_start_is_a_time_of_the_table(tmp_path: Path) -> None:
 
 def test_a_table_that_ends_early_is_held_with_a_warning(tmp_path: Path) -> None:
     text = "t_s,delay_ms\n0,10\n1,20\n"
-    assert warnings_of(timeline(measured(tmp_path, text, duration_s=2))) == []
-    (warning,) = warnings_of(timeline(measured(tmp_path, text, duration_s=10)))
+    assert warnings_of(timeline_of(measured(tmp_path, text, duration_s=2))) == []
+    (warning,) = warnings_of(timeline_of(measured(tmp_path, text, duration_s=10)))
     assert "ends at 1 s and its last row is held for 9 s" in warning
 
 
@@ -110,13 +110,13 @@ def test_netem_is_told_each_change(tmp_path: Path) -> None:
     assert events(of, "loss")[::2] == [(2_500 * MS, "loss", "r0", "r1", 0.01), (3 * S, "loss", "r0", "r1", 1.0)]
     assert events(of, "capacity") == channel(of) == []
     with pytest.raises(ScenarioError, match=r"capacity is 0 at 1 s") as raised:
-        timeline(measured(tmp_path, "t_s,delay_ms,rate_mbps\n0,1,1\n1,1,0\n", link_model="netem"))
+        timeline_of(measured(tmp_path, "t_s,delay_ms,rate_mbps\n0,1,1\n1,1,0\n", link_model="netem"))
     assert "leolink" in str(raised.value.hint)
 
 
 def test_netem_gets_room_for_the_longest_delay_at_the_highest_rate(tmp_path: Path) -> None:
     of = measured(tmp_path, "t_s,delay_ms,rate_mbps\n0,50,10\n1,20,100\n", link_model="netem")
-    (link,) = [row for row in timeline(of).to_pylist() if row["event"] == "link" and row["kind"] != "wire"]
+    (link,) = [row for row in timeline_of(of).to_pylist() if row["event"] == "link" and row["kind"] != "wire"]
     assert link["limit_pkts"] == 500 + -(-50 * MS * 100_000_000 // (8 * 1514 * S))
 
 
@@ -144,7 +144,7 @@ def test_round_trips_are_shared_out(tmp_path: Path) -> None:
     for rtt, first in shares.items():
         of = measured(tmp_path, text, duration_s=0.3, of={"rtt": rtt})
         assert (channel(of)[0][1], channel(of, "r1")[0][1]) == first
-    (link,) = [row for row in timeline(of).to_pylist() if row["event"] == "link" and row["kind"] != "wire"]
+    (link,) = [row for row in timeline_of(of).to_pylist() if row["event"] == "link" and row["kind"] != "wire"]
     assert link["probe_bytes"] == 64 + 20 + 14
 
 
@@ -189,14 +189,14 @@ def test_irtt_says_which_way_a_probe_was_lost_and_what_each_way_took(tmp_path: P
 def test_clocks_that_disagree_are_no_one_way_delays(tmp_path: Path) -> None:
     text = irtt((30_000, "false", -2_000, 32_000), (30_000, "false", -2_000, 32_000))
     with pytest.raises(ScenarioError, match=r"way up at 0 s is -2 ms: the two clocks disagree") as raised:
-        timeline(measured(tmp_path, text, duration_s=0.2, of={"rtt": "one-way"}))
+        timeline_of(measured(tmp_path, text, duration_s=0.2, of={"rtt": "one-way"}))
     assert 'rtt = "halves"' in str(raised.value.hint)
 
 
 def test_a_path_on_which_every_probe_was_lost_has_no_delay(tmp_path: Path) -> None:
     text = irtt((0, "true", None, None), (0, "true", None, None))
     with pytest.raises(ScenarioError, match="every probe was lost"):
-        timeline(measured(tmp_path, text, duration_s=0.2))
+        timeline_of(measured(tmp_path, text, duration_s=0.2))
 
 
 def gap(folder: Path, **of: Any) -> Plan:
@@ -207,11 +207,11 @@ def gap(folder: Path, **of: Any) -> Plan:
 
 def test_a_gap_is_an_error_that_says_where_and_what_to_type(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"a sample at 0\.4 s, and the next is 1\.6 s later") as raised:
-        timeline(gap(tmp_path))
+        timeline_of(gap(tmp_path))
     assert 'gaps = "hold", "down" or "linear"' in str(raised.value.hint)
     # Before and after the gap all is known.
-    timeline(dataclasses.replace(gap(tmp_path), run=Run(duration_ns=400 * MS)))
-    timeline(dataclasses.replace(gap(tmp_path), run=Run(duration_ns=300 * MS, start_ns=2 * S)))
+    timeline_of(dataclasses.replace(gap(tmp_path), run=Run(duration_ns=400 * MS)))
+    timeline_of(dataclasses.replace(gap(tmp_path), run=Run(duration_ns=300 * MS, start_ns=2 * S)))
 
 
 def test_a_gap_is_held_or_cut_or_bridged(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_a_gap_is_held_or_cut_or_bridged(tmp_path: Path) -> None:
 
 def test_probes_that_end_before_the_run_are_a_gap(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"a sample at 0\.2 s, and the run goes on for 4\.8 s"):
-        timeline(measured(tmp_path, pings([30, 30, 30]), duration_s=5))
+        timeline_of(measured(tmp_path, pings([30, 30, 30]), duration_s=5))
     assert channel(measured(tmp_path, pings([30, 30, 32]), duration_s=5, of={"gaps": "down"}))[-1] == (0.3, 16, 1)
 
 
@@ -254,7 +254,7 @@ def test_leoreplayer_and_mahimahi_go_round_and_round(tmp_path: Path) -> None:
     assert rates[:6] == [(0, 24_224_000), (1, 0), (4, 12_112_000), (5, 24_224_000), (6, 0), (9, 12_112_000)]
     assert [row[4] for row in events(of, "capacity") if row[2] == "r1"] == [15_000_000]
     with pytest.raises(ScenarioError, match=r"down.trace: the trace ends at 0\.005 s, the run at 0\.06 s") as raised:
-        timeline(measured(tmp_path, "12\n12\n16\n", duration_s=0.06, of=files))
+        timeline_of(measured(tmp_path, "12\n12\n16\n", duration_s=0.06, of=files))
     assert "repeat = true" in str(raised.value.hint)
 
 
@@ -278,7 +278,7 @@ def test_what_says_the_same_twice_is_refused(tmp_path: Path) -> None:
     ]
     for text, of, message in wrong:
         with pytest.raises(ScenarioError, match=message) as raised:
-            timeline(measured(tmp_path, text, duration_s=0.2, of=of))
+            timeline_of(measured(tmp_path, text, duration_s=0.2, of=of))
         assert raised.value.hint
 
 
@@ -333,7 +333,7 @@ MALFORMED = {
 @pytest.mark.parametrize(("text", "message"), MALFORMED.items(), ids=range(len(MALFORMED)))
 def test_malformed_tables_are_refused_with_file_and_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ScenarioError, match=message) as raised:
-        timeline(measured(tmp_path, text))
+        timeline_of(measured(tmp_path, text))
     assert raised.value.hint
 
 
@@ -345,7 +345,7 @@ cells = st.sampled_from(["0", "1", "2.5", "-1", "", "down", "unshaped", "nan", "
 def test_any_table_is_read_or_refused(tmp_path: Path, rows: list[list[str]], with_header: bool) -> None:
     text = (HEAD if with_header else "") + "\n".join(",".join(row) for row in rows)
     try:
-        timeline(measured(tmp_path, text, of={"format": "csv"}))
+        timeline_of(measured(tmp_path, text, of={"format": "csv"}))
     except ScenarioError:
         return
     assert with_header

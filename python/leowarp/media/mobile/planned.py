@@ -10,7 +10,7 @@ from leowarp.media.mobile.parameters import fading_of
 from leowarp.media.mobile.routes import last_hop_of
 from leowarp.media.mobile.timeline import ROUTERS, mobile_timeline
 from leowarp.media.protocol import PlannedMedium
-from leowarp.routes import Routes, fixed_routes, over_constellation
+from leowarp.routes import Routes, constellation_routes, fixed_routes
 from leowarp.scenario.schema import Mobile
 
 
@@ -19,7 +19,7 @@ class PlannedMobile(PlannedMedium[Mobile]):
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
         if ephemeris is not None:
-            return over_constellation(self.plan, ephemeris, last_hop_of(self.section))
+            return constellation_routes(self.plan, ephemeris, last_hop_of(self.section))
         # The way to the terminal: what a packet takes that is decoded at once.
         last_hop, forward_ns = last_hop_of(self.section), self.section.forward_delay_ns
         delays_ns = forward_ns + last_hop.leaving_ns, forward_ns + last_hop.arriving_ns

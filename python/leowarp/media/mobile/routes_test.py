@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from leowarp.ephemeris import Ephemeris, ephemeris
+from leowarp.ephemeris import Ephemeris, ephemeris_of
 from leowarp.ephemeris.plans_for_tests import chain
 from leowarp.errors import ScenarioError
-from leowarp.media import routes
+from leowarp.media import routes_of
 from leowarp.routes import Routes
 from leowarp.routes.last_hop import TERMINAL
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S
@@ -39,9 +39,9 @@ def driven(duration_s: float = 600, *, ground: Ground | None = None, isl: Isl | 
 
 
 def made(plan: Plan) -> tuple[Ephemeris, Routes]:
-    sky = ephemeris(plan)
+    sky = ephemeris_of(plan)
     assert sky is not None
-    return sky, routes(plan, sky)
+    return sky, routes_of(plan, sky)
 
 
 def last_satellites(found: Routes) -> list[int]:

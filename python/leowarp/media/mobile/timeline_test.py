@@ -7,13 +7,13 @@ import json
 import numpy as np
 import pytest
 
-from leowarp.ephemeris import ephemeris
+from leowarp.ephemeris import ephemeris_of
 from leowarp.errors import ScenarioError
-from leowarp.media import check, routes, timeline
+from leowarp.media import check, routes_of, timeline_of
 from leowarp.media.mobile import fading_of, harq_of
 from leowarp.routes.observed import node_positions_m
 from leowarp.scenario import load, resolve
-from leowarp.timeline import replay, warnings_of
+from leowarp.timeline import replayed, warnings_of
 from leowarp.timeline.channel import Harq, LandMobile, channel_rows
 
 SECOND = 1_000_000_000
@@ -49,8 +49,8 @@ def test_the_defaults_of_the_scenario_are_those_of_the_models(tmp_path):
 
 
 def test_packets_cross_gateway_satellite_and_terminal_both_ways(tmp_path):
-    table = timeline(plan_of(tmp_path))
-    state = replay(table, 0)
+    table = timeline_of(plan_of(tmp_path))
+    state = replayed(table, 0)
     there = ["host:server", "gateway", "satellite", "terminal", "host:mobile"]
     assert state.walk("host:server", "host:mobile") == there
     assert state.walk("host:mobile", "host:server") == there[::-1]
@@ -58,7 +58,7 @@ def test_packets_cross_gateway_satellite_and_terminal_both_ways(tmp_path):
 
 
 def test_the_last_hop_towards_the_terminal_has_the_channels_rows_and_the_others_fixed_delays(tmp_path):
-    table = timeline(plan_of(tmp_path, 'snr = "8 dB"'))
+    table = timeline_of(plan_of(tmp_path, 'snr = "8 dB"'))
     rows, found = channel_rows(LandMobile(speed_m_per_s=50 / 3), Harq(), 8.0, 2 * SECOND, 7)
     channel = of_kind(table, "channel")
     assert {(row["a"], row["b"]) for row in channel} == {("satellite", "terminal")}
@@ -98,42 +98,42 @@ def test_what_the_table_of_environments_lacks_is_told_before_a_timeline_is_made(
 
 @pytest.mark.parametrize("resequencing", [True, False])
 def test_resequencing_is_whether_the_link_keeps_the_order(tmp_path, resequencing):
-    table = timeline(plan_of(tmp_path, f"resequencing = {str(resequencing).lower()}"))
+    table = timeline_of(plan_of(tmp_path, f"resequencing = {str(resequencing).lower()}"))
     link = next(row for row in of_kind(table, "link") if row["kind"] == "gsl")
     assert link.get("in_order", True) is resequencing
 
 
 def test_without_fading_every_packet_takes_the_first_delay(tmp_path):
-    channel = of_kind(timeline(plan_of(tmp_path, "fading = false")), "channel")
+    channel = of_kind(timeline_of(plan_of(tmp_path, "fading = false")), "channel")
     assert [(row["t_ns"], row["delay_ns"], row["loss_ratio"]) for row in channel] == [(0, 10_000_000, 0.0)]
 
 
 def test_at_minus_40_db_everything_is_lost_and_said(tmp_path):
-    table = timeline(plan_of(tmp_path, 'snr = "-40 dB"', "200 ms"))
+    table = timeline_of(plan_of(tmp_path, 'snr = "-40 dB"', "200 ms"))
     assert {row["loss_ratio"] for row in of_kind(table, "channel")} == {1.0}
     assert json.loads(table.schema.metadata[b"harq"])["loss_ratio"] == 1.0
 
 
 def test_the_fading_is_the_same_whatever_the_protocol(tmp_path):
     def of_lost(keys):
-        return {row["t_ns"] for row in of_kind(timeline(plan_of(tmp_path, keys)), "channel")}
+        return {row["t_ns"] for row in of_kind(timeline_of(plan_of(tmp_path, keys)), "channel")}
 
     assert of_lost("resequencing = true") == of_lost("resequencing = false")
 
 
 def test_a_frozen_channel_and_packets_longer_than_a_codeword_are_warned_of(tmp_path):
-    assert "one draw for the whole run" in warnings_of(timeline(plan_of(tmp_path, 'speed = "0 m/s"')))[0]
-    assert warnings_of(timeline(plan_of(tmp_path, "data_bits = 8000"))) == []
+    assert "one draw for the whole run" in warnings_of(timeline_of(plan_of(tmp_path, 'speed = "0 m/s"')))[0]
+    assert warnings_of(timeline_of(plan_of(tmp_path, "data_bits = 8000"))) == []
     plan = plan_of(tmp_path, 'data_bits = 8000\n[network]\nmtu = "1115 B"')
-    (told,) = warnings_of(timeline(plan))
+    (told,) = warnings_of(timeline_of(plan))
     assert "1000 B of data" in told
     assert told.endswith('write network.mtu = "1000 B"')
-    (tiny,) = warnings_of(timeline(plan_of(tmp_path, "data_bits = 80\nfading = false")))
+    (tiny,) = warnings_of(timeline_of(plan_of(tmp_path, "data_bits = 80\nfading = false")))
     assert "write" not in tiny
 
 
 def test_the_route_is_one_path_whose_delay_is_that_of_a_packet_decoded_at_once(tmp_path):
-    table = routes(plan_of(tmp_path)).table.to_pylist()
+    table = routes_of(plan_of(tmp_path)).table.to_pylist()
     assert [(row["source"], row["destination"], row["delay_ns"]) for row in table] == [
         ("mobile", "server", 90_000_000),
         ("server", "mobile", 90_000_000),
@@ -150,7 +150,7 @@ def test_a_table_of_the_users_reaches_the_model(tmp_path):
     )
     plan = plan_of(tmp_path, 'environments = "mine.toml"\nenvironment = "mine"\nelevation = "10 deg"')
     assert [entry.name for entry in plan.inputs()] == ["mine.toml"]
-    delays = np.array([row["delay_ns"] for row in of_kind(timeline(plan), "channel")])
+    delays = np.array([row["delay_ns"] for row in of_kind(timeline_of(plan), "channel")])
     # One steady state, a diffuse part of a millionth: sized for the median, which half of the codewords miss by a hair.
     assert set(delays.tolist()) <= {10_000_000, 30_000_000}
 
@@ -161,9 +161,9 @@ ROUTED = 'fading = false\ndelays = "constellation"\n{keys}\n[constellation]\npre
 def routed(folder, keys="", below="", duration="300 s"):
     """A plan over the study's constellation, its ephemeris, routes and timeline."""
     plan = plan_of(folder, ROUTED.format(keys=keys, below=below), duration)
-    sky = ephemeris(plan)
-    ways = routes(plan, sky)
-    return plan, sky, ways, timeline(plan, sky, ways)
+    sky = ephemeris_of(plan)
+    ways = routes_of(plan, sky)
+    return plan, sky, ways, timeline_of(plan, sky, ways)
 
 
 def forward_of(table):
@@ -192,7 +192,7 @@ def test_over_a_constellation_the_delay_to_the_satellite_is_that_of_the_path_in_
 
 def test_over_a_constellation_hosts_change_paths_when_the_routes_do_and_links_stay(tmp_path):
     plan, sky, ways, table = routed(tmp_path)
-    assert timeline(plan).equals(timeline(plan, sky, ways))
+    assert timeline_of(plan).equals(timeline_of(plan, sky, ways))
     rows = [row for row in ways.table.to_pylist() if row["is_change"] or row["t_ns"] == 0]
     assert len(rows) > 4
     assert [(row["t_ns"], row["a"], row["b"], row["path_id"]) for row in of_kind(table, "path")] == [
@@ -207,7 +207,7 @@ def test_without_a_path_the_routers_at_both_ends_know_no_next_hop(tmp_path):
     blind = {t_ns for t_ns, now in zip(ways.t_ns.tolist(), ways.paths, strict=True) if now[0] is None}
     assert 0 < len(blind) < len(ways.paths)
     for t_ns in ways.t_ns.tolist():
-        state = replay(table, t_ns)
+        state = replayed(table, t_ns)
         for source, destination in (("host:server", "host:mobile"), ("host:mobile", "host:server")):
             walked = state.walk(source, destination)
             assert (walked is None or walked[-1] != destination) == (t_ns in blind)

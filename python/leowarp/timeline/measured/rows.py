@@ -16,7 +16,7 @@ from leowarp.errors import ScenarioError
 from leowarp.scenario.schema import Measured
 from leowarp.timeline.measured.description import GAP_INTERVALS
 from leowarp.timeline.measured.measurement import Delays, Flags, Measurement, Series, Times
-from leowarp.timeline.measured.repeated import MOST_ROWS, repeated
+from leowarp.timeline.measured.repetition import MOST_ROWS, repeated
 
 
 @dataclass(frozen=True, eq=False)

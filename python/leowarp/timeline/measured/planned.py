@@ -14,7 +14,7 @@ from leowarp.scenario.schema import Measured
 from leowarp.timeline.measured.files import format_of, read, read_capacity
 from leowarp.timeline.measured.mahimahi import OPPORTUNITY_BYTES
 from leowarp.timeline.measured.measurement import PING_BYTES, UNSHAPED, Capacity, Measurement
-from leowarp.timeline.measured.repeated import repeated_capacity
+from leowarp.timeline.measured.repetition import repeated_capacity
 
 
 def measurement_of(of: Measured, until_ns: int | None = None) -> Measurement:

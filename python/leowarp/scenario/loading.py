@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from leowarp.scenario import schema
-from leowarp.scenario.complete import complete
-from leowarp.scenario.decode import Section, decode_section
+from leowarp.scenario.completion import complete
+from leowarp.scenario.decoding import Section, decode_section
 from leowarp.scenario.document import Overrides, read_document
 from leowarp.scenario.draft import Draft
 from leowarp.scenario.key import Key, keys

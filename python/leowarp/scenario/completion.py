@@ -9,7 +9,7 @@ from leowarp import units
 from leowarp.scenario import sections
 from leowarp.scenario.chain import Chain
 from leowarp.scenario.constellation import Constellation, FollowsConstellation
-from leowarp.scenario.decode import Section, decode, value_of
+from leowarp.scenario.decoding import Section, decode, value_of
 from leowarp.scenario.draft import Draft
 from leowarp.scenario.flows import complete_flows, station_names
 from leowarp.scenario.gazetteer import PLACES

@@ -59,7 +59,7 @@ class Ephemeris:
         return self.orbits.positions_eci_m(t_ns)
 
 
-def ephemeris(plan: Plan) -> Ephemeris | None:
+def ephemeris_of(plan: Plan) -> Ephemeris | None:
     """Where every node of a plan is; None for a plan without a constellation.
 
     Raises
