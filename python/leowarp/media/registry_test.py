@@ -27,14 +27,14 @@ def plans(tmp_path_factory) -> dict[str, Plan]:
 
 @pytest.mark.parametrize("name", MEDIA)
 def test_a_medium_gives_its_stations_routes_and_a_timeline_that_joins_them(plans, name):
-    of = plans[name]
-    sky = ephemeris_of(of)
-    ways = routes_of(of, sky)
-    source, destination = planned(of).stations()
+    resolved = plans[name]
+    sky = ephemeris_of(resolved)
+    ways = routes_of(resolved, sky)
+    source, destination = planned(resolved).stations()
     rows = ways.table.to_pylist()
     assert {(row["source"], row["destination"]) for row in rows} == {(source, destination), (destination, source)}
-    table = timeline_of(of, sky, ways)
-    assert table.equals(timeline_of(of), check_metadata=True)
+    table = timeline_of(resolved, sky, ways)
+    assert table.equals(timeline_of(resolved), check_metadata=True)
     paths = [row for row in table.to_pylist() if row["event"] == "path"]
     told = [(row["t_ns"], row["a"], row["b"], row["path_id"], row["change_id"]) for row in paths]
     known = [

@@ -39,11 +39,11 @@ class PathDelays:
         if self._last_hop is None:
             raise ValueError("these paths have no last hop of their own")
         _, last_hop_ns = self._last_hop.link_of(self._satellites, path)
-        found = [
+        parts = [
             np.atleast_1d(self._of(node_positions_m(self._ephemeris, t_ns[begin : begin + _INSTANTS_AT_ONCE]), path)[1])
             for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE)
         ]
-        return np.concatenate([np.empty(0, dtype=np.int64), *found]) - last_hop_ns
+        return np.concatenate([np.empty(0, dtype=np.int64), *parts]) - last_hop_ns
 
     def over_run(self, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> dict[str, int | float]:
         """Extremes and mean of the delay at the L2 instants (the way there of each pair), and of the ISL hops."""
@@ -92,7 +92,7 @@ def leavings(
     clock_ns = l2_instants_ns(plan)
     clock_ns = clock_ns[~np.isin(clock_ns, t_ns)]
     in_force = np.searchsorted(t_ns, clock_ns, side="right") - 1
-    found: list[Leaving] = []
+    leaving: list[Leaving] = []
     left: set[tuple[int, int]] = set()
     update = -1
     for begin in range(0, len(clock_ns), _INSTANTS_AT_ONCE):
@@ -113,14 +113,14 @@ def leavings(
             for a, b in gone:
                 if (a, b) not in left:
                     left.add((a, b))
-                    found.append(Leaving(at_ns, a, b))
-    return found
+                    leaving.append(Leaving(at_ns, a, b))
+    return leaving
 
 
 def links_of(paths: Sequence[Path | None]) -> Pairs:
     """The links that some path uses, each once, the smaller node first, sorted; shape (m, 2)."""
-    found = {(min(link), max(link)) for path in paths if path is not None for link in pairwise(path)}
-    return np.array(sorted(found), dtype=np.intp).reshape(-1, 2)
+    links = {(min(link), max(link)) for path in paths if path is not None for link in pairwise(path)}
+    return np.array(sorted(links), dtype=np.intp).reshape(-1, 2)
 
 
 def l2_instants_ns(plan: Plan) -> NDArray[np.int64]:

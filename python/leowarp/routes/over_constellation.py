@@ -71,12 +71,12 @@ def _talking(plan: Plan) -> list[tuple[int, int]]:
     index = {station.name: i for i, station in enumerate(plan.stations)}
     if not plan.flows:
         return [(a, b) for a in range(len(index)) for b in range(a + 1, len(index))]
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     for flow in plan.flows:
         pair = index[flow.source], index[flow.destination]
-        if pair not in found and pair[::-1] not in found:
-            found.append(pair)
-    return found
+        if pair not in pairs and pair[::-1] not in pairs:
+            pairs.append(pair)
+    return pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,16 +177,16 @@ class _Network:
             limits[end] = max(limits.get(end, 0.0), cost + tolerance)
         ends = list(limits)
         costs = graph.costs_to(ends, list(limits.values()))
-        found: list[Path | None] = []
+        paths: list[Path | None] = []
         for i in wanted:
             source, destination = pairs[i][0] - n, pairs[i][1] - n
             to_destination = costs[ends.index(destination)]
             path = graph.shortest(source, destination, to_destination, tolerance, current[i])
-            found.append(path)
+            paths.append(path)
             if mirrored:
-                found.append(None if path is None else path[::-1])
+                paths.append(None if path is None else path[::-1])
         # `source`: packets carry their path, so that two paths through a node do not meet in its table.
-        return found if self.plan.routing.in_flight == "source" or len(found) == 2 else as_forwarded(found)
+        return paths if self.plan.routing.in_flight == "source" or len(paths) == 2 else as_forwarded(paths)
 
 
 def _isl_of(path: Path) -> NDArray[np.intp]:
@@ -211,17 +211,17 @@ class _Sightings:
     def views(self, satellites_m: EcefMetres) -> dict[int, NDArray[np.bool_]]:
         """For each station that talks, which satellites it sees at each instant, (k, n)."""
         plan, stations = self._network.plan, self._network.ephemeris.stations
-        found = {}
+        seen = {}
         for station in self._seen:
-            found[station] = in_view(plan.ground, stations, station, satellites_m)
-            if found[station].any():
+            seen[station] = in_view(plan.ground, stations, station, satellites_m)
+            if seen[station].any():
                 self._seen[station] = True
             elif not self._seen[station]:
                 highest = float(stations.elevations_deg(station, satellites_m).max())
                 nearest = float(stations.ground_distances_m(station, satellites_m).min())
                 self._highest_deg[station] = max(self._highest_deg[station], highest)
                 self._nearest_m[station] = min(self._nearest_m[station], nearest)
-        return found
+        return seen
 
     def raise_if_blind(self) -> None:
         blind = [station for station, seen in self._seen.items() if not seen]

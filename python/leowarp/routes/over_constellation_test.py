@@ -25,15 +25,15 @@ SCENARIOS = {
 }
 
 
-def made(of: Plan) -> Routes:
-    where = ephemeris_of(of)
+def made(resolved: Plan) -> Routes:
+    where = ephemeris_of(resolved)
     assert where is not None
-    return constellation_routes(of, where)
+    return constellation_routes(resolved, where)
 
 
 @pytest.fixture(scope="module")
 def studies() -> dict[str, Routes]:
-    return {name: made(of) for name, of in SCENARIOS.items()}
+    return {name: made(resolved) for name, resolved in SCENARIOS.items()}
 
 
 def test_the_three_scenarios_of_the_study(studies: dict[str, Routes]) -> None:
@@ -100,10 +100,10 @@ def test_the_way_back_mirrors_the_way_there(studies: dict[str, Routes]) -> None:
 
 
 def test_no_other_path_is_shorter() -> None:
-    of = plan(duration_s=300)
-    where = ephemeris_of(of)
+    resolved = plan(duration_s=300)
+    where = ephemeris_of(resolved)
     assert where is not None
-    for t_ns, (there, _) in zip(np.arange(0, 300, 30) * S, made(of).paths, strict=True):
+    for t_ns, (there, _) in zip(np.arange(0, 300, 30) * S, made(resolved).paths, strict=True):
         here_m = where.positions_ecef_m(int(t_ns))
         # Bellman-Ford with dense matrices: slow, and nothing in common with the code under test.
         apart_m = np.linalg.norm(here_m[:, None] - here_m[None], axis=-1)
@@ -126,7 +126,7 @@ def test_no_other_path_is_shorter() -> None:
 @pytest.mark.parametrize("start_s", [0, 4000])
 @pytest.mark.parametrize("reverse", ["mirror", "own"])
 def test_leaving_far_satellites_out_of_the_search_changes_no_path(start_s: int, reverse: str) -> None:
-    of = plan(
+    resolved = plan(
         stations=("Madrid", "Tokyo", "Aalborg", "Cape Town"),
         flows=(("Madrid", "Tokyo"), ("Aalborg", "Cape Town"), ("Cape Town", "Tokyo")),
         start_s=start_s,
@@ -134,8 +134,8 @@ def test_leaving_far_satellites_out_of_the_search_changes_no_path(start_s: int, 
         routing=Routing(interval_ns=5 * S, reverse=reverse),
     )
     # With every satellite instantiated, every link of the rule is looked at.
-    whole = made(dataclasses.replace(of, network=Network(instantiate="all")))
-    assert made(of).paths == whole.paths
+    whole = made(dataclasses.replace(resolved, network=Network(instantiate="all")))
+    assert made(resolved).paths == whole.paths
 
 
 def test_own_way_back_is_as_short_as_the_way_there() -> None:
@@ -188,31 +188,31 @@ def test_delay_as_metric_counts_what_the_guest_is_given() -> None:
 
 
 def test_every_flow_has_its_pair_once_and_its_way_back() -> None:
-    of = plan(
+    resolved = plan(
         stations=("Madrid", "Tokyo", "Aalborg"),
         flows=(("Madrid", "Tokyo"), ("Tokyo", "Madrid"), ("Madrid", "Tokyo"), ("Aalborg", "Tokyo")),
         duration_s=30,
     )
-    rows = made(of).table.to_pylist()
+    rows = made(resolved).table.to_pylist()
     assert [(row["source"], row["destination"]) for row in rows] == [
         ("Madrid", "Tokyo"),
         ("Tokyo", "Madrid"),
         ("Aalborg", "Tokyo"),
         ("Tokyo", "Aalborg"),
     ]
-    silent = made(dataclasses.replace(of, flows=()))
+    silent = made(dataclasses.replace(resolved, flows=()))
     assert len(silent.pairs) == 6
 
 
 def test_path_numbers_are_distinct_for_each_destination() -> None:
-    of = plan(
+    resolved = plan(
         stations=("Madrid", "Tokyo", "Aalborg"),
         flows=(("Madrid", "Tokyo"), ("Aalborg", "Tokyo")),
         duration_s=300,
         routing=Routing(in_flight="source"),
     )
     named: dict[tuple[str, int], list[str]] = {}
-    for row in made(of).table.to_pylist():
+    for row in made(resolved).table.to_pylist():
         assert named.setdefault((row["destination"], row["path_id"]), row["path"]) == row["path"]
 
 
@@ -277,7 +277,7 @@ def test_satellites_that_meet_at_the_pole_do_not_send_packets_in_circles(in_flig
     assert where is not None
     quarter_s = where.orbits.period_s / 4  # type: ignore[attr-defined]
     stations = (station("A", 80.0, 0.0), station("B", 80.0, 120.0), station("C", 75.0, 240.0))
-    of = plan(
+    resolved = plan(
         poles,
         stations,
         (("A", "B"), ("C", "B"), ("B", "C")),
@@ -286,15 +286,15 @@ def test_satellites_that_meet_at_the_pole_do_not_send_packets_in_circles(in_flig
         isl=Isl(grazing_height_m=0.0),
         routing=Routing(in_flight=in_flight),
     )
-    for now in made(of).paths:
+    for now in made(resolved).paths:
         for path in now:
             assert path is not None
             assert len(set(path)) == len(path)
 
 
 def test_the_same_plan_gives_the_same_table() -> None:
-    of = plan(star(planes=9), duration_s=200, isl=Isl(terminals=4))
-    assert made(of).table.equals(made(of).table, check_metadata=True)
+    resolved = plan(star(planes=9), duration_s=200, isl=Isl(terminals=4))
+    assert made(resolved).table.equals(made(resolved).table, check_metadata=True)
 
 
 @settings(max_examples=20)
@@ -302,11 +302,13 @@ def test_the_same_plan_gives_the_same_table() -> None:
 def test_a_path_changes_only_when_another_is_shorter_by_more_than_a_nanosecond(
     start_s: int, rule: str, reverse: str
 ) -> None:
-    of = plan(star(planes=9), duration_s=120, start_s=start_s, isl=Isl(rule=rule), routing=Routing(reverse=reverse))
-    where = ephemeris_of(of)
+    resolved = plan(
+        star(planes=9), duration_s=120, start_s=start_s, isl=Isl(rule=rule), routing=Routing(reverse=reverse)
+    )
+    where = ephemeris_of(resolved)
     assert where is not None
-    held = isl_rule(of)
-    ways = constellation_routes(of, where)
+    held = isl_rule(resolved)
+    ways = constellation_routes(resolved, where)
     n = len(where.names)
     for row in ways.table.filter(pa.compute.field("is_change")).to_pylist():
         k = row["t_ns"] // (30 * S)
@@ -318,6 +320,6 @@ def test_a_path_changes_only_when_another_is_shorter_by_more_than_a_nanosecond(
         links = {tuple(link) for link in held.pairs(here_m).tolist()}
         there = all((min(link), max(link)) in links for link in pairwise(old[1:-1]))
         for end, satellite in ((old[0], old[1]), (old[-1], old[-2])):
-            there = there and bool(in_view(of.ground, where.stations, end - n, here_m[satellite]))
+            there = there and bool(in_view(resolved.ground, where.stations, end - n, here_m[satellite]))
         if there:
             assert row["old_delay_ns"] > row["delay_ns"]

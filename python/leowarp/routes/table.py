@@ -65,12 +65,12 @@ class Routes:
 
 def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]]]:
     """Node names of each path: ``paths_of(table)[source, destination][path_id]``."""
-    found: dict[tuple[str, str], dict[int, tuple[str, ...]]] = {}
+    paths: dict[tuple[str, str], dict[int, tuple[str, ...]]] = {}
     for row in table.select(["source", "destination", "path_id", "path"]).to_pylist():
-        of_pair = found.setdefault((row["source"], row["destination"]), {})
+        of_pair = paths.setdefault((row["source"], row["destination"]), {})
         if row["path_id"] is not None:
             of_pair[row["path_id"]] = tuple(row["path"])
-    return found
+    return paths
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -304,21 +304,21 @@ def _check_base(section: Section, problems: Problems) -> None:
 
 def _idle(section: Section) -> dict[str, tuple[str, ...]]:
     """Keys that mean nothing with the others, by the reason."""
-    found: dict[str, tuple[str, ...]] = {}
+    idle_keys: dict[str, tuple[str, ...]] = {}
     if value_of(section, Access, "geometry") == "profile":
-        found['geometry = "profile"'] = _GEOMETRY
+        idle_keys['geometry = "profile"'] = _GEOMETRY
     else:
-        found['geometry = "constellation"'] = ("base_rtt_min", "base_rtt_max", "base_step_min")
+        idle_keys['geometry = "constellation"'] = ("base_rtt_min", "base_rtt_max", "base_step_min")
     if value_of(section, Access, "handover") == "hold":
-        found['handover = "hold"'] = ("spike_min", "spike_max")
+        idle_keys['handover = "hold"'] = ("spike_min", "spike_max")
     scheduled = [value_of(section, Access, name) is None for name in ("capacity_bps", "capacity_up_bps")]
     if not scheduled[0]:
-        found["a capacity that is given"] = ("schedule_min", "schedule_median", "schedule_max")
+        idle_keys["a capacity that is given"] = ("schedule_min", "schedule_median", "schedule_max")
     if not scheduled[1]:
-        found["a capacity_up that is given"] = ("schedule_up_min", "schedule_up_median", "schedule_up_max")
+        idle_keys["a capacity_up that is given"] = ("schedule_up_min", "schedule_up_median", "schedule_up_max")
     if not any(scheduled):
-        found["capacities that are given"] = ("busy_hour", "busy")
-    return found
+        idle_keys["capacities that are given"] = ("busy_hour", "busy")
+    return idle_keys
 
 
 _ORDERED = (

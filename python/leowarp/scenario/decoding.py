@@ -228,7 +228,7 @@ def _instant(raw: Any) -> str:
 def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
     if not isinstance(raw, dict):
         raise ScenarioError(f"{_shown(raw)} is not a table", 'write { "net.ipv4.tcp_ecn" = "1" }')
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, value in raw.items():
         # A shell eats the quotes of --set tcp.sysctl.net.ipv4.tcp_ecn=1, so there a bare integer is a text.
         if lenient and isinstance(value, int) and not isinstance(value, bool):
@@ -239,8 +239,8 @@ def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
             raise ScenarioError(f"{name!r} is not the name of a sysctl", "names are like net.ipv4.tcp_ecn")
         if not isinstance(value, str) or not value or not value.isprintable() or len(value) > _LONGEST_TEXT:
             raise ScenarioError(f"{name} = {_shown(value)} is not a string", f'write "{name}" = "1", value in quotes')
-        found[name] = value
-    return dict(sorted(found.items()))
+        values[name] = value
+    return dict(sorted(values.items()))
 
 
 def _hash(raw: Any) -> str:

@@ -228,8 +228,8 @@ def _without_governed(lower: Node, upper: Node) -> Node:
 def _without(node: Node, paths: Iterable[tuple[str, ...]]) -> Node:
     """The node without these keys, unless an override set them: overrides are all of one rank."""
     for path in paths:
-        found = node.get(*path)
-        if found is not None and found.origin.override is None:
+        lower = node.get(*path)
+        if lower is not None and lower.origin.override is None:
             children = dict(node.value)
             if len(path) == 1:
                 del children[path[0]]

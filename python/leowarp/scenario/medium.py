@@ -23,5 +23,5 @@ MEDIA: Mapping[str, type[MediumSection]] = {medium.NAME: medium for medium in ge
 
 def medium_of(given: Iterable[str]) -> type[MediumSection]:
     """What carries the packets, of the media whose sections are given: one that follows a constellation goes first."""
-    found = [MEDIA[name] for name in MEDIA if name in set(given)]
-    return next((medium for medium in found if issubclass(medium, FollowsConstellation)), found[0])
+    media = [MEDIA[name] for name in MEDIA if name in set(given)]
+    return next((medium for medium in media if issubclass(medium, FollowsConstellation)), media[0])

@@ -211,13 +211,13 @@ class Mobile(QueueKeys, FollowsConstellation):
         # The packet that fills a codeword's data bits, as far as a packet may be that long or short.
         packet_bytes = value_of(sections["mobile"], cls, "data_bits") // 8
         mtu_bytes = min(max(packet_bytes, SMALLEST_MTU_BYTES), LARGEST_MTU_BYTES)
-        found: dict[str, Mapping[str, object]] = {"network": {"mtu": f"{mtu_bytes} B"}}
+        defaults: dict[str, Mapping[str, object]] = {"network": {"mtu": f"{mtu_bytes} B"}}
         sky = sections.get("constellation")
         if sky is None:
-            return found
+            return defaults
         # A file of elements has no grid.
         without = ("isl",) if sky.values.get("tle") is not None else ()
-        return found | {name: texts for name, texts in ROUTED_DEFAULTS.items() if name not in without}
+        return defaults | {name: texts for name, texts in ROUTED_DEFAULTS.items() if name not in without}
 
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
         """Terminal and gateway, in this order and under the names of its stations."""

@@ -36,7 +36,7 @@ def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
     if not isinstance(node.value, dict):
         problems.add(node.origin, "modules", "is not a table", "write [modules.NAME] and its parameters below")
         return {}
-    found = {}
+    modules = {}
     for name, table in node.value.items():
         if _NAME.fullmatch(name) is None:
             rule = f"{name!r:.80} is not the name of a kernel module"
@@ -45,12 +45,12 @@ def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
             hint = f"write [modules.{name}] and its parameters below"
             problems.add(table.origin, f"modules.{name}", "is not a table", hint)
         else:
-            found[name] = Section(f"modules.{name}", table.origin, _parameters(name, table, problems))
-    return found
+            modules[name] = Section(f"modules.{name}", table.origin, _parameters(name, table, problems))
+    return modules
 
 
 def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for name, node in table.value.items():
         key = f"modules.{module}.{name}"
         lenient = node.origin.override is not None and isinstance(node.value, int) and not isinstance(node.value, bool)
@@ -67,13 +67,13 @@ def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
                 continue
             if not 0 <= value_ns < 2**63:
                 problems.add(node.origin, key, f'"{node.value}" is out of range', "allowed: 0 s to 292 years")
-            found[name] = str(value_ns)
+            parameters[name] = str(value_ns)
         elif not isinstance(value, str) or not value or not value.isprintable() or len(value) > _LONGEST_VALUE:
             rule = "is not a string of 1 to 200 printable characters"
             problems.add(node.origin, key, rule, f'write {name} = "1", value in quotes')
         else:
-            found[name] = value
-    return dict(sorted(found.items()))
+            parameters[name] = value
+    return dict(sorted(parameters.items()))
 
 
 def parameter_as_written(name: str, value: str) -> str:

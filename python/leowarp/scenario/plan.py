@@ -95,12 +95,12 @@ def _pinned(scenario: Scenario, host: str) -> dict[str, str]:
 def _found_files(
     scenario: Scenario, section: Section, problems: Problems
 ) -> dict[str, InputFile | tuple[InputFile, ...]]:
-    found: dict[str, InputFile | tuple[InputFile, ...]] = {}
+    files: dict[str, InputFile | tuple[InputFile, ...]] = {}
     for key, (attribute, declared) in keys(TABLES[section.name]).items():
         named, wanted = section.values.get(attribute), section.values.get(f"{key}_sha256")
         if declared.kind == "file" and named is not None:
             one = _found_file(section, key, named, wanted, problems)
-            found |= {attribute: one} if one is not None else {}
+            files |= {attribute: one} if one is not None else {}
         elif declared.kind == "files" and named is not None:
             hashes = wanted if wanted is not None else (None,) * len(named)
             if len(hashes) != len(named):
@@ -108,16 +108,16 @@ def _found_files(
                 problems.add(section.where(f"{key}_sha256"), f"{section.name}.{key}_sha256", rule, "take it out")
                 continue
             several = [_found_file(section, key, *pair, problems) for pair in zip(named, hashes, strict=True)]
-            found[attribute] = tuple(one for one in several if one is not None)
-    _check_names(section, found, problems)
-    return found
+            files[attribute] = tuple(one for one in several if one is not None)
+    _check_names(section, files, problems)
+    return files
 
 
-def _check_names(section: Section, found: Mapping[str, InputFile | tuple[InputFile, ...]], problems: Problems) -> None:
+def _check_names(section: Section, files: Mapping[str, InputFile | tuple[InputFile, ...]], problems: Problems) -> None:
     """Copies of the files lie in one folder: two of the same name are one file."""
     seen: dict[str, str] = {}
-    for attribute, of in found.items():
-        for one in of if isinstance(of, tuple) else (of,):
+    for attribute, named in files.items():
+        for one in named if isinstance(named, tuple) else (named,):
             if seen.setdefault(one.name, one.sha256) != one.sha256:
                 rule = f'another file of this section is called "{one.name}" too, and a run keeps copies of both'
                 problems.add(section.where(attribute), f"{section.name}.{attribute}", rule, "rename one of them")

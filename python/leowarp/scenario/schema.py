@@ -62,13 +62,13 @@ class Plan(PlanSections):
     def inputs(self) -> list[Path]:
         """Files that the plan names, to be copied into the run directory (`00-inputs/`)."""
         sky = () if self.constellation in (None, self.medium) else (self.constellation,)
-        found: list[InputFile] = []
+        files: list[InputFile] = []
         for part in (*sky, self.medium, self.guest):
             section: type = type(part)
             for attribute, declared in keys(section).values():
                 value = getattr(part, attribute)
                 if declared.kind == "file" and value is not None:
-                    found.append(value)
+                    files.append(value)
                 elif declared.kind == "files":
-                    found += value
-        return [entry.path for entry in found]
+                    files += value
+        return [entry.path for entry in files]

@@ -107,16 +107,16 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
     """Uniform over what is at least a step away from the slot before."""
     low, high, step = access.base_rtt_min_ns, access.base_rtt_max_ns, access.base_step_min_ns
     draws = stream(seed, "access.base").random(slots)
-    found = np.empty(slots, dtype=np.int64)
+    base_ns = np.empty(slots, dtype=np.int64)
     for slot, draw in enumerate(draws.tolist()):
         if slot == 0:
-            found[slot] = low + round(draw * (high - low))
+            base_ns[slot] = low + round(draw * (high - low))
             continue
-        before = int(found[slot - 1])
+        before = int(base_ns[slot - 1])
         below, above = max(before - step - low, 0), max(high - before - step, 0)
         place = round(draw * (below + above))
-        found[slot] = low + place if place < below else before + step + place - below
-    return found
+        base_ns[slot] = low + place if place < below else before + step + place - below
+    return base_ns
 
 
 def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int64], seed: int) -> Slots:

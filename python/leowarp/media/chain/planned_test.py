@@ -26,16 +26,16 @@ def test_a_chain_of_two_links_reads_like_this() -> None:
 
 @pytest.mark.parametrize("in_flight", ["drain", "source"])
 def test_packets_cross_a_chain_both_ways(in_flight: str) -> None:
-    of = dataclasses.replace(chain(hops=4), routing=Routing(in_flight=in_flight))
-    state = replayed(timeline_of(of), 0, by_path=in_flight == "source")
+    resolved = dataclasses.replace(chain(hops=4), routing=Routing(in_flight=in_flight))
+    state = replayed(timeline_of(resolved), 0, by_path=in_flight == "source")
     there = ["host:A", "r0", "r1", "r2", "r3", "r4", "host:B"]
     assert state.walk("host:A", "host:B") == there
     assert state.walk("host:B", "host:A") == there[::-1]
 
 
 def test_netem_gets_room_for_its_delay_line() -> None:
-    of = dataclasses.replace(chain(hops=1), network=Network(link_model="netem"))
-    (link,) = [row for row in timeline_of(of).to_pylist() if row["event"] == "link" and row["kind"] == "isl"]
+    resolved = dataclasses.replace(chain(hops=1), network=Network(link_model="netem"))
+    (link,) = [row for row in timeline_of(resolved).to_pylist() if row["event"] == "link" and row["kind"] == "isl"]
     # 10 ms at 100 Mbit/s are 125,000 bytes: 82.56 packets of 1514
     assert link["limit_pkts"] == 583
 
@@ -53,9 +53,9 @@ def test_every_source_gives_the_same_schema() -> None:
 
 
 def test_what_is_there_already_is_not_computed_again() -> None:
-    of = plan(star(planes=9), duration_s=100)
-    where = ephemeris_of(of)
-    assert timeline_of(of).equals(timeline_of(of, where, routes_of(of, where)), check_metadata=True)
+    resolved = plan(star(planes=9), duration_s=100)
+    where = ephemeris_of(resolved)
+    assert timeline_of(resolved).equals(timeline_of(resolved, where, routes_of(resolved, where)), check_metadata=True)
 
 
 def test_equal_tables_are_equal_bytes_and_come_back_whole(tmp_path: Path) -> None:

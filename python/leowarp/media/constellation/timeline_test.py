@@ -27,11 +27,11 @@ FOUR = ("Madrid", "Tokyo", "Aalborg", "Cape Town")
 MESH = (("Madrid", "Tokyo"), ("Aalborg", "Tokyo"), ("Tokyo", "Cape Town"), ("Cape Town", "Aalborg"))
 
 
-def made(of: Plan) -> tuple[Routes, pa.Table]:
-    where = ephemeris_of(of)
+def made(resolved: Plan) -> tuple[Routes, pa.Table]:
+    where = ephemeris_of(resolved)
     assert where is not None
-    ways = routes_of(of, where)
-    return ways, constellation_timeline(of, where, ways)
+    ways = routes_of(resolved, where)
+    return ways, constellation_timeline(resolved, where, ways)
 
 
 def rows(table: pa.Table, event: str, **where: object) -> list[dict]:
@@ -42,13 +42,13 @@ def rows(table: pa.Table, event: str, **where: object) -> list[dict]:
     ]
 
 
-def check_everything(of: Plan, ways: Routes, table: pa.Table) -> None:
+def check_everything(resolved: Plan, ways: Routes, table: pa.Table) -> None:
     """What every timeline of a constellation must satisfy, at every instant at which something happens."""
     events = table.to_pylist()
     order = [(e["t_ns"], 7 if e["event"] == "link" and not e["up"] else RANK[e["event"]]) for e in events]
     assert order == sorted(order)
     assert table.schema.field("t_ns").type == table.schema.field("delay_ns").type == pa.int64()
-    by_path = of.routing.in_flight == "source"
+    by_path = resolved.routing.in_flight == "source"
     expected = {(r["t_ns"], r["source"], r["destination"]): r for r in ways.table.to_pylist()}
     updates = ways.t_ns.tolist()
     names = paths_of(ways.table)
@@ -78,11 +78,11 @@ def check_everything(of: Plan, ways: Routes, table: pa.Table) -> None:
                 assert (source, f"host:{destination}", last) not in state.next_hop
             if row["path"] is not None:
                 last_path[source, destination] = row["path_id"]
-            if row["path"] is not None and (of.routing.leaving_links == "keep" or t_ns == update):
+            if row["path"] is not None and (resolved.routing.leaving_links == "keep" or t_ns == update):
                 assert walked == [f"host:{source}", *row["path"], f"host:{destination}"]
                 assert tuple(row["path"]) == of_pair[row["path_id"]]
             # Between two refreshes of the delays (L2) they lag behind the geometry of a route update.
-            refreshed = t_ns % of.routing.link_interval_ns == 0
+            refreshed = t_ns % resolved.routing.link_interval_ns == 0
             if walked is not None and t_ns == update and row["path"] is not None and refreshed:
                 hops = list(pairwise(row["path"]))
                 assert sum(state.delay_ns[hop] for hop in hops) == row["delay_ns"]
@@ -139,8 +139,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
 def test_packets_follow_the_routes_table_at_every_instant(variant: dict) -> None:
-    of = plan(**{"duration_s": 300, **variant})
-    check_everything(of, *made(of))
+    resolved = plan(**{"duration_s": 300, **variant})
+    check_everything(resolved, *made(resolved))
 
 
 @pytest.mark.parametrize("variant", ["gaps", "a gap at the start"])
@@ -193,20 +193,20 @@ def plans(draw: st.DrawFn) -> Plan:
 @pytest.mark.slow
 @settings(max_examples=25)
 @given(plans())
-def test_any_constellation_gives_a_consistent_timeline(of: Plan) -> None:
+def test_any_constellation_gives_a_consistent_timeline(resolved: Plan) -> None:
     try:
-        ways, table = made(of)
+        ways, table = made(resolved)
     except ScenarioError as error:
         # Sparse patterns may leave two stations without any path; that is the one reason to refuse.
         if "no path" in str(error) or "sees no satellite" in str(error):
             return
         raise
-    check_everything(of, ways, table)
+    check_everything(resolved, ways, table)
 
 
 def test_drain_keeps_links_and_the_entries_of_nodes_that_the_new_path_leaves() -> None:
-    of = plan(duration_s=100)
-    ways, table = made(of)
+    resolved = plan(duration_s=100)
+    ways, table = made(resolved)
     assert not rows(table, "link", up=False)
     first, second = ways.table["path"][0].as_py(), ways.table["path"][2].as_py()
     assert first != second
@@ -238,8 +238,8 @@ def test_source_keeps_an_entry_for_each_path() -> None:
 
 
 def test_strict_takes_a_leaving_link_down_at_the_link_instant_that_finds_it() -> None:
-    of = plan(routing=Routing(leaving_links="strict"))
-    ways, table = made(of)
+    resolved = plan(routing=Routing(leaving_links="strict"))
+    ways, table = made(resolved)
     assert len(ways.leavings) == ways.summary["leaving_links"] > 0
     down = {(row["t_ns"], row["a"], row["b"]) for row in rows(table, "link", up=False)}
     assert down == {(left.t_ns, ways.nodes[left.a], ways.nodes[left.b]) for left in ways.leavings}
@@ -247,15 +247,15 @@ def test_strict_takes_a_leaving_link_down_at_the_link_instant_that_finds_it() ->
 
 
 def test_keep_lets_a_leaving_link_live() -> None:
-    of = plan()
-    ways, table = made(of)
+    resolved = plan()
+    ways, table = made(resolved)
     assert ways.leavings
     assert not rows(table, "link", up=False)
 
 
 def test_arp_makes_links_anew_five_seconds_after_their_last_use() -> None:
-    of = plan(network=Network(neighbours="arp", link_model="netem"))
-    _, table = made(of)
+    resolved = plan(network=Network(neighbours="arp", link_model="netem"))
+    _, table = made(resolved)
     down = rows(table, "link", up=False)
     assert down
     assert {row["t_ns"] % (30 * S) for row in down} == {5 * S}
@@ -278,10 +278,10 @@ def test_a_delay_that_stays_the_same_is_no_event() -> None:
 
 
 def test_delay_is_length_over_the_speed_of_light_to_the_nearest_ns() -> None:
-    of = plan(duration_s=50)
-    where = ephemeris_of(of)
+    resolved = plan(duration_s=50)
+    where = ephemeris_of(resolved)
     assert where is not None
-    table = constellation_timeline(of, where, routes_of(of, where))
+    table = constellation_timeline(resolved, where, routes_of(resolved, where))
     name = {n: i for i, n in enumerate(where.names)}
     for row in rows(table, "delay", t_ns=15 * S):
         if row["a"] in name and row["b"] in name:
@@ -303,8 +303,8 @@ def test_satellites_as_endpoints_make_ground_links_ideal() -> None:
 
 
 def test_netem_gets_room_for_the_packets_in_its_delay_line() -> None:
-    of = plan(duration_s=60, network=Network(link_model="netem"))
-    _, table = made(of)
+    resolved = plan(duration_s=60, network=Network(link_model="netem"))
+    _, table = made(resolved)
     longest: dict[frozenset, int] = {}
     for row in rows(table, "delay"):
         ends = frozenset((row["a"], row["b"]))
@@ -312,8 +312,8 @@ def test_netem_gets_room_for_the_packets_in_its_delay_line() -> None:
     for row in rows(table, "link", kind="isl"):
         flying = -(-longest[frozenset((row["a"], row["b"]))] * 100_000_000 // (8 * 1514 * 10**9))
         assert row["limit_pkts"] == 500 + flying
-    own = dataclasses.replace(of.network, queue_counts="waiting-and-flying")
-    _, table = made(dataclasses.replace(of, network=own))
+    own = dataclasses.replace(resolved.network, queue_counts="waiting-and-flying")
+    _, table = made(dataclasses.replace(resolved, network=own))
     assert {row["limit_pkts"] for row in rows(table, "link", kind="isl")} == {500}
 
 

@@ -137,7 +137,7 @@ def samples(path: Path) -> NDArray[np.float64]:
         raise ScenarioError(f"reading jittered.table: {path}: {error.strerror}", _HINT) from error
     except UnicodeDecodeError as error:
         raise ScenarioError(f"reading jittered.table: {path} is not a text file (byte {error.start})", _HINT) from error
-    found = []
+    values = []
     for number, line in enumerate(text.splitlines(), 1):
         cell = line.strip()
         if not cell or cell.startswith("#"):
@@ -148,8 +148,8 @@ def samples(path: Path) -> NDArray[np.float64]:
             value = math.nan
         if not math.isfinite(value):
             raise ScenarioError(f"{path}:{number}: {cell[:60]!r} is not a number", _HINT)
-        found.append(value)
-    return np.array(found, dtype=np.float64)
+        values.append(value)
+    return np.array(values, dtype=np.float64)
 
 
 _HINT = "jittered.table: one number a line, samples of the delay in any unit"

@@ -27,7 +27,7 @@ from leowarp.timeline.rounding import rounded_ns
 from leowarp.timeline.row_of_routers import row_events
 
 
-def measured_timeline(plan: Plan, of: Measured, routes: Routes) -> pa.Table:
+def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
     """The timeline of a plan's ``[measured]``; columns as in `timeline.schema`, metadata `warnings`.
 
     Raises
@@ -37,23 +37,23 @@ def measured_timeline(plan: Plan, of: Measured, routes: Routes) -> pa.Table:
     """
     begin_ns = plan.run.start_ns
     end_ns = begin_ns + plan.run.duration_ns
-    measured = measurement_of(of, end_ns)
-    channels = channel_rows(measured, of, begin_ns, end_ns)
+    measured = measurement_of(keys, end_ns)
+    channels = channel_rows(measured, keys, begin_ns, end_ns)
     capacities = [
         unshaped() if capacity is None else capacity
-        for capacity in (measured.capacity_down, measured.capacity_up or _same_way_back(measured, of))
+        for capacity in (measured.capacity_down, measured.capacity_up or _same_way_back(measured, keys))
     ]
     for rows in channels:
         _check_begin(measured.source, rows.t_ns, begin_ns)
-    for file, capacity in zip((of.capacity, of.capacity_up or of.capacity), capacities, strict=True):
+    for file, capacity in zip((keys.capacity, keys.capacity_up or keys.capacity), capacities, strict=True):
         _check_begin(measured.source if file is None else str(file.path), capacity.t_ns, begin_ns)
         if file is not None:
             _check_end(str(file.path), capacity, end_ns)
-    probe_bytes = probe_bytes_of(measured, of)
-    link = LinkKind.queued(plan, "isl", of, "drain")
+    probe_bytes = probe_bytes_of(measured, keys)
+    link = LinkKind.queued(plan, "isl", keys, "drain")
     tables = link.discipline == "leolink"
     # What serialises the probe is its bytes on the link, as of every packet.
-    link = replace(link, probe_bytes=probe_bytes + of.overhead_bytes if probe_bytes and tables else 0)
+    link = replace(link, probe_bytes=probe_bytes + keys.overhead_bytes if probe_bytes and tables else 0)
     events = row_events(plan, routes, link)
     channels_in_run = [_rows_in_run(plan, rows, begin_ns, end_ns) for rows in channels]
     capacities_in_run = [_capacity_in_run(capacity, begin_ns, end_ns) for capacity in capacities]
@@ -69,7 +69,7 @@ def measured_timeline(plan: Plan, of: Measured, routes: Routes) -> pa.Table:
         highest_bps = max(int(capacity.rate_bps.max()) for capacity in capacities_in_run)
         events.make_room_for_flying({(0, 1): longest_ns}, None if highest_bps == UNSHAPED else highest_bps)
     warnings = [f"{measured.source}: {note}" for note in measured.notes]
-    warnings += _warnings(measured, of, capacities, end_ns)
+    warnings += _warnings(measured, keys, capacities, end_ns)
     if probe_bytes and not tables:
         warnings.append(
             f"{measured.source}: netem adds the time that a packet takes on the link to what the probes of "
@@ -78,10 +78,10 @@ def measured_timeline(plan: Plan, of: Measured, routes: Routes) -> pa.Table:
     return events.table({"warnings": warnings})
 
 
-def _same_way_back(measured: Measurement, of: Measured) -> Capacity | None:
+def _same_way_back(measured: Measurement, keys: Measured) -> Capacity | None:
     """A table without a column for the rate of the way up means that of the way down."""
-    table = measured.format == "csv" and of.capacity is None and of.rate_bps is None and of.file_up is None
-    return measured.capacity_down if table and of.rate_up_bps is None else None
+    table = measured.format == "csv" and keys.capacity is None and keys.rate_bps is None and keys.file_up is None
+    return measured.capacity_down if table and keys.rate_up_bps is None else None
 
 
 def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
@@ -136,23 +136,23 @@ def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
         events.loss(int(rows.t_ns[place]), sender, 1 - sender, float(rows.loss_ratio[place]))
 
 
-def _warnings(measured: Measurement, of: Measured, capacities: list[Capacity], end_ns: int) -> list[str]:
+def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity], end_ns: int) -> list[str]:
     """Tables whose last row is held for longer than any other. (Probes that end are a gap.)"""
-    if of.repeat:
+    if keys.repeat:
         return []
     tables = {} if measured.probes else {measured.source: next(iter(measured.series.values())).t_ns}
-    if of.file_up is not None and measured.up is not None:
-        tables[str(of.file_up.path)] = measured.up.t_ns
-    for file, capacity in zip((of.capacity, of.capacity_up), capacities, strict=True):
+    if keys.file_up is not None and measured.up is not None:
+        tables[str(keys.file_up.path)] = measured.up.t_ns
+    for file, capacity in zip((keys.capacity, keys.capacity_up), capacities, strict=True):
         if file is not None:
             tables[str(file.path)] = capacity.t_ns
-    found = []
+    warnings = []
     for source, t_ns in tables.items():
         longest_ns = int(np.diff(t_ns).max()) if len(t_ns) > 1 else 0
         held_ns = end_ns - int(t_ns[-1])
         if longest_ns and held_ns > longest_ns:
-            found.append(
+            warnings.append(
                 f"{source}: the table ends at {t_ns[-1] / 1e9:g} s and its last row is held for {held_ns / 1e9:g} s, "
                 f"longer than any other ({longest_ns / 1e9:g} s)"
             )
-    return found
+    return warnings

@@ -54,31 +54,32 @@ def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
 
 def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
     """What the last hop does to packets, over the whole run."""
-    found = realisation_of(plan, mobile)
-    return found.rows(), found.outcomes
+    realised = realisation_of(plan, mobile)
+    return realised.rows(), realised.outcomes
 
 
-def described(mobile: Mobile, found: Outcomes) -> dict[str, object]:
+def described(mobile: Mobile, outcomes: Outcomes) -> dict[str, object]:
     """What became of the codewords, in a few numbers."""
     return {
-        "codewords": len(found.lost),
-        "loss_ratio": found.loss_ratio,
-        "decoded_shares": found.decoded_shares(mobile.retransmissions),
-        "first_bits": found.first_bits,
-        "symbols_ratio": found.symbols_ratio,
+        "codewords": len(outcomes.lost),
+        "loss_ratio": outcomes.loss_ratio,
+        "decoded_shares": outcomes.decoded_shares(mobile.retransmissions),
+        "first_bits": outcomes.first_bits,
+        "symbols_ratio": outcomes.symbols_ratio,
     }
 
 
 def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
     """What to know before trusting a run over the channel."""
-    found = []
+    warnings = []
     packet_bytes = mobile.data_bits // 8
     if plan.network.mtu_bytes > packet_bytes:
-        found.append(
+        warnings.append(
             f"network.mtu = {plan.network.mtu_bytes} B is more than a codeword's {packet_bytes} B of data: a packet "
             "that takes several codewords meets what the one meets in which it begins"
             + (f'; write network.mtu = "{packet_bytes} B"' if packet_bytes >= SMALLEST_MTU_BYTES else "")
         )
     if mobile.fading and mobile.speed_m_per_s == 0:
-        found.append("mobile.speed = 0 m/s: the channel is one draw for the whole run; another seed is another place")
-    return found
+        still = "the channel is one draw for the whole run; another seed is another place"
+        warnings.append(f"mobile.speed = 0 m/s: {still}")
+    return warnings

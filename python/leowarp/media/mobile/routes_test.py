@@ -106,8 +106,8 @@ def test_the_shortest_route_is_no_longer_than_that_of_any_rule():
 
 def test_links_by_range_find_the_route_to_another_last_satellite():
     """Of which the length of the path in force is no bound."""
-    of = {"last_satellite": "highest", "terminal_longitude_deg": 60.0}
-    plan = driven(isl=Isl(rule="range", max_range_m=4_500e3), **of)
+    keys = {"last_satellite": "highest", "terminal_longitude_deg": 60.0}
+    plan = driven(isl=Isl(rule="range", max_range_m=4_500e3), **keys)
     _, found = made(plan)
     routing = Routing(interval_ns=10 * SECOND_NS, metric="delay")  # sees all links at each update
     _, by_delay = made(dataclasses.replace(plan, routing=routing))

@@ -53,7 +53,7 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
     ScenarioError
         If there is no such environment, or its table lacks a length that the plan does not give.
     """
-    rows, found = rows_of(plan, mobile)
+    rows, outcomes = rows_of(plan, mobile)
     last_hop = replace(LinkKind.queued(plan, "gsl", mobile, "drain"), in_order=mobile.resequencing)
     events = Events(NODES)
     for node, kind in enumerate(("router", "router", "router", "host", "host")):
@@ -76,7 +76,7 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
             events.paths(routes, pair, there[0], there[-1])
     else:
         _follow(plan, events, PathDelays(plan, ephemeris, last_hop_of(mobile)), routes)
-    return events.table({"warnings": warnings_about(plan, mobile), "harq": described(mobile, found)})
+    return events.table({"warnings": warnings_about(plan, mobile), "harq": described(mobile, outcomes)})
 
 
 def _delay(plan: Plan, events: Events, t_ns: int, a: int, b: int, delay_ns: int) -> None:

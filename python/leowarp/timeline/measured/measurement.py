@@ -171,5 +171,5 @@ class Measurement:
     @property
     def series(self) -> dict[str, Series]:
         """What was measured, by name: round_trip, down, up."""
-        found = {"round_trip": self.round_trip, "down": self.down, "up": self.up}
-        return {name: series for name, series in found.items() if series is not None}
+        by_name = {"round_trip": self.round_trip, "down": self.down, "up": self.up}
+        return {name: series for name, series in by_name.items() if series is not None}

@@ -17,12 +17,12 @@ from leowarp.timeline.measured.measurement import PING_BYTES, UNSHAPED, Capacity
 from leowarp.timeline.measured.repetition import repeated_capacity
 
 
-def measurement_of(of: Measured, until_ns: int | None = None) -> Measurement:
+def measurement_of(keys: Measured, until_ns: int | None = None) -> Measurement:
     """What was measured.
 
     Parameters
     ----------
-    of : Measured
+    keys : Measured
     until_ns : int, optional
         End of the run on the measurement's clock: capacities that are repeated are, until then.
 
@@ -31,35 +31,35 @@ def measurement_of(of: Measured, until_ns: int | None = None) -> Measurement:
     ScenarioError
         If a file cannot be read, or the files do not go together; with file and line.
     """
-    measured = read(of.file.path, of.format, of.interval_ns)
-    if of.file_up is not None:
-        measured = _with_way_up(measured, of)
-    if of.rtt == "one-way" and measured.round_trip is not None and measured.down is None:
+    measured = read(keys.file.path, keys.format, keys.interval_ns)
+    if keys.file_up is not None:
+        measured = _with_way_up(measured, keys)
+    if keys.rtt == "one-way" and measured.round_trip is not None and measured.down is None:
         raise ScenarioError(
             f'{measured.source}: rtt = "one-way", and it holds no one-way delays',
             'write rtt = "halves", or measure with irtt and a server that stamps its clock',
         )
-    if of.clock is not None:
+    if keys.clock is not None:
         if measured.wall_ns is not None:
             raise ScenarioError(
                 f"measured.clock is given, and {measured.source} says what the wall clock showed", "take clock out"
             )
-        measured = replace(measured, wall_ns=wall_ns_of(of.clock))
+        measured = replace(measured, wall_ns=wall_ns_of(keys.clock))
     capacities = [measured.capacity_down, measured.capacity_up]
-    if of.repeat and until_ns is not None:
+    if keys.repeat and until_ns is not None:
         capacities = [None if one is None else repeated_capacity(one, until_ns) for one in capacities]
-    down, up = _files_of_capacity(of, measured.wall_ns, until_ns)
-    for place, (name, found, rate_bps) in enumerate((("", down, of.rate_bps), ("_up", up, of.rate_up_bps))):
-        if found is not None and capacities[place] is not None:
+    down, up = _files_of_capacity(keys, measured.wall_ns, until_ns)
+    for place, (name, capacity, rate_bps) in enumerate((("", down, keys.rate_bps), ("_up", up, keys.rate_up_bps))):
+        if capacity is not None and capacities[place] is not None:
             raise ScenarioError(
-                f"{of.file.path}: it has rate{name}_mbps, and measured.capacity{name} says the same of another file",
+                f"{keys.file.path}: it has rate{name}_mbps, and measured.capacity{name} says the same of another file",
                 "take one of them out",
             )
-        capacities[place] = found or capacities[place]
+        capacities[place] = capacity or capacities[place]
         if rate_bps is None:
             continue
         if capacities[place] is not None:
-            where = of.file.path if found is None else of.capacity.path if of.capacity is not None else of.file.path
+            where = keys.file.path if capacity is None or keys.capacity is None else keys.capacity.path
             raise ScenarioError(
                 f"measured.rate{name} has no effect: {where} says what this way could carry", f"take rate{name} out"
             )
@@ -68,28 +68,32 @@ def measurement_of(of: Measured, until_ns: int | None = None) -> Measurement:
     return measured
 
 
-def probe_bytes_of(measured: Measurement, of: Measured) -> int:
+def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
     """IP length of the probes whose own time on the link is in the delays; 0: it is not."""
-    if of.probe_size_bytes is not None:
-        return of.probe_size_bytes
+    if keys.probe_size_bytes is not None:
+        return keys.probe_size_bytes
     if measured.probe_bytes is not None:
         return measured.probe_bytes
     return PING_BYTES if measured.probes else 0
 
 
-def _with_way_up(measured: Measurement, of: Measured) -> Measurement:
-    assert of.file_up is not None
+def _with_way_up(measured: Measurement, keys: Measured) -> Measurement:
+    assert keys.file_up is not None
     if measured.down is None or measured.up is not None:
         what = "round trips" if measured.round_trip is not None else "both ways"
         raise ScenarioError(
             f"measured.file_up has no effect: {measured.source} holds {what}",
             "take file_up out, or give files of one way",
         )
-    other = read(of.file_up.path, format_of(of.file.path) if of.format == "auto" else of.format, of.interval_ns)
+    other = read(
+        keys.file_up.path,
+        format_of(keys.file.path) if keys.format == "auto" else keys.format,
+        keys.interval_ns,
+    )
     if other.down is None or other.up is not None:
         raise ScenarioError(f"{other.source}: measured.file_up is of the way up, and this holds more than one way",
                             "give a file of one-way delays")  # fmt: skip
-    if measured.end_ns is not None and other.end_ns != measured.end_ns and of.repeat:
+    if measured.end_ns is not None and other.end_ns != measured.end_ns and keys.repeat:
         raise ScenarioError(
             f"{other.source} lasts {(other.end_ns or 0) / 1e9:g} s, and {measured.source} {measured.end_ns / 1e9:g} s: "
             "repeated, the two ways would come apart",
@@ -99,28 +103,28 @@ def _with_way_up(measured: Measurement, of: Measured) -> Measurement:
 
 
 def _files_of_capacity(
-    of: Measured, wall_ns: int | None, until_ns: int | None
+    keys: Measured, wall_ns: int | None, until_ns: int | None
 ) -> tuple[Capacity | None, Capacity | None]:
     """Capacities on the clock of the delays, if both files tell the wall clock; else both begin together."""
-    packet_bytes = OPPORTUNITY_BYTES + of.overhead_bytes
-    found: list[Capacity | None] = [None, None]
-    for place, file in enumerate((of.capacity, of.capacity_up)):
+    packet_bytes = OPPORTUNITY_BYTES + keys.overhead_bytes
+    both_ways: list[Capacity | None] = [None, None]
+    for place, file in enumerate((keys.capacity, keys.capacity_up)):
         if file is None:
             continue
-        round_ns = until_ns if of.repeat else None
+        round_ns = until_ns if keys.repeat else None
         one, other, its_wall_ns = read_capacity(
-            file.path, of.capacity_format, packet_bytes=packet_bytes, until_ns=round_ns
+            file.path, keys.capacity_format, packet_bytes=packet_bytes, until_ns=round_ns
         )
-        if wall_ns is not None and its_wall_ns is not None and not of.repeat:
+        if wall_ns is not None and its_wall_ns is not None and not keys.repeat:
             one, other = _later(one, its_wall_ns - wall_ns), _later(other, its_wall_ns - wall_ns)
-        if place == 1 or of.capacity_up is not None:
+        if place == 1 or keys.capacity_up is not None:
             if other is not None:
                 raise ScenarioError(f"{file.path}: it has rate_up_mbps, and measured.capacity_up names a file too",
                                     "take one of them out")  # fmt: skip
         elif other is not None:
-            found[1] = other
-        found[place] = one
-    return found[0], found[1]
+            both_ways[1] = other
+        both_ways[place] = one
+    return both_ways[0], both_ways[1]
 
 
 @overload
