@@ -36,13 +36,13 @@ def test_a_medium_gives_its_stations_routes_and_a_timeline_that_joins_them(plans
     table = timeline_of(resolved, sky, ways)
     assert table.equals(timeline_of(resolved), check_metadata=True)
     paths = [row for row in table.to_pylist() if row["event"] == "path"]
-    told = [(row["t_ns"], row["a"], row["b"], row["path_id"], row["change_id"]) for row in paths]
+    stored = [(row["t_ns"], row["a"], row["b"], row["path_id"], row["change_id"]) for row in paths]
     known = [
         (row["t_ns"], HOST + row["source"], HOST + row["destination"], row["path_id"], row["change_id"])
         for row in rows
         if row["t_ns"] == 0 or row["is_change"]
     ]
-    assert told == known
+    assert stored == known
     network = replayed(table, 0)
     there = network.walk(HOST + source, HOST + destination)
     assert (there[0], there[-1]) == (HOST + source, HOST + destination)

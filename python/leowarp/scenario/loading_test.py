@@ -296,9 +296,9 @@ def test_files_that_extend_each_other_are_refused(tmp_path):
 @settings(max_examples=150)
 @given(seed=st.integers(0, 2**32))
 def test_spoilt_texts_end_in_a_plan_or_a_scenario_error(tmp_path_factory, seed):
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     path = tmp_path_factory.getbasetemp() / "spoilt.toml"
-    path.write_bytes(spoilt(dice))
+    path.write_bytes(spoilt(rng))
     try:
         plan = resolve(load(path))
     except ScenarioError:
@@ -307,23 +307,23 @@ def test_spoilt_texts_end_in_a_plan_or_a_scenario_error(tmp_path_factory, seed):
     assert resolve(load(path)) == plan
 
 
-def spoilt(dice: random.Random) -> bytes:
+def spoilt(rng: random.Random) -> bytes:
     tokens = [b'"', b"'", b"[", b"]]", b"{", b"}", b"=", b".", b"\n", b",", b"#", b'"""', b"5", b"-1", b"nan", b"\xff",
               b'"5 s"', b"\x00", b"true", b"[isl]", b"hops = 2", b'"none"', b"[]", b"{}", b"1979-05-27"]  # fmt: skip
     text = bytearray(GOOD.encode())
-    for _ in range(dice.randint(1, 4)):
-        at = dice.randrange(len(text))
-        match dice.randrange(4):
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(text))
+        match rng.randrange(4):
             case 0:
-                del text[at : at + dice.randint(1, 12)]
+                del text[at : at + rng.randint(1, 12)]
             case 1:
-                text[at:at] = dice.choice(tokens)
+                text[at:at] = rng.choice(tokens)
             case 2:
                 end = text.find(b"\n", at)
                 start = text.find(b"=", at, max(end, at))
-                text[start + 1 if start > 0 else at : end if end > 0 else at] = b" " + dice.choice(tokens)
+                text[start + 1 if start > 0 else at : end if end > 0 else at] = b" " + rng.choice(tokens)
             case _:
-                text[at] = dice.randrange(256)
+                text[at] = rng.randrange(256)
     return bytes(text)
 
 

@@ -2,7 +2,7 @@
 """The timeline of a measured path: one link that follows a measurement.
 
 A to B is the way down, B to A the way up. With leolink the guest has both ways as tables from the start (events
-`capacity` and `channel`), exact to the nanosecond; netem is told each change when it comes.
+`capacity` and `channel`), exact to the nanosecond; netem gets each change when it comes.
 
 - A row holds from its time on, until the next row; the last one to the end of the run.
 - `run.start` is the time of the measurement at which the run begins.
@@ -121,7 +121,7 @@ def _capacity_in_run(capacity: Capacity, begin_ns: int, end_ns: int) -> Capacity
 
 
 def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
-    """The same for a link that is told each change when it comes."""
+    """The same for a link that gets each change when it comes."""
     ends = np.array([sender]), np.array([1 - sender])
     for t_ns, rate_bps in zip(capacity.t_ns.tolist(), capacity.rate_bps.tolist(), strict=True):
         if rate_bps == 0:

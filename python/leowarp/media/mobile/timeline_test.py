@@ -125,9 +125,9 @@ def test_a_frozen_channel_and_packets_longer_than_a_codeword_are_warned_of(tmp_p
     assert "one draw for the whole run" in warnings_of(timeline_of(plan_of(tmp_path, 'speed = "0 m/s"')))[0]
     assert warnings_of(timeline_of(plan_of(tmp_path, "data_bits = 8000"))) == []
     plan = plan_of(tmp_path, 'data_bits = 8000\n[network]\nmtu = "1115 B"')
-    (told,) = warnings_of(timeline_of(plan))
-    assert "1000 B of data" in told
-    assert told.endswith('write network.mtu = "1000 B"')
+    (warning,) = warnings_of(timeline_of(plan))
+    assert "1000 B of data" in warning
+    assert warning.endswith('write network.mtu = "1000 B"')
     (tiny,) = warnings_of(timeline_of(plan_of(tmp_path, "data_bits = 80\nfading = false")))
     assert "write" not in tiny
 

@@ -94,7 +94,7 @@ class Capacity:
 UNSHAPED = -1
 
 PING_BYTES = 84
-"""IP length of what ping sends if it is not told otherwise (56 bytes of data)."""
+"""IP length of what ping sends unless an option says otherwise (56 bytes of data)."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
