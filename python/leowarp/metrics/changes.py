@@ -4,7 +4,7 @@
 Delays are those that were in force on the links (the timeline's `delay` events and `channel` rows), not those that the
 route computation saw: the two differ when links are refreshed more often than routes.
 
-What a change of the path is, and its number, is decided where routes are made (`leowarp.routes.numbers`).
+What a change of the path is, and its number, is decided where routes are made (`leowarp.routes.path_numbers`).
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ import pyarrow as pa
 from leowarp import parquetfiles, plainfiles, rundir, tomltext
 from leowarp.errors import TraceError
 from leowarp.metrics.channels import Channels, split_timeline
-from leowarp.routes.numbers import with_change_ids
+from leowarp.routes.path_numbers import with_change_ids
 from leowarp.routes.schema import ROUTES
 from leowarp.timeline.schema import TIMELINE
 from leowarp.trace import TABLES, check_types, metadata_of

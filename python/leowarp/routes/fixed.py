@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from leowarp.routes.numbers import Numbers
+from leowarp.routes.path_numbers import PathNumbers
 from leowarp.routes.paths import Path
 from leowarp.routes.table import PathValues, Routes, routes_table
 
@@ -37,7 +37,7 @@ def fixed_routes(
             summary[f"path_delay_{which}_ns"] = delays_ns[0]
     t_ns = np.zeros(1, dtype=np.int64)
     every: list[list[Path | None]] = [[*paths]]
-    numbers = Numbers.of_paths(every)
+    numbers = PathNumbers.of_paths(every)
     table = routes_table(
         nodes=nodes,
         ends=(stations, stations[::-1]),

@@ -17,8 +17,8 @@ from leowarp.ephemeris import EcefMetres, Ephemeris
 from leowarp.errors import ScenarioError
 from leowarp.routes.last_hop import TERMINAL, LastHop, LastSatellite
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S, IslRule, RangeRule, delays_ns, in_view, isl_rule, lengths_m
-from leowarp.routes.numbers import Numbers
 from leowarp.routes.observed import PathDelays, leavings
+from leowarp.routes.path_numbers import PathNumbers
 from leowarp.routes.paths import Graph, Path, as_forwarded
 from leowarp.routes.table import PathValues, Routes, routes_table
 from leowarp.scenario.schema import Plan
@@ -263,7 +263,7 @@ def _described(
     nodes = [*ephemeris.names, *ephemeris.stations.names]
     left = leavings(plan, ephemeris, network.rule, t_ns, paths)
     delays = PathDelays(plan, ephemeris, network.last_hop)
-    numbers = Numbers.of_paths(paths)
+    numbers = PathNumbers.of_paths(paths)
     values: list[list[PathValues]] = []
     changes, shorter = 0, 0
     for k, (at_ns, now) in enumerate(zip(t_ns.tolist(), paths, strict=True)):

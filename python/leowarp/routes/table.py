@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from leowarp.routes.numbers import Numbers
+from leowarp.routes.path_numbers import PathNumbers
 from leowarp.routes.paths import Path
 from leowarp.routes.schema import ROUTES, ROUTES_DOC, table_schema
 
@@ -40,7 +40,7 @@ class Routes:
         Ordered pairs of nodes that talk.
     paths : list of k lists of (Path or None)
         For each update and pair.
-    numbers : Numbers
+    numbers : PathNumbers
         Of the same paths and of their changes.
     isl : list of k int arrays of shape (m, 2), or None
         All links between satellites that the rule gives at each update; only with ``network.instantiate = "all"``.
@@ -56,7 +56,7 @@ class Routes:
     t_ns: NDArray[np.int64]
     pairs: list[tuple[int, int]]
     paths: list[list[Path | None]]
-    numbers: Numbers
+    numbers: PathNumbers
     isl: list[NDArray[np.intp]] | None = None
     leavings: tuple[Leaving, ...] = ()
     summary: dict[str, int | float] = field(default_factory=dict)
@@ -88,7 +88,7 @@ def routes_table(
     ends: Sequence[tuple[str, str]],
     t_ns: NDArray[np.int64],
     paths: Sequence[Sequence[Path | None]],
-    numbers: Numbers,
+    numbers: PathNumbers,
     values: Sequence[Sequence[PathValues]],
     summary: dict[str, int | float],
     warnings: Sequence[str],

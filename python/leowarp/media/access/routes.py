@@ -10,7 +10,7 @@ import numpy as np
 
 from leowarp.ephemeris import Ephemeris
 from leowarp.media.access.slots import Slots, slots_of
-from leowarp.routes.numbers import Numbers
+from leowarp.routes.path_numbers import PathNumbers
 from leowarp.routes.paths import Path
 from leowarp.routes.table import PathValues, Routes, routes_table
 from leowarp.scenario.schema import Access, Plan
@@ -54,7 +54,7 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
     nodes = [*stations, *dict.fromkeys(slots.names)]
     number = {name: i for i, name in enumerate(nodes)}
     paths: list[list[Path | None]] = [[(0, number[name], 1), (1, number[name], 0)] for name in slots.names]
-    numbers = Numbers.of_path_ids([[slot, slot] for slot in range(len(paths))])
+    numbers = PathNumbers.of_path_ids([[slot, slot] for slot in range(len(paths))])
     summary = _summary(slots, plan.run.duration_ns)
     warnings = [] if ephemeris is None else [*ephemeris.warnings, *_clocks(plan, access)]
     return AccessRoutes(

@@ -13,7 +13,7 @@ from leowarp.routes.paths import Path
 
 
 @dataclass(frozen=True)
-class Numbers:
+class PathNumbers:
     """What path each pair is on after each route update, and where that is another than before.
 
     Attributes
@@ -29,7 +29,7 @@ class Numbers:
     change_ids: list[list[int | None]]
 
     @classmethod
-    def of_path_ids(cls, path_ids: Sequence[Sequence[int | None]]) -> Numbers:
+    def of_path_ids(cls, path_ids: Sequence[Sequence[int | None]]) -> PathNumbers:
         """A change is another path id, even if the nodes are the same: an access link has a path a slot."""
         counts = [0] * len(path_ids[0]) if path_ids else []
         change_ids: list[list[int | None]] = []
@@ -44,7 +44,7 @@ class Numbers:
         return cls([list(now) for now in path_ids], change_ids)
 
     @classmethod
-    def of_paths(cls, paths: Sequence[Sequence[Path | None]]) -> Numbers:
+    def of_paths(cls, paths: Sequence[Sequence[Path | None]]) -> PathNumbers:
         """Distinct node sequences are numbered from 0 in order of first use, for each destination."""
         known: dict[int, dict[Path, int]] = {}
 
@@ -66,7 +66,7 @@ def with_change_ids(table: pa.Table) -> pa.Table:
     t_ns, path_ids = table["t_ns"].to_pylist(), table["path_id"].to_pylist()
     for pair in dict.fromkeys(ends):
         rows = sorted((row for row, own in enumerate(ends) if own == pair), key=lambda row: t_ns[row])
-        numbers = Numbers.of_path_ids([[path_ids[row]] for row in rows])
+        numbers = PathNumbers.of_path_ids([[path_ids[row]] for row in rows])
         for row, (change_id,) in zip(rows, numbers.change_ids, strict=True):
             change_ids[row] = change_id
     return table.append_column("change_id", pa.array(change_ids, pa.int32()))

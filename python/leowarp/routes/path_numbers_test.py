@@ -3,7 +3,7 @@
 
 import pyarrow as pa
 
-from leowarp.routes.numbers import Numbers, with_change_ids
+from leowarp.routes.path_numbers import PathNumbers, with_change_ids
 
 # Satellites 0 to 3, stations 4 and 5.
 VIA_0, VIA_1, VIA_2 = (4, 0, 5), (4, 1, 5), (4, 2, 5)
@@ -11,18 +11,18 @@ VIA_0, VIA_1, VIA_2 = (4, 0, 5), (4, 1, 5), (4, 2, 5)
 
 def test_paths_are_numbered_in_order_of_first_use_for_each_destination():
     paths = [[VIA_1, VIA_1[::-1]], [VIA_0, VIA_2[::-1]], [VIA_1, VIA_2[::-1]], [None, VIA_1[::-1]]]
-    assert Numbers.of_paths(paths).path_ids == [[0, 0], [1, 1], [0, 1], [None, 0]]
+    assert PathNumbers.of_paths(paths).path_ids == [[0, 0], [1, 1], [0, 1], [None, 0]]
 
 
 def test_a_change_is_another_path_or_none_after_the_first_update():
     path_ids = [[3], [3], [4], [None], [None], [4], [4], [3]]
-    assert Numbers.of_path_ids(path_ids).change_ids == [[None], [None], [0], [1], [None], [2], [None], [3]]
-    assert Numbers.of_path_ids([[None], [0]]).change_ids == [[None], [0]]
-    assert Numbers.of_path_ids([]).change_ids == []
+    assert PathNumbers.of_path_ids(path_ids).change_ids == [[None], [None], [0], [1], [None], [2], [None], [3]]
+    assert PathNumbers.of_path_ids([[None], [0]]).change_ids == [[None], [0]]
+    assert PathNumbers.of_path_ids([]).change_ids == []
 
 
 def test_each_pair_counts_its_own_changes():
-    numbers = Numbers.of_paths([[VIA_0, VIA_0[::-1]], [VIA_1, VIA_0[::-1]], [VIA_2, VIA_2[::-1]]])
+    numbers = PathNumbers.of_paths([[VIA_0, VIA_0[::-1]], [VIA_1, VIA_0[::-1]], [VIA_2, VIA_2[::-1]]])
     assert numbers.change_ids == [[None, None], [0, None], [1, 0]]
 
 
