@@ -10,7 +10,7 @@ from leowarp.ephemeris.plans_for_tests import chain, plan
 from leowarp.media import planned, routes_of, timeline_of
 from leowarp.scenario.key import InputFile
 from leowarp.scenario.medium import MEDIA
-from leowarp.scenario.schema import Access, Jittered, Measured, Mobile, Plan
+from leowarp.scenario.schema import Access, Jittered, Measured, Medium, Mobile, Plan
 from leowarp.timeline import HOST, replayed
 
 
@@ -20,7 +20,7 @@ def plans(tmp_path_factory) -> dict[str, Plan]:
     table.write_text("t_s,delay_ms\n0,10\n5,20\n")
     measured = Measured(file=InputFile(table.name, "0" * 64, table))
     access = Access(residual_loss_ratio=0.0, residual_loss_up_ratio=0.0)
-    media = [measured, Jittered(), access, Mobile(snr_db=30.0)]
+    media: list[Medium] = [measured, Jittered(), access, Mobile(snr_db=30.0)]
     others = [dataclasses.replace(chain(), medium=medium) for medium in media]
     return {one.medium.NAME: one for one in (plan(duration_s=60), chain(), *others)}
 

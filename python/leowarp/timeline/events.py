@@ -304,8 +304,8 @@ class Events:
 
     def path(self, t_ns: int, source: int, destination: int, path_id: int | None, change_id: int | None = None) -> None:
         """Packets leave on a path from now on; `change_id` of the change that this is, None: it is none."""
-        ends = {"a": self._names[source], "b": self._names[destination]}
-        self._add(t_ns, "path", **ends, path_id=path_id, change_id=change_id)
+        a, b = self._names[source], self._names[destination]
+        self._add(t_ns, "path", a=a, b=b, path_id=path_id, change_id=change_id)
 
     def paths(self, routes: Routes, pair: int, source: int, destination: int) -> None:
         """The first path of a pair of the routes, whose hosts are `source` and `destination`, and each change of it."""

@@ -262,7 +262,7 @@ def test_leoreplayer_and_mahimahi_go_round_and_round(tmp_path: Path) -> None:
     assert rates[:6] == [(0, 24_224_000), (1, 0), (4, 12_112_000), (5, 24_224_000), (6, 0), (9, 12_112_000)]
     assert [row[4] for row in events(resolved, "capacity") if row[2] == "r1"] == [15_000_000]
     with pytest.raises(ScenarioError, match=r"down.trace: the trace ends at 0\.005 s, the run at 0\.06 s") as raised:
-        timeline_of(measured(tmp_path, "12\n12\n16\n", duration_s=0.06, resolved=files))
+        timeline_of(measured(tmp_path, "12\n12\n16\n", duration_s=0.06, keys=files))
     assert "repeat = true" in str(raised.value.hint)
 
 
@@ -284,9 +284,9 @@ def test_what_says_the_same_twice_is_refused(tmp_path: Path) -> None:
         (pings([30, 30]), {"clock": "2024-05-17T12:00:00Z"}, "clock is given"),
         (pings([30, 30]), {"rtt": "one-way"}, "holds no one-way delays"),
     ]
-    for text, resolved, message in wrong:
+    for text, keys, message in wrong:
         with pytest.raises(ScenarioError, match=message) as raised:
-            timeline_of(measured(tmp_path, text, duration_s=0.2, resolved=resolved))
+            timeline_of(measured(tmp_path, text, duration_s=0.2, keys=keys))
         assert raised.value.hint
 
 
