@@ -91,7 +91,9 @@ impl Ledger {
                 [(spec.source, spec.destination), (spec.destination, spec.source)].into_iter().enumerate()
             {
                 let path = |e: &Event| match e.change {
-                    Change::Path { source, destination, path } if (source, destination) == ends => Some((e.t_ns, path)),
+                    Change::Path { source, destination, path, .. } if (source, destination) == ends => {
+                        Some((e.t_ns, path))
+                    }
                     _ => None,
                 };
                 accounts.push(Account {

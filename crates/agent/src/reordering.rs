@@ -31,8 +31,8 @@ pub struct Reordering {
 struct Sequence {
     settings: Settings,
     window_ns: Option<i64>,
-    /// What is around each change of the path, by sending time; half open.
-    changes_ns: Vec<(i64, i64)>,
+    /// Number of each change of the path, and what is around it by sending time, half open.
+    changes_ns: Vec<(u32, (i64, i64))>,
     /// Of those, which were looked at.
     changes_seen: usize,
     whole: Scope,
@@ -77,11 +77,11 @@ impl Sequence {
             ..Settings::default()
         };
         let (before_ns, after_ns) = observe.around_changes_ns;
-        let around = |t_ns: i64| ((t_ns - before_ns).max(0), t_ns.saturating_add(after_ns));
+        let around = |(number, t_ns): (u32, i64)| (number, ((t_ns - before_ns).max(0), t_ns.saturating_add(after_ns)));
         Self {
             settings,
             window_ns: observe.reordering_window_ns,
-            changes_ns: path_changes_ns(setup, events, flow).into_iter().map(around).collect(),
+            changes_ns: path_changes(setup, events, flow).into_iter().map(around).collect(),
             changes_seen: 0,
             whole: Scope::new(WHOLE, 0, (0, i64::MAX), 0, settings),
             windows: VecDeque::new(),
@@ -105,9 +105,9 @@ impl Sequence {
                 window.sent_pkts += 1;
             }
         }
-        while let Some(&span_ns) = self.changes_ns.get(self.changes_seen).filter(|c| c.0 <= t_ns) {
+        while let Some(&(number, span_ns)) = self.changes_ns.get(self.changes_seen).filter(|c| c.1 .0 <= t_ns) {
             if t_ns < span_ns.1 {
-                self.changes.push_back(Scope::new(CHANGE, self.changes_seen as u32, span_ns, place, self.settings));
+                self.changes.push_back(Scope::new(CHANGE, number, span_ns, place, self.settings));
             }
             self.changes_seen += 1;
         }
@@ -225,21 +225,18 @@ impl Reordering {
     }
 }
 
-/// When the path of a flow's data became another, or none, after the run's start.
-fn path_changes_ns(setup: &Setup, events: &[Event], flow: usize) -> Vec<i64> {
+/// Changes of the path of a flow's data as the timeline numbers them: the number, and when.
+fn path_changes(setup: &Setup, events: &[Event], flow: usize) -> Vec<(u32, i64)> {
     let ends = (setup.flows[flow].source, setup.flows[flow].destination);
-    let mut in_force = None;
-    let mut changes_ns = Vec::new();
-    for event in events {
-        let Change::Path { source, destination, path } = event.change else { continue };
-        if (source, destination) == ends {
-            if event.t_ns > 0 && path != in_force {
-                changes_ns.push(event.t_ns);
+    events
+        .iter()
+        .filter_map(|event| match event.change {
+            Change::Path { source, destination, change: Some(number), .. } if (source, destination) == ends => {
+                Some((number, event.t_ns))
             }
-            in_force = path;
-        }
-    }
-    changes_ns
+            _ => None,
+        })
+        .collect()
 }
 
 #[cfg(test)]

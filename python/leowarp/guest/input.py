@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from leowarp.errors import ScenarioError
 from leowarp.guest.directions import Directions
+from leowarp.timeline.events import HOST
 from leowarp.timeline.jitter_tables import JitterTable, named_table, table_of
 
 if TYPE_CHECKING:
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
 
 EVENT = np.dtype([("t_ns", "<i8"), ("kind", "<u4"), ("a", "<u4"), ("b", "<u4"), ("c", "<u4"), ("value", "<i8")])
 LINK_UP, LINK_DOWN, DELAY, RATE, LOSS, ROUTE, PATH, JITTER = range(1, 9)
-SETUP_VERSION = 3
+SETUP_VERSION = 4
 NONE = 0xFFFFFFFF
-HOST_PREFIX = "host:"
 # Length of an Ethernet header: the kernel's qdiscs count it, a plan's overhead is on top of the IP length.
 ETHERNET_BYTES = 14
 # /24 by /24 from 10.1.0.1: .0 and .255 are left out because they look like mistakes in a capture
@@ -250,6 +250,7 @@ def _fill_path(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Net
     records["a"][at] = _numbers(rows["a"], network.host_numbers)
     records["b"][at] = _numbers(rows["b"], network.host_numbers)
     records["c"][at] = rows["path_id"].cast(pa.int64()).fill_null(NONE).to_numpy()
+    records["value"][at] = rows["change_id"].cast(pa.int64()).fill_null(NONE).to_numpy()
 
 
 _FILL = {
@@ -270,7 +271,7 @@ def setup(
     if directions is None:
         directions = Directions.of_timeline(timeline, network)
     host_numbers = network.host_numbers
-    hosts = {HOST_PREFIX + host.name: host for host in plan.hosts}
+    hosts = {HOST + host.name: host for host in plan.hosts}
     return {
         "version": SETUP_VERSION,
         "duration_ns": plan.run.duration_ns,
@@ -363,7 +364,7 @@ def _column(rows: pa.Table, name: str) -> list[Any]:
 def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
     ends = []
     for station in (flow.source, flow.destination):
-        name = HOST_PREFIX + station
+        name = HOST + station
         if name not in host_numbers:
             raise ScenarioError(f"setting up a flow {flow.source} - {flow.destination}: the timeline has no {name!r}")
         ends.append(host_numbers[name])
@@ -388,24 +389,17 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
 def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
     """When packets are stored: [from, to) in ns, sorted, disjoint.
 
-    Around each change of a path; the first path of a pair at the run's start is no change, a path that appears later
-    or goes away is one.
+    Around each change of a path, as the timeline numbers them.
     """
     if plan.observe.packets == "none":
         return []
     if plan.observe.packets == "all":
         return [[0, plan.run.duration_ns]]
-    paths = timeline.filter(pc.equal(timeline["event"], "path"))
-    last: dict[tuple[str, str], int | None] = {}
+    changes = timeline.filter(pc.is_valid(timeline["change_id"]))
     merged: list[list[int]] = []
-    for row in paths.select(["t_ns", "a", "b", "path_id"]).to_pylist():
-        pair = row["a"], row["b"]
-        changed = row["t_ns"] > 0 and last.get(pair) != row["path_id"]
-        last[pair] = row["path_id"]
-        if not changed:
-            continue
-        begin = max(0, row["t_ns"] - plan.observe.packets_before_ns)
-        end = min(plan.run.duration_ns, row["t_ns"] + plan.observe.packets_after_ns)
+    for t_ns in changes["t_ns"].to_pylist():
+        begin = max(0, t_ns - plan.observe.packets_before_ns)
+        end = min(plan.run.duration_ns, t_ns + plan.observe.packets_after_ns)
         if merged and begin <= merged[-1][1]:
             merged[-1][1] = max(merged[-1][1], end)
         elif begin < end:

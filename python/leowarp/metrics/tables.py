@@ -23,6 +23,7 @@ import pyarrow as pa
 from leowarp import parquetfiles, plainfiles, rundir, tomltext
 from leowarp.errors import TraceError
 from leowarp.metrics.channels import Channels, split_timeline
+from leowarp.routes.path_numbers import with_change_ids
 from leowarp.routes.schema import ROUTES
 from leowarp.timeline.schema import TIMELINE
 from leowarp.trace import TABLES, check_types, metadata_of
@@ -55,7 +56,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """The columns of trace tables that metrics read: a table of an older run may lack others."""
 
-ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path")
+ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path", "change_id")
 TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
 PLANNED = {"routes": pa.schema(ROUTES), "timeline": pa.schema(TIMELINE)}
 
@@ -232,6 +233,8 @@ def tables_of(
         if given is None:
             frames[name] = pd.DataFrame({column: pd.Series(dtype=object) for column in columns})
             continue
+        if name == "routes":
+            given = with_change_ids(given)
         _check_columns(given, columns, f"{where}, table {name}", PLANNED[name])
         if name == "timeline":
             given, channels = split_timeline(given)

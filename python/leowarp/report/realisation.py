@@ -8,9 +8,9 @@ from pathlib import Path
 
 from leowarp import parquetfiles, rundir
 from leowarp.errors import TraceError
-from leowarp.scenario.schema import Plan
+from leowarp.media.mobile import described, realisation_of
+from leowarp.scenario.schema import Mobile, Plan
 from leowarp.timeline.channel import Realisation
-from leowarp.timeline.from_mobile import described, realisation_of
 from leowarp.trace import metadata_of
 
 
@@ -22,11 +22,11 @@ def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
     TraceError
         If the plan has no mobile channel, or its codewords fare otherwise than the run's timeline says.
     """
-    if plan.mobile is None:
+    if not isinstance(plan.medium, Mobile):
         raise TraceError(f"{path.name} has no mobile channel", "a run of a scenario with [mobile]")
-    found = realisation_of(plan)
+    found = realisation_of(plan, plan.medium)
     known = _known(path / rundir.TIMELINE)
-    if known is not None and not _alike(known, described(plan.mobile, found.outcomes)):
+    if known is not None and not _alike(known, described(plan.medium, found.outcomes)):
         raise TraceError(
             f"cannot make the mobile channel of {path.name} again: its timeline has another",
             "another version of leowarp made the run; make it again",

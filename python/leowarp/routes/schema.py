@@ -60,4 +60,7 @@ ROUTES = (
         "ns",
         "of a change: one-way delay, at this instant, of the path that was in force; null: no change, or no path",
     ),
+    column(
+        "change_id", pa.int32(), "", "number of the change, from 0 for each source and destination; null: no change"
+    ),
 )
