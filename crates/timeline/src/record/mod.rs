@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `out/*.rec`: the tables that the guest writes. One macro makes, for each, the struct, its bytes and its description,
+//! so that the header of a file cannot say anything else than what the file holds. What the columns are stands in
+//! `python/leowarp/trace/schema.py`, of which `make docs` makes `tables.rs`.
+
+/// A column.
+#[derive(Debug, Clone, Copy, serde::Serialize)]
+pub struct Field {
+    /// Column name; a quantity's ends in its unit.
+    pub name: &'static str,
+    /// `i64 u64 i32 u32 u16 u8 f64`, little endian.
+    #[serde(rename = "type")]
+    pub type_: &'static str,
+    /// `ns`, `pkts`, ..., or `1` where there is none.
+    pub unit: &'static str,
+    /// One sentence.
+    pub doc: &'static str,
+}
+
+/// A table.
+#[derive(Debug, Clone, Copy, serde::Serialize)]
+pub struct Table {
+    /// File name without `.rec`.
+    pub table: &'static str,
+    /// Bytes of one record, packed.
+    pub record_bytes: usize,
+    /// In order.
+    pub fields: &'static [Field],
+}
+
+/// First bytes of each file.
+pub const MAGIC: &[u8; 8] = b"LEOWARP1";
+
+/// Missing values, by type: the least `i64` and `i32`, the greatest `u64`, `u32`, `u16`, `u8`.
+pub const MISSING_I64: i64 = i64::MIN;
+
+/// A record of some table.
+pub trait Record {
+    /// Which.
+    const TABLE: Table;
+    /// Appends the record's bytes.
+    fn put(&self, out: &mut Vec<u8>);
+}
+
+macro_rules! tables {
+    ($($(#[$meta:meta])* $table:literal $record:ident { $($field:ident: $type:ident [$unit:literal, $doc:literal],)* })*) => {
+        $(
+            $(#[$meta])*
+            #[derive(Debug, Clone, Copy, PartialEq)]
+            pub struct $record {
+                $(#[doc = $doc] pub $field: $type,)*
+            }
+
+            impl Record for $record {
+                const TABLE: Table = Table {
+                    table: $table,
+                    record_bytes: 0 $(+ size_of::<$type>())*,
+                    fields: &[$(Field { name: stringify!($field), type_: stringify!($type), unit: $unit, doc: $doc },)*],
+                };
+                fn put(&self, out: &mut Vec<u8>) {
+                    let mut bytes = [0u8; <Self as Record>::TABLE.record_bytes];
+                    let mut at = 0;
+                    $(
+                        bytes[at..at + size_of::<$type>()].copy_from_slice(&self.$field.to_le_bytes());
+                        at += size_of::<$type>();
+                    )*
+                    debug_assert_eq!(at, bytes.len());
+                    out.extend_from_slice(&bytes);
+                }
+            }
+        )*
+
+        /// Every table.
+        pub const TABLES: &[Table] = &[$($record::TABLE,)*];
+    };
+}
+
+mod tables;
+pub use tables::*;
+
+/// The first bytes of a file of `table`: magic, length, JSON padded so that records start at a multiple of 8. `extra`
+/// holds what else a reader must know (`names` of counters, for instance).
+pub fn header(table: &Table, extra: &serde_json::Map<String, serde_json::Value>) -> Vec<u8> {
+    let mut json = serde_json::Map::new();
+    json.insert("table".into(), table.table.into());
+    json.insert("record_bytes".into(), table.record_bytes.into());
+    json.insert("fields".into(), serde_json::json!(table.fields));
+    json.extend(extra.iter().map(|(k, v)| (k.clone(), v.clone())));
+    let mut text = serde_json::Value::Object(json).to_string().into_bytes();
+    while (MAGIC.len() + 4 + text.len()) % 8 != 0 {
+        text.push(b' ');
+    }
+    let mut out = MAGIC.to_vec();
+    out.extend(u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend(text);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_has_the_bytes_that_its_table_says() {
+        let mut out = Vec::new();
+        Echo { flow: 1, index: 2, sent_ns: 3, received_ns: MISSING_I64, reply_ns: 4 }.put(&mut out);
+        assert_eq!(out.len(), Echo::TABLE.record_bytes);
+        assert_eq!(out[..16], [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(out[16..24], i64::MIN.to_le_bytes());
+    }
+
+    #[test]
+    fn each_table_adds_up_and_names_units() {
+        for table in TABLES {
+            let bytes: usize = table
+                .fields
+                .iter()
+                .map(|f| match f.type_ {
+                    "i64" | "u64" | "f64" => 8,
+                    "i32" | "u32" => 4,
+                    "u16" => 2,
+                    "u8" => 1,
+                    other => panic!("{other} is not a type of the agreement"),
+                })
+                .sum();
+            assert_eq!(bytes, table.record_bytes, "{}", table.table);
+            for field in table.fields {
+                for (ending, unit) in [("_ns", "ns"), ("_us", "us"), ("_bytes", "bytes"), ("_bps", "bit/s")] {
+                    assert!(!field.name.ends_with(ending) || field.unit == unit, "{}.{}", table.table, field.name);
+                }
+                assert!(!field.doc.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_ends_at_a_multiple_of_eight() {
+        let mut extra = serde_json::Map::new();
+        for text in ["", "a", "ab", "abc", "abcd", "abcde", "abcdef", "abcdefg"] {
+            extra.insert("x".into(), text.into());
+            let bytes = header(&Echo::TABLE, &extra);
+            assert_eq!(bytes.len() % 8, 0);
+            assert_eq!(bytes[..8], *MAGIC);
+            let json: serde_json::Value = serde_json::from_slice(&bytes[12..]).unwrap();
+            assert_eq!(json["record_bytes"], 32);
+            assert_eq!(json["fields"][2]["type"], "i64");
+            assert_eq!(json["x"], text);
+        }
+    }
+}
