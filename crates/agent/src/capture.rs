@@ -18,7 +18,7 @@ use crate::reordering::Reordering;
 use crate::ring::{Ring, RETIRE_MS};
 use crate::table::Rows;
 use crate::truth::{Loss, Numbers, Packet, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN};
-use leowarp_timeline::record::{AckWait, Drop};
+use leowarp_timeline::record::{AckWait, Drop, Missing};
 use leowarp_timeline::setup::{Discipline, Flow, FlowKind, Link, LinkKind, Pcap, Setup};
 use leowarp_timeline::Event;
 use std::collections::VecDeque;
@@ -53,7 +53,7 @@ pub struct Outcome {
     pub times_ns: Vec<(Option<i64>, Option<i64>, Option<i64>)>,
     /// Payload that arrived at the destination, each byte once; by flow.
     pub arrived_bytes: Vec<u64>,
-    /// That reached the source, by flow; u64::MAX = not tcp, or not known.
+    /// That reached the source, by flow; u64::MISSING = not tcp, or not known.
     pub duplicate_acks_pkts: Vec<u64>,
     /// Of data packets, by flow.
     pub round_trips: Vec<Option<Extremes>>,
@@ -67,8 +67,8 @@ impl Outcome {
         Self {
             totals: Vec::new(),
             times_ns: vec![(None, None, None); flows],
-            arrived_bytes: vec![u64::MAX; flows],
-            duplicate_acks_pkts: vec![u64::MAX; flows],
+            arrived_bytes: vec![u64::MISSING; flows],
+            duplicate_acks_pkts: vec![u64::MISSING; flows],
             round_trips: vec![None; flows],
             warnings: Vec::new(),
             failures: Vec::new(),
@@ -394,7 +394,7 @@ impl Capture {
 }
 
 fn tcp_alone(flows: &[Flow], acks: &[Acks]) -> Vec<u64> {
-    let of = |(flow, acks): (&Flow, &Acks)| if flow.kind == FlowKind::Tcp { acks.duplicates() } else { u64::MAX };
+    let of = |(flow, acks): (&Flow, &Acks)| if flow.kind == FlowKind::Tcp { acks.duplicates() } else { u64::MISSING };
     flows.iter().zip(acks).map(of).collect()
 }
 
@@ -418,7 +418,7 @@ fn lost_between_links(account: usize, packet: &Packet) -> Option<Drop> {
     let loss = packet.loss.filter(|loss| loss.direction.is_none())?;
     Some(Drop {
         t_ns: packet.sent_ns,
-        direction: u32::MAX,
+        direction: u32::MISSING,
         cause: loss.cause,
         flow: (account / 2) as u32,
         flow_direction: (account % 2) as u8,

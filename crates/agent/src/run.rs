@@ -16,7 +16,7 @@ use crate::sample::{self, Counters};
 use crate::table::{self, Rows};
 use crate::{modules, netns, say};
 use leowarp_timeline::event;
-use leowarp_timeline::record::{FlowEnd, LinkTotal, MISSING_I64};
+use leowarp_timeline::record::{FlowEnd, LinkTotal, Missing};
 use leowarp_timeline::setup::{Discipline, Ends, FlowKind, LinkKind, Setup};
 use leowarp_timeline::Tables;
 use serde_json::{json, Map, Value};
@@ -137,7 +137,7 @@ fn without_truth(setup: &Setup, transfers: &[Transfer]) -> Result<Outcome> {
     let mut outcome = Outcome::unknown(setup.flows.len());
     for transfer in transfers {
         outcome.arrived_bytes[transfer.flow] = transfer.received_bytes()?;
-        let complete_ns = Some(transfer.shared.complete_ns.load(SeqCst)).filter(|&t| t != MISSING_I64);
+        let complete_ns = Some(transfer.shared.complete_ns.load(SeqCst)).filter(|&t| t != i64::MISSING);
         outcome.times_ns[transfer.flow].2 = complete_ns.filter(|_| setup.flows[transfer.flow].size_bytes.is_some());
     }
     Ok(outcome)
@@ -175,7 +175,7 @@ fn end(
     let mut rows = Rows::create(header)?;
     for link in links {
         rows.push(link)?;
-        if link.offered_pkts == u64::MAX {
+        if link.offered_pkts == u64::MISSING {
             continue;
         }
         let dropped_pkts = link.dropped_queue_pkts + link.dropped_loss_pkts + link.dropped_down_pkts;
@@ -201,13 +201,13 @@ fn end(
     for flow in 0..setup.flows.len() {
         let transfer = transfers.iter().find(|t| t.flow == flow);
         let (first, last, complete) = outcome.times_ns[flow];
-        let of_round_trips = |value: fn(Extremes) -> i64| outcome.round_trips[flow].map_or(MISSING_I64, value);
+        let of_round_trips = |value: fn(Extremes) -> i64| outcome.round_trips[flow].map_or(i64::MISSING, value);
         rows.push(&FlowEnd {
             flow: flow as u32,
-            connect_ns: transfer.map_or(MISSING_I64, |t| t.shared.connect_ns.load(SeqCst)),
-            first_byte_ns: first.unwrap_or(MISSING_I64),
-            last_byte_ns: last.unwrap_or(MISSING_I64),
-            completion_ns: complete.map_or(MISSING_I64, |t| t - setup.flows[flow].start_ns),
+            connect_ns: transfer.map_or(i64::MISSING, |t| t.shared.connect_ns.load(SeqCst)),
+            first_byte_ns: first.unwrap_or(i64::MISSING),
+            last_byte_ns: last.unwrap_or(i64::MISSING),
+            completion_ns: complete.map_or(i64::MISSING, |t| t - setup.flows[flow].start_ns),
             bytes: outcome.arrived_bytes[flow],
             error: transfer.map_or(0, |t| t.shared.error.load(SeqCst)) as u32,
             duplicate_acks_pkts: outcome.duplicate_acks_pkts[flow],

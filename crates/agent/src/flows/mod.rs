@@ -6,3 +6,4 @@ pub mod flood;
 pub mod probe;
 pub mod socket;
 pub mod tcp;
+pub mod tcp_info;

@@ -10,7 +10,7 @@
 //! Where the receiver is to delay its acknowledgements it is woken for every fourth of the window only: reading all that
 //! there is acknowledges a last short segment at once (`tcp_cleanup_rbuf`), and that is to wait for its timer.
 
-use super::socket;
+use super::{socket, tcp_info};
 use crate::clock::Clock;
 use crate::ending::Ending;
 use crate::error::{check, Error, Result};
@@ -166,7 +166,7 @@ impl Transfer {
             return Ok(read_bytes);
         }
         // The reader may be in the middle of a system call that reads a gigabyte.
-        self.receiver().map_or(Ok(0), crate::sample::received_bytes)
+        self.receiver().map_or(Ok(0), tcp_info::received_bytes)
     }
 
     /// Marks what both ends send: data if the flow goes that way, acknowledgements if it goes the other.
@@ -222,7 +222,7 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
         let mut low_water_bytes = 0;
         let n = loop {
             if low_water_bytes < MOST_LOW_WATER_BYTES {
-                let wanted = socket::receive_window_bytes(fd) / per_low_water;
+                let wanted = tcp_info::receive_window_bytes(fd) / per_low_water;
                 low_water_bytes = wanted.clamp(low_water_bytes.max(1), MOST_LOW_WATER_BYTES);
                 if !socket::set_low_water(fd, low_water_bytes) {
                     shared.error.store(socket::errno(), SeqCst);

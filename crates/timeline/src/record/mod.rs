@@ -31,8 +31,25 @@ pub struct Table {
 /// First bytes of each file.
 pub const MAGIC: &[u8; 8] = b"LEOWARP1";
 
-/// Missing values, by type: the least `i64` and `i32`, the greatest `u64`, `u32`, `u16`, `u8`.
-pub const MISSING_I64: i64 = i64::MIN;
+/// The value that says in a record that there is none.
+pub trait Missing {
+    /// The least of a signed type, the greatest of an unsigned one, NaN.
+    const MISSING: Self;
+}
+
+macro_rules! missing {
+    ($($type:ty: $value:expr,)*) => { $(impl Missing for $type { const MISSING: Self = $value; })* };
+}
+
+missing! {
+    i64: i64::MIN,
+    u64: u64::MAX,
+    i32: i32::MIN,
+    u32: u32::MAX,
+    u16: u16::MAX,
+    u8: u8::MAX,
+    f64: f64::NAN,
+}
 
 /// A record of some table.
 pub trait Record {
@@ -103,7 +120,7 @@ mod tests {
     #[test]
     fn a_record_has_the_bytes_that_its_table_says() {
         let mut out = Vec::new();
-        Echo { flow: 1, index: 2, sent_ns: 3, received_ns: MISSING_I64, reply_ns: 4 }.put(&mut out);
+        Echo { flow: 1, index: 2, sent_ns: 3, received_ns: i64::MISSING, reply_ns: 4 }.put(&mut out);
         assert_eq!(out.len(), Echo::TABLE.record_bytes);
         assert_eq!(out[..16], [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(out[16..24], i64::MIN.to_le_bytes());
