@@ -9,12 +9,11 @@ use crate::table::Rows;
 use leowarp_timeline::record::{Counter, Missing, Socket};
 use leowarp_timeline::setup::Setup;
 use std::fs::File;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 /// The slow start threshold before there is one (include/net/tcp.h).
 const TCP_INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
-/// The smoothed round-trip time before there is one (`tcp_sock.srtt_us`, net/ipv4/tcp_input.c, `tcp_rtt_estimator`).
+/// The smoothed round-trip time before there is one (`tcp_sock.srtt_us`; net/ipv4/tcp_input.c, `tcp_rtt_estimator`).
 const NO_RTT_YET: u32 = 0;
 /// BBR's gains are fixed point (BBR_UNIT, net/ipv4/tcp_bbr.c).
 const BBR_GAIN_UNIT: f64 = 256.0;
@@ -39,14 +38,14 @@ fn bits(bytes: u64) -> u64 {
 
 /// Data waits in an established connection without any on its way, and either none was ever sent or the window is 0.
 pub fn is_held_back(transfer: &Transfer) -> Result<bool> {
-    let s = TcpInfo::read(transfer.shared.sender.as_raw_fd())?;
+    let s = TcpInfo::read(transfer.sender())?;
     let nothing_leaves = s.tcpi_unacked == 0 && (s.tcpi_snd_cwnd == 0 || s.tcpi_bytes_sent == 0);
     Ok(s.is_established() && s.tcpi_notsent_bytes > 0 && nothing_leaves)
 }
 
 /// Adds a sample of a transfer.
 pub fn sample_socket(rows: &mut Rows<Socket>, t_ns: i64, transfer: &Transfer) -> Result<()> {
-    let sender = transfer.shared.sender.as_raw_fd();
+    let sender = transfer.sender();
     let s = TcpInfo::read(sender)?;
     // Missing before the connection is accepted.
     let r = transfer.receiver().map(TcpInfo::read).transpose()?;
@@ -62,10 +61,10 @@ pub fn sample_socket(rows: &mut Rows<Socket>, t_ns: i64, transfer: &Transfer) ->
         ssthresh_pkts: given(s.tcpi_snd_ssthresh, s.tcpi_snd_ssthresh != TCP_INFINITE_SSTHRESH),
         srtt_us: given(s.tcpi_rtt, has_rtt),
         rttvar_us: given(s.tcpi_rttvar, has_rtt),
-        // The kernel's value before the first sample is ~0U, our missing one (tcp_min_rtt, minmax_reset).
+        // Before the first sample it is ~0U, our missing value (net/ipv4/tcp.c, `tcp_init_sock`).
         min_rtt_us: s.tcpi_min_rtt,
         rto_us: s.tcpi_rto,
-        // Not limited is ~0 in the kernel too.
+        // Not limited is ~0ULL, our missing value (net/ipv4/tcp.c, `tcp_get_info`).
         pacing_bps: bits(s.tcpi_pacing_rate),
         delivery_rate_bps: bits(s.tcpi_delivery_rate),
         delivery_rate_app_limited: s.is_app_limited().into(),
@@ -180,14 +179,31 @@ impl Counters {
     }
 }
 
-/// Packets that no router had a route for, in the whole guest (net/ipv4/route.c).
-pub fn no_route_pkts() -> Result<u64> {
-    statistic("/proc/net/stat/rt_cache", "in_no_route")
+/// Packets that were lost between links, in the whole guest.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LostBetweenLinks {
+    /// That no router had a route for (net/ipv4/route.c).
+    pub no_route_pkts: u64,
+    /// That found the queue of a neighbour full whose address was being resolved (net/core/neighbour.c).
+    pub unresolved_pkts: u64,
 }
 
-/// Packets that found the queue of a neighbour full whose address was being resolved (net/core/neighbour.c).
-pub fn unresolved_pkts() -> Result<u64> {
-    statistic("/proc/net/stat/arp_cache", "unresolved_discards")
+impl LostBetweenLinks {
+    /// All since the boot.
+    pub fn since_boot() -> Result<Self> {
+        Ok(Self {
+            no_route_pkts: statistic("/proc/net/stat/rt_cache", "in_no_route")?,
+            unresolved_pkts: statistic("/proc/net/stat/arp_cache", "unresolved_discards")?,
+        })
+    }
+
+    /// Those since an earlier count.
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            no_route_pkts: self.no_route_pkts - before.no_route_pkts,
+            unresolved_pkts: self.unresolved_pkts - before.unresolved_pkts,
+        }
+    }
 }
 
 /// A column of a file with a line of names and a line of hexadecimal numbers for each processor.
