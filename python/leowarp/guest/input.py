@@ -16,7 +16,9 @@ import pyarrow.compute as pc
 
 from leowarp.errors import ScenarioError
 from leowarp.guest.directions import Directions
+from leowarp.nodes import host_node
 from leowarp.timeline.jitter_tables import JitterTable, named_table, table_of
+from leowarp.timeline.metadata import TimelineMetadata
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
@@ -25,7 +27,6 @@ EVENT = np.dtype([("t_ns", "<i8"), ("kind", "<u4"), ("a", "<u4"), ("b", "<u4"), 
 LINK_UP, LINK_DOWN, DELAY, RATE, LOSS, ROUTE, PATH, JITTER = range(1, 9)
 SETUP_VERSION = 3
 NONE = 0xFFFFFFFF
-HOST_PREFIX = "host:"
 # Length of an Ethernet header: the kernel's qdiscs count it, a plan's overhead is on top of the IP length.
 ETHERNET_BYTES = 14
 # /24 by /24 from 10.1.0.1: .0 and .255 are left out because they look like mistakes in a capture
@@ -214,7 +215,7 @@ def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
     found = []
     for name in distributions(timeline):
         if name == "table":
-            values = json.loads((timeline.schema.metadata or {}).get(b"jitter_table", b"null"))
+            values = TimelineMetadata.of(timeline.schema).jitter_table
             if values is None:
                 raise ScenarioError("reading the timeline: jitter from a table, and no metadata `jitter_table`")
             found.append(table_of(name, np.array(values, dtype=np.float64)))
@@ -270,7 +271,7 @@ def setup(
     if directions is None:
         directions = Directions.of_timeline(timeline, network)
     host_numbers = network.host_numbers
-    hosts = {HOST_PREFIX + host.name: host for host in plan.hosts}
+    hosts = {host_node(host.name): host for host in plan.hosts}
     return {
         "version": SETUP_VERSION,
         "duration_ns": plan.run.duration_ns,
@@ -363,7 +364,7 @@ def _column(rows: pa.Table, name: str) -> list[Any]:
 def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
     ends = []
     for station in (flow.source, flow.destination):
-        name = HOST_PREFIX + station
+        name = host_node(station)
         if name not in host_numbers:
             raise ScenarioError(f"setting up a flow {flow.source} - {flow.destination}: the timeline has no {name!r}")
         ends.append(host_numbers[name])

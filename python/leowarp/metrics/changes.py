@@ -21,6 +21,7 @@ from leowarp.metrics.channels import Pair
 from leowarp.metrics.link_values import LinkValues, link_values
 from leowarp.metrics.series import step_at
 from leowarp.metrics.tables import DATA, Tables, floats, integers, truths, typed_frame
+from leowarp.nodes import host_node
 
 ATTRIBUTION_NS = 5_000_000_000
 """Default window after a change in which retransmissions, losses and DSACKs are put down to it (shorter if the next
@@ -125,7 +126,7 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
     routes = pair_routes(tables, pair)
     timeline = tables.timeline
     events = timeline[
-        (timeline["event"] == "path") & (timeline["a"] == f"host:{pair[0]}") & (timeline["b"] == f"host:{pair[1]}")
+        (timeline["event"] == "path") & (timeline["a"] == host_node(pair[0])) & (timeline["b"] == host_node(pair[1]))
     ]
     if len(events) == 0 or "path_id" not in events:
         return [PathChange(*change) for change in change_instants(tables, pair)]

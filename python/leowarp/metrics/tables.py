@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,7 +24,9 @@ import pyarrow.parquet as pq
 
 from leowarp import rundir
 from leowarp.errors import TraceError
+from leowarp.metadata import decode_metadata
 from leowarp.metrics.channels import Channels, split_timeline
+from leowarp.nodes import host_node
 from leowarp.trace import TABLES
 
 DATA, ACK = 0, 1
@@ -130,6 +131,11 @@ class Tables:
         a, b, _ = self.directions[int(direction)]
         return f"{a}>{b}"
 
+    def host_number(self, station: str) -> int | None:
+        """What stands for a station's host in `counters`, or None if the trace names neither its node nor itself."""
+        names = (host_node(station), station)
+        return next((number for number, name in enumerate(self.hosts) if name in names), None)
+
     @cached_property
     def reorders(self) -> bool:
         """Whether packets may overtake each other on some link by itself: one that jitters, or keeps no order."""
@@ -149,7 +155,7 @@ class Tables:
         named = list(itertools.pairwise(path))
         if not self._next_hops or all(link in self._numbers for link in named):
             return named
-        node, target = f"host:{path[0]}", f"host:{path[-1]}"
+        node, target = host_node(path[0]), host_node(path[-1])
         nodes = [node]
         while node != target and len(nodes) <= len(self._next_hops):
             node = self._next_hops.get((node, target), target)
@@ -225,7 +231,7 @@ def tables_of(
         frames[name] = rundir.data_frame(table, units=False)
         for key in ("directions", "hosts", "virtual_ns"):
             if names.get(key) is None:
-                names[key] = _metadata(table, key)
+                names[key] = decode_metadata(table.schema, key)
     channels = Channels()
     for name, given, columns in (("routes", routes, ROUTE_COLUMNS), ("timeline", timeline, TIMELINE_COLUMNS)):
         if given is None:
@@ -320,8 +326,3 @@ def _check_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> Non
             f"cannot read {where}: it has no column {', '.join(lacking)}; it has {', '.join(table.column_names)}",
             hint="another version of leowarp wrote it; make the run again",
         )
-
-
-def _metadata(table: pa.Table, key: str) -> Any:
-    raw = (table.schema.metadata or {}).get(key.encode())
-    return None if raw is None else json.loads(raw)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from leowarp.ephemeris import EcefMetres, Ephemeris
 from leowarp.errors import ScenarioError
+from leowarp.nodes import host_node
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S, IslRule, RangeRule, delays_ns, in_view, isl_rule, lengths_m
 from leowarp.routes.observed import PathDelays, leavings
 from leowarp.routes.of_access import of_access
@@ -369,7 +370,7 @@ def _fixed(plan: Plan) -> Routes:
     paths: list[Path]
     if plan.jittered is not None:
         # The links that have values are those from the router to each host.
-        nodes, pairs = ["s1", "host:A", "host:B"], [(0, 2), (0, 1)]
+        nodes, pairs = ["s1", host_node("A"), host_node("B")], [(0, 2), (0, 1)]
         paths = list(pairs)
         delays_ns = (plan.jittered.delay_ns, plan.jittered.delay_up_ns)
     elif plan.mobile is not None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from leowarp.routes.schema import table_schema
 from leowarp.scenario.schema import Chain, Ground, Isl, Measured, Mobile, Plan
+from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
 
 _ORDER = ("node", "link", "queue", "rate", "delay", "jitter", "loss", "capacity", "channel", "route", "path")
@@ -272,9 +273,9 @@ class Events:
     def path(self, t_ns: int, source: int, destination: int, path_id: int | None) -> None:
         self._add(t_ns, "path", a=self._names[source], b=self._names[destination], path_id=path_id)
 
-    def table(self, metadata: Mapping[str, object]) -> pa.Table:
+    def table(self, metadata: TimelineMetadata) -> pa.Table:
         """All events so far, in order."""
-        schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata)
+        schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata.values())
         parts = [pa.Table.from_pylist([row for _, _, row in self._rows], schema=schema)]
         ranks = [np.array([rank for _, rank, _ in self._rows], dtype=np.int64)]
         for bulk in self._bulks:

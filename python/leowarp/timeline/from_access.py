@@ -3,19 +3,20 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 
+from leowarp.nodes import host_node
 from leowarp.routes.slots import Slots, slots_of
 from leowarp.scenario.schema import Access, Plan
 from leowarp.timeline.access import Profile, Way, starlink
 from leowarp.timeline.events import Events, LinkKind
+from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.rounding import rounded_ns
 
-_NODES = ("terminal", "gateway", "host:dish", "host:server")
+_NODES = ("terminal", "gateway", host_node("dish"), host_node("server"))
 _TERMINAL, _GATEWAY, _DISH, _SERVER = range(4)
 
 
@@ -38,7 +39,7 @@ def profile_of(plan: Plan, slots: Slots | None = None) -> Profile:
 def from_access(plan: Plan, slots: Slots | None = None) -> pa.Table:
     """The timeline of a plan's ``[access]``; columns as in `timeline.schema`.
 
-    Metadata: `slots` and `outages`, what was drawn (`Profile.slot_table` and `Profile.outage_table` as JSON lists).
+    Metadata: `slots` and `outages`, what was drawn (`Profile.slot_table` and `Profile.outage_table`).
     """
     access = plan.access
     if access is None:
@@ -57,13 +58,13 @@ def from_access(plan: Plan, slots: Slots | None = None) -> pa.Table:
     for slot, begin_ns in enumerate(profile.slots.begin_ns.tolist()):
         for source, destination in ((_DISH, _SERVER), (_SERVER, _DISH)):
             events.path(max(begin_ns, 0), source, destination, slot)
-    drawn = {"slots": profile.slot_table().to_pylist(), "outages": profile.outage_table().to_pylist()}
-    return events.table({"warnings": [], **drawn})
+    slots_drawn, outages_drawn = profile.slot_table().to_pylist(), profile.outage_table().to_pylist()
+    return events.table(TimelineMetadata(warnings=[], slots=slots_drawn, outages=outages_drawn))
 
 
 def slots_of_timeline(table: pa.Table) -> list[dict[str, Any]]:
     """What was drawn for each slot, as a timeline of an access link carries it; columns as in `SLOT_COLUMNS`."""
-    return list(json.loads((table.schema.metadata or {}).get(b"slots", b"[]")))
+    return TimelineMetadata.of(table.schema).slots or []
 
 
 def _link(plan: Plan, access: Access) -> LinkKind:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from leowarp.scenario.schema import Plan
 from leowarp.timeline.events import Events, LinkKind
+from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.rounding import rounded_ns
 from leowarp.timeline.row_of_routers import row_of_routers
 
@@ -25,4 +26,4 @@ def from_chain(plan: Plan) -> pa.Table:
     events.delays(0, routers[:-1], routers[1:], np.full(chain.hops, delay_ns))
     if link.limit_counts_flying:
         events.make_room_for_flying({(i, i + 1): delay_ns for i in range(chain.hops)})
-    return events.table({"warnings": []})
+    return events.table(TimelineMetadata(warnings=[]))

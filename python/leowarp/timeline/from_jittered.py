@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from leowarp.errors import ScenarioError
+from leowarp.nodes import host_node
 from leowarp.scenario.schema import Jittered, Plan
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.jitter_tables import (
@@ -22,9 +24,10 @@ from leowarp.timeline.jitter_tables import (
     standardised,
     table_of,
 )
+from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.units import TIME
 
-_NODES = ("s1", "host:A", "host:B")
+_NODES = ("s1", host_node("A"), host_node("B"))
 _ROUTER, _A, _B = range(3)
 
 
@@ -50,14 +53,14 @@ def from_jittered(plan: Plan) -> pa.Table:
     modelled_up = path.delay_up_ns > 0 or path.rate_up_bps is not None
     events.link_up(0, _A, _ROUTER, _link(path) if modelled_up else LinkKind.ideal(plan, "wire"))
     events.link_up(0, _ROUTER, _B, _link(path))
-    metadata: dict[str, object] = {"warnings": []}
+    metadata = TimelineMetadata(warnings=[])
     _shape(events, _B, path.delay_ns, path.rate_bps, path.loss_ratio)
     if path.jitter_ns > 0:
         table, values = _jitter_table(path)
         _check_draws(path, table)
         events.jitter(0, _ROUTER, _B, path.jitter_ns, path.distribution)
         if values is not None:
-            metadata["jitter_table"] = values.tolist()
+            metadata = replace(metadata, jitter_table=values.tolist())
     if modelled_up:
         _shape(events, _A, path.delay_up_ns, path.rate_up_bps, 0.0)
     for source, destination in ((_A, _B), (_B, _A)):

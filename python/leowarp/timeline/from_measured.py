@@ -22,6 +22,7 @@ from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.measured.measurement import UNSHAPED, Capacity, Measurement, Times
 from leowarp.timeline.measured.of_plan import measurement_of, probe_bytes_of, unshaped
 from leowarp.timeline.measured.rows import Rows, channel_rows
+from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.rounding import rounded_ns
 from leowarp.timeline.row_of_routers import row_of_routers
 
@@ -77,7 +78,7 @@ def from_measured(plan: Plan) -> pa.Table:
             f"{measured.source}: netem adds the time that a packet takes on the link to what the probes of "
             f"{probe_bytes} B measured, and their own time is in that already"
         )
-    return events.table({"warnings": warnings})
+    return events.table(TimelineMetadata(warnings=warnings))
 
 
 def _same_way_back(measured: Measurement, of: Measured) -> Capacity | None:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from leowarp.ephemeris import Ephemeris
+from leowarp.nodes import host_node
 from leowarp.routes import Routes
 from leowarp.routes.observed import PathDelays, l2_instants_ns
 from leowarp.routes.table import PathIds
@@ -21,9 +22,10 @@ from leowarp.scenario.links import SMALLEST_MTU_BYTES
 from leowarp.scenario.schema import Mobile, Plan
 from leowarp.timeline.channel import ChannelRows, Harq, LandMobile, Outcomes, Realisation, realisation
 from leowarp.timeline.events import Events, LinkKind
+from leowarp.timeline.metadata import CodewordSummary, TimelineMetadata
 from leowarp.timeline.rounding import rounded_ns
 
-_NODES = ("terminal", "satellite", "gateway", "host:mobile", "host:server")
+_NODES = ("terminal", "satellite", "gateway", host_node("mobile"), host_node("server"))
 _TERMINAL, _SATELLITE, _GATEWAY, _MOBILE, _SERVER = range(5)
 _ROW = (_MOBILE, _TERMINAL, _SATELLITE, _GATEWAY, _SERVER)
 
@@ -91,8 +93,7 @@ def from_mobile(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes |
         Of the same plan, if it has a constellation. Then the delay of the link between gateway and satellite is that of
         the path in force up to its last satellite, at each route update and each L2 instant.
 
-    Metadata: `harq`, what became of all codewords of the run, whether they carried a packet or not: `codewords`,
-    `loss_ratio`, `decoded_shares` (after 0, 1, ... retransmissions), `first_bits`, `symbols_ratio`; `warnings`.
+    Metadata: `harq`, what became of all codewords of the run; `warnings`.
 
     Raises
     ------
@@ -125,7 +126,7 @@ def from_mobile(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes |
             events.path(0, there[0], there[-1], 0)
     else:
         _follow(plan, events, ephemeris, routes)
-    return events.table({"warnings": warnings_about(plan, mobile), "harq": described(mobile, found)})
+    return events.table(TimelineMetadata(warnings=warnings_about(plan, mobile), harq=described(mobile, found)))
 
 
 def _delay(plan: Plan, events: Events, t_ns: int, a: int, b: int, delay_ns: int) -> None:
@@ -164,15 +165,15 @@ def _follow(plan: Plan, events: Events, ephemeris: Ephemeris, routes: Routes) ->
         now_ns = int(forward_ns[-1])
 
 
-def described(mobile: Mobile, found: Outcomes) -> dict[str, object]:
+def described(mobile: Mobile, found: Outcomes) -> CodewordSummary:
     """What became of the codewords, in a few numbers."""
-    return {
-        "codewords": len(found.lost),
-        "loss_ratio": found.loss_ratio,
-        "decoded_shares": found.decoded_shares(mobile.retransmissions),
-        "first_bits": found.first_bits,
-        "symbols_ratio": found.symbols_ratio,
-    }
+    return CodewordSummary(
+        codewords=len(found.lost),
+        loss_ratio=found.loss_ratio,
+        decoded_shares=found.decoded_shares(mobile.retransmissions),
+        first_bits=found.first_bits,
+        symbols_ratio=found.symbols_ratio,
+    )
 
 
 def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:

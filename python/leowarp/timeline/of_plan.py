@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from leowarp import ephemeris as ephemeris_room
 from leowarp import routes as routes_room
 from leowarp.ephemeris import Ephemeris
+from leowarp.metadata import decode_metadata
 from leowarp.routes import Routes
 from leowarp.scenario.schema import Plan
 from leowarp.timeline.from_access import from_access
@@ -78,7 +77,7 @@ def check(plan: Plan) -> None:
 
 def warnings_of(table: pa.Table) -> list[str]:
     """The warnings that a timeline or routes table carries."""
-    return list(json.loads((table.schema.metadata or {}).get(b"warnings", b"[]")))
+    return decode_metadata(table.schema, "warnings") or []
 
 
 def describe(table: pa.Table) -> dict[str, object]:

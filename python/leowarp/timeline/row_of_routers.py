@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from leowarp.nodes import host_node
 from leowarp.scenario.schema import Plan
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.forwarding import Forwarding
@@ -13,10 +14,11 @@ def row_of_routers(plan: Plan, hops: int, link: LinkKind) -> tuple[Events, dict[
 
     Routers ``r0`` to ``r<hops>``; the hosts of A and B hang on the first and the last by wires.
     """
-    names = [*(f"r{i}" for i in range(hops + 1)), "host:A", "host:B"]
+    hosts = (host_node("A"), host_node("B"))
+    names = [*(f"r{i}" for i in range(hops + 1)), *hosts]
     number = {name: i for i, name in enumerate(names)}
     events = Events(names)
-    host_of = {0: number["host:A"], hops: number["host:B"]}
+    host_of = dict(zip((0, hops), (number[host] for host in hosts), strict=True))
     for router in range(hops + 1):
         events.node(router, "router")
     for router, host in host_of.items():

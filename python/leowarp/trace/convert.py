@@ -155,13 +155,6 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
         raise TraceError(f"cannot read {path}: {error}", hint="run the scenario again") from error
 
 
-def metadata_of(table: pa.Table | pa.Schema, key: str) -> Any:
-    """A value from a table's metadata (`directions`, `hosts`, `flows`), or None if the table has none."""
-    raw = (table.schema if isinstance(table, pa.Table) else table).metadata or {}
-    value = raw.get(key.encode())
-    return None if value is None else json.loads(value)
-
-
 def _end(output: Path) -> dict[str, Any]:
     path = output / "end.json"
     try:

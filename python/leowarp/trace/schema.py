@@ -8,10 +8,11 @@ This is the one place where they are written. The agent's half of them (`crates/
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 import pyarrow as pa
+
+from leowarp.metadata import encode_metadata
 
 SCHEMA_VERSION = 1
 
@@ -67,8 +68,7 @@ class TableSchema:
             "leowarp.schema": str(SCHEMA_VERSION),
             "doc": self.doc,
         }
-        for key in sorted(metadata or {}):
-            entries[key] = json.dumps((metadata or {})[key], sort_keys=True, ensure_ascii=False)
+        entries.update(encode_metadata(metadata or {}))
         return pa.schema([column.field() for column in self.columns], metadata=entries)
 
 
