@@ -39,6 +39,7 @@ check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dep
 	@$(PYTHON) -m mypy --no-error-summary python
 	@$(VENV)/bin/lint-imports --no-logo
 	@$(PYTHON) tools/licences.py
+	@$(PYTHON) tools/rust_modules.py
 	@cargo fmt --check
 	@cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 

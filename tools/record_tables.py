@@ -19,7 +19,7 @@ HEAD = """\
 //!
 //! Where a text says "null", the record holds the missing value of the column's type.
 
-use super::{Field, Record, Table};
+use super::format::{tables, Field, Record, Table};
 
 tables! {
 """

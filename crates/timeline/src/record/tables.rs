@@ -3,7 +3,7 @@
 //!
 //! Where a text says "null", the record holds the missing value of the column's type.
 
-use super::{Field, Record, Table};
+use super::format::{tables, Field, Record, Table};
 
 tables! {
     /// TCP_INFO of each flow's sender, and what its receiver has read, at every `observe.sockets`.
