@@ -32,13 +32,14 @@ test: doctor ## everything needed, then all tests, those in the guest included
 test-fast: $(NATIVE) ## the tests that need no guest: under a minute
 	@$(PYTHON) -m pytest -m "not guest and not slow" $(SPREAD)
 
-check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dependencies
+check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dependencies, clauses of RFCs
 	@tools/setup.sh check
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy --no-error-summary python
 	@$(VENV)/bin/lint-imports --no-logo
 	@$(PYTHON) tools/licences.py
+	@$(PYTHON) tools/clauses.py
 	@$(PYTHON) tools/rust_modules.py
 	@cargo fmt --check
 	@cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
@@ -53,6 +54,7 @@ wheel: kernel ## dist/leowarp-*.whl: package, native library, agent and kernel i
 docs: $(INSTALLED) ## make the reference pages and the agent's table of columns anew from the code
 	@$(PYTHON) -m leowarp.scenario.reference docs/reference/scenario.md
 	@$(PYTHON) -m leowarp.cli.reference docs/reference/tables.md
+	@$(PYTHON) tools/clauses.py --page docs/reference/clauses.md
 	@$(PYTHON) tools/record_tables.py crates/timeline/src/record/tables.rs
 
 doctor: $(NATIVE) ## say what this machine lacks; else build the kernel, if it is not in the cache, and boot a guest

@@ -22,6 +22,7 @@
  * Before working on this file read net/ipv4/tcp_cubic.c, and in net/ipv4/tcp_input.c tcp_enter_recovery,
  * tcp_cwnd_reduction, tcp_end_cwnd_reduction, tcp_enter_loss, tcp_undo_cwnd_reduction.
  */
+#include <linux/version.h>
 #include <net/tcp.h>
 
 /* Of the pings that a Starlink dish lost, nearly all were lost within 1 s of a reconfiguration (clarkzjw/LEONetEM) */
@@ -113,7 +114,10 @@ static void cubic_handover_set_state(struct sock *sk, u8 new_state)
 
 static void cubic_handover_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 {
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
+	/* later ones have a hook of its own for all that it does (cwnd_event_tx_start), which stays CUBIC's */
 	cubictcp_cwnd_event(sk, event);
+#endif
 	if (event == CA_EVENT_COMPLETE_CWR)
 		cubic_handover_restore(sk);
 }

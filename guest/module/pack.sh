@@ -8,7 +8,7 @@
 #
 # SOURCE, BUILD  those of guest/build.sh, which calls this
 # FLAGS          the kernel's own compiler flags
-# FILE           a tar archive, compressed by xz: 10 MB, unpacked 57 MB (the build takes 4 s longer for it)
+# FILE           a tar archive, compressed by xz: 10 MB, unpacked 47 MB. -2 would take three times as long for 1 MB less
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,5 +25,5 @@ mkdir "$tree"
 	scripts/module.lds scripts/mod/elfconfig.h scripts/mod/devicetable-offsets.h) | tar -xf - -C "$tree"
 echo "$3" > "$tree/flags"
 cp "$here/compile.sh" "$tree/"
-tar -cf - --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -C "$tree" . | xz -2 > "$4"
+tar -cf - --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -C "$tree" . | xz -0 > "$4"
 rm -rf "$tree"

@@ -1,7 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m leowarp`."""
+"""`python -m leowarp`; and `python leowarp-...whl/leowarp`: what a machine lacks on which pip does not take the wheel.
 
-from leowarp.cli import main
+pip's own words are "not a supported wheel on this platform". What is below runs on any Python from 3.6 on.
+"""
+
+import platform
+import re
+import sys
+
+
+def lacking(wheel: str) -> "list[str]":
+    """What keeps this machine from installing a wheel of leowarp, of which the name says what it needs."""
+    needed = re.search(r"-cp3(\d+)-abi3-manylinux_2_(\d+)_x86_64\.whl$", wheel)
+    if needed is None:
+        return [f"a wheel that is named as `make wheel` names it (this is {wheel})"]
+    found = []
+    machine = f"{platform.system()} {platform.machine()}"
+    if machine != "Linux x86_64":
+        found.append(f"Linux x86_64 (this is {machine})")
+    if sys.version_info[:2] < (3, int(needed[1])):
+        found.append(f"Python 3.{needed[1]} or newer (this is {platform.python_version()})")
+    library, version = platform.libc_ver()
+    numbers = re.findall(r"\d+", version)
+    if library != "glibc" or tuple(map(int, numbers[:2])) < (2, int(needed[2])):
+        found.append(f"glibc 2.{needed[2]} or newer (this is {version or 'another C library'})")
+    return found
+
+
+def answer(wheel: str) -> None:
+    """Print that nothing is lacking, or end with the sentence that says what is."""
+    found = lacking(wheel)
+    if found:
+        sys.exit(f"leowarp needs {' and '.join(found)}; Debian 12, Ubuntu 24.04 and Fedora 37 have all of it")
+    print(f"this machine has what the wheel needs; type: pip install {wheel}")
+
 
 if __name__ == "__main__":
-    main()
+    directory = sys.path[0].rpartition("/")[0]
+    if directory.endswith(".whl"):
+        answer(directory)
+    else:
+        from leowarp.cli import main
+
+        main()

@@ -107,7 +107,7 @@ def make(
         else:
             groups.setdefault(plan.boot(), []).append(index)
     for indices in groups.values():
-        image = guest_image(plans[indices[0]].guest.kernel)
+        image = guest_image(plans[indices[0]].guest)
         while indices:
             left = yield from _boot(image, plans, indices, Path(scratch), on_progress)
             if len(left) == len(indices):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -45,16 +46,18 @@ def boot_check(kernel: Path | str | None = None) -> Check:
     Check
         `found` says what came out, or why the guest did not come up with the last lines of its console.
     """
-    with tempfile.TemporaryDirectory(prefix="leowarp-doctor-") as scratch:
-        scenario = Path(scratch) / "boot-check.toml"
-        scenario.write_text(SCENARIO)
-        try:
-            made = run(scenario, out=Path(scratch) / "run", kernel=kernel, report=False, progress=False)
-        except LeowarpError as error:
-            return Check(NAME, False, error.message, NEEDED, error.hint)
-        echoes = made.echoes()
-        round_trips_ms = (echoes["reply_ns"] - echoes["sent_ns"]).dropna() / 1e6
-        costs, version = made.manifest["costs"], made.manifest["kernel"]["linux_version"]
+    # It stays if the guest fails: the console is what a report of the fault needs.
+    scratch = Path(tempfile.mkdtemp(prefix="leowarp-doctor-"))
+    scenario = scratch / "boot-check.toml"
+    scenario.write_text(SCENARIO)
+    try:
+        made = run(scenario, out=scratch / "run", kernel=kernel, report=False, progress=False)
+    except LeowarpError as error:
+        return Check(NAME, False, error.message, NEEDED, error.hint)
+    echoes = made.echoes()
+    round_trips_ms = (echoes["reply_ns"] - echoes["sent_ns"]).dropna() / 1e6
+    costs, version = made.manifest["costs"], made.manifest["kernel"]["linux_version"]
+    shutil.rmtree(scratch)
     answered = f"{len(round_trips_ms)} of {PROBES} probes answered"
     if len(round_trips_ms) < PROBES:
         return Check(NAME, False, f"Linux {version} boots, but {answered}", NEEDED, "leowarp kernel build --force")

@@ -53,5 +53,11 @@ class TraceError(LeowarpError):
     exit_code = 5
 
 
+class UnexpectedError(LeowarpError):
+    """What no rule foresees: a fault of leowarp, or a file that is not as it should be and that no check found."""
+
+    exit_code = 70  # EX_SOFTWARE of sysexits.h
+
+
 INTERRUPTED_EXIT_CODE = 130
 """The exit status after Ctrl-C (128 + SIGINT), as shells count it."""

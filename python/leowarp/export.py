@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
+from leowarp import plainfiles
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.rundir import PLAN, TRACE, RunDirectory
 from leowarp.trace.convert import CAPTURES
@@ -62,4 +63,7 @@ def pcapng(run: RunDirectory, target: Path) -> list[Path]:
             f"leowarp run {run.path / PLAN} --set observe.pcap=both --out {run.path}-pcap",
         )
     target.mkdir(parents=True, exist_ok=True)
-    return [Path(shutil.copyfile(path, target / f"{run.path.name}-{path.name}")) for path in present]
+    copies = [target / f"{run.path.name}-{path.name}" for path in present]
+    for copy in copies:
+        plainfiles.refuse_link(copy)
+    return [Path(shutil.copyfile(path, copy)) for path, copy in zip(present, copies, strict=True)]

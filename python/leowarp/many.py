@@ -23,11 +23,12 @@ from typing import Any, Literal
 from leowarp import errors
 from leowarp.errors import GuestError, LeowarpError
 from leowarp.guest import guest_image
+from leowarp.guest.own_time import end_patiently
 from leowarp.progress import OnProgress, Progress, building, shown
 from leowarp.result import Run
 
 PATIENCE_S = 10.0
-"""How long an interrupted run may take to mark its directory before it is killed."""
+"""How much time of its own (`OwnTime`) an interrupted run has to mark its directory before it is killed."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ def run_many(
     report: bool = True,
     progress: bool | OnProgress = True,
     failures: Literal["raise", "return"] = "raise",
+    trust: bool = False,
 ) -> list[Run | LeowarpError]:
     """The runs of `jobs`, in their order.
 
@@ -69,7 +71,7 @@ def run_many(
     jobs : sequence of Job
     at_once : int, optional
         How many at a time; as many as there are usable cores if not given.
-    kernel, force, report
+    kernel, force, report, trust
         As for `leowarp.run`.
     progress : bool or callable
         True: one display for all on stderr. A callable gets each `Progress`, from several threads.
@@ -86,7 +88,7 @@ def run_many(
     workers = max(1, min(at_once or len(os.sched_getaffinity(0)), len(jobs) or 1))
     family = _Family()
     options = [*(["--kernel", str(kernel)] if kernel else []), *(["--force"] if force else [])]
-    options += [] if report else ["--no-report"]
+    options += [*([] if report else ["--no-report"]), *(["--trust"] if trust else [])]
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch, shown(progress) as show:
         pool = ThreadPoolExecutor(workers)
         try:
@@ -142,12 +144,8 @@ class _Family:
             alive = [child for child in self._members if child.poll() is None]
         for child in alive:
             child.send_signal(signal.SIGINT)
-        for child in alive:
-            try:
-                child.wait(PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                # Its guest dies with it; the run directory is marked incomplete from the start.
-                child.kill()
+        # The guest of one that is killed dies with it; its run directory is marked incomplete from the start.
+        end_patiently(alive, PATIENCE_S)
 
 
 def _one(family: _Family, job: Job, options: list[str], overrides: Path, show: OnProgress) -> Run | LeowarpError:

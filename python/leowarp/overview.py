@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from leowarp import scalars
+
 
 @dataclass(frozen=True)
 class Section:
@@ -38,10 +40,10 @@ def overview(summary: dict[str, Any]) -> list[Section]:
         ways = list(dict.fromkeys(_way(flow) for flow in flows))
         same = len(ways) == 1 and ways[0] is not None
         lead = () if same else (("from, to", tuple(_way(flow) for flow in flows)),)
-        table = _rows(rows, [{**summary, **flow} for flow in flows])
+        table = _rows(rows, [{**summary, **flow} for flow in flows], scalars.FLOW_SCALARS)
         names = tuple(f"flow {flow.get('flow', 0)}" for flow in flows)
         found.append(Section(f"{title}, {ways[0]}" if same else title, names, (*lead, *table)))
-    return [*found, Section("Run", (summary.get("name") or "",), _rows(_RUN, [summary]))]
+    return [*found, Section("Run", (summary.get("name") or "",), _rows(_RUN, [summary], scalars.RUN_SCALARS))]
 
 
 def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[Section]:
@@ -60,8 +62,8 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
         ways = {_way(flow) for flow in mine if flow is not None}
         way = f", {ways.pop()}" if len(ways) == 1 and None not in ways else ""
         of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
-        found.append(Section(f"Flow {number}: {title}{way}", tuple(names), _rows(rows, of_runs)))
-    return [*found, Section("Runs", tuple(names), _rows(_RUN, summaries))]
+        found.append(Section(f"Flow {number}: {title}{way}", tuple(names), _rows(rows, of_runs, scalars.FLOW_SCALARS)))
+    return [*found, Section("Runs", tuple(names), _rows(_RUN, summaries, scalars.RUN_SCALARS))]
 
 
 class _Shown(Enum):
@@ -75,27 +77,47 @@ class _Shown(Enum):
 
 @dataclass(frozen=True)
 class _Row:
-    """A quantity: the scalars it is made of, and the text that says them; None if the first of them is missing."""
+    """A quantity, and when it is a row.
+
+    Attributes
+    ----------
+    name : str
+        A declared scalar, which says what the row is called and in which unit it is.
+    also : tuple of str
+        Further scalars that its text says.
+    text : callable, optional
+        What says these scalars; by default the unit's.
+    unless : str, optional
+        Not shown if this scalar is known of some column.
+    label : str, optional
+        In place of the declared one.
+    """
 
     name: str
-    keys: tuple[str, ...]
-    text: Callable[..., str | None]
     shown: _Shown = _Shown.ALWAYS
+    also: tuple[str, ...] = ()
+    text: Callable[..., str | None] | None = None
     unless: str | None = None
-    """Not shown if this scalar is known of some column."""
+    label: str | None = None
 
 
-def _rows(rows: Sequence[_Row], columns: Sequence[dict[str, Any]]) -> tuple[tuple[str, tuple[str | None, ...]], ...]:
+def _rows(
+    rows: Sequence[_Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]
+) -> tuple[tuple[str, tuple[str | None, ...]], ...]:
     found = []
+    columns = [scalars.flat(column) for column in columns]
     for row in rows:
-        values = [tuple(_value(column, key) for key in row.keys) for column in columns]
+        scalar = declared[row.name]
+        label, text = row.label or scalar.overview, row.text or _TEXTS.get(scalar.unit.suffix, _plainly)
+        assert label is not None, f"{row.name} is declared as none of the overview's"
+        values = [tuple(column.get(key) for key in (row.name, *row.also)) for column in columns]
         if _is_shown(row, values, columns):
-            found.append((row.name, tuple(row.text(*value) if value[0] is not None else None for value in values)))
+            found.append((label, tuple(text(*value) if value[0] is not None else None for value in values)))
     return tuple(found)
 
 
 def _is_shown(row: _Row, values: list[tuple[Any, ...]], columns: Sequence[dict[str, Any]]) -> bool:
-    if row.unless is not None and any(_value(column, row.unless) is not None for column in columns):
+    if row.unless is not None and any(column.get(row.unless) is not None for column in columns):
         return False
     match row.shown:
         case _Shown.ALWAYS:
@@ -107,13 +129,6 @@ def _is_shown(row: _Row, values: list[tuple[Any, ...]], columns: Sequence[dict[s
         case _Shown.CHANGES:
             known = any(value[0] is not None for value in values)
             return known and any(column.get("route_changes") for column in columns)
-
-
-def _value(of: dict[str, Any], key: str) -> Any:
-    value: Any = of
-    for part in key.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    return value
 
 
 def _kind(flow: dict[str, Any]) -> str:
@@ -128,12 +143,11 @@ def _way(flow: dict[str, Any]) -> str | None:
     return None if None in ends else f"{ends[0]} to {ends[1]}"
 
 
-def _count(value: int) -> str:
-    return f"{value:,}"
-
-
-def _plain(value: float) -> str:
-    return f"{value:.3g}"
+def _plainly(value: float | str) -> str:
+    """Counts with all digits, other numbers with three."""
+    if isinstance(value, str):
+        return value
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
 
 
 def _percent(ratio: float) -> str:
@@ -189,74 +203,80 @@ def _recovery(recovered_ratio: float, median_ns: int | None) -> str:
 
 
 def _speed(cpu_s: float, virtual_s: float | None) -> str | None:
-    return _plain(virtual_s / cpu_s) if cpu_s and virtual_s is not None else None
+    return _plainly(virtual_s / cpu_s) if cpu_s and virtual_s is not None else None
 
+
+_TEXTS: dict[str, Callable[..., str]] = {
+    "_bps": _rate, "_ns": _span, "_us": _span_of_us, "_s": _span_of_s, "_ratio": _percent,
+}  # fmt: skip
+"""How a scalar is said, by the end of its name; all others plainly."""
 
 _LATE = (
-    _Row("late packets (overtaken)", ("late_pkts",), _count, _Shown.ANY),
-    _Row("largest reordering extent", ("reordering_extent_max_pkts",), _count, _Shown.ANY),
-    _Row("mean displacement", ("mean_displacement_pkts",), _plain, _Shown.ANY),
-    _Row("reordering entropy", ("entropy_nats",), _plain, _Shown.ANY),
+    _Row("late_pkts", _Shown.ANY),
+    _Row("reordering_extent_max_pkts", _Shown.ANY),
+    _Row("mean_displacement_pkts", _Shown.ANY),
+    _Row("entropy_nats", _Shown.ANY),
 )
 
 _TCP = (
-    _Row("congestion control", ("congestion_control",), str),
-    _Row("goodput", ("goodput_mean_bps",), _rate),
-    _Row("  of what its path could carry", ("capacity_used_ratio",), _percent, _Shown.KNOWN),
-    _Row("time to completion", ("completion_ns",), _span, _Shown.KNOWN),
-    _Row("share of the flows' goodput", ("share_ratio",), _percent, _Shown.KNOWN),
-    _Row("RTT, median", ("rtt_p50_ns",), _span, _Shown.KNOWN),
-    _Row("RTT, 99th percentile", ("rtt_p99_ns",), _span, _Shown.KNOWN),
-    _Row("smoothed RTT, median", ("srtt_p50_us",), _span_of_us, _Shown.KNOWN, unless="rtt_p50_ns"),
-    _Row("smoothed RTT, 99th percentile", ("srtt_p99_us",), _span_of_us, _Shown.KNOWN, unless="rtt_p50_ns"),
-    _Row("data packets sent", ("sent_pkts",), _count, _Shown.KNOWN),
-    _Row("retransmissions", ("retransmissions_pkts", "sent_pkts"), _part, _Shown.KNOWN),
-    _Row("retransmissions", ("sender_retransmissions_pkts",), _count, _Shown.KNOWN, unless="retransmissions_pkts"),
-    _Row("  of them in vain", ("spurious_retransmissions_pkts",), _count, _Shown.KNOWN),
-    _Row("lost at full queues", ("lost_queue_pkts",), _count, _Shown.KNOWN),
-    _Row("lost on links", ("lost_loss_pkts",), _count, _Shown.KNOWN),
-    _Row("lost with a link that went down", ("lost_link_down_pkts",), _count, _Shown.ANY),
-    _Row("lost without a route", ("lost_no_route_pkts",), _count, _Shown.ANY),
-    _Row("lost, cause unknown", ("lost_unknown_pkts",), _count, _Shown.ANY),
-    _Row("lost within 1 s of a change", ("lost_near_changes_pkts",), _count, _Shown.CHANGES),
-    _Row("marked for congestion", ("received_ce_pkts",), _count, _Shown.ANY),
-    _Row("timeouts", ("sender_timeouts",), _count, _Shown.ANY),
+    _Row("congestion_control"),
+    _Row("goodput_mean_bps"),
+    _Row("capacity_used_ratio", _Shown.KNOWN),
+    _Row("completion_ns", _Shown.KNOWN),
+    _Row("share_ratio", _Shown.KNOWN),
+    _Row("rtt_p50_ns", _Shown.KNOWN),
+    _Row("rtt_p99_ns", _Shown.KNOWN),
+    _Row("srtt_p50_us", _Shown.KNOWN, unless="rtt_p50_ns"),
+    _Row("srtt_p99_us", _Shown.KNOWN, unless="rtt_p50_ns"),
+    _Row("sent_pkts", _Shown.KNOWN),
+    _Row("retransmissions_pkts", _Shown.KNOWN, ("sent_pkts",), _part),
+    _Row("sender_retransmissions_pkts", _Shown.KNOWN, unless="retransmissions_pkts"),
+    _Row("spurious_retransmissions_pkts", _Shown.KNOWN),
+    _Row("lost_queue_pkts", _Shown.KNOWN),
+    _Row("lost_loss_pkts", _Shown.KNOWN),
+    _Row("lost_link_down_pkts", _Shown.ANY),
+    _Row("lost_no_route_pkts", _Shown.ANY),
+    _Row("lost_unknown_pkts", _Shown.ANY),
+    _Row("lost_near_changes_pkts", _Shown.CHANGES),
+    _Row("received_ce_pkts", _Shown.ANY),
+    _Row("sender_timeouts", _Shown.ANY),
     *_LATE,
-    _Row("recovery from a change, median", ("recovered_ratio", "recovery_p50_ns"), _recovery, _Shown.CHANGES),
-    _Row("  recovered within 5 s", ("recovered_ratio",), _percent, _Shown.CHANGES),
-)
+    _Row("recovered_ratio", _Shown.CHANGES, ("recovery_p50_ns",), _recovery,
+         label=scalars.FLOW_SCALARS["recovery_p50_ns"].overview),
+    _Row("recovered_ratio", _Shown.CHANGES),
+)  # fmt: skip
 
 _PROBE = (
-    _Row("sent", ("probes_pkts",), _count),
-    _Row("lost", ("probes_lost_pkts", "probes_pkts"), _part),
-    _Row("longest run of losses", ("loss_run_max_pkts",), _count, _Shown.ANY),
-    _Row("one-way delay, least", ("owd_min_ns",), _span, _Shown.KNOWN),
-    _Row("one-way delay, median", ("owd_p50_ns",), _span, _Shown.KNOWN),
-    _Row("one-way delay, largest", ("owd_max_ns",), _span, _Shown.KNOWN),
+    _Row("probes_pkts"),
+    _Row("probes_lost_pkts", also=("probes_pkts",), text=_part),
+    _Row("loss_run_max_pkts", _Shown.ANY),
+    _Row("owd_min_ns", _Shown.KNOWN),
+    _Row("owd_p50_ns", _Shown.KNOWN),
+    _Row("owd_max_ns", _Shown.KNOWN),
     *_LATE,
 )
 
 _PING = (
-    _Row("sent", ("probes_pkts",), _count),
-    _Row("without a reply", ("replies_lost_pkts", "probes_pkts"), _part),
-    _Row("  within 1 s of a change", ("replies_lost_near_changes_pkts",), _count, _Shown.CHANGES),
-    _Row("  longest run", ("loss_run_max_pkts",), _count, _Shown.ANY),
-    _Row("RTT, least", ("rtt_min_ns",), _span, _Shown.KNOWN),
-    _Row("RTT, median", ("rtt_p50_ns",), _span, _Shown.KNOWN),
-    _Row("RTT, 99th percentile", ("rtt_p99_ns",), _span, _Shown.KNOWN),
-    _Row("RTT, mean step from reply to reply", ("rtt_step_mean_ns",), _span, _Shown.KNOWN),
-    _Row("spike at a change, median", ("spike_p50_ns",), _span, _Shown.CHANGES),
+    _Row("probes_pkts"),
+    _Row("replies_lost_pkts", also=("probes_pkts",), text=_part),
+    _Row("replies_lost_near_changes_pkts", _Shown.CHANGES),
+    _Row("loss_run_max_pkts", _Shown.ANY, label="  longest run"),
+    _Row("rtt_min_ns", _Shown.KNOWN),
+    _Row("rtt_p50_ns", _Shown.KNOWN),
+    _Row("rtt_p99_ns", _Shown.KNOWN),
+    _Row("rtt_step_mean_ns", _Shown.KNOWN),
+    _Row("spike_p50_ns", _Shown.CHANGES),
     *_LATE,
 )
 
 _RUN = (
-    _Row("path changes (to a shorter)", ("route_changes", "route_changes_shorter"), _changes, _Shown.ANY),
-    _Row("path delay, one way", ("path_delay_min_ns", "path_delay_max_ns"), _between, _Shown.KNOWN),
-    _Row("time without a path", ("no_path_s",), _span_of_s, _Shown.ANY),
-    _Row("Jain's index", ("fairness.jain_index",), _plain, _Shown.KNOWN),
-    _Row("virtual time", ("virtual_s",), _span_of_s, _Shown.KNOWN),
-    _Row("CPU time", ("cpu_s",), _span_of_s, _Shown.KNOWN),
-    _Row("virtual s per CPU s", ("cpu_s", "virtual_s"), _speed, _Shown.KNOWN),
+    _Row("route_changes", _Shown.ANY, ("route_changes_shorter",), _changes),
+    _Row("path_delay_min_ns", _Shown.KNOWN, ("path_delay_max_ns",), _between),
+    _Row("no_path_s", _Shown.ANY),
+    _Row("fairness.jain_index", _Shown.KNOWN),
+    _Row("virtual_s", _Shown.KNOWN),
+    _Row("cpu_s", _Shown.KNOWN),
+    _Row("cpu_s", _Shown.KNOWN, ("virtual_s",), _speed, label="virtual s per CPU s"),
 )
 
 _KINDS = {"tcp": ("TCP", _TCP), "ping": ("Pings", _PING), "probe": ("Probes one way", _PROBE)}

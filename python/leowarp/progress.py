@@ -12,8 +12,12 @@ from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any, Self
 
+from leowarp.printable import one_line, visible
+
 STAGES = ("timeline", "guest", "trace", "metrics", "report", "done", "failed")
 PLAIN_INTERVAL_S = 5.0
+# Of a build's plain lines: ten seconds at first, later a quarter of the time so far, so that a log of hours has 30.
+BUILD_INTERVAL_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,51 @@ class Progress:
 OnProgress = Callable[[Progress], None]
 
 
+@dataclass(frozen=True)
+class BuildProgress:
+    """How far the build of the guest kernel is.
+
+    Attributes
+    ----------
+    stage : {"unpack", "compile", "pack"}
+    done, expected : int
+        Steps of the build; per cent of the source while it is unpacked.
+    share : float
+        Share of the whole build's time that has passed, 0 to 1, as far as can be foreseen.
+    wall_s, stage_wall_s : float
+        Wall clock seconds since the build began, and since the stage began.
+    """
+
+    stage: str
+    done: int
+    expected: int
+    share: float
+    wall_s: float
+    stage_wall_s: float
+
+    @property
+    def rate(self) -> float | None:
+        """Steps per second of the wall clock; None while nothing can be said."""
+        return self.done / self.stage_wall_s if self.stage == "compile" and self.stage_wall_s > 1 else None
+
+    @property
+    def left_s(self) -> float | None:
+        """Wall clock seconds until the build ends; None while nothing can be said."""
+        return self.wall_s * (1 - self.share) / self.share if self.wall_s > 2 and self.share > 0.01 else None
+
+    @property
+    def counted(self) -> str:
+        """What is done, of what."""
+        return f"{self.done} %" if self.stage == "unpack" else f"{self.done}/{self.expected} steps"
+
+    def text(self) -> str:
+        """One line: what is done, rate, time left."""
+        parts = [f"guest kernel: {self.stage} {self.counted}"]
+        parts += [f"{self.rate:.1f} steps/s"] if self.rate is not None else []
+        parts += [f"{clock(self.left_s)} left"] if self.left_s is not None else []
+        return ", ".join(parts)
+
+
 class Display:
     """Shows `Progress` on stderr: `with Display() as show: show(progress)`. May be called from any thread."""
 
@@ -99,13 +148,13 @@ class Display:
         elif progress.stage not in ("timeline", "guest", "done", "failed"):
             return
         self._said[progress.run] = (progress.stage, now)
-        print(progress.text(), file=sys.stderr, flush=True)
+        print(one_line(progress.text()), file=sys.stderr, flush=True)
 
     def _bar(self, progress: Progress) -> None:
         task = self._tasks.get(progress.run)
         if task is None:
             task = self._tasks[progress.run] = self._bars.add_task(
-                progress.run, total=None, stage="", speed="", left="", virtual=""
+                one_line(progress.run), total=None, stage="", speed="", left="", virtual=""
             )
         fields: dict[str, Any] = {"stage": progress.stage, "speed": "", "left": "", "virtual": ""}
         if progress.duration_ns:
@@ -119,14 +168,16 @@ class Display:
 class building:
     """Shows on stderr how a build goes: `with building(True) as built`, then `built.message` and `built.steps`.
 
-    Nothing appears if nothing has to be built, and nothing at all unless `progress` is True.
+    Nothing appears if nothing has to be built, and nothing at all unless `progress` is True. May be called from any
+    thread.
     """
 
     def __init__(self, progress: bool | OnProgress) -> None:
         self._shown = progress is True
+        self._lock = threading.Lock()
         self._bars: Any = None
         self._task: Any = None
-        self._said = time.monotonic()
+        self._next_line_s = BUILD_INTERVAL_S
 
     def __enter__(self) -> Self:
         return self
@@ -134,28 +185,44 @@ class building:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._bars is not None:
-            self._bars.stop()
+        with self._lock:
+            if self._bars is not None:
+                self._bars.stop()
 
     def message(self, text: str) -> None:
         """A line of text."""
-        if self._shown:
-            print(text, file=sys.stderr, flush=True)
-
-    def steps(self, done: int, expected: int) -> None:
-        """How many of how many steps are done."""
         if not self._shown:
             return
-        if sys.stderr.isatty():
+        with self._lock:
             if self._bars is None:
-                self._bars = _bars()
-                self._bars.start()
-                fields = {"stage": "build", "virtual": "", "speed": "", "left": ""}
-                self._task = self._bars.add_task("guest kernel", total=expected, **fields)
-            self._bars.update(self._task, completed=done, total=expected, virtual=f"{done}/{expected} steps")
-        elif time.monotonic() - self._said > PLAIN_INTERVAL_S:
-            self._said = time.monotonic()
-            print(f"building the guest kernel: {done} of about {expected} steps", file=sys.stderr, flush=True)
+                print(visible(text), file=sys.stderr, flush=True)
+            else:
+                # Above the bar, which would otherwise be drawn into it
+                self._bars.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
+
+    def steps(self, at: BuildProgress) -> None:
+        """How far the kernel's build is."""
+        if not self._shown:
+            return
+        with self._lock:
+            if sys.stderr.isatty():
+                self._bar(at)
+            elif at.wall_s >= self._next_line_s:
+                self._next_line_s = at.wall_s + max(BUILD_INTERVAL_S, at.wall_s / 4)
+                print(at.text(), file=sys.stderr, flush=True)
+
+    def _bar(self, at: BuildProgress) -> None:
+        fields = {
+            "stage": at.stage,
+            "virtual": at.counted,
+            "speed": f"{at.rate:.1f} steps/s" if at.rate is not None else "",
+            "left": f"{clock(at.left_s)} left" if at.left_s is not None else "",
+        }
+        if self._bars is None:
+            self._bars = _bars()
+            self._bars.start()
+            self._task = self._bars.add_task("guest kernel", total=1.0, **fields)
+        self._bars.update(self._task, completed=at.share, **fields)
 
 
 class shown:
@@ -198,7 +265,8 @@ def _bars() -> Any:
     from rich.progress import Progress as Bars
 
     return Bars(
-        TextColumn("{task.description}"),
+        # Not markup: a directory may be called [red].
+        TextColumn("{task.description}", markup=False),
         TextColumn("{task.fields[stage]:9}"),
         BarColumn(bar_width=24),
         TextColumn("{task.fields[virtual]}"),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def run(
     scenario: Path | str | Plan, set: Mapping[str, Any] | Sequence[str] = (), out: Path | str | None = None, *,
     kernel: Path | str | None = None, force: bool = False, report: bool = True, progress: bool | OnProgress = True,
+    trust: bool = False,
 ) -> Run:  # fmt: skip
     """The run of a scenario (a file or a plan): every stage, into a run directory.
 
@@ -32,6 +33,8 @@ def run(
         A kernel tree or binary in place of the plan's `guest.kernel`.
     report : bool
         Whether to make figures and page. `progress`: a display on stderr, or what gets each `leowarp.Progress`.
+    trust : bool
+        Whether a kernel and modules that a file names may run, though they were not named here and never accepted.
 
     Raises any `LeowarpError`; the directory then is marked incomplete, with the reason in its file `INCOMPLETE`. Only a
     report that fails leaves it complete: `leowarp report` makes figures and page from what is there.
@@ -42,11 +45,14 @@ def run(
     from leowarp.result import Run
 
     plan = plan_of(scenario, set, kernel)
+    plan = plan.named_by_caller() if trust else plan
+    guest.demand_trust(plan)
     timeline.check(plan)
     target = Path(out) if out is not None else default_directory(plan.name, plan.to_toml())
     inputs = {path.name: path.read_bytes() for path in plan.inputs()}
     with building(progress) as built:
-        image = guest.guest_image(plan.guest.kernel, on_message=built.message, on_progress=built.steps)
+        image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
+        guest.check_fits(plan, image)
         guest.compile_modules(plan, image, built.message)
     watch = trace.Stopwatch()
     with shown(progress) as show:

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from leowarp import plainfiles, recorded
 from leowarp.errors import HostError, ScenarioError, TraceError
 from leowarp.metadata import decode_metadata
 
@@ -58,6 +59,7 @@ class RunDirectory:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
+        refuse_strange(self.path)
         reason = why_incomplete(self.path)
         if reason is not None:
             raise TraceError(f"cannot open {self.path} as a run: {reason}", hint=_again(self.path))
@@ -72,12 +74,12 @@ class RunDirectory:
     @property
     def summary(self) -> dict[str, Any]:
         """The run's scalars (`summary.json`), units in the names."""
-        return read_json(self.path / SUMMARY)
+        return read_summary(self.path)
 
     @property
     def manifest(self) -> dict[str, Any]:
         """Versions, seed, warnings, costs and the sha256 of each file (`manifest.json`)."""
-        return read_json(self.path / MANIFEST)
+        return read_manifest(self.path)
 
     @property
     def warnings(self) -> list[str]:
@@ -91,14 +93,14 @@ class RunDirectory:
             from leowarp import trace
 
             return trace.read(self.path / TRACE, name, columns=columns, filters=filters)
-        import pyarrow.parquet as pq
+        from leowarp import parquetfiles
 
         path = self.path / own[name]
         if not path.exists():
             raise TraceError(
                 f"cannot read {name}: there is no {path}", hint="this scenario has none, or the run is older"
             )
-        return pq.read_table(path, columns=columns, filters=filters)
+        return parquetfiles.read_table(path, columns=columns, filters=filters)
 
     def _frame(self, name: str, flow: int | None = None) -> pd.DataFrame:
         filters = None if flow is None else [("flow", "==", flow)]
@@ -198,7 +200,9 @@ class Writing:
         self._refuse_what_is_not_ours()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._mark = os.open(self.path / INCOMPLETE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            # NONBLOCK: a pipe that came there since the look above would be waited for.
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+            self._mark = os.open(self.path / INCOMPLETE, flags, 0o666)
         except OSError as error:
             raise _unwritable(self.path, error) from error
         try:
@@ -214,6 +218,7 @@ class Writing:
         for name in ARTEFACTS:
             if name != INCOMPLETE:
                 remove(self.path / name)
+            remove(self.path / f"{name}{plainfiles.PARTIAL}")
         return self.path
 
     def __exit__(
@@ -248,10 +253,17 @@ class Writing:
             return
         if not self.path.is_dir():
             raise ScenarioError(f"cannot write a run to {self.path}: it is a file", hint="choose another with --out")
-        strange = sorted(entry.name for entry in self.path.iterdir() if entry.name not in ARTEFACTS)
+        # What a kill leaves of a file that was to appear whole is ours, too.
+        names = [entry.name for entry in self.path.iterdir()]
+        strange = sorted(name for name in names if name.removesuffix(plainfiles.PARTIAL) not in ARTEFACTS)
         if strange:
             raise ScenarioError(
                 f"cannot write a run to {self.path}: it holds {strange[0]!r}, which is not part of a run",
+                hint="choose an empty or a new directory with --out",
+            )
+        if (why := plainfiles.why_not_plain(self.path)) is not None:
+            raise ScenarioError(
+                f"cannot write a run to {self.path}: {why}, and nothing is written through one",
                 hint="choose an empty or a new directory with --out",
             )
         if why_incomplete(self.path) is None and not self.force:
@@ -279,15 +291,17 @@ def plan_of(scenario: Path | str | Plan, overrides: Any = (), kernel: Path | str
     if kernel is None:
         return plan
     chosen = str(kernel) if str(kernel) == "default" else str(Path(kernel).expanduser().resolve())
-    return dataclasses.replace(plan, guest=dataclasses.replace(plan.guest, kernel=chosen))
+    return dataclasses.replace(plan, guest=dataclasses.replace(plan.guest, kernel=chosen, kernel_named_in=None))
 
 
 def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes]) -> None:
     """Writes `00-plan.toml` and, if it names files, their copies in `00-inputs/`."""
-    (directory / PLAN).write_text(plan_text)
+    plainfiles.write(directory / PLAN, plan_text.encode())
     for name, content in inputs.items():
+        if not plainfiles.is_plain_name(name):
+            raise ScenarioError(f"cannot write the input {name!r} of a plan: it is not the name of a file")
         (directory / INPUTS).mkdir(exist_ok=True)
-        (directory / INPUTS / name).write_bytes(content)
+        plainfiles.write(directory / INPUTS / name, content)
 
 
 def why_incomplete(path: Path) -> str | None:
@@ -295,11 +309,24 @@ def why_incomplete(path: Path) -> str | None:
     if not path.is_dir():
         return "it is not a directory" if path.exists() else "there is no such directory"
     mark = path / INCOMPLETE
-    if mark.exists():
-        text = mark.read_text(errors="replace").strip()
+    if os.path.lexists(mark):
+        try:
+            text = plainfiles.read(mark, _LONGEST_MARK_BYTES).decode(errors="replace").strip()
+        except OSError as error:
+            return f"it is marked incomplete, and why cannot be read: {error.strerror}"
         return text or "it is marked incomplete (the file INCOMPLETE is empty: was the disk full?)"
     absent = [name for name in (PLAN, TRACE, SUMMARY, MANIFEST) if not (path / name).exists()]
     return f"it has no {absent[0]}" if absent else None
+
+
+def refuse_strange(path: Path) -> None:
+    """Raises TraceError if a directory that is to be read as a run holds what is neither a file nor a directory."""
+    why = plainfiles.why_not_plain(path)
+    if why is not None:
+        raise TraceError(
+            f"cannot open {path} as a run: {why}, which a run never has",
+            hint="whoever made it can tell what it is for; a run copied with `cp -r` or `rsync` needs none",
+        )
 
 
 def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
@@ -332,8 +359,14 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object out of a run directory."""
+
+    def refuse(word: str) -> float:
+        raise ValueError(f"{word} is no number of JSON")
+
     try:
-        value = json.loads(path.read_text())
+        value = json.loads(plainfiles.read(path, plainfiles.MOST_JSON_BYTES), parse_constant=refuse)
+    except RecursionError:
+        raise TraceError(f"cannot read {path}: it is nested too deeply", hint=_again(path.parent)) from None
     except (OSError, ValueError) as error:
         raise TraceError(f"cannot read {path}: {error}", hint=_again(path.parent)) from error
     if not isinstance(value, dict):
@@ -341,11 +374,27 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
+def read_summary(run: Path) -> dict[str, Any]:
+    """`summary.json` of a run directory. Raises TraceError if it is none."""
+    path = run / SUMMARY
+    value = read_json(path)
+    if (why := recorded.why_no_summary(value)) is not None:
+        raise TraceError(f"cannot read {path}: {why}", hint=f"compute it anew: leowarp metrics {run} --again")
+    return value
+
+
+def read_manifest(run: Path) -> dict[str, Any]:
+    """`manifest.json` of a run directory. Raises TraceError if it is none."""
+    path = run / MANIFEST
+    value = read_json(path)
+    if (why := recorded.why_no_manifest(value)) is not None:
+        raise TraceError(f"cannot read {path}: {why}", hint=_again(run))
+    return value
+
+
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Writes a JSON object so that a reader sees the whole of it or nothing."""
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-    os.replace(partial, path)
+    plainfiles.write(path, (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
 
 
 def remove(path: Path) -> None:
@@ -368,4 +417,5 @@ def _again(path: Path) -> str:
     return f"run it again: leowarp run {plan if plan.exists() else 'SCENARIO.toml'} --out {path} --force"
 
 
+_LONGEST_MARK_BYTES = 1 << 20
 _NO_SPACE = (28, 122)  # ENOSPC, EDQUOT

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run directory is complete or says why not, and nothing of anybody else is ever removed."""
 
-import os
-import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -76,18 +73,18 @@ def test_two_writers_do_not_meet_in_one_directory(tmp_path):
         write_json(directory / "manifest.json", {})
 
 
-def test_a_writer_that_was_killed_leaves_the_mark_and_no_lock(tmp_path):
+def test_a_writer_that_was_killed_leaves_the_mark_and_no_lock(tmp_path, spawn):
     script = f"""
-import time
+import sys
 from leowarp.rundir import Writing
 with Writing({str(tmp_path / "run")!r}):
     print("in", flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
-    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    with child:
-        assert child.stdout.readline() == "in\n"
-        os.kill(child.pid, signal.SIGKILL)
+    child = spawn([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "in\n"
+    child.kill()
+    child.wait()
     assert "has not ended" in why_incomplete(tmp_path / "run")
     _complete(tmp_path / "run")
 
@@ -110,4 +107,3 @@ def test_a_failure_of_the_refused_writer_does_not_unmark_the_first(tmp_path):
         raise KeyboardInterrupt
     text = (tmp_path / "run" / INCOMPLETE).read_text()
     assert "interrupted" in text
-    assert time.time() - (tmp_path / "run" / INCOMPLETE).stat().st_mtime < 60

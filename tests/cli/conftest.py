@@ -43,7 +43,6 @@ def leowarp(tmp_path):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=250,
         )
         return Typed(done.returncode, done.stdout, done.stderr)
 

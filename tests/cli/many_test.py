@@ -3,10 +3,9 @@
 
 import json
 import os
+import signal
 import stat
 import sys
-import threading
-import time
 
 import pytest
 
@@ -16,28 +15,34 @@ from leowarp.many import Job, run_many
 
 _CHILD = """\
 #!{python}
-import json, os, sys, time
+import json, os, signal, sys, time
 words = sys.argv[1:]
 out = words[words.index("--out") + 1]
 given = json.load(open(words[words.index("--set-json") + 1]))
-open(os.path.join({log!r}, os.path.basename(out)), "w").write(f"{{os.getpid()}} {{time.monotonic()}}")
+name = os.path.basename(out)
+def note(what):
+    with open({log!r}, "a") as log:
+        log.write(f"{{what}} {{name}} {{os.getpid()}}\\n")
+note("begins")
 tell = lambda **what: print(json.dumps(what), file=sys.stderr, flush=True)
 tell(run="x", stage="guest", t_ns=500, duration_ns=1000, wall_s=1.0)
 if given.get("sleep"):
     time.sleep(given["sleep"])
+if given.get("stay"):
+    signal.pause()
 if given.get("words"):
     print(given["words"], file=sys.stderr)
 if given.get("error"):
     print(json.dumps(given["error"]))
+note("ends")
 sys.exit(given.get("status", 0))
 """
 
 
 @pytest.fixture
 def child(tmp_path, monkeypatch):
-    """Puts the stand-in in the place of `python -m leowarp run`; gives the directory of its footprints."""
+    """Puts the stand-in in the place of `python -m leowarp run`; gives the file of their beginnings and ends."""
     log = tmp_path / "log"
-    log.mkdir()
     program = tmp_path / "child"
     program.write_text(_CHILD.format(python=sys.executable, log=str(log)))
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
@@ -75,9 +80,10 @@ def test_a_failure_stands_in_the_place_of_its_run_when_asked(child, write_run, t
 
 def test_no_more_run_at_a_time_than_asked(child, write_run):
     outs = [write_run(name) for name in ("a", "b")]
-    run_many([Job("s.toml", out, {"sleep": 0.5}) for out in outs], at_once=1, progress=False)
-    first, second = sorted(float(path.read_text().split()[1]) for path in child.iterdir())
-    assert second - first >= 0.5
+    # If both were made at once, the second would most likely begin while the first sleeps.
+    run_many([Job("s.toml", out, {"sleep": 0.2}) for out in outs], at_once=1, progress=False)
+    notes = [line.split()[:2] for line in child.read_text().splitlines()]
+    assert notes == [["begins", "a"], ["ends", "a"], ["begins", "b"], ["ends", "b"]]
 
 
 def test_two_runs_cannot_go_into_one_directory(child, tmp_path):
@@ -89,15 +95,12 @@ def test_an_interruption_leaves_no_process_behind(child, tmp_path):
     def interrupt(progress):
         if progress.stage == "guest":
             # What Ctrl-C does to the main thread of a program
-            threading.Timer(0.1, os.kill, (os.getpid(), 2)).start()
+            os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        run_many([Job("s.toml", tmp_path / "a", {"sleep": 60})], progress=interrupt)
-    pid = int((child / "a").read_text().split()[0])
-    deadline = time.monotonic() + 5
-    while os.path.exists(f"/proc/{pid}"):
-        assert time.monotonic() < deadline, "the child lives on"
-        time.sleep(0.05)
+        run_many([Job("s.toml", tmp_path / "a", {"stay": True})], progress=interrupt)
+    (note,) = child.read_text().splitlines()
+    assert not os.path.exists(f"/proc/{note.split()[2]}")
 
 
 def test_values_reach_the_run_as_they_are(child, write_run, tmp_path):

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ import leowarp as lw
 from leowarp.rundir import ARTEFACTS
 from leowarp.trace import packets_from_captures
 from leowarp.trace.manifest import files_of_run
+from support.waiting import wait_until, wait_until_gone
 
 pytestmark = pytest.mark.guest
 
@@ -113,14 +113,14 @@ def test_a_run_can_be_made_again_in_its_own_place_from_its_own_inputs(tmp_path):
 
 
 @pytest.mark.parametrize(("deadly", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9), (signal.SIGTERM, -15)])
-def test_an_interrupted_run_is_marked_and_leaves_no_process(tmp_path, deadly, status):
+def test_an_interrupted_run_is_marked_and_leaves_no_process(tmp_path, spawn, deadly, status):
     out = tmp_path / "run"
     command = [sys.executable, "-m", "leowarp", "run", CHAIN, "--out", out, "--set", "run.duration=100000 s"]
-    with subprocess.Popen([*map(str, command)], stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL) as child:
-        _until(lambda: _working_in(out))
-        child.send_signal(deadly)
-        assert child.wait(20) == status
-    _until(lambda: not _working_in(out))
+    child = spawn(command, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    wait_until(lambda: _working_in(out), child)
+    child.send_signal(deadly)
+    assert child.wait() == status
+    wait_until_gone(lambda: _working_in(out))
     assert (out / "INCOMPLETE").read_text()
     with pytest.raises(lw.TraceError, match="not complete"):
         lw.open(out)
@@ -141,16 +141,18 @@ def test_neither_place_nor_environment_nor_niceness_shows_in_a_trace(leowarp, tm
         assert (elsewhere / "30-trace" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
-def test_killing_the_parent_of_several_runs_ends_them_all(tmp_path):
+def test_killing_the_parent_of_several_runs_ends_them_all(tmp_path, spawn):
     script = (
         "import leowarp as lw\n"
         f"jobs = [lw.Job({str(CHAIN)!r}, {str(tmp_path)!r} + '/' + n, {{'run.duration': '100000 s'}}) for n in 'ab']\n"
         "lw.run_many(jobs)"
     )
-    with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL) as parent:
-        _until(lambda: _working_in(tmp_path / "a"))
-        parent.kill()
-    _until(lambda: not _working_in(tmp_path))
+    parent = spawn([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
+    wait_until(lambda: _working_in(tmp_path / "a"), parent)
+    # A run whose parent was killed ends as soon as it has progress to tell.
+    parent.kill()
+    parent.wait()
+    wait_until_gone(lambda: _working_in(tmp_path))
     assert (tmp_path / "a" / "INCOMPLETE").exists()
 
 
@@ -209,10 +211,3 @@ def _working_in(out: Path) -> list[int]:
         except OSError:
             continue
     return found
-
-
-def _until(condition, seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)

@@ -9,11 +9,12 @@ import pytest
 
 pytestmark = pytest.mark.guest
 
-# A program that answers as a kernel does, until it is booted
+# A program that answers as a kernel with leowarp's objects does, until it is booted
 FOREIGN = r"""
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+const char objects[] = "LEOWARP_SEED leolink";
 int main(int count, char **words)
 {
 	if (count == 2 && !strcmp(words[1], "--version"))

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from leowarp import report
 from leowarp.errors import GuestError, HostError
 from leowarp.guest import GuestImage, Progress
 from leowarp.guest.drive import Patience
+from support.waiting import wait_until, wait_until_gone
 
 pytestmark = pytest.mark.guest
 
@@ -33,22 +34,14 @@ def guests_in(directory: Path) -> list[int]:
     return found
 
 
-def wait_until(condition, seconds: float = 10.0):
-    """The first true value of `condition()`; fails after `seconds`."""
-    deadline = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
-    return value
-
-
 def test_a_good_guest_gives_its_end_its_cost_and_its_progress(drive_fault, guest_directory):
     seen: list[Progress] = []
     result = drive_fault("none", on_progress=seen.append)
     assert result.end["virtual_ns"] == 3_000_000_000
     assert result.out_dir == guest_directory / "out"
-    assert 0 < result.cpu_s < 5
-    assert 10 * MIB < result.peak_memory_bytes < 1024 * MIB
+    assert result.cpu_s > 0
+    # The kernel program alone has more than the 7 MiB below which the host's count is the launcher's.
+    assert 10 * MIB < result.peak_memory_bytes < 128 * MIB
     assert guests_in(guest_directory) == []
     result.discard()
     assert not guest_directory.exists()
@@ -132,37 +125,43 @@ except LeowarpError as error:
 """
 
 
-def driver(image: GuestImage, directory: Path, fault: str, before: list[str] = [], memory_mib: int = 96):  # noqa: B006
-    """A process of its own that drives a guest, behind the command `before`."""
-    (directory / "in").mkdir(exist_ok=True)
-    (directory / "in" / "fault").write_text(fault)
-    command = [sys.executable, "-c", DRIVER, str(image.kernel), str(image.agent), str(directory), str(memory_mib)]
-    return subprocess.Popen([*before, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+@pytest.fixture
+def driver(spawn):
+    """Starts a process of its own that drives a guest, behind the command `before`."""
+
+    def start(image: GuestImage, directory: Path, fault: str, before: Sequence[str] = (), memory_mib: int = 96):
+        (directory / "in").mkdir(exist_ok=True)
+        (directory / "in" / "fault").write_text(fault)
+        command = [*before, sys.executable, "-c", DRIVER, image.kernel, image.agent, directory, memory_mib]
+        return spawn(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    return start
 
 
 def outcome(process: subprocess.Popen) -> tuple[int, str]:
     """Exit status and output of a driver."""
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate()
     return process.returncode, output
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_the_guest_dies_with_its_parent(fault_image, guest_directory, number):
+def test_the_guest_dies_with_its_parent(driver, fault_image, guest_directory, number):
     parent = driver(fault_image, guest_directory, "endless")
     console = guest_directory / "console.txt"
-    wait_until(lambda: console.exists() and b"t_ns" in console.read_bytes())
+    wait_until(lambda: console.exists() and b"t_ns" in console.read_bytes(), parent)
     assert len(guests_in(guest_directory)) >= 2
     parent.send_signal(number)
-    parent.communicate(timeout=20)
+    parent.communicate()
     assert parent.returncode != 0
-    wait_until(lambda: not guests_in(guest_directory))
+    wait_until_gone(lambda: guests_in(guest_directory))
 
 
-def test_a_guest_killed_from_outside_is_blamed_on_the_host(fault_image, guest_directory):
+def test_a_guest_killed_from_outside_is_blamed_on_the_host(driver, fault_image, guest_directory):
     parent = driver(fault_image, guest_directory, "endless")
     console = guest_directory / "console.txt"
-    wait_until(lambda: console.exists() and b"t_ns" in console.read_bytes())
-    os.kill(min(guests_in(guest_directory)), signal.SIGKILL)
+    wait_until(lambda: console.exists() and b"t_ns" in console.read_bytes(), parent)
+    (kernel,) = (pid for pid in guests_in(guest_directory) if os.getsid(pid) == pid)
+    os.kill(kernel, signal.SIGKILL)
     status, output = outcome(parent)
     assert status == HostError.exit_code
     assert "killed from outside" in output
@@ -183,7 +182,7 @@ os.execvp(sys.argv[1], sys.argv[1:])
 """
 
 
-def test_without_ptrace_the_message_says_so_before_anything_boots(fault_image, guest_directory):
+def test_without_ptrace_the_message_says_so_before_anything_boots(driver, fault_image, guest_directory):
     status, output = outcome(driver(fault_image, guest_directory, "none", [sys.executable, "-c", NO_PTRACE]))
     assert status == HostError.exit_code
     assert "ptrace(PTRACE_TRACEME): Operation not permitted" in output
@@ -191,7 +190,7 @@ def test_without_ptrace_the_message_says_so_before_anything_boots(fault_image, g
     assert not (guest_directory / "console.txt").exists()
 
 
-def test_everything_that_is_lacking_is_said_at_once(fault_image, guest_directory):
+def test_everything_that_is_lacking_is_said_at_once(driver, fault_image, guest_directory):
     before = ["sh", "-c", 'ulimit -f 1000; ulimit -v 2000000; exec "$0" "$@"', sys.executable, "-c", NO_PTRACE]
     status, output = outcome(driver(fault_image, guest_directory, "none", before, memory_mib=1 << 24))
     assert status == HostError.exit_code
@@ -210,13 +209,13 @@ def in_own_mounts(script: str) -> list[str]:
 
 
 @pytest.mark.parametrize("options", ["noexec", "size=64k"])
-def test_a_noexec_or_tiny_shared_memory_is_passed_over(fault_image, guest_directory, options):
+def test_a_noexec_or_tiny_shared_memory_is_passed_over(driver, fault_image, guest_directory, options):
     before = in_own_mounts(f"mount -t tmpfs -o {options} none /dev/shm")
     status, output = outcome(driver(fault_image, guest_directory, "none", before))
     assert (status, output) == (0, "end True\n")
 
 
-def test_no_place_for_the_memory_is_an_error_that_lists_each(fault_image, tmp_path):
+def test_no_place_for_the_memory_is_an_error_that_lists_each(driver, fault_image, tmp_path):
     # The program and its directory must stay reachable, so they move onto the only file system that is left.
     directory = tmp_path / "small"
     directory.mkdir()
@@ -229,7 +228,7 @@ def test_no_place_for_the_memory_is_an_error_that_lists_each(fault_image, tmp_pa
     assert "set TMPDIR" in output
 
 
-def test_a_full_disk_is_said_whatever_else_happens(fault_image, tmp_path):
+def test_a_full_disk_is_said_whatever_else_happens(driver, fault_image, tmp_path):
     directory = tmp_path / "small"
     directory.mkdir()
     mounts = f"mount -t tmpfs -o size=70m none {directory}; mkdir {directory}/in; printf disk > {directory}/in/fault"
@@ -238,12 +237,12 @@ def test_a_full_disk_is_said_whatever_else_happens(fault_image, tmp_path):
     assert f"the file system of {directory} is full" in output
 
 
-def test_an_unwritable_home_and_an_odd_environment_do_not_matter(fault_image, guest_directory):
+def test_an_unwritable_home_and_an_odd_environment_do_not_matter(driver, fault_image, guest_directory):
     before = ["env", "-i", "HOME=/nonexistent", "PATH=/usr/bin:/bin"]
     assert outcome(driver(fault_image, guest_directory, "none", before)) == (0, "end True\n")
 
 
-def test_a_missing_kernel_is_a_clear_error(fault_image, guest_directory):
+def test_a_missing_kernel_is_a_clear_error(driver, fault_image, guest_directory):
     image = GuestImage(Path("/nonexistent/linux"), fault_image.agent)
     status, output = outcome(driver(image, guest_directory, "none"))
     assert status == HostError.exit_code

@@ -10,7 +10,9 @@ import pytest
 
 from leowarp.guest import GuestImage, drive
 from leowarp.guest.cache import sha256_of_file
+from leowarp.guest.course import STEPS, steps_in
 from leowarp.guest.kernel import kernel, kernel_entry
+from leowarp.progress import BuildProgress
 
 pytestmark = pytest.mark.guest
 
@@ -41,10 +43,17 @@ def test_the_facts_name_the_bytes_and_nothing_of_the_machine(built_kernel):
 
 
 def test_it_is_built_once(built_kernel):
-    def building(done: int, expected: int) -> None:
+    def building(at: BuildProgress) -> None:
         raise AssertionError("it is built again")
 
     assert kernel(on_progress=building) == built_kernel
+
+
+def test_the_steps_that_are_expected_are_those_of_a_build(built_kernel):
+    log = (kernel_entry(built_kernel) / "build.log").read_text()
+    if "  HOSTCC  scripts/basic/fixdep\n" not in log:
+        pytest.skip("this kernel was built in a kept tree, not from nothing")
+    assert steps_in(log) == pytest.approx(STEPS, rel=0.01)
 
 
 @pytest.fixture

@@ -121,7 +121,7 @@ def own(tmp_path):
         text = TEXT.replace("cubic", congestion_control).replace("[chain]", '[chain]\n[guest]\ncc_modules = ["own.c"]')
         path = tmp_path / "scenario.toml"
         path.write_text(text + f'start = "0.5 s"\n[modules.own]\n{parameters}\n')
-        run(tmp_path, scenario.resolve(scenario.load(path)))
+        run(tmp_path, scenario.resolve(scenario.load(path)).named_by_caller())
         return (tmp_path / guest.CONSOLE).read_text()
 
     return make

@@ -50,6 +50,8 @@ UDP = 'kind = "udp"\npackets = 3000\npacket_rate = "8000 pkts/s"\npayload = "100
     ],
     ids=["tcp", "tcp without timestamps", "ping", "udp"],
 )
+# Tests RFC 4737, 6.1 (passive measurement).
+# Tests RFC 4737, 6.1 (retransmissions).
 def test_the_receivers_capture_tells_what_the_guest_saw_at_both_ends(tmp_path, flow, profile, source):
     scenario = tmp_path / "captured.toml"
     scenario.write_text(JITTERED.format(flow=flow, profile=profile))

@@ -65,6 +65,8 @@ def three_paths(plan, delays_ms: list[int], switches_ms: list[int]):
     return events.table({"warnings": []})
 
 
+# Tests RFC 4737, 5.4 (histogram of n-reordering).
+# Tests RFC 4737, 5.4 (three duplicate acknowledgements).
 def test_a_probe_over_a_known_swap_gives_the_closed_form_exactly(tmp_path):
     # 30 packets, one a millisecond, take a way of 100 ms; the next 50 one of 10 ms: they arrive 40 to 89 ms after the
     # first of the 30 was sent, the 30 after 100 to 129 ms. The last 20 take a way of 200 ms.
@@ -201,6 +203,9 @@ def test_more_echoes_than_their_numbers_are_matched_and_measured(tmp_path):
     assert end_ns == pytest.approx(69_999 * 1e9 // 8235 + 1e9, abs=1)
 
 
+# Tests RFC 4737, 5 (resemblance to TCP).
+# Tests RFC 4737, 6 (TCP-like streams).
+# Tests RFC 4737, 4.2.4 (part of a stream).
 def test_of_a_transfer_over_route_changes_the_records_equal_the_packets(tmp_path):
     changes = {"run.duration": "65 s", "observe.packets": "all", "observe.packets_before": "4 s"}
     example = __file__.rsplit("/tests/", 1)[0] + "/examples/madrid-tokyo.toml"

@@ -2,17 +2,16 @@
 """A small study of real runs: killed in the middle, gone on with, and one of its runs made again by itself."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pandas as pd
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+
+from support.waiting import wait_until, wait_until_gone
 
 pytestmark = pytest.mark.guest
 
@@ -29,12 +28,17 @@ scenario = "jittered-transfer"
 """
 
 
-def started(folder: Path, *words: str) -> subprocess.Popen:
-    """`leowarp study` in a session of its own."""
-    command = [sys.executable, "-m", "leowarp", "study", *words]
-    return subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+@pytest.fixture
+def started(spawn, tmp_path):
+    """Starts `leowarp study` in a session of its own."""
+
+    def start(*words: str) -> subprocess.Popen:
+        command = [sys.executable, "-m", "leowarp", "study", *words]
+        return spawn(
+            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+
+    return start
 
 
 def rows(folder: Path) -> dict[str, int]:
@@ -49,37 +53,31 @@ def rows(folder: Path) -> dict[str, int]:
     return found
 
 
-def guests_below(folder: Path) -> list[str]:
+def guests_below(folder: Path) -> list[int]:
     """Processes that work in the study's directory."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cwd"):
         try:
             if str(path.readlink()).startswith(str(folder)):
-                found.append(path.parent.name)
+                found.append(int(path.parent.name))
         except OSError:
             continue
     return found
 
 
-def test_a_study_killed_in_the_middle_goes_on_and_its_runs_can_be_made_again(tmp_path):
+def test_a_study_killed_in_the_middle_goes_on_and_its_runs_can_be_made_again(tmp_path, started):
     (tmp_path / "tiny.toml").write_text(STUDY)
-    first = started(tmp_path, "tiny.toml", "--out", "out", "--jobs", "1")
+    first = started("tiny.toml", "--out", "out", "--jobs", "1")
     journal = tmp_path / "out" / "journal.jsonl"
-    deadline = time.monotonic() + 120
-    while not (journal.exists() and rows(tmp_path)):
-        assert first.poll() is None, first.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    os.kill(first.pid, signal.SIGKILL)
+    wait_until(lambda: journal.exists() and rows(tmp_path), first)
+    first.kill()
     first.communicate()
     before = rows(tmp_path)
     assert 0 < len(before) < 6
-    while guests_below(tmp_path / "out"):
-        assert time.monotonic() < deadline, "a worker or a guest lives on"
-        time.sleep(0.05)
+    wait_until_gone(lambda: guests_below(tmp_path / "out"))
 
-    second = started(tmp_path, "out", "--json")
-    answer, words = second.communicate(timeout=200)
+    second = started("out", "--json")
+    answer, words = second.communicate()
     assert second.returncode == 0, words
     assert json.loads(answer)["runs"] == 6
     frame = pd.read_parquet(tmp_path / "out" / "results").sort_values("number").set_index("number")
@@ -93,8 +91,8 @@ def test_a_study_killed_in_the_middle_goes_on_and_its_runs_can_be_made_again(tmp
     assert frame["flow0_completion_ns"].between(800_000_000, 3_000_000_000).all()
 
     for number in (2, 3):
-        again = started(tmp_path, "run-again", "out", frame["run_id"][number], "--out", f"again-{number}", "--json")
-        answer, words = again.communicate(timeout=200)
+        again = started("run-again", "out", frame["run_id"][number], "--out", f"again-{number}", "--json")
+        answer, words = again.communicate()
         told = json.loads(answer)
         assert told["identical"], told
         assert told["scalars"] > 20
@@ -106,7 +104,7 @@ def test_a_study_killed_in_the_middle_goes_on_and_its_runs_can_be_made_again(tmp
     place = table.column_names.index("flow0_completion_ns")
     later = pc.add(table["flow0_completion_ns"], 1)
     pq.write_table(table.set_column(place, table.schema.field(place), later), path)
-    again = started(tmp_path, "run-again", "out", frame["run_id"][2], "--out", "again-2", "--force", "--json")
-    answer, _ = again.communicate(timeout=200)
+    again = started("run-again", "out", frame["run_id"][2], "--out", "again-2", "--force", "--json")
+    answer, _ = again.communicate()
     assert again.returncode == 1
     assert set(json.loads(answer)["differences"]) == {"flow0_completion_ns"}

@@ -40,6 +40,7 @@ struct Sequence {
     changes: VecDeque<Scope>,
 }
 
+/// Implements RFC 4737, 4.2.4 (part of a stream).
 struct Scope {
     kind: u8,
     number: u32,
@@ -60,6 +61,7 @@ impl Scope {
         self.from_ns <= sent_ns && sent_ns < self.to_ns
     }
 
+    // Implements RFC 4737, 3 (order of sending).
     fn arrive(&mut self, place: u32, t_ns: i64, len_bytes: u32) {
         self.meter.arrive(Arrival { seq: u64::from(place - self.first), t_ns: Some(t_ns), len_bytes });
     }
@@ -209,6 +211,7 @@ impl Reordering {
             mean_displacement_pkts: mean(r.density.mean_displacement_pkts()),
             entropy_nats: mean(r.density.entropy_nats()),
             buffer_mean_pkts: mean(r.buffer_density.mean_occupancy_pkts()),
+            // Implements RFC 4737, 5.4 (three duplicate acknowledgements).
             reordered3_pkts: r.n_reordering.iter().find(|n| n.0 == 3).map_or(0, |n| n.1),
         })?;
         let of = |kind: u8, counts: Vec<(u32, u64)>| counts.into_iter().map(move |(i, n)| (kind, i as i32, n));

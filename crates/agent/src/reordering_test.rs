@@ -96,6 +96,8 @@ fn slow(
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+    // Tests RFC 4737, 3 (order of sending).
+    // Tests RFC 4737, 4.2.4 (part of a stream).
     #[test]
     fn each_scope_is_the_sequence_of_the_packets_sent_in_it(
         fates in proptest::collection::vec(

@@ -142,6 +142,7 @@ impl Stream {
         });
         let tcp = self.numbers == Numbers::Tcp;
         let end = seq + if tcp { i64::from(seen.len_bytes) } else { 1 };
+        // Implements RFC 4737, 6.1 (retransmissions).
         let is_retransmission = tcp && seen.len_bytes > 0 && seq < self.sent_until;
         let place = (!is_retransmission && (!tcp || seen.len_bytes > 0)).then_some(self.first_transmissions);
         self.first_transmissions += u32::from(place.is_some());
@@ -165,6 +166,7 @@ impl Stream {
     }
 
     /// A packet reached its host: which. None = it was never sent.
+    /// Implements RFC 4737, 3.6 (duplicates).
     #[must_use]
     pub fn received(&mut self, seen: &Seen) -> Option<&Packet> {
         let number = self.find(seen)?;
@@ -305,6 +307,7 @@ impl Stream {
 
     /// Notes an arrival; its reordering extent if a packet sent later came before it. The extent is the distance to the
     /// earliest such arrival (RFC 4737, 4.2), which is one that was itself in order.
+    /// Implements RFC 4737, 4.2.3 (extent).
     fn arrive_in_order(&mut self, arrival: u64, number: u32) -> Option<u32> {
         match self.in_order.back_mut() {
             Some(run) if number < run.1 + run.2 => {

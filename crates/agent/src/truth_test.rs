@@ -24,6 +24,7 @@ fn extents(arrivals: &[u32]) -> Vec<Option<u32>> {
     settle_all(&mut stream).iter().map(|p| p.extent_pkts).collect()
 }
 
+// Tests RFC 4737, 4.2.3 (extent).
 #[test]
 fn extents_are_those_of_the_examples_of_rfc_4737() {
     let late = |v: Vec<Option<u32>>| -> Vec<(u32, u32)> {
@@ -61,6 +62,7 @@ fn a_retransmission_is_spurious_when_the_original_arrives_even_after_it() {
     assert_eq!(stream.times_ns(), (Some(6), Some(7), None));
 }
 
+// Tests RFC 4737, 3.6 (duplicates).
 #[test]
 fn a_copy_that_was_not_sent_is_said_so() {
     let mut stream = Stream::new(Numbers::Tcp, None);
@@ -169,6 +171,7 @@ fn slow(plan: &[Plan]) -> Vec<Packet> {
 }
 
 proptest! {
+    // Tests RFC 4737, 6.1 (retransmissions).
     #[test]
     fn agrees_with_the_definitions(plan in plan(), id_bits in 0u32..6) {
         let mut stream = Stream::new(Numbers::Tcp, None);

@@ -209,6 +209,7 @@ fn of_several_flows_none_is_taken_until_one_is_chosen() {
     assert_eq!(steps(&second), [0, 5, 4]);
 }
 
+// Tests RFC 4737, 6.1 (passive measurement).
 #[test]
 fn rtp_is_told_from_rtcp_and_its_sources_from_each_other() {
     let mut frames: Vec<_> = AROUND.map(|seq| ipv4(17, &udp((5004, 5004), &rtp(seq, 99, 96)))).into();

@@ -147,6 +147,7 @@ fn udp(datagram: &Datagram, field: Field) -> Result<Numbered, Without> {
     Ok(Numbered { key, number: Number::Field { value, bits: field.size as u32 * 8 }, len_bytes })
 }
 
+// Implements RFC 4737, 6.1 (passive measurement).
 fn rtp(datagram: &Datagram) -> Result<Numbered, Without> {
     let (payload, len_bytes) = udp_payload(datagram)?;
     if len_bytes < 12 {

@@ -170,6 +170,7 @@ impl Numbering {
     }
 
     /// Whether a segment that fills a hole is the first transmission of its bytes.
+    /// Implements RFC 4737, 6.1 (retransmissions).
     fn was_overtaken(&mut self, segment: &Segment, end: u64, parts: usize) -> bool {
         if parts > 1 {
             // It reaches over bytes that arrived in a segment of their own: cut anew, so sent anew.
@@ -241,6 +242,7 @@ mod tests {
         (found, numbering.passed)
     }
 
+    // Tests RFC 4737, 6.1 (retransmissions).
     #[test]
     fn an_overtaken_segment_keeps_its_place_and_a_repetition_after_a_loss_is_left_out() {
         // 1 is overtaken by 2 and 3; 5 is lost and sent again at 9; 6 is sent again in vain.
@@ -303,6 +305,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(100))]
 
+        // Tests RFC 4737, 6.1 (retransmissions).
         /// The oracle knows what was sent: each packet once at its own time, delayed or lost, the lost ones again later.
         #[test]
         fn the_numbers_are_those_of_sending(fates in prop::collection::vec(prop_oneof![9 => (0u32..30).prop_map(Some), 1 => Just(None)], 1..200)) {

@@ -17,6 +17,7 @@ pub struct BufferDensity {
     pub threshold_pkts: u32,
     /// Packets in the buffer (just after an arrival, itself included if early) and arrivals that found it so. Sorted;
     /// only where there are arrivals.
+    /// Implements RFC 5236, 3.10 (buffer-occupancy frequency).
     pub counts: Vec<(u32, u64)>,
     /// N': arrivals counted above.
     pub pkts: u64,
@@ -27,6 +28,7 @@ pub struct BufferDensity {
 
 impl BufferDensity {
     /// RBD\[occupancy\]: share of the arrivals counted. None: there are none.
+    /// Implements RFC 5236, 3.11 (reorder buffer-occupancy density).
     pub fn share_ratio(&self, occupancy_pkts: u32) -> Option<f64> {
         let found = self.counts.binary_search_by_key(&occupancy_pkts, |c| c.0);
         let pkts = found.map_or(0, |i| self.counts[i].1);
@@ -34,6 +36,7 @@ impl BufferDensity {
     }
 
     /// Mean occupancy: the sum of i RBD\[i\]. None: there are no arrivals.
+    /// Implements RFC 5236, 9 (mean occupancy).
     pub fn mean_occupancy_pkts(&self) -> Option<f64> {
         let sum: u128 = self.counts.iter().map(|&(b, n)| u128::from(b) * u128::from(n)).sum();
         (self.pkts > 0).then(|| sum as f64 / self.pkts as f64)
@@ -47,6 +50,7 @@ pub struct BufferMeter {
     /// The first arrivals, as long as the number to expect is not known.
     held: Option<Vec<u64>>,
     /// Its base is E, the number that the receiver waits for.
+    /// Implements RFC 5236, 3.7 (expected packet).
     buffer: Ahead,
     counts: Vec<u64>,
     late_beyond_pkts: u64,
@@ -109,6 +113,7 @@ impl BufferMeter {
     }
 
     #[inline]
+    // Implements RFC 5236, 7.2 (algorithm for RBD).
     fn store(&mut self, seq: u64) -> bool {
         if seq == self.buffer.base() {
             self.buffer.pass(seq);
@@ -116,9 +121,11 @@ impl BufferMeter {
             if !self.buffer.insert(seq) {
                 return false;
             }
+        // Implements RFC 5236, 6 (duplicate).
         } else if seq < self.buffer.base() || self.buffer.contains(seq) {
             return false;
         } else {
+            // Implements RFC 5236, 6 (lost in RBD).
             let smallest = self.buffer.first().map_or(seq, |b| b.min(seq));
             self.buffer.pass(smallest);
             if seq == self.buffer.base() {
@@ -128,6 +135,7 @@ impl BufferMeter {
                 self.buffer.insert(seq);
             }
         }
+        // Implements RFC 5236, 3.8 (buffer occupancy).
         count(&mut self.counts, self.buffer.len());
         true
     }

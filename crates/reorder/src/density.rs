@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reorder density (RD), RFC 5236 sections 4 and 7.1, with mean displacement and entropy.
+//! Reorder density (RD), RFC 5236 sections 3, 4 and 7.1, with mean displacement and entropy.
 //!
 //! Deviation from the RFC's pseudo-code (7.1): a late packet whose displacement is beyond D_T is discarded there
 //! without moving the receive index on, although its number has served as a receive index already. From then on each
@@ -22,6 +22,10 @@ pub struct Density {
     pub threshold_pkts: u32,
     /// Displacement (receive index less number; late positive, early negative) and packets displaced by it. Sorted;
     /// only where there are packets.
+    /// Implements RFC 5236, 3 (early and late).
+    /// Implements RFC 5236, 3.2 (out of order).
+    /// Implements RFC 5236, 3.5 (displacement frequency).
+    /// Implements RFC 5236, 4 (reorder set).
     pub counts: Vec<(i32, u64)>,
     /// N': packets counted above.
     pub pkts: u64,
@@ -33,18 +37,22 @@ pub struct Density {
 
 impl Density {
     /// RD\[displacement\]: share of the packets counted. None: there are none.
+    /// Implements RFC 5236, 3.6 (reorder density).
+    /// Implements RFC 5236, 4 (density of the reorder set).
     pub fn share_ratio(&self, displacement_pkts: i32) -> Option<f64> {
         let found = self.counts.binary_search_by_key(&displacement_pkts, |c| c.0);
         self.of_all(found.map_or(0, |i| self.counts[i].1))
     }
 
     /// MD: the sum of |i| RD\[i\] (Ye, Jayasumana, Piratla 2006). None: there are no packets.
+    /// Implements RFC 5236, 9 (mean displacement).
     pub fn mean_displacement_pkts(&self) -> Option<f64> {
         let sum: u128 = self.counts.iter().map(|&(d, n)| u128::from(d.unsigned_abs()) * u128::from(n)).sum();
         (self.pkts > 0).then(|| sum as f64 / self.pkts as f64)
     }
 
     /// E_r: minus the sum of RD\[i\] ln RD\[i\], in nats (Ye, Jayasumana, Piratla 2006). None: there are no packets.
+    /// Implements RFC 5236, 9 (entropy).
     pub fn entropy_nats(&self) -> Option<f64> {
         let all = self.pkts as f64;
         let term = |&(_, n): &(i32, u64)| n as f64 / all * (all / n as f64).ln();
@@ -52,7 +60,8 @@ impl Density {
     }
 
     /// Probability that a packet arrives after at least `successors` packets that were sent later: the sum of RD\[i\] from
-    /// there to D_T (RFC 5236). None: there are no packets.
+    /// there to D_T. None: there are no packets.
+    /// Implements RFC 5236, 9 (late share).
     pub fn overtaken_ratio(&self, successors: u32) -> Option<f64> {
         self.of_all(self.counts.iter().filter(|c| i64::from(c.0) >= i64::from(successors)).map(|c| c.1).sum())
     }
@@ -66,6 +75,9 @@ impl Density {
 ///
 /// The RFC's receive index is, at each packet that leaves the window, the smallest number that the window holds or that
 /// left it early, and that was no receive index yet. That set is kept sorted.
+/// Implements RFC 5236, 2 (complexity).
+/// Implements RFC 5236, 6 (stay-back).
+/// Implements RFC 5236, 7.1 (algorithm for RD).
 #[derive(Debug, Clone)]
 pub struct DensityMeter {
     threshold_pkts: u32,
@@ -73,6 +85,7 @@ pub struct DensityMeter {
     window: VecDeque<u64>,
     /// Receive indices to come: numbers in the window or the RFC's buffer. As many as there are packets in the window.
     /// What is below the set's base has been a receive index or is lost.
+    /// Implements RFC 5236, 3.1 (receive index).
     indices: Ahead,
     /// Packets displaced by 0, -1, 1, -2, 2, ...: one vector, since early or late is not to be predicted.
     counts: Vec<u64>,
@@ -145,9 +158,11 @@ impl DensityMeter {
         }
         self.indices.pass_first(index);
         if displacement > u64::from(self.threshold_pkts) {
+            // Implements RFC 5236, 6 (lost in RD).
             self.late_beyond_pkts += 1;
             return;
         }
+        // Implements RFC 5236, 3.3 (displacement).
         let displacement = index.wrapping_sub(seq) as i64;
         count(&mut self.counts, (displacement << 1 ^ displacement >> 63) as usize);
     }

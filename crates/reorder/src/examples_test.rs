@@ -47,6 +47,13 @@ fn late(extent_pkts: u32, late_ms: i64, offset_bytes: u64, n: u32) -> Verdict {
     Verdict::Reordered(Late { extent_pkts, late_ns: Some(late_ms * 1_000_000), offset_bytes, n })
 }
 
+// Tests RFC 4737, 7.1 (table 1).
+// Tests RFC 4737, 3 (next expected).
+// Tests RFC 4737, 3.2 (parameters).
+// Tests RFC 4737, 3.3 (reordered).
+// Tests RFC 4737, 4.1.3 (reordered ratio).
+// Tests RFC 4737, 4.3.2 (time of arrival).
+// Tests RFC 4737, 4.3.3 (late time).
 #[test]
 fn rfc_4737_table_1() {
     let numbers = [1, 2, 3, 5, 6, 7, 8, 4, 9, 10];
@@ -59,6 +66,8 @@ fn rfc_4737_table_1() {
     assert_eq!(whole.byte_offset.mean_bytes(), Some(400.0));
 }
 
+// Tests RFC 4737, 7.2 (table 2).
+// Tests RFC 4737, 4.5.3 (reordering discontinuity).
 #[test]
 fn rfc_4737_table_2() {
     let numbers = [1, 2, 3, 4, 7, 5, 6, 8, 9, 10];
@@ -69,6 +78,9 @@ fn rfc_4737_table_2() {
     assert_eq!(whole.n_reordering[..2], [(1, 1), (2, 0)]);
 }
 
+// Tests RFC 4737, 7.3 (table 3).
+// Tests RFC 4737, 4.2.3 (no extent).
+// Tests RFC 4737, 4.2.4 (histogram of extents).
 #[test]
 fn rfc_4737_table_3() {
     let numbers = [1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11];
@@ -79,6 +91,11 @@ fn rfc_4737_table_3() {
     assert_eq!((whole.extent.mean_pkts(), whole.extent.max_pkts), (Some(5.0), Some(6)));
 }
 
+// Tests RFC 4737, 7.4 (table 4).
+// Tests RFC 4737, 3.4 (sequence discontinuity).
+// Tests RFC 4737, 4.5.4 (gap).
+// Tests RFC 4737, 4.5.5 (summary of gaps).
+// Tests RFC 4737, 4.6.2 (counters of runs).
 #[test]
 fn rfc_4737_table_4_gaps_and_runs() {
     let numbers = [1, 2, 3, 6, 7, 4, 5, 8, 9, 10, 12, 13, 11, 14, 15, 16];
@@ -98,6 +115,8 @@ fn rfc_4737_table_4_gaps_and_runs() {
     assert_eq!(whole.late_time.mean_ns(), None);
 }
 
+// Tests RFC 4737, 4.6.4 (equal and unequal runs).
+// Tests RFC 4737, 4.6.3 (ratios of runs).
 #[test]
 fn rfc_4737_section_4_6_4_runs() {
     // n packets in order, then one that is reordered, three times
@@ -121,6 +140,8 @@ fn rfc_4737_section_4_6_4_runs() {
     assert_eq!(format!("{:.2}", uneven.variability_ratio().unwrap()), "2.65");
 }
 
+// Tests RFC 4737, 5.3 (late block).
+// Tests RFC 4737, 5.3 (smaller n).
 #[test]
 fn rfc_4737_section_5_3_only_the_first_of_a_late_block_is_n_reordered() {
     let numbers = [1, 2, 3, 7, 8, 9, 4, 5, 6];
@@ -129,6 +150,64 @@ fn rfc_4737_section_5_3_only_the_first_of_a_late_block_is_n_reordered() {
     assert_eq!(got.n_reordering[..4], [(1, 1), (2, 1), (3, 1), (4, 0)]);
 }
 
+// Tests RFC 4737, 1 (late packets).
+// Tests RFC 5236, 3.8 (occupancy of five packets).
+#[test]
+fn of_two_early_packets_and_a_late_one_the_late_one_is_reordered_and_the_early_ones_wait() {
+    let (verdicts, whole) = table(&[1, 2, 4, 5, 3], None);
+    let reordered: Vec<bool> = verdicts.iter().map(|v| *v != Verdict::InOrder).collect();
+    assert_eq!(reordered, [false, false, false, false, true]);
+    // occupancies 0 0 1, then 2, then 0
+    assert_eq!(buffer(&[1, 2, 4], 200).counts, [(0, 2), (1, 1)]);
+    assert_eq!(buffer(&[1, 2, 4, 5], 200).counts, [(0, 2), (1, 1), (2, 1)]);
+    assert_eq!(whole.buffer_density.counts, [(0, 3), (1, 1), (2, 1)]);
+}
+
+// Tests RFC 4737, 6 (losses alone).
+// Tests RFC 5236, 2 (losses).
+#[test]
+fn a_loss_alone_puts_nothing_out_of_order() {
+    let got = measured(&[1, 3, 4, 5, 6], thresholds(4));
+    assert_eq!((got.lost_pkts, got.reordered_pkts), (1, 0));
+    assert_eq!(got.density.counts, [(0, 5)]);
+}
+
+// Tests RFC 4737, 3.6 (duplicates).
+// Tests RFC 5236, 2 (duplicates).
+#[test]
+fn a_duplicate_alone_puts_nothing_out_of_order() {
+    let got = measured(&[1, 2, 3, 2, 4, 5], thresholds(4));
+    assert_eq!((got.duplicate_pkts, got.reordered_pkts), (1, 0));
+    assert_eq!(got.density.counts, [(0, 5)]);
+}
+
+// Tests RFC 4737, 5.2 (received packets).
+#[test]
+fn a_duplicate_is_none_of_the_packets_of_n_reordering() {
+    // As section 5.2 has it, copies counted, 1 would be 2-reordered, one packet of three
+    let got = measured(&[2, 2, 1], Settings::default());
+    assert_eq!(got.n_reordering[..2], [(1, 1), (2, 0)]);
+    assert_eq!(got.n_reordered_ratio(1), Some(0.5));
+}
+
+// Tests RFC 4737, 5.3 (monotonic reordering).
+#[test]
+fn a_sequence_without_1_reordering_is_not_n_reordered_for_any_n() {
+    let late = measured(&[1, 3, 2, 4], Settings::default());
+    assert_eq!(late.n_reordered_ratio(1), Some(0.25));
+    let in_order = measured(&[1, 2, 4, 7], Settings::default());
+    assert!((1..=10).all(|n| in_order.n_reordered_ratio(n) == Some(0.0)));
+}
+
+// Tests RFC 4737, A (program for both).
+#[test]
+fn of_a_late_block_of_three_the_programs_of_the_appendix_count_three_and_one() {
+    let got = measured(&[1, 2, 3, 7, 8, 4, 5, 6], Settings::default());
+    assert_eq!((got.reordered_pkts, got.n_reordering[0]), (3, (1, 1)));
+}
+
+// Tests RFC 4737, 5.3 (degree of n-reordering).
+// Tests RFC 4737, A (program for n-reordering).
 #[test]
 fn n_reordering_is_a_share_of_all_received_and_not_of_those_after_the_nth() {
     // Definition 2 (m / l), not Appendix A (m / (l - n)): here 1 / 9 and not 1 / 6
@@ -136,6 +215,8 @@ fn n_reordering_is_a_share_of_all_received_and_not_of_those_after_the_nth() {
     assert_eq!(got.n_reordered_ratio(3), Some(1.0 / 9.0));
 }
 
+// Tests RFC 4737, 3.6 (first packet).
+// Tests RFC 4737, 5.3 (n-reordered).
 #[test]
 fn the_first_packet_is_in_order_and_cannot_be_n_reordered() {
     let (verdicts, whole) = table(&[3, 2, 1], None);
@@ -143,24 +224,32 @@ fn the_first_packet_is_in_order_and_cannot_be_n_reordered() {
     assert_eq!(whole.n_reordering[..3], [(1, 2), (2, 1), (3, 0)]);
 }
 
+// Tests RFC 4737, 4.2.3 (extent).
 #[test]
 fn the_extent_goes_back_to_the_first_that_overtook_and_not_to_the_last() {
     let (verdicts, _) = table(&[1, 5, 3, 6, 7, 2], Some(&[0, 10, 20, 30, 40, 50]));
     assert_eq!(verdicts[5], late(4, 40, 400, 4));
 }
 
+// Tests RFC 4737, 4.4.3 (byte offset).
 #[test]
 fn bytes_below_the_late_packet_do_not_wait_for_it() {
     let (verdicts, _) = table(&[1, 6, 3, 7, 2, 4], Some(&[0, 10, 20, 30, 40, 50]));
     assert_eq!(verdicts[5], late(4, 40, 200, 0));
 }
 
+// Tests RFC 4737, 4.5.4 (gap).
 #[test]
 fn gaps_are_in_order_of_position_whenever_they_were_found() {
     let gaps = measured(&[1, 4, 7, 6, 2], Settings::default()).gaps;
     assert_eq!((gaps.reordering_discontinuities, gaps.gaps, gaps.mean_pkts()), (2, 1, Some(1.0)));
 }
 
+// Tests RFC 5236, 3.1 (examples 1 and 2).
+// Tests RFC 5236, 3.1 (receive index).
+// Tests RFC 5236, 3.3 (example 3).
+// Tests RFC 5236, 3.3 (displacement).
+// Tests RFC 5236, 3 (early and late).
 #[test]
 fn rfc_5236_section_3_displacements() {
     // RI 1 2 3 4 5
@@ -174,6 +263,8 @@ fn rfc_5236_section_3_displacements() {
     assert_eq!(got.counts, [(-2, 1), (-1, 1), (0, 3), (1, 1), (2, 1)]);
 }
 
+// Tests RFC 5236, 4 (examples 4 and 5).
+// Tests RFC 5236, 4 (reorder set).
 #[test]
 fn rfc_5236_section_4_events() {
     assert_eq!(density(&[1, 2, 3, 5, 4, 6], 4).counts, [(-1, 1), (0, 4), (1, 1)]);
@@ -183,6 +274,11 @@ fn rfc_5236_section_4_events() {
     assert_eq!((got.lost_pkts, got.duplicate_pkts), (1, 1));
 }
 
+// Tests RFC 5236, 8 (example a).
+// Tests RFC 5236, 3.2 (out of order).
+// Tests RFC 5236, 3.5 (displacement frequency).
+// Tests RFC 5236, 4 (density of the reorder set).
+// Tests RFC 5236, 9 (mean occupancy).
 #[test]
 fn rfc_5236_section_8_a() {
     let numbers = [1, 4, 2, 5, 3, 6, 7, 8];
@@ -196,22 +292,27 @@ fn rfc_5236_section_8_a() {
     assert_eq!(got.buffer_density.mean_occupancy_pkts(), Some(0.5));
 }
 
+// Tests RFC 5236, 8 (example b).
+// Tests RFC 5236, 3.10 (buffer-occupancy frequency).
+// Tests RFC 5236, 6 (lost in RBD).
 #[test]
 fn rfc_5236_section_8_b_a_lost_packet_shows_in_the_buffer_alone() {
     let numbers = [1, 2, 4, 5, 6, 7];
     let got = measured(&numbers, thresholds(3));
     assert_eq!(got.density.counts, [(0, 6)]);
     assert_eq!((got.density.share_ratio(0), got.density.share_ratio(1)), (Some(1.0), Some(0.0)));
+    // Table 6 prints E = 7 in its last column, and in all others E as it was before the arrival, which there is 3: the
+    // buffer is full, and 7 finds 3 given up and 4 to 6 released.
     let (occupancies, _) = obvious::buffer_steps(&numbers, 3, 1, Overflowing::AsInTheRfc);
     assert_eq!(occupancies, [0, 0, 1, 2, 3, 0]);
     assert_eq!(got.buffer_density.counts, [(0, 3), (1, 1), (2, 1), (3, 1)]);
     assert_eq!(got.lost_pkts, 1);
 }
 
+// Tests RFC 5236, 8 (example c).
+// Tests RFC 5236, 6 (duplicate).
 #[test]
 fn rfc_5236_section_8_c_a_duplicate_shows_nowhere() {
-    // Table 6 prints E = 7 above its last column. All other columns have E as it was before the arrival, here 5: were it
-    // 7, packet 5 would not be counted, and FB(0) not be 4.
     let got = measured(&[1, 3, 2, 3, 4, 5], thresholds(2));
     assert_eq!(got.density.counts, [(-1, 1), (0, 3), (1, 1)]);
     assert_eq!(got.density.share_ratio(0), Some(0.6));
@@ -220,12 +321,14 @@ fn rfc_5236_section_8_c_a_duplicate_shows_nowhere() {
     assert_eq!(got.duplicate_pkts, 1);
 }
 
+// Tests RFC 5236, 1 (one early packet).
 #[test]
 fn rfc_5236_section_1_one_early_packet() {
     let numbers: Vec<u64> = [1, 20].into_iter().chain(2..=19).chain([21, 22]).collect();
     assert_eq!(density(&numbers, 20).counts, [(-18, 1), (0, 3), (1, 18)]);
 }
 
+// Tests RFC 5236, 6 (rogue packet).
 #[test]
 fn rfc_5236_section_6_a_foreign_number_does_no_harm() {
     let numbers: Vec<u64> = [1, 5430].into_iter().chain(2..=100).collect();
@@ -235,6 +338,9 @@ fn rfc_5236_section_6_a_foreign_number_does_no_harm() {
     }
 }
 
+// Tests RFC 5236, 9 (entropy).
+// Tests RFC 5236, 9 (late share).
+// Tests RFC 5236, 9 (mean displacement).
 #[test]
 fn torres2020_tables_1_and_2() {
     let got = density(&[1, 6, 7, 2, 3, 4, 5, 8], 200);
@@ -246,6 +352,8 @@ fn torres2020_tables_1_and_2() {
     assert_eq!((got.overtaken_ratio(2), got.overtaken_ratio(3)), (Some(0.5), Some(0.0)));
 }
 
+// Tests RFC 5236, 3.7 (expected packet).
+// Tests RFC 5236, 7 (numbers from 1).
 #[test]
 fn the_first_number_is_the_smallest_though_it_comes_late() {
     let got = measured(&[6, 1, 2, 3, 4, 5], thresholds(4));
@@ -264,6 +372,8 @@ fn a_packet_below_the_first_number_is_none_of_the_sequence() {
     assert_eq!((whole.outside_pkts, whole.received_pkts, whole.reordered_pkts), (2, 2, 0));
 }
 
+// Tests RFC 4737, 4.1.2 (waiting time).
+// Tests RFC 4737, 6 (sliding window).
 #[test]
 fn a_packet_beyond_the_loss_window_is_lost() {
     let settings = Settings { loss_window_pkts: 3, ..thresholds(10) };
@@ -294,6 +404,7 @@ fn a_sequence_in_order_has_an_entropy_of_plain_zero() {
     assert!(entropy_nats == 0.0 && entropy_nats.is_sign_positive());
 }
 
+// Tests RFC 5236, 7.1 (algorithm for RD).
 #[test]
 fn a_late_packet_beyond_the_threshold_shifts_none_of_those_after_it() {
     // 2 is lost; at the arrival of 1, after 3 and 4, the receive index is 4: late by 3
@@ -306,6 +417,7 @@ fn a_late_packet_beyond_the_threshold_shifts_none_of_those_after_it() {
     assert_eq!(rfc.counts.into_iter().collect::<Vec<_>>(), [(-2, 1), (-1, 47)]);
 }
 
+// Tests RFC 5236, 7.1 (algorithm for RD).
 #[test]
 fn a_threshold_within_the_jitter_does_not_bring_the_receive_index_to_a_halt() {
     // jitter of up to 8 packets, in a pattern without a short period
@@ -320,6 +432,8 @@ fn a_threshold_within_the_jitter_does_not_bring_the_receive_index_to_a_halt() {
     assert_eq!(rfc.counts.into_iter().collect::<Vec<_>>(), density(&numbers, 9).counts);
 }
 
+// Tests RFC 5236, 3.4 (displacement threshold).
+// Tests RFC 5236, 6 (lost in RD).
 #[test]
 fn a_packet_late_by_the_threshold_counts_and_by_one_more_is_lost() {
     let numbers = [2, 3, 4, 1, 5, 6, 7, 8];
@@ -328,6 +442,7 @@ fn a_packet_late_by_the_threshold_counts_and_by_one_more_is_lost() {
     assert_eq!((got.counts, got.late_beyond_pkts), (vec![(0, 7)], 1));
 }
 
+// Tests RFC 5236, 6 (stay-back).
 #[test]
 fn the_last_packets_are_measured_when_the_sequence_ends() {
     assert_eq!(density(&[1, 2, 4, 3], 200).counts, [(-1, 1), (0, 2), (1, 1)]);
@@ -335,6 +450,8 @@ fn the_last_packets_are_measured_when_the_sequence_ends() {
     assert_eq!(density(&[1, 2, 4], 200).counts, [(0, 3)]);
 }
 
+// Tests RFC 5236, 3.9 (buffer threshold).
+// Tests RFC 5236, 7.2 (algorithm for RBD).
 #[test]
 fn an_early_packet_that_the_full_buffer_does_not_reach_is_stored() {
     // the RFC's program forgets packet 5 here, and gives 0 1 0

@@ -8,6 +8,7 @@ use crate::density::count;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Extents {
     /// Extent and reordered packets that have it. Sorted; only where there are packets.
+    /// Implements RFC 4737, 4.2.4 (histogram of extents).
     pub counts: Vec<(u32, u64)>,
     /// Sum over all reordered packets.
     pub sum_pkts: u64,

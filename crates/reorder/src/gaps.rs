@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 const FEW: usize = 16;
 
 /// Distances between successive reordering discontinuities.
+/// Implements RFC 4737, 4.5.5 (summary of gaps).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gaps {
     /// Packets that leapt over missing numbers, lost ones included.
@@ -66,6 +67,7 @@ struct Discontinuity {
 }
 
 /// The sequence discontinuities that a packet may still be late for, in order of arrival and so of number.
+/// Implements RFC 4737, 6 (stored discontinuities).
 #[derive(Debug, Clone, Default)]
 pub struct Discontinuities {
     recent: VecDeque<Discontinuity>,
@@ -87,6 +89,7 @@ impl Discontinuities {
     /// larger number: now a reordering discontinuity.
     ///
     /// Only leaps need be looked at: the numbers between any other new maximum and the one before have all arrived.
+    /// Implements RFC 4737, 4.5.3 (reordering discontinuity).
     #[inline]
     pub fn overtaker(&mut self, seq: u64) -> Position {
         // mostly one of the last few
@@ -120,11 +123,13 @@ impl Discontinuities {
         }
         self.gaps.reordering_discontinuities += 1;
         if let Some(last) = self.last.replace(oldest.position) {
+            // Implements RFC 4737, 4.5.4 (gap).
             let gap_pkts = oldest.position.index - last.index;
             self.gaps.gaps += 1;
             self.gaps.sum_pkts += gap_pkts;
             self.gaps.max_pkts = self.gaps.max_pkts.max(Some(gap_pkts));
             if let (Some(from_ns), Some(to_ns)) = (last.t_ns, oldest.position.t_ns) {
+                // Implements RFC 4737, 4.5.4 (gap in time).
                 let gap_ns = to_ns.saturating_sub(from_ns);
                 self.gaps.timed_gaps += 1;
                 self.gaps.sum_ns += i128::from(gap_ns);

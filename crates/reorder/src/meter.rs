@@ -14,6 +14,8 @@ use crate::verdict::{Late, Verdict};
 
 /// Measures a sequence while it arrives. Memory is bounded by the thresholds and the loss-waiting window, and grows to
 /// what the sequence needs of them.
+/// Implements RFC 4737, 1.2 (on the fly).
+/// Implements RFC 4737, 1.2 (losses and duplicates).
 #[derive(Debug, Clone)]
 pub struct Meter {
     settings: Settings,
@@ -23,6 +25,7 @@ pub struct Meter {
     too_late_pkts: u64,
     outside_pkts: u64,
     /// Smallest and largest number received.
+    /// Implements RFC 4737, 3 (next expected).
     ends: Option<(u64, u64)>,
     recent: Recent,
     discontinuities: Discontinuities,
@@ -67,6 +70,7 @@ impl Meter {
             self.outside_pkts += 1;
             return Verdict::Outside;
         }
+        // Implements RFC 4737, 3.3 (reordered).
         let verdict = match self.ends {
             Some((_, largest)) if seq <= largest => {
                 if largest - seq > self.window {
@@ -77,12 +81,15 @@ impl Meter {
                     return Verdict::TooLate;
                 }
                 if self.recent.contains(seq) {
+                    // Implements RFC 4737, 3.6 (duplicates).
                     self.duplicate_pkts += 1;
                     return Verdict::Duplicate;
                 }
                 Verdict::Reordered(self.reordered(arrival, largest))
             }
             _ => {
+                // Implements RFC 4737, 3.6 (first packet).
+                // Implements RFC 4737, 6 (losses alone).
                 self.in_order(arrival);
                 Verdict::InOrder
             }
@@ -100,11 +107,13 @@ impl Meter {
 
     /// The metrics of all that has arrived. `sent_pkts`: packets of the sequence that were sent, if known; without it
     /// losses after the last arrival, and without a first number those before the smallest, cannot be seen.
+    /// Implements RFC 5236, 7 (up to date).
     pub fn finish(self, sent_pkts: Option<u64>) -> Reordering {
         let received_pkts = self.runs.pkts;
         let first_seq = self.settings.first_seq.or(self.ends.map(|e| e.0));
         let last_seq = self.ends.map(|e| e.1);
         let span_pkts = first_seq.zip(last_seq).map_or(0, |(first, last)| last - first + 1);
+        // Implements RFC 4737, 4.1.2 (packets sent and received).
         let expected_pkts = sent_pkts.unwrap_or(span_pkts);
         Reordering {
             settings: self.settings,
@@ -134,11 +143,13 @@ impl Meter {
     #[inline]
     fn in_order(&mut self, arrival: Arrival) {
         let seq = arrival.seq;
+        // Implements RFC 4737, 3.4 (sequence discontinuity).
         let leaps = match self.ends {
             Some((_, largest)) => seq > largest + 1,
             None => self.settings.first_seq.is_some_and(|first| seq > first),
         };
         if leaps || self.ends.is_none() {
+            // Implements RFC 4737, 4.2.2 (arrival index).
             let position = Position { index: self.runs.pkts, t_ns: arrival.t_ns };
             self.discontinuities.add(seq, position, leaps, seq.saturating_sub(self.window));
         }
@@ -153,8 +164,11 @@ impl Meter {
         let (index, t_ns) = (self.runs.pkts, arrival.t_ns);
         let overtaker = self.discontinuities.overtaker(seq);
         let late = Late {
+            // Implements RFC 4737, 4.2.3 (extent).
             extent_pkts: (index - overtaker.index) as u32,
+            // Implements RFC 4737, 4.3.3 (late time).
             late_ns: t_ns.zip(overtaker.t_ns).map(|(here, there)| here.saturating_sub(there)),
+            // Implements RFC 4737, 4.4.3 (byte offset).
             offset_bytes: self.recent.bytes_above(seq, largest),
             n: self.n_reordering.reordered(seq),
         };

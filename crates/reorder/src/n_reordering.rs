@@ -14,6 +14,7 @@ use crate::settings::Settings;
 pub struct NReordering {
     n_max: usize,
     /// Numbers of the last arrivals, n_max at least: a ring. At first it holds 0, and 0 is larger than no number.
+    /// Implements RFC 4737, 6 (sliding window).
     last: Vec<u64>,
     pkts: usize,
     /// Packets by the number of larger numbers right before them, n_max for more; from 1.
@@ -36,6 +37,7 @@ impl NReordering {
     }
 
     /// Takes a packet that is not; for how large an n, up to n_max, it is n-reordered.
+    /// Implements RFC 4737, 5.3 (n-reordered).
     #[inline]
     pub fn reordered(&mut self, seq: u64) -> u32 {
         let mask = self.last.len() - 1;
@@ -50,6 +52,7 @@ impl NReordering {
 
     /// (n, n-reordered packets) for each n up to n_max, those without packets too. Who is n-reordered is so for all
     /// smaller n.
+    /// Implements RFC 4737, 5.3 (smaller n).
     pub fn finish(self) -> Vec<(u32, u64)> {
         let mut pkts = 0;
         let mut counts: Vec<(u32, u64)> = (1..=self.n_max as u32)

@@ -71,6 +71,9 @@ fn mean(sum: f64, count: usize) -> Option<f64> {
 }
 
 proptest! {
+    // Tests RFC 4737, 3.6 (duplicates).
+    // Tests RFC 4737, 4.1.2 (packets sent and received).
+    // Tests RFC 4737, 6 (missing numbers).
     #[test]
     fn each_arrival_is_counted_once(arrivals in any_arrivals(), settings in any_settings(), sent in 0u64..200) {
         let judged = obvious::judged(&arrivals, &settings);
@@ -93,6 +96,13 @@ proptest! {
         prop_assert_eq!(meter.finish(Some(got.received_pkts + sent)).lost_pkts, sent);
     }
 
+    // Tests RFC 4737, 1.2 (losses and duplicates).
+    // Tests RFC 4737, 3.3 (reordered).
+    // Tests RFC 4737, 4.1.3 (reordered ratio).
+    // Tests RFC 4737, 4.2.2 (arrival index).
+    // Tests RFC 4737, 4.2.3 (extent).
+    // Tests RFC 4737, 4.3.3 (late time).
+    // Tests RFC 4737, 4.4.3 (byte offset).
     #[test]
     fn order_extent_late_time_and_byte_offset_are_as_defined(arrivals in any_arrivals(), settings in any_settings()) {
         let s = obvious::judged(&arrivals, &settings).received;
@@ -119,6 +129,10 @@ proptest! {
         }
     }
 
+    // Tests RFC 4737, 4.5.3 (reordering discontinuity).
+    // Tests RFC 4737, 4.5.4 (gap).
+    // Tests RFC 4737, 4.5.4 (gap in time).
+    // Tests RFC 4737, 6 (stored discontinuities).
     #[test]
     fn gaps_are_as_defined(arrivals in any_arrivals(), settings in any_settings()) {
         let s = obvious::judged(&arrivals, &settings).received;
@@ -134,6 +148,7 @@ proptest! {
         prop_assert_eq!(got.mean_ns(), mean(times.iter().sum::<i64>() as f64, times.len()));
     }
 
+    // Tests RFC 4737, 3.4 (sequence discontinuity).
     #[test]
     fn sequence_discontinuities_are_as_defined(arrivals in any_arrivals(), settings in any_settings()) {
         let s = obvious::judged(&arrivals, &settings).received;
@@ -146,6 +161,8 @@ proptest! {
         prop_assert_eq!(measured(&arrivals, settings).gaps.sequence_discontinuities, leaps);
     }
 
+    // Tests RFC 4737, 4.6.2 (counters of runs).
+    // Tests RFC 4737, 4.6.3 (reordering-free run).
     #[test]
     fn runs_are_as_defined(arrivals in any_arrivals(), settings in any_settings()) {
         let s = obvious::judged(&arrivals, &settings).received;
@@ -157,6 +174,9 @@ proptest! {
         prop_assert_eq!(got.squares, runs.iter().map(|&r| u128::from(r * r)).sum::<u128>());
     }
 
+    // Tests RFC 4737, 5.3 (n-reordered).
+    // Tests RFC 4737, 5.3 (smaller n).
+    // Tests RFC 4737, 5.3 (degree of n-reordering).
     #[test]
     fn n_reordering_is_as_defined(arrivals in any_arrivals(), settings in any_settings()) {
         let s = obvious::judged(&arrivals, &settings).received;
@@ -169,6 +189,8 @@ proptest! {
         prop_assert_eq!((got.n_reordered_ratio(0), got.n_reordered_ratio(settings.n_max + 1)), (None, None));
     }
 
+    // Tests RFC 5236, 6 (stay-back).
+    // Tests RFC 5236, 7.1 (algorithm for RD).
     #[test]
     fn density_is_that_of_the_stay_back_algorithm(arrivals in any_arrivals(), settings in any_settings()) {
         let judged = obvious::judged(&arrivals, &settings);
@@ -188,6 +210,12 @@ proptest! {
         }
     }
 
+    // Tests RFC 5236, 3.1 (receive index).
+    // Tests RFC 5236, 3.3 (displacement).
+    // Tests RFC 5236, 3.6 (reorder density).
+    // Tests RFC 5236, 9 (entropy).
+    // Tests RFC 5236, 9 (late share).
+    // Tests RFC 5236, 9 (mean displacement).
     #[test]
     fn density_with_room_is_that_of_sorted_numbers(arrivals in jittered(150), window in 150u32..500) {
         let settings = Settings { density_threshold_pkts: window, ..Settings::default() };
@@ -235,6 +263,10 @@ proptest! {
         prop_assert_eq!((got.density.pkts, got.lost_pkts), (delays.len() as u64, 0));
     }
 
+    // Tests RFC 5236, 3.9 (buffer threshold).
+    // Tests RFC 5236, 3.11 (reorder buffer-occupancy density).
+    // Tests RFC 5236, 7.2 (algorithm for RBD).
+    // Tests RFC 5236, 9 (mean occupancy).
     #[test]
     fn buffer_density_is_that_of_the_algorithm(arrivals in any_arrivals(), settings in any_settings()) {
         let judged = obvious::judged(&arrivals, &settings);
@@ -265,6 +297,8 @@ proptest! {
         }
     }
 
+    // Tests RFC 5236, 3.7 (expected packet).
+    // Tests RFC 5236, 3.8 (buffer occupancy).
     #[test]
     fn buffer_with_room_holds_what_is_ahead_of_the_smallest_missing(delays in vec(0u32..50, 0..120)) {
         let mut keyed: Vec<(u32, u64)> = delays.iter().zip(7..).map(|(&d, s)| (d + s as u32, s)).collect();
@@ -275,6 +309,8 @@ proptest! {
         prop_assert_eq!(got.counts, obvious::histogram(obvious::occupancies(&numbers, 7)));
     }
 
+    // Tests RFC 4737, 1.2 (on the fly).
+    // Tests RFC 5236, 7 (up to date).
     #[test]
     fn looking_in_between_changes_nothing(arrivals in any_arrivals(), settings in any_settings(), cut in 0usize..120) {
         let cut = cut.min(arrivals.len());

@@ -12,6 +12,7 @@ const NONE: u64 = u64::MAX;
 
 /// Numbers of the loss-waiting window, in chunks of 16, blocks of 256 and groups of 4096. A ring that grows to the window
 /// at most. A block is emptied when a number of a later turn comes into it, so a jump costs nothing, however far.
+/// Implements RFC 4737, 6 (missing numbers).
 #[derive(Debug, Clone)]
 pub struct Recent {
     blocks: Vec<Block>,

@@ -18,6 +18,7 @@ pub struct Reordering {
     /// All arrivals.
     pub arrived_pkts: u64,
     /// First copies: what RFC 4737 analyses (section 3.6).
+    /// Implements RFC 4737, 5.2 (received packets).
     pub received_pkts: u64,
     /// Their payload.
     pub received_bytes: u64,
@@ -49,6 +50,7 @@ pub struct Reordering {
     /// RFC 4737 section 4.6.
     pub runs: Runs,
     /// (n, n-reordered packets), n = 1..=n_max (RFC 4737 section 5).
+    /// Implements RFC 4737, 5.4 (histogram of n-reordering).
     pub n_reordering: Vec<(u32, u64)>,
     /// RD (RFC 5236 section 4).
     pub density: Density,
@@ -58,11 +60,14 @@ pub struct Reordering {
 
 impl Reordering {
     /// Reordered packets among those received (RFC 4737 section 4.1). None: nothing was received.
+    /// Implements RFC 4737, 4.1.3 (reordered ratio).
     pub fn reordered_ratio(&self) -> Option<f64> {
         self.of_received(self.reordered_pkts)
     }
 
     /// n-reordered packets among those received. None: nothing was received, or n is 0 or beyond `n_max`.
+    /// Implements RFC 4737, 5.3 (degree of n-reordering).
+    /// Implements RFC 4737, 5.3 (monotonic reordering).
     pub fn n_reordered_ratio(&self, n: u32) -> Option<f64> {
         let &(_, pkts) = self.n_reordering.get((n as usize).checked_sub(1)?)?;
         self.of_received(pkts)

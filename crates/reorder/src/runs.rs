@@ -3,6 +3,7 @@
 
 /// The RFC's counters. A reordered packet ends a run, also one of length 0. The run that the sequence ends in is, as in
 /// the RFC, in `p` and `a` but neither in `x` nor in `q`.
+/// Implements RFC 4737, 4.6.2 (counters of runs).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Runs {
     /// p: packets.
@@ -21,11 +22,13 @@ pub struct Runs {
 
 impl Runs {
     /// a / p. None: there are no packets.
+    /// Implements RFC 4737, 4.6.3 (ratios of runs).
     pub fn in_order_ratio(&self) -> Option<f64> {
         (self.pkts > 0).then(|| self.in_order_pkts as f64 / self.pkts as f64)
     }
 
     /// a / x. None: no run has ended.
+    /// Implements RFC 4737, 4.6.3 (ratios of runs).
     pub fn mean_pkts(&self) -> Option<f64> {
         (self.runs > 0).then(|| self.in_order_pkts as f64 / self.runs as f64)
     }
@@ -36,6 +39,7 @@ impl Runs {
     }
 
     /// (q / a) / (a / x): 1 if all runs are equally long. None: no run has ended, or no packet is in order.
+    /// Implements RFC 4737, 4.6.3 (ratios of runs).
     pub fn variability_ratio(&self) -> Option<f64> {
         Some(self.weighted_mean_pkts()? / self.mean_pkts()?)
     }
@@ -48,6 +52,7 @@ impl Runs {
         self.max_pkts = self.max_pkts.max(self.last_pkts);
     }
 
+    // Implements RFC 4737, 4.6.3 (reordering-free run).
     pub(crate) fn reordered(&mut self) {
         self.pkts += 1;
         self.runs += 1;

@@ -5,19 +5,24 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// D_T of RFC 5236: a packet displaced by more counts as lost for the reorder density. At least 1.
+    /// Implements RFC 5236, 3.4 (displacement threshold).
     pub density_threshold_pkts: u32,
     /// B_T of RFC 5236: places in the hypothetical receive buffer. At least 1.
+    /// Implements RFC 5236, 3.9 (buffer threshold).
     pub buffer_threshold_pkts: u32,
     /// n-reordering (RFC 4737 section 5) is counted for n = 1..=n_max.
     pub n_max: u32,
     /// Loss-waiting window, in place of RFC 4737's waiting time dT (sections 3 and 4.1; it recommends no value). An
     /// arrival that is more than this below the largest number so far was sent so many packets ago that it counts as
     /// lost; it is counted in [`Reordering::too_late_pkts`](crate::Reordering). Costs 5 to 10 bytes a packet.
+    /// Implements RFC 4737, 4.1.2 (waiting time).
+    /// Implements RFC 4737, 6 (sliding window).
     pub loss_window_pkts: u32,
     /// Number of the first packet sent. Arrivals below it are none of this sequence
     /// ([`Reordering::outside_pkts`](crate::Reordering)). None: the smallest number that arrives is taken for the first
     /// (losses are counted from it), and the receive buffer begins to wait at the smallest of the first B_T + 1
     /// arrivals: if an even smaller one was on its way, the buffer would be full by now and would not wait for it.
+    /// Implements RFC 5236, 7 (numbers from 1).
     pub first_seq: Option<u64>,
 }
 
@@ -34,6 +39,7 @@ impl Settings {
 impl Default for Settings {
     /// 200 packets for both thresholds (as the study `torres2020`), n up to 10, a window of 65,536 packets (8 s at 100
     /// Mbit/s in packets of 1514 bytes, and the range of a 16-bit number), first number unknown.
+    /// Implements RFC 5236, 5 (choice of D_T).
     fn default() -> Self {
         Self {
             density_threshold_pkts: 200,
@@ -46,11 +52,14 @@ impl Default for Settings {
 }
 
 /// A packet that has arrived.
+/// Implements RFC 4737, 3.2 (parameters).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// Number in order of sending, one a packet, not wrapped ([`Unwrap`](crate::Unwrap)). `u64::MAX` is no number.
+    /// Implements RFC 4737, 3 (order of sending).
     pub seq: u64,
     /// When it arrived, if known: needed for late times and gap times alone.
+    /// Implements RFC 4737, 4.3.2 (time of arrival).
     pub t_ns: Option<i64>,
     /// Payload: needed for byte offsets alone.
     pub len_bytes: u32,

@@ -7,6 +7,7 @@ const CYCLES_BEFORE: u32 = 16;
 /// Numbers without wrap-around. Two successive arrivals are taken to be less than half the range apart; a larger jump is
 /// a rollover (RFC 4737 section 6). So one foreign number does no lasting harm: the next one is placed against it, and
 /// lands where it would have without.
+/// Implements RFC 5236, 3 (wrap-around).
 #[derive(Debug, Clone)]
 pub struct Unwrap {
     bits: u32,
@@ -23,6 +24,7 @@ impl Unwrap {
     ///
     /// Its low bits are the field, and the first one lies 2^16 cycles up (below 48 bits), so that packets which were sent
     /// before the first to arrive, and before a rollover, have a number too.
+    /// Implements RFC 4737, 6 (rollover corrected).
     pub fn number(&mut self, field: u64) -> u64 {
         if self.bits == 64 {
             return field;
@@ -36,6 +38,8 @@ impl Unwrap {
                 let before = last & (range - 1);
                 let up = last.saturating_add(field.wrapping_sub(before) & (range - 1));
                 let down = last.saturating_sub(before.wrapping_sub(field) & (range - 1));
+                // Implements RFC 4737, 6 (rollover found).
+                // Implements RFC 4737, 6 (late at a rollover).
                 let rollover = field.abs_diff(before) > range / 2;
                 if (field > before) != rollover {
                     up
@@ -61,6 +65,8 @@ mod tests {
         numbers.iter().map(|n| n.wrapping_sub(numbers[0]) as i64).collect()
     }
 
+    // Tests RFC 4737, 6 (rollover corrected).
+    // Tests RFC 4737, 6 (late at a rollover).
     #[test]
     fn numbers_go_on_after_a_rollover_and_late_ones_stay_behind_it() {
         assert_eq!(steps(16, &[65_534, 0, 65_535, 1]), [0, 2, 1, 3]);
@@ -68,6 +74,7 @@ mod tests {
         assert_eq!(steps(16, &[1, 65_535, 0, 2]), [0, -2, -1, 1]);
     }
 
+    // Tests RFC 4737, 6 (rollover found).
     #[test]
     fn a_jump_of_half_the_range_is_no_rollover_and_a_larger_one_is() {
         assert_eq!(steps(16, &[0, 32_768]), [0, 32_768]);
@@ -90,6 +97,9 @@ mod tests {
     }
 
     proptest! {
+        // Tests RFC 4737, 6 (rollover corrected).
+        // Tests RFC 4737, 6 (late at a rollover).
+        // Tests RFC 5236, 3 (wrap-around).
         #[test]
         fn gives_back_what_was_wrapped(bits in 8u32..64, start: u64, jumps in proptest::collection::vec(-1.0f64..1.0, 0..60)) {
             let range = 1u128 << bits;

@@ -5,6 +5,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The largest number so far.
+    /// Implements RFC 4737, 4.2.3 (no extent).
     InOrder,
     /// A larger number has arrived before.
     Reordered(Late),
@@ -17,6 +18,7 @@ pub enum Verdict {
 }
 
 /// How late a reordered packet is.
+/// Implements RFC 4737, 5 (cases of reordering).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Late {
     /// Arrivals since the first that overtook, that one included (RFC 4737 section 4.2).

@@ -12,13 +12,18 @@ from leowarp.errors import INTERRUPTED_EXIT_CODE, LeowarpError
 def main() -> None:
     """Entry point: runs the verb that was typed and ends the process with its exit status."""
     from leowarp.cli.app import app
-    from leowarp.cli.output import print_error, print_error_json
+    from leowarp.cli.output import print_error, print_error_json, unexpected
 
     try:
         app(prog_name="leowarp")
-    except LeowarpError as error:
+    except BrokenPipeError:
+        # The reader of our output (head, less) has gone: nothing is wrong, and nobody is there to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as raised:
         if os.environ.get("LEOWARP_DEBUG") == "1":
             raise
+        error = raised if isinstance(raised, LeowarpError) else unexpected(raised)
         if "--json" in sys.argv[1:]:
             print_error_json(error)
         print_error(error)
@@ -26,7 +31,3 @@ def main() -> None:
     except KeyboardInterrupt:
         print("leowarp: interrupted", file=sys.stderr)
         sys.exit(INTERRUPTED_EXIT_CODE)
-    except BrokenPipeError:
-        # The reader of our output (head, less) has gone: nothing is wrong, and nobody is there to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)

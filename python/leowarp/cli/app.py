@@ -24,7 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="The real Linux TCP/IP stack over a moving low-Earth-orbit constellation, in virtual time.",
     epilog="Exit status: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine lacks something, "
-    "4 the guest failed, 5 trace or report, 130 interrupted.",
+    "4 the guest failed, 5 trace or report, 70 what no rule foresees, 130 interrupted.",
 )
 
 _RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel needed)", "Results", "This machine"

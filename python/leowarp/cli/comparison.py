@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leowarp.cli.output import say
+
 if TYPE_CHECKING:
     from leowarp.result import Run
 
@@ -18,7 +20,7 @@ def print_comparison(runs: Sequence[Run]) -> None:
     from leowarp.overview import compared
 
     print_sections(compared(labels(runs), [run.summary for run in runs]))
-    print(f"All scalars: leowarp metrics {shlex.quote(str(runs[0].path))}, and so on")
+    say(f"All scalars: leowarp metrics {shlex.quote(str(runs[0].path))}, and so on")
 
 
 def print_comparison_json(runs: Sequence[Run], page: Path) -> None:

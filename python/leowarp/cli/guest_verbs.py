@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leowarp.cli import options
+from leowarp.cli.output import say
 from leowarp.errors import HostError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def build(choice: Choice = "default", json_: options.Json = False) -> None:
     if json_:
         print_json(_facts(image))
     else:
-        print(f"kernel: {image.kernel}\nagent:  {image.agent}")
+        say(f"kernel: {image.kernel}\nagent:  {image.agent}")
 
 
 @kernel_app.command()
@@ -58,7 +59,7 @@ def info(choice: Choice = "default", json_: options.Json = False) -> None:
 @kernel_app.command()
 def path(choice: Choice = "default") -> None:
     """The path of the kernel program. Builds it if it is not there."""
-    print(built_image(choice).kernel)
+    say(built_image(choice).kernel)
 
 
 @kernel_app.command()
@@ -79,7 +80,7 @@ def module(
     if json_:
         print_json({"module": str(made), "source": str(file), "kernel": str(chosen.program)})
     else:
-        print(made)
+        say(made)
 
 
 @kernel_app.command()
@@ -103,7 +104,7 @@ def clean(
     if json_:
         print_json({"removed": str(root), "freed_bytes": freed})
     else:
-        print(f"removed {root} ({freed >> 20} MiB)")
+        say(f"removed {root} ({freed >> 20} MiB)")
 
 
 def doctor(
@@ -152,8 +153,8 @@ def doctor(
         if rows:
             print_table(None, ("what", "", "found", "needed"), rows, text=("", "found", "needed"))
         for check in lacking:
-            print(f"{check.name}: {check.mend}")
-        print(_verdict(checks, booted))
+            say(f"{check.name}: {check.mend}")
+        say(_verdict(checks, booted))
     raise typer.Exit(HostError.exit_code if lacking else 0)
 
 
@@ -181,7 +182,7 @@ def version(json_: options.Json = False) -> None:
         print_json(facts)
     else:
         for name, value in facts.items():
-            print(name, *(value if isinstance(value, list) else [value]))
+            say(" ".join([name, *map(str, value if isinstance(value, list) else [value])]))
 
 
 def built_image(choice: str | Path) -> GuestImage:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leowarp import plainfiles
 from leowarp.cli import options
+from leowarp.cli.output import say
 from leowarp.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ def plan(
         check(resolved)
     text = resolved.to_toml()
     if out is not None:
+        plainfiles.refuse_link(out)
         out.write_text(text)
     if json_:
         import tomllib
@@ -39,7 +42,7 @@ def plan(
 
         print_json(tomllib.loads(text))
     elif out is None:
-        print(text, end="")
+        say(text, end="")
 
 
 def ephemeris(
@@ -123,7 +126,7 @@ def routes(
         print_json({"summary": found.summary, "warnings": list(found.warnings), "routes": rows})
         return
     _notes(found.warnings)
-    print(f"{resolved.name}: {_scalars(found.summary)}")
+    say(f"{resolved.name}: {_scalars(found.summary)}")
     several = ("source", "destination") if len({(row["source"], row["destination"]) for row in rows}) > 1 else ()
     print_table(
         None,

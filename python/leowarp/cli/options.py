@@ -36,6 +36,13 @@ Kernel = Annotated[
     Path | None,
     typer.Option("--kernel", metavar="TREE_OR_BINARY", help="A kernel of your own in place of the default one."),
 ]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust",
+        help="Let a kernel and modules run that a file names and that you never named or accepted (docs/security.md).",
+    ),
+]
 AtOnce = Annotated[
     int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; as many as there are cores if not given.")
 ]

@@ -6,10 +6,13 @@ from __future__ import annotations
 import functools
 import json
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from leowarp.errors import INTERRUPTED_EXIT_CODE, LeowarpError
+from leowarp.errors import INTERRUPTED_EXIT_CODE, HostError, LeowarpError, UnexpectedError
+from leowarp.printable import json_visible, one_line, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,19 +41,27 @@ def print_table(
 
     # Not the table's own title: that is broken at the table's width.
     if title:
-        console().print(Text(title, style="bold"))
+        console().print(Text(one_line(title), style="bold"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(columns):
         is_text = number == 0 or column in text
-        table.add_column(column, justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text)
+        table.add_column(
+            _plain(one_line(column)), justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text
+        )
     for row in rows:
-        table.add_row(*(_plain("–" if value is None else str(value)) for value in row))
+        table.add_row(*(_plain("–" if value is None else one_line(str(value))) for value in row))
     console().print(table)
 
 
 def print_json(value: Any) -> None:
     """One JSON value on stdout. NaN is written as null, as JSON knows none."""
-    print(json.dumps(clean(value), indent=2, ensure_ascii=False, allow_nan=False))
+    print(json_visible(json.dumps(clean(value), indent=2, ensure_ascii=False, allow_nan=False)))
+
+
+def say(text: object, *, end: str = "\n") -> None:
+    """A line of text on stdout. Verbs print by this and the functions beside it alone: nothing of a file's gets to a
+    terminal that obeys it."""
+    print(visible(str(text)), end=end)
 
 
 def note(text: str) -> None:
@@ -63,9 +74,9 @@ def print_error(error: LeowarpError) -> None:
     from rich.text import Text
 
     err = console(stderr=True)
-    err.print(Text.assemble(("error: ", "bold red"), error.message), soft_wrap=True)
+    err.print(Text.assemble(("error: ", "bold red"), visible(error.message)), soft_wrap=True)
     if error.hint:
-        err.print(Text.assemble(("  hint: ", "bold"), error.hint), soft_wrap=True)
+        err.print(Text.assemble(("  hint: ", "bold"), visible(error.hint)), soft_wrap=True)
 
 
 def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
@@ -80,6 +91,20 @@ def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
             sys.exit(INTERRUPTED_EXIT_CODE)
 
     return run
+
+
+def unexpected(error: Exception) -> LeowarpError:
+    """What to say of an error that no rule foresees, which would be a traceback otherwise."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    if isinstance(error, OSError) and error.filename is not None:
+        hint = "LEOWARP_DEBUG=1 shows what it was needed for"
+        return HostError(f"{error.filename}: {error.strerror}{where}", hint=hint)
+    return UnexpectedError(
+        f"{type(error).__name__}: {str(error) or 'no more is known'}{where}"[:2000],
+        hint="no rule foresees this: a file that is damaged or was made by something else than leowarp "
+        "(manifest.json has its sha256), or a fault of leowarp. LEOWARP_DEBUG=1 shows the whole of it",
+    )
 
 
 def print_error_json(error: LeowarpError) -> None:
@@ -121,4 +146,4 @@ def _plain(text: str) -> Any:
     from rich.text import Text
 
     # Not markup: node names and TOML hold square brackets.
-    return Text(text)
+    return Text(visible(text))

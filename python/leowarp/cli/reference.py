@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from leowarp import scalars
 from leowarp.metrics import (
     CAUSE_COLUMNS,
     CHANGE_COLUMNS,
@@ -48,6 +49,7 @@ def _lines() -> Iterator[str]:
         "Every number computed from the trace, one a row.",
         _of_columns(LONG_COLUMNS),
     )
+    yield from _scalars()
     yield from _table(
         "Metrics `route_change.*`",
         "One row a change of a path, in `40-metrics.parquet` under these names.",
@@ -74,6 +76,23 @@ def _lines() -> Iterator[str]:
         "One row a flow and change of its path, and one a flow for what no change caused. As a table `run.causes()`.",
         _of_columns(CAUSE_COLUMNS),
     )
+
+
+def _scalars() -> Iterator[str]:
+    """The tables of scalars: of the run, of every flow, of those of one kind."""
+    yield from _SCALARS.splitlines()
+    common = {id(scalar) for scalar in scalars.COMMON}
+    sections = {
+        "Of the run": scalars.RUN,
+        "Of every flow": scalars.COMMON,
+        "Of TCP flows": tuple(scalar for scalar in scalars.TCP if id(scalar) not in common),
+        "Of pings and UDP probes": tuple(scalar for scalar in scalars.PROBE if id(scalar) not in common),
+    }
+    for title, section in sections.items():
+        yield from ("", f"### {title}", "", "| scalar | unit | about | shown | meaning |", "|---|---|---|---|---|")
+        for each in section:
+            shown = ", ".join(where for where, words in (("overview", each.overview), ("page", each.page)) if words)
+            yield f"| `{each.name}` | {each.unit.symbol} | {each.group} | {shown} | {_cell(each.definition)} |"
 
 
 def _of_columns(columns: Mapping[str, tuple[object, str | None, str]]) -> Iterator[tuple[str, str, str | None, str]]:
@@ -118,6 +137,14 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"{given.file} is not what the schemas say: make docs", file=sys.stderr)
     return 1
 
+
+_SCALARS = """
+## Scalars
+
+What `summary.json` says of the run, and of each flow under `flows`; `leowarp metrics RUN` prints all of them, in groups
+by what they are about. In `40-metrics.parquet` they are called `run.*` and `flow.*`, those of an object within with `_`
+for the dot (`run.fairness_jain_index`, `run.drops_queue_pkts`). Counts and ratios have no unit. Shown: *overview* is
+the table that `leowarp run` and `leowarp compare` print, *page* a report's page; both in units for people."""
 
 _INTRODUCTION = """\
 # A run directory and its tables

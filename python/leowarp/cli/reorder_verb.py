@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leowarp.cli import options
+from leowarp.cli.output import say
 from leowarp.errors import HostError, ScenarioError
+from leowarp.printable import one_line
 
 if TYPE_CHECKING:
     from leowarp.reordering import Flow, Measured, Source
@@ -161,9 +163,10 @@ def reorder(
         return
     _print_tables(measured, file)
     for path in drawn:
-        print(path)
+        say(path)
 
 
+# Implements RFC 4737, 1.3 (context).
 def _facts(measured: Measured, file: str) -> dict[str, Any]:
     from dataclasses import asdict
 
@@ -306,7 +309,7 @@ class _Shown:
     """How far a long file has been read, on stderr: a bar on a terminal, elsewhere a line every few seconds."""
 
     def __init__(self, file: str) -> None:
-        self._file = _name(file)
+        self._file = one_line(_name(file))
         self._said = 0.0
         self._begun = 0.0
 

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from leowarp import plainfiles
 from leowarp.cli import options
+from leowarp.cli.output import say
 from leowarp.errors import ScenarioError
 
 
@@ -53,7 +56,7 @@ def report(run: options.RunPath, json_: options.Json = False) -> None:
     if json_:
         print_json({"run": str(opened.path), "report": str(page)})
     else:
-        print(page)
+        say(page)
 
 
 def compare(
@@ -80,7 +83,7 @@ def compare(
             for warning in run.warnings:
                 note(f"warning: {run.path}: {warning}")
         comparison.print_comparison(opened)
-        print(f"Page:        {page}")
+        say(f"Page:        {page}")
 
 
 def export(
@@ -101,11 +104,18 @@ def export(
     opened = leowarp.open(run)
     if what == "pcapng":
         for path in exports.pcapng(opened, out or Path()):
-            print(path)
+            say(path)
     elif out is None:
         import sys
 
-        exports.csv(opened, what, sys.stdout.buffer, flow=flow)
+        if sys.stdout.isatty():
+            # For whoever looks; a file or a pipe gets the bytes as they are.
+            text = io.BytesIO()
+            exports.csv(opened, what, text, flow=flow)
+            say(text.getvalue().decode(errors="surrogateescape"), end="")
+        else:
+            exports.csv(opened, what, sys.stdout.buffer, flow=flow)
     else:
+        plainfiles.refuse_link(out)
         with out.open("wb") as stream:
             exports.csv(opened, what, stream, flow=flow)

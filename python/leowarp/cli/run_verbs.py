@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leowarp import plainfiles
 from leowarp.cli import options
+from leowarp.cli.output import say
 from leowarp.errors import ScenarioError, TraceError
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ def run(
     cc_module: options.CcModules = None,
     kernel: options.Kernel = None,
     force: options.Force = False,
+    trust: options.Trust = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Make figures and the page.")] = True,
     json_: options.Json = False,
     progress: Shown = ProgressKind.auto,
@@ -61,7 +64,9 @@ def run(
                 "--set and --cc-module exclude --set-json", hint="put all keys into one of them (guest.cc_modules)"
             )
         settings = json.loads(set_json.read_text())
-    result = leowarp.run(file, settings, out, kernel=kernel, force=force, report=report, progress=_progress(progress))
+    result = leowarp.run(
+        file, settings, out, kernel=kernel, force=force, report=report, progress=_progress(progress), trust=trust
+    )
     print_run(result, json_)
 
 
@@ -81,6 +86,8 @@ def demo(
     from leowarp.cli.output import note
     from leowarp.study import example_file
 
+    if (why := plainfiles.why_not_plain(out)) is not None:
+        raise ScenarioError(f"cannot write the demo to {out}: {why}", hint="choose another directory with --out")
     scenario = example_file("madrid-tokyo.toml")
     made = [
         leowarp.Job(
@@ -105,13 +112,14 @@ def demo(
         comparison.print_comparison_json(runs, page)
     else:
         comparison.print_comparison(runs)
-        print(f"Report:      {page}")
+        say(f"Report:      {page}")
 
 
 def verify(
     run: options.RunPath,
     kernel: options.Kernel = None,
     keep: Annotated[Path | None, typer.Option(help="Keep the second run in this directory.")] = None,
+    trust: options.Trust = False,
     json_: options.Json = False,
     progress: Shown = ProgressKind.auto,
 ) -> None:
@@ -125,10 +133,10 @@ def verify(
     with tempfile.TemporaryDirectory(prefix="leowarp-verify-") as scratch:
         again = leowarp.run(
             first.path / PLAN, (), keep or Path(scratch) / "run", kernel=kernel, report=False,
-            progress=_progress(progress),
+            progress=_progress(progress), trust=trust,
         )  # fmt: skip
         old, new = sha256_of_files(first.path / TRACE), sha256_of_files(again.path / TRACE)
-        recorded = first.manifest["files"]
+        recorded = first.manifest.get("files", {})
     names = sorted(old.keys() | new.keys())
     rows = []
     for name in names:
@@ -146,7 +154,7 @@ def verify(
         print_table(
             f"{first.path} made again", ("file", "verdict", "sha256 before", "sha256 now"), rows, text=("verdict",)
         )
-        print("identical: the same plan gave the same bytes" if same else "NOT identical")
+        say("identical: the same plan gave the same bytes" if same else "NOT identical")
     raise typer.Exit(0 if same else 1)
 
 
@@ -203,8 +211,8 @@ def reproduce(
         rows = [(claim["number"], claim["verdict"], claim["says"], claim["measured"]) for claim in made.claims]
         print_table(study, ("claim", "verdict", "the study says", "measured here"), rows, text=_CLAIM_TEXT)
         if made.cost:
-            print(f"Cost:   {made.cost}")
-        print(f"Report: {made.page}")
+            say(f"Cost:   {made.cost}")
+        say(f"Report: {made.page}")
     for slug, error in made.failures.items():
         note(f"the run {slug} failed:")
         print_error(error)
@@ -222,9 +230,9 @@ def _stands(job: Job, kernel: Path | None, image: GuestImage) -> bool:
     manifest = leowarp.open(job.out).manifest
     return (
         (Path(job.out) / PLAN).read_text() == plan_of(job.scenario, job.set, kernel).to_toml()
-        and manifest["leowarp_version"] == leowarp.__version__
-        and manifest["kernel"] == image.kernel_facts
-        and manifest["agent"] == image.agent_facts
+        and manifest.get("leowarp_version") == leowarp.__version__
+        and manifest.get("kernel") == image.kernel_facts
+        and manifest.get("agent") == image.agent_facts
     )
 
 
@@ -256,10 +264,10 @@ def print_run(run: Run, as_json: bool) -> None:
         )
         return
     print_sections(overview(run.summary))
-    print(f"Run:         {run.path}")
+    say(f"Run:         {run.path}")
     if run.report is not None:
-        print(f"Report:      {run.report}")
-    print(f"All scalars: leowarp metrics {shlex.quote(str(run.path))}")
+        say(f"Report:      {run.report}")
+    say(f"All scalars: leowarp metrics {shlex.quote(str(run.path))}")
     sys.stdout.flush()
 
 

@@ -11,6 +11,7 @@ import typer
 
 from leowarp.cli import options
 from leowarp.cli.groups import with_default
+from leowarp.cli.output import note, say
 from leowarp.cli.run_verbs import ProgressKind, Shown
 from leowarp.errors import INTERRUPTED_EXIT_CODE, TraceError
 
@@ -42,6 +43,7 @@ def run(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run and what it may cost.")] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Make failed runs again.")] = False,
+    trust: options.Trust = False,
     jobs: options.AtOnce = None,
     scheduler: Annotated[
         str | None,
@@ -58,11 +60,17 @@ def run(
         return
     try:
         made = studies.run_study(
-            file, out, at_once=jobs, scheduler=scheduler, progress=_progress(progress), retry_failed=retry_failed
+            file,
+            out,
+            at_once=jobs,
+            scheduler=scheduler,
+            progress=_progress(progress),
+            retry_failed=retry_failed,
+            trust=trust,
         )
     except KeyboardInterrupt:
         again = f"leowarp study {file}" + (f" --out {out}" if out is not None else "")
-        print(f"leowarp: interrupted; what was made stays. To go on: {again}", file=sys.stderr)
+        note(f"leowarp: interrupted; what was made stays. To go on: {again}")
         sys.exit(INTERRUPTED_EXIT_CODE)
     _print_result(made, json_)
     if made.failures:
@@ -74,7 +82,7 @@ def status(directory: StudyDirectory, json_: options.Json = False) -> None:
     """How far a study is, what failed, and who is at work there."""
     from dataclasses import asdict
 
-    from leowarp.cli.output import note, print_json, print_table
+    from leowarp.cli.output import print_json, print_table
     from leowarp.study.sweep.status import study_status
 
     found = study_status(directory)
@@ -93,15 +101,16 @@ def run_again(
     run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="As in the column run_id of the results.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The run directory to write.")],
     force: options.Force = False,
+    trust: options.Trust = False,
     json_: options.Json = False,
     progress: Shown = ProgressKind.auto,
 ) -> None:
     """Make one run of a study again as a whole run directory; status 1 if a scalar differs from the stored row."""
-    from leowarp.cli.output import note, print_json, print_table
+    from leowarp.cli.output import print_json, print_table
     from leowarp.cli.run_verbs import _progress as of_a_run
     from leowarp.study.sweep.again import run_again as made_again
 
-    made = made_again(directory, run_id, out, force=force, progress=of_a_run(progress))
+    made = made_again(directory, run_id, out, force=force, progress=of_a_run(progress), trust=trust)
     for name, (stored, now) in made.origin.items():
         note(f"{name} is not that of the study: {stored} then, {now} now")
     if json_:
@@ -115,7 +124,7 @@ def run_again(
         if made.differences:
             rows = [(name, *pair) for name, pair in made.differences.items()]
             print_table(f"{run_id} made again", ("scalar", "stored", "now"), rows)
-        print(f"{len(made.scalars)} scalars, {len(made.differences)} differ; run: {made.path}")
+        say(f"{len(made.scalars)} scalars, {len(made.differences)} differ; run: {made.path}")
     raise typer.Exit(1 if made.differences else 0)
 
 
@@ -132,13 +141,13 @@ def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
                 text=("column", "which"))  # fmt: skip
     print_table(None, ("quantity", "value"), [(line["quantity"], line["value"]) for line in found["costs"]])
     for run in found["first_runs"]:
-        print(f"  {run}")
+        say(f"  {run}")
     if found["runs"] > len(found["first_runs"]):
-        print(f"  ... and {found['runs'] - len(found['first_runs']):,} more")
+        say(f"  ... and {found['runs'] - len(found['first_runs']):,} more")
 
 
 def _print_result(made: StudyResult, as_json: bool) -> None:
-    from leowarp.cli.output import note, print_json, print_table
+    from leowarp.cli.output import print_json, print_table
 
     runs = len(made.table(["run_id"]))
     failures = {run_id: error.message for run_id, error in made.failures.items()}
@@ -152,16 +161,14 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
         if made.removed:
             rows.append(("in the results, but no longer in the study", f"{made.removed:,}"))
         print_table(made.name, ("quantity", "value"), rows)
-        print(f"Results: {made.path / 'results'}")
-        print(f"Report:  {made.page}")
+        say(f"Results: {made.path / 'results'}")
+        say(f"Report:  {made.page}")
     for run_id, message in list(failures.items())[:MOST_FAILURES]:
         note(f"failed: {run_id}: {message}")
     _note_more(len(failures), made.path)
 
 
 def _note_more(failed: int, path: Path) -> None:
-    from leowarp.cli.output import note
-
     if failed > MOST_FAILURES:
         note(f"... and {failed - MOST_FAILURES} more; all are in the results with status = failed")
     if failed:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from leowarp import scalars
 from leowarp.cli.output import print_table
 
 if TYPE_CHECKING:
@@ -34,8 +35,7 @@ def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
     nulls : bool
         Also those that are null of every flow.
     """
-    of_run = {name: value for name, value in _flat(summary).items() if name != "flows"}
-    _print_groups("Run", ("value",), [of_run], nulls=nulls)
+    _print_groups("Run", ("value",), scalars.RUN, [scalars.flat(summary)], nulls=nulls)
     flows = summary["flows"]
     for kind in dict.fromkeys(flow.get("kind") for flow in flows):
         mine = [flow for flow in flows if flow.get("kind") == kind]
@@ -43,40 +43,34 @@ def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
             few = mine[first : first + MOST_COLUMNS]
             names = tuple(f"flow {flow.get('flow', 0)}" for flow in few)
             title = "Flows" if kind is None else f"Flows ({kind})"
-            _print_groups(title, names, [_flat(flow) for flow in few], nulls=nulls)
+            declared = scalars.of_kind(kind)
+            _print_groups(title, names, declared, [scalars.flat(flow) for flow in few], nulls=nulls)
 
 
-def group_of(name: str) -> str:
-    """What a scalar is about, by its name."""
-    return next((group for group, parts in _GROUPS if any(_has(name, part) for part in parts)), "other")
-
-
-def _print_groups(title: str, columns: Sequence[str], values: Sequence[dict[str, Any]], *, nulls: bool) -> None:
-    names = [name for name in dict.fromkeys(name for of in values for name in of) if name != "flow"]
+def _print_groups(
+    title: str,
+    columns: Sequence[str],
+    declared: scalars.Section,
+    values: Sequence[dict[str, Any]],
+    *,
+    nulls: bool,
+) -> None:
+    groups: dict[str, str] = {}
+    for scalar in declared:
+        # An object of which nothing is known is one null under its own name.
+        groups.setdefault(scalar.name.partition(".")[0], scalar.group)
+        groups[scalar.name] = scalar.group
+    # What is not declared was written by another version.
+    written = list(dict.fromkeys(name for of in values for name in of if name != "flow"))
+    names = [*(name for name in groups if name in written), *(name for name in written if name not in groups)]
     kept = [name for name in names if nulls or any(of.get(name) is not None for of in values)]
     rows: list[tuple[str | None, ...]] = []
-    for group in (*dict(_GROUPS), "other"):
-        mine = [name for name in kept if group_of(name) == group]
+    for group in (*scalars.Group, _OTHER):
+        mine = [name for name in kept if groups.get(name, _OTHER) == group]
         if mine:
             rows.append((group, *("" for _ in columns)))
             rows += [(f"  {name}", *(_text(of.get(name)) for of in values)) for name in mine]
     print_table(title, ("", *columns), rows)
-
-
-def _flat(values: dict[str, Any]) -> dict[str, Any]:
-    """Scalars; those of an object within with its name and a dot before theirs."""
-    found: dict[str, Any] = {}
-    for name, value in values.items():
-        if isinstance(value, dict):
-            found |= {f"{name}.{key}": item for key, item in value.items()}
-        elif not isinstance(value, list):
-            found[name] = value
-    return found
-
-
-def _has(name: str, part: str) -> bool:
-    """Whether the name begins with the part, or, of a part that begins with an underscore, has it within."""
-    return part in name if part.startswith("_") else name.startswith(part)
 
 
 def _text(value: Any) -> str | None:
@@ -87,18 +81,4 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-_GROUPS = (
-    ("what it was", ("name", "kind", "source", "destination", "congestion_control", "error")),
-    ("cost", ("virtual_s", "cpu_s", "wall_s")),
-    ("changes of the path", ("route_changes", "path_delay", "no_path", "changes_", "recover", "spike", "goodput_dip",
-                             "_by_changes", "_near_changes", "_outside_changes")),
-    ("goodput", ("goodput", "path_capacity", "capacity_used", "completion", "bytes", "share", "fairness", "connect")),
-    ("round-trip times and delays", ("rtt", "srtt", "rto", "owd")),
-    ("reordering", ("late", "acks_late", "reorder", "mean_displacement", "entropy", "buffer_mean", "byte_offset",
-                    "density", "_reordering", "dsacks")),
-    ("packets sent, lost, sent again", ("sent", "delivered", "lost", "drops", "data_drops", "ack_drops", "acks_lost",
-                                         "probes", "replies", "loss_run", "_retransmissions", "retransmissions",
-                                         "received_ce", "delivered_ce")),
-    ("the sender", ("sender", "cwnd", "timeouts")),
-    ("acknowledgements", ("ack", "duplicate_acks")),
-)  # fmt: skip
+_OTHER = "other"

@@ -11,6 +11,7 @@ import typer
 from leowarp.cli import options
 from leowarp.cli.groups import with_default
 from leowarp.cli.look_verbs import parsed, plan_of
+from leowarp.cli.output import say
 from leowarp.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ def channel(
     for text in warnings_about(of.plan, of.mobile):
         note(f"warning: {text}")
     if of.steady:
-        print(f"{channels.title(of)}: the level is {float(of.power.level_db[0]):.2f} dB throughout")
+        say(f"{channels.title(of)}: the level is {float(of.power.level_db[0]):.2f} dB throughout")
     else:
         print_table(channels.title(of), ("power, 0 dB: line of sight", "series", "model"), channels.level_rows(of))
         print_table(None, ("fades", "Es/N0 there", "a second", "mean length"), channels.fade_rows(of))

@@ -20,6 +20,7 @@ from pathlib import Path
 from sgp4 import omm
 from sgp4.api import WGS72, Satrec
 
+from leowarp import plainfiles
 from leowarp.ephemeris.sgp4_orbits import Element
 from leowarp.errors import ScenarioError
 
@@ -36,7 +37,7 @@ def elements_of(path: Path) -> tuple[list[str], list[Element]]:
         If the file cannot be read, holds no satellite, is malformed, or names one satellite twice; with file and line.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True).decode("utf-8-sig")
     except OSError as error:
         raise ScenarioError(
             f"reading constellation.tle: {path}: {error.strerror}", "give the path of a TLE, 3LE or OMM file"
@@ -141,6 +142,8 @@ def _from_json(path: Path, text: str) -> Iterator[Element]:
         messages = json.loads(text)
     except json.JSONDecodeError as error:
         raise ScenarioError(f"{path}:{error.lineno}: not JSON: {error.msg}", _FORMATS) from error
+    except (ValueError, RecursionError) as error:  # an endless number; nested too deeply
+        raise ScenarioError(f"{path}: not JSON of satellites: {error}", _FORMATS) from error
     messages = [messages] if isinstance(messages, dict) else messages
     for index, message in enumerate(messages):
         if not isinstance(message, dict):

@@ -13,7 +13,9 @@ from leowarp.guest.batch import run_batch
 from leowarp.guest.drive import GuestResult, Patience, Progress, check, drive
 from leowarp.guest.image import GuestImage, guest_image
 from leowarp.guest.input import write_input
+from leowarp.guest.left_out import check_fits
 from leowarp.guest.modules import compile_modules, put_modules
+from leowarp.guest.trust import demand as demand_trust
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +28,9 @@ __all__ = [
     "Patience",
     "Progress",
     "check",
+    "check_fits",
     "compile_modules",
+    "demand_trust",
     "drive",
     "guest_image",
     "run",

@@ -5,7 +5,9 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from leowarp.errors import HostError
 from leowarp.guest import recipe
 from leowarp.guest.cache import built_earlier, cache_root, content_key, entry_or_build, faults, locked, sha256_of_file
 from leowarp.guest.host import apt
+from leowarp.guest.session import own_session
 
 KIND = "agent"
 # glibc, linked statically: the initramfs has no libraries.
@@ -28,8 +31,12 @@ class Agent:
     facts: dict
 
 
-def agent(*, on_message: Callable[[str], None] = lambda text: None) -> Agent:
+def agent(
+    *, on_message: Callable[[str], None] = lambda text: None, on_wait: Callable[[], None] = lambda: None
+) -> Agent:
     """The agent for this installation: from the cache, built by cargo, or the one that the wheel carries.
+
+    `on_wait` is called ten times a second while cargo runs; what it raises ends cargo.
 
     Raises
     ------
@@ -58,7 +65,7 @@ def agent(*, on_message: Callable[[str], None] = lambda text: None) -> Agent:
         program = entry / "leowarp-agent"
         # One directory of objects serves all checkouts; nobody may build into it between cargo's end and the copy.
         with locked(cache_root() / "cargo-target.lock", "agent", on_message):
-            shutil.copyfile(_cargo_build(checkout), program)
+            shutil.copyfile(_cargo_build(checkout, on_wait), program)
         program.chmod(0o755)
         sealed = {**facts, "key": key, "agent_sha256": sha256_of_file(program)}
         (entry / "agent.json").write_text(json.dumps(sealed, indent=1, sort_keys=True) + "\n")
@@ -96,7 +103,7 @@ def _compiler() -> str:
         raise HostError(error.message, hint=hint) from error
 
 
-def _cargo_build(checkout: Path) -> Path:
+def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
     target = cache_root() / "cargo-target"
     # Panic messages hold the paths of sources; without the prefixes the same recipe would give other bytes elsewhere.
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
@@ -106,16 +113,21 @@ def _cargo_build(checkout: Path) -> Path:
         f"--remap-path-prefix={cargo_home}=cargo",
     ]
     # The separator of CARGO_ENCODED_RUSTFLAGS, so that a blank in a path is no end of a flag.
-    environment = {**os.environ, "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags), "CARGO_TARGET_DIR": str(target)}
+    environment = {"CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags), "CARGO_TARGET_DIR": str(target)}
     command = ["cargo", "build", "--release", "--locked", "--package", "leowarp-agent", "--target", TARGET]
-    done = subprocess.run(
-        command, cwd=checkout, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        errors = [line for line in done.stderr.splitlines() if line.startswith("error")]
-        last = "\n    ".join(errors[:5] or done.stderr.splitlines()[-5:])
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        with own_session(command, stdout=output, cwd=checkout, environment=environment) as process:
+            while process.poll() is None:
+                on_wait()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=0.1)
+        output.seek(0)
+        said = output.read()
+    if process.returncode != 0:
+        errors = [line for line in said.splitlines() if line.startswith("error")]
+        last = "\n    ".join(errors[:5] or said.splitlines()[-5:])
         log = cache_root() / KIND / "failed-build.log"
-        log.write_text(done.stderr)
+        log.write_text(said)
         raise HostError(
             f"building the agent by `{' '.join(command)}` failed; its output is in {log}; its errors:\n    {last}",
             hint=f"rustc must be 1.85 or newer (Debian 12: {apt(DEBIAN_PACKAGES)}); crates come from the registry",

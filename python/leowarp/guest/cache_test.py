@@ -1,22 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-import multiprocessing
-import time
+import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
 from leowarp.errors import HostError
 from leowarp.guest.cache import cache_root, content_key, entry_or_build, faults
 
+BUILD = """
+import sys
+from pathlib import Path
+from leowarp.guest.cache import entry_or_build
 
-def build_slowly(root: Path, log: Path) -> None:
-    def make(entry: Path) -> None:
-        with log.open("a") as file:
-            file.write("built\n")
-        time.sleep(0.3)
-        (entry / "thing").write_text("whole")
+def make(entry):
+    print("builds", flush=True)
+    (entry / "thing").write_text("half")
+    sys.stdin.readline()
+    (entry / "thing").write_text("whole")
 
-    entry_or_build("kind", "key", make, on_message=lambda text: None, root=root)
+entry_or_build("kind", "key", make, on_message=lambda text: print(text, flush=True), root=Path(sys.argv[1]))
+"""
+
+
+@pytest.fixture
+def build(spawn, tmp_path):
+    """Starts a build in a process of its own that is not done before it is told to go on."""
+    return lambda: spawn([sys.executable, "-c", BUILD, tmp_path], stdin=PIPE, stdout=PIPE, text=True)
 
 
 def quietly(root: Path, make, messages: list[str] | None = None) -> Path:
@@ -38,16 +48,14 @@ def test_an_entry_is_built_once(tmp_path):
 
 
 @pytest.mark.slow
-def test_two_builds_at_once_build_once(tmp_path):
-    # The processes fork no threads of ours: "spawn" starts each afresh
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=build_slowly, args=(tmp_path, tmp_path / "log")) for _ in range(2)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert [worker.exitcode for worker in workers] == [0, 0]
-    assert (tmp_path / "log").read_text() == "built\n"
+def test_two_builds_at_once_build_once(build):
+    first = build()
+    assert first.stdout.readline() == "builds\n"
+    second = build()
+    assert second.stdout.readline().startswith("another leowarp is building the kind")
+    assert first.communicate("go on\n") == ("", None)
+    assert second.communicate() == ("", None)
+    assert (first.returncode, second.returncode) == (0, 0)
 
 
 def test_an_interrupted_build_leaves_nothing(tmp_path):
@@ -61,16 +69,11 @@ def test_an_interrupted_build_leaves_nothing(tmp_path):
     assert (quietly(tmp_path, write_thing) / "thing").read_text() == "whole"
 
 
-def test_what_a_killed_build_left_is_cleared_away(tmp_path):
-    context = multiprocessing.get_context("spawn")
-    worker = context.Process(target=build_slowly, args=(tmp_path, tmp_path / "log"))
-    worker.start()
-    deadline = time.monotonic() + 20
-    while not (tmp_path / "log").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    worker.kill()
-    worker.join()
+def test_what_a_killed_build_left_is_cleared_away(build, tmp_path):
+    killed = build()
+    assert killed.stdout.readline() == "builds\n"
+    killed.kill()
+    killed.wait()
     assert not (tmp_path / "kind" / "key").exists()
     assert len(list((tmp_path / "kind").glob("key.tmp-*"))) == 1
     quietly(tmp_path, write_thing)

@@ -101,7 +101,7 @@ _SIGNS = [
         r"Attempted to kill init! exitcode=(?P<what>0x[0-9a-f]+)",
         GuestError,
         "the agent inside the guest died",
-        "the console's text above it says why",
+        "the console's last lines say why",
     ),
     _Sign(
         r"Kernel panic - not syncing: (?P<what>.*)",

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from leowarp.errors import HostError
 from leowarp.guest import host, recipe
 from leowarp.guest.agent import DEBIAN_PACKAGES as RUST_PACKAGES
 from leowarp.guest.cache import built_earlier, cache_root
@@ -32,7 +33,7 @@ def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
 
     An installation that carries a built guest (a wheel) is not asked for compilers.
     """
-    checks = [_machine(), _python(), host.ptrace(), _memory_file(memory_bytes), host.memory(memory_bytes)]
+    checks = [_machine(), _python(), _native(), host.ptrace(), _memory_file(memory_bytes), host.memory(memory_bytes)]
     checks += [host.disk(Path.cwd()), *host.limits(memory_bytes), _cache()]
     if recipe.agent_sources() is not None:
         checks += build_checks()
@@ -65,6 +66,16 @@ def _machine() -> Check:
 def _python() -> Check:
     found = ".".join(map(str, sys.version_info[:3]))
     return Check("python", sys.version_info[:2] >= PYTHON_LEAST, found, "3.11 or newer", host.apt(["python3"]))
+
+
+def _native() -> Check:
+    needed = "leowarp/_native.abi3.so, and a glibc that it was built for"
+    try:
+        # Here and not above: what it lacks is a line of the table
+        from leowarp.reordering.native import native
+    except HostError as error:
+        return Check("native library", False, error.message, needed, error.hint)
+    return Check("native library", True, native.__file__, needed)
 
 
 def _memory_file(memory_bytes: int) -> Check:

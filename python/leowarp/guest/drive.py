@@ -6,19 +6,16 @@ the names of its files are constants, and its directory is `/proc/self/cwd` (a r
 """
 
 import json
-import os
-import select
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from leowarp.errors import GuestError, LeowarpError
 from leowarp.guest import diagnose, host
+from leowarp.guest.child import Child
 from leowarp.guest.image import GuestImage
 from leowarp.guest.initramfs import initramfs
 from leowarp.guest.input import MODULES
@@ -55,12 +52,12 @@ class Patience:
     """When a guest counts as stuck.
 
     `frozen_cpu_s`: processor seconds without any progress of the virtual clock (a program that neither sleeps nor
-    reads the clock). `idle_wall_s`: wall seconds without progress of clock or processor. `silent_virtual_s`: virtual
-    seconds without a word of the agent.
+    reads the clock). `asleep_s`: seconds that all of it slept, without any processor time in between; to wait for a
+    processor or the disk is not to sleep. `silent_virtual_s`: virtual seconds without a word of the agent.
     """
 
     frozen_cpu_s: float = 60.0
-    idle_wall_s: float = 300.0
+    asleep_s: float = 300.0
     silent_virtual_s: float = 3600.0
 
 
@@ -225,29 +222,17 @@ class Watched:
             If it had to be ended, because it stood still or printed without end.
         """
         began = time.monotonic()
-        process = self._boot(seed, memory_bytes)
-        processor = Processor()
-        processor.keep([process.pid])
-        usage = Usage(process.pid)
-        console = Console(self._console_file)
-        memory = GuestMemory(process.pid, self._image.symbols)
-        try:
-            status, rusage = self._wait(process.pid, usage, console, memory, began, processor)
-            process.returncode = os.waitstatus_to_exitcode(status)
+        with self._boot(seed, memory_bytes) as child, closing(Console(self._console_file)) as console:
+            usage = self._wait(child, console, began)
+            rusage = child.reap()
             self._hear(console)
             self._console_text = console.text()
-        finally:
-            _end(process)
-            processor.release()
-            console.close()
+        assert child.returncode is not None
         # The kernel program to the last tick from wait4, its processes as last seen.
         cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s) + sum(usage.children_s.values())
-        # The ru_maxrss of wait4 begins with that of the process that forked, which may be large: only for a guest that
-        # ended before it was looked at.
-        peak_bytes = usage.peak_bytes or rusage.ru_maxrss * 1024
-        return Spent(process.returncode, cpu_s, time.monotonic() - began, peak_bytes)
+        return Spent(child.returncode, cpu_s, time.monotonic() - began, rusage.ru_maxrss * 1024)
 
-    def _boot(self, seed: int, memory_bytes: int) -> subprocess.Popen:
+    def _boot(self, seed: int, memory_bytes: int) -> Child:
         directory, _ = host.memory_directory(memory_bytes, [self._work])
         environment = {
             "HOME": ".",
@@ -257,41 +242,29 @@ class Watched:
             # host would kill each guest process that no longer has its memory.
             "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
         }
-        launcher = Path(__file__).with_name("launch.py")
-        command = [sys.executable, "-I", "-S", str(launcher), str(os.getpid()), str(self._image.kernel)]
-        with self._console_file.open("wb") as output:
-            return subprocess.Popen(
-                command + command_line(memory_bytes, (self._work / "in" / MODULES).is_dir()),
-                cwd=self._work,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        words = command_line(memory_bytes, (self._work / "in" / MODULES).is_dir())
+        return Child([str(self._image.kernel), *words], self._work, environment, self._console_file)
 
-    def _wait(self, pid: int, usage: Usage, console: Console, memory: GuestMemory, began: float, processor: Processor):
-        stuck = _Standstill(self._patience)
+    def _wait(self, child: Child, console: Console, began: float) -> Usage:
+        stuck, usage = _Standstill(self._patience), Usage(child.pid)
+        memory = GuestMemory(child.pid, self._image.symbols)
         limit_bytes = CONSOLE_LIMIT_BYTES + CONSOLE_BYTES_PER_VIRTUAL_S * self._duration_ns // 10**9
-        ended = os.pidfd_open(pid)
-        try:
-            # A short guest is looked at while it grows, too: nothing tells its memory once it has ended.
-            while not select.select([ended], [], [], 0.03 if time.monotonic() - began < 0.5 else 0.1)[0]:
+        with closing(Processor()) as processor:
+            processor.keep([child.pid])
+            # A short guest is looked at while it grows, too: wait4 does not count its processes.
+            while not child.has_ended(0.03 if time.monotonic() - began < 0.5 else 0.1):
                 self._hear(console)
                 now = time.monotonic()
                 cpu_s = usage.sample()
                 if processor.starved(now, cpu_s):
-                    processor.keep(members_of_session(pid))
+                    processor.keep(members_of_session(child.pid))
                 self._on_progress(Progress(self.virtual_ns, cpu_s, now - began))
                 if console.size_bytes > limit_bytes:
                     message = f"the guest printed more than {limit_bytes >> 20} MiB"
                     raise GuestError(diagnose.with_last_words(message, console.text(), self._console_file))
-                if why := stuck.judge(now, cpu_s, memory.clock_ns(), self.virtual_ns):
+                if why := stuck.judge(usage.asleep_s, cpu_s, memory.clock_ns(), self.virtual_ns):
                     raise GuestError(*self._standstill(why, memory, console.text()))
-            _, status, rusage = os.wait4(pid, 0)
-            return status, rusage
-        finally:
-            os.close(ended)
+        return usage
 
     def _standstill(self, why: str, memory: GuestMemory, console: str) -> tuple[str, str]:
         program = memory.running_program()
@@ -349,38 +322,24 @@ class _Standstill:
         self._clock_ns: int | None = None
         self._cpu_at_step_s = 0.0
         self._cpu_s = -1.0
-        self._wall_at_step_s: float | None = None
+        self._asleep_at_step_s = 0.0
         self._heard_ns: int | None = None
         self._clock_at_word_ns = 0
 
-    def judge(self, wall_s: float, cpu_s: float, clock_ns: int | None, heard_ns: int | None) -> str | None:
+    def judge(self, asleep_s: float, cpu_s: float, clock_ns: int | None, heard_ns: int | None) -> str | None:
         """Why the guest counts as stuck, or None. Without a readable clock the agent's words stand for it."""
         clock_ns = clock_ns if clock_ns is not None else heard_ns
         if heard_ns != self._heard_ns:
             self._heard_ns, self._clock_at_word_ns = heard_ns, clock_ns or 0
         if clock_ns != self._clock_ns:
             self._clock_ns, self._cpu_at_step_s = clock_ns, cpu_s
-        if self._wall_at_step_s is None or cpu_s != self._cpu_s:
-            self._cpu_s, self._wall_at_step_s = cpu_s, wall_s
+        if cpu_s != self._cpu_s:
+            self._cpu_s, self._asleep_at_step_s = cpu_s, asleep_s
         at = f"at {(clock_ns or 0) / 1e9:g} s after boot"
         if cpu_s - self._cpu_at_step_s > self._patience.frozen_cpu_s:
             return f"virtual time stopped {at} while it used {cpu_s - self._cpu_at_step_s:.0f} s of processor time"
-        if wall_s - self._wall_at_step_s > self._patience.idle_wall_s:
-            return f"neither its clock nor its processor time moved for {wall_s - self._wall_at_step_s:.0f} s, {at}"
+        if asleep_s - self._asleep_at_step_s > self._patience.asleep_s:
+            return f"it slept for {asleep_s - self._asleep_at_step_s:.0f} s and used no processor time, {at}"
         if clock_ns is not None and clock_ns - self._clock_at_word_ns > self._patience.silent_virtual_s * 1e9:
             return f"the agent has said nothing for {self._patience.silent_virtual_s:g} virtual seconds, {at}"
         return None
-
-
-def _end(process: subprocess.Popen) -> None:
-    """Kill what is left of the guest and wait until nothing of it runs. Its processes die with their kernel."""
-    if process.returncode is None:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    deadline = time.monotonic() + 5
-    while members_of_session(process.pid):
-        if time.monotonic() > deadline:
-            for pid in members_of_session(process.pid):
-                os.kill(pid, signal.SIGKILL)
-            raise GuestError(f"processes of the guest (session {process.pid}) outlived their kernel by 5 s")
-        time.sleep(0.01)

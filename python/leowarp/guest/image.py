@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """A guest that can be booted: a kernel and an agent."""
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from leowarp.guest.agent import agent
+from leowarp.guest.agent import Agent, agent
 from leowarp.guest.kernel import kernel
+from leowarp.guest.trust import Code, code_of, demand_code
+from leowarp.progress import BuildProgress, silent
+
+if TYPE_CHECKING:
+    from leowarp.scenario.schema import Guest
 
 
 @dataclass(frozen=True)
@@ -38,30 +46,69 @@ class GuestImage:
 
 
 def guest_image(
-    kernel_choice: str | Path = "default",
+    kernel_choice: "str | Path | Guest" = "default",
     *,
     on_message: Callable[[str], None] = lambda text: None,
-    on_progress: Callable[[int, int], None] = lambda done, expected: None,
+    on_progress: Callable[[BuildProgress], None] = silent,
 ) -> GuestImage:
-    """Kernel and agent for a run, built if they are not there yet.
+    """Kernel and agent for a run, built side by side if they are not there yet.
+
+    An error of either, or Ctrl-C, ends the other's build, too, and leaves no process.
 
     Parameters
     ----------
-    kernel_choice : str or Path
-        "default", a kernel tree, or a kernel binary.
+    kernel_choice : str, Path or Guest
+        "default", a kernel tree, or a kernel binary, as the user named it; or what a plan says of its guest: that
+        knows who named the kernel.
     on_message, on_progress : callable
-        A line of text; (steps done, steps expected) while the kernel is built.
+        A line of text, from two threads; how far the kernel's build is.
 
     Raises
     ------
     HostError
         If something that a build needs is missing, or a build fails.
     ScenarioError
-        If `kernel_choice` is not a kernel.
+        If `kernel_choice` is not a kernel, or a file names it and the user never accepted it (`trust`).
     """
-    # The agent first: it takes seconds, and what it lacks is then known before the kernel's minutes.
-    built_agent = agent(on_message=on_message)
-    built_kernel = kernel(kernel_choice, on_message=on_message, on_progress=on_progress)
+    if isinstance(kernel_choice, str | Path):
+        named, code = kernel_choice, [Code("guest.kernel", Path(kernel_choice).expanduser(), None)]
+    else:
+        named, code = kernel_choice.kernel, code_of(kernel_choice)[:1] if kernel_choice.kernel != "default" else []
+    if str(named) != "default":
+        demand_code(code, on_message)
+    failed, abandoned = threading.Event(), threading.Event()
+
+    def build_agent() -> Agent:
+        try:
+            return agent(on_message=on_message, on_wait=lambda: _end_if(abandoned))
+        except BaseException:
+            failed.set()
+            raise
+
+    def progress(at: BuildProgress) -> None:
+        _end_if(failed)
+        on_progress(at)
+
+    # The kernel in this thread, which Ctrl-C reaches; the agent's build asks ten times a second whether it is to end.
+    with ThreadPoolExecutor(1, "leowarp-agent") as beside:
+        future = beside.submit(build_agent)
+        try:
+            built_kernel = kernel(named, on_message=on_message, on_progress=progress)
+            built_agent = future.result()
+        except _EndedByOther:
+            future.result()  # raises the agent's error
+            raise
+        finally:
+            abandoned.set()
     return GuestImage(
         built_kernel.program, built_agent.program, built_kernel.symbols, built_kernel.facts, built_agent.facts
     )
+
+
+class _EndedByOther(Exception):
+    """The other of the two builds has failed."""
+
+
+def _end_if(event: threading.Event) -> None:
+    if event.is_set():
+        raise _EndedByOther

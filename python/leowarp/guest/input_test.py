@@ -251,7 +251,7 @@ values = st.one_of(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 50), st.booleans(), values), max_size=30))
 def test_any_value_of_a_direction_is_read_back_from_its_record(given_values):
     rows = []

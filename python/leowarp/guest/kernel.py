@@ -17,20 +17,22 @@ from pathlib import Path
 from typing import IO
 
 from leowarp.errors import HostError, ScenarioError
-from leowarp.guest import recipe
+from leowarp.guest import left_out, recipe
 from leowarp.guest.cache import built_earlier, cache_root, content_key, entry_or_build, faults, locked, sha256_of_file
+from leowarp.guest.course import Course, OnProgress
 from leowarp.guest.elf import is_static_address_program, symbols
-from leowarp.guest.session import own_session
+from leowarp.guest.session import output_of, own_session
 from leowarp.guest.source import Source, fetch_source, local_source, tree_sha256, tree_version, unpack
+from leowarp.progress import silent
 
 KIND = "kernel"
 # Read from outside while it runs: the clock, and what it takes to name the program that is on the processor.
 WATCHED = {"time_travel_time", "init_task", "cpu_tasks"}
-# Lines that kbuild prints for one build with guest/kernel.config (measured, Linux 6.12.117); only the bar's end.
-EXPECTED_STEPS = 1160
-_STEP = re.compile(r"^  [A-Z][A-Z0-9]*( \[M\])? +\S")
+SHOWN_ERRORS = 5
+# "net/ipv4/tcp.c:12:3: error: ...", "ld: tcp.o: undefined reference to ...", and what build.sh itself says
+_OF_COMPILER = re.compile(r"\b(fatal )?error: |undefined reference to|multiple definition of|No space left on device")
+_OF_OTHERS = re.compile(r"\berror\b|Error |\*\*\*|not found|No such file")
 
-OnProgress = Callable[[int, int], None]
 OnMessage = Callable[[str], None]
 
 
@@ -57,7 +59,7 @@ def kernel(
     choice: str | Path = "default",
     *,
     on_message: OnMessage = lambda text: None,
-    on_progress: OnProgress = lambda done, expected: None,
+    on_progress: OnProgress = silent,
     keep_tree: bool = False,
     force: bool = False,
 ) -> Kernel:
@@ -68,7 +70,8 @@ def kernel(
     choice : str or Path
         "default", a directory (a kernel tree; built with our configuration and objects) or a file (used as it is).
     on_message, on_progress : callable
-        Called with a line of text; with (steps done, steps expected) while building.
+        Called with a line of text; with a `leowarp.progress.BuildProgress` while building, a few times a second while
+        the source is unpacked and for each step of the build. What they raise ends the build.
     keep_tree : bool
         Keep source and build tree beside the cache entry, to compile modules against.
     force : bool
@@ -130,7 +133,7 @@ def _from_source(source: Source, on_message, on_progress, keep_tree, force) -> K
         with _tree(build.tree_key, keep_tree, on_message) as scratch:
             if not (scratch / "source").is_dir():
                 on_message(f"unpacking {source.tarball.name} {source.version}")
-                unpack(source, scratch / "unpacking")
+                unpack(source, scratch / "unpacking", build.course.unpacked)
                 (scratch / "unpacking").rename(scratch / "source")
             (tree,) = (scratch / "source").iterdir()
             build.run(tree, scratch / "build", entry)
@@ -142,7 +145,7 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
     if not (tree / "arch" / "um").is_dir():
         raise ScenarioError(f"using the kernel tree {tree}: it has no arch/um", hint="name the top of a Linux tree")
     facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
-    build = _Build(_guest_sources(), facts, on_message, on_progress)
+    build = _Build(_guest_sources(), facts, on_message, on_progress, leave_out=True)
 
     def make(entry: Path) -> None:
         # Objects are kept by the tree's place: make itself finds out what of a changed tree is to be compiled again.
@@ -165,10 +168,8 @@ def _from_binary(path: Path) -> Kernel:
         )
     try:
         version = recipe.first_line_of(str(path), "--version")
-        config = subprocess.run(
-            [str(path), "--showconfig"], capture_output=True, text=True, check=True, timeout=10
-        ).stdout
-    except (HostError, subprocess.SubprocessError) as error:
+        config = output_of(str(path), "--showconfig")
+    except HostError as error:
         raise ScenarioError(f"{attempted}: it does not answer --version and --showconfig: {error}") from error
     if "CONFIG_UML_TIME_TRAVEL_SUPPORT=y" not in config:
         raise ScenarioError(
@@ -177,14 +178,17 @@ def _from_binary(path: Path) -> Kernel:
         )
     content = path.read_bytes()
     warnings = []
+    lacking = {}
     if b"LEOWARP_SEED" not in content:
         warnings.append(f"the kernel {path} takes its random seed from the host: no run with it repeats")
     if b"leolink" not in content:
         warnings.append(f'the kernel {path} has no leolink: only network.link_model = "netem" works')
+        lacking["leolink"] = "its program does not name it"
     facts = {
         "source": "a binary of the user's own",
         "linux_version": version,
         "linux_sha256": sha256_of_file(path),
+        "left_out": lacking,
         "warnings": warnings,
     }
     return Kernel(path.resolve(), symbols(path, WATCHED), facts)
@@ -246,10 +250,13 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
 class _Build:
     """One run of guest/build.sh."""
 
-    def __init__(self, directory: Path, facts: dict, on_message: OnMessage, on_progress: OnProgress) -> None:
+    def __init__(
+        self, directory: Path, facts: dict, on_message: OnMessage, on_progress: OnProgress, *, leave_out: bool = False
+    ) -> None:
         self._directory = directory
+        self._leave_out = leave_out
         self._on_message = on_message
-        self._on_progress = on_progress
+        self.course = Course(on_progress)
         parts = recipe.kernel_recipe(directory)
         self._facts = {
             **facts,
@@ -281,7 +288,8 @@ class _Build:
                 f"building the guest kernel: files in {self._directory} changed meanwhile", hint="try again"
             )
         self._on_message(f"building Linux {tree_version(tree)} as the guest kernel (log: {log})")
-        build_sh = ["sh", str(recipe_copy / "build.sh"), str(tree), str(build), str(entry)]
+        choice = ["--leave-out"] if self._leave_out else []
+        build_sh = ["sh", str(recipe_copy / "build.sh"), *choice, str(tree), str(build), str(entry)]
         with log.open("w") as file, own_session(build_sh) as process:
             self._follow(process, file)
         if process.returncode != 0:
@@ -289,34 +297,50 @@ class _Build:
         addresses = [line.split() for line in (entry / "symbols.txt").read_text().splitlines()]
         found = {name: int(address, 16) for address, _, name in addresses if name in WATCHED}
         (entry / "symbols.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+        lacking = left_out.read(entry)
         facts = {
             **self._facts,
             "key": self.key,
             "linux_version": tree_version(tree),
             "linux_sha256": sha256_of_file(entry / "linux"),
             "config_sha256": sha256_of_file(entry / "config"),
-            "warnings": [],
+            "left_out": lacking,
+            "warnings": left_out.warnings(lacking),
         }
+        for warning in facts["warnings"]:
+            self._on_message(f"warning: {warning}")
         (entry / "kernel.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
 
     def _follow(self, process: subprocess.Popen[str], log: IO[str]) -> None:
         assert process.stdout is not None
-        steps = 0
         for line in process.stdout:
             log.write(line)
-            if _STEP.match(line):
-                steps += 1
-                self._on_progress(steps, max(steps, EXPECTED_STEPS))
+            self.course.printed(line)
         process.wait()
 
     def _failed(self, log: Path) -> HostError:
         # The entry's directory goes away with the failed build; its log must not.
         kept = cache_root() / KIND / f"failed-{self.key}.log"
         shutil.copyfile(log, kept)
-        lines = log.read_text(errors="replace").splitlines()
-        telling = [line for line in lines if re.search(r"\berror\b|Error |\*\*\*|not found|No such file", line)]
-        last = "\n    ".join(telling[-5:] or lines[-5:])
+        shown = "\n    ".join(first_errors(log.read_text(errors="replace")))
+        if self._leave_out:
+            hint = "mend the tree; LEOWARP_JOBS=1 makes the log's lines follow one another"
+        else:
+            hint = "leowarp doctor says whether this machine lacks something that a build needs"
         return HostError(
-            f"building the guest kernel failed; the log is {kept}; its last errors:\n    {last}",
-            hint="leowarp doctor says whether this machine lacks something that a build needs",
+            f"building the guest kernel failed; the log is {kept}; its first errors:\n    {shown}", hint=hint
         )
+
+
+def first_errors(log: str) -> list[str]:
+    """At most five lines of a build's log that say why it failed: the compiler's and the linker's own, else make's.
+
+    Those of the last step alone: before it stand the errors of what was left out.
+    """
+    lines = log.splitlines()
+    steps = [number for number, line in enumerate(lines) if line.startswith("leowarp: ") and "error:" not in line]
+    last = lines[steps[-1] + 1 if steps else 0 :]
+    for pattern in (_OF_COMPILER, _OF_OTHERS):
+        if telling := [line for line in last if pattern.search(line)]:
+            return telling[:SHOWN_ERRORS]
+    return lines[-SHOWN_ERRORS:]

@@ -9,19 +9,22 @@ from pathlib import Path
 import pytest
 
 from leowarp.errors import HostError, ScenarioError
+from leowarp.guest import course, recipe, source
 from leowarp.guest import kernel as kernels
-from leowarp.guest import recipe, source
 from leowarp.guest.cache import sha256_of_file
 from leowarp.guest.kernel import kernel
-from leowarp.guest.session_for_tests import members_left
 from leowarp.guest.watch import members_of_session
+from leowarp.progress import BuildProgress
+from support.waiting import wait_until_gone
 
 BUILD = """#!/bin/sh
 echo "make: Entering"
 for number in 1 2 3; do echo "  CC      file$number.o"; done
 echo "$0" >> "$LEOWARP_CACHE/builds"
+if [ "$1" = --leave-out ]; then shift; left="$LEFT_OUT"; fi
 %s
 mkdir -p "$2" "$3"
+printf "${left:-}" > "$3/left-out.txt"
 test -f "$1/Makefile"
 touch "$2/object"
 printf '#!/bin/sh\\n' > "$3/linux"
@@ -69,16 +72,16 @@ def left_over(place: Path) -> list[str]:
 
 def test_a_kernel_is_built_once_with_progress(workshop):
     place = workshop()
-    steps: list[tuple[int, int]] = []
-    first = kernel(on_progress=lambda done, expected: steps.append((done, expected)))
-    assert steps == [(1, kernels.EXPECTED_STEPS), (2, kernels.EXPECTED_STEPS), (3, kernels.EXPECTED_STEPS)]
+    told: list[BuildProgress] = []
+    first = kernel(on_progress=told.append)
+    assert [(at.done, at.expected) for at in told if at.stage == "compile"] == [(n, course.STEPS) for n in (1, 2, 3)]
     assert first.symbols == {"time_travel_time": 0x606CC240, "cpu_tasks": 0x606CC188}
     assert first.facts["linux_version"] == "6.12.7"
     assert kernel() == first
     assert builds(place) == 1
     assert left_over(place) == []
     assert sorted(p.name for p in kernels.kernel_entry(first).iterdir()) == [
-        "build.log", "config", "files.json", "kernel.json", "linux", "symbols.json", "symbols.txt",
+        "build.log", "config", "files.json", "kernel.json", "left-out.txt", "linux", "symbols.json", "symbols.txt",
     ]  # fmt: skip
 
 
@@ -124,19 +127,68 @@ def test_a_failed_build_names_its_log_and_its_errors(workshop):
     assert kernel().program.exists()
 
 
+def test_a_failed_build_shows_the_first_errors_of_its_last_step(workshop, tmp_path):
+    said = [
+        "leowarp: our objects",
+        "bbr_handover.c:7:1: error: it does not fit",
+        "leowarp: warning: left out: bbr_handover: bbr_handover.c:7:1: error: it does not fit",
+        "leowarp: compile and link",
+        *(f"net/ipv4/tcp_{number}.c:1:1: error: broken" for number in range(7)),
+        "make[3]: *** [scripts/Makefile.build:229: net/ipv4/tcp_0.o] Error 1",
+        "make: *** [Makefile:224: __sub-make] Error 2",
+    ]
+    (tmp_path / "said").write_text("\n".join(said) + "\n")
+    workshop(f"cat {tmp_path / 'said'}; exit 2")
+    with pytest.raises(HostError) as caught:
+        kernel(tmp_path / "linux-6.12")
+    shown = caught.value.message.splitlines()[1:]
+    assert [line.strip() for line in shown] == said[4:9]
+    assert "mend the tree" in (caught.value.hint or "")
+
+
+def test_without_a_compilers_errors_those_of_make_are_shown():
+    log = "leowarp: compile and link\n  CC      x.o\nmake: *** No rule to make target 'y.o'.  Stop.\n"
+    assert kernels.first_errors(log) == ["make: *** No rule to make target 'y.o'.  Stop."]
+    assert kernels.first_errors("leowarp: configure\nflex: not found\n") == ["flex: not found"]
+    assert kernels.first_errors("one\ntwo\n") == ["one", "two"]
+
+
+def test_what_a_tree_does_not_take_is_left_out_with_warnings(workshop, tmp_path, monkeypatch):
+    workshop()
+    monkeypatch.setenv(
+        "LEFT_OUT", "bbr_handover\\tbbr_handover.c:39:22: error: no member\\nCONFIG_X\\tno such option\\n"
+    )
+    messages: list[str] = []
+    own = kernel(tmp_path / "linux-6.12", on_message=messages.append)
+    assert own.facts["left_out"] == {
+        "bbr_handover": "bbr_handover.c:39:22: error: no member",
+        "CONFIG_X": "no such option",
+    }
+    first, second = own.facts["warnings"]
+    assert 'no flow can have congestion_control = "bbr_handover" (bbr_handover.c:39:22' in first
+    assert "does not have CONFIG_X" in second
+    assert [text for text in messages if text.startswith("warning: ")] == [f"warning: {first}", f"warning: {second}"]
+
+
+def test_the_default_kernel_has_to_take_everything(workshop, monkeypatch):
+    workshop()
+    monkeypatch.setenv("LEFT_OUT", "bbr_handover\\tit does not fit\\n")
+    assert kernel().facts["left_out"] == {}
+
+
 def test_an_interrupted_build_leaves_no_process_and_nothing_half_done(workshop):
-    place = workshop('echo $$ > "$LEOWARP_CACHE/pid"; sleep 100 & echo "  LD      it"; wait')
+    place = workshop('echo $$ > "$LEOWARP_CACHE/pid"; sleep infinity & echo "  LD      it"; wait')
     sessions: list[int] = []
 
-    def interrupt(done: int, expected: int) -> None:
-        if done == 4:
+    def interrupt(at: BuildProgress) -> None:
+        if at.done == 4:
             sessions.append(int((place / "cache" / "pid").read_text()))
             assert len(members_of_session(sessions[0])) == 2
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         kernel(on_progress=interrupt)
-    assert members_left(sessions[0]) == []
+    wait_until_gone(lambda: members_of_session(sessions[0]))
     assert left_over(place) == []
 
 

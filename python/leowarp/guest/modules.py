@@ -25,13 +25,13 @@ from leowarp.guest.image import GuestImage
 from leowarp.guest.input import MODULES
 from leowarp.guest.kernel import Kernel
 from leowarp.guest.session import own_session
+from leowarp.guest.trust import ARCHIVE, demand
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 KIND = "module"
 TREE_KIND = "module-tree"
-ARCHIVE = "module-tree.tar.xz"
 NEEDED = {"gcc": "gcc", "make": "make", "ld": "binutils", "tar": "tar", "xz": "xz-utils"}
 # The kernel's own sources are included by their path in its tree; no path of this machine gets into the module
 KBUILD = "obj-m := {name}.o\nccflags-y := -I$(srctree) -ffile-prefix-map=$(src)/=\n"
@@ -109,8 +109,9 @@ def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambd
     Raises
     ------
     ScenarioError, HostError
-        As `compiled`.
+        As `compiled`; ScenarioError also if a file names one that the user never accepted (`trust`).
     """
+    demand(plan, on_message)
     kernel = Kernel(image.kernel, image.symbols, image.kernel_facts)
     return [compiled(file.path, kernel, on_message) for file in plan.guest.cc_modules]
 

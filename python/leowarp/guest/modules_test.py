@@ -10,7 +10,8 @@ from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import modules
 from leowarp.guest.kernel import Kernel
 from leowarp.guest.modules import ARCHIVE, compiled, put_modules
-from leowarp.guest.session_for_tests import members_left
+from leowarp.guest.watch import members_of_session
+from support.waiting import wait_until, wait_until_gone
 
 SCRIPT = """#!/bin/sh
 echo "$1" >> "$LEOWARP_CACHE/calls"
@@ -34,7 +35,8 @@ def workshop(monkeypatch, tmp_path):
         tree.mkdir(exist_ok=True)
         place.mkdir(exist_ok=True)
         (tree / "compile.sh").write_text(SCRIPT % line)
-        subprocess.run(["tar", "-cJf", place / ARCHIVE, "-C", tree, "."], check=True)
+        # Its bytes are in the key: two archives of the same files are to be the same.
+        subprocess.run(["tar", "--mtime=@0", "--sort=name", "-cJf", place / ARCHIVE, "-C", tree, "."], check=True)
         (place / "linux").touch()
         return Kernel(place / "linux", {}, {})
 
@@ -84,11 +86,10 @@ def test_warnings_are_told(workshop, source):
 
 
 def test_an_interrupted_compilation_leaves_no_process_and_nothing_half_done(workshop, source, tmp_path, monkeypatch):
-    kernel = workshop('sleep 100 & touch "$LEOWARP_CACHE/sleeps"; wait')
+    kernel = workshop('sleep infinity & touch "$LEOWARP_CACHE/sleeps"; wait')
 
     def interrupted(process):
-        while not (tmp_path / "cache" / "sleeps").exists():
-            pass
+        wait_until((tmp_path / "cache" / "sleeps").exists, process)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(modules.subprocess.Popen, "communicate", interrupted)
@@ -96,7 +97,8 @@ def test_an_interrupted_compilation_leaves_no_process_and_nothing_half_done(work
     monkeypatch.setattr(modules.recipe, "first_line_of", lambda *command: "a compiler")
     with pytest.raises(KeyboardInterrupt):
         compiled(source, kernel)
-    assert members_left(int((tmp_path / "cache" / "pid").read_text())) == []
+    session = int((tmp_path / "cache" / "pid").read_text())
+    wait_until_gone(lambda: members_of_session(session))
     assert left_over(tmp_path) == []
 
 

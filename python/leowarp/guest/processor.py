@@ -42,7 +42,7 @@ class Processor:
             except OSError:
                 name.close()
                 continue
-            self.release()
+            self.close()
             self._held, self._number = name, number
             return True
         return False
@@ -69,7 +69,7 @@ class Processor:
             return False
         return self._take(sorted(os.sched_getaffinity(0) - {self._number}))
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Let others have it."""
         if self._held is not None:
             self._held.close()

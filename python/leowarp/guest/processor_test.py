@@ -2,6 +2,7 @@
 import os
 import subprocess
 import sys
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -14,54 +15,51 @@ needs_two = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one pro
 
 
 @pytest.fixture
-def sleeper():
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    yield process.pid
-    process.kill()
-    process.wait()
+def sleeper(spawn):
+    """A process that sleeps as long as the test lasts."""
+    return spawn([sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE).pid
 
 
-def test_a_process_is_held_to_one_processor(sleeper):
-    processor = Processor(FAMILY)
-    processor.keep([sleeper])
+@pytest.fixture
+def processor():
+    """Makes processors, and lets go of them at the end."""
+    with ExitStack() as held:
+        yield lambda: held.enter_context(closing(Processor(FAMILY)))
+
+
+def test_a_process_is_held_to_one_processor(sleeper, processor):
+    processor().keep([sleeper])
     assert len(os.sched_getaffinity(sleeper)) == 1
-    processor.release()
 
 
 @needs_two
-def test_two_guests_get_two_processors_and_a_third_is_left_free(sleeper):
+def test_two_guests_get_two_processors_and_a_third_is_left_free(sleeper, processor):
     everything = os.sched_getaffinity(0)
-    held = [Processor(FAMILY) for _ in everything]
+    held = [processor() for _ in everything]
     numbers = set()
-    for processor in held:
-        processor.keep([sleeper])
+    for each in held:
+        each.keep([sleeper])
         numbers |= os.sched_getaffinity(sleeper)
     assert numbers == everything
     os.sched_setaffinity(sleeper, everything)
-    one_too_many = Processor(FAMILY)
-    one_too_many.keep([sleeper])
+    processor().keep([sleeper])
     assert os.sched_getaffinity(sleeper) == everything
-    for processor in held:
-        processor.release()
 
 
 @needs_two
-def test_a_starved_guest_moves_once_per_window(sleeper):
-    processor = Processor(FAMILY)
-    processor.keep([sleeper])
+def test_a_starved_guest_moves_once_per_window(sleeper, processor):
+    held = processor()
+    held.keep([sleeper])
     before = os.sched_getaffinity(sleeper)
-    assert not processor.starved(0.0, 0.0)
-    assert not processor.starved(2.0, 0.1)
-    assert processor.starved(4.0, 0.2)
-    processor.keep([sleeper])
+    assert not held.starved(0.0, 0.0)
+    assert not held.starved(2.0, 0.1)
+    assert held.starved(4.0, 0.2)
+    held.keep([sleeper])
     assert os.sched_getaffinity(sleeper) != before
-    assert not processor.starved(8.0, 3.9)
-    processor.release()
+    assert not held.starved(8.0, 3.9)
 
 
-def test_a_process_that_has_ended_is_no_error():
+def test_a_process_that_has_ended_is_no_error(processor):
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
-    processor = Processor(FAMILY)
-    processor.keep([process.pid])
-    processor.release()
+    processor().keep([process.pid])

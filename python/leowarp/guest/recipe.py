@@ -3,11 +3,11 @@
 
 import hashlib
 import os
-import subprocess
 import tomllib
 from pathlib import Path
 
 from leowarp.errors import HostError
+from leowarp.guest.session import output_of
 
 PACKAGED = Path(__file__).resolve().parent.parent / "_guest"
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -87,12 +87,9 @@ def first_line_of(*command: str) -> str:
     Raises
     ------
     HostError
-        If the tool is not there or fails.
+        If the tool is not there, fails, prints nothing, or does not end.
     """
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
-    except FileNotFoundError as error:
-        raise HostError(f"asking `{' '.join(command)}`: it is not on the PATH", hint="leowarp doctor") from error
-    except subprocess.CalledProcessError as error:
-        raise HostError(f"asking `{' '.join(command)}`: {error.stderr.strip()}", hint="leowarp doctor") from error
-    return done.stdout.splitlines()[0]
+    lines = output_of(*command).splitlines()
+    if not lines:
+        raise HostError(f"asking `{' '.join(command)}`: it prints nothing", hint="leowarp doctor")
+    return lines[0]

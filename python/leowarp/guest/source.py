@@ -6,19 +6,24 @@ Every way gives the same tarball, Debian's, so that the kernel does not depend o
 
 import hashlib
 import json
+import lzma
 import os
 import shutil
 import subprocess
+import tarfile
 import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
+from leowarp import plainfiles
 from leowarp.errors import HostError, ScenarioError
 from leowarp.guest.cache import cache_root, sha256_of_file
 from leowarp.guest.host import apt
+from leowarp.guest.session import own_session
 
 SERIES = "6.12"
 PACKAGE = f"linux-source-{SERIES}"
@@ -31,6 +36,17 @@ PINNED_URLS = (
     f"https://deb.debian.org/debian-security/pool/updates/main/l/linux-{SERIES}/{PINNED_FILE}",
     f"https://snapshot.debian.org/file/{PINNED_SHA256}/{PINNED_FILE}",
 )
+# Directories of a kernel tree of which ARCH=um with guest/kernel.config compiles nothing (design/kernel-config.md says
+# what leaving them out saves).
+OTHER_ARCHITECTURES = (
+    "alpha", "arc", "arm", "arm64", "csky", "hexagon", "loongarch", "m68k", "microblaze", "mips", "nios2", "openrisc",
+    "parisc", "powerpc", "riscv", "s390", "sh", "sparc", "xtensa",
+)  # fmt: skip
+NOT_COMPILED = (
+    "Documentation", "samples", "sound", "tools/perf", "tools/testing", "drivers/accel", "drivers/clk", "drivers/gpu",
+    "drivers/infiniband", "drivers/media", "drivers/net/dsa", "drivers/net/ethernet", "drivers/net/wireless",
+    "drivers/scsi", "drivers/staging", "drivers/usb", *(f"arch/{name}" for name in OTHER_ARCHITECTURES),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -154,16 +170,32 @@ def _member_of_ar(archive: Path, prefix: str, directory: Path) -> Path:
     raise HostError(f"unpacking {archive}: it holds no {prefix}")
 
 
-def unpack(source: Source, directory: Path) -> Path:
-    """Unpack a tarball into `directory`; returns the kernel tree."""
+def unpack(source: Source, directory: Path, on_progress: Callable[[int, int], None] = lambda done, whole: None) -> Path:
+    """Unpack what ARCH=um is compiled from into `directory`; returns the kernel tree.
+
+    `on_progress` gets how many bytes of how many of the tarball have been read, a few times a second; what it raises
+    ends tar.
+    """
     directory.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(
-        ["tar", "-xf", str(source.tarball), "-C", str(directory)], capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
+    whole_bytes = source.tarball.stat().st_size
+    excluded = [f"--exclude={pattern}" for pattern in _not_unpacked(_top(source))]
+    with source.tarball.open("rb") as tarball, (directory / "errors").open("w+") as errors:
+        # tar reads through our descriptor, whose place says how far it is.
+        command = ["tar", "-x", _decompression(tarball), "-f", "-", "-C", str(directory), "--anchored", *excluded]
+        with own_session(command, stdin=tarball, stdout=errors) as process:
+            while True:
+                try:
+                    process.wait(timeout=0.2)
+                    break
+                except subprocess.TimeoutExpired:
+                    on_progress(os.lseek(tarball.fileno(), 0, os.SEEK_CUR), whole_bytes)
+        errors.seek(0)
+        said = errors.read().strip()
+    (directory / "errors").unlink()
+    if process.returncode != 0:
         raise HostError(
-            f"unpacking {source.tarball} into {directory}: {done.stderr.strip()[-500:]}",
-            hint=f"it needs xz and 2 GB there: {apt(['xz-utils'])}; LEOWARP_CACHE names another place",
+            f"unpacking {source.tarball} into {directory}: {said[-500:]}",
+            hint=f"it needs xz and 1 GB there: {apt(['xz-utils'])}; LEOWARP_CACHE names another place",
         )
     trees = [p for p in directory.iterdir() if (p / "Kconfig").is_file()]
     if len(trees) != 1:
@@ -171,14 +203,38 @@ def unpack(source: Source, directory: Path) -> Path:
     return trees[0]
 
 
+def _decompression(tarball: IO[bytes]) -> str:
+    """tar's option for what the file begins with; it looks for itself only into files that it has opened."""
+    begin = os.pread(tarball.fileno(), 4, 0)
+    return {b"\x1f\x8b": "--gzip", b"BZ": "--bzip2", b"\x28\xb5": "--zstd"}.get(begin[:2], "--xz")
+
+
+def _top(source: Source) -> str:
+    try:
+        with tarfile.open(source.tarball) as archive:
+            first = archive.next()
+    except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
+        raise HostError(f"unpacking {source.tarball}: {error}", hint="fetch it again") from error
+    return first.name.split("/")[0] if first is not None else ""
+
+
+def _not_unpacked(top: str) -> list[str]:
+    """tar's patterns. Of what is not compiled, kbuild reads Kconfig files and Makefiles all the same."""
+    kinds = ("[chS]", "dts*", "rst", "yaml", "json", "sh", "py")
+    return [f"{top}/{name}/*.{kind}" for name in NOT_COMPILED for kind in kinds]
+
+
 def tree_version(tree: Path) -> str:
     """Version of a kernel tree, from the first lines of its Makefile: "6.12.117"."""
     fields = {}
-    with (tree / "Makefile").open(encoding="utf-8") as file:
-        for line in file.readlines()[:10]:
-            name, separator, value = line.partition("=")
-            if separator:
-                fields[name.strip()] = value.strip()
+    try:
+        beginning = plainfiles.read(tree / "Makefile", 1 << 20, links=True).decode(errors="replace")
+    except OSError as error:
+        raise ScenarioError(f"reading {tree / 'Makefile'}: {error.strerror}: not a kernel tree") from error
+    for line in beginning.splitlines()[:10]:
+        name, separator, value = line.partition("=")
+        if separator:
+            fields[name.strip()] = value.strip()
     try:
         return f"{fields['VERSION']}.{fields['PATCHLEVEL']}.{fields['SUBLEVEL']}{fields.get('EXTRAVERSION', '')}"
     except KeyError as error:
@@ -205,16 +261,14 @@ def tree_sha256(tree: Path) -> str:
 
 
 def _matters(path: Path, tree: Path) -> bool:
-    parts = path.relative_to(tree).parts
-    if parts[0] == "arch":
-        return len(parts) < 3 or parts[1] in ("um", "x86")
-    # Their Kconfig files are read by the configuration of every architecture.
-    aside = parts[0] in ("Documentation", "tools", "samples", "sound") or parts[:2] == ("drivers", "gpu")
-    return not aside or path.name.startswith("Kconfig")
+    place = path.relative_to(tree)
+    # Kconfig files are read by the configuration of every architecture.
+    return path.name.startswith("Kconfig") or not any(place.is_relative_to(name) for name in NOT_COMPILED)
 
 
 def _git(tree: Path, *arguments: str) -> bytes:
-    # The tree may belong to somebody else; nothing of it is run, and optional locks are not taken.
+    # The tree may belong to another user of this machine. Its settings can make git run programs (core.fsmonitor,
+    # filters by attribute), so only a tree that may be built is asked about (`trust`). Optional locks are not taken.
     command = ["git", "-c", f"safe.directory={tree.resolve()}", "--no-optional-locks", "-C", str(tree), *arguments]
     try:
         return subprocess.run(command, capture_output=True, check=True).stdout

@@ -9,6 +9,8 @@ import pytest
 
 from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import source
+from leowarp.guest.watch import members_of_session
+from support.waiting import wait_until_gone
 
 MAKEFILE = "# SPDX\nVERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 7\nEXTRAVERSION =\nNAME = Baby\n"
 
@@ -137,7 +139,47 @@ def test_without_git_what_cannot_matter_is_left_out(tmp_path):
     (top / "Documentation/a").write_text("other")
     (top / "arch/arm64/boot/a.dts").write_text("other")
     assert source.tree_sha256(top) == before
-    (top / "arch/arm64/Kconfig").write_text("other")
-    assert source.tree_sha256(top) == before
     (top / "arch/um/Kconfig").write_text("other")
     assert source.tree_sha256(top) != before
+
+
+def test_what_is_not_compiled_is_not_unpacked_but_its_kconfig_files(tmp_path):
+    top = tree(tmp_path / "linux-6.12")
+    for name in (
+        "include/sound/core.h",
+        "sound/core.c",
+        "sound/Kconfig",
+        "drivers/gpu/drm/Makefile",
+        "drivers/gpu/a.c",
+    ):
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_text(name)
+    for suffix, option in (("xz", "-cJf"), ("gz", "-czf")):
+        tarball = tmp_path / f"linux.tar.{suffix}"
+        subprocess.run(["tar", option, tarball, "-C", tmp_path, "linux-6.12"], check=True)
+        got = source.unpack(source.Source(tarball, "1", "0"), tmp_path / suffix)
+        assert got == tmp_path / suffix / "linux-6.12"
+        assert sorted(str(p.relative_to(got)) for p in got.rglob("*") if p.is_file()) == [
+            "Documentation/a", "Kconfig", "Makefile", "arch/arm64/Kconfig", "arch/um/Kconfig",
+            "drivers/gpu/drm/Makefile", "include/sound/core.h", "net/ipv4/tcp.c", "sound/Kconfig",
+        ]  # fmt: skip
+
+
+def test_what_progress_raises_ends_the_unpacking(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    (tmp_path / "tar").write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nsleep 100 & sleep 100\n")
+    (tmp_path / "tar").chmod(0o755)
+    tree(tmp_path / "linux")
+    subprocess.run(["/bin/tar", "-cJf", tmp_path / "l.tar.xz", "-C", tmp_path, "linux"], check=True)
+    seen: list[tuple[int, int]] = []
+
+    def interrupt(done_bytes: int, whole_bytes: int) -> None:
+        seen.append((done_bytes, whole_bytes))
+        if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        source.unpack(source.Source(tmp_path / "l.tar.xz", "1", "0"), tmp_path / "out", interrupt)
+    session = int((tmp_path / "pid").read_text())
+    wait_until_gone(lambda: members_of_session(session))
+    assert seen[-1] == (0, (tmp_path / "l.tar.xz").stat().st_size)

@@ -7,7 +7,8 @@ import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+from leowarp.guest.own_time import OwnTime, look_at
+
 CONSOLE_KEPT_BYTES = 64 * 1024
 # A guest prints a line of about 30 bytes a virtual second and its last words; more than this is a guest gone mad.
 CONSOLE_LIMIT_BYTES = 16 << 20
@@ -66,7 +67,7 @@ class GuestMemory:
 
 @dataclass
 class Usage:
-    """Processor time of the guest and of its processes, from /proc.
+    """Processor time of the guest and of its processes, from /proc, and how long all of them slept.
 
     The guest's processes are children that the kernel program never reaps, so `wait4` alone would miss them.
     """
@@ -74,16 +75,19 @@ class Usage:
     pid: int
     children_s: dict[int, float] = field(default_factory=dict)
     main_s: float = 0.0
-    peak_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        self._own = OwnTime([self.pid])
 
     def sample(self) -> float:
         """Read anew; returns the total so far in CPU seconds."""
-        if (main := _cpu_s(self.pid)) is not None:
-            self.main_s = main
-        for child in _children(self.pid):
-            if (seconds := _cpu_s(child)) is not None:
-                self.children_s[child] = seconds
-        self.peak_bytes = max(self.peak_bytes, _peak_bytes(self.pid))
+        looks = {pid: look for pid in [self.pid, *_children(self.pid)] if (look := look_at(pid))}
+        for pid, look in looks.items():
+            if pid == self.pid:
+                self.main_s = look.cpu_s
+            else:
+                self.children_s[pid] = look.cpu_s
+        self._own.look(looks)
         return self.total_s
 
     @property
@@ -91,14 +95,10 @@ class Usage:
         """CPU seconds at the last sample: the kernel program and each process it ever had."""
         return self.main_s + sum(self.children_s.values())
 
-
-def _cpu_s(pid: int) -> float | None:
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    # proc(5): utime and stime are the fields 14 and 15, counted from 1 with pid and name before ours
-    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+    @property
+    def asleep_s(self) -> float:
+        """Seconds in which, at each sample, nothing of it ran or wanted to (`OwnTime`)."""
+        return self._own.asleep_s
 
 
 def _children(pid: int) -> list[int]:
@@ -106,14 +106,6 @@ def _children(pid: int) -> list[int]:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except (FileNotFoundError, ProcessLookupError):
         return []
-
-
-def _peak_bytes(pid: int) -> int:
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:")), 0)
 
 
 def members_of_session(session: int) -> list[int]:

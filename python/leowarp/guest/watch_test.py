@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
-import subprocess
+import signal
 import sys
-import time
+from subprocess import PIPE
 
 import pytest
 
 from leowarp.guest.drive import Patience, _Standstill
+from leowarp.guest.own_time import TICKS_PER_S
 from leowarp.guest.watch import CONSOLE_KEPT_BYTES, Console, GuestMemory, Usage, members_of_session
+from support.waiting import wait_until, wait_until_gone
 
-PATIENCE = Patience(frozen_cpu_s=10, idle_wall_s=100, silent_virtual_s=1000)
+PATIENCE = Patience(frozen_cpu_s=10, asleep_s=100, silent_virtual_s=1000)
 S = 1_000_000_000
 
 
@@ -28,8 +30,14 @@ def test_a_frozen_clock_counts_processor_time_not_wall_time():
     assert "virtual time stopped at 1 s after boot" in judged([(0, 0, S, None), (9, 10.1, S, None)])[-1]
 
 
-def test_neither_clock_nor_processor_moves():
-    assert "neither" in judged([(0, 1, S, None), (101, 1, S, None)])[-1]
+def test_a_guest_that_sleeps_and_uses_no_processor_time():
+    assert "slept for 101 s" in judged([(0, 1, S, None), (101, 1, S, None)])[-1]
+    assert judged([(0, 1, S, None), (99, 1, S, None), (101, 1.01, S, None), (200, 1.01, S, None)]) == [None] * 4
+
+
+def test_a_guest_that_gets_no_processor_is_not_stuck():
+    # A day without a tick, and without sleep
+    assert judged([(7, 1, S, None)] * 86_400) == [None] * 86_400
 
 
 def test_an_agent_that_is_silent_for_long():
@@ -59,27 +67,39 @@ def test_messages_are_read_as_they_grow(tmp_path):
     console.close()
 
 
-def test_usage_counts_a_process_and_its_children():
-    burn = """import os, time
-end = time.process_time() + 0.3
+BURN = """
+import os, sys, time
 os.fork()
-while time.process_time() < end: pass
-time.sleep(9)"""
-    process = subprocess.Popen([sys.executable, "-S", "-c", burn], start_new_session=True)
+while time.process_time() < 0.3: pass
+os.write(1, f"{time.process_time()}\\n".encode())
+sys.stdin.read()
+"""
+
+
+def test_usage_counts_a_process_and_its_children(spawn):
+    process = spawn([sys.executable, "-S", "-c", BURN], stdin=PIPE, stdout=PIPE, start_new_session=True)
+    told_s = sum(float(process.stdout.readline()) for _ in range(2))
     usage = Usage(process.pid)
-    deadline = time.monotonic() + 20
-    while usage.sample() < 0.5:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    assert 0.5 <= usage.total_s < 3
-    assert usage.peak_bytes > 1 << 20
+    # The host cuts off parts of a tick, of user and system time of each; each sleeps by now, or is about to.
+    assert told_s - 4 / TICKS_PER_S <= usage.sample() <= 2 * told_s
     assert len(members_of_session(process.pid)) == 2
-    os.killpg(process.pid, 9)
+    os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    while members_of_session(process.pid):
-        assert time.monotonic() < deadline
+    wait_until_gone(lambda: members_of_session(process.pid))
     before = usage.total_s
     assert usage.sample() == before
+
+
+def test_usage_tells_how_long_all_of_it_slept(spawn):
+    process = spawn([sys.executable, "-S", "-c", BURN], stdin=PIPE, stdout=PIPE)
+    usage = Usage(process.pid)
+
+    def has_slept():
+        usage.sample()
+        return usage.asleep_s > 0.1
+
+    wait_until(has_slept, process)
+    assert [process.stdout.readline() for _ in range(2)] != [b"", b""]
 
 
 @pytest.mark.parametrize("symbols", [{}, {"time_travel_time": 8}])

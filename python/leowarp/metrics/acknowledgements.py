@@ -20,20 +20,17 @@ from leowarp.metrics.flows import host_counters
 from leowarp.metrics.reordering import SCOPES
 from leowarp.metrics.series import weighted_quantile
 from leowarp.metrics.tables import DATA, Tables, floats
+from leowarp.scalars import names
+from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS
 
 LONG_WAIT_NS = 10_000_000
 """What counts as a long wait in `ack_waits_long_ratio`: tauran2018 found a tenth of its waits longer."""
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
-SCALARS = ("acks_per_segment_ratio", *(f"ack_wait_{name}_ns" for name in _QUANTILES), "ack_waits_long_ratio",
-           "duplicate_acks_pkts", "duplicate_acks_ratio", "spurious_retransmissions_ratio", "timeouts",
-           "timeout_retransmissions_pkts", "timeout_retransmissions_ratio")  # fmt: skip
-"""Scalars of a TCP flow in the summary. Ratios but the first and the long waits are per data packet sent."""
-
 
 def acknowledgement_scalars(tables: Tables, number: int, flows: Sequence[Any]) -> dict[str, float | int | None]:
-    """The summary's scalars of one TCP flow, those of `SCALARS`; what the run did not record is None.
+    """The scalars `scalars.of_flows.ACKNOWLEDGEMENTS` of one TCP flow; what the run did not record is None.
 
     Parameters
     ----------
@@ -41,7 +38,7 @@ def acknowledgement_scalars(tables: Tables, number: int, flows: Sequence[Any]) -
         Flow number, as in the tables.
     flows : plan.flows
     """
-    row: dict[str, float | int | None] = dict.fromkeys(SCALARS)
+    row: dict[str, float | int | None] = dict.fromkeys(names(ACKNOWLEDGEMENTS))
     if tables.has("acks"):
         row |= _waits(tables.of_flow("acks", number))
     ending = tables.of_flow("flows", number)

@@ -8,7 +8,9 @@ import pyarrow as pa
 import pytest
 
 from leowarp.metrics import ack_waits, tables_of
-from leowarp.metrics.acknowledgements import SCALARS, acknowledgement_scalars
+from leowarp.metrics.acknowledgements import acknowledgement_scalars
+from leowarp.scalars import names
+from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS
 from leowarp.trace import TABLES
 
 MS = 1_000_000
@@ -51,7 +53,7 @@ def flow(source: str = "A", kind: str = "tcp") -> SimpleNamespace:
 
 def test_what_a_flow_s_acknowledgements_come_to():
     found = acknowledgement_scalars(tables_of(trace()), 0, [flow(), flow(kind="ping")])
-    assert tuple(found) == SCALARS
+    assert tuple(found) == names(ACKNOWLEDGEMENTS)
     assert found["acks_per_segment_ratio"] == 20 / (5 + 3 + 2 * 10)
     assert (found["ack_wait_p50_ns"], found["ack_wait_p90_ns"], found["ack_wait_max_ns"]) == (2 * MS, 40 * MS, 40 * MS)
     assert found["ack_waits_long_ratio"] == pytest.approx(3 / 18)

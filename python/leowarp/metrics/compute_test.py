@@ -25,8 +25,8 @@ from leowarp.metrics import (
     tables_of,
 )
 from leowarp.metrics import synthetic as syn
-from leowarp.metrics.compute import held_by_receiver, never_connected, nothing_arrived
 from leowarp.metrics.flows import GOODPUT_SERIES, host_scalars
+from leowarp.metrics.warnings import held_by_receiver, never_connected, nothing_arrived
 
 MS, S = syn.MS, syn.S
 

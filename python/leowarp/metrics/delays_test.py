@@ -110,7 +110,7 @@ def test_delays_that_are_all_the_same_are_exact(access):
     assert found.scalars("x") == {f"x_{name}": 0 if name == "error_ns" else 40 * MS for name in DELAY_SCALARS}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.one_of(st.integers(0, 3000), st.integers(0, 120_000_000_000), st.integers(50 * MS, 50 * MS + 30_000)),
              min_size=1, max_size=200),

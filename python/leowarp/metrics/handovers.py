@@ -15,6 +15,8 @@ import pandas as pd
 
 from leowarp.metrics.probes import NEAR_NS, Probes, near, quantile
 from leowarp.metrics.tables import CAUSES, DATA, Tables, floats
+from leowarp.scalars import names
+from leowarp.scalars.of_flows import RECOVERY
 
 QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
@@ -81,14 +83,14 @@ def probe_spikes(found: Probes, changes_ns: np.ndarray) -> np.ndarray:
 
 
 def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
-    """Quantiles over the changes of a flow's path (`RECOVERY_SCALARS`), of those whose number is known.
+    """Quantiles over the changes of a flow's path (`scalars.of_flows.RECOVERY`), of those whose number is known.
 
     A change after which goodput did not come back within the window counts as longer than any: a quantile that falls on
     one is None.
     """
     mine = recoveries[recoveries["flow"].to_numpy() == flow]
     judged = mine[mine["recovered"].notna()]
-    row: dict[str, Any] = dict.fromkeys(RECOVERY_SCALARS)
+    row: dict[str, Any] = dict.fromkeys(names(RECOVERY))
     if len(judged):
         duration = np.nan_to_num(floats(judged["duration_ns"]), nan=np.inf)
         row |= {f"recovery_{name}_ns": _whole(quantile(duration, q)) for name, q in _QUANTILES}
@@ -112,13 +114,3 @@ def _whole(value: float | None) -> int | None:
 
 
 _QUANTILES = (("p50", 0.5), ("p90", 0.9))
-
-RECOVERY_SCALARS = {
-    "recovery_p50_ns": "median time from a change until goodput was back at 90 % of the second before",
-    "recovery_p90_ns": "its 90th percentile",
-    "recovered_ratio": "share of the changes after which it came back within the window, or never fell",
-    "goodput_dip_p50_ratio": "median depth of the dip",
-    "spike_p50_ns": "median over the changes of the largest one-way delay in the second after less the mean before",
-    "spike_p90_ns": "its 90th percentile",
-}
-"""What `recovery_scalars` gives, and what it means."""

@@ -5,24 +5,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from leowarp import plainfiles, scalars
 from leowarp.metrics.causes import CAUSE_COLUMNS
 from leowarp.metrics.changes import CHANGE_COLUMNS
 from leowarp.metrics.flows import GOODPUT_SERIES
+from leowarp.metrics.numbers import Numbers
 from leowarp.metrics.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.reordering import DENSITY_COLUMNS, REORDERING_COLUMNS
 from leowarp.metrics.series import optional, step_at
 from leowarp.metrics.shares import SERIES_NUMBERS
 from leowarp.metrics.tables import floats
-
-if TYPE_CHECKING:
-    from leowarp.metrics.compute import Metrics
 
 MOST_STEPS = 50_000
 """A path delay with more steps is a channel's, one a millisecond: of it the smallest of each second is kept."""
@@ -35,7 +34,7 @@ REORDERING_METRICS = {
 """Scopes of reordering: the prefix of their metrics, and the column that becomes `t_ns`."""
 
 
-def long_form(result: Metrics) -> pd.DataFrame:
+def long_form(result: Numbers) -> pd.DataFrame:
     """All numbers of a run; columns as in `LONG_COLUMNS`."""
     frames = [_scalars(result.summary)]
     frames += _columns("route_change", result.route_changes, CHANGE_COLUMNS, "t_ns")
@@ -96,6 +95,7 @@ def write_long_form(frame: pd.DataFrame, path: Path) -> None:
     table = pa.Table.from_pandas(
         frame, preserve_index=False, schema=pa.schema([(f.name, f.type) for f in fields]), nthreads=1
     )
+    plainfiles.refuse_link(path)
     pq.write_table(table.cast(pa.schema(fields, metadata={"leowarp.table": "metrics"})), path, compression="zstd")
 
 
@@ -121,29 +121,34 @@ def _piece(
 def _scalars(summary: dict[str, Any]) -> pd.DataFrame:
     """The numbers of the summary, one a row."""
     rows: list[tuple[str, int | None, float | int | None, str, str]] = []
-    for name, value in summary.items():
-        if name not in ("flows", "name", "drops_by_cause_pkts", "fairness", "cpu_s", "wall_s"):
-            rows.append((f"run.{name}", None, optional(value), _unit(name), "summary.json"))
-    for name, value in summary["fairness"].items():
-        rows.append((f"run.fairness_{name}", None, value, _unit(name), "summary.json, fairness"))
-    for cause, count in (summary["drops_by_cause_pkts"] or {}).items():
-        rows.append((f"run.drops_{cause}_pkts", None, count, "pkts", "dropped packets of this cause"))
+    # What a run cost is another number each time that it is made.
+    left_out = scalars.names(scalars.COSTS)
+    for scalar, value in _numbers(summary, scalars.RUN):
+        if "." not in scalar.name and scalar.name not in left_out:
+            rows.append((f"run.{scalar.name}", None, optional(value), scalar.unit.symbol, scalar.definition))
+    for owner, metric in _OBJECTS.items():
+        for scalar, value in _numbers(summary, scalars.RUN):
+            whole, _, part = scalar.name.partition(".")
+            if whole == owner and part:
+                rows.append((metric.format(part), None, optional(value), scalar.unit.symbol, scalar.definition))
     for flow in summary["flows"]:
-        for name, value in flow.items():
-            if name not in ("flow", "kind", "source", "destination", "congestion_control"):
-                rows.append((f"flow.{name}", flow["flow"], optional(value), _unit(name), "summary.json"))
+        for scalar, value in _numbers(flow, scalars.of_kind(flow["kind"])):
+            if scalar.name != "flow":
+                number, unit = flow["flow"], scalar.unit.symbol
+                rows.append((f"flow.{scalar.name}", number, optional(value), unit, scalar.definition))
     frame = pd.DataFrame(rows, columns=["metric", "flow", "value", "unit", "definition"])
     return frame.assign(t_ns=np.nan, index=np.nan)[list(LONG_COLUMNS)]
 
 
-def _unit(name: str) -> str:
-    return next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
+def _numbers(summary: dict[str, Any], declared: scalars.Section) -> list[tuple[scalars.Scalar, Any]]:
+    flat = scalars.flat(summary)
+    return [(each, flat[each.name]) for each in declared if each.name in flat and not each.unit.is_text]
 
+
+_OBJECTS = {"fairness": "run.fairness_{}", "drops_by_cause_pkts": "run.drops_{}_pkts"}
+"""Objects of the summary, in the order of their rows, and what each of their scalars is called there."""
 
 _KEYS = ("t_ns", "end_ns", "change_ns", "flow", "number", "change")
-
-_UNITS = {"_pkts": "pkts", "_bps": "bit/s", "_ns": "ns", "_us": "us", "_s": "s", "_bytes": "bytes", "bytes": "bytes",
-          "_nats": "nat"}  # fmt: skip
 
 LONG_COLUMNS: dict[str, tuple[pa.DataType, str, str]] = {
     "metric": (

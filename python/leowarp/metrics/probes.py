@@ -15,6 +15,8 @@ import numpy as np
 import pandas as pd
 
 from leowarp.metrics.tables import Tables, floats
+from leowarp.scalars import names
+from leowarp.scalars.of_flows import REPLIES
 
 NEAR_NS = 1_000_000_000
 """This long before and after a change of the path counts as near it (`huston2024`'s losses lie at the handovers)."""
@@ -103,7 +105,7 @@ def loss_runs(is_lost: np.ndarray) -> np.ndarray:
 
 
 def probe_scalars(found: Probes | None, changes_ns: np.ndarray, *, replies: bool = True) -> dict[str, Any]:
-    """Scalars of a flow's probes (`PROBE_SCALARS`); what there is nothing to count of is None.
+    """Scalars of a flow's probes (`scalars.of_flows.REPLIES`); what there is nothing to count of is None.
 
     Parameters
     ----------
@@ -114,7 +116,7 @@ def probe_scalars(found: Probes | None, changes_ns: np.ndarray, *, replies: bool
     replies : bool
         Whether the probes are answered; else there are only runs of losses.
     """
-    row: dict[str, Any] = dict.fromkeys(PROBE_SCALARS)
+    row: dict[str, Any] = dict.fromkeys(names(REPLIES))
     if found is None:
         return row
     runs = loss_runs(found.is_lost)
@@ -176,23 +178,6 @@ def slots(found: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NE
 def _whole(value: Any) -> int | None:
     return None if value is None else round(float(value))
 
-
-PROBE_SCALARS = {
-    "replies_pkts": "replies that came",
-    "replies_lost_pkts": "probes without a reply, whichever way was lost",
-    "replies_lost_near_changes_pkts": "of those, sent within 1 s of a change of the path",
-    "rtt_min_ns": "smallest round-trip time",
-    "rtt_mean_ns": "its mean over the replies",
-    "rtt_p50_ns": "its median",
-    "rtt_p99_ns": "its 99th percentile, a value that was met",
-    "rtt_p999_ns": "its 99.9th percentile",
-    "rtt_max_ns": "its largest value",
-    "rtt_step_mean_ns": "mean of |RTT - RTT of the reply before|; lost ones between them are left out",
-    "loss_runs": "runs of probes lost one behind the other",
-    "loss_run_mean_pkts": "mean length of those; null: none",
-    "loss_run_max_pkts": "the longest; null: none",
-}
-"""What `probe_scalars` gives, and what it means."""
 
 SLOT_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "t_ns": ("int64", "ns", "change that begins the slot, or the run's start"),

@@ -5,7 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leowarp.metrics.probes import PROBE_SCALARS, Probes, loss_runs, near, probe_scalars, probes, quantile, slots
+from leowarp.metrics.probes import Probes, loss_runs, near, probe_scalars, probes, quantile, slots
+from leowarp.scalars import names
+from leowarp.scalars.of_flows import REPLIES
 
 MS, S = 1_000_000, 1_000_000_000
 
@@ -17,7 +19,7 @@ def made(delays_ms, interval_ns=S):
 
 def test_scalars_of_known_probes():
     row = probe_scalars(made([40, 42, None, None, 39, None, 50, 50]), np.array([3 * S]))
-    assert set(row) == set(PROBE_SCALARS)
+    assert set(row) == set(names(REPLIES))
     assert (row["replies_pkts"], row["replies_lost_pkts"]) == (5, 3)
     # Lost at 2, 3 and 5 s; the change is at 3 s.
     assert row["replies_lost_near_changes_pkts"] == 2
@@ -30,7 +32,7 @@ def test_scalars_of_known_probes():
 def test_without_a_reply_nothing_is_a_number_but_the_losses():
     row = probe_scalars(made([None, None]), np.zeros(0))
     assert (row["replies_pkts"], row["replies_lost_pkts"], row["loss_run_max_pkts"]) == (0, 2, 2)
-    assert all(row[name] is None for name in PROBE_SCALARS if name.startswith("rtt_"))
+    assert all(row[name] is None for name in names(REPLIES) if name.startswith("rtt_"))
     assert set(probe_scalars(None, np.zeros(0)).values()) == {None}
 
 

@@ -58,7 +58,9 @@ def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFr
     made = frame.assign(
         scope=[SCOPES[number] for number in frame["scope"]],
         change_ns=_change_instants(tables, pairs, frame),
+        # Implements RFC 4737, 4.1.3 (reordered ratio).
         reordered_ratio=_share(floats(frame["reordered_pkts"]), received),
+        # Implements RFC 4737, 5.3 (degree of n-reordering).
         reordered3_ratio=_share(floats(frame["reordered3_pkts"]), received),
     )
     return _typed(made, REORDERING_COLUMNS)
@@ -107,6 +109,8 @@ def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     if len(mine) == 0:
         return dict.fromkeys(SCALARS)
     row: dict[str, Any] = {name: optional(mine[name].iloc[0]) for name in mine.columns}
+    # Implements RFC 4737, 4.1.3 (reordered ratio).
+    # Implements RFC 4737, 5.3 (degree of n-reordering).
     for name in ("reordered", "reordered3"):
         row[f"{name}_ratio"] = row[f"{name}_pkts"] / row["received_pkts"] if row["received_pkts"] else None
     scalars = {name: row.get(column) for name, column in SCALARS.items()}

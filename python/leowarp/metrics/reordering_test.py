@@ -25,6 +25,9 @@ def example(*arrivals):
     return measured(np.arange(len(received)), received, 100)
 
 
+# Tests RFC 4737, 7.3 (table 3).
+# Tests RFC 4737, 7.4 (table 4).
+# Tests RFC 5236, 8 (example a).
 def test_the_obvious_implementation_knows_the_worked_examples():
     # Torres and others, tables 1 and 2.
     row, histograms = example(1, 6, 7, 2, 3, 4, 5, 8)

@@ -19,26 +19,16 @@ import numpy as np
 
 from leowarp.metrics.delays import QUANTILES, ROUND_TRIP, delays
 from leowarp.metrics.tables import ACK, DATA, Tables, floats
+from leowarp.scalars import names
+from leowarp.scalars.of_flows import ROUND_TRIPS
 
 BIN_NS = 50_000_000
 """Length of a bin of the table `bins`."""
 
-ROUND_TRIPS = {
-    "rtt_min_ns": "smallest round-trip time that a data packet met",
-    "rtt_mean_ns": "its mean over data packets",
-    "rtt_p50_ns": "its median over data packets",
-    "rtt_p90_ns": "its 90th percentile",
-    "rtt_p99_ns": "its 99th percentile",
-    "rtt_p999_ns": "its 99.9th percentile",
-    "rtt_max_ns": "its largest value",
-    "rtt_error_ns": "how far a percentile is at most from that of all packets; null: older run, means of 50 ms in it",
-}
-"""What `round_trip_scalars` gives, and what it means."""
-
 
 def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
-    """Scalars of a flow's round trips (`ROUND_TRIPS`); all None without packet truth."""
-    row: dict[str, Any] = dict.fromkeys(ROUND_TRIPS)
+    """Scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`); all None without packet truth."""
+    row: dict[str, Any] = dict.fromkeys(names(ROUND_TRIPS))
     counted = delays(tables, flow, ROUND_TRIP)
     if counted is not None:
         return row | counted.scalars("rtt")

@@ -62,7 +62,7 @@ def measured(
     runs, in_order = np.diff([-1, *sorted(late)]) - 1, len(arrivals) - len(late)
     breaks = sorted(set(late.values()))
     ns = [int(when_ns[place]) for place in breaks]
-    # RI: the numbers that arrived at all, in order; displacement is RI minus the number (RFC 5236, 3.2).
+    # RI: the numbers that arrived at all, in order; displacement is RI minus the number (RFC 5236, 3.3).
     displaced = np.sort(arrivals) - arrivals
     counted = displaced[np.abs(displaced) <= threshold_pkts]
     density = Counter(int(d) for d in counted)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,14 +19,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from leowarp import rundir
+from leowarp import parquetfiles, plainfiles, rundir, tomltext
 from leowarp.errors import TraceError
 from leowarp.metadata import decode_metadata
 from leowarp.metrics.channels import Channels, split_timeline
 from leowarp.nodes import host_node
-from leowarp.trace import TABLES
+from leowarp.routes.schema import ROUTES
+from leowarp.timeline.schema import TIMELINE
+from leowarp.trace import TABLES, check_types
 
 DATA, ACK = 0, 1
 """`direction` of a packet or bin within its flow: data towards the destination, acknowledgements back."""
@@ -59,6 +59,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
 
 ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path")
 TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
+PLANNED = {"routes": pa.schema(ROUTES), "timeline": pa.schema(TIMELINE)}
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,7 @@ def read_tables(run_dir: str | Path) -> Tables:
         If the directory is not a run, or a table is damaged or lacks a column that the metrics need.
     """
     run_dir = Path(run_dir)
+    rundir.refuse_strange(run_dir)
     if not (run_dir / rundir.TRACE).is_dir():
         raise TraceError(
             f"cannot read {run_dir} as a run: it has no {rundir.TRACE} folder",
@@ -196,7 +198,7 @@ def read_tables(run_dir: str | Path) -> Tables:
         )
     paths = {name: run_dir / rundir.TRACE / f"{name}.parquet" for name in TABLES}
     paths |= {"routes": run_dir / rundir.ROUTES, "timeline": run_dir / rundir.TIMELINE}
-    found = {name: _parquet(path) for name, path in paths.items() if path.exists()}
+    found = {name: parquetfiles.read_table(path) for name, path in paths.items() if path.exists()}
     return tables_of(found, routes=found.pop("routes", None), timeline=found.pop("timeline", None), where=run_dir)
 
 
@@ -227,7 +229,7 @@ def tables_of(
         if table is None:
             frames[name] = _empty(name)
             continue
-        _check_columns(table, NEEDED[name], f"{where}, table {name}")
+        _check_columns(table, NEEDED[name], f"{where}, table {name}", TABLES[name].arrow())
         frames[name] = rundir.data_frame(table, units=False)
         for key in ("directions", "hosts", "virtual_ns"):
             if names.get(key) is None:
@@ -237,7 +239,7 @@ def tables_of(
         if given is None:
             frames[name] = pd.DataFrame({column: pd.Series(dtype=object) for column in columns})
             continue
-        _check_columns(given, columns, f"{where}, table {name}")
+        _check_columns(given, columns, f"{where}, table {name}", PLANNED[name])
         if name == "timeline":
             given, channels = split_timeline(given)
         frame = rundir.data_frame(given, units=False)
@@ -262,9 +264,11 @@ def plan_document(run_dir: str | Path) -> dict[str, Any]:
     """`00-plan.toml` of a run as plain text values, units and all (for printing, not for computing)."""
     path = Path(run_dir) / rundir.PLAN
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomltext.loads(plainfiles.read(path, plainfiles.MOST_TOML_BYTES).decode("utf-8"))
     except FileNotFoundError:
         raise TraceError(f"cannot read {path}: a run directory begins with its plan, and there is none") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise TraceError(f"cannot read {path}: {error}", hint="no leowarp wrote it so; make the run again") from error
 
 
 def integers(series: pd.Series) -> np.ndarray:
@@ -312,17 +316,11 @@ def _empty(name: str) -> pd.DataFrame:
     return rundir.data_frame(TABLES[name].arrow().empty_table(), units=False)
 
 
-def _parquet(path: Path) -> pa.Table:
-    try:
-        return pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise TraceError(f"cannot read {path}: {error}", hint="the file is damaged; make the run again") from error
-
-
-def _check_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> None:
+def _check_columns(table: pa.Table, columns: tuple[str, ...], where: str, schema: pa.Schema) -> None:
     lacking = [column for column in columns if column not in table.column_names]
     if lacking:
         raise TraceError(
             f"cannot read {where}: it has no column {', '.join(lacking)}; it has {', '.join(table.column_names)}",
             hint="another version of leowarp wrote it; make the run again",
         )
+    check_types(table, schema, where)

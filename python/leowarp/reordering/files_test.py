@@ -239,7 +239,7 @@ def test_a_long_file_is_read_in_parts_and_says_how_far_it_is(tmp_path):
     assert measure_file(csv).reordering.to_dict() == found.reordering.to_dict()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(content=st.binary(max_size=300), kind=st.sampled_from(["text", "csv", "parquet", "pcap"]))
 @example(content=b"\r\x00", kind="csv")
 @example(content=b"a" * 140_000, kind="csv")

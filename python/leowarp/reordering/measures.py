@@ -130,12 +130,12 @@ def measure(
 
 
 def density(arrivals: Any, *, threshold_pkts: int = 200, **settings: Any) -> Density:
-    """Share of packets at each displacement from the order of sending: RD (RFC 5236, 4)."""
+    """Share of packets at each displacement from the order of sending: RD (RFC 5236, 3.6)."""
     return measure(arrivals, threshold_pkts=threshold_pkts, **settings).density
 
 
 def buffer_density(arrivals: Any, *, threshold_pkts: int = 200, **settings: Any) -> BufferDensity:
-    """Share of arrivals at each occupancy of a buffer that restores the order: RBD (RFC 5236, 5)."""
+    """Share of arrivals at each occupancy of a buffer that restores the order: RBD (RFC 5236, 3.11)."""
     return measure(arrivals, buffer_threshold_pkts=threshold_pkts, **settings).buffer_density
 
 

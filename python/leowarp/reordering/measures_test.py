@@ -28,6 +28,9 @@ def test_the_studys_example_has_its_density_mean_displacement_and_entropy():
     assert reordering.entropy(arrivals) == pytest.approx(1.5 * math.log(2), rel=1e-12)
 
 
+# Tests RFC 5236, 8 (example a).
+# Tests RFC 5236, 8 (example b).
+# Tests RFC 5236, 8 (example c).
 def test_rfc_5236_example_8():
     found = reordering.measure(SEQUENCE, threshold_pkts=4)
     assert found.density.to_dict() == RD
@@ -40,6 +43,7 @@ def test_rfc_5236_example_8():
     assert (repeated.density.to_dict(), repeated.duplicate_pkts) == ({"-1": 0.2, "0": 0.6, "1": 0.2}, 1)
 
 
+# Tests RFC 4737, 7.1 (table 1).
 def test_rfc_4737_table_1_with_times_and_bytes():
     # 100 bytes of payload each; destination times in ms
     found = reordering.measure(
@@ -55,6 +59,7 @@ def test_rfc_4737_table_1_with_times_and_bytes():
     assert found.n_reordering.to_dict() == {str(n): 0.1 if n <= 4 else 0.0 for n in range(1, 11)}
 
 
+# Tests RFC 4737, 7.4 (table 4).
 def test_rfc_4737_table_4_has_gap_and_runs():
     arrivals = [1, 2, 3, 6, 7, 4, 5, 8, 9, 10, 12, 13, 11, 14, 15, 16]
     gaps = reordering.gaps(arrivals)
@@ -122,6 +127,8 @@ def test_what_is_no_sequence_is_refused_with_its_place(column, telling):
         ({"threshold_pkts": 2**40}, "not within"),
         ({"loss_window_pkts": 0}, "loss_window_pkts"),
         ({"n_max": 0}, "n_max"),
+        ({"loss_window_pkts": 2**24 + 1}, "loss_window_pkts"),
+        ({"n_max": 2**16 + 1}, "n_max"),
         ({"bits": 64}, "bits"),
         ({"first_seq": -1}, "first_seq"),
         ({"first_seq": 70_000, "bits": 16}, "does not fit into 16 bits"),
@@ -130,6 +137,16 @@ def test_what_is_no_sequence_is_refused_with_its_place(column, telling):
 def test_a_setting_out_of_range_is_refused_and_says_what_to_do(given, telling):
     with pytest.raises(ScenarioError, match=telling):
         reordering.Meter(**given)
+
+
+# Tests RFC 4737, 4.1.2 (waiting time).
+# Tests RFC 4737, 6 (sliding window).
+def test_the_largest_window_and_n_that_are_taken_are_in_force():
+    late = reordering.measure([2**24 + 1, 1], loss_window_pkts=2**24, threshold_pkts=1, n_max=2**16)
+    assert (late.reordered_pkts, late.too_late_pkts) == (1, 0)
+    assert late.n_reordering.n[-1] == 2**16
+    lost = reordering.measure([2**24 + 2, 1], loss_window_pkts=2**24, threshold_pkts=1)
+    assert (lost.reordered_pkts, lost.too_late_pkts) == (0, 1)
 
 
 def test_columns_of_different_lengths_are_refused_and_leave_the_meter_as_it_was():
@@ -173,6 +190,8 @@ def test_without_times_and_lengths_what_needs_them_is_missing_and_not_0():
     assert reordering.extents([1, 3, 2], t_ns=instants).late_time_max_ns == 3_000_000
 
 
+# Tests RFC 4737, 1.2 (on the fly).
+# Tests RFC 5236, 7 (up to date).
 def test_a_meter_tells_in_between_and_goes_on():
     meter = reordering.Meter(threshold_pkts=4)
     meter.arrive(SEQUENCE[:3])
@@ -182,7 +201,7 @@ def test_a_meter_tells_in_between_and_goes_on():
     assert "received_pkts=8" in repr(meter.measured())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=120), st.integers(1, 30), st.integers(1, 60))
 def test_a_sequence_in_parts_is_measured_as_the_whole(arrivals, threshold, cut):
     whole = reordering.measure(arrivals, threshold_pkts=threshold, t_ns=range(len(arrivals)))
@@ -209,6 +228,29 @@ def test_a_missing_library_says_what_to_type():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "make setup" in done.stdout
+
+
+def test_a_library_that_needs_a_newer_glibc_says_so_in_one_sentence():
+    # What the dynamic linker of Debian 11 says
+    said = (
+        "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found "
+        "(required by /usr/lib/python3/dist-packages/leowarp/_native.abi3.so)"
+    )
+    script = (
+        "import importlib, platform\n"
+        "def refused(name):\n"
+        f"    raise ImportError({said!r})\n"
+        "importlib.import_module = refused\n"
+        "platform.libc_ver = lambda: ('glibc', '2.31')\n"
+        "from leowarp.errors import HostError\n"
+        "try:\n"
+        "    import leowarp.reordering\n"
+        "except HostError as error:\n"
+        "    print(error.message)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    sentence = "its native library needs a newer glibc than this machine has (2.31, without GLIBC_2.34)\n"
+    assert done.stdout == f"importing leowarp.reordering: {sentence}"
 
 
 def test_what_is_wrong_is_an_exception_and_never_the_end_of_the_process():

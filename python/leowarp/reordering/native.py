@@ -4,15 +4,41 @@
 from __future__ import annotations
 
 import importlib
+import platform
+import re
 from typing import Any
 
 from leowarp.errors import HostError
 
-# By its name: `from leowarp import _native` would be an import of the package `leowarp`, which stands above this room.
-try:
-    native: Any = importlib.import_module("leowarp._native")
-except ImportError as error:
-    raise HostError(
+
+def import_native() -> Any:
+    """The library.
+
+    Raises
+    ------
+    HostError
+        If it is not there, or needs a newer glibc than this machine has.
+    """
+    try:
+        # By its name: `from leowarp import _native` would be an import of the package, which stands above this room.
+        return importlib.import_module("leowarp._native")
+    except ImportError as error:
+        raise _unusable(str(error)) from error
+
+
+def _unusable(error: str) -> HostError:
+    # "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.33' not found (required by .../leowarp/_native.abi3.so)": the
+    # first of those that are missing
+    if missing := re.search(r"version `(GLIBC_[\d.]+)' not found", error):
+        return HostError(
+            "importing leowarp.reordering: its native library needs a newer glibc than this machine has "
+            f"({platform.libc_ver()[1]}, without {missing[1]})",
+            hint="use a newer system (Debian 12, Ubuntu 22.04, RHEL 9), or a container of one (Containerfile)",
+        )
+    return HostError(
         f"importing leowarp.reordering: its native library, leowarp/_native.abi3.so, is missing or broken ({error})",
         hint="in a checkout: make setup; elsewhere install the wheel that `make wheel` builds",
-    ) from error
+    )
+
+
+native: Any = import_native()

@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """Reorder density, RD (RFC 5236, 4).
+    """Reorder density, RD (RFC 5236, 3.6).
 
     Attributes
     ----------
@@ -44,13 +44,15 @@ class Density:
     mean_displacement_pkts: float | None
     entropy_nats: float | None
 
+    # Implements RFC 5236, 3.6 (reorder density).
     @property
     def share(self) -> np.ndarray:
         """RD: float64 array of shape (n,), share of the packets at each displacement; sums to 1."""
         return self.pkts / np.float64(self.counted_pkts or 1)
 
+    # Implements RFC 5236, 9 (late share).
     def overtaken_ratio(self, successors: int) -> float | None:
-        """Share of packets that come after at least so many packets sent later (RFC 5236, 5)."""
+        """Share of packets that come after at least so many packets sent later (RFC 5236, 9)."""
         if not self.counted_pkts:
             return None
         return int(self.pkts[self.displacement_pkts >= successors].sum()) / self.counted_pkts
@@ -62,7 +64,7 @@ class Density:
 
 @dataclass(frozen=True, eq=False)
 class BufferDensity:
-    """Reorder buffer-occupancy density, RBD (RFC 5236, 5).
+    """Reorder buffer-occupancy density, RBD (RFC 5236, 3.11).
 
     Attributes
     ----------
@@ -87,6 +89,7 @@ class BufferDensity:
     late_beyond_pkts: int
     mean_occupancy_pkts: float | None
 
+    # Implements RFC 5236, 3.11 (reorder buffer-occupancy density).
     @property
     def share(self) -> np.ndarray:
         """RBD: float64 array of shape (n,), share of the arrivals at each occupancy; sums to 1."""
@@ -115,6 +118,7 @@ class NReordering:
     pkts: np.ndarray
     received_pkts: int
 
+    # Implements RFC 4737, 5.3 (degree of n-reordering).
     @property
     def share(self) -> np.ndarray:
         """Float64 array of shape (m,): n-reordered packets among those received (definition 2 of 5.3)."""
@@ -322,6 +326,7 @@ def of_native(found: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> Re
     scalars = {item.name: found[item.name] for item in fields(Reordering) if isinstance(found.get(item.name), int)}
     return Reordering(
         **scalars,
+        # Implements RFC 4737, 4.1.3 (reordered ratio).
         reordered_ratio=found["reordered_pkts"] / received if received else None,
         density=Density(
             density["threshold_pkts"], displacement, displaced, density["pkts"], density["early_beyond_pkts"],

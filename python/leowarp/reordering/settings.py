@@ -11,9 +11,10 @@ from leowarp.errors import ScenarioError
 
 THRESHOLD_MAX_PKTS = 2**31 - 1
 """Displacements are signed 32-bit numbers."""
-LOSS_WINDOW_MAX_PKTS = 2**30
-"""Extents are below twice the window, and 32-bit numbers."""
-N_MAX = 1_000_000
+LOSS_WINDOW_MAX_PKTS = 2**24
+"""What the meter's memory is bounded by (80 to 160 MB); it would take a larger window for this one, unasked."""
+N_MAX = 2**16
+"""The meter counts no further n."""
 SEQ_MAX = 2**63 - 1
 """The largest sequence number: one more would not fit into the signed 64 bits of Parquet's usual integers."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +15,8 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from leowarp.errors import ScenarioError, TraceError
+from leowarp.reordering.arrivals import Part, Reading, Source, first_bytes, total_bytes
 from leowarp.reordering.columns import length_column, sequence_column, time_column
-
-if TYPE_CHECKING:
-    from leowarp.reordering.files import Part, Reading, Source
 
 SEQUENCE_NAMES = ("seq", "sequence", "sequence_number", "number", "seq_pkts")
 _BLOCK_BYTES = 1 << 20
@@ -32,8 +30,6 @@ _NUMBER = re.compile(r"\s*[+-]?[0-9.]+(e[+-]?[0-9]+)?\s*", re.I)
 
 def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]:
     """The arrivals of a CSV file; the delimiter (comma, semicolon, tab) is that of its first line."""
-    from leowarp.reordering.files import first_bytes, total_bytes
-
     # Arrow ends a line at either, too
     line = re.split(rb"[\r\n]", first_bytes(stream), maxsplit=1)[0].decode("utf-8-sig", errors="replace")
     delimiter = max(",;\t", key=line.count)
@@ -107,8 +103,6 @@ def parquet_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[P
 
 
 def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit: str | None, row: int) -> Part:
-    from leowarp.reordering.files import Part
-
     left, place = iter(columns), ("row", row)
     seq, t, length = (next(left) if is_there else None for is_there in present)
     try:

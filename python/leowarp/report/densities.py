@@ -56,7 +56,7 @@ class Shares:
 
 
 def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
-    """RD: share of packets at each displacement from the order of sending (RFC 5236, 5).
+    """RD: share of packets at each displacement from the order of sending (RFC 5236, 3.6).
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "aut
 
 
 def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
-    """RBD: share of arrivals after which a buffer that restores the order holds so many packets (RFC 5236, 6)."""
+    """RBD: share of arrivals after which a buffer that restores the order holds so many packets (RFC 5236, 3.11)."""
     _draw_bars(axes, densities, y_scale)
     axes.set_xlabel("packets in the buffer that restores the order")
     axes.set_ylabel("share of arrivals")

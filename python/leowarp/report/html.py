@@ -9,6 +9,8 @@ import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from leowarp.printable import visible
+
 LARGEST_SVG_BYTES = 400_000
 """Above this a page takes the PNG: thousands of marks make a vector picture heavier than its pixels."""
 
@@ -56,8 +58,8 @@ def page(title: str, body: str) -> str:
 
 
 def text(value: object) -> str:
-    """Escaped text."""
-    return html.escape(str(value))
+    """Escaped text; what does something instead of showing something is shown as in `printable`."""
+    return html.escape(visible(str(value)))
 
 
 def section(name: str, heading: str, content: str) -> str:

@@ -34,8 +34,8 @@ def chart(runs: Sequence[RunView], element: str) -> str:
         "changes": sorted({int(t_ns) / 1e9 for run in runs for t_ns in run.changes["t_ns"]}),
         "end_s": max(run.metrics.end_ns for run in runs) / 1e9,
     }
-    # "</" would end the script whatever it stands in.
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    # "</script" would end the script whatever it stands in, and "<!--" makes its end none.
+    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     return (
         f'<div id="{element}" class="chart"></div>\n'
         f'<script>leowarpChart(document.getElementById("{element}"), {text});</script>\n'

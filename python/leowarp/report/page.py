@@ -11,74 +11,78 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp import rundir
+from leowarp import plainfiles, rundir, scalars
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import html, interactive
 from leowarp.report.channel_section import channel_section
 from leowarp.report.figures import FIGURES, Runs, figure, views
 from leowarp.report.reconfigurations import reconfigurations_section
 from leowarp.report.reordering_section import reordering_section
+from leowarp.report.scalar_rows import scalar_rows
 from leowarp.report.style import FORMATS, save
 from leowarp.report.view import RunView, labels, worded
 
 FIGURES_FOLDER = "figures"
 
 FLOW_ROWS = (
-    ("congestion_control", "congestion control", 1, ""),
-    ("goodput_mean_bps", "mean goodput, in order at the receiver", 1e6, "Mbit/s"),
-    ("goodput_acked_mean_bps", "mean goodput, acknowledged", 1e6, "Mbit/s"),
-    ("goodput_sacked_mean_bps", "mean goodput, SACK-aware", 1e6, "Mbit/s"),
-    ("srtt_p50_us", "smoothed RTT, median by time", 1e3, "ms"),
-    ("srtt_p99_us", "smoothed RTT, 99th percentile by time", 1e3, "ms"),
-    ("rtt_min_ns", "round-trip time of packets, smallest", 1e6, "ms"),
-    ("rtt_mean_ns", "mean", 1e6, "ms"),
-    ("rtt_p50_ns", "median", 1e6, "ms"),
-    ("rtt_p90_ns", "90th percentile", 1e6, "ms"),
-    ("rtt_p99_ns", "99th percentile", 1e6, "ms"),
-    ("rtt_p999_ns", "99.9th percentile", 1e6, "ms"),
-    ("rtt_max_ns", "largest", 1e6, "ms"),
-    ("rtt_error_ns", "a percentile is off by at most", 1e3, "us"),
-    ("rtt_step_mean_ns", "mean step from reply to reply", 1e6, "ms"),
-    ("share_ratio", "share of the goodput of all TCP flows", 0.01, "%"),
-    ("cwnd_p50_pkts", "congestion window, median by time", 1, "packets"),
-    ("sent_pkts", "data packets sent", 1, "packets"),
-    ("retransmissions_pkts", "retransmissions", 1, "packets"),
-    ("spurious_retransmissions_pkts", "of them in vain (the original arrived)", 1, "packets"),
-    ("dsacks_pkts", "DSACKs received", 1, "packets"),
-    ("data_drops_pkts", "data packets dropped", 1, "packets"),
-    ("delivered_ce_pkts", "acknowledged with ECE (many for one mark, until the sender says CWR)", 1, "packets"),
-    ("received_ce_pkts", "arrived with a mark of congestion (CE)", 1, "packets"),
-    ("late_pkts", "late packets (overtaken)", 1, "packets"),
-    ("reordering_extent_max_pkts", "largest reordering extent", 1, "packets"),
-    ("acks_late_pkts", "late acknowledgements", 1, "packets"),
-    ("completion_ns", "flow completion time", 1e9, "s"),
-    ("probes_pkts", "probes", 1, "packets"),
-    ("probes_lost_pkts", "probes lost", 1, "packets"),
-    ("replies_lost_pkts", "probes without a reply", 1, "packets"),
-    ("replies_lost_near_changes_pkts", "of them within 1 s of a route change", 1, "packets"),
-    ("loss_runs", "runs of lost probes", 1, ""),
-    ("loss_run_max_pkts", "the longest", 1, "packets"),
-    ("owd_min_ns", "smallest one-way delay", 1e6, "ms"),
-    ("owd_p50_ns", "median one-way delay", 1e6, "ms"),
-    ("owd_p99_ns", "99th percentile of the one-way delay", 1e6, "ms"),
-    ("owd_max_ns", "largest one-way delay", 1e6, "ms"),
+    "congestion_control",
+    "goodput_mean_bps",
+    "goodput_acked_mean_bps",
+    "goodput_sacked_mean_bps",
+    "srtt_p50_us",
+    "srtt_p99_us",
+    "rtt_min_ns",
+    "rtt_mean_ns",
+    "rtt_p50_ns",
+    "rtt_p90_ns",
+    "rtt_p99_ns",
+    "rtt_p999_ns",
+    "rtt_max_ns",
+    "rtt_error_ns",
+    "rtt_step_mean_ns",
+    "share_ratio",
+    "cwnd_p50_pkts",
+    "sent_pkts",
+    "retransmissions_pkts",
+    "spurious_retransmissions_pkts",
+    "dsacks_pkts",
+    "data_drops_pkts",
+    "delivered_ce_pkts",
+    "received_ce_pkts",
+    "late_pkts",
+    "reordering_extent_max_pkts",
+    "acks_late_pkts",
+    "completion_ns",
+    "probes_pkts",
+    "probes_lost_pkts",
+    "replies_lost_pkts",
+    "replies_lost_near_changes_pkts",
+    "loss_runs",
+    "loss_run_max_pkts",
+    "owd_min_ns",
+    "owd_p50_ns",
+    "owd_p99_ns",
+    "owd_max_ns",
 )
+"""Scalars of a flow that the page shows first, in its order."""
+
 RUN_ROWS = (
-    ("fairness_jain_index", "Jain's index of the TCP flows, while all run", 1, ""),
-    ("route_changes", "route changes", 1, ""),
-    ("route_changes_shorter", "of them to a shorter path", 1, ""),
-    ("route_changes_with_late_pkts", "of them with late packets", 1, ""),
-    ("path_delay_min_ns", "path delay, smallest", 1e6, "ms"),
-    ("path_delay_mean_ns", "path delay, mean", 1e6, "ms"),
-    ("path_delay_max_ns", "path delay, largest", 1e6, "ms"),
-    ("no_path_s", "time without a path", 1, "s"),
-    ("drops_pkts", "packets dropped on links", 1, "packets"),
-    ("received_ce_pkts", "arrived with a mark of congestion (CE)", 1, "packets"),
-    ("late_outside_changes_pkts", "late packets outside route changes", 1, "packets"),
-    ("virtual_s", "virtual time", 1, "s"),
-    ("cpu_s", "processor time", 1, "s"),
-    ("wall_s", "wall-clock time", 1, "s"),
+    "fairness.jain_index",
+    "route_changes",
+    "route_changes_shorter",
+    "route_changes_with_late_pkts",
+    "path_delay_min_ns",
+    "path_delay_mean_ns",
+    "path_delay_max_ns",
+    "no_path_s",
+    "drops_pkts",
+    "received_ce_pkts",
+    "late_outside_changes_pkts",
+    "virtual_s",
+    "cpu_s",
+    "wall_s",
 )
+"""Scalars of the run that it shows below them."""
 
 
 def write_report(run_dir: str | Path, *, command: str | None = None, formats: Sequence[str] = FORMATS) -> Path:
@@ -145,6 +149,7 @@ def draw_all(
     runs: Sequence[RunView], folder: Path, names: Sequence[str], formats: Sequence[str] = FORMATS
 ) -> tuple[list[str], dict[str, str]]:
     """Draws and saves figures; returns those drawn, and for the others why they could not be."""
+    _refuse_strange(folder)
     folder.mkdir(parents=True, exist_ok=True)
     drawn, not_drawn = [], {}
     for name in names:
@@ -189,10 +194,17 @@ def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
     return html.navigation((name, heading) for name, heading, _ in shown) + sections
 
 
+def _refuse_strange(folder: Path) -> None:
+    if (why := plainfiles.why_not_plain(folder, itself=True)) is not None:
+        raise ScenarioError(
+            f"cannot draw into {folder}: {why}, and nothing is written through one", hint="name another directory"
+        )
+
+
 def _write(folder: Path, body: str, title: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "index.html"
-    path.write_text(html.page(title, body), encoding="utf-8")
+    plainfiles.write(path, html.page(title, body).encode())
     return path
 
 
@@ -204,26 +216,12 @@ def _summary_tables(runs: Sequence[RunView]) -> str:
             way = f"flow {flow['flow']}: {flow['source']} to {flow['destination']}"
             heads.append(f"{label}, {way}" if len(runs) > 1 and several else (label if len(runs) > 1 else way))
             columns.append(flow)
-    tables = html.table("Each flow", ["", "unit", *heads], _lines(FLOW_ROWS, columns), left=frozenset((0, 1)))
+    tables = html.table(
+        "Each flow", ["", "unit", *heads], scalar_rows(FLOW_ROWS, scalars.FLOW_SCALARS, columns), left=frozenset((0, 1))
+    )
     heads = list(labels(runs)) if len(runs) > 1 else [""]
-    whole = [run.summary | {"fairness_jain_index": (run.summary.get("fairness") or {}).get("jain_index")}
-             for run in runs]  # fmt: skip
-    rows = _lines(RUN_ROWS, whole)
+    rows = scalar_rows(RUN_ROWS, scalars.RUN_SCALARS, [run.summary for run in runs])
     return worded(runs, tables + html.table("Each run", ["", "unit", *heads], rows, left=frozenset((0, 1))))
-
-
-def _lines(rows: Sequence[tuple[str, str, float, str]], columns: Sequence[dict[str, Any]]) -> list[list[object]]:
-    """A line a key that some column knows."""
-    lines: list[list[object]] = []
-    for key, name, scale, unit in rows:
-        values = [column.get(key) for column in columns]
-        if any(value is not None for value in values):
-            lines.append([name, unit, *(_scaled(value, scale) for value in values)])
-    return lines
-
-
-def _scaled(value: Any, scale: float) -> object:
-    return value if value is None or isinstance(value, str) or scale == 1 else float(value) / scale
 
 
 def _changes_table(view: RunView) -> str:

@@ -6,9 +6,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
-from leowarp import rundir
+from leowarp import parquetfiles, rundir
 from leowarp.errors import TraceError
 from leowarp.scenario.schema import Plan
 from leowarp.timeline.channel import Realisation
@@ -38,7 +36,7 @@ def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
 
 def _known(timeline: Path) -> CodewordSummary | None:
     """What the timeline says of its codewords; None: nothing."""
-    return TimelineMetadata.of(pq.read_schema(timeline)).harq if timeline.exists() else None
+    return TimelineMetadata.of(parquetfiles.read_schema(timeline)).harq if timeline.exists() else None
 
 
 def _alike(known: CodewordSummary, made: CodewordSummary) -> bool:

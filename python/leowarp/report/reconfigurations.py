@@ -5,27 +5,28 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from leowarp import scalars
 from leowarp.report import html
+from leowarp.report.scalar_rows import Row, scalar_rows
 from leowarp.report.view import RunView
 
-SUMMARY_ROWS = (
-    ("recovery_p50_ns", "goodput back at 90 %, median", 1e6, "ms"),
-    ("recovery_p90_ns", "90th percentile (a dash: longer than looked at)", 1e6, "ms"),
-    ("recovered_ratio", "reconfigurations after which it came back within 5 s", 0.01, "%"),
-    ("goodput_dip_p50_ratio", "depth of the dip, median", 0.01, "%"),
-    ("spike_p50_ns", "spike of the one-way delay (pings: there and back), median", 1e6, "ms"),
-    ("spike_p90_ns", "90th percentile", 1e6, "ms"),
-    ("changes_with_loss_ratio", "reconfigurations with a loss (not at a queue) within 1 s", 0.01, "%"),
-    ("changes_with_one_loss_ratio", "with exactly one", 0.01, "%"),
-    ("lost_near_changes_pkts", "data packets lost within 1 s of one", 1, "packets"),
-    ("lost_queue_near_changes_pkts", "of them at a full queue", 1, "packets"),
-    ("lost_pkts", "data packets lost in the whole run", 1, "packets"),
-    ("lost_queue_pkts", "of them at a full queue", 1, "packets"),
+SUMMARY_ROWS: tuple[Row, ...] = (
+    "recovery_p50_ns",
+    "recovery_p90_ns",
+    "recovered_ratio",
+    "goodput_dip_p50_ratio",
+    "spike_p50_ns",
+    "spike_p90_ns",
+    "changes_with_loss_ratio",
+    "changes_with_one_loss_ratio",
+    "lost_near_changes_pkts",
+    "lost_queue_near_changes_pkts",
+    ("lost_pkts", "data packets lost in the whole run"),
+    "lost_queue_pkts",
 )
-"""Keys of a flow's summary, in the order of the page: name, scale, unit."""
+"""Scalars of a flow, in the order of the page."""
 
 
 def reconfigurations_section(view: RunView) -> str:
@@ -35,11 +36,7 @@ def reconfigurations_section(view: RunView) -> str:
         return "<p>The path was never reconfigured.</p>"
     flows = view.summary["flows"]
     heads = [f"flow {flow['flow']}: {flow['source']} to {flow['destination']}" for flow in flows]
-    rows = [
-        [name, unit, *(_scaled(flow.get(key), scale) for flow in flows)]
-        for key, name, scale, unit in SUMMARY_ROWS
-        if any(flow.get(key) is not None for flow in flows)
-    ]
+    rows = scalar_rows(SUMMARY_ROWS, scalars.FLOW_SCALARS, flows)
     together = html.table("All reconfigurations together", ["", "unit", *heads], rows, left=frozenset((0, 1)))
     return together + _each(view, changes)
 
@@ -73,9 +70,3 @@ def _ms(value: Any) -> str:
 
 def _count(value: Any) -> str:
     return "–" if pd.isna(value) else f"{int(value):,}"
-
-
-def _scaled(value: Any, scale: float) -> object:
-    if value is None or (isinstance(value, float) and np.isnan(value)):
-        return None
-    return value if scale == 1 else float(value) / scale

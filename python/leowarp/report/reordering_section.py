@@ -7,34 +7,36 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp.metrics.reordering import SCALARS
+from leowarp import scalars
 from leowarp.report import html
+from leowarp.report.scalar_rows import Row, scalar_rows
 from leowarp.report.view import RunView
+from leowarp.scalars.of_flows import REORDERING
 
-SCALAR_ROWS = (
-    ("reordered_ratio", "reordered, of the packets received", 0.01, "%"),
-    ("reordered3_ratio", "3-reordered", 0.01, "%"),
-    ("mean_displacement_pkts", "mean displacement (MD)", 1, "packets"),
-    ("entropy_nats", "entropy of the reorder density (E_r)", 1, "nats"),
-    ("buffer_mean_pkts", "mean occupancy of a buffer that restores the order", 1, "packets"),
-    ("density_beyond_pkts", "displaced by more than the threshold of RD: lost to it", 1, "packets"),
-    ("reordering_extent_mean_pkts", "mean extent", 1, "packets"),
-    ("reordering_extent_max_pkts", "largest extent", 1, "packets"),
-    ("late_time_mean_ns", "mean late time", 1e6, "ms"),
-    ("late_time_max_ns", "largest late time", 1e6, "ms"),
-    ("byte_offset_max_bytes", "largest byte offset", 1, "bytes"),
-    ("reordering_discontinuities", "discontinuities", 1, ""),
-    ("reordering_free_run_mean_pkts", "mean run without reordering", 1, "packets"),
-    ("late_pkts", "late packets", 1, "packets"),
-    ("late_by_changes_pkts", "of them because of a route change", 1, "packets"),
-    ("lost_pkts", "lost packets", 1, "packets"),
-    ("lost_by_changes_pkts", "of them because of a route change", 1, "packets"),
-    ("needed_retransmissions_pkts", "retransmissions in need", 1, "packets"),
-    ("needed_by_changes_pkts", "of what a route change lost", 1, "packets"),
-    ("spurious_retransmissions_pkts", "retransmissions in vain", 1, "packets"),
-    ("spurious_by_changes_pkts", "of what a route change made late", 1, "packets"),
+SCALAR_ROWS: tuple[Row, ...] = (
+    "reordered_ratio",
+    "reordered3_ratio",
+    "mean_displacement_pkts",
+    "entropy_nats",
+    "buffer_mean_pkts",
+    "density_beyond_pkts",
+    "reordering_extent_mean_pkts",
+    ("reordering_extent_max_pkts", "largest extent"),
+    "late_time_mean_ns",
+    "late_time_max_ns",
+    "byte_offset_max_bytes",
+    "reordering_discontinuities",
+    "reordering_free_run_mean_pkts",
+    ("late_pkts", "late packets"),
+    "late_by_changes_pkts",
+    "lost_pkts",
+    "lost_by_changes_pkts",
+    "needed_retransmissions_pkts",
+    "needed_by_changes_pkts",
+    ("spurious_retransmissions_pkts", "retransmissions in vain"),
+    "spurious_by_changes_pkts",
 )
-"""Keys of a flow's summary, in the order of the page: name, scale, unit."""
+"""Scalars of a flow, in the order of the page."""
 
 RULES = (
     "A late packet belongs to the route change that came while it was under way; a lost one to the change that took "
@@ -46,21 +48,21 @@ RULES = (
 def reordering_section(view: RunView, pictures: str) -> str:
     """HTML of the section; says so if reordering was not measured."""
     flows = view.metrics.summary["flows"]
-    measured = [flow for flow in flows if any(flow[name] is not None for name in SCALARS)]
+    measured = [flow for flow in flows if any(flow[name] is not None for name in scalars.names(REORDERING))]
     if not measured:
         return "<p>Reordering was not measured: no packet of this run was followed.</p>"
     heads = [f"flow {flow['flow']}: {flow['source']} to {flow['destination']}" for flow in measured]
     # What an access link loses at a reconfiguration is its own loss, which no rule puts down to a change.
-    kept = [row for row in SCALAR_ROWS if not (view.is_access and row[0].endswith("_by_changes_pkts"))]
-    rows: list[list[object]] = [
-        [name, unit, *(_scaled(flow.get(key), scale) for flow in measured)] for key, name, scale, unit in kept
+    kept = [
+        row for row in SCALAR_ROWS if not (view.is_access and isinstance(row, str) and row.endswith("_by_changes_pkts"))
     ]
+    rows = scalar_rows(kept, scalars.FLOW_SCALARS, measured, unknown=True)
     caption = (
         "First transmissions of the whole run, in order of sending (RFC 4737, RFC 5236; a dash: none was reordered). "
         f"Threshold of RD and of the buffer: {view.plan.observe.reordering_threshold_pkts} packets."
     )
-    scalars = html.table(caption, ["", "unit", *heads], rows, left=frozenset((0, 1)))
-    return scalars + pictures + _changes(view)
+    whole = html.table(caption, ["", "unit", *heads], rows, left=frozenset((0, 1)))
+    return whole + pictures + _changes(view)
 
 
 def _changes(view: RunView) -> str:

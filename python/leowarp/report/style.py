@@ -18,6 +18,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from leowarp import plainfiles
+
 COLUMN_IN, PAGE_IN = 3.5, 7.16
 """Widths of one and of two columns of an IEEE page (IEEE author centre: 3.5 in and 7.16 in)."""
 
@@ -60,6 +62,8 @@ RC: dict[str, Any] = {
     "axes.spines.right": False,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
+    # A station may be called $\frac$: names are shown, not set as formulas.
+    "text.parse_math": False,
     "svg.hashsalt": "leowarp",
     "svg.fonttype": "path",
     "pdf.fonttype": 42,
@@ -121,6 +125,7 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[P
         figure.set_layout_engine("none")
         for kind in formats:
             path = stem.with_name(f"{stem.name}.{kind}")
+            plainfiles.refuse_link(path)
             figure.savefig(path, format=kind, metadata=metadata[kind])
             written.append(path)
     return written

@@ -43,6 +43,7 @@ class RunView:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        rundir.refuse_strange(self.path)
         self.document: dict[str, Any] = plan_document(self.path)
 
     @cached_property
@@ -65,14 +66,12 @@ class RunView:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """`summary.json` (it knows what the run cost), or the same computed."""
-        path = self.path / rundir.SUMMARY
-        return rundir.read_json(path) if path.exists() else self.metrics.summary
+        return rundir.read_summary(self.path) if (self.path / rundir.SUMMARY).exists() else self.metrics.summary
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """`manifest.json`, empty if there is none yet."""
-        path = self.path / rundir.MANIFEST
-        return rundir.read_json(path) if path.exists() else {}
+        return rundir.read_manifest(self.path) if (self.path / rundir.MANIFEST).exists() else {}
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leowarp.ephemeris import ephemeris
@@ -304,7 +304,7 @@ def test_the_same_plan_gives_the_same_table() -> None:
     assert made(of).table.equals(made(of).table, check_metadata=True)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20)
 @given(st.integers(0, 100_000), st.sampled_from(["range", "plus-grid"]), st.sampled_from(["mirror", "own"]))
 def test_a_path_changes_only_when_another_is_shorter_by_more_than_a_nanosecond(
     start_s: int, rule: str, reverse: str

@@ -233,6 +233,8 @@ def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
         # A shell eats the quotes of --set tcp.sysctl.net.ipv4.tcp_ecn=1, so there a bare integer is a text.
         if lenient and isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
+        if name in _SYSCTLS_THAT_START:
+            raise ScenarioError(f"{name} would have the guest's kernel start a program", "leave it out")
         if _SYSCTL_NAME.fullmatch(name) is None:
             raise ScenarioError(f"{name!r} is not the name of a sysctl", "names are like net.ipv4.tcp_ecn")
         if not isinstance(value, str) or not value or not value.isprintable() or len(value) > _LONGEST_TEXT:
@@ -277,4 +279,6 @@ def _shown(raw: Any) -> str:
 _LARGEST_QUEUE = 10**9
 _LONGEST_TEXT = 200
 _LONGEST_SHOWN = 60
+# Linux 6.12: fs/coredump.c, kernel/module/kmod.c, lib/kobject_uevent.c, kernel/reboot.c
+_SYSCTLS_THAT_START = ("kernel.core_pattern", "kernel.modprobe", "kernel.hotplug", "kernel.poweroff_cmd")
 _SYSCTL_NAME = re.compile(r"[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_*-]+)+")

@@ -17,11 +17,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from leowarp import plainfiles, tomltext
 from leowarp.errors import ScenarioError
 from leowarp.scenario.positions import KeyPath, key_lines
-from leowarp.scenario.problems import Origin, Problem, ScenarioProblems
-
-PLAN_FILE = "00-plan.toml"
+from leowarp.scenario.problems import PLAN_FILE, Origin, Problem, ScenarioProblems
 
 Overrides = Mapping[str, Any] | Sequence[str]
 
@@ -104,6 +103,9 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
     extends = node.value.pop("extends", None)
     if extends is None:
         return node
+    if extends.origin.is_of_a_run:
+        rule = "the plan of a run stands alone, and reads no other file"
+        raise ScenarioProblems([Problem(extends.origin, "extends", rule, "copy the plan to another name to change it")])
     if not isinstance(extends.value, str) or not extends.value:
         raise ScenarioProblems(
             [Problem(extends.origin, "extends", f"{extends.value!r} is not a file name", 'extends = "other.toml"')]
@@ -119,13 +121,16 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
 
 def _read_file(path: Path) -> Node:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        # A scenario may be reached through a link of the user's own; a run directory has none.
+        content = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=path.name != PLAN_FILE)
+        text = content.decode("utf-8-sig")
     except FileNotFoundError:
         raise ScenarioError(f"there is no scenario file {path}", "check the path; examples/ holds some") from None
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{path}: is not UTF-8 text (byte {error.start})", "a scenario is TOML text") from None
-    except OSError as error:
-        raise ScenarioError(f"cannot read the scenario {path}: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ScenarioError(f"cannot read the scenario {path}: {why}") from None
     try:
         values, lines = _read_text(text)
         return plant(values, Origin(path, 1), (), lines)
@@ -138,7 +143,7 @@ def _read_file(path: Path) -> Node:
 @lru_cache(maxsize=4)
 def _read_text(text: str) -> tuple[Mapping[str, Any], Mapping[KeyPath, int]]:
     """A study reads one file for each of its combinations."""
-    return tomllib.loads(text), key_lines(text)
+    return tomltext.loads(text), key_lines(text)
 
 
 def _syntax_message(path: Path, message: str) -> str:

@@ -27,11 +27,14 @@ class InputFile:
         Of its content, hexadecimal.
     path : Path
         Where it was found on this machine.
+    named_in : Path, optional
+        The file that names it; None: the user did, on the command line or in a call.
     """
 
     name: str
     sha256: str
     path: Path = dataclasses.field(compare=False)
+    named_in: Path | None = dataclasses.field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -293,7 +293,7 @@ def test_files_that_extend_each_other_are_refused(tmp_path):
         load(tmp_path / "a.toml")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(seed=st.integers(0, 2**32))
 def test_spoilt_texts_end_in_a_plan_or_a_scenario_error(tmp_path_factory, seed):
     dice = random.Random(seed)
@@ -327,7 +327,7 @@ def spoilt(dice: random.Random) -> bytes:
     return bytes(text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(key=st.text(max_size=20), value=st.text(max_size=20))
 def test_odd_overrides_end_in_a_plan_or_a_scenario_error(tmp_path_factory, key, value):
     path = write(tmp_path_factory.getbasetemp(), GOOD, "odd.toml")

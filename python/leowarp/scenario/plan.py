@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from leowarp import plainfiles
 from leowarp.scenario import schema
 from leowarp.scenario.decode import Section
 from leowarp.scenario.key import InputFile, keys
@@ -36,6 +38,9 @@ def resolve(scenario: Scenario) -> Plan:
     for name, section in scenario.sections.items():
         built[name] = _built(TABLES[name], section, _found_files(scenario, section, problems))
     problems.raise_any()
+    kernel = scenario.sections["guest"].nodes.get("kernel")
+    if kernel is not None:
+        built["guest"] = dataclasses.replace(built["guest"], kernel_named_in=kernel.origin.named_in)
     tcp, guest = built["tcp"], built["guest"]
     stations = tuple(_built(schema.Station, section) for section in scenario.stations)
     hosts = tuple(_host(scenario, tcp, station.name) for station in stations)
@@ -108,18 +113,31 @@ def _check_names(section: Section, found: Mapping[str, InputFile | tuple[InputFi
 
 def _found_file(section: Section, key: str, name: str, wanted: str | None, problems: Problems) -> InputFile | None:
     origin = section.where(key)
+    if origin.is_of_a_run and not plainfiles.is_plain_name(name):
+        rule = f'"{name}" leads out of the run directory, and the plan of a run names files of {INPUTS_FOLDER}/ alone'
+        problems.add(origin, f"{section.name}.{key}", rule, "copy the plan to another name to use other files")
+        return None
     # A plan names a file without its folder; beside it, in a run directory, lies the folder of copies.
     places = [origin.folder / INPUTS_FOLDER / name, origin.folder / name]
-    if wanted is None:
+    if origin.is_of_a_run:
+        places = places[:1]
+    elif wanted is None:
         places.reverse()
-    path = next((place for place in places if place.is_file()), None)
+    try:
+        path = next((place for place in places if os.path.lexists(place)), None)
+    except ValueError:  # a name that no file system has
+        path = None
     if path is None:
         looked = " and ".join(dict.fromkeys(str(place) for place in places))
         hint = f"looked for {looked}; a name is relative to the folder of the scenario"
         problems.add(origin, f"{section.name}.{key}", f'there is no file "{name}"', hint)
         return None
     try:
-        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        # One of a run was found by name in a directory that somebody else may have filled.
+        if origin.is_of_a_run and path.parent.is_symlink():
+            raise OSError(0, f"{path.parent.name} is a symbolic link", str(path.parent))
+        content = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=not origin.is_of_a_run)
+        sha256 = hashlib.sha256(content).hexdigest()
     except OSError as error:
         problems.add(origin, f"{section.name}.{key}", f'cannot read "{path}": {error.strerror}')
         return None
@@ -128,4 +146,4 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
         hint = f"put the file back as it was, or take {key}_sha256 out to use the new content"
         problems.add(origin, f"{section.name}.{key}", rule, hint)
         return None
-    return InputFile(path.name, sha256, path)
+    return InputFile(path.name, sha256, path, origin.named_in)

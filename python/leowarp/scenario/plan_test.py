@@ -174,6 +174,8 @@ def again(folder: Path, plan: Plan, overrides=()) -> Plan:
     [GOOD, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, DRIVEN, MOBILE, ROUTED],
     ids=["walker", "measured", "elements", "chain", "jittered", "access", "driven", "mobile", "routed"],
 )
+# Tests RFC 4737, 1.3 (context).
+# Tests RFC 4737, 6 (packet generation).
 def test_a_plan_gives_itself(tmp_path, text):
     write_inputs(tmp_path)
     plan = resolve(load(write(tmp_path, text)))
@@ -224,7 +226,7 @@ FREE_OF_JITTERED = free({name: TABLES[name] for name in ("run", "jittered", "obs
 
 
 @pytest.mark.parametrize(("text", "keys_of"), [(GOOD, FREE), (JITTERED, FREE_OF_JITTERED)], ids=["walker", "jittered"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_any_valid_values_give_a_plan_that_gives_itself(tmp_path_factory, text, keys_of, data):
     chosen = data.draw(st.lists(st.sampled_from(sorted(keys_of)), unique=True, max_size=12))
@@ -239,7 +241,7 @@ def test_any_valid_values_give_a_plan_that_gives_itself(tmp_path_factory, text, 
     assert resolve(load(path)).to_toml() == plan.to_toml()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(name=st.text(min_size=1, max_size=12))
 def test_any_station_name_that_is_allowed_survives(tmp_path_factory, name):
     folder = tmp_path_factory.getbasetemp()
@@ -262,6 +264,8 @@ def test_names_that_toml_must_quote_are_allowed(tmp_path, name):
     assert again(tmp_path, plan) == plan
 
 
+# Tests RFC 4737, 1.3 (context).
+# Tests RFC 4737, 6 (packet generation).
 def test_every_key_of_the_schema_stands_in_some_plan(tmp_path):
     write_inputs(tmp_path)
     written = ""

@@ -10,19 +10,33 @@ from pathlib import Path
 
 from leowarp.errors import ScenarioError
 
+PLAN_FILE = "00-plan.toml"
+"""What a run directory calls its plan."""
+
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a value was written: a line of a file, a ``--set``, or a line of a study file, which is both."""
+    """Where a value was written: a line of a file, a ``--set``, a line of a study file, which is both, or a call."""
 
     file: Path
     line: int | None = None
     override: str | None = None
+    in_call: bool = False
 
     @property
     def folder(self) -> Path:
         """What a relative file name beside this value is relative to."""
         return Path() if self._is_typed else self.file.parent
+
+    @property
+    def named_in(self) -> Path | None:
+        """The file that holds it; None: the user typed it, or gave it in a call."""
+        return None if self._is_typed or self.in_call else self.file
+
+    @property
+    def is_of_a_run(self) -> bool:
+        """Whether it was written in the plan of a run directory, which names nothing outside that directory."""
+        return not self._is_typed and self.file.name == PLAN_FILE
 
     @property
     def _is_typed(self) -> bool:

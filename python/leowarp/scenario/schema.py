@@ -107,6 +107,8 @@ class Guest:
     sysctl: Mapping[str, str] = sysctl(
         "Sysctls of the guest as a whole (those that Linux does not keep per network namespace)."
     )
+    # The file that names the kernel; None: the user did, on the command line or in a call (guest/trust.py).
+    kernel_named_in: Path | None = dataclasses.field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +150,11 @@ class Plan:
         from leowarp.scenario.write import plan_text
 
         return plan_text(self)
+
+    def named_by_caller(self) -> Plan:
+        """The same plan, but that all code in it counts as named by the caller, who thereby says that it may run."""
+        own = tuple(dataclasses.replace(file, named_in=None) for file in self.guest.cc_modules)
+        return dataclasses.replace(self, guest=dataclasses.replace(self.guest, cc_modules=own, kernel_named_in=None))
 
     def boot(self) -> str:
         """What the runs of one boot have in common: the guest, its own sysctls and its modules' parameters."""

@@ -18,6 +18,8 @@ from leowarp.scenario.queues import parameters_as_written
 from leowarp.units import BYTES, PACKETS
 
 
+# Implements RFC 4737, 1.3 (context).
+# Implements RFC 4737, 6 (packet generation).
 def plan_text(plan: schema.Plan) -> str:
     """The plan as a scenario text."""
     return "\n".join(_lines(plan)) + "\n"

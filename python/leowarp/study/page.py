@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from leowarp import plainfiles
 from leowarp.report import html
 
 CLASSES = {"holds": "holds", "partly": "partly", "does not hold": "fails", "cannot be told": "unknown"}
@@ -49,7 +50,7 @@ def write_study_page(
     body += html.navigation((part.name, part.heading) for part in parts)
     body += "".join(html.section(part.name, part.heading, part.content) for part in parts)
     path = folder / "index.html"
-    path.write_text(html.page(title, body), encoding="utf-8")
+    plainfiles.write(path, html.page(title, body).encode())
     return path
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from leowarp import rundir
+from leowarp import plainfiles, rundir
 from leowarp.errors import LeowarpError, ScenarioError
 from leowarp.study.claim import Claim, judged
 from leowarp.study.page import DrawnFigure, Section, write_study_page
@@ -134,6 +134,11 @@ def reproduce(
             own = ", ".join(f"--{option}" for option in room.OPTIONS)
             raise ScenarioError(f"the study {key} has no option --{name}", hint=f"its own are: {own}")
     folder = Path(out) if out is not None else Path("reproductions") / key
+    if (why := plainfiles.why_not_plain(folder)) is not None:
+        raise ScenarioError(
+            f"cannot make the study {key} in {folder}: {why}, and nothing is written through one",
+            hint="choose another directory with --out",
+        )
     folder.mkdir(parents=True, exist_ok=True)
     material = room.make(Making(folder, at_once, kernel, force, progress), **options)
     rows = _judge_all(room.CLAIMS, material)

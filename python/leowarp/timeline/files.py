@@ -8,11 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp.errors import TraceError
+from leowarp import parquetfiles, plainfiles
 
 
 def write_table(table: pa.Table, path: Path) -> None:
     """Write a table as Parquet (version 2.6, zstd); the bytes depend on the table and on pyarrow's version only."""
+    plainfiles.refuse_link(path)
     # One chunk and a fixed row group: how the table came about does not show.
     pq.write_table(
         table.combine_chunks(), path, version="2.6", compression="zstd", row_group_size=1 << 20, use_dictionary=True
@@ -27,9 +28,4 @@ def read_table(path: Path) -> pa.Table:
     TraceError
         If the file is missing or not Parquet.
     """
-    try:
-        return pq.read_table(path, memory_map=False)
-    except FileNotFoundError as error:
-        raise TraceError(f"reading {path}: no such file", "is the run complete? see its manifest.json") from error
-    except pa.ArrowInvalid as error:
-        raise TraceError(f"reading {path}: not a Parquet file ({error})", "re-make it with `leowarp run`") from error
+    return parquetfiles.read_table(path, hint="is the run complete? see its manifest.json")

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from leowarp import plainfiles
 from leowarp.errors import ScenarioError
 from leowarp.nodes import host_node
 from leowarp.scenario.schema import Jittered, Plan
@@ -135,7 +136,7 @@ def samples(path: Path) -> NDArray[np.float64]:
         With file and line.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True).decode("utf-8-sig")
     except OSError as error:
         raise ScenarioError(f"reading jittered.table: {path}: {error.strerror}", _HINT) from error
     except UnicodeDecodeError as error:

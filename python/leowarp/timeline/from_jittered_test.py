@@ -90,7 +90,7 @@ times_ns = st.integers(0, 60_000_000_000)
 rates_bps = st.none() | st.integers(8_000, 10**12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     delay_ns=times_ns,
     delay_up_ns=st.just(0) | times_ns,

@@ -282,7 +282,7 @@ def test_what_says_the_same_twice_is_refused(tmp_path: Path) -> None:
         assert raised.value.hint
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=30)
 @given(
     st.lists(st.tuples(st.integers(1, 5_000), st.integers(0, 60_000)), min_size=1, max_size=30),
     st.integers(0, 20_000),
@@ -340,7 +340,7 @@ def test_malformed_tables_are_refused_with_file_and_line(tmp_path: Path, text: s
 cells = st.sampled_from(["0", "1", "2.5", "-1", "", "down", "unshaped", "nan", "1e9999999999", "x", '"', "0.1", "1e-3"])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=150)
 @given(st.lists(st.lists(cells, min_size=1, max_size=5), max_size=4), st.booleans())
 def test_any_table_is_read_or_refused(tmp_path: Path, rows: list[list[str]], with_header: bool) -> None:
     text = (HEAD if with_header else "") + "\n".join(",".join(row) for row in rows)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leowarp.ephemeris import ephemeris
@@ -189,7 +189,7 @@ def plans(draw: st.DrawFn) -> Plan:
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(plans())
 def test_any_constellation_gives_a_consistent_timeline(of: Plan) -> None:
     try:

@@ -89,7 +89,7 @@ def test_a_long_tail_gets_a_larger_multiplier():
     assert (draws_ns(table, 10_000) - MEAN_NS).std() == pytest.approx(10_000, rel=5e-3)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     samples=st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=60, unique=True),
     sigma_ns=st.integers(1_000, 10_000_000),

@@ -2,7 +2,7 @@
 """What a run left behind: typed tables in `30-trace/`, one Parquet file each."""
 
 from leowarp.trace.captures import packets_from_captures
-from leowarp.trace.convert import TRACE_TABLES, convert, read, read_output
+from leowarp.trace.convert import TRACE_TABLES, check_types, convert, read, read_output
 from leowarp.trace.manifest import Stopwatch, list_files, write_manifest
 from leowarp.trace.records import open_records, read_records, write_parquet
 from leowarp.trace.schema import TABLES, Column, TableSchema
@@ -13,6 +13,7 @@ __all__ = [
     "Column",
     "Stopwatch",
     "TableSchema",
+    "check_types",
     "convert",
     "list_files",
     "open_records",

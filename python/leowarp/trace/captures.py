@@ -166,8 +166,11 @@ def _direction(
     return rows
 
 
+# Implements RFC 4737, 3.3 (reordered).
+# Implements RFC 4737, 4.2.3 (extent).
+# Implements RFC 4737, 6.1 (retransmissions).
 def _judge_order(rows: list[_Packet]) -> None:
-    """Late packets and their extent, RFC 4737 4.2.1, numbered as sent; a retransmission is never late itself."""
+    """Late packets and their extent, RFC 4737 4.2.3, numbered as sent; a retransmission is never late itself."""
     came = [(row.received_ns, number, row) for number, row in enumerate(rows) if row.received_ns is not None]
     came.sort(key=lambda one: (one[0], one[1]))
     highest: list[int] = []

@@ -83,6 +83,11 @@ def test_each_format_gives_the_same_truth(truth, write):
     ([1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11], {4: 4, 5: 5, 6: 6}),
     ([1, 2, 3, 6, 7, 4, 5, 8, 9, 10, 12, 13, 11, 14, 15, 16], {4: 2, 5: 3, 11: 2}),
 ])  # fmt: skip
+# Tests RFC 4737, 4.2.3 (extent).
+# Tests RFC 4737, 7.1 (table 1).
+# Tests RFC 4737, 7.2 (table 2).
+# Tests RFC 4737, 7.3 (table 3).
+# Tests RFC 4737, 7.4 (table 4).
 def test_extents_are_those_of_tables_1_to_4_of_rfc_4737(truth, order, extents):
     sent = [(i * MS, _data(i)) for i in sorted(order)]
     rows = truth(sent, [((100 + at) * MS, _data(i)) for at, i in enumerate(order)])
@@ -117,7 +122,7 @@ def test_captures_without_a_common_connection_are_refused(tmp_path):
 
 
 @given(st.data(), st.sampled_from([_pcap, _pcapng]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_damaged_capture_is_read_or_refused_and_never_anything_else(tmp_path_factory, data, write):
     content = bytearray(write([(i * MS, _data(i)) for i in range(3)]))
     for place, value in data.draw(

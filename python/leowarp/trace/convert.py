@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from leowarp import parquetfiles
 from leowarp.errors import TraceError
+from leowarp.metadata import DAMAGED
 from leowarp.trace.records import RecordFile, open_records, read_records, write_parquet
 from leowarp.trace.schema import TABLES
 
@@ -149,10 +150,42 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
             f"cannot read the table {table}: there is no {path}",
             hint="the run did not observe it ([observe] in its plan), or an older version made it: run it again",
         )
-    try:
-        return pq.read_table(path, columns=columns, filters=filters)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise TraceError(f"cannot read {path}: {error}", hint="run the scenario again") from error
+    found = parquetfiles.read_table(path, columns=columns, filters=filters, hint="run the scenario again")
+    check_types(found, TABLES[table].arrow(), path)
+    return found
+
+
+def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
+    """Raises TraceError if a column has another kind of values than its schema says, or misses some that it needs.
+
+    An older version may have written another width; a column that the schema does not know is not looked at.
+    """
+    for field in table.schema:
+        wanted = schema.field(field.name) if schema.get_field_index(field.name) >= 0 else None
+        if wanted is None:
+            continue
+        if _kind(field.type) != _kind(wanted.type):
+            raise TraceError(
+                f"cannot read {where}: its column {field.name} is of type {field.type}, not {wanted.type}",
+                hint=DAMAGED,
+            )
+        if not wanted.nullable and (missing := table[field.name].null_count):
+            raise TraceError(
+                f"cannot read {where}: its column {field.name} misses {missing} values, and none may be missing",
+                hint=DAMAGED,
+            )
+
+
+def _kind(of: pa.DataType) -> str:
+    if pa.types.is_dictionary(of):
+        of = of.value_type
+    if pa.types.is_integer(of) or pa.types.is_floating(of):
+        return "number"
+    if pa.types.is_string(of) or pa.types.is_large_string(of):
+        return "text"
+    if pa.types.is_list(of) or pa.types.is_large_list(of):
+        return f"list of {_kind(of.value_type)}"
+    return str(of)
 
 
 def _end(output: Path) -> dict[str, Any]:

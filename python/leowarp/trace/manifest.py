@@ -14,6 +14,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from leowarp import plainfiles
+
 MANIFEST_VERSION = 1
 _NAME = "manifest.json"
 _NOT_LISTED = (_NAME, "INCOMPLETE")
@@ -56,16 +58,17 @@ def write_manifest(
         "warnings": list(dict.fromkeys(warnings)),
         "costs": costs,
     }
-    (directory / _NAME).write_text(json.dumps(content | {"files": files_of_run(directory)}, indent=2) + "\n")
+    _write(directory, content)
 
 
 def list_files(directory: Path) -> None:
     """Writes the manifest's list of files anew, after a stage that adds or replaces some; the rest stays."""
-    path = directory / _NAME
-    content = json.loads(path.read_text()) | {"files": files_of_run(directory)}
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(content, indent=2) + "\n")
-    partial.replace(path)
+    _write(directory, json.loads(plainfiles.read(directory / _NAME, plainfiles.MOST_JSON_BYTES)))
+
+
+def _write(directory: Path, content: dict[str, Any]) -> None:
+    text = json.dumps(content | {"files": files_of_run(directory)}, indent=2) + "\n"
+    plainfiles.write(directory / _NAME, text.encode())
 
 
 def files_of_run(directory: Path) -> dict[str, str]:

@@ -48,7 +48,7 @@ def _tables(draw):
 
 
 @given(_tables())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_what_was_written_is_read_and_missing_stays_missing(tmp_path_factory, table):
     name, columns = table
     directory = tmp_path_factory.mktemp("rec")
@@ -155,7 +155,7 @@ def test_a_column_that_the_schema_does_not_know_is_kept(tmp_path):
 
 
 @given(st.binary(max_size=400), st.integers(0, 400), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_damage_is_read_or_refused_and_never_anything_else(tmp_path_factory, noise, place, appended):
     content = bytearray(encode_records("flows", {"flow": [0, 1], "bytes": [1, None]}))
     place %= len(content)
@@ -181,7 +181,7 @@ def test_any_damage_is_read_or_refused_and_never_anything_else(tmp_path_factory,
         st.sampled_from(["table", "fields", "record_bytes", "name", "type", "unit"]) | st.text(), inner
     ),
 ))  # fmt: skip
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_json_as_header_is_refused(tmp_path_factory, header):
     path = tmp_path_factory.mktemp("fuzz") / "x.rec"
     path.write_bytes(frame(json.dumps(header).encode(), b""))

@@ -53,6 +53,7 @@ impl Pace {
     }
 
     /// After the start, rounded down.
+    // Implements RFC 4737, 6 (periodic streams).
     fn offset_ns(self, index: u64) -> i64 {
         let quotient = |dividend: u128, divisor: u64| (dividend * 1_000_000_000 / u128::from(divisor)) as i64;
         match self {
@@ -196,6 +197,7 @@ mod tests {
         }
     }
 
+    // Tests RFC 4737, 6 (periodic streams).
     #[test]
     fn packets_are_due_at_the_start_of_their_nanosecond() {
         let thirds = Pace::PerSecond(3.0);

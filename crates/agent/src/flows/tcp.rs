@@ -9,6 +9,10 @@
 //!
 //! Where the receiver is to delay its acknowledgements it is woken for every fourth of the window only: reading all that
 //! there is acknowledges a last short segment at once (`tcp_cleanup_rbuf`), and that is to wait for its timer.
+//!
+//! The sender is the kernel's TCP itself, so the stream is no imitation of it.
+//! Implements RFC 4737, 5 (resemblance to TCP).
+//! Implements RFC 4737, 6 (TCP-like streams).
 
 use super::{socket, tcp_info};
 use crate::clock::Clock;

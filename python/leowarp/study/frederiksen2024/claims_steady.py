@@ -11,6 +11,7 @@ from leowarp.study.frederiksen2024.evidence import NAMES
 from leowarp.study.frederiksen2024.runs import ALGORITHMS, SCENARIOS
 
 
+# Implements claim 1.1 of frederiksen2024 (text).
 def path_delay_span(sample: Sample) -> Outcome:
     span, isl_span = {}, {}
     for slug in SCENARIOS:
@@ -35,6 +36,7 @@ def path_delay_span(sample: Sample) -> Outcome:
     )
 
 
+# Implements claim 1.2 of frederiksen2024 (figure 4).
 def reno_suffers_most(sample: Sample) -> Outcome:
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in ALGORITHMS}
     missing = {slug: ev.shortfall_ratio(sample[slug]) for slug in ALGORITHMS}
@@ -53,6 +55,7 @@ def reno_suffers_most(sample: Sample) -> Outcome:
     )
 
 
+# Implements claim 1.3 of frederiksen2024 (figure 4).
 def close_to_capacity(sample: Sample) -> Outcome:
     ratio = {slug: ev.mean_bps(sample[slug]) / ev.capacity_bps(sample[slug]) for slug in ("cubic", "bbr")}
     both = {name: [value >= limit for value in ratio.values()] for name, limit in (("95 %", 0.95), ("90 %", 0.90))}
@@ -71,6 +74,7 @@ def close_to_capacity(sample: Sample) -> Outcome:
     )
 
 
+# Implements claim 1.4 of frederiksen2024 (figure 5).
 def reno_rtt_lower(sample: Sample) -> Outcome:
     deciles = [q / 10 for q in range(1, 10)]
     value = {slug: [ev.srtt_ms(sample[slug], q) for q in deciles] for slug in ALGORITHMS}
@@ -89,6 +93,7 @@ def reno_rtt_lower(sample: Sample) -> Outcome:
     )
 
 
+# Implements claim 1.5 of frederiksen2024 (figure 5).
 def queues_full(sample: Sample) -> Outcome:
     at = {limit: {slug: ev.full_queue_ratio(sample[slug], limit) for slug in ALGORITHMS} for limit in (0.9, 0.5)}
     parts = {slug: at[0.9][slug] > 0.5 for slug in ("cubic", "bbr")}
@@ -117,6 +122,7 @@ def queues_full(sample: Sample) -> Outcome:
     )
 
 
+# Implements claim 1.12 of frederiksen2024 (figure 9a).
 def baseline_lowest_rtt(sample: Sample) -> Outcome:
     middle = {slug: ev.srtt_ms(sample[slug], 0.5) for slug in SCENARIOS}
     base, nine, cape = (middle[slug] for slug in SCENARIOS)
@@ -136,6 +142,7 @@ def baseline_lowest_rtt(sample: Sample) -> Outcome:
     )
 
 
+# Implements claim 1.13 of frederiksen2024 (figure 9a).
 def cape_most_stable(sample: Sample) -> Outcome:
     spread = {slug: ev.srtt_ms(sample[slug], 0.95) - ev.srtt_ms(sample[slug], 0.05) for slug in SCENARIOS}
     wide = {slug: ev.srtt_ms(sample[slug], 0.99) - ev.srtt_ms(sample[slug], 0.01) for slug in SCENARIOS}
@@ -161,6 +168,7 @@ def cape_most_stable(sample: Sample) -> Outcome:
     )
 
 
+# Implements claim 1.14 of frederiksen2024 (figure 9b).
 def cape_no_variation(sample: Sample) -> Outcome:
     low = _dips(sample, 0.9)["aalborg-cape-town"]
     half = _dips(sample, 0.5)["aalborg-cape-town"]
@@ -173,6 +181,7 @@ def cape_no_variation(sample: Sample) -> Outcome:
     )
 
 
+# Implements claim 1.15 of frederiksen2024 (figure 9b).
 def significant_drops(sample: Sample) -> Outcome:
     half, most = _dips(sample, 0.5), _dips(sample, 0.9)
     expected = {"cubic": 0.005, "nine-planes": 0.010}
@@ -188,6 +197,7 @@ def significant_drops(sample: Sample) -> Outcome:
     )
 
 
+# Implements claim 1.16 of frederiksen2024 (figure 9b).
 def comparable_means(sample: Sample) -> Outcome:
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in SCENARIOS}
     ratio = {slug: ev.mean_bps(sample[slug]) / ev.capacity_bps(sample[slug]) for slug in SCENARIOS}

@@ -18,6 +18,7 @@ NONE_TO_TEST = Outcome("cannot be told", "no route change of these runs made a p
 MS = 1_000_000
 
 
+# Implements claim 1.6 of frederiksen2024 (figure 6).
 def drops_after_changes(sample: Sample) -> Outcome:
     count: dict[str, dict[str, int]] = {"50 %": {}, "90 %": {}}
     series_count: dict[str, int] = {}
@@ -54,6 +55,7 @@ def drops_after_changes(sample: Sample) -> Outcome:
     )
 
 
+# Implements claim 1.7 of frederiksen2024 (figure 7).
 def window_growth(sample: Sample) -> Outcome:
     growth = {slug: ev.median(ev.growth_pkts_per_s(sample[slug])) for slug in ALGORITHMS}
     if any(np.isnan(value) for value in growth.values()):
@@ -68,6 +70,7 @@ def window_growth(sample: Sample) -> Outcome:
     )
 
 
+# Implements claim 1.8 of frederiksen2024 (figure 7).
 def spike_after_a_second(sample: Sample) -> Outcome:
     rows: dict[str, dict[str, Any]] = {}
     parts: dict[str, bool] = {}
@@ -101,6 +104,7 @@ def spike_after_a_second(sample: Sample) -> Outcome:
     return Outcome(verdict, text, rows, "" if verdict == "holds" else _sender_text(sample) + "; " + _gap_text(sample))
 
 
+# Implements claim 1.9 of frederiksen2024 (figure 7).
 def cubic_recovers_first(sample: Sample) -> Outcome:
     span, length = {}, {}
     for slug in ALGORITHMS:
@@ -121,6 +125,7 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
     )
 
 
+# Implements claim 1.10 of frederiksen2024 (figure 8).
 def rtt_shapes(sample: Sample) -> Outcome:
     shares: dict[str, float] = {}
     for slug in ALGORITHMS:
@@ -149,6 +154,7 @@ def rtt_shapes(sample: Sample) -> Outcome:
     )
 
 
+# Implements claim 1.11 of frederiksen2024 (figure 8).
 def bbr_held_by_window(sample: Sample) -> Outcome:
     run = sample["bbr"]
     samples, weights = ev.window_weights(run)
@@ -195,6 +201,7 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
     )
 
 
+# Implements claim 1.17 of frederiksen2024 (figure 7).
 def transient_length(sample: Sample) -> Outcome:
     lengths = []
     unfinished = 0
@@ -220,6 +227,7 @@ def transient_length(sample: Sample) -> Outcome:
     )  # fmt: skip
 
 
+# Implements claim 1.18 of frederiksen2024 (section II).
 def reordering_by_shorter_routes(sample: Sample) -> Outcome:
     found = pd.concat([ev.reordered(sample[slug]) for slug in ALGORITHMS])
     if len(found) == 0:
@@ -251,6 +259,7 @@ def reordering_by_shorter_routes(sample: Sample) -> Outcome:
     )  # fmt: skip
 
 
+# Implements claim 1.19 of frederiksen2024 (section II).
 def raised_threshold(sample: Sample) -> Outcome:
     rows: dict[str, dict[str, Any]] = {}
     for slug in THRESHOLD_SLUGS:

@@ -27,6 +27,7 @@ SLOT_S = 15
 STUDY_STEP_MS = 6.7
 
 
+# Implements claim 3.1 of huston2024 (figure 3).
 def minimum_changes(frames: Frames) -> Outcome:
     """3.1"""
     slots, steps, spreads = [], [], []
@@ -55,6 +56,7 @@ def minimum_changes(frames: Frames) -> Outcome:
     return Outcome(holds_if(parts), text, numbers, cause)
 
 
+# Implements claim 3.2 of huston2024 (figure 3).
 def loss_gathers(frames: Frames) -> Outcome:
     """3.2"""
     texts, numbers = [], {}
@@ -86,6 +88,7 @@ def loss_gathers(frames: Frames) -> Outcome:
     return Outcome(verdict, "; ".join(texts), numbers, cause)
 
 
+# Implements claim 3.3 of huston2024 (figure 4).
 def latency_rises(frames: Frames) -> Outcome:
     """3.3"""
     found = [handover for pings in frames["flood"][REGULAR] for handover in pg.handovers(pings)]
@@ -120,6 +123,7 @@ def latency_rises(frames: Frames) -> Outcome:
     return Outcome(holds_if(parts), text, numbers, cause)
 
 
+# Implements claim 3.4 of huston2024 (figure 5).
 def successive_differences(frames: Frames) -> Outcome:
     """3.4"""
     means: dict[str, float] = {}
@@ -145,6 +149,7 @@ def successive_differences(frames: Frames) -> Outcome:
     )
 
 
+# Implements claim 3.5 of huston2024 (text).
 def long_term_loss(frames: Frames) -> Outcome:
     """3.5"""
     runs: Sequence[Pings] = frames["paced"]
@@ -165,6 +170,7 @@ def long_term_loss(frames: Frames) -> Outcome:
     return Outcome(verdict, text, {"loss_ratio": pooled, "by_run_ratio": ratios}, cause)
 
 
+# Implements claim 3.16 of huston2024 (comments).
 def single_losses(frames: Frames) -> Outcome:
     """3.16"""
     single: dict[str, float] = {}
@@ -198,6 +204,7 @@ STUDY_BPS = {"down": (120e6, 10e6, 370e6), "up": (15e6, 5e6, 50e6)}
 """Median, lowest and highest of figure 2, by direction."""
 
 
+# Implements claim 3.6 of huston2024 (figure 2).
 def capacity_range(frames: Frames) -> Outcome:
     """3.6"""
     rows: pd.DataFrame = frames["capacity"]

@@ -18,6 +18,7 @@ from leowarp.study.statistics import Middle, middle, paired_ratio, share
 M = 1e-6
 
 
+# Implements claim 3.7 of huston2024 (figure 6).
 def cubic_at_peak(frames: Frames) -> Outcome:
     """3.7"""
     traces: list[Trace] = frames["traces"]["cubic", PEAK]
@@ -46,6 +47,7 @@ def cubic_at_peak(frames: Frames) -> Outcome:
     return _told(parts, text, numbers, why, why)
 
 
+# Implements claim 3.8 of huston2024 (figure 7).
 def cubic_off_peak(frames: Frames) -> Outcome:
     """3.8"""
     settled = middle([trace.between(12.0, trace.end_s) for trace in frames["traces"]["cubic", OFF_PEAK]])
@@ -63,6 +65,7 @@ def cubic_off_peak(frames: Frames) -> Outcome:
     return Outcome(holds_if(parts), text, numbers | _counts(frames, "cubic", OFF_PEAK), cause)
 
 
+# Implements claim 3.9 of huston2024 (figures 8, 9).
 def bbr_is_revised(frames: Frames) -> Outcome:
     """3.9"""
     traces: list[Trace] = frames["traces"]["bbr", PEAK]
@@ -100,6 +103,7 @@ def bbr_is_revised(frames: Frames) -> Outcome:
     return _told(parts, text, numbers, ev.why_bbr(frames), cause)
 
 
+# Implements claim 3.10 of huston2024 (text).
 def reno_is_poor(frames: Frames) -> Outcome:
     """3.10"""
     used, ratio = ev.used_ratio(frames, "reno"), ev.gain(frames, "reno", "cubic")
@@ -113,6 +117,7 @@ def reno_is_poor(frames: Frames) -> Outcome:
     return _told(parts, text, numbers, ev.why_cut(frames, "reno"), cause)
 
 
+# Implements claim 3.11 of huston2024 (text).
 def sack_matters(frames: Frames) -> Outcome:
     """3.11"""
     ratio = ev.gain(frames, "cubic-nosack", "cubic")
@@ -159,6 +164,7 @@ def sack_matters(frames: Frames) -> Outcome:
     return Outcome(verdict, text, numbers, cause)
 
 
+# Implements claim 3.12 of huston2024 (text).
 def handover_aware_bbr(frames: Frames) -> Outcome:
     """3.12"""
     goodput = ev.gain(frames, "bbr_handover", "bbr")
@@ -182,6 +188,7 @@ def handover_aware_bbr(frames: Frames) -> Outcome:
     return Outcome(holds_if(parts), text, numbers, cause)
 
 
+# Implements claim 3.13 of huston2024 (text).
 def handover_aware_cubic(frames: Frames) -> Outcome:
     """3.13"""
     goodput, of_bbr = ev.gain(frames, "cubic_handover", "cubic"), ev.gain(frames, "cubic_handover", "bbr")
@@ -199,6 +206,7 @@ def handover_aware_cubic(frames: Frames) -> Outcome:
 AQMS = ("fq_codel", "cake", "pie", "red", "codel")
 
 
+# Implements claim 3.14 of huston2024 (text).
 def ecn_approaches_bbr(frames: Frames) -> Outcome:
     """3.14"""
     name = "cubic-ecn-fq_codel"
@@ -228,6 +236,7 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
     return Outcome(holds_if(parts), text, numbers | _counts(frames, name, PEAK), cause)
 
 
+# Implements claim 3.15 of huston2024 (text).
 def bbr_starves_others(frames: Frames) -> Outcome:
     """3.15"""
     rows = frames["beside"]

@@ -272,6 +272,7 @@ def test_all_claims_of_the_list_are_there_and_say_how_they_are_tested():
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.number)
+# Tests claims 3.1 to 3.16 of huston2024.
 def test_every_claim_holds_where_all_is_as_the_study_says(claim, as_the_study_says):
     row = judged(claim, [("made up", as_the_study_says)])
     assert row["verdict"] == "holds", row["measured"]
@@ -308,12 +309,15 @@ def flood(**how):
         ("3.15", {"beside": synthetic.beside({"bbr": 0.5})}, "does not hold"),
     ],
 )  # fmt: skip
+# Tests claims 3.2 to 3.6 of huston2024.
+# Tests claims 3.8 to 3.16 of huston2024.
 def test_a_claim_that_does_not_hold_says_why(number, changed, verdict, as_the_study_says):
     row = outcome(number, as_the_study_says | changed)
     assert row["verdict"] == verdict, row["measured"]
     assert bool(row["cause"]) == (verdict != "cannot be told")
 
 
+# Tests claim 3.1 of huston2024.
 def test_minimum_that_never_moves_refutes_the_slots_in_part(as_the_study_says):
     still = synthetic.pings(1, 10 * MS)
     delay_ns = np.where(still.probes.is_lost, np.nan, 30e6)
@@ -323,6 +327,7 @@ def test_minimum_that_never_moves_refutes_the_slots_in_part(as_the_study_says):
     assert row["numbers"]["changed_over_1_ms_ratio"] == 0
 
 
+# Tests claim 3.7 of huston2024.
 def test_cubic_that_keeps_the_path_at_peak_refutes_the_claim_in_part(as_the_study_says):
     frames = as_the_study_says | {"sessions": synthetic.sessions({"cubic": 200e6})}
     row = outcome("3.7", frames)

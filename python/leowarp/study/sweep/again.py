@@ -13,7 +13,7 @@ import leowarp
 from leowarp import rundir
 from leowarp.errors import ScenarioError
 from leowarp.progress import OnProgress
-from leowarp.study.sweep.plans import read_plans
+from leowarp.study.sweep.plans import input_of, read_plans, refuse_strange
 from leowarp.study.sweep.rows import COSTS, FAILED, flat
 from leowarp.study.sweep.status import row_of_run
 
@@ -44,7 +44,7 @@ class MadeAgain:
 
 def run_again(
     folder: Path | str, run_id: str, out: Path | str, *, force: bool = False, report: bool = True,
-    progress: bool | OnProgress = True,
+    progress: bool | OnProgress = True, trust: bool = False,
 ) -> MadeAgain:  # fmt: skip
     """Makes a run of a study again.
 
@@ -56,8 +56,11 @@ def run_again(
         As in the column `run_id` of the results.
     out : path
         The run directory to write; `force` replaces a complete run there.
+    trust : bool
+        As for `leowarp.run`.
     """
     folder = Path(folder)
+    refuse_strange(folder)
     row = row_of_run(folder, run_id)
     if row["status"] == FAILED:
         raise ScenarioError(
@@ -66,9 +69,10 @@ def run_again(
         )
     run = next(iter(read_plans(folder, run_id)))
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch:
-        inputs = {name: (folder / rundir.INPUTS / name).read_bytes() for name in run.inputs}
+        inputs = {name: input_of(folder, name) for name in run.inputs}
         rundir.write_plan(Path(scratch), run.plan, inputs)
-        made = leowarp.run(Path(scratch) / rundir.PLAN, (), out, force=force, report=report, progress=progress)
+        plan = Path(scratch) / rundir.PLAN
+        made = leowarp.run(plan, (), out, force=force, report=report, progress=progress, trust=trust)
     now = {name: value for name, value in flat(made.summary).items() if name not in COSTS}
     stored = {name: row.get(f"summary_{name}", row.get(name)) for name in now}
     manifest = made.manifest

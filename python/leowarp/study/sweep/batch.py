@@ -82,9 +82,9 @@ class Batch:
         return cls(**{**told, "orders": orders, "image": tuple(told["image"])})
 
 
-def encoded(path: Path) -> str:
+def encoded(content: bytes) -> str:
     """A file's content for `Batch.inputs`."""
-    return base64.b64encode(path.read_bytes()).decode()
+    return base64.b64encode(content).decode()
 
 
 def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -137,7 +137,8 @@ def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
     folder.mkdir(parents=True)
     inputs = {name: base64.b64decode(batch.inputs[name]) for name in order.inputs}
     rundir.write_plan(folder, order.plan, inputs)
-    return scenario.resolve(scenario.load(folder / rundir.PLAN))
+    # Whoever started the study was asked what may run (`engine`).
+    return scenario.resolve(scenario.load(folder / rundir.PLAN)).named_by_caller()
 
 
 def _check(batch: Batch, maker: Any) -> None:

@@ -24,7 +24,7 @@ def write_file(path: Path, content: bytes) -> None:
     """Writes a file that appears whole, and stays after a power cut."""
     partial = path.with_name(f".{path.name}{TEMPORARY}")
     try:
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             _write_all(descriptor, content)
             os.fsync(descriptor)
@@ -91,7 +91,7 @@ class AppendedFile:
     """A file that grows by whole pieces, each on the disk before `append` returns."""
 
     def __init__(self, path: Path) -> None:
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         self._end = os.fstat(self._descriptor).st_size
         sync_directory(path.parent)
 

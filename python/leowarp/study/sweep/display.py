@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any, Self
 
+from leowarp.printable import one_line
 from leowarp.progress import PLAIN_INTERVAL_S, clock
 
 WINDOW_S = 300.0
@@ -115,7 +116,9 @@ class StudyDisplay:
             from rich.progress import BarColumn, TextColumn
             from rich.progress import Progress as Bars
 
-            self._bars = Bars(BarColumn(bar_width=24), TextColumn("{task.description}"), console=Console(stderr=True))
+            self._bars = Bars(
+                BarColumn(bar_width=24), TextColumn("{task.description}", markup=False), console=Console(stderr=True)
+            )
             self._bars.start()
         return self
 
@@ -129,10 +132,10 @@ class StudyDisplay:
         if self._bars is not None:
             if self._task is None:
                 self._task = self._bars.add_task("", total=progress.total)
-            self._bars.update(self._task, completed=progress.done, description=progress.text())
+            self._bars.update(self._task, completed=progress.done, description=one_line(progress.text()))
             return
         now = time.monotonic()
-        text = progress.text()
+        text = one_line(progress.text())
         is_due = not self._said or progress.done == progress.total or now - self._said_at >= PLAIN_INTERVAL_S
         if text != self._said and is_due:
             self._said, self._said_at = text, now

@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 import leowarp
 from leowarp.errors import LeowarpError, ScenarioError
+from leowarp.guest import trust
 from leowarp.progress import building, shown
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.batch import MAKER, heard_error
@@ -27,10 +28,12 @@ from leowarp.study.sweep.plans import (
     PLANS,
     StudyFacts,
     StudyRun,
+    code_of,
     identified,
     keep_inputs,
     read_facts,
     read_plans,
+    refuse_strange,
     write_plans,
 )
 from leowarp.study.sweep.rows import FAILED, RESERVED, Origin
@@ -82,12 +85,14 @@ class Options:
     only: Callable[[StudyRun], bool] | None = None
     retry_failed: bool = False
     maker: str = MAKER
+    trust: bool = False
 
 
 def run_study(
     study: StudyFile | Path | str, out: Path | str | None = None, *, at_once: int | None = None,
     scheduler: str | None = None, progress: bool | OnStudyProgress = True,
     only: Callable[[StudyRun], bool] | None = None, retry_failed: bool = False, maker: str = MAKER,
+    trust: bool = False,
 ) -> StudyResult:  # fmt: skip
     """Makes the runs of a study that have no result yet.
 
@@ -109,6 +114,8 @@ def run_study(
         Whether failed runs of earlier starts are made again.
     maker : str
         Name of the module that makes runs.
+    trust : bool
+        Whether kernels and modules that a file names may run, though they were never accepted.
 
     Raises
     ------
@@ -119,9 +126,10 @@ def run_study(
     """
     if at_once is not None and scheduler is not None:
         raise ScenarioError("--jobs counts workers of this machine, and --scheduler has others", "leave one away")
-    options = Options(at_once, scheduler, progress, only, retry_failed, maker)
+    options = Options(at_once, scheduler, progress, only, retry_failed, maker, trust)
     if not isinstance(study, StudyFile) and Path(study).is_dir():
         folder = Path(study)
+        refuse_strange(folder)
         if out is not None and Path(out).resolve() != folder.resolve():
             raise ScenarioError(f"{folder} is a study's directory, and --out names another", "leave --out away")
         facts, file, runs = read_facts(folder), None, read_plans(folder)
@@ -161,6 +169,7 @@ def _held(
     folder: Path, facts: StudyFacts, file: StudyFile | None, runs: Sequence[PlannedRun | StudyRun], options: Options
 ) -> StudyResult:
     _refuse_what_is_not_ours(folder, facts.name)
+    trust.demand_code(_code_of(folder, runs, options.trust))
     with disk.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with Holding(folder):
@@ -172,6 +181,17 @@ def _held(
             if file is not None:
                 disk.write_file(folder / STUDY, file.text.encode())
         return _made(folder, facts, known, removed, options)
+
+
+def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool) -> list[trust.Code]:
+    """What would run of all plans, once each; all of it named by the user if he says so."""
+    # Runs of a combination differ in their seed alone.
+    alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
+    found: dict[trust.Code, None] = {}
+    for run in alike.values():
+        told = trust.code_of(run.combination.plan.guest) if isinstance(run, PlannedRun) else code_of(folder, run)
+        found |= {replace(code, named_in=None) if may_run else code: None for code in told}
+    return list(found)
 
 
 def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: int, options: Options) -> StudyResult:
@@ -235,6 +255,7 @@ def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
         return
     if not folder.is_dir():
         raise ScenarioError(f"cannot make a study in {folder}: it is a file", hint="choose another with --out")
+    refuse_strange(folder)
     if (folder / PLANS).exists():
         other = read_facts(folder).name
         if other != name:

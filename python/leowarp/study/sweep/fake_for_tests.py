@@ -2,12 +2,14 @@
 """In place of `maker`: runs that boot nothing, note that they were made, and do what their seed says.
 
 A directory that the environment variable `LEOWARP_FAKE` names gets a line of `made` per run. A file `seed-<N>` in it
-says what the run of that seed does: `fail`, `host`, `raise`, `kill`, `sleep <seconds>`, or `down` (in company).
+says what the run of that seed does: `fail`, `host`, `raise`, `kill`, `kill-once`, or `down` (in company). A file `most`
+says which line of `made` is the last whose run goes on; later ones wait for leave.
 """
 
 import os
 import signal
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,9 +45,12 @@ def _made(index, plan, out, alone):
     seed = plan.run.seed
     folder = Path(os.environ["LEOWARP_FAKE"])
     told = folder / f"seed-{seed}"
-    todo, _, value = told.read_text().partition(" ") if told.exists() else ("", "", "")
+    todo = told.read_text() if told.exists() else ""
     with (folder / "made").open("a") as log:
         log.write(f"{plan.chain.delay_ns} {plan.flows[0].congestion_control} {seed} {todo}\n")
+        log.flush()
+        end_bytes = log.tell()
+    _wait_for_leave(folder, (folder / "made").read_bytes()[:end_bytes].count(b"\n"))
     if out is not None:
         out.mkdir()
         (out / "00-plan.toml").write_text(plan.to_toml())
@@ -60,9 +65,17 @@ def _made(index, plan, out, alone):
             raise ZeroDivisionError("a mistake of ours")
         case "kill":
             DIE()
-        case "sleep":
-            time.sleep(float(value))
+        case "kill-once":
+            with suppress(FileNotFoundError):
+                told.unlink()
+                DIE()
     return Made(index, summary(plan), warnings=["look twice"] if seed == 2 else [])
+
+
+def _wait_for_leave(folder, line):
+    most = folder / "most"
+    while most.exists() and line > int(most.read_text()):
+        time.sleep(0.01)
 
 
 def summary(plan):

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from leowarp import plainfiles, tomltext
 from leowarp.errors import ScenarioError
 from leowarp.scenario import schema
 from leowarp.scenario.document import Node, override_key, plant
@@ -90,7 +90,7 @@ class StudyFile:
         """
         path = Path(path)
         try:
-            text = path.read_text(encoding="utf-8-sig")
+            text = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=True).decode("utf-8-sig")
         except FileNotFoundError:
             raise ScenarioError(
                 f"there is no study file {path}", "docs/guides/studies.md says how to write one"
@@ -98,7 +98,7 @@ class StudyFile:
         except (OSError, UnicodeDecodeError) as error:
             raise ScenarioError(f"cannot read the study {path}: {error}") from None
         try:
-            document = plant(tomllib.loads(text), Origin(path, 1, "the study"), (), key_lines(text))
+            document = plant(tomltext.loads(text), Origin(path, 1, "the study"), (), key_lines(text))
         except (ValueError, RecursionError) as error:
             raise ScenarioError(f"{path}: {error}", "this is not valid TOML (https://toml.io)") from None
         return cls._decoded(document, text)
@@ -106,7 +106,7 @@ class StudyFile:
     @classmethod
     def of(cls, content: Mapping[str, Any], folder: Path | str = ".") -> Self:
         """A study from a mapping of the same shape as the file; `folder` is what file names are relative to."""
-        origin = Origin(Path(folder) / f"study {content.get('name', '')}", 1, "the study")
+        origin = Origin(Path(folder) / f"study {content.get('name', '')}", 1, "the study", in_call=True)
         return cls._decoded(plant(content, origin, (), {}), _toml_text(content))
 
     @classmethod

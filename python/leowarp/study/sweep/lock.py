@@ -31,7 +31,7 @@ class Holding:
         self._descriptor = -1
 
     def __enter__(self) -> Self:
-        self._descriptor = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._descriptor = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         if not self._locked():
             holder = os.pread(self._descriptor, 1000, 0).decode(errors="replace").strip()
             os.close(self._descriptor)
@@ -66,7 +66,7 @@ def holder(folder: Path) -> str | None:
     path = folder / LOCK
     if not path.exists():
         return None
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leowarp.guest import guest_image
+from leowarp.progress import BuildProgress, silent
 from leowarp.scenario import Plan
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def shareable(plan: Plan) -> bool:
 def image_sha256(
     kernel: str,
     on_message: Callable[[str], None] = lambda text: None,
-    on_progress: Callable[[int, int], None] = lambda done, expected: None,
+    on_progress: Callable[[BuildProgress], None] = silent,
 ) -> tuple[str, str]:
     """Checksums of the guest's kernel and of its agent, which are built if they are not there."""
     image = guest_image(kernel, on_message=on_message, on_progress=on_progress)

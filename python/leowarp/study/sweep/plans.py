@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,10 +16,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp import rundir
+from leowarp import parquetfiles, plainfiles, rundir, tomltext
 from leowarp.errors import TraceError
+from leowarp.guest.trust import Code
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.expand import PlannedRun
+from leowarp.study.sweep.file import KEEP
 from leowarp.study.sweep.rows import Origin
 from leowarp.study.sweep.store import Layout
 
@@ -119,7 +122,7 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
     path = folder / PLANS
     gone = 0
     if path.exists():
-        old = pq.read_table(path)
+        old = parquetfiles.read_table(path, hint=_HINT)
         known = set(table["run_id"].to_pylist())
         kept = old.filter(pa.array([run_id not in known for run_id in old["run_id"].to_pylist()], pa.bool_()))
         gone = len(kept)
@@ -152,15 +155,70 @@ def read_facts(folder: Path) -> StudyFacts:
     TraceError
         If this is no study's directory.
     """
-    told = json.loads((pq.read_schema(_path(folder)).metadata or {})[b"leowarp.study"])
-    parameters = {name: pa.type_for_alias(kind) for name, kind in told["parameters"].items()}
-    return StudyFacts(told["name"], told["keep"], Layout(parameters, told["partition"]))
+    path = _path(folder)
+    try:
+        told = json.loads((parquetfiles.read_schema(path, hint=_HINT).metadata or {})[b"leowarp.study"])
+        parameters = {name: pa.type_for_alias(kind) for name, kind in told["parameters"].items()}
+        texts = name, keep, partition = told["name"], told["keep"], told["partition"]
+        if not all(plainfiles.is_plain_name(text) for text in texts) or keep not in KEEP:
+            raise ValueError(f"name, keep and partition are {texts}")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _damaged(path, error) from error
+    return StudyFacts(name, keep, Layout(parameters, partition))
 
 
 def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
     """The runs of the study as it was last started; or the run of this id, if there ever was one."""
     chosen = [("in_study", "==", True)] if run_id is None else [("run_id", "==", run_id)]
-    return [_run(row) for row in pq.read_table(_path(folder), filters=chosen).to_pylist()]
+    path = _path(folder)
+    table = parquetfiles.read_table(path, filters=chosen, hint=_HINT)
+    try:
+        return [_run(row) for row in table.to_pylist()]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _damaged(path, error) from error
+
+
+def input_of(folder: Path, name: str) -> bytes:
+    """A file that plans of the study name.
+
+    Raises
+    ------
+    TraceError
+        If it cannot be read.
+    """
+    path = folder / rundir.INPUTS / name
+    try:
+        return plainfiles.read(path, plainfiles.MOST_INPUT_BYTES)
+    except OSError as error:
+        raise TraceError(f"cannot read {path}: {error.strerror}", hint=_HINT) from error
+
+
+def code_of(folder: Path, run: StudyRun) -> list[Code]:
+    """What runs, besides leowarp's own kernel, if a run is made that the study's directory alone tells of.
+
+    Raises
+    ------
+    TraceError
+        If the text of its plan is none.
+    """
+    path = _path(folder)
+    try:
+        guest = tomltext.loads(run.plan)["guest"]
+        kernel, modules = guest["kernel"], guest.get("cc_modules", [])
+        if kernel != run.kernel or not all(plainfiles.is_plain_name(name) for name in modules):
+            raise ValueError(f"the plan of the run {run.run_id} names other code than its row")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _damaged(path, error) from error
+    found = [] if kernel == "default" else [Code("guest.kernel", Path(kernel).expanduser(), path)]
+    return found + [Code("guest.cc_modules", folder / rundir.INPUTS / name, path) for name in modules]
+
+
+def refuse_strange(folder: Path) -> None:
+    """Raises TraceError if the directory of a study holds what is neither a file nor a directory."""
+    if (why := plainfiles.why_not_plain(folder)) is not None:
+        raise TraceError(
+            f"cannot open {folder} as a study: {why}, which a study never has", hint="whoever made it can tell why"
+        )
 
 
 def _path(folder: Path) -> Path:
@@ -196,17 +254,32 @@ def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
     return pa.table(arrays, metadata={"leowarp.study": json.dumps(told)})
 
 
+def _damaged(path: Path, error: Exception) -> TraceError:
+    return TraceError(f"cannot read {path}: {type(error).__name__}: {error}", hint=_HINT)
+
+
 def _run(row: Mapping[str, Any]) -> StudyRun:
+    # Both become names of files: nothing may lead out of the study's directory.
+    if re.fullmatch(r"[0-9a-f]{16}", row["run_id"]) is None:
+        raise ValueError(f"{row['run_id']!r:.80} is not the id of a run")
+    for name in row["inputs"]:
+        if not plainfiles.is_plain_name(name):
+            raise ValueError(f"{name!r:.80} is not the name of an input")
+    values = json.loads(row["values"])
+    columns = json.loads(row["columns"])
+    if not isinstance(values, dict) or not isinstance(columns, dict):
+        raise ValueError(f"the parameters of the run {row['run_id']} are no table")
     return StudyRun(
         **{name: row[name] for name in ("run_id", "number", "seed", "plan_sha256", "kernel", "boot")},
         around_seed=(sys.intern(row["before_seed"]), sys.intern(row["after_seed"])),
         inputs=tuple(row["inputs"]),
-        values=json.loads(row["values"]),
-        columns=json.loads(row["columns"]),
+        values=values,
+        columns=columns,
         origin=Origin(**json.loads(row["origin"])),
     )
 
 
+_HINT = "it is damaged, or no leowarp wrote it: start the study again from its file, in another directory"
 _TYPES = {
     "number": pa.int64(), "in_study": pa.bool_(), "seed": pa.int64(), "inputs": pa.list_(pa.string()),
     "before_seed": pa.large_string(), "after_seed": pa.large_string(),

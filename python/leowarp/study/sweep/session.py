@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from leowarp import rundir
 from leowarp.errors import HostError, LeowarpError
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.batch import Batch, Order, encoded, heard_error
 from leowarp.study.sweep.display import OnStudyProgress, Pace, StudyProgress
 from leowarp.study.sweep.outstanding import Outstanding, batch_size
-from leowarp.study.sweep.plans import StudyRun
+from leowarp.study.sweep.plans import StudyRun, input_of
 from leowarp.study.sweep.rows import FAILED, row_of
 from leowarp.study.sweep.store import Store
 from leowarp.study.sweep.workers import BatchEnded, Event, RunMade, Workers
@@ -133,7 +132,7 @@ class Session:
         origin = first.origin
         image = (origin.kernel_sha256, origin.agent_sha256)
         names = sorted({name for run in runs for name in run.inputs})
-        inputs = {name: encoded(self._task.folder / rundir.INPUTS / name) for name in names}
+        inputs = {name: encoded(input_of(self._task.folder, name)) for name in names}
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
 
     def _fresh_directory(self, run: StudyRun) -> Path:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from leowarp.errors import ScenarioError
 from leowarp.study.sweep.lock import holder
-from leowarp.study.sweep.plans import read_facts, read_plans
+from leowarp.study.sweep.plans import read_facts, read_plans, refuse_strange
 from leowarp.study.sweep.rows import FAILED
 from leowarp.study.sweep.store import read_results
 
@@ -59,6 +59,7 @@ def study_status(folder: Path | str) -> StudyStatus:
         If this is no study's directory.
     """
     folder = Path(folder)
+    refuse_strange(folder)
     runs = {run.run_id: run for run in read_plans(folder)}
     table, journal = read_results(folder)
     stored = [] if table is None else table.select([c for c in _TOLD if c in table.column_names]).to_pylist()

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from leowarp import parquetfiles
 from leowarp.errors import TraceError
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.rows import schema_of, table_of
@@ -37,6 +38,7 @@ MOST_FILES = 200
 LOOKS = 20
 """How often whoever only looks begins anew."""
 
+_HINT = "it is damaged, or no leowarp wrote it: take it out, and start the study again"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -231,21 +233,45 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     """All rows once, their schema (with the partition's column), and how many files they stand in."""
     tables = []
     for path in sorted(results.glob("*/*.parquet")):
-        table = pq.ParquetFile(path).read()
+        table = _whole(path)
         key, _, text = path.parent.name.partition("=")
         metadata = table.schema.metadata or {}
         if metadata.get(b"leowarp.partition", b"").decode() != key:
             raise TraceError(
                 f"cannot read {path}: no study wrote it there", hint="take it out of the study's directory"
             )
-        kind = pa.type_for_alias(metadata[b"leowarp.partition_type"].decode())
-        value = pa.scalar(None, pa.string()) if text == _NULL else pa.scalar(unquote(text))
-        column = pa.repeat(value, len(table)).cast(kind)
+        try:
+            kind = pa.type_for_alias(metadata[b"leowarp.partition_type"].decode())
+            value = pa.scalar(None, pa.string()) if text == _NULL else pa.scalar(unquote(text))
+            column = pa.repeat(value, len(table)).cast(kind)
+        except (KeyError, ValueError) as error:
+            raise _damaged(path, error) from error
         tables.append(table.replace_schema_metadata(None).append_column(pa.field(key, kind), column))
     if not tables:
         return None, None, 0
-    schema = schema_of((), pa.unify_schemas([table.schema for table in tables], promote_options="permissive"), {})
-    return _joined(tables, schema), schema, len(tables)
+    try:
+        schema = schema_of((), pa.unify_schemas([table.schema for table in tables], promote_options="permissive"), {})
+        joined = _joined(tables, schema)
+    except (pa.ArrowException, KeyError) as error:
+        raise _damaged(results, error) from error
+    for name in ("run_id", "status"):
+        if name not in joined.column_names or not pa.types.is_string(joined[name].type) or joined[name].null_count:
+            raise _damaged(results, f"not every row has a {name}")
+    return joined, schema, len(tables)
+
+
+def _whole(path: Path) -> pa.Table:
+    try:
+        return parquetfiles.read_table(path, hint=_HINT)
+    except TraceError as error:
+        # Who only looks begins anew (`read_results`).
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise error.__cause__ from None
+        raise
+
+
+def _damaged(path: Path, why: object) -> TraceError:
+    return TraceError(f"cannot read {path}: {why}", hint=_HINT)
 
 
 def _read_journal(path: Path) -> list[dict[str, Any]]:
@@ -253,10 +279,10 @@ def _read_journal(path: Path) -> list[dict[str, Any]]:
     for line in path.read_bytes().split(b"\n") if path.exists() else ():
         try:
             row = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             # A power cut or a full disk tore it: `add` had not returned, so its run counts as not made.
             continue
-        if isinstance(row, dict) and "run_id" in row:
+        if isinstance(row, dict) and isinstance(row.get("run_id"), str) and isinstance(row.get("status"), str):
             rows.append(row)
     return rows
 

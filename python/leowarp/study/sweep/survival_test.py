@@ -77,7 +77,7 @@ class Study:
 
 
 @pytest.mark.slow
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(kills=KILLS, flush_rows=st.sampled_from([2, 5, 1000]), exchange=st.booleans())
 def test_any_kills_and_restarts_give_each_run_once(kills, flush_rows, exchange, make, study_file, tmp_path_factory):
     out = tmp_path_factory.mktemp("study") / "out"

@@ -10,17 +10,17 @@ import selectors
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from leowarp.errors import HostError
+from leowarp.guest.own_time import end_patiently
 from leowarp.study.sweep.batch import Batch
 
 PATIENCE_S = 10.0
-"""How long an interrupted worker may take before it is killed."""
+"""How much time of its own (`OwnTime`) a worker has to end before it is killed."""
 
 
 @dataclass(frozen=True)
@@ -126,9 +126,8 @@ class LocalWorkers:
         events: list[Event] = []
         for worker in self._workers:
             worker.interrupt()
-        deadline = time.monotonic() + PATIENCE_S
+        end_patiently((worker.child for worker in self._workers), PATIENCE_S)
         for worker in self._workers:
-            worker.end(max(0.0, deadline - time.monotonic()))
             events += [event for told in worker.lines() for event in _event(worker, told)]
             worker.close()
         self._workers = []
@@ -144,10 +143,11 @@ class LocalWorkers:
     def _bury(self, worker: _Process, events: list[Event]) -> None:
         self._selector.unregister(worker.stdout)
         self._workers.remove(worker)
-        how = worker.end(PATIENCE_S)
+        end_patiently([worker.child], PATIENCE_S)
         worker.close()
         if not worker.was_ready:
-            raise HostError(f"a worker of the study {how} before it could begin: {worker.last_words() or 'no word'}")
+            words = worker.last_words() or "no word"
+            raise HostError(f"a worker of the study {worker.how_it_ended()} before it could begin: {words}")
         if worker.batch is not None:
             events.append(BatchEnded(worker.batch, lost=1))
         self._start()
@@ -166,19 +166,19 @@ class _Process:
         command = [sys.executable, "-m", "leowarp.study.sweep.worker", str(os.getpid()), str(scratch)]
         with self._words.open("wb") as words:
             # A session of its own: Ctrl-C reaches the parent alone, which then interrupts each worker once.
-            self._child = subprocess.Popen(
+            self.child = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words, start_new_session=True
             )
-        assert self._child.stdout is not None
-        self.stdout = self._child.stdout
+        assert self.child.stdout is not None
+        self.stdout = self.child.stdout
         os.set_blocking(self.stdout.fileno(), False)
 
     def give(self, line: str) -> None:
-        assert self._child.stdin is not None
+        assert self.child.stdin is not None
         # A worker that died is found by the end of its output.
         with contextlib.suppress(BrokenPipeError):
-            self._child.stdin.write(line.encode() + b"\n")
-            self._child.stdin.flush()
+            self.child.stdin.write(line.encode() + b"\n")
+            self.child.stdin.flush()
 
     def lines(self) -> list[dict[str, Any]]:
         while True:
@@ -194,23 +194,18 @@ class _Process:
         return [json.loads(line) for line in whole]
 
     def interrupt(self) -> None:
-        if self._child.poll() is None:
-            self._child.send_signal(signal.SIGINT)
+        if self.child.poll() is None:
+            self.child.send_signal(signal.SIGINT)
 
-    def end(self, patience_s: float) -> str:
-        """Waits for its end, or makes it; says how it ended."""
-        try:
-            status = self._child.wait(patience_s)
-        except subprocess.TimeoutExpired:
-            self._child.kill()
-            status = self._child.wait()
+    def how_it_ended(self) -> str:
+        status = self.child.wait()
         return f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
 
     def close(self) -> None:
         self.stdout.close()
-        assert self._child.stdin is not None
+        assert self.child.stdin is not None
         with contextlib.suppress(BrokenPipeError):
-            self._child.stdin.close()
+            self.child.stdin.close()
 
     def last_words(self) -> str:
         return self._words.read_text(errors="replace").strip()[-2000:]

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from leowarp.study.sweep.conftest import FAKE
 from leowarp.study.sweep.in_process_for_tests import made_so_far
 from leowarp.study.sweep.status import study_status
 from leowarp.study.sweep.store import read_results
+from support.waiting import wait_until, wait_until_gone
 
 STARTER = f"""
 import sys
@@ -24,23 +24,11 @@ run_study(sys.argv[1], sys.argv[2], at_once=2, maker={FAKE!r})
 
 
 @pytest.fixture
-def start(fake, study_file, tmp_path):
-    """Starts a study of 36 runs of 0.03 s in a process of its own."""
+def start(spawn, fake, study_file, tmp_path):
+    """Starts a study of 36 runs in a process of its own."""
     file = study_file(("count = 3", "count = 9"))
-    for seed in range(1, 10):
-        (fake / f"seed-{seed}").write_text("sleep 0.03")
-
-    started = []
-
-    def run():
-        command = [sys.executable, "-c", STARTER, str(file), str(tmp_path / "out")]
-        started.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path))
-        return started[-1]
-
-    yield run
-    for process in (process for process in started if process.poll() is None):
-        process.kill()
-        process.communicate()
+    command = [sys.executable, "-c", STARTER, file, tmp_path / "out"]
+    return lambda: spawn(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
 
 
 def rows_on_disk(out):
@@ -62,34 +50,32 @@ def workers_of(parent):
     return found
 
 
-def wait_until(condition, timeout_s=60):
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 @pytest.mark.slow
 def test_kills_of_the_parent_and_of_workers_lose_nothing_and_repeat_nothing(start, fake, tmp_path):
     out = tmp_path / "out"
     for target in (8, 16, 24):
         before, made = rows_on_disk(out), made_so_far(fake)
+        # After these each worker waits in the middle of a run.
+        most = made + target - len(before)
+        (fake / "most").write_text(str(most))
         process = start()
-        wait_until(lambda target=target: len(rows_on_disk(out)) >= target)
+        wait_until(lambda most=most: made_so_far(fake) == most + 2, process)
+        wait_until(lambda target=target: len(rows_on_disk(out)) == target, process)
         workers = workers_of(process.pid)
         assert len(workers) == 2
         if target == 16:
             os.kill(workers[0], signal.SIGKILL)
-            wait_until(lambda workers=workers, process=process: set(workers_of(process.pid)) - set(workers))
+            wait_until(lambda workers=workers, process=process: set(workers_of(process.pid)) - set(workers), process)
         process.kill()
         process.communicate()
-        # They die with it, in the middle of a run.
-        wait_until(lambda process=process: not workers_of(process.pid), 10)
+        # They die with it.
+        wait_until_gone(lambda process=process: workers_of(process.pid))
         assert before < rows_on_disk(out)
         # What was under way is at most a run a worker, and one more for the worker that was killed.
-        assert made_so_far(fake) - made <= len(rows_on_disk(out) - before) + 3
+        assert made_so_far(fake) <= most + 3
+    (fake / "most").unlink()
     process = start()
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate()
     assert process.returncode == 0, told
     assert study_status(out).done == len(rows_on_disk(out)) == 36
     assert told.splitlines()[-1].startswith("trial: 36 of 36 runs")
@@ -98,14 +84,15 @@ def test_kills_of_the_parent_and_of_workers_lose_nothing_and_repeat_nothing(star
 
 @pytest.mark.slow
 def test_an_interruption_ends_the_workers_and_keeps_what_was_made(start, fake, tmp_path):
+    (fake / "most").write_text("10")
     process = start()
-    wait_until(lambda: made_so_far(fake) >= 10)
+    wait_until(lambda: len(rows_on_disk(tmp_path / "out")) == 10 and made_so_far(fake) == 12, process)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=30)
+    _, told = process.communicate()
     assert process.returncode != 0
     assert "KeyboardInterrupt" in told
     assert not workers_of(process.pid)
-    assert made_so_far(fake) - len(rows_on_disk(tmp_path / "out")) <= 2
+    assert len(rows_on_disk(tmp_path / "out")) == 10
     assert not (tmp_path / "out" / ".scratch").exists()
 
 

@@ -24,6 +24,7 @@ SIGNS = {
 }
 
 
+# Implements claim 4.4 of tauran2018 (figures 3, 4).
 def helps_newreno(frames: Frames) -> Outcome:
     """4.4"""
     gain = ev.effect(frames, "goodput_bps", "reno", resequencing=False)
@@ -37,6 +38,7 @@ def helps_newreno(frames: Frames) -> Outcome:
     return Outcome(holds_if(parts), text, numbers, _cause(frames, parts, "reno", resequencing=False))
 
 
+# Implements claim 4.5 of tauran2018 (figures 3, 4).
 def leaves_cubic(frames: Frames) -> Outcome:
     """4.5"""
     gain = ev.effect(frames, "goodput_bps", "cubic", resequencing=False)
@@ -60,6 +62,7 @@ def leaves_cubic(frames: Frames) -> Outcome:
     return Outcome(holds_if(parts), text, numbers, cause)
 
 
+# Implements claim 4.6 of tauran2018 (figure 5).
 def costs_with_resequencing(frames: Frames) -> Outcome:
     """4.6"""
     all_snrs = {name: ev.effect(frames, "goodput_bps", name, resequencing=True) for name in ("reno", "cubic")}
@@ -88,6 +91,7 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
     return Outcome(holds_if(parts), text, numbers, cause)
 
 
+# Implements claim 4.7 of tauran2018 (text).
 def hybla(frames: Frames) -> Outcome:
     """4.7"""
     curves = {
@@ -143,6 +147,7 @@ def _hybla_elsewhere(frames: Frames) -> str:
     )
 
 
+# Implements claim 4.8 of tauran2018 (figure 6).
 def slows_growth(frames: Frames) -> Outcome:
     """4.8"""
     most = growth.GROWN_PKTS[1]
@@ -160,6 +165,7 @@ def slows_growth(frames: Frames) -> Outcome:
     return Outcome(holds_if(parts), f"{text} (10 % slower, both: {'yes' if tenth else 'no'})", numbers, cause)
 
 
+# Implements claim 4.9 of tauran2018 (table 1).
 def retransmissions(frames: Frames) -> Outcome:
     """4.9"""
     curves = {
@@ -187,6 +193,7 @@ def retransmissions(frames: Frames) -> Outcome:
     return Outcome(holds_if(parts), text, numbers, cause)
 
 
+# Implements claim 4.10 of tauran2018 (text).
 def pairs_wait(frames: Frames) -> Outcome:
     """4.10"""
     found = {
@@ -206,6 +213,7 @@ def pairs_wait(frames: Frames) -> Outcome:
     return Outcome(holds_if(parts), text, {f"{name}_ratio": value.numbers() for name, value in found.items()}, cause)
 
 
+# Implements claim 4.11 of tauran2018 (figure 7).
 def timeouts_rise(frames: Frames) -> Outcome:
     """4.11"""
     columns = {

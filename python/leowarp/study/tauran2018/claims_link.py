@@ -21,6 +21,7 @@ OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
 """The study's two, with delayed ACKs and without."""
 
 
+# Implements claim 4.1 of tauran2018 (text).
 def residual_loss(frames: Frames) -> Outcome:
     """4.1"""
     found = packets_lost(frames)
@@ -61,6 +62,7 @@ def packets_lost(frames: Frames) -> dict[float, Middle]:
     return {snr_db: middle(rows.loc[rows["snr_db"] == snr_db, "lost_ratio"]) for snr_db in ev.snrs_db(frames)}
 
 
+# Implements claim 4.2 of tauran2018 (figure 3).
 def goodput_is_low(frames: Frames) -> Outcome:
     """4.2"""
     curves = {
@@ -95,6 +97,7 @@ def _settled_bps(frames: Frames, control: str) -> float:
     return float(trace.goodput_bps[late].mean())
 
 
+# Implements claim 4.3 of tauran2018 (figure 4).
 def signs_of_loss_stay(frames: Frames) -> Outcome:
     """4.3"""
     parts, lines, numbers = {}, [], {}
@@ -122,6 +125,7 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
     return Outcome(holds_if(parts), text, numbers, cause)
 
 
+# Implements claim 4.12 of tauran2018 (figure 5).
 def resequencing_helps(frames: Frames) -> Outcome:
     """4.12"""
     parts, lines, numbers = {}, [], {}

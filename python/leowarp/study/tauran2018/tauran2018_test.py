@@ -173,6 +173,7 @@ def test_all_claims_of_the_list_are_there_and_say_how_they_are_tested():
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.number)
+# Tests claims 4.1 to 4.12 of tauran2018.
 def test_every_claim_holds_where_all_is_as_the_study_says(claim, as_the_study_says):
     row = judged(claim, [("made up", as_the_study_says)])
     assert row["verdict"] == "holds", row["measured"]
@@ -219,12 +220,15 @@ def scaled(column, factor, **where):
         ("4.12", scaled("goodput_bps", 0.1, resequencing=True, congestion_control="reno"), "partly"),
     ],
 )  # fmt: skip
+# Tests claims 4.1 to 4.9 of tauran2018.
+# Tests claims 4.11 to 4.12 of tauran2018.
 def test_a_claim_that_does_not_hold_says_why(number, changed, verdict, as_the_study_says):
     row = outcome(number, as_the_study_says | changed)
     assert row["verdict"] == verdict, row["measured"]
     assert row["cause"]
 
 
+# Tests claim 4.10 of tauran2018.
 def test_pairs_that_wait_less_refute_their_claim(as_the_study_says):
     traces = {key: synthetic.trace(1, waits_over_10_ms=0.01 if key[0] == "cubic" else 0.1)
               for key in as_the_study_says["traces"]}  # fmt: skip
@@ -233,6 +237,9 @@ def test_pairs_that_wait_less_refute_their_claim(as_the_study_says):
     assert "CUBIC: pairs that waited for at least 1 ms 100.0%, 5 ms 1.0%" in row["cause"]
 
 
+# Tests claim 4.6 of tauran2018.
+# Tests claim 4.8 of tauran2018.
+# Tests claim 4.11 of tauran2018.
 def test_causes_are_counts_of_the_traces(as_the_study_says):
     row = outcome("4.11", as_the_study_says | alike("rto_us"))
     assert "NewReno: RTO = SRTT + 200 ms in on 50%, off 50% of the samples" in row["cause"]

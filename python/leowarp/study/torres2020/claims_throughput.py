@@ -22,18 +22,22 @@ STUDY_ENTROPY = {"bic": 3.3, "highspeed": 3.3, "yeah": 3.3, "westwood": 0.75}
 SAME_ENTROPY = 3.8
 
 
+# Implements claim 2.5 of torres2020 (figure 6).
 def collapse_against_displacement(frames: Frames) -> Outcome:
     return _as_measured(frames, _collapse_md, DISTRIBUTIONS, ("bic",))
 
 
+# Implements claim 2.6 of torres2020 (figure 7).
 def collapse_against_entropy(frames: Frames) -> Outcome:
     return _as_measured(frames, _collapse_entropy, DISTRIBUTIONS, ("bic",))
 
 
+# Implements claim 2.7 of torres2020 (figure 8).
 def four_algorithms(frames: Frames) -> Outcome:
     return _as_measured(frames, _collapse_by_algorithm, ("normal",), FIGURE_8)
 
 
+# Implements claim 2.8 of torres2020 (section V).
 def same_metric_other_throughput(frames: Frames) -> Outcome:
     return _as_measured(frames, _apart, DISTRIBUTIONS, ("bic",))
 

@@ -145,12 +145,14 @@ def test_all_claims_of_the_list_are_there_and_say_how_they_are_tested():
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.number)
+# Tests claims 2.1 to 2.8 of torres2020.
 def test_every_claim_holds_where_all_is_as_the_study_says(claim, as_the_study_says):
     row = judged(claim, [("made up", as_the_study_says)])
     assert row["verdict"] == "holds", row["measured"]
     assert not row["cause"]
 
 
+# Tests claim 2.1 of torres2020.
 def test_the_worked_example_is_told_apart_from_a_library_that_errs(as_the_study_says, monkeypatch):
     from leowarp.study.torres2020 import claims_metrics
 
@@ -160,6 +162,7 @@ def test_the_worked_example_is_told_apart_from_a_library_that_errs(as_the_study_
     assert row["cause"]
 
 
+# Tests claim 2.2 of torres2020.
 def test_a_shape_that_is_anothers_does_not_mirror_its_distribution(as_the_study_says):
     shapes = as_the_study_says["shapes"]
     swapped = {"uniform": shapes["exponential"], "normal": shapes["normal"], "exponential": shapes["uniform"]}
@@ -168,6 +171,7 @@ def test_a_shape_that_is_anothers_does_not_mirror_its_distribution(as_the_study_
     assert "uniform: uniform" in row["cause"]
 
 
+# Tests claim 2.3 of torres2020.
 def test_displacement_as_the_closed_forms_have_it_holds_in_part_and_says_why():
     probes = results.probes(synthetic.probe_rows())
     row = outcome("2.3", {"probes": probes})
@@ -179,6 +183,7 @@ def test_displacement_as_the_closed_forms_have_it_holds_in_part_and_says_why():
     assert row["numbers"]["bent_ratio"]["normal"] > 0.05
 
 
+# Tests claim 2.4 of torres2020.
 def test_entropy_that_grows_in_a_straight_line_is_no_logarithm(as_the_study_says):
     probes = as_the_study_says["probes"]
     straight = probes.assign(entropy_nats=probes["mean_displacement_pkts"] / 10)
@@ -188,6 +193,7 @@ def test_entropy_that_grows_in_a_straight_line_is_no_logarithm(as_the_study_says
     assert row["cause"]
 
 
+# Tests claim 2.4 of torres2020.
 def test_entropy_out_of_order_at_the_smallest_jitter_holds_in_part(as_the_study_says):
     probes = as_the_study_says["probes"].copy()
     smallest = (probes["jitter_ns"] == 12_500) & (probes["distribution"] == "uniform")
@@ -200,18 +206,23 @@ def test_entropy_out_of_order_at_the_smallest_jitter_holds_in_part(as_the_study_
 
 @pytest.mark.parametrize(("number", "verdict"), [("2.5", "does not hold"), ("2.7", "does not hold"),
                                                  ("2.8", "does not hold")])  # fmt: skip
+# Tests claim 2.5 of torres2020.
+# Tests claim 2.7 of torres2020.
+# Tests claim 2.8 of torres2020.
 def test_a_tcp_that_no_reordering_touches_refutes_the_collapses(number, verdict, undisturbed):
     row = outcome(number, undisturbed)
     assert row["verdict"] == verdict, row["measured"]
     assert "recoveries" in row["cause"]
 
 
+# Tests claim 2.6 of torres2020.
 def test_of_two_numbers_at_one_entropy_one_still_holds_without_a_collapse(undisturbed):
     row = outcome("2.6", undisturbed)
     assert row["verdict"] == "partly"
     assert row["numbers"]["ratio_at_3_8"]["uniform"] == pytest.approx(1.0)
 
 
+# Tests claim 2.7 of torres2020.
 def test_the_cause_says_on_which_tcp_the_claim_would_hold():
     row = outcome("2.7", synthetic.frames(synthetic.only_old_tcp_falls))
     assert row["verdict"] == "does not hold"
@@ -221,6 +232,8 @@ def test_the_cause_says_on_which_tcp_the_claim_would_hold():
     assert "70 recoveries, 60 of them taken back, 390 retransmissions in vain" in row["cause"]
 
 
+# Tests claim 2.5 of torres2020.
+# Tests claim 2.8 of torres2020.
 def test_collapses_at_one_displacement_are_not_at_very_different_ones():
     at_md = {"uniform": 7.13, "normal": 6.57, "exponential": 6.06}
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import difflib
 import json
 import math
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp import plainfiles, tomltext
 from leowarp.errors import ScenarioError
 from leowarp.timeline.channel.loo import Loo
 
@@ -124,8 +124,8 @@ def _ours() -> tuple[Environment, ...]:
 
 def _read(path: Path) -> tuple[Environment, ...]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        text = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True).decode("utf-8-sig")
+        document = json.loads(text) if path.suffix == ".json" else tomltext.loads(text)
     except OSError as error:
         raise ScenarioError(f"reading environments: {path}: {error.strerror}", _HINT) from error
     except (ValueError, RecursionError) as error:  # of text, JSON or TOML; or nested too deep

@@ -150,7 +150,7 @@ def one_by_one(power, snr_db, harq, start_ns, levels):
     return harq.retransmissions, True, sent
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     kind=st.sampled_from(KINDS),
     rule=st.sampled_from(RULES),

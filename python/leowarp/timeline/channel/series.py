@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from leowarp import plainfiles
 from leowarp.errors import ScenarioError
 from leowarp.timeline.channel.lms import PowerSeries
 
@@ -50,6 +51,7 @@ def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str,
         If the suffix is another, or the file cannot be written.
     """
     check_suffix(file)
+    plainfiles.refuse_link(file)
     fields = [pa.field(name, kind, False, {"unit": unit, "doc": doc}) for name, kind, unit, doc in COLUMNS]
     schema = pa.schema(fields, {"channel": json.dumps(about, sort_keys=True)})
     try:

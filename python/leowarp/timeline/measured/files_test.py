@@ -197,7 +197,7 @@ def test_the_integral_of_the_capacity_is_the_opportunities(times: list[int], rou
         assert sent_bits == (repeated <= at_ms).sum() * packet * 8
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=25)
 @given(
     st.lists(st.one_of(st.none(), st.integers(1, 9_000)), min_size=1, max_size=40),
     st.integers(1, 70_000),
@@ -294,7 +294,7 @@ A_LINE = """12|[1.5] 64 bytes from a: icmp_seq=1 ttl=1 time=3 ms|t_s,delay_ms|0,
 lines = st.sampled_from(A_LINE.replace("\n", "|").split("|"))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=100)
 @given(st.lists(lines, max_size=5), st.booleans())
 def test_any_text_is_read_or_refused(tmp_path: Path, text: list[str], interval: bool) -> None:
     path = written(tmp_path, "\n".join(text))

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp import plainfiles
 from leowarp.errors import ScenarioError
 
 _GZIP = b"\x1f\x8b"
@@ -24,18 +26,24 @@ def text_of(path: Path) -> str:
         If it cannot be read, or is not text.
     """
     try:
-        raw = path.read_bytes()
+        raw = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True)
     except OSError as error:
         raise ScenarioError(
             f"reading a measurement: {path}: {error.strerror}", "give the path of a file that is there"
         ) from error
     if raw.startswith(_GZIP):
         try:
-            raw = gzip.decompress(raw)
+            with gzip.open(io.BytesIO(raw)) as unpacking:
+                raw = unpacking.read(plainfiles.MOST_INPUT_BYTES + 1)
         except (OSError, EOFError, zlib.error) as error:
             raise ScenarioError(
                 f"reading a measurement: {path} is damaged gzip: {error}", f"see how far it goes: gzip -t {path}"
             ) from error
+        if len(raw) > plainfiles.MOST_INPUT_BYTES:
+            raise ScenarioError(
+                f"reading a measurement: {path} unpacks to more than {plainfiles.MOST_INPUT_BYTES >> 20} MiB",
+                "take a part of it",
+            )
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

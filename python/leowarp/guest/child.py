@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process of a guest's kernel, of which the host counts what it uses from its first instant to its last."""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from leowarp.errors import HostError
+from leowarp.guest.own_time import POLL_S
+from leowarp.guest.watch import members_of_session
+
+
+class Child:
+    """A program in a session of its own that dies with this process; `launch.py` starts it.
+
+    Parameters
+    ----------
+    command : sequence of str
+        An absolute path, and arguments.
+    directory : Path
+        Where it works.
+    environment : mapping
+        All of its environment.
+    output : Path
+        File for all that it prints.
+
+    Attributes
+    ----------
+    pid : int
+    returncode : int, optional
+        Once it was reaped: its exit status, or less the signal that ended it.
+    rusage : resource.struct_rusage, optional
+        Likewise: what it used. `ru_maxrss` is its largest resident size in KiB as the host's kernel counted it; what
+        is less than the launcher's own 7 MiB is told as those.
+
+    Raises
+    ------
+    HostError
+        If the host lets no such process be made.
+    """
+
+    def __init__(self, command: Sequence[str], directory: Path, environment: Mapping[str, str], output: Path) -> None:
+        self.returncode: int | None = None
+        self.rusage: resource.struct_rusage | None = None
+        self._ended: int | None = None
+        answer, pipe = os.pipe()
+        told = b""
+        try:
+            started = _launched(command, directory, environment, output, pipe)
+            try:
+                while piece := os.read(answer, 64):
+                    told += piece
+                started.wait()
+            except BaseException:
+                # An interruption. Whoever was made tells its process id before it does anything else.
+                started.kill()
+                started.wait()
+                while piece := os.read(answer, 64):
+                    told += piece
+                if told:
+                    self.pid = int(told)
+                    self.end()
+                raise
+        finally:
+            os.close(answer)
+        if not told:
+            *_, why = ["no word of the launcher", *output.read_text(errors="replace").strip().splitlines()]
+            raise HostError(f"starting {command[0]}: {why}")
+        self.pid = int(told)
+        self._ended = os.pidfd_open(self.pid)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def has_ended(self, timeout_s: float) -> bool:
+        """Whether it has ended; waits for that, but not longer than this."""
+        assert self._ended is not None
+        return bool(select.select([self._ended], [], [], timeout_s)[0])
+
+    def reap(self) -> resource.struct_rusage:
+        """Waits for its end; returns all that it used."""
+        if self.rusage is None:
+            _, status, self.rusage = os.wait4(self.pid, 0)
+            self.returncode = os.waitstatus_to_exitcode(status)
+        return self.rusage
+
+    def end(self) -> None:
+        """Kill it if it still runs; returns once nothing of its session runs any more."""
+        if self.rusage is None:
+            os.kill(self.pid, signal.SIGKILL)
+            self.reap()
+        if self._ended is not None:
+            os.close(self._ended)
+            self._ended = None
+        # The processes of a guest die with their tracer (PTRACE_O_EXITKILL), as soon as the host gets round to it.
+        for pid in members_of_session(self.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        while members_of_session(self.pid):
+            time.sleep(POLL_S)
+
+
+def _launched(
+    command: Sequence[str], directory: Path, environment: Mapping[str, str], output: Path, pipe: int
+) -> subprocess.Popen[bytes]:
+    launcher = Path(__file__).with_name("launch.py")
+    words = [sys.executable, "-I", "-S", str(launcher), str(os.getpid()), str(pipe), *command]
+    try:
+        with output.open("wb") as file:
+            return subprocess.Popen(
+                words, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=file,
+                stderr=subprocess.STDOUT, pass_fds=[pipe], start_new_session=True,
+            )  # fmt: skip
+    finally:
+        os.close(pipe)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program in the place of the guest's kernel."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from leowarp.errors import HostError
+from leowarp.guest import child as children
+from leowarp.guest.child import Child
+from support.waiting import wait_until, wait_until_gone
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts a Python program as a guest's kernel is started."""
+    started = []
+
+    def run(text, environment=None):
+        started.append(Child([sys.executable, "-S", "-c", text], tmp_path, environment or {}, tmp_path / "console"))
+        return started[-1]
+
+    yield run
+    for each in started:
+        each.end()
+
+
+@pytest.mark.parametrize("mib", [32, 256])
+def test_the_peak_of_memory_is_the_programs_own_however_short_its_life(start, mib):
+    # The peak of whoever starts it must not show.
+    big = bytearray(128 * MIB)
+    rusage = start(f"bytearray({mib} << 20)").reap()
+    assert mib * MIB < rusage.ru_maxrss * 1024 < (mib + 32) * MIB
+    assert len(big) > 0
+
+
+def test_it_works_where_it_is_told_with_nothing_but_its_environment(start, tmp_path):
+    text = "import os; print(os.getcwd(), dict(os.environ), os.getsid(0) == os.getpid(), os.listdir('/proc/self/fd'))"
+    child = start(text, {"LC_ALL": "C"})
+    assert child.reap().ru_utime > 0
+    assert child.returncode == 0
+    # Descriptor 3 is that of the listing.
+    assert (tmp_path / "console").read_text() == f"{tmp_path} {{'LC_ALL': 'C'}} True ['0', '1', '2', '3']\n"
+
+
+def test_it_is_ended_with_all_of_its_session(start):
+    child = start("import os, time; os.fork(); time.sleep(3600)")
+    assert not child.has_ended(0.0)
+    child.end()
+    assert child.returncode == -signal.SIGKILL
+    assert not children.members_of_session(child.pid)
+    child.end()
+
+
+def test_it_dies_with_its_parent(spawn, tmp_path):
+    script = """
+import sys
+from pathlib import Path
+from leowarp.guest.child import Child
+child = Child([sys.executable, "-S", "-c", "print(flush=True); import time; time.sleep(3600)"], Path("."), {},
+              Path("console"))
+print(child.pid, flush=True)
+input()
+"""
+    parent = spawn([sys.executable, "-c", script], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    pid = int(parent.stdout.readline())
+    wait_until((tmp_path / "console").read_text, parent)
+    parent.kill()
+    parent.wait()
+    wait_until_gone(lambda: children.members_of_session(pid))
+
+
+def test_an_interruption_while_it_starts_leaves_no_process(tmp_path, monkeypatch):
+    class Interrupted(subprocess.Popen):
+        def wait(self, timeout=None):
+            # The first is to learn of the launcher's end; by then the program runs.
+            waits.append(self.pid)
+            if len(waits) == 1:
+                raise KeyboardInterrupt
+            return super().wait(timeout)
+
+    waits = []
+    monkeypatch.setattr(children.subprocess, "Popen", Interrupted)
+    command = [sys.executable, "-S", "-c", "import time; time.sleep(3600)"]
+    with pytest.raises(KeyboardInterrupt):
+        Child(command, tmp_path, {}, tmp_path / "console")
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_a_launcher_that_fails_is_quoted(tmp_path, monkeypatch):
+    (tmp_path / "launch.py").write_text("raise OSError(1, 'clone(CLONE_PARENT)')")
+    monkeypatch.setattr(children, "__file__", str(tmp_path / "child.py"))
+    with pytest.raises(HostError, match=r"starting /bin/true: .*clone\(CLONE_PARENT\)"):
+        Child(["/bin/true"], tmp_path, {}, tmp_path / "console")

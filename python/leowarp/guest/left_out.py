@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of ours does not fit a kernel of the user's own, and so is not in it: what that means for a run.
+
+`guest/build.sh --leave-out` says it when a tree is built, one line each: an object of ours, or an option of
+`kernel.config`, a tab, and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leowarp.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from leowarp.guest.image import GuestImage
+    from leowarp.scenario import Plan
+
+FILE = "left-out.txt"
+_OPTION = "CONFIG_"
+_MEANS = {
+    "clock": "virtual time goes in steps of 256 ns and timers fire up to 756 ns late, so that no time is exact",
+    "leolink": 'only network.link_model = "netem" works',
+    "bbr_handover": 'no flow can have congestion_control = "bbr_handover"',
+    "cubic_handover": 'no flow can have congestion_control = "cubic_handover"',
+    "delack": 'no host can have tcp.delayed_ack = "on"',
+}
+
+
+def read(entry: Path) -> dict[str, str]:
+    """What was left out of the kernel in a directory that build.sh has filled, each with the reason."""
+    lines = (line.partition("\t") for line in (entry / FILE).read_text().splitlines())
+    return {name: why for name, _, why in lines}
+
+
+def warnings(left_out: Mapping[str, str]) -> list[str]:
+    """For the manifest and the report: each object that a kernel was built without, and the options together."""
+    found = [
+        f"the kernel was built without leowarp's {name}: {_MEANS.get(name, 'what it adds is missing')} ({why})"
+        for name, why in left_out.items()
+        if not name.startswith(_OPTION)
+    ]
+    if options := [name for name in left_out if name.startswith(_OPTION)]:
+        text = f"the kernel's tree does not have {', '.join(options)}, which leowarp's kernel is configured with"
+        found.append(f"{text}: what they add is missing, or is part of every kernel of its version")
+    return found
+
+
+def check_fits(plan: Plan, image: GuestImage) -> None:
+    """Nothing, if the kernel has all that a plan asks of leowarp's objects.
+
+    Raises
+    ------
+    ScenarioError
+        If one that the plan needs was left out of it: which, why, and which key asks for it.
+    """
+    left_out: Mapping[str, str] = image.kernel_facts.get("left_out", {})
+    for key, name in _asked(plan).items():
+        if name in left_out:
+            raise ScenarioError(
+                f"running {plan.name} over {image.kernel_facts['source']}: {key} needs leowarp's {name}, without "
+                f"which this kernel was built ({left_out[name]})",
+                hint=f"write another {key.partition(' = ')[0]}, or take the default kernel",
+            )
+
+
+def _asked(plan: Plan) -> dict[str, str]:
+    """Key and value in the scenario, and the object that it needs."""
+    asked = {
+        f'flows.{number}.congestion_control = "{flow.congestion_control}"': flow.congestion_control
+        for number, flow in enumerate(plan.flows)
+        if flow.kind == "tcp" and flow.congestion_control
+    }
+    if any(host.delayed_ack == "on" for host in plan.hosts):
+        asked['tcp.delayed_ack = "on"'] = "delack"
+    # A jittered link is always netem's (scenario/complete.py)
+    if plan.jittered is None and plan.network.link_model == "leolink":
+        asked['network.link_model = "leolink"'] = "leolink"
+    return asked

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What does not fit a kernel tree: guest/build.sh itself, over a tree of a few files, and what a plan says to that."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from leowarp import scenario
+from leowarp.errors import ScenarioError
+from leowarp.guest import left_out
+from leowarp.guest.image import GuestImage
+
+GUEST = Path(__file__).resolve().parents[3] / "guest"
+# A tree whose make does as kbuild does for build.sh: O= holds what is built, M= objects of others. An object of ours is
+# compiled from a stand-in beside it, so that a test says what each of them uses.
+MAKEFILE = r"""
+.PHONY: allnoconfig prepare modules_prepare modules vmlinux_o linux
+allnoconfig:
+	grep '^CONFIG_' $(KCONFIG_ALLCONFIG) | grep -vxF -f refused > $(O)/.config
+	cat added >> $(O)/.config
+prepare modules_prepare modules: ;
+arch/um/kernel/time.o:
+	mkdir -p $(O)/arch/um/kernel
+	gcc -c -o $(O)/$@ time.c
+vmlinux_o:
+	gcc -r -nostdlib -o $(O)/vmlinux.o $(O)/arch/um/kernel/time.o
+linux:
+	gcc -no-pie -o $(O)/$@ $(O)/arch/um/kernel/time.o $(LINK_WRAPS)
+%.o:
+	gcc -Werror=implicit-function-declaration -c -o $(M)/$@ ours/$*.c
+"""
+TIME = "static long time_travel_time, timer_clockevent; long init_task, cpu_tasks;\n"
+TIME += "int main(void) { return time_travel_time + timer_clockevent; }\n"
+KNOWN_BY = {
+    "clock": "clock_register",
+    "leolink": "leolink_register",
+    "bbr_handover": "bbr_handover_main",
+    "cubic_handover": "cubic_handover_ssthresh",
+    "delack": "delack_register",
+}
+
+
+@pytest.fixture
+def tree(tmp_path) -> Path:
+    """A tree that takes everything; a test changes it."""
+    top = tmp_path / "tree"
+    (top / "ours").mkdir(parents=True)
+    (top / "Makefile").write_text(MAKEFILE)
+    (top / "Kconfig").write_text("config NET\n\tbool\n\nmenuconfig PREEMPT_NONE\n\tbool\n")
+    (top / "time.c").write_text(TIME)
+    (top / "refused").write_text("")
+    (top / "added").write_text("")
+    for name, function in KNOWN_BY.items():
+        (top / "ours" / f"{name}.c").write_text(f"void {function}(void) {{}}\n")
+    return top
+
+
+def build(tree: Path, *choice: str) -> tuple[int, str, Path]:
+    """Exit status, output and the directory that was filled."""
+    recipe = tree.parent / "recipe"
+    if not recipe.exists():
+        shutil.copytree(GUEST, recipe)
+        (recipe / "module" / "pack.sh").write_text('touch "$4"\n')
+    out = tree.parent / "out"
+    command = ["sh", str(recipe / "build.sh"), *choice, str(tree), str(tree.parent / "build"), str(out)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return done.returncode, done.stdout, out
+
+
+@pytest.mark.parametrize("choice", [(), ("--leave-out",)])
+def test_a_tree_that_takes_everything_is_built_whole(tree, choice):
+    status, said, out = build(tree, *choice)
+    assert status == 0, said
+    assert left_out.read(out) == {}
+    symbols = {line.split()[2] for line in (out / "symbols.txt").read_text().splitlines()}
+    assert symbols >= {"time_travel_time", "__wrap_getrandom", *KNOWN_BY.values()}
+
+
+def test_an_object_that_does_not_compile_is_left_out_with_the_compilers_first_error(tree):
+    (tree / "ours" / "bbr_handover.c").write_text("int x = unknown_here;\nint y = neither_here;\n")
+    status, said, _ = build(tree)
+    assert status != 0
+    assert "unknown_here" in said
+    status, said, out = build(tree, "--leave-out")
+    assert status == 0, said
+    ((name, why),) = left_out.read(out).items()
+    assert name == "bbr_handover"
+    assert "bbr_handover.c:1:9: error: " in why
+    assert "unknown_here" in why
+    assert str(tree.parent) not in why, "no path of this machine gets into a manifest"
+    assert "bbr_handover_main" not in (out / "symbols.txt").read_text()
+
+
+def test_an_object_that_uses_what_the_tree_does_not_have_is_left_out(tree):
+    (tree / "ours" / "clock.c").write_text("extern int gone; void clock_register(void) { gone = 1; }\n")
+    uses = (
+        "extern long time_travel_time; void clock_register(void); void leolink_register(void) { time_travel_time = 1; }"
+    )
+    (tree / "ours" / "leolink.c").write_text(uses + "\n")
+    assert build(tree)[0] != 0
+    status, said, out = build(tree, "--leave-out")
+    assert status == 0, said
+    assert left_out.read(out) == {"clock": "this tree does not have gone"}
+    assert "leolink_register" in (out / "symbols.txt").read_text()
+
+
+def test_an_option_that_a_tree_does_not_know_is_left_out(tree):
+    (tree / "refused").write_text("CONFIG_TCP_CONG_YEAH=y\n")
+    assert build(tree)[0] != 0
+    status, said, out = build(tree, "--leave-out")
+    assert status == 0, said
+    assert left_out.read(out) == {"CONFIG_TCP_CONG_YEAH": "this tree has no such option"}
+
+
+@pytest.mark.parametrize(
+    ("refused", "added"),
+    [
+        ("CONFIG_UML_TIME_TRAVEL_SUPPORT=y", ""),
+        ("CONFIG_HIGH_RES_TIMERS=y", ""),
+        ("CONFIG_NET=y", ""),  # known to the tree, and not taken
+        ("CONFIG_PREEMPT_NONE=y", "CONFIG_PREEMPTION=y"),
+    ],
+)
+def test_a_tree_over_which_a_run_would_measure_something_else_is_refused(tree, refused, added):
+    (tree / "refused").write_text(refused + "\n")
+    (tree / "added").write_text(added + "\n")
+    status, said, _ = build(tree, "--leave-out")
+    assert status != 0
+    assert f"and a run needs: {refused}" in said
+
+
+def test_voluntary_preemption_will_do(tree):
+    (tree / "refused").write_text("CONFIG_PREEMPT_NONE=y\n")
+    status, said, out = build(tree, "--leave-out")
+    assert status == 0, said
+    assert left_out.read(out) == {"CONFIG_PREEMPT_NONE": "this tree has no such choice"}
+
+
+CHAIN = """
+name = "chain"
+[run]
+duration = "1 s"
+[chain]
+hops = 1
+delay = "10 ms"
+rate = "10 Mbit/s"
+queue = "100 pkts"
+[[flows]]
+source = "A"
+destination = "B"
+congestion_control = "cubic"
+"""
+
+
+@pytest.mark.parametrize(
+    ("lacks", "changes", "says"),
+    [
+        ("bbr_handover", ["flows.0.congestion_control=bbr_handover"], 'flows.0.congestion_control = "bbr_handover"'),
+        ("delack", ["tcp.delayed_ack=on"], "tcp.delayed_ack"),
+        ("leolink", [], "network.link_model"),
+    ],
+)
+def test_a_plan_that_asks_for_what_was_left_out_is_refused_with_the_reason(tmp_path, lacks, changes, says):
+    (tmp_path / "chain.toml").write_text(CHAIN)
+    plan = scenario.resolve(scenario.load(tmp_path / "chain.toml", changes))
+    facts = {"source": "a tree of the user's own, Linux 6.12.7", "left_out": {lacks: "its.c:1:1: error: why not"}}
+    with pytest.raises(ScenarioError) as caught:
+        left_out.check_fits(plan, GuestImage(Path("linux"), Path("agent"), kernel_facts=facts))
+    assert says in caught.value.message
+    assert "its.c:1:1: error: why not" in caught.value.message
+    other = {**facts, "left_out": {"cubic_handover": "", "CONFIG_NET_SCH_PIE": ""}}
+    left_out.check_fits(plan, GuestImage(Path("linux"), Path("agent"), kernel_facts=other))
+
+
+def test_netem_needs_no_leolink(tmp_path):
+    (tmp_path / "chain.toml").write_text(CHAIN)
+    plan = scenario.resolve(scenario.load(tmp_path / "chain.toml", ["network.link_model=netem"]))
+    facts = {"source": "a binary of the user's own", "left_out": {"leolink": "its program does not name it"}}
+    left_out.check_fits(plan, GuestImage(Path("linux"), Path("agent"), kernel_facts=facts))

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Patience with processes that does not depend on how fast the machine is, or how busy.
+
+A process that waits for a processor looks like one that hangs to whoever only has a clock. What tells them apart is
+known to the host: a hanging one sleeps, or uses processor time without end; a starved one is ready to run.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+AWAKE = frozenset("RDT")
+"""States of a thread (proc(5)) that does not sleep of its own accord: running or ready to run, waiting for the disk,
+stopped by a signal. `t`, stopped by its tracer, is how a guest's process waits for its kernel."""
+
+LONGEST_STEP_S = 1.0
+"""Between two looks at most so much counts as slept: the looker may have been starved or stopped itself."""
+
+POLL_S = 0.02
+
+
+@dataclass(frozen=True)
+class Look:
+    """One process, as /proc/PID/stat has it: its parent, its processor time, whether any of its threads is awake.
+
+    `has_ended` says that nothing of it runs any more, whether or not its parent knows.
+    """
+
+    parent: int
+    cpu_s: float
+    is_awake: bool
+    has_ended: bool
+
+
+def look_at(pid: int) -> Look | None:
+    """The process `pid`, or None if there is none."""
+    try:
+        fields = _fields(f"/proc/{pid}/stat")
+        state, threads = fields[0], int(fields[17])
+        is_awake = state in AWAKE or (threads > 1 and _any_awake(pid))
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # proc(5): utime and stime are the fields 14 and 15, counted from 1 with pid and name before ours
+    cpu_s = (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+    # A main thread may end before the others.
+    return Look(int(fields[1]), cpu_s, is_awake, state in "ZX" and threads <= 1)
+
+
+def _fields(path: str) -> list[str]:
+    # The name, in parentheses, may hold anything.
+    return Path(path).read_text(errors="replace").rsplit(")", 1)[1].split()
+
+
+def _any_awake(pid: int) -> bool:
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if int(thread) != threading.get_native_id() and _fields(f"/proc/{pid}/task/{thread}/stat")[0] in AWAKE:
+                return True
+    return False
+
+
+def everything() -> dict[int, Look]:
+    """All processes of this machine."""
+    return {int(entry): look for entry in os.listdir("/proc") if entry.isdigit() and (look := look_at(int(entry)))}
+
+
+def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
+    """Of `looks`, the processes `roots` and all below them that have not ended."""
+    looks = {pid: look for pid, look in looks.items() if not look.has_ended}
+    below: dict[int, list[int]] = {}
+    for pid, look in looks.items():
+        below.setdefault(look.parent, []).append(pid)
+    found, ahead = {}, [pid for pid in roots if pid in looks]
+    while ahead:
+        pid = ahead.pop()
+        if pid not in found:
+            found[pid] = looks[pid]
+            ahead += below.get(pid, [])
+    return found
+
+
+class OwnTime:
+    """Time that processes and what they started had for themselves, from the first look on.
+
+    Attributes
+    ----------
+    cpu_s : float
+        Processor seconds that they used; of a process that has ended, as far as it was looked at.
+    asleep_s : float
+        Seconds between looks at which all of them slept. A process that was ready to run, waited for the disk or was
+        stopped has had no time for itself, however long that took.
+    """
+
+    def __init__(self, roots: Iterable[int]) -> None:
+        self._roots = list(roots)
+        self._seen_s: dict[int, float] | None = None
+        self._looked_at_s = 0.0
+        self.cpu_s = 0.0
+        self.asleep_s = 0.0
+
+    @property
+    def total_s(self) -> float:
+        """All of it at the last look, s."""
+        return self.cpu_s + self.asleep_s
+
+    def look(self, looks: Mapping[int, Look] | None = None) -> bool:
+        """Looks anew, or at what was just seen; says whether any of the processes is left."""
+        now_s, looks = time.monotonic(), trees(self._roots, everything() if looks is None else looks)
+        if self._seen_s is None:
+            self._seen_s = {pid: look.cpu_s for pid, look in looks.items()}
+        elif looks and not any(look.is_awake for look in looks.values()):
+            self.asleep_s += min(now_s - self._looked_at_s, LONGEST_STEP_S)
+        self._looked_at_s = now_s
+        for pid, look in looks.items():
+            self.cpu_s += max(0.0, look.cpu_s - self._seen_s.get(pid, 0.0))
+            self._seen_s[pid] = look.cpu_s
+        return bool(looks)
+
+
+def end_patiently(children: Iterable[subprocess.Popen], patience_s: float) -> None:
+    """Waits for the end of `children`; kills those that are left after `patience_s` of own time (`OwnTime`)."""
+    waited = [(child, OwnTime([child.pid])) for child in children]
+    while waited := [(child, own) for child, own in waited if child.poll() is None]:
+        looks = everything()
+        for child, own in waited:
+            own.look(looks)
+            if own.total_s > patience_s:
+                child.kill()
+        # Up to ten polls a look: a look reads every process of the machine.
+        for _ in range(10):
+            if all(child.poll() is not None for child, _ in waited):
+                return
+            time.sleep(POLL_S)

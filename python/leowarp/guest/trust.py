@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Code that a plan names runs only if the user wants it to: who named it, and what was accepted before.
+
+A kernel (`guest.kernel`: a program, or a tree whose makefiles run) and modules (`guest.cc_modules`: compiled by the
+host's compiler, then part of the kernel) do with the user's rights whatever they like. What was typed, or given in a
+call, is wanted. What a file names may be somebody else's wish: it runs only if it came with leowarp, or if exactly this
+content was named or accepted by this user before. That is remembered as direnv does it: a file for each content, in
+a directory that only the user may write to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leowarp.errors import HostError, ScenarioError
+from leowarp.guest import recipe
+from leowarp.guest.cache import sha256_of_file
+
+if TYPE_CHECKING:
+    from leowarp.scenario import Plan
+    from leowarp.scenario.schema import Guest
+
+ARCHIVE = "module-tree.tar.xz"
+"""What modules are compiled against, beside a kernel; its compile.sh runs."""
+
+# Of a repository what makes git run a program: settings, hooks, filters by attribute.
+_GIT_FILES = ("config", "config.worktree", "commondir", "info", "hooks")
+
+OnMessage = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Code:
+    """Something that runs if a plan does.
+
+    Attributes
+    ----------
+    key : str
+        Of the plan.
+    path : Path
+        A program, a source file, or a directory: a kernel tree.
+    named_in : Path, optional
+        The file that names it; None: the user did.
+    """
+
+    key: str
+    path: Path
+    named_in: Path | None
+
+
+def code_of(guest: Guest) -> list[Code]:
+    """What runs of the section `guest` of a plan, besides leowarp's own kernel."""
+    found = []
+    if guest.kernel != "default":
+        found.append(Code("guest.kernel", Path(guest.kernel).expanduser(), guest.kernel_named_in))
+    return found + [Code("guest.cc_modules", file.path, file.named_in) for file in guest.cc_modules]
+
+
+def demand(plan: Plan, on_message: OnMessage = lambda text: None) -> None:
+    """Raises ScenarioError if a plan runs anything that the user did not name or accept; remembers what he did."""
+    demand_code(code_of(plan.guest), on_message)
+
+
+def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None) -> None:
+    """As `demand`. What is not there is left to whoever wants to use it."""
+    strange = []
+    for code in codes:
+        identity = _identity(code.path)
+        if identity is None or identity in _shipped():
+            continue
+        if code.named_in is None:
+            _remember(identity, code.path, on_message)
+        elif not _is_remembered(identity):
+            strange.append(f"{code.named_in}: {code.key} names {_described(code.path, identity)}")
+    if strange:
+        listed = strange[0] if len(strange) == 1 else "".join(f"\n  - {text}" for text in strange)
+        raise ScenarioError(
+            f"this would run what a file names, with all that you may do on this machine: {listed}",
+            hint="look at it first; if it may run, type --trust (in Python trust=True), or name it yourself "
+            "(--kernel, --cc-module). What was accepted once is not asked again while it is the same",
+        )
+
+
+def memory() -> Path:
+    """Directory of what was accepted: $XDG_STATE_HOME/leowarp/trusted, else ~/.local/state/leowarp/trusted.
+
+    Raises
+    ------
+    HostError
+        If there is no home directory.
+    """
+    if xdg := os.environ.get("XDG_STATE_HOME"):
+        return Path(xdg) / "leowarp" / "trusted"
+    try:
+        return Path.home() / ".local" / "state" / "leowarp" / "trusted"
+    except RuntimeError as error:
+        raise HostError(f"looking for what you trust: {error}", hint="set XDG_STATE_HOME to a directory") from error
+
+
+def _identity(path: Path) -> str | None:
+    """64 hexadecimal digits that are others if other code would run; None: there is nothing that could."""
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            return _identity_of_tree(path)
+        if not stat.S_ISREG(mode):
+            return None
+        sha256 = sha256_of_file(path)
+        # A module is compiled by what lies beside the kernel.
+        archive = path.parent / ARCHIVE
+        if path.suffix != ".c" and archive.is_file():
+            return hashlib.sha256(f"{sha256}\n{sha256_of_file(archive)}\n".encode()).hexdigest()
+    except (OSError, ValueError):
+        return None
+    return sha256
+
+
+def _identity_of_tree(tree: Path) -> str:
+    """Of every file its name, length, inode and times, which takes a second, not a minute as reading 1.5 GB does.
+
+    Nobody but root can give a file an older `ctime`, so a changed file shows. A copy of the tree is another one, and
+    git is not asked: it would run what the tree's settings say.
+    """
+    total = hashlib.sha256(b"a tree\n")
+    waiting = [tree.resolve()]
+    while waiting:
+        directory = waiting.pop()
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+        if directory.name == ".git":
+            entries = [entry for entry in entries if entry.name in _GIT_FILES]
+        for entry in entries:
+            status = entry.stat(follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode):
+                waiting.append(Path(entry.path))
+                continue
+            facts = (status.st_mode, status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+            total.update(os.fsencode(entry.path) + b"\0" + repr(facts).encode())
+    return total.hexdigest()
+
+
+def _shipped() -> frozenset[str]:
+    """Modules that come with leowarp, of a checkout or of a wheel."""
+    folders = (recipe.CHECKOUT / "examples", recipe.PACKAGED.parent / "examples")
+    return frozenset(sha256_of_file(file) for folder in folders for file in sorted(folder.glob("*.c")))
+
+
+def _described(path: Path, identity: str) -> str:
+    if path.is_dir():
+        return f"the kernel tree {path.resolve()}, whose makefiles would run"
+    what = "the C file" if path.suffix == ".c" else "the program"
+    return f"{what} {path.resolve()} ({path.stat().st_size:,} bytes, sha256 {identity[:12]}...)"
+
+
+def _is_remembered(identity: str) -> bool:
+    directory = memory()
+    try:
+        _demand_own(directory)
+        return stat.S_ISREG((directory / identity).lstat().st_mode)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise HostError(f"looking for what you trust in {directory}: {error.strerror}") from error
+
+
+def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
+    try:
+        directory = memory()
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _demand_own(directory)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(directory / identity, flags, 0o600), "wb") as file:
+            file.write(os.fsencode(path.resolve()) + b"\n")
+    except FileExistsError:
+        pass  # accepted before
+    except (OSError, HostError) as error:
+        # The run is what was asked for: only the next one, if a file names the same, has to be asked for again.
+        on_message(f"that {path} may run is not remembered: {error}")
+
+
+def _demand_own(directory: Path) -> None:
+    status = directory.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise HostError(
+            f"looking for what you trust: {directory} is not a directory that only you can write to",
+            hint=f"take it away, or: chmod 700 {directory}",
+        )

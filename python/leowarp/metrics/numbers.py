@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that is computed from one run, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from leowarp.metrics.conservation import Balance
+from leowarp.metrics.flows import GOODPUT_SERIES, goodput, srtt
+from leowarp.metrics.queues import link_use
+from leowarp.metrics.reordering import densities, reordering
+from leowarp.metrics.shares import share_series
+from leowarp.metrics.tables import Tables
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Everything computed from one run: the summary at once, tables and series when they are asked for.
+
+    Attributes
+    ----------
+    summary : dict
+        Scalars of the run and, under `flows`, of each flow; `summary.json`.
+    route_changes : DataFrame
+        Columns in `CHANGE_COLUMNS`.
+    causes : DataFrame
+        What each change made late, lost or sent again; columns in `CAUSE_COLUMNS`.
+    path_delay : dict of (source, destination) to DataFrame
+        Propagation delay of the path in force over time.
+    balances : list of Balance
+        All of them add up, or there would be none of this.
+    warnings : list of str
+        What to check before trusting the result.
+    end_ns : int
+        Length of the run on its own clock.
+    tables : Tables
+        What all of it was computed from.
+    pairs : dict of (source, destination) to list of int
+        Numbers of the flows between two stations.
+    tcp_flows : tuple of int
+    recoveries : DataFrame
+        One row a change and TCP flow; columns in `RECOVERY_COLUMNS`.
+    flows : sequence
+        `plan.flows`.
+    """
+
+    summary: dict[str, Any]
+    route_changes: pd.DataFrame
+    causes: pd.DataFrame
+    path_delay: dict[tuple[str, str], pd.DataFrame]
+    balances: list[Balance]
+    warnings: list[str]
+    end_ns: int
+    tables: Tables
+    pairs: dict[tuple[str, str], list[int]]
+    tcp_flows: tuple[int, ...]
+    recoveries: pd.DataFrame
+    flows: Sequence[Any]
+
+    @cached_property
+    def links(self) -> pd.DataFrame:
+        """One row a direction of a link that carried anything; columns in `LINK_COLUMNS`."""
+        return link_use(self.tables, self.end_ns)
+
+    @cached_property
+    def goodput(self) -> dict[tuple[int, str], pd.DataFrame]:
+        """Goodput of each TCP flow and series (`GOODPUT_SERIES`), in bins of the sampling interval."""
+        return {(flow, series): goodput(self.tables, flow, series) for flow in self.tcp_flows
+                for series in GOODPUT_SERIES}  # fmt: skip
+
+    @cached_property
+    def shares(self) -> pd.DataFrame:
+        """Goodput and share of each TCP flow by the second, and Jain's index; columns as `share_series` says."""
+        return share_series(self.tables, self.flows, self.end_ns)
+
+    @cached_property
+    def srtt(self) -> dict[int, pd.DataFrame]:
+        """Smoothed RTT of each TCP flow at its socket samples."""
+        return {flow: srtt(self.tables, flow, self.end_ns) for flow in self.tcp_flows}
+
+    @cached_property
+    def reordering(self) -> pd.DataFrame:
+        """One row a flow and scope (the run, a window, around a change); columns in `REORDERING_COLUMNS`."""
+        return reordering(self.tables, self.pairs)
+
+    @cached_property
+    def densities(self) -> pd.DataFrame:
+        """RD, RBD, n-reordering and extents of each of these; columns in `DENSITY_COLUMNS`."""
+        return densities(self.tables, self.pairs)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scalars of a run and of each of its flows: `summary.json`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp import scalars
+from leowarp.metrics.acknowledgements import acknowledgement_scalars
+from leowarp.metrics.capacity import capacity_scalars
+from leowarp.metrics.causes import cause_scalars
+from leowarp.metrics.channels import Pair
+from leowarp.metrics.delays import delays
+from leowarp.metrics.flows import flow_summary, life, received_ce_pkts
+from leowarp.metrics.handovers import losses_near_changes, of_packets, of_probes, recovery_scalars
+from leowarp.metrics.link_values import LinkValues
+from leowarp.metrics.probes import probe_scalars, probes
+from leowarp.metrics.queues import drops_by_cause
+from leowarp.metrics.reordering import reordering_scalars
+from leowarp.metrics.round_trips import round_trip_scalars
+from leowarp.metrics.shares import Shares
+from leowarp.metrics.tables import DATA, Tables, floats, truths
+from leowarp.scalars.of_flows import ONE_WAY
+from leowarp.scalars.of_run import COSTS, PATH_DELAY
+
+if TYPE_CHECKING:
+    from leowarp.scenario import Plan
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What scalars are made of: a run's tables, and what was computed from them of all flows together.
+
+    Attributes
+    ----------
+    changes, causes, recoveries : DataFrame
+        Columns in `CHANGE_COLUMNS`, `CAUSE_COLUMNS`, `RECOVERY_COLUMNS`.
+    path_delay : dict of (source, destination) to DataFrame
+        Propagation delay of the path in force over time.
+    changes_ns : dict of (source, destination) to int64 array
+        When the path of a pair changed, there or back, increasing.
+    late : DataFrame
+        Late packets away from every change of the path.
+    end_ns : int
+        Length of the run on its own clock.
+    """
+
+    tables: Tables
+    plan: Plan
+    links: LinkValues
+    changes: pd.DataFrame
+    causes: pd.DataFrame
+    path_delay: dict[Pair, pd.DataFrame]
+    changes_ns: dict[Pair, np.ndarray]
+    recoveries: pd.DataFrame
+    shares: Shares
+    late: pd.DataFrame
+    end_ns: int
+
+
+def summary_of(run: Evidence) -> dict[str, Any]:
+    """`summary.json`, in the order in which its scalars are declared; what the run cost is None."""
+    flows = []
+    for number, flow in enumerate(run.plan.flows):
+        found = _of_tcp(run, number) if flow.kind == "tcp" else _of_probes(run, number)
+        flows.append(scalars.ordered(found, scalars.of_kind(flow.kind)))
+    return scalars.ordered(_of_run(run), scalars.RUN) | {"flows": flows}
+
+
+def _of_run(run: Evidence) -> dict[str, Any]:
+    tables = run.tables
+    return {
+        "name": run.plan.name,
+        **_change_scalars(run.changes, known=tables.has("packets")),
+        **_delay_scalars(run.path_delay, run.end_ns),
+        "no_path_s": _no_path_ns(run.path_delay, run.end_ns) / 1e9,
+        "drops_pkts": len(tables.drops) if tables.knows_drops else None,
+        "drops_by_cause_pkts": drops_by_cause(tables) if tables.knows_drops else None,
+        "received_ce_pkts": received_ce_pkts(tables),
+        "late_outside_changes_pkts": len(run.late) if tables.has("packets") else None,
+        "virtual_s": run.end_ns / 1e9,
+        **dict.fromkeys(scalars.names(COSTS)),
+        "fairness": run.shares.fairness(),
+    }
+
+
+def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
+    tables, flow = run.tables, run.plan.flows[number]
+    lived_ns = life(tables, number, flow, run.end_ns)
+    changes_ns = _changes_in(run, flow, lived_ns)
+    row = _of_flow(run, number, changes_ns)
+    return (
+        row
+        | round_trip_scalars(tables, number)
+        | _one_way_scalars(tables, number)
+        | of_packets(tables, number, changes_ns)
+        | recovery_scalars(run.recoveries, number)
+        | acknowledgement_scalars(tables, number, run.plan.flows)
+        | {"share_ratio": run.shares.share_ratio(number)}
+        | capacity_scalars(
+            tables,
+            number,
+            (flow.source, flow.destination),
+            lived_ns,
+            row["goodput_mean_bps"],
+            run.links,
+            run.plan.network.mtu_bytes,
+        )
+    )
+
+
+def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
+    tables, flow = run.tables, run.plan.flows[number]
+    changes_ns = _changes_in(run, flow, life(tables, number, flow, run.end_ns))
+    replies = flow.kind == "ping" and bool(flow.replies)
+    found = probes(tables, number, run.end_ns, one_way=not replies) if tables.has("echoes") else None
+    return (
+        _of_flow(run, number, changes_ns)
+        | probe_scalars(found, changes_ns, replies=replies)
+        | of_probes(found, changes_ns)
+    )
+
+
+def _of_flow(run: Evidence, number: int, changes_ns: np.ndarray) -> dict[str, Any]:
+    """What flows of every kind have."""
+    flow = run.plan.flows[number]
+    tcp = [other for other in run.plan.flows if other.kind == "tcp"]
+    return (
+        flow_summary(
+            run.tables,
+            number,
+            flow,
+            run.end_ns,
+            is_only_sender=[other.source for other in tcp].count(flow.source) == 1,
+            is_only_receiver=[other.destination for other in tcp].count(flow.destination) == 1,
+        )
+        | reordering_scalars(run.tables, number)
+        | cause_scalars(run.causes, number)
+        | losses_near_changes(run.tables, number, changes_ns)
+    )
+
+
+def _changes_in(run: Evidence, flow: Any, lived_ns: tuple[int, int]) -> np.ndarray:
+    """Instants at which the path of a flow changed, there or back, while the flow lived."""
+    changes_ns = run.changes_ns[flow.source, flow.destination]
+    return changes_ns[(changes_ns >= lived_ns[0]) & (changes_ns < lived_ns[1])]
+
+
+def _one_way_scalars(tables: Tables, number: int) -> dict[str, int | None]:
+    """One-way delay of all data packets of a TCP flow, the scalars of `ONE_WAY`; None: not counted."""
+    counted = delays(tables, number, DATA)
+    return dict.fromkeys(scalars.names(ONE_WAY)) if counted is None else counted.scalars("owd")
+
+
+def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | None]:
+    """Route changes; those of the same instant between the same two stations are one, whichever way data goes."""
+    if len(changes) == 0:
+        return {"route_changes": 0, "route_changes_shorter": 0, "route_changes_with_late_pkts": 0 if known else None}
+    ends = [frozenset(pair) for pair in zip(changes["source"], changes["destination"], strict=True)]
+    each = pd.DataFrame({
+        "change": list(zip(changes["t_ns"], ends, strict=True)),
+        "shorter": truths(changes["is_shorter"]),
+        "late": floats(changes["late_pkts"]) > 0,
+    })  # fmt: skip
+    each = each.groupby("change", sort=False).max()
+    return {
+        "route_changes": len(each),
+        "route_changes_shorter": int(each["shorter"].sum()),
+        "route_changes_with_late_pkts": int(each["late"].sum()) if known else None,
+    }
+
+
+def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> dict[str, Any]:
+    """Smallest, time-weighted mean and largest propagation delay, over the paths of all flows' data."""
+    values, weights = [], []
+    for frame in delays.values():
+        held = np.diff(np.append(frame["t_ns"].to_numpy(dtype="int64"), end_ns))
+        known = frame["delay_ns"].notna().to_numpy()
+        values.append(frame["delay_ns"].to_numpy(dtype="float64")[known])
+        weights.append(held[known])
+    value, weight = np.concatenate(values or [np.zeros(0)]), np.concatenate(weights or [np.zeros(0)])
+    inside = weight > 0
+    if not inside.any():
+        return dict.fromkeys(scalars.names(PATH_DELAY))
+    return {
+        "path_delay_min_ns": int(value[inside].min()),
+        "path_delay_mean_ns": round(float(np.average(value[inside], weights=weight[inside]))),
+        "path_delay_max_ns": int(value[inside].max()),
+    }
+
+
+def _no_path_ns(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> int:
+    """Longest time that the pair of some flow had no path."""
+    longest = 0
+    for frame in delays.values():
+        held = np.diff(np.append(frame["t_ns"].to_numpy(dtype="int64"), end_ns))
+        longest = max(longest, int(held[frame["delay_ns"].isna().to_numpy()].sum()))
+    return longest

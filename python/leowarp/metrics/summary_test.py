@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The summaries of the synthetic runs hold what is declared, in its order, and `40-metrics.parquet` its definitions."""
+
+import pytest
+
+from leowarp import scalars, scenario
+from leowarp.metrics import metrics, read_tables
+from leowarp.metrics.synthetic_access import write_synthetic_access
+from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS, REORDERING
+from leowarp.scalars.of_run import COSTS
+
+NO_TRANSFERS = {"completion_ns", "completion_goodput_bps"}
+# `acks` and the kernel's counters are not among the tables, and some columns of TCP_INFO
+NOT_OF_TCP = {*NO_TRANSFERS, *scalars.names(ACKNOWLEDGEMENTS), "received_ce_pkts", "rto_p50_us", "rttvar_p50_us",
+              "sender_reordering_events", "sender_reordering_pkts", "sender_timeouts"} - {
+    "spurious_retransmissions_ratio"
+}  # fmt: skip
+# Pings have neither congestion control nor an end, and their reordering is not among the tables
+NOT_OF_PROBES = {"congestion_control", "connect_ns", "completion_ns", "bytes", "error", *scalars.names(REORDERING)}
+
+
+@pytest.fixture(scope="module")
+def both(result, tmp_path_factory):
+    """The run over satellites and the one over an access link: TCP, pings."""
+    path = write_synthetic_access(tmp_path_factory.mktemp("access") / "run")
+    plan = scenario.resolve(scenario.load(path / "00-plan.toml"))
+    return result, metrics(read_tables(path), plan)
+
+
+def known(rows):
+    return {name for row in rows for name, value in row.items() if value is not None}
+
+
+def flows(both, kind):
+    return [flow for each in both for flow in each.summary["flows"] if (flow["kind"] == "tcp") == (kind == "tcp")]
+
+
+def test_scalars_stand_in_the_declared_order(both):
+    for each in both:
+        run = {name: value for name, value in each.summary.items() if name != "flows"}
+        assert tuple(scalars.flat(run)) == scalars.names(scalars.RUN)
+        for flow in each.summary["flows"]:
+            assert tuple(flow) == scalars.names(scalars.of_kind(flow["kind"]))
+
+
+def test_what_is_declared_is_known_of_some_run(both):
+    """But for what these tables do not record: `tests/guest/scalars_test.py` finds that in runs of the guest."""
+    of_runs = known(scalars.flat(each.summary) for each in both)
+    assert set(scalars.names(scalars.RUN)) - of_runs == set(scalars.names(COSTS))
+    assert set(scalars.names(scalars.TCP)) - known(flows(both, "tcp")) == NOT_OF_TCP
+    assert set(scalars.names(scalars.PROBE)) - known(flows(both, "ping")) == NOT_OF_PROBES
+
+
+def test_every_number_of_the_summary_is_in_the_long_form_with_unit_and_definition(both):
+    frame = both[1].long_form()
+    for flow in both[1].summary["flows"]:
+        mine = frame[frame["flow"] == flow["flow"]].set_index("metric")
+        for scalar in scalars.of_kind(flow["kind"]):
+            if scalar.unit.is_text or scalar.name == "flow":
+                assert f"flow.{scalar.name}" not in mine.index
+                continue
+            row = mine.loc[f"flow.{scalar.name}"]
+            assert (row["unit"], row["definition"]) == (scalar.unit.symbol, scalar.definition)
+            assert flow[scalar.name] == (None if row["value"] != row["value"] else row["value"])
+    of_run = frame[frame["metric"].str.startswith("run.")].set_index("metric")
+    assert of_run.loc["run.fairness_jain_index", "value"] == both[1].summary["fairness"]["jain_index"]
+    assert of_run.loc["run.drops_queue_pkts", "definition"] == "packets dropped at full queues"
+    assert "run.cpu_s" not in of_run.index

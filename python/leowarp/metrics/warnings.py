@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What to check before a run's numbers are trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.changes import change_instants
+from leowarp.metrics.channels import Pair
+from leowarp.metrics.conservation import late_outside_changes, uncounted_directions
+from leowarp.metrics.tables import Tables, floats
+
+LATE_WITHIN_NS = 2_000_000_000
+"""A packet may be late only this long after a route change: 500 packets at 100 Mbit/s are 60 ms a hop."""
+
+SYNS = 2
+"""One SYN may still be on its way when the run ends."""
+
+OPEN = 0
+"""`ca_state` of a sender that knows of no loss."""
+
+HELD_RATIO, HELD_US = 0.5, 5_000_000
+"""A receiver's window that held a flow for more than both, of the time that it was sampled and in us, is a warning."""
+
+FULL_RATIO = 0.9
+"""It is none of a flow that uses so much of its path all the same: then the window only bounds the queue."""
+
+
+def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFrame:
+    """Late packets away from every change of the way there or the way back."""
+    ways = list(pairs)
+    both = [*ways, *((b, a) for a, b in ways)]
+    instants = sorted({t_ns for pair in both for t_ns, _, _ in change_instants(tables, pair)})
+    return late_outside_changes(tables, np.array(instants, dtype="int64"), LATE_WITHIN_NS)
+
+
+def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> list[str]:
+    """One sentence each, in the order of the flows.
+
+    Parameters
+    ----------
+    late : DataFrame
+        Late packets away from every change of the path, `sent_ns` and `flow` of each (`late_outside_changes`).
+    """
+    found = []
+    if len(late) and not tables.reorders:
+        first = late.iloc[0]
+        found.append(
+            f"{len(late)} packets were late outside the {LATE_WITHIN_NS / 1e9:g} s after a route change "
+            f"(the first: flow {first['flow']}, sent at {first['sent_ns'] / 1e9:.6f} s): "
+            "check before you trust a number on reordering"
+        )
+    if summary["no_path_s"]:
+        found.append(f"there was no path for {summary['no_path_s']:g} s of {summary['virtual_s']:g} s")
+    for flow in summary["flows"]:
+        if flow.get("error"):
+            found.append(f"flow {flow['flow']} ended with error {flow['error']} (errno)")
+        if (silent := nothing_arrived(flow)) is not None:
+            found.append(silent)
+        elif (alone := never_connected(flow)) is not None:
+            found.append(alone)
+        if (held := held_by_receiver(flow, tables.of_flow("sockets", flow["flow"]))) is not None:
+            found.append(held)
+    uncounted = uncounted_directions(tables)
+    # If packets were followed and all arrived, or nobody asked what became of them, there is nothing to be told.
+    if uncounted and tables.bins["lost_pkts"].sum():
+        found.append(
+            f"the queueing discipline of {uncounted} directions of links (netem) does not tell what it was offered and "
+            "dropped: their packets are not known to add up, and causes and places of loss are unknown"
+        )
+    return found
+
+
+def _named(flow: dict[str, Any]) -> str:
+    return f"flow {flow['flow']}, {flow['source']} to {flow['destination']}"
+
+
+def never_connected(flow: dict[str, Any]) -> str | None:
+    """What to say of a TCP flow (of `summary["flows"]`) whose SYN was sent again and never answered; None of any other.
+
+    What arrives there gets an answer, so the way back is what loses it. `nothing_arrived` says the other case.
+    """
+    if flow["kind"] != "tcp" or flow["connect_ns"] is not None or flow["bytes"] != 0:
+        return None
+    sent_pkts = flow["sent_pkts"]
+    if sent_pkts is None or sent_pkts < SYNS:
+        return None
+    return f"{_named(flow)}, never connected: it sent {sent_pkts} packets, and no answer to any arrived"
+
+
+def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
+    """What to say of a flow (of `summary["flows"]`) that its receiver's window held most of its time; None of others.
+
+    Such a goodput is the receiver's, not the path's: its buffer is too small.
+    """
+    if not len(samples) or (flow.get("capacity_used_ratio") or 0.0) >= FULL_RATIO:
+        return None
+    # In loss recovery the window is full of what has arrived behind a hole, and that is the path's doing.
+    is_open = samples["ca_state"].to_numpy() == OPEN
+    grown_us = np.diff(floats(samples["rwnd_limited_us"]))
+    held_us = np.nansum(grown_us[is_open[1:] & is_open[:-1]])
+    if held_us <= max(HELD_US, HELD_RATIO * np.ptp(samples["t_ns"].to_numpy(dtype="int64")) / 1e3):
+        return None
+    return (
+        f"the receiver's window held {_named(flow)} for {held_us / 1e6:.1f} s, so its goodput is not what the path "
+        "could carry: raise tcp.buffer_max"
+    )
+
+
+def nothing_arrived(flow: dict[str, Any]) -> str | None:
+    """What to say of a flow (of `summary["flows"]`) that lost packets and of which none arrived; None of any other."""
+    if flow["delivered_pkts"] != 0 or not flow["lost_pkts"]:
+        return None
+    return f"nothing arrived of {_named(flow)}: {flow['lost_pkts']} of its {flow['sent_pkts']} packets were lost"

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text that came from a file, a directory or a program of somebody else's, on its way to a terminal."""
+
+from __future__ import annotations
+
+
+def visible(text: str) -> str:
+    r"""The text with each character that does something instead of showing something as an escape: `\x1b`, `\u202e`.
+
+    A terminal obeys control characters (colours, titles, the clipboard, answers typed for the user), and those that
+    change the direction of writing make a line say something else than it does. What stays is what
+    `str.isprintable` calls so, line ends and tabs. Half a UTF-8 sequence of a file's name becomes an escape, too.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char in "\n\t" else _escaped(char) for char in text)
+
+
+def one_line(text: str) -> str:
+    r"""As `visible`, with line ends and tabs as `\n` and `\t`: a name is no place for them."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def json_visible(text: str) -> str:
+    r"""JSON text with the same characters as JSON's own escapes: it says the same, and shows as `visible`."""
+    return "".join(char if char.isprintable() or char == "\n" else _json_escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"  # a byte of a name that is not UTF-8 (PEP 383)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _json_escaped(char: str) -> str:
+    code = ord(char)
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - 0x10000, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all readers of arrivals have in common: what a file holds, its parts, its flows, how far it has been read."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+import numpy as np
+
+from leowarp.errors import ScenarioError
+
+FORMATS = ("text", "csv", "parquet", "pcap")
+PROTOCOLS = ("icmp", "tcp", "rtp", "udp")
+TIME_UNITS = ("s", "ms", "us", "ns")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a file holds, where it does not say so itself.
+
+    Attributes
+    ----------
+    format : str, optional
+        One of `FORMATS`; by its first bytes, then by its name, if not given.
+    sequence, time, bytes : str, optional
+        Columns of CSV and Parquet: name, or number counted from 1. Without `sequence` the only column, or one that is
+        called so.
+    time_unit : str, optional
+        One of `TIME_UNITS`; not needed if the column's name ends in it (`received_ns`) or its type is a time.
+    header : bool
+        Whether the first line of a CSV file names the columns.
+    protocol : str, optional
+        One of `PROTOCOLS`: what numbers the packets of a capture. Without it ICMP echo requests and TCP are looked for.
+    flow : int, optional
+        Which flow of a capture, counted from 0; needed if there are several.
+    field_offset, field_size : int
+        Of UDP's number: bytes of payload before it, and 2, 4 or 8 bytes.
+    field_order : {"big", "little"}
+        Which of its bytes comes first.
+    """
+
+    format: str | None = None
+    sequence: str | None = None
+    time: str | None = None
+    time_unit: str | None = None
+    bytes: str | None = None
+    header: bool = True
+    protocol: str | None = None
+    flow: int | None = None
+    field_offset: int | None = None
+    field_size: int = 4
+    field_order: str = "big"
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("format", FORMATS), ("protocol", PROTOCOLS), ("time_unit", TIME_UNITS)):
+            if (value := getattr(self, name)) is not None and value not in allowed:
+                raise ScenarioError(f"{name} = {value!r} is none of {', '.join(allowed)}")
+        if self.field_size not in (2, 4, 8) or self.field_order not in ("big", "little"):
+            raise ScenarioError(
+                f"a sequence field of {self.field_size} bytes, {self.field_order} end first, is not known",
+                hint="its size is 2, 4 or 8 bytes, its order big or little",
+            )
+        if self.flow is not None and self.flow < 0:
+            raise ScenarioError(f"flow = {self.flow}: flows are counted from 0")
+        if self.field_offset is not None and not 0 <= self.field_offset <= 65_535:
+            raise ScenarioError(f"field_offset = {self.field_offset} is not within 0 and 65535")
+        if (self.protocol == "udp") != (self.field_offset is not None):
+            raise ScenarioError(
+                "a UDP payload's sequence field needs both the protocol and the field's place",
+                hint="--protocol udp --field-offset BYTES, and --field-size and --field-order if not 4 and big",
+            )
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some arrivals, in order of arrival: arrays of shape (n,), None what the file does not have."""
+
+    seq: np.ndarray
+    t_ns: np.ndarray | None = None
+    len_bytes: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Packets of a capture that are numbered together; see `leowarp reorder --flows`."""
+
+    flow: int
+    protocol: str
+    source: str
+    destination: str
+    id: int | None
+    packets_pkts: int
+    payload_bytes: int
+    first_ns: int | None
+    last_ns: int | None
+
+
+@dataclass
+class Reading:
+    """A file while it is read: iterate over it once.
+
+    Attributes
+    ----------
+    format : str
+        One of `FORMATS`.
+    done_ratio : float or None
+        How much of the file has been read; None if its length is not known.
+    flows : list of Flow
+        Of a capture.
+    counts : dict
+        What else was in a capture.
+    notes : list of str
+        What to look at before the result is trusted.
+    """
+
+    name: str
+    format: str
+    parts: Callable[[Reading], Iterator[Part]]
+    done_ratio: float | None = None
+    flows: list[Flow] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Part]:
+        return self.parts(self)
+
+
+def first_bytes(stream: BinaryIO) -> bytes:
+    """The first bytes of a stream, which stay in it; fewer than its buffer holds if it is short or slow."""
+    return stream.peek(1) if isinstance(stream, io.BufferedReader) else b""
+
+
+def total_bytes(stream: BinaryIO) -> int | None:
+    """Length of a file; None of a pipe."""
+    if not stream.seekable():
+        return None
+    at = stream.tell()
+    total = stream.seek(0, io.SEEK_END)
+    stream.seek(at)
+    return total

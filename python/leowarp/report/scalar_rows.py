@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scalars of a summary as rows of a page's tables: in the words, units and scales that are declared.
+
+Which scalars a table has, and in which order, is the table's own matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from leowarp import scalars
+
+Row = str | tuple[str, str]
+"""A scalar's name; with other words than the declared ones if it stands below another row than there."""
+
+
+def scalar_rows(
+    rows: Sequence[Row],
+    declared: Mapping[str, scalars.Scalar],
+    columns: Sequence[Mapping[str, Any]],
+    *,
+    unknown: bool = False,
+) -> list[list[object]]:
+    """Cells of each row: words, unit, the value of each column in that unit.
+
+    Parameters
+    ----------
+    declared : mapping
+        `scalars.RUN_SCALARS` or `scalars.FLOW_SCALARS`.
+    columns : sequence of mapping
+        Summaries of runs or of flows.
+    unknown : bool
+        Also rows that no column knows.
+    """
+    flat = [scalars.flat(column) for column in columns]
+    lines: list[list[object]] = []
+    for row in rows:
+        name, words = row if isinstance(row, tuple) else (row, declared[row].page)
+        assert words is not None, f"no page shows {name}, as it is declared"
+        values = [column.get(name) for column in flat]
+        if unknown or any(value is not None for value in values):
+            unit = declared[name].unit
+            lines.append([words, unit.shown, *(_scaled(value, unit.size) for value in values)])
+    return lines
+
+
+def _scaled(value: Any, size: float) -> object:
+    return value if value is None or isinstance(value, str) or size == 1 else float(value) / size

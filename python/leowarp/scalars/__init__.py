@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one table of scalars: what `summary.json` says of a run (`RUN`) and of each flow (`TCP`, `PROBE`), in its order.
+
+It is data alone and below everything that computes or shows a scalar. From it are made the rows of `summary.json` and
+their order, units and definitions in `40-metrics.parquet`, the groups of `leowarp metrics`, words and units of the
+overview and of the pages, and `docs/reference/tables.md`.
+
+>>> FLOW_SCALARS["rtt_p99_ns"].unit.symbol
+'ns'
+>>> [scalar.name for scalar in RUN if scalar.overview][:2]
+['route_changes', 'path_delay_min_ns']
+"""
+
+from leowarp.scalars.of_flows import COMMON, PROBE, TCP
+from leowarp.scalars.of_run import COSTS, RUN
+from leowarp.scalars.scalar import Group, Scalar, Section, Unit, by_name, flat, names, ordered
+
+RUN_SCALARS = by_name(RUN)
+FLOW_SCALARS = by_name(TCP, PROBE)
+
+
+def of_kind(kind: str | None) -> Section:
+    """The scalars of a flow of a kind: tcp, or ping and udp; None, which no run of today has, is taken for tcp."""
+    return TCP if kind in ("tcp", None) else PROBE
+
+
+__all__ = [
+    "COMMON",
+    "COSTS",
+    "FLOW_SCALARS",
+    "PROBE",
+    "RUN",
+    "RUN_SCALARS",
+    "TCP",
+    "Group",
+    "Scalar",
+    "Section",
+    "Unit",
+    "by_name",
+    "flat",
+    "names",
+    "of_kind",
+    "ordered",
+]

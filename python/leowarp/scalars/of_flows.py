@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scalars of a flow, in the order of `summary.json`: a section for what is computed together."""
+
+from __future__ import annotations
+
+from leowarp.scalars.scalar import (
+    BPS,
+    BYTES,
+    COUNT,
+    NATS,
+    NS,
+    NS_AS_S,
+    NS_AS_US,
+    PKTS,
+    RATIO,
+    TEXT,
+    US,
+    Group,
+    Scalar,
+    Section,
+)
+
+_WHAT, _CHANGES, _GOODPUT, _DELAYS = Group.WHAT, Group.CHANGES, Group.GOODPUT, Group.DELAYS
+_ORDER, _PACKETS, _SENDER, _ACKS = Group.ORDER, Group.PACKETS, Group.SENDER, Group.ACKS
+
+# fmt: off
+IDENTITY: Section = (
+    Scalar("flow", COUNT, _WHAT, "number of the flow, from 0"),
+    Scalar("kind", TEXT, _WHAT, "tcp, ping or udp"),
+    Scalar("source", TEXT, _WHAT, "station that sends data"),
+    Scalar("destination", TEXT, _WHAT, "station that receives it"),
+    Scalar("congestion_control", TEXT, _WHAT, "the sender's congestion control; null: no TCP", "congestion control",
+           "congestion control"),
+)
+
+PACKETS: Section = (
+    Scalar("sent_pkts", PKTS, _PACKETS, "data packets on the wire, retransmissions included", "data packets sent",
+           "data packets sent"),
+    Scalar("delivered_pkts", PKTS, _PACKETS, "data packets that arrived, retransmissions included"),
+    Scalar("lost_pkts", PKTS, _PACKETS, "data packets that were lost, retransmissions included", "lost packets"),
+    Scalar("retransmissions_pkts", PKTS, _PACKETS, "data packets of which bytes had been sent before",
+           "retransmissions", "retransmissions"),
+    Scalar("spurious_retransmissions_pkts", PKTS, _PACKETS,
+           "spurious retransmissions: their bytes arrived in earlier packets too",
+           "of them in vain (the original arrived)", "  of them in vain"),
+    Scalar("late_pkts", PKTS, _ORDER, "data packets that were overtaken", "late packets (overtaken)",
+           "late packets (overtaken)"),
+    Scalar("acks_late_pkts", PKTS, _ORDER, "packets back (of TCP: acknowledgements) that were overtaken",
+           "late acknowledgements"),
+    Scalar("acks_lost_pkts", PKTS, _PACKETS, "packets back (of TCP: acknowledgements) that were lost"),
+    Scalar("data_drops_pkts", PKTS, _PACKETS, "data packets dropped on links", "data packets dropped"),
+    Scalar("ack_drops_pkts", PKTS, _PACKETS, "packets back dropped on links"),
+    Scalar("reordering_extent_max_pkts", PKTS, _ORDER,
+           "largest extent of a late data packet (RFC 4737, 4.2); 0: none was late", "largest reordering extent",
+           "largest reordering extent"),
+)
+
+SOCKET: Section = (
+    Scalar("goodput_in_order_mean_bps", BPS, _GOODPUT,
+           "payload that the receiver got in order, per second of the flow's own time: from the first socket sample to "
+           "the last, or to the flow's completion if that came first; null without samples"),
+    Scalar("goodput_acked_mean_bps", BPS, _GOODPUT,
+           "goodput_in_order_mean_bps, but of payload cumulatively acknowledged at the sender",
+           "mean goodput, acknowledged"),
+    Scalar("goodput_sacked_mean_bps", BPS, _GOODPUT,
+           "goodput_in_order_mean_bps, but of payload acknowledged cumulatively or selectively at the sender",
+           "mean goodput, SACK-aware"),
+    Scalar("goodput_mean_bps", BPS, _GOODPUT, "goodput_in_order_mean_bps: what an application at the receiver gets",
+           "mean goodput, in order at the receiver", "goodput"),
+    Scalar("srtt_p50_us", US, _DELAYS,
+           "the sender's smoothed RTT, median by time (each sample holds until the next); a value that was measured",
+           "smoothed RTT, median by time", "smoothed RTT, median"),
+    Scalar("srtt_p99_us", US, _DELAYS, "the sender's smoothed RTT, 99th percentile by time; a value that was measured",
+           "smoothed RTT, 99th percentile by time", "smoothed RTT, 99th percentile"),
+    Scalar("dsacks_pkts", PKTS, _ORDER, "duplicate SACKs that the sender received", "DSACKs received"),
+    Scalar("sender_retransmissions_pkts", PKTS, _PACKETS, "retransmissions, by the sender's socket",
+           overview="retransmissions"),
+    Scalar("sender_timeouts", COUNT, _SENDER, "retransmission timeouts, by the sender's socket", overview="timeouts"),
+    Scalar("sender_reordering_events", COUNT, _ORDER, "reordering events that the sender's socket saw"),
+    Scalar("sender_reordering_pkts", PKTS, _ORDER,
+           "largest reordering metric of the sender's socket (it starts at net.ipv4.tcp_reordering)"),
+    Scalar("delivered_ce_pkts", PKTS, _PACKETS,
+           "packets acknowledged with ECE, which a receiver repeats until the sender says CWR: far more than marks",
+           "acknowledged with ECE (many for one mark, until the sender says CWR)"),
+    Scalar("cwnd_p50_pkts", PKTS, _SENDER, "congestion window, median by time", "congestion window, median by time"),
+    Scalar("rttvar_p50_us", US, _DELAYS, "the sender's RTT variation (mean deviation), median by time"),
+    Scalar("rto_p50_us", US, _DELAYS, "the sender's retransmission timeout, median by time"),
+)
+
+ECHOES: Section = (
+    Scalar("probes_pkts", PKTS, _PACKETS, "probes sent", "probes", "sent"),
+    Scalar("probes_lost_pkts", PKTS, _PACKETS, "probes that did not arrive", "probes lost", "lost"),
+    Scalar("owd_min_ns", NS, _DELAYS, "smallest one-way delay of the probes", "smallest one-way delay",
+           "one-way delay, least"),
+    Scalar("owd_p50_ns", NS, _DELAYS, "median one-way delay of the probes", "median one-way delay",
+           "one-way delay, median"),
+    Scalar("owd_max_ns", NS, _DELAYS, "largest one-way delay of the probes", "largest one-way delay",
+           "one-way delay, largest"),
+)
+
+ENDING: Section = (
+    Scalar("bytes", BYTES, _GOODPUT, "payload that arrived, each byte once"),
+    Scalar("completion_ns", NS_AS_S, _GOODPUT,
+           "from the flow's start to its last byte; null: it had no size, or did not finish", "flow completion time",
+           "time to completion"),
+    Scalar("connect_ns", NS, _GOODPUT, "from the flow's start until connecting was done; null: never"),
+    Scalar("error", COUNT, _WHAT, "errno with which the flow ended; 0: none"),
+)
+
+HOST: Section = (
+    Scalar("sender_recoveries", COUNT, _SENDER,
+           "how often the kernel of the sender's host took packets for lost and began a recovery; null: another TCP "
+           "flow starts there"),
+    Scalar("sender_undos", COUNT, _SENDER, "how often that kernel took a reduction of the window back; null likewise"),
+    Scalar("received_ce_pkts", PKTS, _PACKETS,
+           "packets that arrived with a mark of congestion (CE); null: more than one TCP flow ends at that host",
+           "arrived with a mark of congestion (CE)", "marked for congestion"),
+    Scalar("completion_goodput_bps", BPS, _GOODPUT,
+           "payload over completion time, from the flow's start (connecting included) to its last byte; null: the flow "
+           "had no size, or did not finish"),
+)
+
+REORDERING: Section = (
+    Scalar("reordered_ratio", RATIO, _ORDER,
+           "share of the received first transmissions that arrived after one sent later (RFC 4737, 4.1)",
+           "reordered, of the packets received"),
+    Scalar("reordered3_ratio", RATIO, _ORDER,
+           "share of the received first transmissions that came right after three sent later in a row (RFC 4737, 5.3)",
+           "3-reordered"),
+    Scalar("mean_displacement_pkts", PKTS, _ORDER, "MD: mean of abs(displacement) over the reorder density (RFC 5236)",
+           "mean displacement (MD)", "mean displacement"),
+    Scalar("entropy_nats", NATS, _ORDER, "E_r: entropy of the reorder density, -sum RD ln RD (RFC 5236)",
+           "entropy of the reorder density (E_r)", "reordering entropy"),
+    Scalar("buffer_mean_pkts", PKTS, _ORDER,
+           "mean occupancy of a buffer that restores the order (RBD, RFC 5236); a lost packet fills it to the "
+           "threshold, so it tells of losses too", "mean occupancy of a buffer that restores the order"),
+    Scalar("reordering_extent_mean_pkts", PKTS, _ORDER,
+           "mean extent of the reordered packets (RFC 4737, 4.2); null: none was", "mean extent"),
+    Scalar("late_time_mean_ns", NS, _ORDER, "mean late time of the reordered packets (RFC 4737, 4.3); null: none was",
+           "mean late time"),
+    Scalar("late_time_max_ns", NS, _ORDER, "largest late time of a reordered packet (RFC 4737, 4.3); null: none was",
+           "largest late time"),
+    Scalar("byte_offset_max_bytes", BYTES, _ORDER,
+           "largest byte offset of a reordered packet (RFC 4737, 4.4); null: none was", "largest byte offset"),
+    Scalar("reordering_discontinuities", COUNT, _ORDER, "reordering discontinuities (RFC 4737, 4.5)",
+           "discontinuities"),
+    Scalar("reordering_free_run_mean_pkts", PKTS, _ORDER, "mean length of a reordering-free run (RFC 4737, 4.6)",
+           "mean run without reordering"),
+    Scalar("density_beyond_pkts", PKTS, _ORDER,
+           "packets displaced by more than `observe.reordering_threshold`: RD takes them for lost",
+           "displaced by more than the threshold of RD: lost to it"),
+)
+
+CAUSES: Section = (
+    Scalar("lost_queue_pkts", PKTS, _PACKETS, "data packets lost at a full queue", "of them at a full queue",
+           "lost at full queues"),
+    Scalar("lost_loss_pkts", PKTS, _PACKETS, "data packets lost by a link's own loss", overview="lost on links"),
+    Scalar("lost_link_down_pkts", PKTS, _PACKETS, "data packets lost with a link that went down",
+           overview="lost with a link that went down"),
+    Scalar("lost_no_route_pkts", PKTS, _PACKETS, "data packets lost for want of a route",
+           overview="lost without a route"),
+    Scalar("lost_unknown_pkts", PKTS, _PACKETS, "data packets lost, nobody tells where",
+           overview="lost, cause unknown"),
+    Scalar("needed_retransmissions_pkts", PKTS, _PACKETS, "retransmissions that were not spurious",
+           "retransmissions in need"),
+    Scalar("late_by_changes_pkts", PKTS, _CHANGES, "late data packets that route changes caused",
+           "of them because of a route change"),
+    Scalar("lost_by_changes_pkts", PKTS, _CHANGES, "lost data packets that route changes caused",
+           "of them because of a route change"),
+    Scalar("needed_by_changes_pkts", PKTS, _CHANGES, "retransmissions of bytes that route changes lost",
+           "of what a route change lost"),
+    Scalar("spurious_by_changes_pkts", PKTS, _CHANGES, "spurious retransmissions of bytes that route changes made late",
+           "of what a route change made late"),
+)
+
+ROUND_TRIPS: Section = (
+    Scalar("rtt_min_ns", NS, _DELAYS,
+           "smallest round trip that a data packet met: its one-way delay and that of the first packet back that left "
+           "once it had arrived, and arrived; no waiting of the receiver nor for a hole in the sequence is in it",
+           "round-trip time of packets, smallest", "RTT, least"),
+    Scalar("rtt_mean_ns", NS, _DELAYS, "mean over data packets of the round trips that they met", "mean"),
+    Scalar("rtt_p50_ns", NS, _DELAYS, "median of the round trips that data packets met", "median", "RTT, median"),
+    Scalar("rtt_p90_ns", NS, _DELAYS, "90th percentile of the round trips that data packets met", "90th percentile"),
+    Scalar("rtt_p99_ns", NS, _DELAYS, "99th percentile of the round trips that data packets met", "99th percentile",
+           "RTT, 99th percentile"),
+    Scalar("rtt_p999_ns", NS, _DELAYS, "99.9th percentile of the round trips that data packets met",
+           "99.9th percentile"),
+    Scalar("rtt_max_ns", NS, _DELAYS, "largest round trip that a data packet met", "largest"),
+    Scalar("rtt_error_ns", NS_AS_US, _DELAYS,
+           "no percentile of round trips is further than this from that of the packets themselves, which were counted "
+           "in bins of at most 8.192 us and 1/128 of the delay; null: a run of an older version, where packets that "
+           "were not stored take part with means over 50 ms", "a percentile is off by at most"),
+)
+
+ONE_WAY: Section = (
+    Scalar("owd_min_ns", NS, _DELAYS, "smallest one-way delay of a data packet", "smallest one-way delay",
+           "one-way delay, least"),
+    Scalar("owd_mean_ns", NS, _DELAYS, "mean one-way delay of the data packets"),
+    Scalar("owd_p50_ns", NS, _DELAYS, "median of the one-way delays of data packets", "median one-way delay",
+           "one-way delay, median"),
+    Scalar("owd_p90_ns", NS, _DELAYS, "90th percentile of the one-way delays of data packets"),
+    Scalar("owd_p99_ns", NS, _DELAYS, "99th percentile of the one-way delays of data packets",
+           "99th percentile of the one-way delay"),
+    Scalar("owd_p999_ns", NS, _DELAYS, "99.9th percentile of the one-way delays of data packets"),
+    Scalar("owd_max_ns", NS, _DELAYS, "largest one-way delay of a data packet", "largest one-way delay",
+           "one-way delay, largest"),
+    Scalar("owd_error_ns", NS, _DELAYS,
+           "no percentile of one-way delays is further than this from that of the packets themselves"),
+)
+
+REPLIES: Section = (
+    Scalar("replies_pkts", PKTS, _PACKETS, "replies that came; null: the probes are not answered"),
+    Scalar("replies_lost_pkts", PKTS, _PACKETS,
+           "probes without a reply, whichever way was lost; what is under way at the end is neither",
+           "probes without a reply", "without a reply"),
+    Scalar("replies_lost_near_changes_pkts", PKTS, _CHANGES,
+           "probes without a reply that were sent within 1 s before or after a change of the path",
+           "of them within 1 s of a route change", "  within 1 s of a change"),
+    Scalar("rtt_min_ns", NS, _DELAYS, "smallest round-trip time of a probe", "round-trip time of packets, smallest",
+           "RTT, least"),
+    Scalar("rtt_mean_ns", NS, _DELAYS, "mean round-trip time over the replies", "mean"),
+    Scalar("rtt_p50_ns", NS, _DELAYS, "median round-trip time of the replies, a value that was met", "median",
+           "RTT, median"),
+    Scalar("rtt_p99_ns", NS, _DELAYS, "99th percentile of the round-trip times, a value that was met",
+           "99th percentile", "RTT, 99th percentile"),
+    Scalar("rtt_p999_ns", NS, _DELAYS, "99.9th percentile of the round-trip times, a value that was met",
+           "99.9th percentile"),
+    Scalar("rtt_max_ns", NS, _DELAYS, "largest round-trip time of a probe", "largest"),
+    Scalar("rtt_step_mean_ns", NS, _DELAYS,
+           "mean of the absolute difference between the round trips of successive replies; lost ones between them are "
+           "left out", "mean step from reply to reply", "RTT, mean step from reply to reply"),
+    Scalar("loss_runs", COUNT, _PACKETS, "runs of probes lost one behind the other", "runs of lost probes"),
+    Scalar("loss_run_mean_pkts", PKTS, _PACKETS, "mean length of the runs of lost probes; null: none"),
+    Scalar("loss_run_max_pkts", PKTS, _PACKETS, "the longest run of lost probes; null: none", "the longest",
+           "longest run of losses"),
+)
+
+NEAR_CHANGES: Section = (
+    Scalar("lost_near_changes_pkts", PKTS, _CHANGES,
+           "data packets lost within 1 s before or after a route change (of an access link: a reconfiguration), there "
+           "or back", "data packets lost within 1 s of one", "lost within 1 s of a change"),
+    Scalar("lost_queue_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes at a full queue",
+           "of them at a full queue"),
+    Scalar("lost_loss_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes by a link's own loss"),
+    Scalar("lost_link_down_near_changes_pkts", PKTS, _CHANGES,
+           "data packets lost near changes with a link that went down"),
+    Scalar("lost_no_route_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes for want of a route"),
+    Scalar("lost_unknown_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes, nobody tells where"),
+)
+
+_LOSSY_WORDS = ("reconfigurations with a loss (not at a queue) within 1 s", "with exactly one")
+
+CHANGES_WITH_LOSS: Section = (
+    Scalar("changes_with_loss_ratio", RATIO, _CHANGES,
+           "share of the changes in the flow's life within 1 s of which it lost data packets, otherwise than at a full "
+           "queue", _LOSSY_WORDS[0]),
+    Scalar("changes_with_one_loss_ratio", RATIO, _CHANGES,
+           "share of the changes within 1 s of which it lost exactly one such packet", _LOSSY_WORDS[1]),
+)
+
+CHANGES_WITH_LOST_PROBES: Section = (
+    Scalar("changes_with_loss_ratio", RATIO, _CHANGES,
+           "share of the changes in the flow's life within 1 s of which probes were lost (of pings: had no reply)",
+           _LOSSY_WORDS[0]),
+    Scalar("changes_with_one_loss_ratio", RATIO, _CHANGES,
+           "share of the changes within 1 s of which exactly one probe was lost", _LOSSY_WORDS[1]),
+)
+
+_SPIKE_WORDS = ("spike of the one-way delay (pings: there and back), median", "90th percentile")
+
+RECOVERY: Section = (
+    Scalar("recovery_p50_ns", NS, _CHANGES,
+           "median over all changes of the time until goodput is back at 90 % of the second before; null: so many did "
+           "not come back within 5 s", "goodput back at 90 %, median", "recovery from a change, median"),
+    Scalar("recovery_p90_ns", NS, _CHANGES, "90th percentile of the times that recovery_p50_ns is the median of",
+           "90th percentile (a dash: longer than looked at)"),
+    Scalar("recovered_ratio", RATIO, _CHANGES,
+           "share of the changes after which goodput came back within 5 s, or never fell",
+           "reconfigurations after which it came back within 5 s", "  recovered within 5 s"),
+    Scalar("goodput_dip_p50_ratio", RATIO, _CHANGES, "median over all changes of the depth of goodput's dip",
+           "depth of the dip, median"),
+    Scalar("spike_p50_ns", NS, _CHANGES,
+           "median over the changes of the largest one-way delay of the data sent in the second after, less the mean "
+           "of the second before", _SPIKE_WORDS[0], "spike at a change, median"),
+    Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of what spike_p50_ns is the median of", _SPIKE_WORDS[1]),
+)
+
+SPIKES: Section = (
+    Scalar("spike_p50_ns", NS, _CHANGES,
+           "median over the changes of the largest round trip (of probes without replies: one-way delay) within 1 s, "
+           "less the median of the second before", _SPIKE_WORDS[0], "spike at a change, median"),
+    Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of what spike_p50_ns is the median of", _SPIKE_WORDS[1]),
+)
+
+ACKNOWLEDGEMENTS: Section = (
+    Scalar("acks_per_segment_ratio", RATIO, _ACKS,
+           "ACKs that the receiver sent over the data segments that they answer, those that arrived since the ACK "
+           "before"),
+    Scalar("ack_wait_p50_ns", NS, _ACKS,
+           "how long the first of the segments that an ACK answers waited for it, median over ACKs, rounded down to "
+           "0.1 ms"),
+    Scalar("ack_wait_p90_ns", NS, _ACKS, "90th percentile of what ack_wait_p50_ns is the median of"),
+    Scalar("ack_wait_p99_ns", NS, _ACKS, "99th percentile of what ack_wait_p50_ns is the median of"),
+    Scalar("ack_wait_max_ns", NS, _ACKS, "longest that such a segment waited for its ACK"),
+    Scalar("ack_waits_long_ratio", RATIO, _ACKS, "share of the ACKs for which the first segment waited 10 ms or more"),
+    Scalar("duplicate_acks_pkts", PKTS, _ACKS,
+           "duplicate ACKs that reached the sender (RFC 5681, 2, but a smaller window is no news), by what passed its "
+           "host"),
+    Scalar("duplicate_acks_ratio", RATIO, _ACKS, "duplicate_acks_pkts over the data packets sent"),
+    Scalar("spurious_retransmissions_ratio", RATIO, _PACKETS,
+           "spurious_retransmissions_pkts over the data packets sent, those without payload left out"),
+    Scalar("timeouts", COUNT, _SENDER,
+           "retransmission timeouts of the sender's host (`TcpExt.TCPTimeouts`); null: another TCP flow starts there"),
+    Scalar("timeout_retransmissions_pkts", PKTS, _PACKETS,
+           "packets that timers sent, and those of the slow start after each (TCPTimeouts - TCPSynRetrans + "
+           "TCPSlowStartRetrans); null as `timeouts`"),
+    Scalar("timeout_retransmissions_ratio", RATIO, _PACKETS, "timeout_retransmissions_pkts over the data packets sent"),
+)
+
+SHARE: Section = (
+    Scalar("share_ratio", RATIO, _GOODPUT,
+           "part of the goodput of all TCP flows that this one got, while all of them ran",
+           "share of the goodput of all TCP flows", "share of the flows' goodput"),
+)
+
+CAPACITY: Section = (
+    Scalar("path_capacity_mean_bps", BPS, _GOODPUT,
+           "payload that the path could have carried while the flow lived, in full segments: the integral of the "
+           "narrowest link's rate, less headers; without a path 0; null where no link is shaped"),
+    Scalar("capacity_used_ratio", RATIO, _GOODPUT,
+           "goodput_mean_bps over path_capacity_mean_bps; flows that share the path share it",
+           overview="  of what its path could carry"),
+)
+# fmt: on
+
+TCP: Section = (
+    *IDENTITY, *PACKETS, *SOCKET, *ENDING, *HOST, *REORDERING, *CAUSES, *ROUND_TRIPS, *ONE_WAY, *NEAR_CHANGES,
+    *CHANGES_WITH_LOSS, *RECOVERY, *ACKNOWLEDGEMENTS, *SHARE, *CAPACITY,
+)  # fmt: skip
+"""Of a TCP flow."""
+
+PROBE: Section = (
+    *IDENTITY, *PACKETS, *ECHOES, *ENDING, *REORDERING, *CAUSES, *REPLIES, *NEAR_CHANGES, *CHANGES_WITH_LOST_PROBES,
+    *SPIKES,
+)  # fmt: skip
+"""Of a flow of pings, or of UDP datagrams."""
+
+COMMON: Section = (*IDENTITY, *PACKETS, *ENDING, *REORDERING, *CAUSES, *NEAR_CHANGES)
+"""Of both."""

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scalars of a run, in the order of `summary.json`."""
+
+from __future__ import annotations
+
+from leowarp.scalars.scalar import COUNT, NS, PKTS, TEXT, Group, S, Scalar, Section
+
+_CHANGES, _COST, _PACKETS = Group.CHANGES, Group.COST, Group.PACKETS
+
+# It counts changes and not packets, so a page gives it no unit; `40-metrics.parquet` has had `pkts` from the start.
+_CHANGES_NAMED_PKTS = PKTS.in_("", 1)
+
+# fmt: off
+ROUTE_CHANGES: Section = (
+    Scalar("route_changes", COUNT, _CHANGES,
+           "changes of the path between stations that talk, in either direction; changes of one instant between the "
+           "same two stations are one", "route changes", "path changes (to a shorter)"),
+    Scalar("route_changes_shorter", COUNT, _CHANGES,
+           "route changes to a path with less propagation delay at that instant", "of them to a shorter path"),
+    Scalar("route_changes_with_late_pkts", _CHANGES_NAMED_PKTS, _CHANGES,
+           "route changes that were followed within 5 s (and before the next) by late data packets",
+           "of them with late packets"),
+)
+
+PATH_DELAY: Section = (
+    Scalar("path_delay_min_ns", NS, _CHANGES,
+           "smallest propagation delay of the path in force, one way, over the paths of all flows' data",
+           "path delay, smallest", "path delay, one way"),
+    Scalar("path_delay_mean_ns", NS, _CHANGES, "mean propagation delay of the path in force, weighted by time",
+           "path delay, mean"),
+    Scalar("path_delay_max_ns", NS, _CHANGES, "largest propagation delay of the path in force", "path delay, largest"),
+)
+
+DROPS: Section = (
+    Scalar("drops_by_cause_pkts.queue", PKTS, _PACKETS, "packets dropped at full queues"),
+    Scalar("drops_by_cause_pkts.loss", PKTS, _PACKETS, "packets dropped by links' own loss"),
+    Scalar("drops_by_cause_pkts.link_down", PKTS, _PACKETS, "packets lost with a link that went down"),
+    Scalar("drops_by_cause_pkts.no_route", PKTS, _PACKETS, "packets dropped for want of a route"),
+    Scalar("drops_by_cause_pkts.unknown", PKTS, _PACKETS, "packets dropped, nobody tells where"),
+)
+
+COSTS: Section = (
+    Scalar("cpu_s", S, _COST, "processor seconds of guest and host together", "processor time", "CPU time"),
+    Scalar("wall_s", S, _COST, "seconds that it took by the clock on the wall", "wall-clock time"),
+)
+"""What no trace knows, and no other machine has."""
+
+FAIRNESS: Section = (
+    Scalar("fairness.jain_index", COUNT, Group.GOODPUT,
+           "Jain's index over the goodput (in order at the receiver) of the TCP flows while all of them ran: 1 if all "
+           "got the same, 1/n if one got everything; null: fewer than two, or they never ran together",
+           "Jain's index of the TCP flows, while all run", "Jain's index"),
+    Scalar("fairness.from_s", S, Group.GOODPUT, "the latest start of a TCP flow: from then on all of them ran"),
+    Scalar("fairness.until_s", S, Group.GOODPUT, "the earliest end of a TCP flow: until then all of them ran"),
+)
+
+RUN: Section = (
+    Scalar("name", TEXT, Group.WHAT, "the scenario's name"),
+    *ROUTE_CHANGES,
+    *PATH_DELAY,
+    Scalar("no_path_s", S, _CHANGES, "time without a path; of the pair for which it is longest", "time without a path",
+           "time without a path"),
+    Scalar("drops_pkts", PKTS, _PACKETS,
+           "packets dropped on links, of every kind; null: not recorded, or packets were not followed",
+           "packets dropped on links"),
+    *DROPS,
+    Scalar("received_ce_pkts", PKTS, _PACKETS, "packets that arrived at any host with a mark of congestion (CE)",
+           "arrived with a mark of congestion (CE)"),
+    Scalar("late_outside_changes_pkts", PKTS, _CHANGES,
+           "packets that arrived late more than 2 s after any route change; not 0 is a warning, unless a link jitters "
+           "or keeps no order", "late packets outside route changes"),
+    Scalar("virtual_s", S, _COST,
+           "length of the run on its own clock; with `run.ends = \"flows\"` when it was over, not what was planned",
+           "virtual time", "virtual time"),
+    *COSTS,
+    *FAIRNESS,
+)
+# fmt: on

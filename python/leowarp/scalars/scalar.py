@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is declared of a scalar: its name, its unit, what it is about, what exactly it is, and who shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from leowarp import units
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of scalars.
+
+    Attributes
+    ----------
+    symbol : str
+        In `40-metrics.parquet`; empty for counts, ratios and text.
+    suffix : str
+        The end of the name of every scalar in this unit, and of no other.
+    shown : str
+        The unit in which pages show it.
+    size : float
+        How much of the unit itself the shown one is: 1e6 for ns shown in ms.
+    is_text : bool
+        Whether the value is no number at all.
+    """
+
+    symbol: str
+    suffix: str
+    shown: str
+    size: float = 1
+    is_text: bool = False
+
+    def in_(self, shown: str, size: float) -> Unit:
+        """The same unit, which pages show in another one."""
+        return replace(self, shown=shown, size=size)
+
+
+_TIME = {name: float(size) for name, size in units.TIME.units.items()}
+
+PKTS = Unit("pkts", "_pkts", "packets")
+BYTES = Unit("bytes", "bytes", "bytes")
+BPS = Unit("bit/s", "_bps", "Mbit/s", float(units.RATE.units["Mbit/s"]))
+NS = Unit("ns", "_ns", "ms", _TIME["ms"])
+NS_AS_US = NS.in_("us", _TIME["us"])
+NS_AS_S = NS.in_("s", _TIME["s"])
+US = Unit("us", "_us", "ms", _TIME["ms"] / _TIME["us"])
+S = Unit("s", "_s", "s")
+NATS = Unit("nat", "_nats", "nats")
+RATIO = Unit("", "_ratio", "%", float(units.RATIO.units["%"]))
+COUNT = Unit("", "", "")
+TEXT = Unit("", "", "", is_text=True)
+
+UNITS = (PKTS, BYTES, BPS, NS, US, S, NATS, RATIO)
+"""Those that a name ends in."""
+
+
+class Group(StrEnum):
+    """What a scalar is about, in the order in which `leowarp metrics` prints the groups."""
+
+    WHAT = "what it was"
+    COST = "cost"
+    CHANGES = "changes of the path"
+    GOODPUT = "goodput"
+    DELAYS = "round-trip times and delays"
+    ORDER = "reordering"
+    PACKETS = "packets sent, lost, sent again"
+    SENDER = "the sender"
+    ACKS = "acknowledgements"
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number (or a word) that every run, or every flow of a kind, has in `summary.json`; null where it is not known.
+
+    Attributes
+    ----------
+    name : str
+        Its key there; a dot stands before the key of an object within (`fairness.jain_index`).
+    definition : str
+        What exactly is counted, in `40-metrics.parquet` and in the reference.
+    page : str, optional
+        What a run's page calls it, read below the row before it; None: no page shows it.
+    overview : str, optional
+        What the table at the end of `leowarp run` and `leowarp compare` calls it; None: it is none of those few.
+    """
+
+    name: str
+    unit: Unit
+    group: Group
+    definition: str
+    page: str | None = None
+    overview: str | None = None
+
+
+Section = tuple[Scalar, ...]
+"""Scalars that are computed together, in the order of `summary.json`."""
+
+
+def names(section: Iterable[Scalar]) -> tuple[str, ...]:
+    """The names of scalars, in their order."""
+    return tuple(scalar.name for scalar in section)
+
+
+def by_name(*sections: Section) -> dict[str, Scalar]:
+    """Scalars by name; of those that probes and TCP define differently the first."""
+    found: dict[str, Scalar] = {}
+    for scalar in (scalar for section in sections for scalar in section):
+        found.setdefault(scalar.name, scalar)
+    return found
+
+
+def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """The scalars of a run or a flow under their declared names; lists are left out."""
+    found: dict[str, Any] = {}
+    for name, value in summary.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name}.{key}": item for key, item in value.items()}
+        elif not isinstance(value, list):
+            found[name] = value
+    return found
+
+
+def ordered(found: Mapping[str, Any], declared: Section) -> dict[str, Any]:
+    """What was computed of a run or a flow, in the order in which it is declared.
+
+    Raises
+    ------
+    AssertionError
+        If something was computed that is not declared, or the reverse: a metric's line and its function go together.
+    """
+    declared_names = names(declared)
+    tops = tuple(dict.fromkeys(name.partition(".")[0] for name in declared_names))
+    # An object of which nothing is known is one null under its own name.
+    unknown = {name for name in tops if found.get(name, "") is None}
+    computed = flat(found).keys()
+    undeclared = computed - set(declared_names) - unknown
+    missing = {name for name in declared_names if name not in computed and name.partition(".")[0] not in unknown}
+    assert not undeclared, f"these scalars are computed, and not declared: {sorted(undeclared)}"
+    assert not missing, f"these scalars are declared, and not computed: {sorted(missing)}"
+    return {name: found[name] for name in tops}

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each claim judged on made-up evidence, both ways: where all is as the study says, and where it is not.
+
+What evidence is read out of a run's tables is tested on the synthetic run (`study_test.py`).
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leowarp.study.claim import judged
+from leowarp.study.frederiksen2024 import evidence as ev
+from leowarp.study.frederiksen2024.claims import CLAIMS
+from leowarp.study.frederiksen2024.runs import ALGORITHMS, SCENARIOS
+
+MS = 1_000_000
+CAPACITY_BPS = 95.64e6
+CHANGE_NS = 20_000 * MS
+
+
+@pytest.fixture(autouse=True)
+def evidence(monkeypatch):
+    """What a run's tables would have told is told by the made-up run itself."""
+    told = {
+        "mean_bps": lambda run: run.mean_bps,
+        "capacity_bps": lambda run: CAPACITY_BPS,
+        "shortfall_ratio": lambda run: run.shortfall_ratio,
+        "rates_bps": lambda run: run.rates_bps,
+        "srtt_ms": lambda run, q: float(np.quantile(run.srtt_ms, q)),
+        "full_queue_ratio": lambda run, limit: run.full_ratio[limit],
+        "isl_delay_span_ns": lambda run: 0,
+        "reordered": lambda run: run.reordered,
+        "counters": lambda run: dict.fromkeys(ev.COUNTERS, 0) | run.counters,
+        "dips_by_cause": lambda run, share: {"overflow": 0, "route change": 0, "other": 0},
+        "growth_pkts_per_s": lambda run: run.growth_pkts_per_s,
+        "repair_delays_ns": lambda run: np.array(run.repair_ms) * MS,
+        "window_weights": lambda run: (run.sockets, np.ones(len(run.sockets))),
+    }
+    for name, tell in told.items():
+        monkeypatch.setattr(ev, name, tell)
+
+
+def change(**different):
+    """A change that made packets late, as a row of `ev.reordered`: what the study describes of Reno and BBR."""
+    row = {
+        "t_ns": CHANGE_NS, "late_pkts": 150, "lost_pkts": 0, "retransmissions_pkts": 40,
+        "spurious_retransmissions_pkts": 40, "cwnd_fell_after_ns": 1000 * MS, "cwnd_min_pkts": 100.0,
+        "first_retransmission_after_ns": 1000 * MS, "last_retransmission_after_ns": 2500 * MS,
+        "recovery_state_ns": 1500 * MS, "srtt_before_us": 100_000, "fell_after_ns": 1000 * MS,
+        "duration_ns": 1000 * MS, "is_shorter": True, "delay_step_ns": -10 * MS, "queue_left_wait_ns": 0,
+        "queue_met_wait_ns": 0,
+    }  # fmt: skip
+    return pd.DataFrame([row | different])
+
+
+def rtt_frame(before_ms, lowest_ms, highest_ms, after_ms):
+    """Smoothed RTT around the change."""
+    at_s = (15, 20.5, 21, 24)
+    values_ms = (before_ms, lowest_ms, highest_ms, after_ms)
+    return pd.DataFrame({"t_ns": [int(1000 * s) * MS for s in at_s], "srtt_us": [1000 * value for value in values_ms]})
+
+
+def made_up_run(**different):
+    """A run of which each claim that looks at it holds, but for what differs between runs."""
+    depth_ratio = different.pop("depth_ratio", 0.95)
+    delay_span_ms = different.pop("delay_span_ms", 2.0)
+    flow = {"spurious_retransmissions_pkts": 0, "data_drops_pkts": 1, "goodput_mean_bps": 90e6}
+    flow |= different.pop("flow", {})
+    mine = {
+        "main_flow": 0, "mean_bps": 93e6, "shortfall_ratio": 0.01, "rates_bps": np.full(1000, 95e6),
+        "srtt_ms": np.linspace(150, 250, 101), "full_ratio": {0.9: 0.6, 0.5: 0.9}, "reordered": change(),
+        "counters": {}, "growth_pkts_per_s": [20.0], "repair_ms": [100.0],
+        "sockets": pd.DataFrame({
+            "cwnd_pkts": [300.0] * 4, "unacked_pkts": [300.0] * 4, "sacked_pkts": [0.0] * 4,
+            "pacing_bps": [120e6] * 4, "bbr_bw_bps": [95e6] * 4, "bbr_min_rtt_us": [12_194.0] * 4,
+            "snd_mss_bytes": [1448.0] * 4,
+        }),
+        "srtt": rtt_frame(100, 90, 101, 100),
+    } | different  # fmt: skip
+    goodput = pd.DataFrame({"t_ns": [CHANGE_NS - 500 * MS, CHANGE_NS + 500 * MS], "goodput_bps": [95e6, 10e6]})
+    metrics = SimpleNamespace(
+        summary={"path_delay_min_ns": 50 * MS, "path_delay_max_ns": int((50 + delay_span_ms) * MS),
+                 "path_delay_mean_ns": 51 * MS, "flows": [flow]},
+        recoveries=pd.DataFrame({"flow": [0], "t_ns": [CHANGE_NS], "depth_ratio": [depth_ratio]}),
+        goodput={(0, "sacked"): goodput},
+        srtt={0: mine.pop("srtt")},
+    )  # fmt: skip
+    tables = SimpleNamespace(sockets=mine["sockets"])
+    return SimpleNamespace(metrics=metrics, tables=tables, changes=mine["reordered"], **mine)
+
+
+AS_THE_STUDY_SAYS = {
+    "reno": {"mean_bps": 80e6, "shortfall_ratio": 0.2, "srtt_ms": np.linspace(100, 120, 101),
+             "growth_pkts_per_s": [5.0], "srtt": rtt_frame(100, 100, 120, 98)},
+    "cubic": {"srtt_ms": np.linspace(140, 160, 101), "rates_bps": np.repeat([95e6, 20e6], [995, 5]),
+              "reordered": change(last_retransmission_after_ns=1300 * MS)},
+    "nine-planes": {"srtt_ms": np.linspace(180, 220, 101), "rates_bps": np.repeat([95e6, 20e6], [990, 10])},
+    "aalborg-cape-town": {"srtt_ms": np.linspace(195, 205, 101)},
+    "classic-cubic": {"flow": {"spurious_retransmissions_pkts": 1000}},
+    "threshold-300-lossy": {"repair_ms": [300.0]},
+    "threshold-300-thin": {"counters": {"TCPTimeouts": 5}},
+}  # fmt: skip
+
+
+def row_of(number, changes=None):
+    """The claim judged where all runs are as the study says, but for some."""
+    (claim,) = (claim for claim in CLAIMS if claim.number == number)
+    changes = changes or {}
+    sample = {slug: made_up_run(**AS_THE_STUDY_SAYS.get(slug, {}) | changes.get(slug, {})) for slug in claim.runs}
+    return judged(claim, [("made up", sample)])
+
+
+@pytest.mark.parametrize("number", [claim.number for claim in CLAIMS])
+# Tests claims 1.1 to 1.19 of frederiksen2024.
+def test_every_claim_holds_where_all_is_as_the_study_says(number):
+    row = row_of(number)
+    assert row["verdict"] == "holds", row["measured"]
+    assert not row["cause"]
+
+
+def each(slugs, **different):
+    return {slug: dict(different) for slug in slugs}
+
+
+EVEN = {"srtt_ms": np.linspace(140, 160, 101)}
+FEW = np.repeat([95e6, 70e6], [998, 2])
+SHORT = change(last_retransmission_after_ns=MS)
+UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_retransmission_after_ns=100 * MS)
+
+
+@pytest.mark.parametrize(
+    ("number", "changes", "verdict"),
+    [
+        ("1.1", {"cubic": {"delay_span_ms": 2.6}}, "partly"),
+        ("1.1", each(SCENARIOS, delay_span_ms=2.5), "does not hold"),
+        ("1.2", {"reno": {"mean_bps": 94e6}}, "partly"),
+        ("1.2", {"reno": {"mean_bps": 94e6, "shortfall_ratio": 0.001}}, "does not hold"),
+        ("1.3", {"bbr": {"mean_bps": 0.94 * CAPACITY_BPS}}, "partly"),
+        ("1.3", each(("cubic", "bbr"), mean_bps=0.91 * CAPACITY_BPS), "partly"),
+        ("1.3", each(("cubic", "bbr"), mean_bps=0.89 * CAPACITY_BPS), "does not hold"),
+        ("1.4", {"reno": {"srtt_ms": np.linspace(100, 190, 101)}}, "partly"),
+        ("1.4", {"reno": EVEN}, "does not hold"),
+        ("1.5", {"bbr": {"full_ratio": {0.9: 0.4, 0.5: 0.4}}}, "partly"),
+        ("1.5", each(("cubic", "bbr"), full_ratio={0.9: 0.4, 0.5: 0.6}), "partly"),
+        ("1.5", each(("cubic", "bbr"), full_ratio={0.9: 0.4, 0.5: 0.4}), "does not hold"),
+        ("1.6", {"reno": {"depth_ratio": 0.4}}, "partly"),
+        ("1.6", each(ALGORITHMS, depth_ratio=0.4), "does not hold"),
+        ("1.7", {"cubic": {"growth_pkts_per_s": [4.0]}}, "partly"),
+        ("1.7", {"reno": {"growth_pkts_per_s": [30.0]}}, "does not hold"),
+        ("1.7", {"reno": {"growth_pkts_per_s": []}}, "cannot be told"),
+        ("1.8", {"reno": {"reordered": UNDISTURBED}}, "partly"),
+        # Spike and fall, but at once
+        ("1.8", each(ALGORITHMS, reordered=change(first_retransmission_after_ns=100 * MS)), "partly"),
+        ("1.8", each(ALGORITHMS, reordered=UNDISTURBED), "does not hold"),
+        ("1.8", each(ALGORITHMS, reordered=change().iloc[:0]), "cannot be told"),
+        ("1.9", {"cubic": {"reordered": change()}}, "partly"),
+        ("1.9", {"cubic": {"reordered": change()}} | each(("reno", "bbr"), reordered=SHORT), "does not hold"),
+        ("1.9", each(ALGORITHMS, reordered=change(retransmissions_pkts=0)), "cannot be told"),
+        ("1.10", {"bbr": {"srtt": rtt_frame(100, 98, 101, 100)}}, "partly"),
+        ("1.10", each(ALGORITHMS, srtt=rtt_frame(100, 98, 101, 100)), "does not hold"),
+        ("1.12", {"nine-planes": {"srtt_ms": np.linspace(300, 320, 101)}}, "partly"),
+        ("1.12", {"cubic": {"srtt_ms": np.full(101, 400)}, "nine-planes": {"srtt_ms": np.full(101, 300)}},
+         "does not hold"),
+        ("1.13", {"aalborg-cape-town": {"srtt_ms": np.repeat([100, 200, 300], [3, 95, 3])}}, "partly"),
+        ("1.13", {"aalborg-cape-town": {"srtt_ms": np.linspace(100, 300, 101)}}, "does not hold"),
+        ("1.14", {"aalborg-cape-town": {"rates_bps": FEW}}, "partly"),
+        ("1.14", {"aalborg-cape-town": {"rates_bps": np.repeat([95e6, 20e6], [998, 2])}}, "does not hold"),
+        ("1.15", {"nine-planes": {"rates_bps": FEW}}, "partly"),
+        ("1.15", each(("cubic", "nine-planes"), rates_bps=FEW), "does not hold"),
+        ("1.16", {"cubic": {"mean_bps": 90e6}}, "partly"),
+        ("1.16", {"cubic": {"mean_bps": 80e6}}, "does not hold"),
+        ("1.17", each(ALGORITHMS, reordered=change(duration_ns=4000 * MS)), "does not hold"),
+        ("1.17", each(ALGORITHMS, reordered=change(fell_after_ns=pd.NA)), "cannot be told"),
+        ("1.18", each(ALGORITHMS, reordered=change(late_pkts=99)), "partly"),
+        ("1.18", each(ALGORITHMS, reordered=change(late_pkts=20, is_shorter=False, delay_step_ns=MS,
+                                                   queue_left_wait_ns=5 * MS)), "does not hold"),
+        # Absorbed, and neither breaks
+        ("1.19", {"threshold-300-lossy": {"repair_ms": [150.0]}, "threshold-300-thin": {"counters": {}}},
+         "does not hold"),
+        ("1.19", {"threshold-300-lossy": {"repair_ms": [150.0]}}, "partly"),
+    ],
+)  # fmt: skip
+# Tests claims 1.1 to 1.10 of frederiksen2024.
+# Tests claims 1.12 to 1.19 of frederiksen2024.
+def test_a_claim_that_does_not_hold_says_why(number, changes, verdict):
+    row = row_of(number, changes)
+    assert row["verdict"] == verdict, row["measured"]
+    assert bool(row["cause"]) == (verdict != "cannot be told")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "ratio"),
+    [("pacing_bps", 90e6, "paced_above_ratio"), ("unacked_pkts", 280.0, "window_limited_ratio"),
+     ("bbr_min_rtt_us", 18_000.0, "window_over_bdp_ratio")],
+)  # fmt: skip
+# Tests claim 1.11 of frederiksen2024.
+def test_bbr_held_by_its_window_has_three_parts(column, value, ratio):
+    whole = made_up_run().sockets
+    row = row_of("1.11", {"bbr": {"sockets": whole.assign(**{column: value})}})
+    assert row["verdict"] == "partly"
+    assert row["numbers"][ratio] != row_of("1.11")["numbers"][ratio]
+    assert "cwnd_gain 2 times" in row["cause"]
+    other = whole.assign(pacing_bps=90e6, unacked_pkts=280.0, bbr_min_rtt_us=18_000.0)
+    assert row_of("1.11", {"bbr": {"sockets": other}})["verdict"] == "does not hold"

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TOML that may be made to do harm: `tomllib`, but for keys of thousands of parts.
+
+tomllib takes time by the square of a dotted key's parts: `x.x.x...` of 40 kB keeps it busy for a minute, and of 1 MB
+for ever (Python 3.11; nesting by brackets ends in a RecursionError at once).
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+MOST_PARTS = 64
+"""A key of a plan has 6 at most: hosts.NAME.sysctl.net.ipv4.tcp_sack."""
+
+
+def loads(text: str) -> dict[str, Any]:
+    """The values of a TOML text.
+
+    Raises
+    ------
+    ValueError
+        If it is not TOML, or what could be a key has more than `MOST_PARTS` parts.
+    RecursionError
+        If it is nested too deeply.
+    """
+    if (found := _LONG_KEY.search(text)) is not None:
+        line = text.count("\n", 0, found.start()) + 1
+        raise ValueError(f"a key of more than {MOST_PARTS} parts (at line {line}, column 1)")
+    return tomllib.loads(text)
+
+
+# Possessive, and begun only where a part can begin: linear whatever the text is.
+_LONG_KEY = re.compile(
+    r"(?<![\w.\"'-])(?:(?:[\w-]++|\"(?:[^\"\\\n]|\\.)*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+){" + str(MOST_PARTS) + "}",
+    re.ASCII,
+)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every scalar that is declared has a value in some run: nothing is declared that no run knows."""
+
+from pathlib import Path
+
+import pytest
+
+import leowarp as lw
+from leowarp import scalars
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+RUNS = {
+    # A route change that reorders, and a flow that lives through it
+    "madrid-tokyo": {"run.duration": "40 s", "flows.0.congestion_control": "reno"},
+    # Reconfigurations, and lost replies
+    "starlink-ping": {"run.duration": "50 s"},
+    # Probes that overtake each other
+    "jittered-probe": {"run.duration": "5 s"},
+}
+
+TWO_TRANSFERS = """
+name = "two-transfers"
+run.duration = "10 s"
+chain = { hops = 1, rate = "10 Mbit/s", delay = "10 ms" }
+[[flows]]
+kind = "tcp"
+source = "A"
+destination = "B"
+size = "1 MB"
+[[flows]]
+kind = "tcp"
+source = "A"
+destination = "B"
+size = "1 MB"
+"""
+"""For the shares of flows, and for the completion of one."""
+
+OF_TCP_ALONE = {"congestion_control", "connect_ns", "completion_ns"}
+"""Null of every probe: the summary has them of all flows."""
+
+
+@pytest.mark.guest
+@pytest.mark.timeout(900)
+def test_every_declared_scalar_is_known_of_some_run(tmp_path):
+    own = tmp_path / "two-transfers.toml"
+    own.write_text(TWO_TRANSFERS)
+    todo = {EXAMPLES / f"{name}.toml": changes for name, changes in RUNS.items()} | {own: {}}
+    known: dict[str, set[str]] = {"run": set(), "tcp": set(), "probe": set()}
+    for number, (scenario, changes) in enumerate(todo.items()):
+        summary = lw.run(scenario, changes, tmp_path / f"run{number}", report=False, progress=False).summary
+        known["run"] |= {name for name, value in scalars.flat(summary).items() if value is not None}
+        for flow in summary["flows"]:
+            kind = "tcp" if flow["kind"] == "tcp" else "probe"
+            known[kind] |= {name for name, value in flow.items() if value is not None}
+    assert known["run"] == set(scalars.names(scalars.RUN))
+    assert known["tcp"] == set(scalars.names(scalars.TCP))
+    assert known["probe"] == set(scalars.names(scalars.PROBE)) - OF_TCP_ALONE

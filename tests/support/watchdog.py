@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The safety net under all tests: a test that hangs fails, one that is merely slow does not.
+
+There is no limit of wall-clock time. Once a second a thread looks at the processes of the tests. A test hangs if they
+have slept for long, all of them, those of other test processes (pytest-xdist) too, for which it may have to wait; or if
+it has used far more processor time than any test needs.
+"""
+
+import os
+import signal
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from leowarp.guest.own_time import OwnTime, everything, trees
+
+LOOK_S = 1.0
+ASLEEP_S = 300.0
+# The longest takes a hundred; machines differ by three, perhaps by ten.
+CPU_S = 3600.0
+
+
+def pytest_addoption(parser):
+    parser.addini("hang_asleep_s", "a test hangs if everything has slept for so long, s", default=str(ASLEEP_S))
+    parser.addini("hang_cpu_s", "a test hangs if it has used so much processor time, CPU s", default=str(CPU_S))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    with watched(float(item.config.getini("hang_asleep_s")), float(item.config.getini("hang_cpu_s"))):
+        return (yield)
+
+
+@contextmanager
+def watched(asleep_s, cpu_s):
+    """Interrupts the main thread with a failure if what is done within hangs."""
+    found = []
+    over = threading.Event()
+
+    def fail(number, frame):
+        if not over.is_set():
+            pytest.fail(f"the test hangs: {found[0]}")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    thread = threading.Thread(target=_watch, args=(asleep_s, cpu_s, over, found), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        signal.signal(signal.SIGALRM, before)
+
+
+def _watch(asleep_s, cpu_s, over, found):
+    mine = [os.getpid()]
+    # The parent of a test process of pytest-xdist is the one that spreads the tests.
+    everyone = [os.getppid()] if "PYTEST_XDIST_WORKER" in os.environ else mine
+    all_tests, this_test = OwnTime(everyone), OwnTime(mine)
+    while not over.wait(LOOK_S):
+        looks = everything()
+        all_tests.look(looks)
+        this_test.look(looks)
+        if all_tests.asleep_s > asleep_s or this_test.cpu_s > cpu_s:
+            spent = f"{this_test.cpu_s:.0f} CPU s so far, and everything asleep for {all_tests.asleep_s:.0f} s"
+            found.append("\n".join([spent, *(_described(pid) for pid in trees(mine, looks))]))
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
+            return
+
+
+def _described(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return f"{pid}: {file.read().replace(bytes(1), b' ').decode(errors='replace')[:200]}"
+    except OSError:
+        return f"{pid}: has ended"
