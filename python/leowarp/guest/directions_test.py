@@ -12,8 +12,9 @@ import pytest
 
 from leowarp.errors import ScenarioError
 from leowarp.guest.directions import Directions
-from leowarp.guest.input import Network, events, setup, write_input
+from leowarp.guest.input import events, setup, write_input
 from leowarp.guest.input_test import plan
+from leowarp.guest.network import Network
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.metadata import TimelineMetadata
 
