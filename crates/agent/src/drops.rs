@@ -8,7 +8,7 @@ use leowarp_timeline::record::{Drop, Missing};
 use std::fs::File;
 use std::io::Read;
 
-/// struct leolink_drop (guest/qdisc/leolink.c).
+/// struct leolink_drop (guest/qdisc/leolink.h).
 const RECORD_BYTES: usize = 64;
 const BUFFER_RECORDS: usize = 1024;
 

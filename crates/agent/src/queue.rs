@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 
-/// Bytes of a record of /proc/leolink/links (guest/qdisc/leolink.c).
+/// Bytes of a record of /proc/leolink/links (guest/qdisc/leolink.h).
 const LINK_RECORD_BYTES: usize = 136;
 
 const TC_H_ROOT: u32 = 0xffff_ffff;
