@@ -40,7 +40,7 @@ check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dep
 	@$(VENV)/bin/lint-imports --no-logo
 	@$(PYTHON) tools/licences.py
 	@$(PYTHON) tools/clauses.py
-	@$(PYTHON) tools/rust_modules.py
+	@$(PYTHON) tools/module_circles.py
 	@cargo fmt --check
 	@cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the modules of each Rust crate import one way: no circle. `make check` runs it.
+"""Checks that the modules of each Rust crate, and the C files of the guest kernel, use each other one way: no circle.
 
-    python tools/rust_modules.py             # status 1 names each circle
-    python tools/rust_modules.py --graph     # prints every module and what it imports
+    python tools/module_circles.py             # status 1 names each circle
+    python tools/module_circles.py --graph     # prints every module and what it imports
 
-The compiler refuses circles of crates, not of modules. Test modules are left out: they look at what they test.
+The compilers refuse circles of crates, not of modules or of files. `make check` runs this. Test modules are left out:
+they look at what they test.
 
 A crate's root names all its modules, so that a module which uses something that the root itself defines is in a circle
 with it; what the root only exports again is its module's.
@@ -20,20 +21,21 @@ TESTS = "#[cfg(test)]\nmod tests {"
 CRATE_ROOTS = ("lib", "main")
 PATH = re.compile(r"(?<!::)\b(crate|super|self)::(?=[\w{])")
 NAME = re.compile(r"\w+")
+C_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+# What a file defines for others: a function, or a value of a structure, that is not static
+C_DEFINITION = re.compile(r"^(?!static\b)[a-z][\w \t*]*?\b(\w+)(?:\([^;{}]*\)\s*\{| = \{)", re.MULTILINE)
 
 
 def main(arguments: list[str]) -> int:
     status = 0
-    for source in sorted(ROOT.glob("crates/*/src")):
-        imports = graph(source)
+    graphs = {source.parent.name: graph(source) for source in sorted(ROOT.glob("crates/*/src"))}
+    for place, imports in (graphs | {"guest": c_graph(ROOT / "guest")}).items():
         if "--graph" in arguments:
-            print(source.parent.name)
+            print(place)
             for module, imported in sorted(imports.items()):
                 print(f"  {module} -> {', '.join(sorted(imported))}")
         for circle in circles(imports):
-            print(
-                f"{source.parent.name}: these modules import each other: {' - '.join(sorted(circle))}", file=sys.stderr
-            )
+            print(f"{place}: these modules import each other: {' - '.join(sorted(circle))}", file=sys.stderr)
             status = 1
     return status
 
@@ -109,6 +111,14 @@ def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str,
         if (name := "::".join(path[:length])) in modules:
             return name
     return exported.get(path[0], root) if path else root
+
+
+def c_graph(directory: Path) -> dict[str, set[str]]:
+    """The files of C in a directory's folders, by their stems, and those of which each uses a function or value."""
+    texts = {path.stem: C_COMMENT.sub("", path.read_text(encoding="utf-8")) for path in directory.glob("*/*.c")}
+    owner = {name: stem for stem, text in texts.items() for name in C_DEFINITION.findall(text)}
+    used = {stem: {owner[name] for name in NAME.findall(text) if name in owner} for stem, text in texts.items()}
+    return {stem: names - {stem} for stem, names in used.items()}
 
 
 def circles(imports: dict[str, set[str]]) -> list[set[str]]:
