@@ -231,9 +231,10 @@ def _changes_table(view: RunView) -> str:
     rows = []
     for change in changes.itertuples(index=False):
         hops_changed = [
-            name for name in ("first", "middle", "last")
+            name
+            for name in ("first", "middle", "last")
             if _true(getattr(change, f"{name}_hop{'s' if name == 'middle' else ''}_changed"))
-        ]  # fmt: skip
+        ]
         rows.append([
             f"{change.t_ns / 1e9:g}", f"{change.source} to {change.destination}", ", ".join(hops_changed) or "–",
             _arrow(change.hops_before, change.hops_after, 1),
@@ -335,7 +336,7 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
     for name in names:
         kind = FIGURES[name]
         # The study is one of routes over satellites.
-        of_study = kind.study and not any(run.is_access or run.plan.mobile for run in runs)
+        of_study = kind.study and not any(run.is_access or run.mobile for run in runs)
         title = worded(runs, kind.title) + (f" ({kind.study} of the study)" if of_study else "")
         blocks.append(html.picture(folder / FIGURES_FOLDER / name, title, worded(runs, kind.caption), FIGURES_FOLDER))
     return f'<div class="figures">{"".join(blocks)}</div>' if blocks else ""

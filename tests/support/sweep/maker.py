@@ -74,7 +74,7 @@ class FakeMaker:
         told = self.folder / f"seed-{seed}"
         todo = told.read_text() if told.exists() else ""
         with (self.folder / "made").open("a") as log:
-            log.write(f"{plan.chain.delay_ns} {plan.flows[0].congestion_control} {seed} {todo}\n")
+            log.write(f"{plan.medium.delay_ns} {plan.flows[0].congestion_control} {seed} {todo}\n")
             log.flush()
             end_bytes = log.tell()
         self._wait_for_leave((self.folder / "made").read_bytes()[:end_bytes].count(b"\n"))
@@ -105,7 +105,7 @@ class FakeMaker:
 
 
 def summary(plan):
-    flow = {"flow": 0, "kind": "tcp", "goodput_mean_bps": plan.chain.delay_ns / 7 + plan.run.seed, "lost_pkts": None,
+    flow = {"flow": 0, "kind": "tcp", "goodput_mean_bps": plan.medium.delay_ns / 7 + plan.run.seed, "lost_pkts": None,
             "completion_ns": 10**9 + plan.run.seed}  # fmt: skip
     return {"name": plan.name, "drops_pkts": 3, "drops_by_cause_pkts": {"queue": 2, "loss": 1}, "cpu_s": None,
             "wall_s": None, "flows": [flow]}  # fmt: skip
