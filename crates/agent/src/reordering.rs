@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::table::Rows;
 use crate::truth::Packet;
 use leowarp_timeline::event::Change;
-use leowarp_timeline::record::{Density, ReorderingRow, MISSING_I64};
+use leowarp_timeline::record::{Density, Missing, ReorderingRow};
 use leowarp_timeline::setup::Setup;
 use leowarp_timeline::Event;
 use reorder::{Arrival, Meter, Settings};
@@ -183,7 +183,7 @@ impl Reordering {
         }
         let (kind, number) = (scope.kind, scope.number);
         let r = scope.meter.finish(Some(scope.sent_pkts));
-        let mean = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        let mean = |value: Option<f64>| value.unwrap_or(f64::MISSING);
         self.rows.push(&ReorderingRow {
             flow,
             scope: kind,
@@ -195,11 +195,11 @@ impl Reordering {
             lost_pkts: r.lost_pkts,
             reordered_pkts: r.reordered_pkts,
             extent_mean_pkts: mean(r.extent.mean_pkts()),
-            extent_max_pkts: r.extent.max_pkts.unwrap_or(u32::MAX),
+            extent_max_pkts: r.extent.max_pkts.unwrap_or(u32::MISSING),
             late_time_mean_ns: mean(r.late_time.mean_ns()),
-            late_time_max_ns: r.late_time.max_ns.unwrap_or(MISSING_I64),
+            late_time_max_ns: r.late_time.max_ns.unwrap_or(i64::MISSING),
             byte_offset_mean_bytes: mean(r.byte_offset.mean_bytes()),
-            byte_offset_max_bytes: r.byte_offset.max_bytes.unwrap_or(u64::MAX),
+            byte_offset_max_bytes: r.byte_offset.max_bytes.unwrap_or(u64::MISSING),
             discontinuities: r.gaps.reordering_discontinuities,
             gap_mean_pkts: mean(r.gaps.mean_pkts()),
             gap_mean_ns: mean(r.gaps.mean_ns()),

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -149,7 +149,7 @@ def harq_numbers(of: MobileChannel) -> dict[str, Any]:
     harq = harq_of(of.mobile)
     symbols = of.found.outcomes.first_bits / BITS_PER_SYMBOL[harq.modulation]
     constant = harq.threshold_kind == "constant"
-    return described(of.mobile, of.found.outcomes) | {
+    return asdict(described(of.mobile, of.found.outcomes)) | {
         "symbol_rate_hz": symbols * 1e9 / harq.codeword_period_ns,
         "threshold_bits": harq.threshold_ratio * harq.data_bits if constant else None,
     }

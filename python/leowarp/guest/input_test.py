@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leowarp.errors import ScenarioError
-from leowarp.guest.input import EVENT, NONE, Network, address, events, setup, windows, write_input
+from leowarp.guest.input import EVENT, NONE, address, events, setup, windows, write_input
+from leowarp.guest.network import Network
 from leowarp.timeline.schema import TIMELINE
 
 SCHEMA = pa.schema([(field.name, field.type) for field in TIMELINE])

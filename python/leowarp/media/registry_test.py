@@ -8,10 +8,11 @@ import pytest
 from leowarp.ephemeris import ephemeris_of
 from leowarp.ephemeris.plans_for_tests import chain, plan
 from leowarp.media import planned, routes_of, timeline_of
+from leowarp.nodes import host_node
 from leowarp.scenario.key import InputFile
 from leowarp.scenario.medium import MEDIA
 from leowarp.scenario.schema import Access, Jittered, Measured, Medium, Mobile, Plan
-from leowarp.timeline import HOST, replayed
+from leowarp.timeline import replayed
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +39,15 @@ def test_a_medium_gives_its_stations_routes_and_a_timeline_that_joins_them(plans
     paths = [row for row in table.to_pylist() if row["event"] == "path"]
     stored = [(row["t_ns"], row["a"], row["b"], row["path_id"], row["change_id"]) for row in paths]
     known = [
-        (row["t_ns"], HOST + row["source"], HOST + row["destination"], row["path_id"], row["change_id"])
+        (row["t_ns"], host_node(row["source"]), host_node(row["destination"]), row["path_id"], row["change_id"])
         for row in rows
         if row["t_ns"] == 0 or row["is_change"]
     ]
     assert stored == known
     network = replayed(table, 0)
-    there = network.walk(HOST + source, HOST + destination)
-    assert (there[0], there[-1]) == (HOST + source, HOST + destination)
-    assert network.walk(HOST + destination, HOST + source) == there[::-1]
+    there = network.walk(host_node(source), host_node(destination))
+    assert (there[0], there[-1]) == (host_node(source), host_node(destination))
+    assert network.walk(host_node(destination), host_node(source)) == there[::-1]
 
 
 def test_a_plan_with_a_constellation_needs_its_ephemeris(plans):

@@ -22,11 +22,13 @@ import pyarrow as pa
 
 from leowarp import parquetfiles, plainfiles, rundir, tomltext
 from leowarp.errors import TraceError
+from leowarp.metadata import decode_metadata
 from leowarp.metrics.channels import Channels, split_timeline
+from leowarp.nodes import host_node
 from leowarp.routes.path_numbers import with_change_ids
 from leowarp.routes.schema import ROUTES
 from leowarp.timeline.schema import TIMELINE
-from leowarp.trace import TABLES, check_types, metadata_of
+from leowarp.trace import TABLES, check_types
 
 DATA, ACK = 0, 1
 """`direction` of a packet or bin within its flow: data towards the destination, acknowledgements back."""
@@ -131,6 +133,11 @@ class Tables:
         a, b, _ = self.directions[int(direction)]
         return f"{a}>{b}"
 
+    def host_number(self, station: str) -> int | None:
+        """What stands for a station's host in `counters`, or None if the trace names neither its node nor itself."""
+        names = (host_node(station), station)
+        return next((number for number, name in enumerate(self.hosts) if name in names), None)
+
     @cached_property
     def reorders(self) -> bool:
         """Whether packets may overtake each other on some link by itself: one that jitters, or keeps no order."""
@@ -150,7 +157,7 @@ class Tables:
         named = list(itertools.pairwise(path))
         if not self._next_hops or all(link in self._numbers for link in named):
             return named
-        node, target = f"host:{path[0]}", f"host:{path[-1]}"
+        node, target = host_node(path[0]), host_node(path[-1])
         nodes = [node]
         while node != target and len(nodes) <= len(self._next_hops):
             node = self._next_hops.get((node, target), target)
@@ -227,7 +234,7 @@ def tables_of(
         frames[name] = rundir.data_frame(table, units=False)
         for key in ("directions", "hosts", "virtual_ns"):
             if names.get(key) is None:
-                names[key] = metadata_of(table, key)
+                names[key] = decode_metadata(table.schema, key)
     channels = Channels()
     for name, given, columns in (("routes", routes, ROUTE_COLUMNS), ("timeline", timeline, TIMELINE_COLUMNS)):
         if given is None:

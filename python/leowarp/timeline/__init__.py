@@ -3,12 +3,11 @@
 guest knows nothing else."""
 
 from leowarp.timeline.description import describe, warnings_of
-from leowarp.timeline.events import HOST, Events, LinkKind
+from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.files import read_table, write_table
 from leowarp.timeline.replay import Replay, replayed
 
 __all__ = [
-    "HOST",
     "Events",
     "LinkKind",
     "Replay",

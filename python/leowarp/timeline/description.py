@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-import json
-
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from leowarp.metadata import decode_metadata
 
 
 def warnings_of(table: pa.Table) -> list[str]:
     """The warnings that a timeline or routes table carries."""
-    return list(json.loads((table.schema.metadata or {}).get(b"warnings", b"[]")))
+    return decode_metadata(table.schema, "warnings") or []
 
 
 def describe(table: pa.Table) -> dict[str, object]:

@@ -15,15 +15,12 @@ from numpy.typing import NDArray
 from leowarp.routes import Routes
 from leowarp.routes.schema import table_schema
 from leowarp.scenario.schema import Plan
+from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
 
 _ORDER = ("node", "link", "queue", "rate", "delay", "jitter", "loss", "capacity", "channel", "route", "path")
 _RANKS = {event: rank for rank, event in enumerate(_ORDER)}
 _LINK_DOWN_RANK = len(_ORDER)
-
-
-HOST = "host:"
-"""Before a station's name: the node that is its host."""
 
 
 class LinkKeys(Protocol):
@@ -315,9 +312,9 @@ class Events:
             if k == 0 or change_id is not None:
                 self.path(t_ns, source, destination, numbers.path_ids[k][pair], change_id)
 
-    def table(self, metadata: Mapping[str, object]) -> pa.Table:
+    def table(self, metadata: TimelineMetadata) -> pa.Table:
         """All events so far, in order."""
-        schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata)
+        schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata.values())
         parts = [pa.Table.from_pylist([row for _, _, row in self._rows], schema=schema)]
         ranks = [np.array([rank for _, rank, _ in self._rows], dtype=np.int64)]
         for bulk in self._bulks:

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from leowarp.nodes import host_node
 from leowarp.routes import Routes, fixed_routes
 from leowarp.scenario.schema import Plan
-from leowarp.timeline.events import HOST, Events, LinkKind
+from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.forwarding import Forwarding
 
 ENDS = ("A", "B")
@@ -28,7 +29,7 @@ def row_events(plan: Plan, routes: Routes, link: LinkKind) -> Events:
 
     Nodes are the routers, then the hosts of A and B, which hang on the first and the last router by wires.
     """
-    events = Events([*routes.nodes, *(HOST + station for station in ENDS)])
+    events = Events([*routes.nodes, *(host_node(station) for station in ENDS)])
     hops = len(routes.nodes) - 1
     host_of = {0: hops + 1, hops: hops + 2}
     for router in range(hops + 1):

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from typing import Any
 
@@ -13,14 +12,16 @@ from leowarp.media.access.profile import Profile, Way
 from leowarp.media.access.routes import AccessRoutes
 from leowarp.media.access.slots import Slots
 from leowarp.media.access.starlink import starlink_profile
+from leowarp.nodes import host_node
 from leowarp.scenario.schema import Access, Plan
-from leowarp.timeline.events import HOST, Events, LinkKind
+from leowarp.timeline.events import Events, LinkKind
+from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.rounding import rounded_ns
 
 TERMINAL, GATEWAY = "terminal", "gateway"
 """The routers at the ends of the link."""
 
-_NODES = (TERMINAL, GATEWAY, *(HOST + station for station in Access.STATIONS))
+_NODES = (TERMINAL, GATEWAY, *(host_node(station) for station in Access.STATIONS))
 _TERMINAL, _GATEWAY, _DISH, _SERVER = range(4)
 
 
@@ -32,7 +33,7 @@ def profile_of(plan: Plan, access: Access, slots: Slots) -> Profile:
 def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Table:
     """The timeline of a plan's ``[access]``; columns as in `timeline.schema`.
 
-    Metadata: `slots` and `outages`, what was drawn (`Profile.slot_table` and `Profile.outage_table` as JSON lists).
+    Metadata: `slots` and `outages`, what was drawn (`Profile.slot_table` and `Profile.outage_table`).
     """
     profile = profile_of(plan, access, routes.slots)
     events = Events(_NODES)
@@ -48,12 +49,12 @@ def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Tabl
     for pair, ends in enumerate(((_DISH, _SERVER), (_SERVER, _DISH))):
         events.paths(routes, pair, *ends)
     drawn = {"slots": profile.slot_table().to_pylist(), "outages": profile.outage_table().to_pylist()}
-    return events.table({"warnings": [], **drawn})
+    return events.table(TimelineMetadata(warnings=[], **drawn))
 
 
 def slots_of_timeline(table: pa.Table) -> list[dict[str, Any]]:
     """What was drawn for each slot, as a timeline of an access link carries it; columns as in `SLOT_COLUMNS`."""
-    return list(json.loads((table.schema.metadata or {}).get(b"slots", b"[]")))
+    return TimelineMetadata.of(table.schema).slots or []
 
 
 def _link(plan: Plan, access: Access) -> LinkKind:

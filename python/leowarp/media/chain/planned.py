@@ -11,6 +11,7 @@ from leowarp.media.protocol import PlannedMedium, SteadyLinks
 from leowarp.routes import Routes
 from leowarp.scenario.schema import Chain
 from leowarp.timeline.events import LinkKind
+from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.rounding import rounded_ns
 from leowarp.timeline.row_of_routers import row_events, row_routes
 
@@ -30,7 +31,7 @@ class PlannedChain(PlannedMedium[Chain]):
         events.delays(0, routers[:-1], routers[1:], np.full(chain.hops, delay_ns))
         if link.limit_counts_flying:
             events.make_room_for_flying({(i, i + 1): delay_ns for i in range(chain.hops)})
-        return events.table({"warnings": []})
+        return events.table(TimelineMetadata(warnings=[]))
 
     def likely_hops(self) -> int:
         return self.section.hops

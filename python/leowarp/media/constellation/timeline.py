@@ -26,12 +26,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from leowarp.ephemeris import Ephemeris
+from leowarp.nodes import host_node
 from leowarp.routes import Leaving, Routes
 from leowarp.routes.links import delays_ns, lengths_m
 from leowarp.routes.observed import l2_instants_ns, links_of, node_positions_m
 from leowarp.scenario.schema import Plan
-from leowarp.timeline.events import HOST, Events, LinkKind
+from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.forwarding import Forwarding
+from leowarp.timeline.metadata import TimelineMetadata
 
 TEARDOWN_AFTER_NS = 5_000_000_000
 """The study's emulator tears a link down 5 s after the route update that abandons it (satellite_tcp_emulator,
@@ -63,7 +65,7 @@ class _Builder:
     def __init__(self, plan: Plan, ephemeris: Ephemeris, routes: Routes) -> None:
         self._plan, self._ephemeris, self._routes = plan, ephemeris, routes
         self._satellites, self._nodes = len(ephemeris.names), len(routes.nodes)
-        hosts = [HOST + name for name in ephemeris.stations.names]
+        hosts = [host_node(name) for name in ephemeris.stations.names]
         self._events = Events([*routes.nodes, *hosts])
         stations = range(self._satellites, self._nodes)
         self._host_of = {station: self._nodes + i for i, station in enumerate(stations)}
@@ -100,7 +102,7 @@ class _Builder:
             self._between_updates(clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)], t_ns, end_ns, live)
         self._tear_down(plan.run.duration_ns, np.empty(0, dtype=np.int64))
         self._make_room_for_flying()
-        return self._events.table({"warnings": []})
+        return self._events.table(TimelineMetadata(warnings=[]))
 
     def _build_nodes(self) -> None:
         plan, routes = self._plan, self._routes

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,10 @@ from numpy.typing import NDArray
 
 from leowarp import plainfiles
 from leowarp.errors import ScenarioError
+from leowarp.nodes import host_node
 from leowarp.routes import Routes
 from leowarp.scenario.schema import Jittered, Plan
-from leowarp.timeline.events import HOST, Events, LinkKind
+from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.jitter_tables import (
     ENTRIES,
     JITTER_MAX_NS,
@@ -24,10 +26,11 @@ from leowarp.timeline.jitter_tables import (
     standardised,
     table_of,
 )
+from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.units import TIME
 
 ENDS = ("A", "B")
-NODES = ("s1", *(HOST + station for station in ENDS))
+NODES = ("s1", *(host_node(station) for station in ENDS))
 ROUTER, A, B = range(3)
 
 
@@ -50,14 +53,14 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
     modelled_up = path.delay_up_ns > 0 or path.rate_up_bps is not None
     events.link_up(0, A, ROUTER, _link(path) if modelled_up else LinkKind.ideal(plan, "wire"))
     events.link_up(0, ROUTER, B, _link(path))
-    metadata: dict[str, object] = {"warnings": []}
+    metadata = TimelineMetadata(warnings=[])
     _shape(events, B, path.delay_ns, path.rate_bps, path.loss_ratio)
     if path.jitter_ns > 0:
         table, values = _jitter_table(path)
         _check_draws(path, table)
         events.jitter(0, ROUTER, B, path.jitter_ns, path.distribution)
         if values is not None:
-            metadata["jitter_table"] = values.tolist()
+            metadata = replace(metadata, jitter_table=values.tolist())
     if modelled_up:
         _shape(events, A, path.delay_up_ns, path.rate_up_bps, 0.0)
     for pair, (source, destination) in enumerate(((A, B), (B, A))):

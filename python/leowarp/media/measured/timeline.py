@@ -23,6 +23,7 @@ from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.measured.measurement import UNSHAPED, Capacity, Measurement, Times
 from leowarp.timeline.measured.planned import measurement_of, probe_bytes_of, unshaped
 from leowarp.timeline.measured.rows import Rows, channel_rows
+from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.rounding import rounded_ns
 from leowarp.timeline.row_of_routers import row_events
 
@@ -75,7 +76,7 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
             f"{measured.source}: netem adds the time that a packet takes on the link to what the probes of "
             f"{probe_bytes} B measured, and their own time is in that already"
         )
-    return events.table({"warnings": warnings})
+    return events.table(TimelineMetadata(warnings=warnings))
 
 
 def _same_way_back(measured: Measurement, keys: Measured) -> Capacity | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from leowarp.scenario.links import SMALLEST_MTU_BYTES
 from leowarp.scenario.schema import Mobile, Plan
 from leowarp.timeline.channel import ChannelRows, Harq, LandMobile, Outcomes, Realisation, realisation
+from leowarp.timeline.metadata import CodewordSummary
 
 
 def fading_of(mobile: Mobile) -> LandMobile | None:
@@ -58,15 +59,15 @@ def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
     return realised.rows(), realised.outcomes
 
 
-def described(mobile: Mobile, outcomes: Outcomes) -> dict[str, object]:
+def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
     """What became of the codewords, in a few numbers."""
-    return {
-        "codewords": len(outcomes.lost),
-        "loss_ratio": outcomes.loss_ratio,
-        "decoded_shares": outcomes.decoded_shares(mobile.retransmissions),
-        "first_bits": outcomes.first_bits,
-        "symbols_ratio": outcomes.symbols_ratio,
-    }
+    return CodewordSummary(
+        codewords=len(outcomes.lost),
+        loss_ratio=outcomes.loss_ratio,
+        decoded_shares=outcomes.decoded_shares(mobile.retransmissions),
+        first_bits=outcomes.first_bits,
+        symbols_ratio=outcomes.symbols_ratio,
+    )
 
 
 def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:

@@ -17,16 +17,18 @@ import pyarrow as pa
 from leowarp.ephemeris import Ephemeris
 from leowarp.media.mobile.parameters import described, rows_of, warnings_about
 from leowarp.media.mobile.routes import last_hop_of
+from leowarp.nodes import host_node
 from leowarp.routes import Routes
 from leowarp.routes.observed import PathDelays, l2_instants_ns
 from leowarp.scenario.schema import Mobile, Plan
-from leowarp.timeline.events import HOST, Events, LinkKind
+from leowarp.timeline.events import Events, LinkKind
+from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.rounding import rounded_ns
 
 ROUTERS = TERMINAL, SATELLITE, GATEWAY = "terminal", "satellite", "gateway"
 """From the mobile host on; the link from satellite to terminal is the one that fades."""
 
-NODES = (*ROUTERS, *(HOST + station for station in Mobile.STATIONS))
+NODES = (*ROUTERS, *(host_node(station) for station in Mobile.STATIONS))
 _TERMINAL, _SATELLITE, _GATEWAY, _MOBILE, _SERVER = range(5)
 _ROW = (_MOBILE, _TERMINAL, _SATELLITE, _GATEWAY, _SERVER)
 
@@ -76,7 +78,7 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
             events.paths(routes, pair, there[0], there[-1])
     else:
         _follow(plan, events, PathDelays(plan, ephemeris, last_hop_of(mobile)), routes)
-    return events.table({"warnings": warnings_about(plan, mobile), "harq": described(mobile, outcomes)})
+    return events.table(TimelineMetadata(warnings=warnings_about(plan, mobile), harq=described(mobile, outcomes)))
 
 
 def _delay(plan: Plan, events: Events, t_ns: int, a: int, b: int, delay_ns: int) -> None:

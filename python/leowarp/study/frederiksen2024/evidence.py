@@ -71,10 +71,9 @@ def reordered(run: RunView) -> pd.DataFrame:
 
 def counters(run: RunView) -> dict[str, int]:
     """The sender's TCP counters at the end of the run; names as in /proc/net/netstat."""
-    table, hosts = run.tables.counters, run.tables.hosts
+    table = run.tables.counters
     sender = run.plan.flows[run.main_flow].source
-    number = hosts.index(f"host:{sender}") if f"host:{sender}" in hosts else hosts.index(sender)
-    mine = table[table["host"] == number]
+    mine = table[table["host"] == run.tables.host_number(sender)]
     last = mine.sort_values("t_ns", kind="stable").groupby("counter", observed=True)["value"].last()
     known = {str(name).removeprefix("TcpExt").lstrip("."): int(value) for name, value in last.items()}
     absent = [name for name in COUNTERS if name not in known]

@@ -1,19 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * A queueing discipline (codel, fq_codel, pie, red, cake, ...) in place of leolink's FIFO: its child 1:1. What waits is
  * in the child; the serialiser takes the next packet when it is free, so that the child meets the push-back of a link.
  */
-#ifndef LEOLINK_CHILD_H
-#define LEOLINK_CHILD_H
-
-#include <net/sch_generic.h>
+#include <linux/rtnetlink.h>
 #include "leolink.h"
-#include "leolink_arrivals.h"
-#include "leolink_proc.h"
-#include "leolink_table.h"
-
-static struct Qdisc_ops leolink_ops;
-static void transmit(struct leolink_sched *q, struct sk_buff *skb, u64 now);
 
 /*
  * The child has freed a packet: it dropped it, on arrival or later. The destructor is the only place through which all
@@ -24,8 +15,8 @@ static void refused_by_child(struct sk_buff *skb)
 	struct Qdisc *sch = rcu_dereference_raw(skb->dev->qdisc);
 
 	/* an interface that is being taken away no longer has us */
-	if (sch->ops == &leolink_ops)
-		record_drop(qdisc_priv(sch), skb, CAUSE_QUEUE, now_ns());
+	if (sch->ops->cl_ops == &leolink_class_ops)
+		leolink_record_drop(qdisc_priv(sch), skb, CAUSE_QUEUE, now_ns());
 }
 
 static void note_waiting(struct leolink_sched *q)
@@ -43,10 +34,10 @@ static u64 free_ns(struct leolink_sched *q, u64 now)
 {
 	u64 from = max(now, q->busy_until_ns);
 
-	return q->capacity.count && from != U64_MAX ? table_ready_ns(&q->capacity, from) : from;
+	return q->capacity.count && from != U64_MAX ? leolink_table_ready_ns(&q->capacity, from) : from;
 }
 
-static void pull(struct leolink_sched *q, u64 now)
+void leolink_child_pull(struct leolink_sched *q, u64 now)
 {
 	struct Qdisc *sch = q->sch;
 	struct sk_buff *skb;
@@ -62,12 +53,12 @@ static void pull(struct leolink_sched *q, u64 now)
 		skb->destructor = NULL;
 		sch->q.qlen--;	/* transmit counts it again */
 		sch->qstats.backlog -= qdisc_pkt_len(skb);
-		transmit(q, skb, now);
+		leolink_transmit(q, skb, now);
 	}
 	note_waiting(q);
 }
 
-static int enqueue_to_child(struct leolink_sched *q, struct sk_buff *skb, struct sk_buff **to_free, u64 now)
+int leolink_child_enqueue(struct leolink_sched *q, struct sk_buff *skb, struct sk_buff **to_free, u64 now)
 {
 	struct Qdisc *sch = q->sch;
 	unsigned int bytes = qdisc_pkt_len(skb);
@@ -83,12 +74,12 @@ static int enqueue_to_child(struct leolink_sched *q, struct sk_buff *skb, struct
 		sch->q.qlen++;
 		sch->qstats.backlog += bytes;
 	}
-	pull(q, now);
+	leolink_child_pull(q, now);
 	return ret;
 }
 
 /* The next instant at which this link has something to do: an arrival, or its serialiser is free for what waits. */
-static void rearm(struct leolink_sched *q, u64 now)
+void leolink_child_rearm(struct leolink_sched *q, u64 now)
 {
 	struct sk_buff *head = q->sch->q.head;
 	u64 at = head ? cb(head)->arrive_ns : U64_MAX;
@@ -96,12 +87,12 @@ static void rearm(struct leolink_sched *q, u64 now)
 	if (q->child->q.qlen && !q->child_has_nothing_due)
 		at = min(at, free_ns(q, now));
 	if (at == U64_MAX)
-		disarm(q);
+		leolink_disarm(q);
 	else
-		arm(q, at, now);
+		leolink_arm(q, at, now);
 }
 
-static void flush_child(struct leolink_sched *q, u64 now)
+void leolink_child_flush(struct leolink_sched *q, u64 now)
 {
 	struct Qdisc *sch = q->sch;
 	struct sk_buff *skb;
@@ -110,7 +101,7 @@ static void flush_child(struct leolink_sched *q, u64 now)
 		skb->destructor = NULL;
 		sch->q.qlen--;
 		sch->qstats.backlog -= qdisc_pkt_len(skb);
-		record_drop(q, skb, CAUSE_DOWN, now);
+		leolink_record_drop(q, skb, CAUSE_DOWN, now);
 		rtnl_kfree_skbs(skb, skb);
 	}
 	note_waiting(q);
@@ -157,12 +148,10 @@ static int leolink_dump_class(struct Qdisc *sch, unsigned long cl, struct sk_buf
 	return 0;
 }
 
-static const struct Qdisc_class_ops leolink_class_ops = {
+const struct Qdisc_class_ops leolink_class_ops = {
 	.graft = leolink_graft,
 	.leaf = leolink_leaf,
 	.find = leolink_find,
 	.walk = leolink_walk,
 	.dump = leolink_dump_class,
 };
-
-#endif

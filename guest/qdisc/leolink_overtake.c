@@ -1,16 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * A link on which packets overtake each other (hybrid ARQ without a resequencing buffer): its list is in order of
  * arrival, linked both ways, and who waits is kept in a ring, in order of transmission.
  */
-#ifndef LEOLINK_OVERTAKE_H
-#define LEOLINK_OVERTAKE_H
-
 #include "leolink.h"
 
-#define WAITING_MAX 65536
-
-static void insert_by_arrival(struct Qdisc *sch, struct sk_buff *skb)
+void leolink_insert_by_arrival(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct sk_buff *after, *ahead = sch->q.tail;
 
@@ -31,20 +26,21 @@ static void insert_by_arrival(struct Qdisc *sch, struct sk_buff *skb)
 }
 
 /* The list's head is to leave it, and must not point back into it. */
-static void forget_neighbours(struct sk_buff *head)
+void leolink_forget_neighbours(struct sk_buff *head)
 {
 	head->prev = NULL;
 	if (head->next)
 		head->next->prev = NULL;
 }
 
-static void waiting_push(struct leolink_sched *q, u64 start_ns, u32 bytes)
+/* The ring has room for limit_pkts, and no more may wait. */
+void leolink_waiting_push(struct leolink_sched *q, u64 start_ns, u32 bytes)
 {
 	q->waiting[(q->waiting_head + q->waiting_count++) % q->waiting_room] =
 		(struct leolink_waiting){ start_ns, bytes };
 }
 
-static void waiting_advance(struct leolink_sched *q, u64 now)
+void leolink_waiting_advance(struct leolink_sched *q, u64 now)
 {
 	while (q->waiting_count && q->waiting[q->waiting_head].start_ns <= now) {
 		q->r.waiting_pkts--;
@@ -54,19 +50,16 @@ static void waiting_advance(struct leolink_sched *q, u64 now)
 	}
 }
 
-/* The ring holds as many as may wait. */
-static int overtake_begin(struct leolink_sched *q)
+/* Moves who waits into a larger ring, and returns the one before, which is the caller's to free. */
+struct leolink_waiting *leolink_waiting_replace(struct leolink_sched *q, struct leolink_waiting *ring, u32 room)
 {
-	if (q->overtakes)
-		return 0;
-	if (!q->limit_pkts || q->limit_pkts > WAITING_MAX)
-		return -EINVAL;
-	q->waiting = kvmalloc_array(q->limit_pkts, sizeof(*q->waiting), GFP_KERNEL);
-	if (!q->waiting)
-		return -ENOMEM;
-	q->waiting_room = q->limit_pkts;
-	q->overtakes = true;
-	return 0;
-}
+	struct leolink_waiting *before = q->waiting;
+	u32 i;
 
-#endif
+	for (i = 0; i < q->waiting_count; i++)
+		ring[i] = before[(q->waiting_head + i) % q->waiting_room];
+	q->waiting = ring;
+	q->waiting_head = 0;
+	q->waiting_room = room;
+	return before;
+}

@@ -1,13 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+// SPDX-License-Identifier: GPL-2.0-only
 /* The clock of leolink: one time-travel event for the earliest arrival of all links. */
-#ifndef LEOLINK_ARRIVALS_H
-#define LEOLINK_ARRIVALS_H
-
+#include <linux/irqflags.h>
+#include <linux/mm.h>
+#include <linux/time-internal.h>
 #include "leolink.h"
-
-static void leolink_fire(struct time_travel_event *e);
-
-static struct time_travel_event next_arrival = { .fn = leolink_fire };
 
 /*
  * Arrivals that are due, one for each link that holds packets: a binary heap in an array, with room for every link.
@@ -20,8 +16,10 @@ struct arrival {
 };
 
 static struct arrival *heap;	/* from 1 on */
-static u32 heap_count, heap_room;
+static u32 heap_count, heap_room, links;
 static u64 arrivals_entered;
+static struct time_travel_event next_arrival;
+static u64 (*deliver)(struct leolink_sched *q, u64 now);
 
 static bool before(const struct arrival *a, const struct arrival *b)
 {
@@ -69,6 +67,7 @@ static void enter(struct leolink_sched *q, u64 at_ns)
 {
 	if (!q->place)
 		q->place = ++heap_count;
+	q->due_ns = at_ns;
 	settle(q->place, (struct arrival){ at_ns, ++arrivals_entered, q });
 }
 
@@ -82,11 +81,29 @@ static void leave(struct leolink_sched *q)
 		settle(place, last);
 }
 
-static void arm(struct leolink_sched *q, u64 at_ns, u64 now)
+/* Interrupt: the earliest arrival is due. */
+static void fire(struct time_travel_event *e)
+{
+	u64 now = now_ns();
+
+	while (heap_count && heap[1].at_ns <= now) {
+		struct leolink_sched *q = heap[1].q;
+		u64 next_ns = deliver(q, now);
+
+		if (next_ns == U64_MAX)
+			leave(q);
+		else
+			enter(q, next_ns);
+	}
+	set_next_arrival(now);
+}
+
+/* Has a link delivered at an instant, which takes the place of the one before. */
+void leolink_arm(struct leolink_sched *q, u64 at_ns, u64 now)
 {
 	unsigned long flags;
 
-	if (q->place && heap[q->place].at_ns == at_ns)
+	if (q->place && q->due_ns == at_ns)
 		return;
 	local_irq_save(flags);
 	enter(q, at_ns);
@@ -94,7 +111,7 @@ static void arm(struct leolink_sched *q, u64 at_ns, u64 now)
 	local_irq_restore(flags);
 }
 
-static void disarm(struct leolink_sched *q)
+void leolink_disarm(struct leolink_sched *q)
 {
 	unsigned long flags;
 
@@ -106,4 +123,36 @@ static void disarm(struct leolink_sched *q)
 	local_irq_restore(flags);
 }
 
-#endif
+/* Room for the arrival of one more link. May sleep. */
+int leolink_arrivals_join(void)
+{
+	if (links == heap_room) {
+		u32 room = max(64u, 2 * heap_room);
+		struct arrival *more = kvmalloc_array(room + 1, sizeof(*more), GFP_KERNEL), *old = heap;
+		unsigned long flags;
+
+		if (!more)
+			return -ENOMEM;
+		local_irq_save(flags);
+		if (old)
+			memcpy(more, old, (heap_count + 1) * sizeof(*more));
+		heap = more;
+		heap_room = room;
+		local_irq_restore(flags);
+		kvfree(old);
+	}
+	links++;
+	return 0;
+}
+
+void leolink_arrivals_leave(void)
+{
+	links--;
+}
+
+/* Names what delivers what has arrived, in an interrupt, and returns when that link is due again; U64_MAX = not by now. */
+void __init leolink_arrivals_register(u64 (*function)(struct leolink_sched *q, u64 now))
+{
+	deliver = function;
+	next_arrival.fn = fire;
+}
