@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from matplotlib.figure import Figure
 
@@ -183,13 +183,28 @@ FIGURES: dict[str, FigureKind] = {
 }  # fmt: skip
 """Every figure, in the order in which a report shows them."""
 
-Runs = str | Path | RunView | Sequence[str | Path | RunView]
+
+@runtime_checkable
+class RunOnDisk(Protocol):
+    """What knows its run directory: `leowarp.Run`, which this package must not import, and `RunView`."""
+
+    path: Path
+
+
+OneRun = str | Path | RunOnDisk
+Runs = OneRun | Sequence[OneRun]
 
 
 def views(runs: Runs) -> list[RunView]:
-    """Runs as views: a directory, several, or views already."""
-    many = [runs] if isinstance(runs, str | Path | RunView) else list(runs)
-    return [run if isinstance(run, RunView) else RunView(getattr(run, "path", run)) for run in many]
+    """Runs as views: a directory, a run, several, or views already."""
+    many = [runs] if isinstance(runs, str | Path | RunOnDisk) else list(runs)
+    return [_view(run) for run in many]
+
+
+def _view(run: OneRun) -> RunView:
+    if isinstance(run, RunView):
+        return run
+    return RunView(run if isinstance(run, str | Path) else run.path)
 
 
 def figure(runs: Runs, name: str, **options: Any) -> Figure:

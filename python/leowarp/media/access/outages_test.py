@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.probes import SECOND_NS, plan_of
 
 from leowarp.media.access.outages import merged, outages_ns
-from leowarp.media.access.probes_for_tests import SECOND_NS, plan_of
 from leowarp.media.access.slots import slots_of
 
 

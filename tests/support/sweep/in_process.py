@@ -5,7 +5,7 @@ import json
 import os
 from pathlib import Path
 
-from leowarp.study.sweep.batch import Batch, results_of, told_error
+from leowarp.study.sweep.batch import Batch, encode_error, results_of
 from leowarp.study.sweep.workers import BatchEnded, RunMade
 
 
@@ -51,6 +51,10 @@ class Lost(BaseException):
     """In place of the death of a worker."""
 
 
+def lose_worker():
+    raise Lost
+
+
 class InThisProcess:
     """Two workers that make a whole batch each time they are waited for, as `results_of` does."""
 
@@ -67,7 +71,7 @@ class InThisProcess:
 
     def give(self, batch):
         # As it goes through a pipe
-        self._batches.append(Batch.heard(json.loads(json.dumps(batch.told()))))
+        self._batches.append(Batch.decode(json.loads(json.dumps(batch.encode()))))
         self.sizes.append(len(batch.orders))
 
     def wait(self, timeout_s):
@@ -79,7 +83,7 @@ class InThisProcess:
         except Lost:
             return [*events, BatchEnded(batch.number, lost=1)]
         except Exception as error:
-            return [*events, BatchEnded(batch.number, told_error(error))]
+            return [*events, BatchEnded(batch.number, encode_error(error))]
         return [*events, BatchEnded(batch.number)]
 
     def end(self):
