@@ -33,7 +33,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """How long, from when, and which dice."""
+    """How long, from when, and the seed of all random numbers."""
 
     duration_ns: int = quantity(units.TIME, "How long the run lasts.", low="1 ms", high="30 d", default="1000 s")
     ends: str = word(
