@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation against the code: links resolve, commands parse, scenarios load with the settings of the commands."""
+"""The documentation against the code: links resolve, commands parse, scenarios load with the commands' settings."""
 
 import re
 import shlex

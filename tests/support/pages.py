@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pages of the documentation, and what stands in their fenced blocks.
 
-A whole file in a page stands in a fenced block below a line `<!-- file: NAME -->`, a study below `<!-- study: NAME -->`.
+A whole file in a page stands in a fenced block below a line `<!-- file: NAME -->`, a study below one with `study:`.
 """
 
 import re

@@ -65,15 +65,15 @@ def _lines() -> Iterator[str]:
     )
     yield from _table(
         "Metrics `reordering.*`, `reordering_window.*`, `reordering_change.*`",
-        "One row per flow, over the whole run; one per window; one per change of the flow's path. These are the columns of "
-        "`run.reordering()`; in `40-metrics.parquet` `scope` is in the name, and `t_ns` is the begin of the window or the "
-        "instant of the change.",
+        "One row per flow, over the whole run; one per window; one per change of the flow's path. These are the "
+        "columns of `run.reordering()`; in `40-metrics.parquet` `scope` is in the name, and `t_ns` is the begin of the "
+        "window or the instant of the change.",
         _of_columns(REORDERING_COLUMNS),
     )
     yield from _table(
         "Densities of these",
-        "The columns of `run.densities()`; in `40-metrics.parquet` `share_ratio` is `reordering.density` and so on, with "
-        "`index`.",
+        "The columns of `run.densities()`; in `40-metrics.parquet` `share_ratio` is `reordering.density` and so on, "
+        "with `index`.",
         _of_columns(DENSITY_COLUMNS),
     )
     yield from _table(
@@ -147,10 +147,10 @@ def main(arguments: list[str] | None = None) -> int:
 _SCALARS = """
 ## Scalars
 
-What `summary.json` says of the run, and of each flow under `flows`; `leowarp metrics RUN` prints every scalar, in groups
-by what they are about. In `40-metrics.parquet` they are called `run.*` and `flow.*`, those of an object within with `_`
-for the dot (`run.fairness_jain_index`, `run.drops_queue_pkts`). Counts and ratios have no unit. Shown: *overview* is
-the table that `leowarp run` and `leowarp compare` print, *page* a report's page; both in units for people."""
+What `summary.json` says of the run, and of each flow under `flows`; `leowarp metrics RUN` prints every scalar,
+grouped by what they are about. In `40-metrics.parquet` they are called `run.*` and `flow.*`, those of an object within
+with `_` for the dot (`run.fairness_jain_index`, `run.drops_queue_pkts`). Counts and ratios have no unit. Shown:
+*overview* is the table that `leowarp run` and `leowarp compare` print, *page* a report's page; both in units for people."""
 
 _INTRODUCTION = """\
 # A run directory and its tables

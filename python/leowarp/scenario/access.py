@@ -121,7 +121,7 @@ class Access(QueueKeys):
         none="schedule",
     )  # fmt: skip
     capacity_spread_ratio: float = quantity(
-        units.RATIO, "How much it differs from slot to slot: standard deviation of its logarithm, cut at two standard deviations.",
+        units.RATIO, "How much it differs from slot to slot: standard deviation of its logarithm, cut at twice that.",
         "20 %", low="0 %", high="100 %",
     )  # fmt: skip
     wander_ratio: float = quantity(
