@@ -150,7 +150,8 @@ _SCALARS = """
 What `summary.json` says of the run, and of each flow under `flows`; `leowarp metrics RUN` prints every scalar,
 grouped by what they are about. In `40-metrics.parquet` they are called `run.*` and `flow.*`, those of an object within
 with `_` for the dot (`run.fairness_jain_index`, `run.drops_queue_pkts`). Counts and ratios have no unit. Shown:
-*overview* is the table that `leowarp run` and `leowarp compare` print, *page* a report's page; both in units for people."""
+*overview* is the table that `leowarp run` and `leowarp compare` print, *page* a report's page; both in units for
+people."""
 
 _INTRODUCTION = """\
 # A run directory and its tables
