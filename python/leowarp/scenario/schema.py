@@ -43,7 +43,7 @@ class Run:
         "duration",
     )
     linger_ns: int = quantity(
-        units.TIME, 'ends = "flows": how long it goes on after the last of them.', "1 s", low="0 s", high="1 h"
+        units.TIME, 'ends = "flows": how long it goes on after the last flow.', "1 s", low="0 s", high="1 h"
     )
     start_ns: int = quantity(
         units.TIME, "What the constellation's clock shows when the run's clock is 0.", "0 s", low="0 s", high="3650 d"
