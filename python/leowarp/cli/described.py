@@ -149,7 +149,7 @@ def _schedule_lines(of: Description) -> dict[str, str]:
         found["worst within 1 s of a slot's beginning, over its least: median, most"] = (
             f"{np.median(slot_spikes_ms):.1f}, {max(slot_spikes_ms):.1f} ms"
         )
-    spikes["spikes"] += f", {of.spikes_at_reconfigurations} of them within 1 s of a reconfiguration"
+    spikes["spikes"] += f", {of.spikes_at_reconfigurations} within 1 s of a reconfiguration"
     return found | spikes
 
 
@@ -168,7 +168,7 @@ def _loss_lines(of: Description) -> dict[str, str]:
     found["runs of lost ones"] = f"{len(loss.runs)}, mean {np.mean(loss.runs):.2f}, longest {max(loss.runs)}"
     if loss.in_handover_ratio is not None:
         found["lost within 1 s of a reconfiguration"] = (
-            f"{loss.in_handover} ({_percent(loss.in_handover_ratio)} of them)"
+            f"{loss.in_handover} ({_percent(loss.in_handover_ratio)} of the lost)"
         )
         found["share lost there; elsewhere"] = f"{_percent(loss.ratio_within)}; {_percent(loss.ratio_without)}"
     return found

@@ -320,10 +320,10 @@ CHANGE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "queue_met_pkts": ("Int64", "pkts", "packets that were waiting on the links newly taken"),
     "queue_met_wait_ns": ("Int64", "ns", "time that those links need to send them"),
     "late_pkts": ("Int64", "pkts", "late packets that arrived within the window"),
-    "overtaken_pkts": ("Int64", "pkts", "those of them that were sent before the change: overtaken by newer ones"),
+    "overtaken_pkts": ("Int64", "pkts", "late packets that were sent before the change: overtaken by newer ones"),
     "extent_max_pkts": ("Int64", "pkts", "largest reordering extent among them (RFC 4737, 4.2)"),
     "retransmissions_pkts": ("Int64", "pkts", "retransmissions sent within the window"),
-    "spurious_retransmissions_pkts": ("Int64", "pkts", "those of them whose original arrived too: in vain"),
+    "spurious_retransmissions_pkts": ("Int64", "pkts", "spurious ones among them: the original arrived, too"),
     "lost_pkts": ("Int64", "pkts", "data packets dropped within the window"),
     "dsacks_pkts": ("Int64", "pkts", "duplicate segments that the receiver reported within the window (DSACK)"),
 }

@@ -220,7 +220,7 @@ def test_balances_of_all_links_and_flows(result):
         ("bins", "lost_pkts", "the drop table names 3"),
         ("bins", "late_pkts", "late packets counted"),
         ("bins", "retrans_pkts", "14 retransmissions counted, 13 stored"),
-        ("bins", "spurious_pkts", "11 retransmissions in vain counted, 10 stored"),
+        ("bins", "spurious_pkts", "11 spurious retransmissions counted, 10 stored"),
         ("bins", "delivered_pkts", "flow 0, data: sent = delivered"),
     ],
 )

@@ -94,7 +94,7 @@ def fading_figure(
     _draw_levels(panels["levels"], table[table.statistic == "quantile"])
     _draw_correlation(panels["correlation"], table[table.statistic == "autocorrelation"])
     for name, statistic, scale, label, title in (
-        ("rates", "crossing_rate", 1, "fades a second", "How often the power falls below a level"),
+        ("rates", "crossing_rate", 1, "fades per second", "How often the power falls below a level"),
         ("lengths", "fade_duration", 1e3, "mean length, ms", "How long it stays there"),
     ):
         rows = table[(table.statistic == statistic) & (table.value > 0)]

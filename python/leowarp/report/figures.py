@@ -108,7 +108,7 @@ FIGURES: dict[str, FigureKind] = {
     "cwnd": FigureKind(
         lines.cwnd_around_changes, "Window and retransmissions around route changes",
         "Above: congestion window at every sample. Below: retransmissions by the 50 ms in which they were sent; "
-        "hatched: in vain, because the original arrived too. The changes shown are those with the most late packets, "
+        "hatched: spurious (the original arrived, too). The changes shown are those with the most late packets, "
         "then with the most lost.",
         "Fig. 7", shows="changes", needs=("sockets", "bins"),
     ),

@@ -137,7 +137,7 @@ def cwnd_around_changes(
         vain = floats(bins["spurious_pkts"])
         bottom.bar(when, again - vain, width=0.05, bottom=vain, color=BAD, label="needed", linewidth=0)
         bottom.bar(when, vain, width=0.05, color=AFTER, hatch="////", edgecolor="#7a5200", linewidth=0,
-                   label="in vain (original arrived)")  # fmt: skip
+                   label="spurious (the original arrived)")  # fmt: skip
         for axes in (top, bottom):
             mark_changes(axes, [0.0])
         bottom.yaxis.set_major_locator(MaxNLocator(4, integer=True))

@@ -244,7 +244,7 @@ def _changes_table(view: RunView) -> str:
                 "spurious_retransmissions_pkts", "dsacks_pkts", "lost_pkts")),
         ])  # fmt: skip
     header = ["at, s", "pair", "hop changed", "hops", "delay, ms", "overtaken", "largest extent", "queue left",
-              "retransmitted", "in vain", "DSACKs", "lost"]  # fmt: skip
+              "retransmitted", "spurious", "DSACKs", "lost"]  # fmt: skip
     return html.table(
         "Packets, put down to a change until the next one, at most 5 s. Queue left: packets waiting on the abandoned "
         "links at the last sample before.", header, rows, left=frozenset((0, 1, 2)),
@@ -266,8 +266,8 @@ def _recovery_table(view: RunView) -> str:
                 (row.spike_ns, 1e6))),
         ])  # fmt: skip
     header = ["at, s", "flow", "goodput before, Mbit/s", "lowest", "depth, %", "back after, ms", "in recovery, ms",
-              "window before", "lowest", "after", "srtt before, ms", "lowest", "highest", "sent again", "in vain, %",
-              "lost within 1 s", "spike, ms"]  # fmt: skip
+              "window before", "lowest", "after", "srtt before, ms", "lowest", "highest", "retransmitted",
+              "spurious, %", "lost within 1 s", "spike, ms"]  # fmt: skip
     caption = ("Goodput in order at the receiver, 50 ms bins; before: mean of the second before the change; back: "
                "first of 3 bins in a row at 90 % of that; a dash: not within 5 s. Spike: largest one-way delay in the "
                "second after it, less the mean of the second before.")  # fmt: skip

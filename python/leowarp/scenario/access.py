@@ -58,7 +58,7 @@ class Access(QueueKeys, FollowsConstellation):
         units.TIME, "By how much the RTTs of two successive slots differ at least.", "3 ms", low="0 s", high="1 s"
     )
 
-    frames_per_s: int = count("Frames of the radio link in a second; jitter changes at their borders.", 750, 1, 10_000)
+    frames_per_s: int = count("Frames of the radio link per second; jitter changes at their borders.", 750, 1, 10_000)
     frame_steps: int = count(
         "Waiting for the next frame: in so many steps within each frame (0: half a frame, always).", 0, 0, 16
     )
@@ -130,7 +130,7 @@ class Access(QueueKeys, FollowsConstellation):
         none="schedule",
     )  # fmt: skip
     capacity_spread_ratio: float = quantity(
-        units.RATIO, "How much it differs from slot to slot: standard deviation of its logarithm, cut at two of them.",
+        units.RATIO, "How much it differs from slot to slot: standard deviation of its logarithm, cut at twice that.",
         "20 %", low="0 %", high="100 %",
     )  # fmt: skip
     wander_ratio: float = quantity(
@@ -156,7 +156,7 @@ class Access(QueueKeys, FollowsConstellation):
         units.RATE, "The same: median of these tests.", "120 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
     )
     schedule_max_bps: int = quantity(
-        units.RATE, "The same: the best of them.", "370 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
+        units.RATE, "The same: the largest.", "370 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
     )
     schedule_up_min_bps: int = quantity(
         units.RATE, 'capacity_up = "schedule": least.', "5 Mbit/s", low="100 kbit/s", high="100 Gbit/s"

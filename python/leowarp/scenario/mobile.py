@@ -75,9 +75,9 @@ class Mobile(QueueKeys, FollowsConstellation):
     )
     modulation: str = word("Of the radio link.", ("bpsk", "qpsk", "8psk", "16qam"), "qpsk")
     data_bits: int = count("Data in a codeword, one IP packet: a multiple of 8.", 8920, 8, 1_000_000)
-    codeword_bits: int = count("Bits that the mother code makes of them.", 53520, 8, 10_000_000)
+    codeword_bits: int = count("Bits of a codeword that the mother code makes of the data.", 53520, 8, 10_000_000)
     rate_bps: int = quantity(
-        units.RATE, "Data bits a second on the last hop when no codeword is sent again.", "40 Mbit/s",
+        units.RATE, "Data bits per second on the last hop when no codeword is sent again.", "40 Mbit/s",
         low="10 kbit/s", high="10 Gbit/s",
     )  # fmt: skip
     retransmissions: int = count("At most so many; then the packet is lost.", 3, 0, 255)

@@ -36,7 +36,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """How long, from when, and which dice."""
+    """How long, from when, and the seed of all random numbers."""
 
     duration_ns: int = quantity(units.TIME, "How long the run lasts.", low="1 ms", high="30 d", default="1000 s")
     ends: str = word(
@@ -46,7 +46,7 @@ class Run:
         "duration",
     )
     linger_ns: int = quantity(
-        units.TIME, 'ends = "flows": how long it goes on after the last of them.', "1 s", low="0 s", high="1 h"
+        units.TIME, 'ends = "flows": how long it goes on after the last flow.', "1 s", low="0 s", high="1 h"
     )
     start_ns: int = quantity(
         units.TIME, "What the constellation's clock shows when the run's clock is 0.", "0 s", low="0 s", high="3650 d"

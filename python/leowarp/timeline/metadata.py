@@ -46,7 +46,7 @@ class TimelineMetadata:
     warnings : list of str
         What to know before trusting a run of it.
     slots, outages : list of dict, optional
-        What was drawn for an access link: rows with the columns `SLOT_COLUMNS`, `OUTAGE_COLUMNS` of `timeline.access`.
+        What was drawn for an access link: rows with the columns `SLOT_COLUMNS`, `OUTAGE_COLUMNS` of `media.access`.
     jitter_table : list of float, optional
         Equally likely values of mean 0 and standard deviation 1: the distribution `table` of jitter.
     harq : CodewordSummary, optional

@@ -6,9 +6,9 @@ One sender, a packet of 1448 bytes every millisecond for 60 s, Madrid to Tokyo. 
 - 0 s: path 0, 40 ms; from 10 s on one of its links is 1 ms longer (41 ms).
 - 19.5 s: a queue of 15 packets stands on the link s-00-00>s-01-00 and delays each packet by 15.25 ms.
 - 20 s: path 1, 30 ms, shorter; that queue is left behind. The packets sent at 19.9745 s to 19.9995 s (26 of them)
-  arrive after newer ones, with extents 1, 3, 5 ... 51. Ten are retransmitted in vain from 20.08 s on, ten DSACKs come.
+  arrive after newer ones, with extents 1, 3, 5 ... 51. Ten spurious retransmissions from 20.08 s on, ten DSACKs come.
 - 40 s: path 2, 45 ms, longer: nothing is late.
-- 50 s: three packets are dropped at a full queue, and retransmitted from 50.12 s on, not in vain.
+- 50 s: three packets are dropped at a full queue, and retransmitted from 50.12 s on, which is needed.
 """
 
 from __future__ import annotations

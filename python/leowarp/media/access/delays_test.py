@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import numpy as np
 import pytest
+
 from support.probes import SECOND_NS, passed, pings, plan_of, profile_for
 
 QUIET = {"jitter_ns": 0, "jitter_up_ns": 0, "outage_share_ratio": 0.0, "residual_loss_ratio": 0.0,

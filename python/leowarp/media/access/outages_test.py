@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.probes import SECOND_NS, plan_of
 
 from leowarp.media.access.outages import merged, outages_ns
 from leowarp.media.access.slots import slots_of
+from support.probes import SECOND_NS, plan_of
 
 
 @settings(max_examples=100)

@@ -261,7 +261,7 @@ def _changes_text(sample: Sample) -> str:
         parts.append(
             f"{NAMES[slug]}: {len(changes)} route changes, {len(late)} with late packets "
             f"({int(late['late_pkts'].sum())} late, {int(changes['spurious_retransmissions_pkts'].sum())} of "
-            f"{int(changes['retransmissions_pkts'].sum())} retransmissions in vain, "
+            f"{int(changes['retransmissions_pkts'].sum())} spurious retransmissions, "
             f"{int(changes['lost_pkts'].sum())} lost)"
         )
     return "; ".join(parts)

@@ -325,7 +325,7 @@ def raised_threshold(sample: Sample) -> Outcome:
     if absorbed and not any(broken.values()):
         verdict = "does not hold"
     text = "; ".join(
-        f"{slug}: {row['spurious_retransmissions_pkts']} retransmissions in vain, {row['timeouts']} timeouts, a loss "
+        f"{slug}: {row['spurious_retransmissions_pkts']} spurious retransmissions, {row['timeouts']} timeouts, a loss "
         f"repaired after {row['repair_median_ms']:.0f} ms (median of {row['data_drops_pkts']} drops), "
         f"{row['goodput_mean_mbps']:.2f} Mbit/s"
         for slug, row in rows.items()
@@ -338,7 +338,7 @@ def raised_threshold(sample: Sample) -> Outcome:
     if verdict != "holds":
         flight = {slug: ev.median(sample[slug].tables.sockets["unacked_pkts"]) for slug in THRESHOLD_SLUGS[-4:]}
         cause = (
-            f"with classic TCP {left['threshold-300-classic']:.0%} of the retransmissions in vain are left at "
+            f"with classic TCP {left['threshold-300-classic']:.0%} of the spurious retransmissions are left at "
             f"threshold 300, with Linux 6.12 {left['threshold-300-linux']:.0%} (RACK finds losses by time and heeds no "
             f"threshold once it has seen reordering); median packets in flight "
             + ", ".join(f"{slug} {value:.0f}" for slug, value in flight.items())
@@ -389,11 +389,11 @@ def _reordered_text(sample: Sample, slugs: tuple[str, ...]) -> str:
     parts = []
     for slug in slugs:
         found = ev.reordered(sample[slug])
-        again, vain = found["retransmissions_pkts"].sum(), found["spurious_retransmissions_pkts"].sum()
+        again, spurious = found["retransmissions_pkts"].sum(), found["spurious_retransmissions_pkts"].sum()
         parts.append(
             f"{NAMES[slug]}: {len(found)} of {len(sample[slug].changes)} changes made packets late, "
             f"followed by {int(again)} "
-            f"retransmissions of which {int(vain)} were in vain"
+            f"retransmissions of which {int(spurious)} were spurious"
         )
     return "; ".join(parts)
 
@@ -456,7 +456,7 @@ CLAIMS = (
           ALGORITHMS, reordering_by_shorter_routes),
     Claim("1.19", "Raising the duplicate-ACK threshold cannot absorb it without breaking loss detection.", "II",
           "CUBIC with net.ipv4.tcp_reordering and tcp_max_reordering = 300. Absorbed: classic TCP keeps at most 10 % "
-          "of its retransmissions in vain. Broken: classic TCP has more timeouts at 300 than at 3, or takes twice as "
+          "of its spurious retransmissions. Broken: classic TCP has more timeouts at 300 than at 3, or takes twice as "
           "long (median; 1.5 times is given too) to repair a loss, with a full-rate flow over ISLs that lose 0.001 %, "
           "and with a thin flow of 5 Mbit/s over ISLs that lose 0.01 %. Holds: both broken; does not hold: absorbed "
           "and none broken; else partly. Linux 6.12's own TCP at 300 is given beside it. (The thin flow was added "

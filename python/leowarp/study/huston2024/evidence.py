@@ -155,7 +155,7 @@ def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
     return (
         f"{label(variant)}: {count('recoveries')} recoveries ({count('undos')} taken back), "
         f"{count('timeouts')} timeouts, {count('retransmissions_pkts')} retransmissions "
-        f"({count('spurious_pkts')} in vain), {count('marked_pkts')} packets marked, "
+        f"({count('spurious_pkts')} spurious), {count('marked_pkts')} packets marked, "
         f"{count('dropped_queue_pkts')} packets dropped by queues and {count('dropped_loss_pkts')} by the link"
     )
 

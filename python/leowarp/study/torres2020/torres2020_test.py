@@ -231,7 +231,7 @@ def test_the_cause_says_on_which_tcp_the_claim_would_hold():
     for profile in runs.PROFILES[1:]:
         assert f"{profile}: holds" in row["cause"], row["cause"]
     assert "Westwood 0.075 ms, 0.075 ms" in row["cause"]
-    assert "70 recoveries, 60 of them taken back, 390 retransmissions in vain" in row["cause"]
+    assert "70 recoveries, 60 of them taken back, 390 spurious retransmissions" in row["cause"]
 
 
 # Tests claim 2.5 of torres2020.
