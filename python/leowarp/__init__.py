@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 # Not below: importing the module later would put it where its function of the same name stands.
 from leowarp.run import run
+from leowarp.version import VERSION
 
 if TYPE_CHECKING:
     from leowarp import reordering
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     # mypy takes the module scenario.load for the function of that name
     from leowarp.scenario import Plan, Scenario, load, resolve  # type: ignore[no-redef]
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 # Names are imported when they are first used: `leowarp --help` and shell completion must not wait for pandas.
 _PUBLIC = {

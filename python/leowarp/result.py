@@ -9,18 +9,141 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leowarp.errors import TraceError
+from leowarp.layout import METRICS, PLAN, REPORT, ROUTES, TIMELINE, TRACE
 from leowarp.overview import Section, overview
-from leowarp.rundir import REPORT, RunDirectory
+from leowarp.recorded import read_manifest, read_summary, refuse_incomplete, refuse_strange
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
     from matplotlib.figure import Figure
 
     from leowarp.metrics import Tables
+    from leowarp.scenario import Plan
 
 
-class Run(RunDirectory):
-    """A complete run: `plan`, `summary`, `manifest`, `warnings`, tables as data frames, figures, the report's path."""
+class Run:
+    """A complete run: `plan`, `summary`, `manifest`, `warnings`, tables as data frames, figures, the report's path.
+
+    Parameters
+    ----------
+    path : path
+        The run directory.
+
+    Raises
+    ------
+    TraceError
+        If it is none, or is marked incomplete; the message says why.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        refuse_strange(self.path)
+        refuse_incomplete(self.path)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan: the scenario with every default written out."""
+        from leowarp import scenario
+
+        return scenario.resolve(scenario.load(self.path / PLAN))
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The run's scalars (`summary.json`), units in the names."""
+        return read_summary(self.path)
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """Versions, seed, warnings, costs and the sha256 of each file (`manifest.json`)."""
+        return read_manifest(self.path)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to check before trusting the result."""
+        return list(self.manifest["warnings"])
+
+    def table(self, name: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
+        """A table as Arrow: a trace table, `routes`, `timeline` or `metrics`."""
+        own = {"routes": ROUTES, "timeline": TIMELINE, "metrics": METRICS}
+        if name not in own:
+            from leowarp import trace
+
+            return trace.read(self.path / TRACE, name, columns=columns, filters=filters)
+        from leowarp import parquetfiles
+
+        path = self.path / own[name]
+        if not path.exists():
+            raise TraceError(
+                f"cannot read {name}: there is no {path}", hint="this scenario has none, or the run is older"
+            )
+        return parquetfiles.read_table(path, columns=columns, filters=filters)
+
+    def _frame(self, name: str, flow: int | None = None) -> pd.DataFrame:
+        filters = None if flow is None else [("flow", "==", flow)]
+        return _frame_of(self.table(name, filters=filters))
+
+    def sockets(self, flow: int | None = None) -> pd.DataFrame:
+        """TCP_INFO over time; of one flow, or of all."""
+        return self._frame("sockets", flow)
+
+    def packets(self, flow: int | None = None) -> pd.DataFrame:
+        """Packet truth: the stored packets, each with its arrival or its place and cause of loss."""
+        return self._frame("packets", flow)
+
+    def bins(self, flow: int | None = None) -> pd.DataFrame:
+        """Packets by 50 ms of sending time; complete, whatever packets are stored."""
+        return self._frame("bins", flow)
+
+    def delays(self, flow: int | None = None) -> pd.DataFrame:
+        """One-way delays and round trips of all packets, counted in narrow bins."""
+        return self._frame("delays", flow)
+
+    def flows(self) -> pd.DataFrame:
+        """One row a flow: connecting, first and last byte, completion, bytes."""
+        return self._frame("flows")
+
+    def echoes(self, flow: int | None = None) -> pd.DataFrame:
+        """Probe packets of ping and udp flows."""
+        return self._frame("echoes", flow)
+
+    def acks(self, flow: int | None = None) -> pd.DataFrame:
+        """How receivers acknowledged: ACKs by the segments that they answer and the wait of the first of these."""
+        return self._frame("acks", flow)
+
+    def drops(self) -> pd.DataFrame:
+        """Every packet dropped on a link."""
+        return self._frame("drops")
+
+    def counters(self) -> pd.DataFrame:
+        """The kernel's counters by time, host (by name) and counter."""
+        table = self.table("counters")
+        frame = _frame_of(table)
+        hosts = _metadata(table, "hosts")
+        if hosts is not None:
+            frame["host"] = frame["host"].map(dict(enumerate(hosts)))
+        return frame
+
+    def links(self) -> pd.DataFrame:
+        """Queue of each direction of a link over time, with the names of its ends."""
+        return self._with_ends("links")
+
+    def linktotals(self) -> pd.DataFrame:
+        """Balance of each direction of a link at the end, with the names of its ends."""
+        return self._with_ends("linktotals")
+
+    def routes(self) -> pd.DataFrame:
+        """Paths between the stations that talk, one row a route update and pair."""
+        return self._frame("routes")
+
+    def timeline(self) -> pd.DataFrame:
+        """Events of the emulated network."""
+        return self._frame("timeline")
+
+    def metrics(self) -> pd.DataFrame:
+        """What was computed from the trace."""
+        return self._frame("metrics")
 
     @property
     def report(self) -> Path | None:
@@ -70,6 +193,15 @@ class Run(RunDirectory):
 
         return report.figure(self.path, name)
 
+    def _with_ends(self, name: str) -> pd.DataFrame:
+        table = self.table(name)
+        frame = _frame_of(table)
+        directions = _metadata(table, "directions")
+        if directions is not None:
+            for place, column in ((0, "from"), (1, "to"), (2, "kind")):
+                frame[column] = frame["direction"].map({i: end[place] for i, end in enumerate(directions)})
+        return frame
+
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r})"
 
@@ -86,6 +218,18 @@ class Run(RunDirectory):
             + (f"<ul>{warnings}</ul>" if warnings else "")
             + f"{tables}<img src='data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}'>"
         )
+
+
+def _frame_of(table: pa.Table) -> pd.DataFrame:
+    from leowarp.trace.frames import data_frame
+
+    return data_frame(table)
+
+
+def _metadata(table: pa.Table, key: str) -> Any:
+    from leowarp.trace.convert import metadata_of
+
+    return metadata_of(table, key)
 
 
 def _of(frame: pd.DataFrame, **wanted: Any) -> pd.DataFrame:

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leowarp.layout import GUEST, ROUTES, TIMELINE, TRACE, default_directory
 from leowarp.progress import OnProgress, Progress, building, shown
-from leowarp.rundir import GUEST, ROUTES, TIMELINE, TRACE, Writing, default_directory, plan_of, write_plan
+from leowarp.running.writing import Writing, write_plan
 
 if TYPE_CHECKING:
     from leowarp.result import Run
@@ -43,6 +44,7 @@ def run(
     from leowarp import ephemeris, guest, metrics, routes, timeline, trace
     from leowarp import report as reports
     from leowarp.result import Run
+    from leowarp.scenario import plan_of
 
     plan = plan_of(scenario, set, kernel)
     plan = plan.named_by_caller() if trust else plan

@@ -3,8 +3,9 @@
 
 import pytest
 
-from leowarp import batch, rundir, scenario
+from leowarp import batch, scenario
 from leowarp.metrics import read_tables
+from leowarp.result import Run
 from leowarp.study import example_file
 from leowarp.study.torres2020 import results, simulation
 from leowarp.study.torres2020.runs import PROBE_SCENARIO
@@ -76,7 +77,7 @@ def test_entropy_orders_normal_uniform_exponential_above_the_packets_spacing(pro
 
 
 def test_displacements_of_a_complete_sequence_sum_to_zero(probes):
-    run = rundir.RunDirectory(probes[1])
+    run = Run(probes[1])
     tables = read_tables(run.path)
     shape = results.shape(tables, tables)
     assert abs((shape.displacement_pkts * shape.share).sum()) < 1e-9

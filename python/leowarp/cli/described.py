@@ -56,9 +56,9 @@ def _of_plan(plan: Plan, source: str) -> Measurement:
 
 
 def _of_run(path: Path) -> list[Measurement]:
-    from leowarp.rundir import RunDirectory
+    from leowarp.result import Run
 
-    run = RunDirectory(path)
+    run = Run(path)
     plan, echoes = run.plan, run.table("echoes")
     found = []
     for number, flow in enumerate(plan.flows):

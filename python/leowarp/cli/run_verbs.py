@@ -126,7 +126,7 @@ def verify(
     """Make a run again from its plan and compare every file of its trace; status 1 if any differs."""
     import leowarp
     from leowarp.cli.output import print_json, print_table
-    from leowarp.rundir import PLAN, TRACE
+    from leowarp.layout import PLAN, TRACE
     from leowarp.trace.manifest import sha256_of_files
 
     first = leowarp.open(run)
@@ -223,7 +223,9 @@ def reproduce(
 def _stands(job: Job, kernel: Path | None, image: GuestImage) -> bool:
     """Whether the job's directory holds a complete run of the very plan, kernel and agent that it asks for."""
     import leowarp
-    from leowarp.rundir import PLAN, plan_of, why_incomplete
+    from leowarp.layout import PLAN
+    from leowarp.recorded import why_incomplete
+    from leowarp.scenario import plan_of
 
     if why_incomplete(Path(job.out)) is not None:
         return False

@@ -16,6 +16,7 @@ from leowarp.guest.input import write_input
 from leowarp.guest.left_out import check_fits
 from leowarp.guest.modules import compile_modules, put_modules
 from leowarp.guest.trust import demand as demand_trust
+from leowarp.layout import CONSOLE, GUEST
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,9 +38,6 @@ __all__ = [
     "run_batch",
     "write_input",
 ]
-
-DIRECTORY = ".guest"
-CONSOLE = "guest-console.txt"
 
 
 def run(
@@ -68,7 +66,7 @@ def run(
     ScenarioError, HostError, GuestError
         As `write_input` and `drive`.
     """
-    directory = run_dir / DIRECTORY
+    directory = run_dir / GUEST
     write_input(plan, timeline, directory / "in")
     put_modules(compile_modules(plan, image), directory / "in")
     return drive(

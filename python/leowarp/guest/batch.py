@@ -13,6 +13,7 @@ from leowarp.guest.drive import GuestResult, Patience, Progress, Spent, Watched,
 from leowarp.guest.image import GuestImage
 from leowarp.guest.input import write_input
 from leowarp.guest.modules import compile_modules, put_modules
+from leowarp.layout import CONSOLE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,7 +60,7 @@ def run_batch(
     watched = Watched(
         image,
         work,
-        work / "guest-console.txt",
+        work / CONSOLE,
         sum(plan.run.duration_ns for plan, _ in runs),
         lambda progress: on_progress(progress, watched.run_number or 0),
         Patience(),

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from leowarp import rundir
+from leowarp import layout
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import FIGURES, RunView, figure
 from leowarp.report.channel import bin_length_s, codeword_shares
@@ -38,8 +38,8 @@ def run_path(tmp_path_factory):
         encoding="utf-8",
     )
     plan = resolve(load(scenario))
-    (path / rundir.PLAN).write_text(plan.to_toml(), encoding="utf-8")
-    pq.write_table(timeline(plan), path / rundir.TIMELINE)
+    (path / layout.PLAN).write_text(plan.to_toml(), encoding="utf-8")
+    pq.write_table(timeline(plan), path / layout.TIMELINE)
     return path
 
 
@@ -110,13 +110,13 @@ def test_the_section_has_codewords_beside_packets_and_states_beside_the_model(vi
 
 
 def test_another_channel_than_the_timeline_says_is_not_shown(view, run_path, tmp_path):
-    table = pq.read_table(run_path / rundir.TIMELINE)
+    table = pq.read_table(run_path / layout.TIMELINE)
     harq = json.loads(table.schema.metadata[b"harq"])
     path = tmp_path / "mobile"
     path.mkdir()
-    (path / rundir.PLAN).write_bytes((run_path / rundir.PLAN).read_bytes())
+    (path / layout.PLAN).write_bytes((run_path / layout.PLAN).read_bytes())
     other = json.dumps(harq | {"loss_ratio": harq["loss_ratio"] + 1e-6})
-    pq.write_table(table.replace_schema_metadata({"harq": other}), path / rundir.TIMELINE)
+    pq.write_table(table.replace_schema_metadata({"harq": other}), path / layout.TIMELINE)
     run = RunView(path)
     run.__dict__["metrics"] = view.metrics
     with pytest.raises(TraceError, match="its timeline has another"):

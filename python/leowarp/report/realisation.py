@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from leowarp import parquetfiles, rundir
+from leowarp import layout, parquetfiles
 from leowarp.errors import TraceError
 from leowarp.scenario.schema import Plan
 from leowarp.timeline.channel import Realisation
@@ -25,7 +25,7 @@ def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
     if plan.mobile is None:
         raise TraceError(f"{path.name} has no mobile channel", "a run of a scenario with [mobile]")
     found = realisation_of(plan)
-    known = _known(path / rundir.TIMELINE)
+    known = _known(path / layout.TIMELINE)
     if known is not None and not _alike(known, described(plan.mobile, found.outcomes)):
         raise TraceError(
             f"cannot make the mobile channel of {path.name} again: its timeline has another",

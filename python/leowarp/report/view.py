@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp import rundir
+from leowarp import layout, recorded
 from leowarp.errors import TraceError
 from leowarp.metrics import (
     Metrics,
@@ -43,7 +43,7 @@ class RunView:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        rundir.refuse_strange(self.path)
+        recorded.refuse_strange(self.path)
         self.document: dict[str, Any] = plan_document(self.path)
 
     @cached_property
@@ -51,7 +51,7 @@ class RunView:
         """The plan, with numbers in place of texts."""
         from leowarp import scenario
 
-        return scenario.resolve(scenario.load(self.path / rundir.PLAN))
+        return scenario.resolve(scenario.load(self.path / layout.PLAN))
 
     @cached_property
     def tables(self) -> Tables:
@@ -66,12 +66,12 @@ class RunView:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """`summary.json` (it knows what the run cost), or the same computed."""
-        return rundir.read_summary(self.path) if (self.path / rundir.SUMMARY).exists() else self.metrics.summary
+        return recorded.read_summary(self.path) if (self.path / layout.SUMMARY).exists() else self.metrics.summary
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """`manifest.json`, empty if there is none yet."""
-        return rundir.read_manifest(self.path) if (self.path / rundir.MANIFEST).exists() else {}
+        return recorded.read_manifest(self.path) if (self.path / layout.MANIFEST).exists() else {}
 
     @property
     def name(self) -> str:

@@ -13,9 +13,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import leowarp
-from leowarp import errors, rundir, scenario
+from leowarp import errors, layout, scenario
 from leowarp.errors import HostError, LeowarpError
+from leowarp.running.writing import write_plan
+from leowarp.version import VERSION
 
 MAKER = "leowarp.study.sweep.maker"
 
@@ -136,15 +137,15 @@ def heard_error(told: Mapping[str, Any]) -> LeowarpError:
 def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
     folder.mkdir(parents=True)
     inputs = {name: base64.b64decode(batch.inputs[name]) for name in order.inputs}
-    rundir.write_plan(folder, order.plan, inputs)
+    write_plan(folder, order.plan, inputs)
     # Whoever started the study was asked what may run (`engine`).
-    return scenario.resolve(scenario.load(folder / rundir.PLAN)).named_by_caller()
+    return scenario.resolve(scenario.load(folder / layout.PLAN)).named_by_caller()
 
 
 def _check(batch: Batch, maker: Any) -> None:
-    if batch.version != leowarp.__version__:
+    if batch.version != VERSION:
         raise HostError(
-            f"this worker has leowarp {leowarp.__version__}, and the study was started with {batch.version}",
+            f"this worker has leowarp {VERSION}, and the study was started with {batch.version}",
             hint="install the same version on every machine",
         )
     now = time.monotonic()

@@ -12,7 +12,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-import leowarp
 from leowarp.errors import LeowarpError, ScenarioError
 from leowarp.guest import trust
 from leowarp.progress import building, shown
@@ -40,6 +39,7 @@ from leowarp.study.sweep.rows import FAILED, RESERVED, Origin
 from leowarp.study.sweep.session import Session, Task
 from leowarp.study.sweep.store import Layout, Store
 from leowarp.study.sweep.workers import LocalWorkers, Workers
+from leowarp.version import VERSION
 
 STUDY = "study.toml"
 SCRATCH = ".scratch"
@@ -240,7 +240,7 @@ def _origin(kernel: str, options: Options) -> Origin:
     maker = importlib.import_module(options.maker)
     with building(options.progress is True) as built:
         kernel_sha256, agent_sha256 = maker.image_sha256(kernel, built.message, built.steps)
-    return Origin(kernel_sha256, agent_sha256, leowarp.__version__)
+    return Origin(kernel_sha256, agent_sha256, VERSION)
 
 
 def _failures(table: pa.Table) -> dict[str, LeowarpError]:
