@@ -14,15 +14,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 # Not below: importing the module later would put it where its function of the same name stands.
-from leowarp.run import run
+from leowarp.running.one import run
 from leowarp.version import VERSION
 
 if TYPE_CHECKING:
     from leowarp import reordering
     from leowarp.errors import GuestError, HostError, LeowarpError, ScenarioError, TraceError
-    from leowarp.many import Job, run_many
     from leowarp.progress import Progress
     from leowarp.result import Run
+    from leowarp.running.many import Job, run_many
 
     # mypy takes the module scenario.load for the function of that name
     from leowarp.scenario import Plan, Scenario, load, resolve  # type: ignore[no-redef]
@@ -33,7 +33,7 @@ __version__ = VERSION
 _PUBLIC = {
     "GuestError": "errors",
     "HostError": "errors",
-    "Job": "many",
+    "Job": "running.many",
     "LeowarpError": "errors",
     "Plan": "scenario",
     "Progress": "progress",
@@ -43,7 +43,7 @@ _PUBLIC = {
     "TraceError": "errors",
     "load": "scenario",
     "resolve": "scenario",
-    "run_many": "many",
+    "run_many": "running.many",
 }
 
 # Modules of their own, `leowarp.reordering.density(...)`

@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from leowarp import many
 from leowarp.errors import GuestError, ScenarioError, TraceError
-from leowarp.many import Job, run_many
+from leowarp.running import many
+from leowarp.running.many import Job, run_many
 
 _CHILD = """\
 #!{python}

@@ -20,9 +20,9 @@ from leowarp.errors import ScenarioError, TraceError
 
 if TYPE_CHECKING:
     from leowarp.guest import GuestImage
-    from leowarp.many import Job
     from leowarp.progress import OnProgress
     from leowarp.result import Run
+    from leowarp.running.many import Job
 
 
 class ProgressKind(StrEnum):

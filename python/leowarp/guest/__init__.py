@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leowarp.guest.batch import run_batch
-from leowarp.guest.drive import GuestResult, Patience, Progress, check, drive
+from leowarp.guest.drive import GuestProgress, GuestResult, Patience, check, drive
 from leowarp.guest.image import GuestImage, guest_image
 from leowarp.guest.input import write_input
 from leowarp.guest.left_out import check_fits
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GuestImage",
+    "GuestProgress",
     "GuestResult",
     "Patience",
-    "Progress",
     "check",
     "check_fits",
     "compile_modules",
@@ -45,7 +45,7 @@ def run(
     plan: "Plan",
     timeline: "pa.Table",
     run_dir: Path,
-    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_progress: Callable[[GuestProgress], None] = lambda progress: None,
 ) -> GuestResult:
     """Records of `plan` on `timeline`: `write_input`, then `drive`.
 

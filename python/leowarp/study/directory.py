@@ -14,8 +14,8 @@ from typing import Any
 import leowarp
 from leowarp import layout, recorded, scenario
 from leowarp.errors import LeowarpError, ScenarioError
-from leowarp.many import Job, run_many
 from leowarp.progress import OnProgress
+from leowarp.running.many import Job, run_many
 from leowarp.version import VERSION
 
 

@@ -12,21 +12,21 @@ from leowarp.progress import BuildProgress, silent
 from leowarp.scenario import Plan
 
 if TYPE_CHECKING:
-    from leowarp.batch import Made
+    from leowarp.running.shared_boot import Made
 
 
 def make(plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
     """Each run as it is made, by its place in `plans`."""
-    from leowarp import batch
+    from leowarp.running import shared_boot
 
-    return batch.make(plans, scratch, out=list(out) if any(out) else None)
+    return shared_boot.make(plans, scratch, out=list(out) if any(out) else None)
 
 
 def shareable(plan: Plan) -> bool:
     """Whether a plan's run may share a boot with others."""
-    from leowarp import batch
+    from leowarp.running import shared_boot
 
-    return batch.shareable(plan)
+    return shared_boot.shareable(plan)
 
 
 def image_sha256(
