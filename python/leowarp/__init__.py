@@ -13,15 +13,16 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-# Not below: importing the module later would put it where its function of the same name stands.
+from leowarp.result import Run
 from leowarp.running.one import run
 from leowarp.version import VERSION
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from leowarp import reordering
     from leowarp.errors import GuestError, HostError, LeowarpError, ScenarioError, TraceError
     from leowarp.progress import Progress
-    from leowarp.result import Run
     from leowarp.running.many import Job, run_many
 
     # mypy takes the module scenario.load for the function of that name
@@ -37,7 +38,6 @@ _PUBLIC = {
     "LeowarpError": "errors",
     "Plan": "scenario",
     "Progress": "progress",
-    "Run": "result",
     "Scenario": "scenario",
     "ScenarioError": "errors",
     "TraceError": "errors",
@@ -77,9 +77,16 @@ def open(path: Any) -> Run:
     TraceError
         If it is no run directory, or an incomplete one; the message says why.
     """
-    from leowarp.result import Run
-
     return Run(path)
+
+
+def _drawn(run: Run, name: str) -> Figure:
+    from leowarp import report
+
+    return report.figure(run, name)
+
+
+Run.drawing = _drawn
 
 
 def __getattr__(name: str) -> Any:

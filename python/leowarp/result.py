@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Run`: a run directory with its figures, and how a notebook shows it."""
+"""`Run`: a run directory as a value, the only one that reads it; with its figures, and how a notebook shows it."""
 
 from __future__ import annotations
 
 import base64
 import html
 import io
+from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from leowarp.errors import TraceError
 from leowarp.layout import METRICS, PLAN, REPORT, ROUTES, TIMELINE, TRACE
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-    from leowarp.metrics import Tables
+    from leowarp.metrics import Metrics, Tables
     from leowarp.scenario import Plan
 
 
@@ -30,6 +32,8 @@ class Run:
     ----------
     path : path
         The run directory.
+    complete : bool
+        Whether it must be complete. One that is being written has a plan and a trace, and no summary or manifest yet.
 
     Raises
     ------
@@ -37,12 +41,38 @@ class Run:
         If it is none, or is marked incomplete; the message says why.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    drawing: ClassVar[Callable[[Run, str], Figure]]
+    """Gives a figure of a run by its name. Figures stand above runs, because they read them; so the top of the package,
+    which knows both, sets this (`leowarp/__init__.py`)."""
+
+    def __init__(self, path: Path | str, *, complete: bool = True) -> None:
         self.path = Path(path)
         refuse_strange(self.path)
-        refuse_incomplete(self.path)
+        if complete:
+            refuse_incomplete(self.path)
 
-    @property
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The plan as its text has it, units and all: for printing, not for computing."""
+        from leowarp import metrics
+
+        return metrics.plan_document(self.path)
+
+    @cached_property
+    def tables(self) -> Tables:
+        """All tables as metrics read them, checked for their columns."""
+        from leowarp import metrics
+
+        return metrics.read_tables(self.path)
+
+    @cached_property
+    def numbers(self) -> Metrics:
+        """What the tables say, computed anew; `summary` and `metrics()` are what was written when the run was made."""
+        from leowarp import metrics
+
+        return metrics.metrics(self.tables, self.plan)
+
+    @cached_property
     def plan(self) -> Plan:
         """The plan: the scenario with every default written out."""
         from leowarp import scenario
@@ -177,8 +207,7 @@ class Run:
         """
         from leowarp import metrics
 
-        tables = metrics.read_tables(self.path)
-        return _of(metrics.causes(tables, metrics.flow_pairs(self.plan.flows)), flow=flow)
+        return _of(metrics.causes(self.tables, metrics.flow_pairs(self.plan.flows)), flow=flow)
 
     def _reordering(self) -> tuple[Tables, dict[tuple[str, str], list[int]]]:
         from leowarp import metrics
@@ -189,9 +218,7 @@ class Run:
 
     def figure(self, name: str) -> Figure:
         """A figure of the report by its name, for instance "goodput", as a matplotlib Figure."""
-        from leowarp import report
-
-        return report.figure(self.path, name)
+        return Run.drawing(self, name)
 
     def _with_ends(self, name: str) -> pd.DataFrame:
         table = self.table(name)

@@ -30,12 +30,10 @@ def metrics(
 
     opened = leowarp.open(run)
     if again:
-        from leowarp import metrics as rooms
         from leowarp import trace
 
         costs = opened.manifest["costs"]
-        numbers = rooms.metrics(rooms.read_tables(opened.path), opened.plan)
-        numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(opened.path)
+        opened.numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(opened.path)
         trace.list_files(opened.path)
     if json_:
         print_json(opened.summary)

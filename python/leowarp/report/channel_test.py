@@ -48,12 +48,12 @@ def view(run_path):
     run = RunView(run_path)
     t_ns = np.arange(0, END_S * SECOND + 1, SECOND // 20)
     sockets = pd.DataFrame({"t_ns": t_ns, "flow": 0, "bytes_received": t_ns / 8000.0})
-    run.__dict__["tables"] = SimpleNamespace(
+    run.run.__dict__["tables"] = SimpleNamespace(
         has=lambda name: True, of_flow=lambda name, flow: sockets, sockets=sockets, channels=None
     )
     link = {"a": "satellite", "b": "terminal", "offered_pkts": 110, "dropped_queue_pkts": 7, "dropped_down_pkts": 3,
             "dropped_loss_pkts": 25}  # fmt: skip
-    run.__dict__["metrics"] = SimpleNamespace(
+    run.run.__dict__["numbers"] = SimpleNamespace(
         end_ns=END_S * SECOND, route_changes=pd.DataFrame({"t_ns": [SECOND]}), links=pd.DataFrame([link])
     )
     return run
@@ -118,7 +118,7 @@ def test_another_channel_than_the_timeline_says_is_not_shown(view, run_path, tmp
     other = json.dumps(harq | {"loss_ratio": harq["loss_ratio"] + 1e-6})
     pq.write_table(table.replace_schema_metadata({"harq": other}), path / layout.TIMELINE)
     run = RunView(path)
-    run.__dict__["metrics"] = view.metrics
+    run.run.__dict__["numbers"] = view.metrics
     with pytest.raises(TraceError, match="its timeline has another"):
         figure(run, "channel")
     assert "its timeline has another" in channel_section(run, "")

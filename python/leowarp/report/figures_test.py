@@ -60,7 +60,7 @@ def test_queues_of_runs_whose_route_never_changed_are_laid_out(run_dir, other_ru
 @pytest.mark.parametrize("name", ["goodput", "cwnd"])
 def test_a_flow_that_never_got_anything_has_an_empty_figure(run_dir, name):
     run = RunView(run_dir)
-    run.__dict__["tables"] = dataclasses.replace(run.tables, sockets=run.tables.sockets[:0])
+    run.run.__dict__["tables"] = dataclasses.replace(run.tables, sockets=run.tables.sockets[:0])
     drawn = figure([run], name)
     assert all(np.isfinite(axes.get_ylim()).all() for axes in drawn.axes)
 
