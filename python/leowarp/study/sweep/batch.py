@@ -7,14 +7,14 @@ import base64
 import importlib
 import shutil
 import time
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from leowarp import errors, layout, scenario
-from leowarp.errors import HostError, LeowarpError
+from leowarp import layout, scenario
+from leowarp.errors import HostError, encode_error
+from leowarp.running.workers import Tell
 from leowarp.running.writing import write_plan
 from leowarp.version import VERSION
 
@@ -72,6 +72,11 @@ class Batch:
     version: str
     maker: str = MAKER
 
+    def work(self, scratch: Path, tell: Tell) -> None:
+        """Makes the runs, in the process of a worker (`leowarp.running.workers.Task`)."""
+        for place, result in results_of(self, scratch):
+            tell(place=place, result=result)
+
     def told(self) -> dict[str, Any]:
         """As JSON has it."""
         return asdict(self)
@@ -109,29 +114,11 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
                     "summary": made.summary,
                     "costs": made.costs,
                     "warnings": list(made.warnings),
-                    "error": None if made.error is None else told_error(made.error),
+                    "error": None if made.error is None else encode_error(made.error),
                 },
             )
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-
-
-def told_error(error: BaseException) -> dict[str, Any]:
-    """An error as JSON has it: its kind, what was wrong and what to do; of an unexpected one its last words."""
-    if isinstance(error, LeowarpError):
-        kind = next(cls.__name__ for cls in type(error).__mro__ if cls.__module__ == errors.__name__)
-        return {"kind": kind, "message": error.message, "hint": error.hint}
-    where = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(where[-1].filename).name}:{where[-1].lineno})" if where else ""
-    return {"kind": type(error).__name__, "message": f"{error!r}{place}", "hint": None}
-
-
-def heard_error(told: Mapping[str, Any]) -> LeowarpError:
-    """The error that `told_error` put down."""
-    kind = getattr(errors, str(told["kind"]), None)
-    if not (isinstance(kind, type) and issubclass(kind, LeowarpError)):
-        kind = LeowarpError
-    return kind(str(told["message"]), hint=told.get("hint"))
 
 
 def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:

@@ -12,11 +12,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from leowarp.errors import LeowarpError, ScenarioError
+from leowarp.errors import LeowarpError, ScenarioError, decode_error
 from leowarp.guest import trust
 from leowarp.progress import building, shown
+from leowarp.running.workers import LocalWorkers
 from leowarp.study.sweep import disk
-from leowarp.study.sweep.batch import MAKER, heard_error
+from leowarp.study.sweep.batch import MAKER
 from leowarp.study.sweep.display import OnStudyProgress, StudyDisplay
 from leowarp.study.sweep.expand import PlannedRun, expand
 from leowarp.study.sweep.file import StudyFile
@@ -36,9 +37,8 @@ from leowarp.study.sweep.plans import (
     write_plans,
 )
 from leowarp.study.sweep.rows import FAILED, RESERVED, Origin
-from leowarp.study.sweep.session import Session, Task
+from leowarp.study.sweep.session import Session, Task, Workers
 from leowarp.study.sweep.store import Layout, Store
-from leowarp.study.sweep.workers import LocalWorkers, Workers
 from leowarp.version import VERSION
 
 STUDY = "study.toml"
@@ -233,7 +233,9 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
         # What workers that were killed have left
         disk.remove(scratch)
         scratch.mkdir()
-    return LocalWorkers(min(options.at_once or len(os.sched_getaffinity(0)), missing), scratch.resolve())
+    return LocalWorkers(
+        min(options.at_once or len(os.sched_getaffinity(0)), missing), scratch.resolve(), "a worker of the study"
+    )
 
 
 def _origin(kernel: str, options: Options) -> Origin:
@@ -247,7 +249,7 @@ def _failures(table: pa.Table) -> dict[str, LeowarpError]:
     failed = table.filter(pc.equal(table["status"], FAILED))
     columns = {"run_id": "run_id", "error_kind": "kind", "error": "message", "error_hint": "hint"}
     rows = failed.select(list(columns)).rename_columns(list(columns.values())).to_pylist()
-    return {row["run_id"]: heard_error(row) for row in rows}
+    return {row["run_id"]: decode_error(row) for row in rows}
 
 
 def _refuse_what_is_not_ours(folder: Path, name: str) -> None:

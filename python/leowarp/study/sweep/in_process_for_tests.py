@@ -5,8 +5,9 @@ import json
 import os
 from pathlib import Path
 
-from leowarp.study.sweep.batch import Batch, results_of, told_error
-from leowarp.study.sweep.workers import BatchEnded, RunMade
+from leowarp.errors import encode_error
+from leowarp.running.workers import BatchEnded, RunMade
+from leowarp.study.sweep.batch import Batch, results_of
 
 
 class Kill(BaseException):
@@ -79,7 +80,7 @@ class InThisProcess:
         except Lost:
             return [*events, BatchEnded(batch.number, lost=1)]
         except Exception as error:
-            return [*events, BatchEnded(batch.number, told_error(error))]
+            return [*events, BatchEnded(batch.number, encode_error(error))]
         return [*events, BatchEnded(batch.number)]
 
     def end(self):

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.errors import HostError
-from leowarp.study.sweep.batch import Batch, results_of, told_error
-from leowarp.study.sweep.workers import BatchEnded, Event, RunMade
+from leowarp.errors import HostError, encode_error
+from leowarp.running.workers import BatchEnded, Event, RunMade
+from leowarp.study.sweep.batch import Batch, results_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -105,7 +105,7 @@ class DaskWorkers:
             # What `_results` could not catch: leowarp is missing there, or another version.
             message = f"a worker of {self._address} could not begin: {error!r}"
             hint = "install the same leowarp on every machine; the worker's log says more"
-            fault = told_error(HostError(message, hint))
+            fault = encode_error(HostError(message, hint))
             return [BatchEnded(self._under_way.pop(future), fault)]
         number = self._under_way.pop(future)
         made = [RunMade(number, place, result) for place, result in told["results"]]
@@ -139,7 +139,7 @@ def _results(told: Mapping[str, Any]) -> dict[str, Any]:
         try:
             results += results_of(Batch.heard(told), Path(scratch) / "batch")
         except Exception as error:
-            fault = told_error(error)
+            fault = encode_error(error)
     return {"results": results, "fault": fault}
 
 
