@@ -20,8 +20,8 @@ from leowarp.version import VERSION
 
 
 @dataclass(frozen=True)
-class StudyRun:
-    """One run of a study.
+class ExampleRun:
+    """One run of a study: an example scenario with some of its keys replaced.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ def example_file(name: str) -> Path:
 
 def make_runs(
     folder: Path,
-    runs: Sequence[StudyRun],
+    runs: Sequence[ExampleRun],
     *,
     settings: Mapping[str, Any],
     at_once: int | None,
@@ -85,7 +85,7 @@ def make_runs(
     return {run.slug: done[run.slug] for run in runs if run.slug in done}, failed
 
 
-def write_study(folder: Path, key: str, runs: Sequence[StudyRun], settings: Mapping[str, Any]) -> None:
+def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Mapping[str, Any]) -> None:
     """`study.toml`: which runs, from which scenario, with what replaced, and the hash of each plan."""
     lines = [f"study = {json.dumps(key)}", "schema = 1", f"leowarp = {json.dumps(VERSION)}", ""]
     for run in runs:
