@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.timeline.access import Profile, Way
-from leowarp.timeline.access.probes_for_tests import SECOND_NS, passed, pings, pings_by_reply, profile_for
+from leowarp.media.access import Profile, Way
+from leowarp.media.access.probes_for_tests import SECOND_NS, passed, pings, pings_by_reply, profile_for
 
 MINUTES = 30
 FRAME_MINUTES = 5

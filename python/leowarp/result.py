@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from leowarp.errors import TraceError
 from leowarp.layout import METRICS, PLAN, REPORT, ROUTES, TIMELINE, TRACE
+from leowarp.metadata import decode_metadata
 from leowarp.overview import Section, overview
 from leowarp.recorded import read_manifest, read_summary, refuse_incomplete, refuse_strange
 
@@ -150,7 +151,7 @@ class Run:
         """The kernel's counters by time, host (by name) and counter."""
         table = self.table("counters")
         frame = _frame_of(table)
-        hosts = _metadata(table, "hosts")
+        hosts = decode_metadata(table.schema, "hosts")
         if hosts is not None:
             frame["host"] = frame["host"].map(dict(enumerate(hosts)))
         return frame
@@ -223,7 +224,7 @@ class Run:
     def _with_ends(self, name: str) -> pd.DataFrame:
         table = self.table(name)
         frame = _frame_of(table)
-        directions = _metadata(table, "directions")
+        directions = decode_metadata(table.schema, "directions")
         if directions is not None:
             for place, column in ((0, "from"), (1, "to"), (2, "kind")):
                 frame[column] = frame["direction"].map({i: end[place] for i, end in enumerate(directions)})
@@ -251,12 +252,6 @@ def _frame_of(table: pa.Table) -> pd.DataFrame:
     from leowarp.trace.frames import data_frame
 
     return data_frame(table)
-
-
-def _metadata(table: pa.Table, key: str) -> Any:
-    from leowarp.trace.convert import metadata_of
-
-    return metadata_of(table, key)
 
 
 def _of(frame: pd.DataFrame, **wanted: Any) -> pd.DataFrame:

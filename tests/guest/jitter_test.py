@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import leowarp as lw
-from leowarp import ephemeris, guest, routes, scenario, timeline, trace
+from leowarp import ephemeris, guest, media, scenario, trace
 
 pytestmark = pytest.mark.guest
 
@@ -172,8 +172,8 @@ def test_a_change_takes_the_draws_as_they_come(tmp_path):
     path.write_text(ECHOES)
     changes = {"jittered.rate": "unshaped", "flows.0.packets": 20_000, "flows.0.packet_rate": "5000 pkts/s"}
     plan = scenario.resolve(scenario.load(path, changes))
-    sky = ephemeris.ephemeris(plan)
-    usual = timeline.timeline(plan, sky, routes.routes(plan, sky))
+    sky = ephemeris.ephemeris_of(plan)
+    usual = media.timeline_of(plan, sky)
     ends = {"a": "s1", "b": "host:B"}
     later = [
         {"t_ns": 1_000_000_000, "event": "delay", **ends, "delay_ns": 30_000_000},

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leowarp import guest, scenario, timeline
+from leowarp import guest, media, scenario
 from leowarp.errors import GuestError
 from leowarp.scenario.key import InputFile
 
@@ -34,7 +34,7 @@ def plan_of(tmp_path: Path, modules: dict[str, dict[str, str]]):
 
 
 def run(tmp_path: Path, plan) -> guest.GuestResult:
-    return guest.run(guest.guest_image("default"), plan, timeline.timeline(plan), tmp_path)
+    return guest.run(guest.guest_image("default"), plan, media.timeline_of(plan), tmp_path)
 
 
 def test_a_parameter_changes_what_a_congestion_control_does(tmp_path):
@@ -66,7 +66,7 @@ def test_a_run_of_a_batch_finds_the_defaults_whatever_ran_before(tmp_path):
     texts = [{"tcp_cubic": {"beta": "800"}}, {"tcp_cubic": {"beta": "much"}}, {}]
     plans = [plan_of(tmp_path, modules) for modules in texts]
     image = guest.guest_image("default")
-    results = guest.run_batch(image, [(plan, timeline.timeline(plan)) for plan in plans], tmp_path / "batch")
+    results = guest.run_batch(image, [(plan, media.timeline_of(plan)) for plan in plans], tmp_path / "batch")
     assert isinstance(results[1], GuestError)
     assert 'holds "717"' in results[1].hint
     first, last = results[0], results[2]
@@ -153,7 +153,7 @@ def test_a_file_that_is_no_module_is_named_with_the_kernel_s_words(tmp_path):
     plan = plan_of(tmp_path, {})
     file = InputFile(name="my_cc.c", sha256="0" * 64, path=tmp_path / "my_cc.c")
     plan = dataclasses.replace(plan, guest=dataclasses.replace(plan.guest, cc_modules=(file,)))
-    guest.write_input(plan, timeline.timeline(plan), tmp_path / "in")
+    guest.write_input(plan, media.timeline_of(plan), tmp_path / "in")
     (tmp_path / "in" / "modules").mkdir()
     (tmp_path / "in" / "modules" / "my_cc.ko").write_bytes(b"no module")
     with pytest.raises(GuestError, match="load the module my_cc: Exec format error") as raised:

@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from leowarp.errors import ScenarioError
+from leowarp.media.mobile import described, fading_of, harq_of, realisation_of, warnings_about
 from leowarp.scenario.schema import Mobile, Plan
 from leowarp.timeline.channel import LandMobile, PowerSeries, Realisation
 from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL
 from leowarp.timeline.channel.statistics import statistics
-from leowarp.timeline.from_mobile import described, fading_of, harq_of, realisation_of, warnings_about
 
 QUANTILES = (0.01, 0.1, 0.5, 0.9)
 FADE_LEVELS_DB = (-25, -20, -15, -10, -5, -3, 0)
@@ -53,13 +53,13 @@ def channel_of(plan: Plan, source: str) -> MobileChannel:
     ScenarioError
         If the plan has none.
     """
-    if plan.mobile is None:
+    if not isinstance(plan.medium, Mobile):
         raise ScenarioError(
             f"{source} has no mobile channel",
             f"a scenario with [mobile], as examples/mobile.toml; its events: leowarp timeline {source}",
         )
-    found = realisation_of(plan).until(plan.run.duration_ns)
-    return MobileChannel(plan, plan.mobile, fading_of(plan.mobile), found)
+    found = realisation_of(plan, plan.medium).until(plan.run.duration_ns)
+    return MobileChannel(plan, plan.medium, fading_of(plan.medium), found)
 
 
 def title(of: MobileChannel) -> str:
@@ -149,7 +149,7 @@ def harq_numbers(of: MobileChannel) -> dict[str, Any]:
     harq = harq_of(of.mobile)
     symbols = of.found.outcomes.first_bits / BITS_PER_SYMBOL[harq.modulation]
     constant = harq.threshold_kind == "constant"
-    return described(of.mobile, of.found.outcomes) | {
+    return asdict(described(of.mobile, of.found.outcomes)) | {
         "symbol_rate_hz": symbols * 1e9 / harq.codeword_period_ns,
         "threshold_bits": harq.threshold_ratio * harq.data_bits if constant else None,
     }

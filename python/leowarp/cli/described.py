@@ -11,10 +11,11 @@ import numpy as np
 
 from leowarp.cli.look_verbs import plan_of
 from leowarp.errors import ScenarioError
+from leowarp.scenario.schema import Access, Measured
 from leowarp.timeline.measured import Description, Measurement, read, read_capacity
 from leowarp.timeline.measured.files import capacity_format_of
-from leowarp.timeline.measured.of_plan import measurement_of, wall_ns_of
-from leowarp.timeline.measured.of_timeline import measurement_of_timeline
+from leowarp.timeline.measured.from_timeline import measurement_of_timeline
+from leowarp.timeline.measured.planned import measurement_of, wall_ns_of
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
@@ -41,18 +42,19 @@ def measurements(
 
 
 def _of_plan(plan: Plan, source: str) -> Measurement:
-    if plan.measured is not None:
-        return measurement_of(plan.measured, plan.run.start_ns + plan.run.duration_ns)
-    if plan.access is None:
+    if isinstance(plan.medium, Measured):
+        return measurement_of(plan.medium, plan.run.start_ns + plan.run.duration_ns)
+    if not isinstance(plan.medium, Access):
         raise ScenarioError(
             f"{source}: neither a measured path nor an access link", f"its events: leowarp timeline {source}"
         )
-    from leowarp import timeline
+    from leowarp import media
+    from leowarp.media.access import GATEWAY, TERMINAL
 
-    ends = ("gateway", "terminal")
-    table = timeline.timeline(plan)
-    wall_ns = wall_ns_of(plan.access.clock)
-    return measurement_of_timeline(table, source, plan.run.duration_ns, down=ends, wall_ns=wall_ns)
+    wall_ns = wall_ns_of(plan.medium.clock)
+    return measurement_of_timeline(
+        media.timeline_of(plan), source, plan.run.duration_ns, down=(GATEWAY, TERMINAL), wall_ns=wall_ns
+    )
 
 
 def _of_run(path: Path) -> list[Measurement]:
@@ -69,7 +71,7 @@ def _of_run(path: Path) -> list[Measurement]:
         # A request that was sent last may have no reply because the run was over.
         rtt_ns = of_flow["reply_ns"].to_numpy().astype(np.float64) - sent_ns
         kept = np.diff(sent_ns, prepend=-1) > 0
-        wall_ns = None if plan.access is None else wall_ns_of(plan.access.clock)
+        wall_ns = wall_ns_of(plan.medium.clock) if isinstance(plan.medium, Access) else None
         source = f"{path}, flow {number}"
         found.append(Measurement.of_round_trips(sent_ns[kept], rtt_ns[kept], wall_ns=wall_ns, source=source))
     if not found:

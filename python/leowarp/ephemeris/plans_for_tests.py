@@ -70,7 +70,7 @@ def plan(
     return Plan(
         name="test",
         run=Run(duration_ns=duration_ns, start_ns=round(start_s * S)),
-        constellation=constellation if constellation is not None else star(),
+        medium=constellation if constellation is not None else star(),
         stations=placed,
         flows=tuple(Flow(source=a, destination=b, stop_ns=duration_ns) for a, b in ends),
         **parts,
@@ -84,7 +84,7 @@ def chain(hops: int = 3, *, duration_s: float = 10, **changes: Any) -> Plan:
     return Plan(
         name="chain",
         run=Run(duration_ns=duration_ns),
-        chain=Chain(hops=hops, **changes),
+        medium=Chain(hops=hops, **changes),
         stations=(Station(name="A", **nowhere), Station(name="B", **nowhere)),
         flows=(Flow(source="A", destination="B", stop_ns=duration_ns),),
     )

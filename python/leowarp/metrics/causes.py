@@ -60,7 +60,7 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
         for flow in flows:
             counted = _counts(tables, flow, changes)
             for place in range(len(changes) + 1):
-                which = {"change": place, "t_ns": changes[place].t_ns} if place < len(changes) else {}
+                which = {"change": changes[place].number, "t_ns": changes[place].t_ns} if place < len(changes) else {}
                 rows.append({"flow": flow} | which | {name: int(count[place]) for name, count in counted.items()})
     rows.sort(key=lambda row: row["flow"])
     return typed_frame(rows, CAUSE_COLUMNS)

@@ -273,6 +273,7 @@ def test_time_without_a_path_is_counted_and_warned_of(tables, plan):
     routes = tables.routes.copy()
     for index in routes.index[(routes["t_ns"] >= 40 * S) & (routes["t_ns"] < 50 * S)]:
         routes.at[index, "path"] = None
+    routes.loc[routes["t_ns"] == 50 * S, "change_id"] = 2
     found = metrics(dataclasses.replace(tables, routes=routes), plan)
     assert found.summary["no_path_s"] == 10.0
     assert found.summary["route_changes"] == 3

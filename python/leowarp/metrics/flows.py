@@ -182,7 +182,7 @@ def received_ce_pkts(tables: Tables) -> int | None:
 
 def host_counters(tables: Tables, station: str) -> dict[str, float]:
     """What each counter of a station's host stood at when it was last read, by name (`TcpExt.TCPTimeouts`)."""
-    host = next((place for place, name in enumerate(tables.hosts) if name in (station, f"host:{station}")), None)
+    host = tables.host_number(station)
     mine = tables.counters[tables.counters["host"].to_numpy() == host] if host is not None else tables.counters[:0]
     # In order of time: the last of a name is what stood there at the end.
     return dict(zip(mine["counter"], mine["value"], strict=True))

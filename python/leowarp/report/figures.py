@@ -66,7 +66,7 @@ _HAS: dict[str, Callable[[RunView], bool]] = {
     "probes": lambda run: bool(run.probe_flows),
     "pings": lambda run: bool(run.ping_flows),
     "routes": lambda run: bool(run.tcp_flows) and run.plan.constellation is not None and not run.is_access,
-    "mobile": lambda run: run.plan.mobile is not None,
+    "mobile": lambda run: run.mobile is not None,
     "any": lambda run: True,
 }
 

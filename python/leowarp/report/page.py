@@ -335,7 +335,7 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
     for name in names:
         kind = FIGURES[name]
         # The study is one of routes over satellites.
-        of_study = kind.study and not any(run.is_access or run.plan.mobile for run in runs)
+        of_study = kind.study and not any(run.is_access or run.mobile for run in runs)
         title = worded(runs, kind.title) + (f" ({kind.study} of the study)" if of_study else "")
         blocks.append(html.picture(folder / FIGURES_FOLDER / name, title, worded(runs, kind.caption), FIGURES_FOLDER))
     return f'<div class="figures">{"".join(blocks)}</div>' if blocks else ""

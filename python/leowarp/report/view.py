@@ -13,6 +13,7 @@ import pandas as pd
 
 from leowarp import layout
 from leowarp.errors import TraceError
+from leowarp.media import planned
 from leowarp.metrics import (
     Metrics,
     Tables,
@@ -27,6 +28,7 @@ from leowarp.report.rules import kernel_name as kernel_name
 from leowarp.report.rules import rules_of
 from leowarp.report.style import ALGORITHMS, line_style
 from leowarp.result import Run
+from leowarp.scenario.schema import Access, Mobile, Plan
 from leowarp.timeline.channel import Realisation
 
 
@@ -46,7 +48,7 @@ class RunView:
         self.document = self.run.document
 
     @property
-    def plan(self) -> Any:
+    def plan(self) -> Plan:
         """The plan, with numbers in place of texts."""
         return self.run.plan
 
@@ -93,7 +95,12 @@ class RunView:
     @property
     def is_access(self) -> bool:
         """Whether the path is an access link: its changes are reconfigurations, and its satellites are no nodes."""
-        return self.plan.access is not None
+        return isinstance(self.plan.medium, Access)
+
+    @property
+    def mobile(self) -> Mobile | None:
+        """The mobile channel that is the last hop of the path; None: there is none."""
+        return self.plan.medium if isinstance(self.plan.medium, Mobile) else None
 
     @cached_property
     def realisation(self) -> Realisation:
@@ -153,15 +160,13 @@ class RunView:
 
         With timestamps a full segment is 1448 bytes of 1500, so 100 Mbit/s at 14 bytes of overhead carry 95.64 Mbit/s.
         """
-        row = self.plan.chain or self.plan.jittered
-        own_link = self.is_access or self.plan.mobile is not None
-        if row is None and (own_link or self.plan.constellation is None):
+        sections = planned(self.plan).steady_links()
+        if not sections:
             return self._steady_capacity_bps()
-        sections = (self.plan.isl, self.plan.ground) if row is None else (row,)
         shaped = [
             section.rate_bps / (self.ip_bytes + section.overhead_bytes)
             for section in sections
-            if section is not None and section.rate_bps is not None
+            if section.rate_bps is not None
         ]
         if not shaped:
             return None

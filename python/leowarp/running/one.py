@@ -41,7 +41,7 @@ def run(
     report that fails leaves it complete: `leowarp report` makes figures and page from what is there.
     """
     # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
-    from leowarp import guest, metrics, timeline, trace
+    from leowarp import guest, media, metrics, trace
     from leowarp import report as reports
     from leowarp.result import Run
     from leowarp.scenario import plan_of
@@ -49,7 +49,7 @@ def run(
     plan = plan_of(scenario, set, kernel)
     plan = plan.named_by_caller() if trust else plan
     guest.demand_trust(plan)
-    timeline.check(plan)
+    media.check(plan)
     target = Path(out) if out is not None else default_directory(plan.name, plan.to_toml())
     inputs = {path.name: path.read_bytes() for path in plan.inputs()}
     with building(progress) as built:

@@ -59,13 +59,13 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
         Whatever the rooms say.
     """
     # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
-    from leowarp import ephemeris, routes, timeline
+    from leowarp import ephemeris, media, timeline
 
-    sky = ephemeris.ephemeris(plan)
-    ways = routes.routes(plan, sky)
+    sky = ephemeris.ephemeris_of(plan)
+    ways = media.routes_of(plan, sky)
     if directory is not None:
         timeline.write_table(ways.table, directory / ROUTES)
-    events = timeline.timeline(plan, sky, ways)
+    events = media.timeline_of(plan, sky, ways)
     if directory is not None:
         timeline.write_table(events, directory / TIMELINE)
     return Prepared(ways.table, events, [*ways.warnings, *timeline.warnings_of(events)])

@@ -15,8 +15,8 @@ from leowarp import layout
 from leowarp.errors import ScenarioError
 from leowarp.scenario import load, plan_inputs, resolve, schema
 from leowarp.scenario.key import Key, keys
-from leowarp.scenario.load import TABLES
 from leowarp.scenario.load_test import GOOD, write
+from leowarp.scenario.loading import TABLES
 from leowarp.scenario.presets import PRESETS
 from leowarp.scenario.schema import Plan
 from leowarp.units import BYTES, PACKETS
@@ -391,13 +391,13 @@ def test_a_distribution_set_on_a_plan_takes_its_table_away(tmp_path):
     write_inputs(tmp_path)
     plan = resolve(load(write(tmp_path, JITTERED)))
     assert plan_inputs(plan) == [tmp_path / "delays.txt"]
-    normal = again(tmp_path, plan, ["jittered.distribution=normal"]).jittered
+    normal = again(tmp_path, plan, ["jittered.distribution=normal"]).medium
     assert normal is not None
     assert (normal.distribution, normal.table) == ("normal", None)
     same = again(tmp_path, plan, ["jittered.distribution=table"])
     assert same == plan
     write(tmp_path / "run", "5\n6\n", "others.txt")
-    changed = again(tmp_path, plan, [f"jittered.table={tmp_path}/run/others.txt", "jittered.jitter=0 s"]).jittered
+    changed = again(tmp_path, plan, [f"jittered.table={tmp_path}/run/others.txt", "jittered.jitter=0 s"]).medium
     assert changed is not None
     assert changed.table is not None
     assert (changed.table.name, changed.jitter_ns) == ("others.txt", 0)

@@ -74,7 +74,7 @@ def test_scenarios_are_what_the_groups_take_them_for():
     flows = {index: (flow.source, flow.stop_ns - flow.start_ns) for index, flow in enumerate(plan.flows)}
     assert {flows[index] for index in runs.DOWN_FLOWS} == {("server", runs.TEST_S * S)}
     assert {flows[index] for index in runs.UP_FLOWS} == {("dish", runs.TEST_S * S)}
-    assert plan.access.capacity_bps is None
+    assert plan.medium.capacity_bps is None
     plan = resolve(load(example_file(runs.TCP_SCENARIO)))
     assert plan.run.duration_ns == runs.DURATION_S * S
     assert plan.flows[0].source == "server"
@@ -93,8 +93,8 @@ def test_variants_differ_in_what_their_names_say():
     for name, plan in groups["beside"].items():
         assert [flow.congestion_control for flow in plan.flows] == [runs.BY_NAME[name].congestion_control, "cubic"]
     for plan in groups["clean"].values():
-        assert (plan.access.residual_loss_ratio, plan.access.residual_loss_up_ratio) == (0, 0)
-        assert plan.access.preset == runs.PEAK
+        assert (plan.medium.residual_loss_ratio, plan.medium.residual_loss_up_ratio) == (0, 0)
+        assert plan.medium.preset == runs.PEAK
     for name, plan in [*alone.items(), *groups["beside"].items(), *groups["clean"].items()]:
         assert plan.flows[0].congestion_control == runs.BY_NAME[name].congestion_control
         assert plan.tcp.pacing == ("fq" if name.endswith("-fq") else "internal")
@@ -103,7 +103,7 @@ def test_variants_differ_in_what_their_names_say():
         assert (sysctl["net.ipv4.tcp_dsack"] == "0") == (name == "cubic-nodsack")
         assert (sysctl["net.ipv4.tcp_recovery"] == "0") == (name == "cubic-norack")
         assert (sysctl["net.ipv4.tcp_ecn"] == "1") == ("-ecn-" in name)
-        assert (plan.access.queue_discipline == "fifo") == ("codel" not in name and "-ecn-" not in name)
+        assert (plan.medium.queue_discipline == "fifo") == ("codel" not in name and "-ecn-" not in name)
 
 
 # --- Statistics

@@ -159,8 +159,7 @@ def trace_of(run: RunView, bin_ns: int = BIN_NS, series: str = "in_order") -> Tr
 
 def _hystart(tables: Tables, source: str) -> pd.DataFrame:
     """`t_ns`, `by`: when a host's counters were first read with an end of slow start that HyStart had found."""
-    host = next((place for place, name in enumerate(tables.hosts) if name in (source, f"host:{source}")), None)
-    mine = tables.counters[(tables.counters["host"] == host) & (tables.counters["value"] > 0)]
+    mine = tables.counters[(tables.counters["host"] == tables.host_number(source)) & (tables.counters["value"] > 0)]
     rows = []
     for by, counter in (("delay", "TcpExt.TCPHystartDelayDetect"), ("ACK train", "TcpExt.TCPHystartTrainDetect")):
         read_ns = mine.loc[mine["counter"] == counter, "t_ns"]

@@ -13,10 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from leowarp import scenario, timeline
+from leowarp import media, scenario
 from leowarp.errors import ScenarioError
 from leowarp.scenario import Plan
-from leowarp.scenario.document import Node
+from leowarp.scenario.node import Node
 from leowarp.scenario.problems import Problem, ScenarioProblems
 from leowarp.study.sweep.file import Condition, Parameter, StudyFile
 from leowarp.study.sweep.keys import columns_of
@@ -124,7 +124,7 @@ def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedR
     for values in _combinations(study):
         try:
             combinations.append(_combination(study, values, shareable))
-            timeline.check(combinations[-1].plan)
+            media.check(combinations[-1].plan)
         except ScenarioProblems as error:
             for problem in error.problems:
                 wrong.setdefault(problem, _told(values))

@@ -139,4 +139,4 @@ def test_parameters_of_queues_and_of_modules_are_varied_like_any_key(tmp_path):
     plans = [run.combination.plan for run in runs_of(path)]
     assert [plan.modules for plan in plans] == [{"my_cc": {"hold_ns": f"{ms}000000"}} for ms in (35, 50)]
     assert {plan.guest.cc_modules[0].path for plan in plans} == {tmp_path / "my_cc.c"}
-    assert all(plan.access.queue_parameters == {"target_ns": 5_000_000} for plan in plans)
+    assert all(plan.medium.queue_parameters == {"target_ns": 5_000_000} for plan in plans)

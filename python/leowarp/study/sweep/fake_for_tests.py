@@ -47,7 +47,7 @@ def _made(index, plan, out, alone):
     told = folder / f"seed-{seed}"
     todo = told.read_text() if told.exists() else ""
     with (folder / "made").open("a") as log:
-        log.write(f"{plan.chain.delay_ns} {plan.flows[0].congestion_control} {seed} {todo}\n")
+        log.write(f"{plan.medium.delay_ns} {plan.flows[0].congestion_control} {seed} {todo}\n")
         log.flush()
         end_bytes = log.tell()
     _wait_for_leave(folder, (folder / "made").read_bytes()[:end_bytes].count(b"\n"))
@@ -79,7 +79,7 @@ def _wait_for_leave(folder, line):
 
 
 def summary(plan):
-    flow = {"flow": 0, "kind": "tcp", "goodput_mean_bps": plan.chain.delay_ns / 7 + plan.run.seed, "lost_pkts": None,
+    flow = {"flow": 0, "kind": "tcp", "goodput_mean_bps": plan.medium.delay_ns / 7 + plan.run.seed, "lost_pkts": None,
             "completion_ns": 10**9 + plan.run.seed}  # fmt: skip
     return {"name": plan.name, "drops_pkts": 3, "drops_by_cause_pkts": {"queue": 2, "loss": 1}, "cpu_s": None,
             "wall_s": None, "flows": [flow]}  # fmt: skip

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from leowarp.scenario import Plan, schema
 from leowarp.scenario.key import Key, keys
-from leowarp.scenario.load import TABLES
+from leowarp.scenario.loading import TABLES
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def test_a_part_has_as_many_runs_as_it_says_and_a_quick_one_some_of_them(name):
 
 def test_the_scenario_is_the_studys():
     plan = resolve(load(example_file(runs.SCENARIO)))
-    mobile = plan.mobile
+    mobile = plan.medium
     assert (plan.run.duration_ns, plan.network.mtu_bytes) == (runs.DURATION_S * S, 1115)
     assert (mobile.modulation, mobile.data_bits, mobile.codeword_bits) == ("qpsk", 8920, 53520)
     assert (mobile.retransmissions, mobile.first_delay_ns, mobile.retransmission_delay_ns) == (3, 10 * MS, 20 * MS)
@@ -89,10 +89,10 @@ def test_assumptions_are_the_scenarios_own_and_one_is_changed_at_a_time():
 def test_growth_meets_no_fading_and_other_tcps_are_what_their_names_say():
     _, found = planned("growth")
     for plan in (run.combination.plan for run in found):
-        assert (plan.mobile.fading, plan.mobile.delays, plan.tcp.profile) == (False, "constant", runs.STUDY_PROFILE)
+        assert (plan.medium.fading, plan.medium.delays, plan.tcp.profile) == (False, "constant", runs.STUDY_PROFILE)
     _, found = planned("growth_by_acks")
     for plan in (run.combination.plan for run in found):
-        assert not plan.mobile.fading
+        assert not plan.medium.fading
         assert [file.path.stem for file in plan.guest.cc_modules] == list(runs.BY_ACKS.values())
     _, found = planned("profiles")
     for run in found:
