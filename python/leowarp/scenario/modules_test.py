@@ -9,7 +9,7 @@ import pytest
 
 from leowarp.layout import INPUTS
 from leowarp.scenario import load, plan_inputs, resolve
-from leowarp.scenario.load_test import problems_of, write
+from leowarp.scenario.loading_test import problems_of, write
 
 CHAIN = """\
 name = "modules"

@@ -15,8 +15,8 @@ from leowarp import layout
 from leowarp.errors import ScenarioError
 from leowarp.scenario import load, plan_inputs, resolve, schema
 from leowarp.scenario.key import Key, keys
-from leowarp.scenario.load_test import GOOD, write
 from leowarp.scenario.loading import TABLES
+from leowarp.scenario.loading_test import GOOD, write
 from leowarp.scenario.presets import PRESETS
 from leowarp.scenario.schema import Plan
 from leowarp.units import BYTES, PACKETS
