@@ -63,10 +63,15 @@ def fingerprint(case: tuple[str, dict[str, str]]) -> dict[str, str]:
 
 def without_added(path: Path) -> bytes:
     """A file of routes or timeline as it would be without the columns in `ADDED`."""
+    import pyarrow as pa
+
     from leowarp import parquetfiles
     from leowarp.timeline import write_table
 
     table = parquetfiles.read_table(path)
+    # Parquet calls the field of a list's values `element`, Arrow `item`, and the file holds that name.
+    lists = [f.with_type(pa.list_(f.type.value_type)) if pa.types.is_list(f.type) else f for f in table.schema]
+    table = table.cast(pa.schema(lists, metadata=table.schema.metadata))
     known = [name for name in ADDED if name in table.column_names]
     if not known:
         return path.read_bytes()
