@@ -214,8 +214,9 @@ class Run:
         from leowarp import metrics
 
         trace = {name: self.table(name) for name in ("reordering", "densities")}
-        timeline = self.table("timeline")
-        return metrics.tables_of(trace, timeline=timeline, where=self.path), metrics.flow_pairs(self.plan.flows)
+        # Routes number the changes of a path that the scopes of reordering are around.
+        planned = {name: self.table(name) for name in ("routes", "timeline")}
+        return metrics.tables_of(trace, **planned, where=self.path), metrics.flow_pairs(self.plan.flows)
 
     def figure(self, name: str) -> Figure:
         """A figure of the report by its name, for instance "goodput", as a matplotlib Figure."""
