@@ -32,7 +32,7 @@ test: doctor ## everything needed, then all tests, those in the guest included
 test-fast: $(NATIVE) ## the tests that need no guest: under a minute
 	@$(PYTHON) -m pytest -m "not guest and not slow" $(SPREAD)
 
-check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dependencies, clauses of RFCs
+check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dependencies, clauses of RFCs, units
 	@tools/setup.sh check
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
@@ -40,6 +40,8 @@ check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dep
 	@$(VENV)/bin/lint-imports --no-logo
 	@$(PYTHON) tools/licences.py
 	@$(PYTHON) tools/clauses.py
+	@$(PYTHON) tools/units_check.py
+	@$(PYTHON) tools/fmt_skips.py
 	@$(PYTHON) tools/module_circles.py
 	@cargo fmt --check
 	@cargo clippy --workspace --all-targets --locked --quiet -- -D warnings

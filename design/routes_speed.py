@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the CPU time that routes and timelines take: python design/routes_speed.py [updates]."""
+"""Prints the CPU time that routes and timelines take: PYTHONPATH=tests python design/routes_speed.py [updates]."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import sys
 import time
 
 from leowarp.ephemeris import ephemeris_of
-from leowarp.ephemeris.plans_for_tests import S, plan, shell, star
 from leowarp.media import routes_of
 from leowarp.media.constellation.timeline import constellation_timeline
 from leowarp.scenario.schema import Isl, Network, Plan, Routing
+from support.plans import S, plan, shell, star
 
 
 def cases(updates: int) -> dict[str, Plan]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the profile `starlink` does to probes, beside what was published; and how far that hangs on what was assumed.
 
-    python design/starlink-profile.py [--guest]
+    PYTHONPATH=tests python design/starlink-profile.py [--guest]
 
 Prints the tables of design/starlink-profile.md: half an hour of pings over the tables of 20 seeds (no kernel), then the
 sensitivity to the steps of the jitter and to the model of a frame. `--guest`: TCP over the profile with other isolated
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.media.access import Profile, Way
-from leowarp.media.access.probes_for_tests import SECOND_NS, passed, pings, pings_by_reply, profile_for
+from support.probes import SECOND_NS, passed, pings, pings_by_reply, profile_for
 
 MINUTES = 30
 FRAME_MINUTES = 5

@@ -69,7 +69,10 @@ INTERRUPTED_EXIT_CODE = 130
 
 
 def unexpected(error: Exception) -> LeowarpError:
-    """What to say of an error that no rule foresees, which would be a traceback otherwise."""
+    """What to say of an error that no rule foresees, which would be a traceback otherwise.
+
+    An OSError with a path is mostly a full disk, a missing permission or a file that vanished: a HostError (status 3).
+    """
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     if isinstance(error, OSError) and error.filename is not None:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import leowarp as lw
-from leowarp.metrics.synthetic_reordering import measured
+from support.synthetic.reordering import measured
 
 pytestmark = pytest.mark.guest
 

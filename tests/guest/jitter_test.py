@@ -72,9 +72,7 @@ def test_delays_have_the_mean_the_deviation_and_the_shape_that_were_asked_for(
 
 def test_a_table_of_ones_own_is_drawn_sample_by_sample(tmp_path):
     (tmp_path / "three.txt").write_text("# of four samples two are alike\n1\n4\n1\n2\n")
-    off_ns = delays_ns(
-        tmp_path, "jittered.distribution=table", f"jittered.table={tmp_path / 'three.txt'}"
-    ) - 20e6  # fmt: skip
+    off_ns = delays_ns(tmp_path, "jittered.distribution=table", f"jittered.table={tmp_path / 'three.txt'}") - 20e6
     samples = np.array([1.0, 1.0, 2.0, 4.0])
     expected_ns = np.unique((samples - samples.mean()) / samples.std() * 2e6)
     nearest = np.abs(off_ns[:, None] - expected_ns).argmin(axis=1)

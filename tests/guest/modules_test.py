@@ -54,7 +54,7 @@ def test_a_parameter_changes_what_a_congestion_control_does(tmp_path):
         ({"tcp_cubic": {"beta": "much"}}, 'tcp_cubic.beta = "much": the guest kernel refuses it', 'holds "717"'),
         ({"tcp_cuubic": {}}, "this guest kernel has no module of this name with parameters", "tcp_cubic"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_set_is_said_with_what_there_is(tmp_path, modules, says, hint):
     with pytest.raises(GuestError) as raised:
         run(tmp_path, plan_of(tmp_path, modules))
@@ -141,7 +141,7 @@ def test_a_module_of_one_s_own_gets_its_parameters_and_the_run_s_zero(own):
         ("mine", 'grain = "7"', 'modules.own.grain = "7": the module has no such', "it has: fixed, gain, origin_ns"),
         ("mine", 'fixed = "7"', "modules.own.fixed", "permissions 0644"),
     ],
-)  # fmt: skip
+)
 def test_what_a_module_of_one_s_own_does_not_have_is_said(own, congestion_control, parameters, says, hint):
     with pytest.raises(GuestError) as raised:
         own(congestion_control, parameters)

@@ -17,7 +17,10 @@ from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL
 from leowarp.timeline.channel.statistics import statistics
 
 QUANTILES = (0.01, 0.1, 0.5, 0.9)
+"""Shares of time: deep fades matter to hybrid ARQ, so there are two below the median."""
+
 FADE_LEVELS_DB = (-25, -20, -15, -10, -5, -3, 0)
+"""Relative to line of sight. Es/N0 at each is given beside it, which is what decides whether a codeword is decoded."""
 
 Row = tuple[str | None, ...]
 
@@ -33,6 +36,7 @@ class MobileChannel:
 
     @property
     def power(self) -> PowerSeries:
+        """The power series, relative to line of sight (0 dB), one level every `spacing_ns`."""
         return self.found.power
 
     @property
@@ -42,6 +46,7 @@ class MobileChannel:
 
     @cached_property
     def statistics(self) -> pa.Table:
+        """What the series does beside the model's closed forms; columns as `timeline.channel.statistics.COLUMNS`."""
         return statistics(self.power, self.fading)
 
 
@@ -115,11 +120,12 @@ def codeword_rows(of: MobileChannel) -> list[Row]:
     harq, outcomes = harq_of(of.mobile), of.found.outcomes
     rows: list[Row] = [
         (
-            f"decoded after {again} retransmission{'' if again == 1 else 's'}", f"{100 * share:.3f} %",
+            f"decoded after {again} retransmission{'' if again == 1 else 's'}",
+            f"{100 * share:.3f} %",
             f"{(harq.first_delay_ns + again * harq.retransmission_delay_ns) / 1e6:g} ms",
         )
         for again, share in enumerate(outcomes.decoded_shares(harq.retransmissions))
-    ]  # fmt: skip
+    ]
     return [*rows, ("lost", f"{100 * outcomes.loss_ratio:.3f} %", None)]
 
 

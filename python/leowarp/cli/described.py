@@ -42,6 +42,10 @@ def measurements(
 
 
 def _of_plan(plan: Plan, source: str) -> Measurement:
+    """The measured path that a plan names, or the access link that it implies, as if it had been measured.
+
+    An access link is walked over its timeline, from gateway to terminal (down) and back.
+    """
     if isinstance(plan.medium, Measured):
         return measurement_of(plan.medium, plan.run.start_ns + plan.run.duration_ns)
     if not isinstance(plan.medium, Access):
@@ -58,6 +62,7 @@ def _of_plan(plan: Plan, source: str) -> Measurement:
 
 
 def _of_run(path: Path) -> list[Measurement]:
+    """A measurement for each flow of pings with replies of a run: sending times and round trips (nan: lost)."""
     from leowarp.result import Run
 
     run = Run(path)
@@ -70,6 +75,7 @@ def _of_run(path: Path) -> list[Measurement]:
         sent_ns = of_flow["sent_ns"].to_numpy()
         # A request that was sent last may have no reply because the run was over.
         rtt_ns = of_flow["reply_ns"].to_numpy().astype(np.float64) - sent_ns
+        # Two probes of the same instant are one sample: times of a measurement ascend.
         kept = np.diff(sent_ns, prepend=-1) > 0
         wall_ns = wall_ns_of(plan.medium.clock) if isinstance(plan.medium, Access) else None
         source = f"{path}, flow {number}"
@@ -105,6 +111,7 @@ def lines(of: Description) -> dict[str, str]:
 
 
 def _delay_lines(of: Description) -> dict[str, str]:
+    """Mean and quantiles, ms: those of round trips, or of one way where there is nothing else."""
     if of.mean_ns is None:
         return {"delay": "every probe was lost"}
     found = {"delay, mean": f"{of.mean_ns / 1e6:.3f} ms"}
@@ -117,6 +124,11 @@ def _delay_lines(of: Description) -> dict[str, str]:
 
 
 def _schedule_lines(of: Description) -> dict[str, str]:
+    """Reconfigurations that were found in the data, the steps between slots, and spikes.
+
+    Times are of the measurement's own clock; seconds of a minute are given where the wall clock is known, because that
+    is how a schedule of 15 s was described first (12, 27, 42, 57 s).
+    """
     heights_ms = [spike.height_ns / 1e6 for spike in of.spikes]
     spikes = {"spikes": f"{len(of.spikes)}"}
     if of.spikes:
@@ -142,6 +154,11 @@ def _schedule_lines(of: Description) -> dict[str, str]:
 
 
 def _loss_lines(of: Description) -> dict[str, str]:
+    """Lost probes, their runs, and how many lie near a reconfiguration.
+
+    Near is within 1 s. The share of all probes there that are lost is given beside it: many losses there mean little if
+    many probes are.
+    """
     loss = of.loss
     found = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
     if not loss.lost:
@@ -180,6 +197,7 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def _mbps(of: dict[float, float], shares: tuple[float, ...]) -> str:
+    """Some quantiles as Mbit/s; "none" of a capacity that never changes from row to row."""
     return ", ".join(f"{of[share] / 1e6:.2f}" for share in shares) + " Mbit/s" if of else "none"
 
 

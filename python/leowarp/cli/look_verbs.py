@@ -146,6 +146,7 @@ def routes(
 
 
 def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool:
+    """Whether a row of routes is of a pair of stations in one of the ways asked for."""
     from leowarp.scenario.schema import Access
 
     # The pairs of a chain are named by their routers, the rows by its hosts A and B.
@@ -164,12 +165,17 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def plan_of(file: Path, settings: list[str] | None) -> Plan:
+    """The plan of a scenario, a plan or a run directory, with `--set` applied.
+
+    Raises ScenarioError as `scenario.load` and `scenario.resolve` do.
+    """
     from leowarp import scenario
 
     return scenario.resolve(scenario.load(file, settings or []))
 
 
 def parsed(quantity: Any, option: str, text: str) -> int | float:
+    """The number of an option's text, in the quantity's kept unit (ns of a time); an error names the option."""
     try:
         return quantity.parse(text)
     except ScenarioError as error:

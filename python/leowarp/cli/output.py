@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PLAIN_WIDTH = 160
+"""Columns where there is no terminal: rich would take 80, and fold the columns of a comparison."""
+
 P = ParamSpec("P")
 
 
@@ -102,6 +104,7 @@ def clean(value: Any) -> Any:
         return {str(key): clean(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [clean(item) for item in value]
+    # numpy's scalars and arrays, of whatever type, and pandas' extension arrays
     if hasattr(value, "tolist") and not isinstance(value, str):
         return clean(value.tolist())
     if isinstance(value, float) and value != value:

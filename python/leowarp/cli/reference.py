@@ -96,10 +96,12 @@ def _scalars() -> Iterator[str]:
 
 
 def _of_columns(columns: Mapping[str, tuple[object, str | None, str]]) -> Iterator[tuple[str, str, str | None, str]]:
+    """The same of a table that is declared as name -> (type, unit, meaning)."""
     return ((name, str(kind), unit, doc) for name, (kind, unit, doc) in columns.items())
 
 
 def _table(name: str, doc: str, columns: Iterable[tuple[str, str, str | None, str]]) -> Iterator[str]:
+    """A section with a table of columns: (name, type, unit, meaning) each."""
     yield ""
     yield f"## {name}"
     yield ""
@@ -112,6 +114,10 @@ def _table(name: str, doc: str, columns: Iterable[tuple[str, str, str | None, st
 
 
 def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
+    """Name, type, unit and meaning of a column of Arrow; the latter two stand in its metadata.
+
+    A dictionary of strings is a way of storing strings, so it is called one.
+    """
     kind = {"double": "float64", "list<item: string>": "list of string"}.get(str(field.type), str(field.type))
     if pa.types.is_dictionary(field.type):
         kind = "string"
@@ -120,6 +126,7 @@ def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
 
 
 def _cell(text: str) -> str:
+    """A text as a cell of a Markdown table, whose border is a bar."""
     return text.replace("|", "\\|")
 
 

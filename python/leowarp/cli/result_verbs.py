@@ -32,8 +32,10 @@ def metrics(
     if again:
         from leowarp import trace
 
+        # What the run cost is not in its trace: the manifest's numbers stay.
         costs = opened.manifest["costs"]
         opened.numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(opened.path)
+        # The manifest has the sha256 of every file, these among them.
         trace.list_files(opened.path)
     if json_:
         print_json(opened.summary)

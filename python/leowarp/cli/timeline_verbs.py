@@ -212,6 +212,7 @@ def _implied(measurement: Measurement) -> tuple[str, ...]:
 
 
 def _event(row: dict[str, Any]) -> str:
+    """What happens to whom: the ends of a link or the node, then the columns that are not null."""
     ends = f"{row['a']} > {row['b']}" if "a" in row and "b" in row else row.get("a", row.get("node", ""))
     rest = [f"{key}={value}" for key, value in row.items() if key not in ("t_ns", "event", "a", "b", "node")]
     return " ".join([ends, *rest])

@@ -11,10 +11,10 @@ from sgp4.exporter import export_omm
 
 from leowarp.ephemeris import Sgp4Orbits, ephemeris_of
 from leowarp.ephemeris.elements import elements_of
-from leowarp.ephemeris.plans_for_tests import S, plan
 from leowarp.errors import ScenarioError
 from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Constellation, Plan
+from support.plans import S, plan
 
 # Two objects of CelesTrak's OneWeb list (TLE are public), and a number above 99999 as Alpha-5 writes it.
 ONE = (

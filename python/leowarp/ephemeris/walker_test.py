@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leowarp.ephemeris import Walker, ephemeris_of
-from leowarp.ephemeris.plans_for_tests import S, plan, star
+from support.plans import S, plan, star
 
 STUDY = Walker(
     planes=18,

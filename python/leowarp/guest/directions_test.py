@@ -90,7 +90,7 @@ def test_a_queue_of_a_link_that_is_made_later_is_known_from_the_start() -> None:
         (lambda e: [e.queue(1, 2, "red"), e.queue(1, 2, "pie")], "terminal > gateway has two queues"),
         (lambda e: e.capacity(1, 3, np.array([0]), np.array([1])), "never created"),
     ],
-)  # fmt: skip
+)
 def test_tables_that_contradict_themselves_are_refused(spoil, says: str) -> None:
     made = access()
     spoil(made)

@@ -170,9 +170,7 @@ _FILL = {
 }
 
 
-def setup(
-    plan: "Plan", timeline: pa.Table, network: Network, directions: Directions | None = None
-) -> dict[str, Any]:  # fmt: skip
+def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Directions | None = None) -> dict[str, Any]:
     """`setup.json` as a dict."""
     if directions is None:
         directions = Directions.of_timeline(timeline, network)

@@ -152,8 +152,9 @@ def test_jitter_events_number_the_tables_that_the_setup_holds():
     table = table.replace_schema_metadata({"jitter_table": json.dumps([-1.0] * 8192 + [1.0] * 8192)})
     made = setup(plan(), table, Network.of_timeline(table))
     assert [(entry["name"], entry["multiplier"]) for entry in made["jitter_tables"]] == [
-        ("table", 1.0), ("uniform", 3**0.5),
-    ]  # fmt: skip
+        ("table", 1.0),
+        ("uniform", 3**0.5),
+    ]
     assert made["jitter_tables"][0]["values"] == [-8192] * 8192 + [8192] * 8192
     assert made["jitter_tables"][1]["values"] == []
     assert made["links"][2]["queue_counts"] == "waiting-and-flying"

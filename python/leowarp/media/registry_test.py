@@ -6,13 +6,13 @@ import dataclasses
 import pytest
 
 from leowarp.ephemeris import ephemeris_of
-from leowarp.ephemeris.plans_for_tests import chain, plan
 from leowarp.media import planned, routes_of, timeline_of
 from leowarp.nodes import host_node
 from leowarp.scenario.key import InputFile
 from leowarp.scenario.medium import MEDIA
 from leowarp.scenario.schema import Access, Jittered, Measured, Medium, Mobile, Plan
 from leowarp.timeline import replayed
+from support.plans import chain, plan
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from leowarp.metrics import metrics, read_tables
-from leowarp.metrics import synthetic as syn
 from leowarp.metrics.causes import CAUSED, NONE, causes
 from leowarp.metrics.changes import path_changes
+from support.synthetic import run as syn
 
 MS, S = syn.MS, syn.S
 PAIR = syn.STATIONS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of the synthetic run, whose truth is arithmetic (see `synthetic.py`)."""
+"""Metrics of the synthetic run, whose truth is arithmetic (see `support/synthetic/run.py`)."""
 
 import dataclasses
 import json
@@ -24,9 +24,9 @@ from leowarp.metrics import (
     read_tables,
     tables_of,
 )
-from leowarp.metrics import synthetic as syn
 from leowarp.metrics.flows import GOODPUT_SERIES, host_scalars
 from leowarp.metrics.warnings import held_by_receiver, never_connected, nothing_arrived
+from support.synthetic import run as syn
 
 MS, S = syn.MS, syn.S
 

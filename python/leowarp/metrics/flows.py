@@ -217,8 +217,9 @@ def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
     names = {"sent_pkts": "sent_pkts", "delivered_pkts": "delivered_pkts", "lost_pkts": "lost_pkts",
              "retransmissions_pkts": "retrans_pkts", "spurious_retransmissions_pkts": "spurious_pkts",
              "late_pkts": "late_pkts"}  # fmt: skip
-    row: dict[str, Any] = dict.fromkeys([*names, "acks_late_pkts", "acks_lost_pkts", "data_drops_pkts",
-                                         "ack_drops_pkts", "reordering_extent_max_pkts"])  # fmt: skip
+    row: dict[str, Any] = dict.fromkeys(
+        [*names, "acks_late_pkts", "acks_lost_pkts", "data_drops_pkts", "ack_drops_pkts", "reordering_extent_max_pkts"]
+    )
     if tables.has("bins"):
         mine = tables.of_flow("bins", number)
         is_data = mine["direction"].to_numpy() == DATA

@@ -250,5 +250,5 @@ RECOVERY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "delay_mean_before_ns": ("Int64", "ns", "mean one-way delay of the data sent in the second before the change"),
     "delay_max_after_ns": ("Int64", "ns", "largest one-way delay of the data sent in the second after it"),
     "spike_ns": ("Int64", "ns", "largest after it less mean before it: steps of the path and queues are in it too"),
-}  # fmt: skip
+}
 """Columns of the recovery table: type, unit, meaning."""

@@ -231,9 +231,10 @@ def _changes_table(view: RunView) -> str:
     rows = []
     for change in changes.itertuples(index=False):
         hops_changed = [
-            name for name in ("first", "middle", "last")
+            name
+            for name in ("first", "middle", "last")
             if _true(getattr(change, f"{name}_hop{'s' if name == 'middle' else ''}_changed"))
-        ]  # fmt: skip
+        ]
         rows.append([
             f"{change.t_ns / 1e9:g}", f"{change.source} to {change.destination}", ", ".join(hops_changed) or "–",
             _arrow(change.hops_before, change.hops_after, 1),

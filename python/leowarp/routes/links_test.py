@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from leowarp.ephemeris import EcefMetres, ephemeris_of
-from leowarp.ephemeris.plans_for_tests import plan, shell, star
 from leowarp.errors import ScenarioError
 from leowarp.routes.links import FewTerminals, RangeRule, Sight, delays_ns, in_view, isl_rule, lengths_m
 from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Ground, Isl, Network
+from support.plans import plan, shell, star
 
 clouds = arrays(np.float64, st.tuples(st.integers(2, 25), st.just(3)), elements=st.floats(-8e6, 8e6))
 

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leowarp.ephemeris import ephemeris_of
-from leowarp.ephemeris.plans_for_tests import S, plan, shell, star, station
 from leowarp.errors import ScenarioError
 from leowarp.routes import Routes, constellation_routes, paths_of
 from leowarp.routes.links import in_view, isl_rule
 from leowarp.scenario.schema import Ground, Isl, Network, Plan, Routing
+from support.plans import S, plan, shell, star, station
 
 SCENARIOS = {
     "madrid-tokyo": plan(),

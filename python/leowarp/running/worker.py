@@ -21,6 +21,7 @@ from typing import Any
 from leowarp.errors import encode_error
 
 PR_SET_PDEATHSIG = 1
+"""prctl(2), linux/prctl.h: Python has no name for it."""
 
 
 def main(parent_pid: int, scratch: Path) -> None:
@@ -34,20 +35,20 @@ def main(parent_pid: int, scratch: Path) -> None:
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
-    def tell(**what: Any) -> None:
+    def report(**what: Any) -> None:
         lines.write(json.dumps(what) + "\n")
         lines.flush()
 
-    tell(ready=os.getpid())
+    report(ready=os.getpid())
     for line in sys.stdin:
         given = json.loads(line)
         number, fault = given["number"], None
         try:
-            pickle.loads(base64.b64decode(given["task"])).work(scratch, partial(tell, batch=number))
+            pickle.loads(base64.b64decode(given["task"])).work(scratch, partial(report, batch=number))
         except Exception as error:
             # Told to the parent, which decides; the next task may be a better one.
             fault = encode_error(error)
-        tell(batch=number, ended=True, fault=fault)
+        report(batch=number, ended=True, fault=fault)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ class BatchEnded:
     death : str
         How the last of them ended, and its last words.
 
-    Runs of the task that were not told of are unfinished.
+    Runs of the task for which there was no `RunMade` are unfinished.
     """
 
     batch: int
@@ -132,13 +132,13 @@ class LocalWorkers:
         events: list[Event] = []
         for key, _ in self._selector.select(timeout_s):
             worker: _Process = key.data
-            for told in worker.lines():
-                if "progress" in told:
-                    self._on_progress(told["batch"], told["progress"])
+            for message in worker.lines():
+                if "progress" in message:
+                    self._on_progress(message["batch"], message["progress"])
                 else:
-                    events += _event(worker, told)
+                    events += _event(worker, message)
             if worker.is_over:
-                self._bury(worker, events)
+                self._replace_dead(worker, events)
         return events
 
     def end(self) -> list[Event]:
@@ -148,7 +148,8 @@ class LocalWorkers:
             worker.interrupt()
         end_patiently((worker.child for worker in self._workers), PATIENCE_S)
         for worker in self._workers:
-            events += [event for told in worker.lines() if "progress" not in told for event in _event(worker, told)]
+            messages = [message for message in worker.lines() if "progress" not in message]
+            events += [event for message in messages for event in _event(worker, message)]
             worker.close()
         self._workers = []
         self._selector.close()
@@ -160,7 +161,11 @@ class LocalWorkers:
         self._workers.append(worker)
         self._selector.register(worker.stdout, selectors.EVENT_READ, worker)
 
-    def _bury(self, worker: _Process, events: list[Event]) -> None:
+    def _replace_dead(self, worker: _Process, events: list[Event]) -> None:
+        """Takes a worker that has ended out and starts another; what it had under way has lost a worker.
+
+        One that ended before it could begin is an error of the machine: the next would end in the same way.
+        """
         self._selector.unregister(worker.stdout)
         self._workers.remove(worker)
         end_patiently([worker.child], PATIENCE_S)
@@ -207,6 +212,7 @@ class _Process:
             self.child.stdin.flush()
 
     def lines(self) -> list[dict[str, Any]]:
+        """The messages that have come whole since the last call; sets `is_over` at the end of the output."""
         while True:
             try:
                 piece = os.read(self.stdout.fileno(), 1 << 20)
@@ -238,11 +244,12 @@ class _Process:
         return words.decode(errors="replace").strip()[-2000:]
 
 
-def _event(worker: _Process, told: Mapping[str, Any]) -> list[Event]:
-    if "ready" in told:
+def _event(worker: _Process, message: Mapping[str, Any]) -> list[Event]:
+    """What a message says: nothing new, a run, or the end of the batch, after which the worker is free."""
+    if "ready" in message:
         worker.was_ready = True
         return []
-    if "place" in told:
-        return [RunMade(told["batch"], told["place"], told["result"])]
+    if "place" in message:
+        return [RunMade(message["batch"], message["place"], message["result"])]
     worker.batch = None
-    return [BatchEnded(told["batch"], told["fault"])]
+    return [BatchEnded(message["batch"], message["fault"])]

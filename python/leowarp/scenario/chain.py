@@ -24,8 +24,9 @@ class Chain(QueueKeys, MediumSection):
         units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s",
         none="unshaped",
     )  # fmt: skip
-    overhead_bytes: int = quantity(units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B",
-                                   low="0 B", high="1000 B")  # fmt: skip
+    overhead_bytes: int = quantity(
+        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+    )
     loss_ratio: float = quantity(
         units.RATIO, "Share of packets that each link loses at random.", "0 %", low="0 %", high="100 %"
     )

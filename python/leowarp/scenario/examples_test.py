@@ -79,8 +79,9 @@ def test_the_variants_differ_from_it_where_they_should_and_nowhere_else():
         '"net.ipv4.tcp_max_reordering" = "3"', '"net.ipv4.tcp_timestamps" = "0"', '"net.ipv4.tcp_dsack" = "0"',
     }  # fmt: skip
     assert [(station.name, station.latitude_deg) for station in plan_of("aalborg-cape-town").stations] == [
-        ("Aalborg", 57.048), ("Cape Town", -33.925),
-    ]  # fmt: skip
+        ("Aalborg", 57.048),
+        ("Cape Town", -33.925),
+    ]
 
 
 def test_the_starlink_example_and_its_variants_are_what_their_lines_say():
@@ -89,8 +90,9 @@ def test_the_starlink_example_and_its_variants_are_what_their_lines_say():
     assert (plan.medium.profile, plan.medium.preset) == ("starlink", "peak")
     assert (plan.medium.period_ns, plan.medium.phase_ns) == (15 * 10**9, 12 * 10**9)
     assert [(flow.kind, flow.source, flow.congestion_control) for flow in plan.flows] == [
-        ("tcp", "server", "cubic"), ("ping", "dish", None),
-    ]  # fmt: skip
+        ("tcp", "server", "cubic"),
+        ("ping", "dish", None),
+    ]
     text = (ROOT / "examples" / "starlink.toml").read_text(encoding="utf-8")
     variants = [line.split()[4:] for line in text.splitlines() if " --set " in line and "--cc-module" not in line]
     plans = [plan_of("starlink", [word for word in words if word != "--set"]) for words in variants]

@@ -48,8 +48,9 @@ class Jittered(MediumSection):
         "netem's own limit in each direction: packets waiting and flying. Not in bytes:", "5000 pkts"
     )
     queue_bytes: int | None = None
-    overhead_bytes: int = quantity(units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B",
-                                   low="0 B", high="1000 B")  # fmt: skip
+    overhead_bytes: int = quantity(
+        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+    )
     loss_ratio: float = quantity(
         units.RATIO, "Share of packets that are lost at random, A to B.", "0 %", low="0 %", high="100 %"
     )

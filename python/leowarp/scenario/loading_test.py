@@ -138,11 +138,11 @@ def test_the_scenario_that_the_cases_spoil_is_good(tmp_path):
         (20, '[tcp.sysctl]\n"../../x" = "1"', "tcp.sysctl", "is not the name of a sysctl"),
         (20, '[tcp.sysctl]\nnet.core.rmem_max = "5"', "tcp.sysctl", "[guest.sysctl]"),
         (20, '[guest.sysctl]\nnet.ipv4.tcp_ecn = "1"', "guest.sysctl", "[tcp.sysctl]"),
-        (20, '[chain]\nhops = 3', "chain", "exactly one of"),
+        (20, "[chain]\nhops = 3", "chain", "exactly one of"),
         (20, '[observe]\nsockets = "1 us"', "observe.sockets", "1 ms to 1 h"),
         (20, '[guest]\nmemory = "1 MB"', "guest.memory", "128 MiB"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_names_line_key_and_cure(tmp_path, line, text, key, said):
     path = write(tmp_path, changed(line, text))
     problems = problems_of(path)
@@ -206,7 +206,7 @@ def test_files_that_cannot_be_read_say_so(tmp_path):
 @pytest.mark.parametrize(
     ("override", "said"),
     [
-        ("run.durration=60 s", '--set run.durration=60 s: run.durration: there is no such key'),
+        ("run.durration=60 s", "--set run.durration=60 s: run.durration: there is no such key"),
         ("run.duration=60", "--set run.duration=60: run.duration: 60 is a bare number"),
         ("run.duration", "has no ="),
         ("=5", "is not a dotted key"),
@@ -222,7 +222,7 @@ def test_files_that_cannot_be_read_say_so(tmp_path):
         ("stations.0.name=Berlni", 'did you mean the place "Berlin"'),
         ("constellation.preset=none\nrun.seed = 9", "control characters"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_override_is_named(tmp_path, override, said):
     path = write(tmp_path, GOOD)
     with pytest.raises(ScenarioError) as caught:

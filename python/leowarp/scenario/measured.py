@@ -28,8 +28,9 @@ class Measured(QueueKeys, MediumSection):
         "delay_up_ms, rate_up_mbps, loss_up_ratio`; irtt's JSON; the output of `ping -D`; LeoReplayer's delays.",
         required=True,
     )
-    format: str = word("What wrote `file`; auto: seen in its content.", ("auto", "csv", "irtt", "ping", "leoreplayer"),
-                       "auto")  # fmt: skip
+    format: str = word(
+        "What wrote `file`; auto: seen in its content.", ("auto", "csv", "irtt", "ping", "leoreplayer"), "auto"
+    )
     file_up: InputFile | None = named_file(  # noqa: RUF009
         "One-way delays of the way up, in the same format, if `file` holds those of the way down alone."
     )
@@ -97,8 +98,9 @@ class Measured(QueueKeys, MediumSection):
     clock: str | None = instant(
         "What the wall clock showed at the measurement's time 0, if the file does not say it.", "none", none="none"
     )
-    overhead_bytes: int = quantity(units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B",
-                                   low="0 B", high="1000 B")  # fmt: skip
+    overhead_bytes: int = quantity(
+        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+    )
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:

@@ -52,10 +52,10 @@ def test_packets_are_as_long_as_a_codewords_data(tmp_path):
         ('threshold = "90 %"', "mobile.threshold"),
         ('rule = "last"', "mobile.rule"),
         ('[network]\nlink_model = "netem"', "network.link_model"),
-        ("[isl]\nrule = \"range\"", "isl.rule"),
-        ('[chain]\nhops = 2', "chain"),
+        ('[isl]\nrule = "range"', "isl.rule"),
+        ("[chain]\nhops = 2", "chain"),
     ],
-)  # fmt: skip
+)
 def test_wrong_keys_are_refused_by_name(tmp_path, keys, key):
     with pytest.raises(ScenarioError, match=key):
         plan_of(tmp_path, keys)

@@ -380,8 +380,9 @@ def test_a_flows_pace_set_on_a_plan_replaces_the_one_that_the_plan_spells_out(tm
     plan = resolve(load(write(tmp_path, JITTERED)))
     other = again(tmp_path, plan, ["flows.1.interval=10 ms", "flows.2.rate=1 Mbit/s"]).flows
     assert [(flow.packet_rate_pkts_per_s, flow.interval_ns, flow.rate_bps) for flow in other[1:]] == [
-        (None, 10_000_000, None), (None, None, 1_000_000),
-    ]  # fmt: skip
+        (None, 10_000_000, None),
+        (None, None, 1_000_000),
+    ]
     (tmp_path / "run" / "00-plan.toml").unlink()
     back = again(tmp_path, dataclasses.replace(plan, flows=other), ["flows.1.packet_rate=5 pkts/s"]).flows[1]
     assert (back.packet_rate_pkts_per_s, back.interval_ns) == (5.0, None)

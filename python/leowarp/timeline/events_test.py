@@ -37,8 +37,9 @@ def test_rows_of_tables_are_events_between_loss_and_route() -> None:
     assert (rows[3]["queue"], rows[3]["ecn"], rows[3]["limit_pkts"]) == ("fq_codel", True, 100)
     assert json.loads(rows[3]["parameters"]) == {"target_ns": 5_000_000}
     assert [(row["a"], row["b"], row["rate_bps"]) for row in (rows[4], rows[7])] == [
-        ("terminal", "gateway", 7), ("terminal", "gateway", None),
-    ]  # fmt: skip
+        ("terminal", "gateway", 7),
+        ("terminal", "gateway", None),
+    ]
     assert [(row["delay_ns"], row["loss_ratio"]) for row in (rows[5], rows[8])] == [(20, 0.0), (30, 1.0)]
 
 

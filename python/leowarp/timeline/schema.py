@@ -80,4 +80,4 @@ TIMELINE = (
     column(
         "change_id", pa.int32(), "", "of path: number of the change, from 0 for each a and b; null: the first path at 0"
     ),
-)  # fmt: skip
+)

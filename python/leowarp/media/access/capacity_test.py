@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 
 from leowarp.media.access.capacity import capacity_rows, median_bps, slot_levels_bps
-from leowarp.media.access.probes_for_tests import SECOND_NS, plan_of, profile_for
 from leowarp.media.access.slots import slots_of
 from leowarp.scenario.schema import Access
+from support.probes import SECOND_NS, plan_of, profile_for
 
 MBIT_S = 1_000_000
 

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from leowarp.media.access.probes_for_tests import SECOND_NS, passed, pings, plan_of, profile_for
+from support.probes import SECOND_NS, passed, pings, plan_of, profile_for
 
 QUIET = {"jitter_ns": 0, "jitter_up_ns": 0, "outage_share_ratio": 0.0, "residual_loss_ratio": 0.0,
          "residual_loss_up_ratio": 0.0}  # fmt: skip

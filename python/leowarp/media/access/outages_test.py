@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leowarp.media.access.outages import merged, outages_ns
-from leowarp.media.access.probes_for_tests import SECOND_NS, plan_of
 from leowarp.media.access.slots import slots_of
+from support.probes import SECOND_NS, plan_of
 
 
 @settings(max_examples=100)

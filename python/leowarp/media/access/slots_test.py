@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leowarp.ephemeris import EcefMetres, Ephemeris, ephemeris_of
-from leowarp.ephemeris.plans_for_tests import chain
 from leowarp.errors import ScenarioError
 from leowarp.media import routes_of
 from leowarp.media.access.slots import FIBRE_INDEX, GATEWAY, TERMINAL, Slots, first_reconfiguration_ns, slots_of
 from leowarp.scenario.schema import Access, Constellation, Plan
+from support.plans import chain
 
 SECOND_NS = 1_000_000_000
 MS = 1_000_000

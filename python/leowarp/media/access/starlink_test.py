@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
-from leowarp.media.access.probes_for_tests import SECOND_NS, passed, pings, pings_by_reply, profile_for
 from leowarp.timeline.measured import Measurement, Schedule, describe
+from support.probes import SECOND_NS, passed, pings, pings_by_reply, profile_for
 
 pytestmark = pytest.mark.slow
 

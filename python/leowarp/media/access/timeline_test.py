@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from leowarp.media import routes_of, timeline_of
-from leowarp.media.access.probes_for_tests import plan_of, profile_for
 from leowarp.media.access.timeline import slots_of_timeline
 from leowarp.routes import paths_of
 from leowarp.scenario.schema import Network
 from leowarp.timeline import describe, replayed, warnings_of
+from support.probes import plan_of, profile_for
 
 
 def of_kind(plan, event):

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leowarp.ephemeris import ephemeris_of
-from leowarp.ephemeris.plans_for_tests import S, plan, shell, star
 from leowarp.errors import ScenarioError
 from leowarp.media import routes_of
 from leowarp.media.constellation.timeline import constellation_timeline
 from leowarp.routes import Routes, paths_of
 from leowarp.scenario.schema import Constellation, Ground, Isl, Network, Plan, Routing
 from leowarp.timeline import Replay, replayed
+from support.plans import S, plan, shell, star
 
 NARROW = Ground(max_ground_range_m=700e3)
 """Leaves Madrid or Tokyo without a satellite at times."""

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leowarp.ephemeris.plans_for_tests import chain
 from leowarp.errors import ScenarioError
 from leowarp.media import routes_of, timeline_of
 from leowarp.routes import paths_of
 from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Jittered, Plan
 from leowarp.timeline import replayed
+from support.plans import chain
 
 
 def jittered(**changed) -> Plan:

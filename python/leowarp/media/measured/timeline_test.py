@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from leowarp.ephemeris.plans_for_tests import S, chain
 from leowarp.errors import ScenarioError
 from leowarp.media import timeline_of
 from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Measured, Network, Plan, Run
 from leowarp.timeline import describe, replayed, warnings_of
+from support.plans import S, chain
 
 MS = 1_000_000
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from leowarp.ephemeris import Ephemeris, ephemeris_of
-from leowarp.ephemeris.plans_for_tests import chain
 from leowarp.errors import ScenarioError
 from leowarp.media import routes_of
 from leowarp.routes import Routes
@@ -16,6 +15,7 @@ from leowarp.routes.last_hop import TERMINAL
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S
 from leowarp.routes.observed import node_positions_m
 from leowarp.scenario.schema import Constellation, Flow, Ground, Isl, Mobile, Plan, Routing, Station
+from support.plans import chain
 
 SECOND_NS = 1_000_000_000
 MS = 1_000_000

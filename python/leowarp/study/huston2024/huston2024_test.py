@@ -20,7 +20,7 @@ from leowarp.study import parts as study_parts
 from leowarp.study import statistics as st
 from leowarp.study.claim import judged
 from leowarp.study.huston2024 import evidence as ev
-from leowarp.study.huston2024 import figures, material, results, runs, synthetic, tables, traces
+from leowarp.study.huston2024 import figures, material, results, runs, tables, traces
 from leowarp.study.huston2024 import pings as pg
 from leowarp.study.huston2024.claims import CLAIMS
 from leowarp.study.huston2024.rules import Rules
@@ -28,6 +28,7 @@ from leowarp.study.huston2024.runs import OFF_PEAK, PEAK
 from leowarp.study.huston2024.traces import cuts, losses
 from leowarp.study.sweep import StudyFile
 from leowarp.study.sweep.expand import expand
+from support.studies import huston2024 as synthetic
 
 S, MS = 1_000_000_000, 1_000_000
 
@@ -308,7 +309,7 @@ def flood(**how):
         ("3.15", {"beside": synthetic.beside({"bbr": 0.4})}, "partly"),
         ("3.15", {"beside": synthetic.beside({"bbr": 0.5})}, "does not hold"),
     ],
-)  # fmt: skip
+)
 # Tests claims 3.2 to 3.6 of huston2024.
 # Tests claims 3.8 to 3.16 of huston2024.
 def test_a_claim_that_does_not_hold_says_why(number, changed, verdict, as_the_study_says):
@@ -390,8 +391,7 @@ def engine(monkeypatch, as_the_study_says):
     def frames_of(rows, folder):
         groups = {"flood": ["flood"], "paced": ["paced"], "capacity": ["capacity"], "beside": ["beside"],
                   "sessions": ["main"], "traces": ["main"]}  # fmt: skip
-        found = {name: frame for name, frame in as_the_study_says.items()
-                 if not set(groups.get(name, [])) & failing}  # fmt: skip
+        found = {name: frame for name, frame in as_the_study_says.items() if not set(groups.get(name, [])) & failing}
         return found, None
 
     monkeypatch.setattr(material, "_frames", frames_of)

@@ -46,7 +46,7 @@ _NO_THRESHOLD = 2**30
 """The kernel's `TCP_INFINITE_SSTHRESH` is the largest int."""
 
 _FEWEST_TRIPS = 5
-"""Round trips over which a growth is told."""
+"""Round trips over which a growth is measured."""
 
 
 @dataclass(frozen=True)
@@ -177,8 +177,8 @@ def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFram
     if not len(places):
         return SlowStart(OPEN_ENDED, math.nan, math.nan)
     at_ns = int(t_ns[places[0]])
-    told = [*lost.loc[lost["t_s"] <= at_ns / 1e9, "kind"], *hystart["by"], NO_LOSS]
-    return SlowStart(str(told[0]), at_ns / 1e9, float(ssthresh_pkts[places[0]]))
+    causes = [*lost.loc[lost["t_s"] <= at_ns / 1e9, "kind"], *hystart["by"], NO_LOSS]
+    return SlowStart(str(causes[0]), at_ns / 1e9, float(ssthresh_pkts[places[0]]))
 
 
 def after_timeouts(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import os
 from collections.abc import Sequence
@@ -16,10 +15,10 @@ import pyarrow.compute as pc
 from leowarp.media import planned
 from leowarp.progress import clock
 from leowarp.scenario import Plan
-from leowarp.study.sweep.batch import MAKER
 from leowarp.study.sweep.expand import PlannedRun, expand
 from leowarp.study.sweep.file import StudyFile
 from leowarp.study.sweep.keys import column_name, text_of
+from leowarp.study.sweep.maker import GUESTS, Maker
 from leowarp.study.sweep.store import read_results
 
 SHOWN_RUNS = 5
@@ -29,7 +28,7 @@ SEGMENT_BYTES = 1448
 """Payload of a full TCP segment with timestamps over Ethernet's 1500 B."""
 
 
-def dry_run(path: Path | str, out: Path | str | None = None, maker: str | None = None) -> dict[str, Any]:
+def dry_run(path: Path | str, out: Path | str | None = None, maker: Maker = GUESTS) -> dict[str, Any]:
     """What `run_study` would do: `study, out, runs, made, batches..., parameters, costs, first_runs`.
 
     Raises
@@ -38,7 +37,7 @@ def dry_run(path: Path | str, out: Path | str | None = None, maker: str | None =
         As `run_study`, if the study file is wrong.
     """
     file = StudyFile.load(path)
-    runs = expand(file, importlib.import_module(maker or MAKER).shareable)
+    runs = expand(file, maker.shareable)
     folder = Path(out) if out is not None else Path("studies") / file.name
     table, _ = read_results(folder)
     made = _made(table, runs)

@@ -5,7 +5,6 @@ import dataclasses
 
 import pytest
 
-from leowarp.ephemeris.plans_for_tests import S, chain
 from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Access, Flow, Measured, Mobile
 from leowarp.study.sweep.estimate import (
@@ -16,6 +15,7 @@ from leowarp.study.sweep.estimate import (
     UNSHAPED_BPS,
     guessed_cpu_s,
 )
+from support.plans import S, chain
 
 
 def packets(plan):

@@ -116,10 +116,10 @@ def percent(value: Middle) -> str:
     if not value.known:
         return "unknown"
 
-    def told(part: float) -> str:
+    def percent(part: float) -> str:
         return f"{100 * part:+.1f}" if math.isfinite(part) else "from none to some"
 
-    return f"{told(value.median)} % ({told(value.low)} to {told(value.high)})"
+    return f"{percent(value.median)} % ({percent(value.low)} to {percent(value.high)})"
 
 
 def kbps(value: Middle) -> str:

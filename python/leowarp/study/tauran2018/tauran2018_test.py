@@ -19,10 +19,11 @@ from leowarp.study.claim import judged
 from leowarp.study.sweep import StudyFile
 from leowarp.study.sweep.expand import expand
 from leowarp.study.tauran2018 import evidence as ev
-from leowarp.study.tauran2018 import figures, material, results, runs, synthetic, tables
+from leowarp.study.tauran2018 import figures, material, results, runs, tables
 from leowarp.study.tauran2018.claims import CLAIMS
 from leowarp.study.tauran2018.rules import Rules
 from leowarp.study.tauran2018.runs import OFF, ON
+from support.studies import tauran2018 as synthetic
 
 S, MS = 1_000_000_000, 1_000_000
 
@@ -147,8 +148,9 @@ def test_effects_pair_equal_snrs_and_seeds_and_take_sessions_without_any_timeout
     )  # fmt: skip
     found = ev.effects({"sessions": frame}, "timeouts_ratio", "reno", resequencing=True)
     assert found["change"].tolist() == [0.5, 0.0, 0.0, np.inf]
-    assert "from none to some" in ev.percent(ev.effect({"sessions": frame}, "timeouts_ratio", "reno",
-                                                       resequencing=True, from_db=9.0))  # fmt: skip
+    assert "from none to some" in ev.percent(
+        ev.effect({"sessions": frame}, "timeouts_ratio", "reno", resequencing=True, from_db=9.0)
+    )
     assert ev.percent(ev.middle([])) == "unknown"
 
 
@@ -219,7 +221,7 @@ def scaled(column, factor, **where):
         ("4.12", scaled("goodput_bps", 0.1, resequencing=True), "does not hold"),
         ("4.12", scaled("goodput_bps", 0.1, resequencing=True, congestion_control="reno"), "partly"),
     ],
-)  # fmt: skip
+)
 # Tests claims 4.1 to 4.9 of tauran2018.
 # Tests claims 4.11 to 4.12 of tauran2018.
 def test_a_claim_that_does_not_hold_says_why(number, changed, verdict, as_the_study_says):

@@ -6,7 +6,7 @@ from leowarp.errors import ScenarioError
 from leowarp.timeline.measured import Capacity, Measurement, Schedule, Series, describe
 from leowarp.timeline.measured.description import Gap
 from leowarp.timeline.measured.measurement import UNSHAPED
-from leowarp.timeline.measured.synthetic_for_tests import MS, S, dish
+from support.synthetic.dish import MS, S, dish
 
 NOON_NS = 1_715_947_200 * S  # 2024-05-17T12:00:00Z
 

@@ -14,7 +14,7 @@ from leowarp.errors import ScenarioError
 from leowarp.timeline.measured import Measurement, Series, read, read_capacity
 from leowarp.timeline.measured.files import format_of
 from leowarp.timeline.measured.mahimahi import capacity_of
-from leowarp.timeline.measured.synthetic_for_tests import MS, S
+from support.synthetic.dish import MS, S
 
 NOON_NS = 1_715_947_200 * S  # 2024-05-17T12:00:00Z
 
@@ -232,10 +232,11 @@ def test_what_was_measured_is_read_whatever_wrote_it(
             for place, (t_ns, rtt) in enumerate(zip(sent, rtts, strict=True))
             if rtt is not None
         ),
-        "csv": "t_s,rtt_ms\n" + "".join(
+        "csv": "t_s,rtt_ms\n"
+        + "".join(
             f"{t_ns / 1e9:.3f},{'lost' if rtt is None else rtt / 10}\n" for t_ns, rtt in zip(sent, rtts, strict=True)
         ),
-    }  # fmt: skip
+    }
     for kind, text in texts.items():
         measurement = read(written(tmp_path, text))
         series = round_trip_of(measurement)

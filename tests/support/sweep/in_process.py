@@ -52,6 +52,10 @@ class Lost(BaseException):
     """In place of the death of a worker."""
 
 
+def lose_worker():
+    raise Lost
+
+
 class InThisProcess:
     """Two workers that make a whole batch each time they are waited for, as `results_of` does."""
 
@@ -68,7 +72,7 @@ class InThisProcess:
 
     def give(self, batch):
         # As it goes through a pipe
-        self._batches.append(Batch.heard(json.loads(json.dumps(batch.told()))))
+        self._batches.append(Batch.decode(json.loads(json.dumps(batch.encode()))))
         self.sizes.append(len(batch.orders))
 
     def wait(self, timeout_s):

@@ -136,8 +136,9 @@ def trace(variant: str, preset: str, seed: int) -> Trace:
     sampled_ns = np.arange(0, 60 * S, 50 * MS)
     cut_s = [] if variant.startswith("bbr") or preset == OFF_PEAK else [2.0, 8.0, 27.05, 42.05]
     cause = {2.0: 1, 8.0: 2, 27.05: 2, 42.05: 2}
-    drops = pd.DataFrame({"t_ns": [int(at_s * S) - 20 * MS for at_s in cut_s], "cause": [cause[at] for at in cut_s]},
-                         dtype="int64")  # fmt: skip
+    drops = pd.DataFrame(
+        {"t_ns": [int(at_s * S) - 20 * MS for at_s in cut_s], "cause": [cause[at] for at in cut_s]}, dtype="int64"
+    )
     cwnd, ssthresh = window_pkts(sampled_ns / S, cut_s)
     lost = losses(drops, changes_ns)
     found = cuts(sampled_ns, cwnd, ssthresh, lost)

@@ -34,8 +34,9 @@ def reordering_tables(
     rows, bars = [], []
     for scope, number, t_ns, end_ns in scopes:
         mine = first[first["sent_ns"].between(t_ns, end_ns, inclusive="left")]
-        row, histograms = measured(mine["sent_ns"].to_numpy(), mine["received_ns"].to_numpy("float64", na_value=np.nan),
-                                   payload_bytes)  # fmt: skip
+        row, histograms = measured(
+            mine["sent_ns"].to_numpy(), mine["received_ns"].to_numpy("float64", na_value=np.nan), payload_bytes
+        )
         rows.append({"flow": 0, "scope": scope, "number": number, "t_ns": t_ns, "end_ns": end_ns, **row})
         bars += [
             {"flow": 0, "scope": scope, "number": number, "kind": kind, "index": index, "pkts": pkts}

@@ -171,8 +171,9 @@ def timeline() -> pa.Table:
     rows.append({"t_ns": 0, "event": "channel", "a": "terminal", "b": "gateway", "delay_ns": UP_NS, "loss_ratio": 0.0})
     when = np.arange(0, END_NS, MS)
     for t_ns, delay_ns in zip(when.tolist(), down_ns(when).tolist(), strict=True):
-        rows.append({"t_ns": t_ns, "event": "channel", "a": "gateway", "b": "terminal", "delay_ns": delay_ns,
-                     "loss_ratio": 0.0})  # fmt: skip
+        rows.append(
+            {"t_ns": t_ns, "event": "channel", "a": "gateway", "b": "terminal", "delay_ns": delay_ns, "loss_ratio": 0.0}
+        )
     for number, t_ns in enumerate((0, *CHANGES_NS)):
         for a, b in (("host:dish", "host:server"), ("host:server", "host:dish")):
             rows.append({"t_ns": t_ns, "event": "path", "a": a, "b": b, "path_id": number})

@@ -24,10 +24,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leowarp import layout, scenario
-from leowarp.metrics.synthetic_delays import delay_rows, round_trip_ends
-from leowarp.metrics.synthetic_reordering import CHANGE, RUN, WINDOW, reordering_tables
 from leowarp.metrics.tables import ACK, DATA
 from leowarp.trace import TABLES
+from support.synthetic.delays import delay_rows, round_trip_ends
+from support.synthetic.reordering import CHANGE, RUN, WINDOW, reordering_tables
 
 MS = 1_000_000
 S = 1_000_000_000
@@ -171,8 +171,9 @@ def timeline() -> pa.Table:
     for x, y in (("s-00-00", "s-01-00"), ("s-01-00", "s-00-00")):
         rows.append({"t_ns": 10 * S, "event": "delay", "a": x, "b": y, "delay_ns": 16 * MS})
     for t_ns in (0, *CHANGES_NS):
-        rows.append({"t_ns": t_ns, "event": "path", "a": "host:Madrid", "b": "host:Tokyo",
-                     "path_id": path_number(t_ns)})  # fmt: skip
+        rows.append(
+            {"t_ns": t_ns, "event": "path", "a": "host:Madrid", "b": "host:Tokyo", "path_id": path_number(t_ns)}
+        )
     columns = {"t_ns": pa.int64(), "event": pa.string(), "a": pa.string(), "b": pa.string(), "kind": pa.string(),
                "up": pa.bool_(), "rate_bps": pa.int64(), "delay_ns": pa.int64(), "path_id": pa.int32()}  # fmt: skip
     rows.sort(key=lambda row: row["t_ns"])

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.ephemeris.plans_for_tests import chain
 from leowarp.media.access.profile import Profile, Way
 from leowarp.media.access.slots import slots_of
 from leowarp.media.access.starlink import starlink_profile
 from leowarp.scenario.schema import Access, Plan
+from support.plans import chain
 
 SECOND_NS = 1_000_000_000
 BEYOND = 1 << 62
