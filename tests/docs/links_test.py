@@ -12,7 +12,7 @@ import typer.main
 from leowarp import scenario
 from leowarp.cli.app import app
 from leowarp.cli.options import settings
-from leowarp.rundir import plan_of
+from leowarp.scenario import plan_of
 from support.pages import PAGES, ROOT, commands, files, name_of, prose, typed
 
 _LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^)\s]+)\)")

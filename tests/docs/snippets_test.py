@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import leowarp
-from leowarp import rundir, scalars, trace
+from leowarp import layout, scalars, trace
 from leowarp.metrics import metrics, read_tables
-from leowarp.rundir import plan_of
+from leowarp.scenario import plan_of
 from support.pages import PAGES, ROOT, blocks, files, name_of
 from support.synthetic.run import write_synthetic_run
 
@@ -78,8 +78,8 @@ def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = write_synthetic_run(tmp_path_factory.mktemp("runs") / "small")
     answered = [{"flow": 0, "segments_pkts": 2, "wait_ns": 1_000_000, "acks_pkts": 5}]
     acks = pa.Table.from_pylist(answered, schema=trace.TABLES["acks"].arrow({}))
-    pq.write_table(acks, path / rundir.TRACE / "acks.parquet")
-    plan = plan_of(path / rundir.PLAN)
+    pq.write_table(acks, path / layout.TRACE / "acks.parquet")
+    plan = plan_of(path / layout.PLAN)
     metrics(read_tables(path), plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
     trace.write_manifest(path, plan.run.seed, {"linux_version": "6.12"}, {}, [], trace.Stopwatch().costs(1.0, 2.0, 1))
     return path
