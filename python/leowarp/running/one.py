@@ -54,7 +54,7 @@ def run(
     inputs = {path.name: path.read_bytes() for path in plan.inputs()}
     with building(progress) as built:
         image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
-        guest.check_fits(plan, image)
+        guest.check_fits(plan, image.kernel_facts)
         guest.compile_modules(plan, image, built.message)
     watch = trace.Stopwatch()
     with shown(progress) as show:
