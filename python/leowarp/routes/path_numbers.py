@@ -59,7 +59,13 @@ class PathNumbers:
 
 def with_change_ids(table: pa.Table) -> pa.Table:
     """A routes table with its column `change_id`; one of a run that was made before there was the column gets it."""
-    if "change_id" in table.column_names or not {"t_ns", "source", "destination", "path_id"} <= set(table.column_names):
+    columns = set(table.column_names)
+    if (
+        "change_id" in columns
+        or not {"t_ns", "source", "destination", "path_id"} <= columns
+        or table["t_ns"].null_count
+    ):
+        # What is damaged is refused by whoever checks the columns.
         return table
     ends = list(zip(table["source"].to_pylist(), table["destination"].to_pylist(), strict=True))
     change_ids: list[int | None] = [None] * len(table)
