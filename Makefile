@@ -16,7 +16,7 @@ SPREAD := -n auto --dist worksteal
 NATIVE := python/leowarp/_native.abi3.so
 NATIVE_SOURCES := Cargo.toml Cargo.lock tools/native.py $(shell find crates/py crates/reorder crates/arrivals -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help setup kernel doctor demo test test-fast check bench wheel docs lock clean
+.PHONY: help setup kernel doctor demo test test-fast check bench wheel docs page lock clean
 
 help: ## print this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -42,6 +42,7 @@ check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dep
 	@$(PYTHON) tools/clauses.py
 	@cargo fmt --check
 	@cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	@tools/page.sh check
 
 bench: kernel ## speed and memory, as the table of docs/performance.md
 	@$(PYTHON) bench/bench.py
@@ -54,6 +55,9 @@ docs: $(INSTALLED) ## make the reference pages anew from the code
 	@$(PYTHON) -m leowarp.scenario.reference docs/reference/scenario.md
 	@$(PYTHON) -m leowarp.cli.reference docs/reference/tables.md
 	@$(PYTHON) tools/clauses.py --page docs/reference/clauses.md
+
+page: ## build the page of `leowarp view` anew from web/ (needs node and npm; what it builds is in the repository)
+	@tools/page.sh build
 
 doctor: $(NATIVE) ## say what this machine lacks; else build the kernel, if it is not in the cache, and boot a guest
 	@$(LEOWARP) doctor --build --quiet

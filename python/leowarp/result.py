@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from leowarp.metrics import Tables
+    from leowarp.view import View
 
 
 class Run(RunDirectory):
@@ -69,6 +70,22 @@ class Run(RunDirectory):
         from leowarp import report
 
         return report.figure(self.path, name)
+
+    def view(self, *others: Run, out: Path | str | None = None) -> View:
+        """The run, and others beside it with the same clock, as one page on which it moves; a notebook shows it.
+
+        Parameters
+        ----------
+        others : Run
+        out : path, optional
+            A file to write it to as well.
+        """
+        from leowarp.view import View, page, write_text
+
+        found = View(page([self, *others]))
+        if out is not None:
+            write_text(found.text, Path(out))
+        return found
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r})"
