@@ -82,7 +82,7 @@ class Run(RunDirectory):
         """
         from leowarp.view import View, page, write_text
 
-        found = View(page([self, *others]))
+        found = View(page([run.path for run in (self, *others)]))
         if out is not None:
             write_text(found.text, Path(out))
         return found

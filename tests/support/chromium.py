@@ -181,9 +181,16 @@ class Tab:
 
     @property
     def requests(self):
-        """Addresses that the page asked for so far."""
+        """Addresses that the page asked for so far, or tried to."""
         self.frames()
         return [event["request"]["url"] for event in self._events("Network.requestWillBeSent")]
+
+    @property
+    def forbidden(self):
+        """Addresses that the page's own policy did not let it ask for."""
+        blocked = {e["requestId"] for e in self._events("Network.loadingFailed") if e.get("blockedReason") == "csp"}
+        asked = self._events("Network.requestWillBeSent")
+        return [event["request"]["url"] for event in asked if event["requestId"] in blocked]
 
     @property
     def complaints(self):

@@ -35,6 +35,8 @@ export interface Pair {
   t: Float64Array;
   path: Int32Array;
   delays_us: Int32Array;
+  /** Of each path that another replaces, when it does. */
+  left_us: Int32Array;
 }
 
 export interface Flow {
@@ -80,10 +82,10 @@ export interface Packets {
   windows: [number, number][];
   sent: Float64Array;
   took: Int32Array;
-  flow: Int32Array;
-  flags: Int32Array;
-  path_id: Int32Array;
-  dropped: Int32Array;
+  flags: Uint8Array;
+  flow: Int16Array | Int32Array;
+  path_id: Int16Array | Int32Array;
+  dropped: Int16Array | Int32Array;
 }
 
 export interface RunDocument {

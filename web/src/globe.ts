@@ -163,7 +163,7 @@ export class Globe {
       context.strokeStyle = old ? colours.old : colours.path;
       context.lineWidth = 1.4;
       context.stroke();
-      if (scene.names && !old && node < this.run.sky!.satellites) {
+      if (scene.names && !old && node < this.run.sky!.satellites && node !== scene.chosenSatellite) {
         context.font = "11px system-ui, sans-serif";
         context.textAlign = "left";
         label(context, this.run.name(node), at.x + 6, at.y - 5, colours.quiet, colours.page);

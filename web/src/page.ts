@@ -5,7 +5,7 @@ import { Clock, type Speed } from "./clock";
 import type { PageDocument } from "./document";
 import { type Camera, Globe } from "./globe";
 import { readView, type View, writtenView } from "./hash";
-import { PacketsOf, type UnderWay } from "./packets";
+import { BACK, PacketsOf, type UnderWay } from "./packets";
 import { changeInWords, heading, hopRows, linkRows, paragraph, seconds, table } from "./panel";
 import { type Marks, Plots } from "./plots";
 import { Run } from "./run";
@@ -16,10 +16,11 @@ import { Strip } from "./strip";
 import { type Theme, theme } from "./theme";
 
 const SPEEDS: Speed[] = ["auto", 0.005, 0.02, 0.1, 1, 10, 60];
-/** A page of several runs of large constellations has thousands of links: shown only when asked for. */
+/** How often the address is written while the page is used. */
 const HASH_MS = 500;
 const LOST_S = 0.03;
 const REACH_PX = 14;
+const FIRST_ZOOM = 1.15;
 
 interface Pane {
   run: Run;
@@ -192,7 +193,7 @@ export class Page {
     if (Math.hypot(...middle) < 1e-6) middle[0] = 1;
     const lon = (Math.atan2(middle[1], middle[0]) * 180) / Math.PI;
     const lat = (Math.atan2(middle[2], Math.hypot(middle[0], middle[1])) * 180) / Math.PI;
-    this.look(lon, lat * 0.8, 1);
+    this.look(lon, lat * 0.8, FIRST_ZOOM);
   }
 
   // --- elements ---
@@ -219,15 +220,17 @@ export class Page {
     }
     const bar = make("div", "bar", this.root);
     const stage = make("div", "stage", this.root);
-    const views = make("div", "views", stage);
+    const left = make("div", "left", stage);
+    const views = make("div", "views", left);
+    const strips = make("div", "strips", left);
     const side = make("aside", "side", stage);
     this.parts["now"] = make("div", "now", side);
     this.parts["chosen"] = make("div", "chosen", side);
     this.parts["hops"] = make("div", "hops", side);
     this.parts["changes"] = make("div", "changes", side);
     this.runs.forEach((run) => this.panes.push(this.pane(run, views, make)));
-    const strips = make("div", "strips", this.root);
     for (const pane of this.panes) strips.append(pane.strip.canvas.parentElement!);
+    if (this.runs.some((run) => run.document.packets !== null)) this.buildLegend(make("p", "legend", strips));
     const spans = make("div", "spans", this.root);
     const box = make("div", "plots", this.root);
     this.plots = new Plots(box, this.runs, this.clock.end_s, this.marks, (t) => this.scrub(t), (range) => this.setRange(range)); // prettier-ignore
@@ -355,6 +358,20 @@ export class Page {
       document.documentElement.dataset["theme"] = dark ? "light" : "dark";
       this.recolour();
     });
+  }
+
+  private buildLegend(legend: HTMLElement): void {
+    const kinds: [string, string][] = [
+      ["packet", "left on the path in force"], ["packet-old", "left on another"], ["late", "will come late"],
+      ["again", "sent again"], ["ack", "ACK, reply"], ["lost", "× lost here"],
+    ]; // prettier-ignore
+    for (const [name, text] of kinds) {
+      const chip = document.createElement("span");
+      chip.className = "chip";
+      chip.style.setProperty("--colour", `var(--${name})`);
+      chip.textContent = text;
+      legend.append(chip);
+    }
   }
 
   private buildSpans(spans: HTMLElement, make: any): void {
@@ -641,10 +658,11 @@ export class Page {
     strip.draw(t_s, flow, under, lost, this.colours, direction);
     const way = run.path(there, t_s);
     const queued = way === null ? 0 : way.path.links.reduce((sum, each) => sum + run.queue(each, t_s), 0);
-    const flying = under.filter((packet) => packet.flow === flow).length;
+    const mine = under.filter((packet) => packet.flow === flow);
+    const back = mine.filter((packet) => packet.flags & BACK).length;
     const text = way === null ? "no path" :
       `${(way.delays_s.reduce((a, b) => a + b, 0) * 1e3).toFixed(2)} ms, ${queued} waiting` +
-      (packets.known(t_s) ? `, ${flying} packets under way` : ""); // prettier-ignore
+      (packets.known(t_s) ? `, under way: ${mine.length - back} there, ${back} back` : ""); // prettier-ignore
     if (pane.readout.textContent !== text) pane.readout.textContent = text;
   }
 

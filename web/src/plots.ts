@@ -20,6 +20,8 @@ interface Trace {
 interface Row {
   name: string;
   traces: Trace[];
+  /** Above this it is cut off: what fills a hole arrives in a burst of several times the capacity. */
+  most: number;
 }
 
 export interface Marks {
@@ -27,7 +29,8 @@ export interface Marks {
   late: number;
 }
 
-const HEIGHT = 92;
+const HEIGHT = 74;
+const CUT = 1.3;
 
 export class Plots {
   private plots: uPlot[] = [];
@@ -60,16 +63,16 @@ export class Plots {
   private rows(flow: number, colours: Theme): Row[] {
     const several = this.runs.length > 1;
     const rows: Row[] = [];
-    const add = (name: string, of: (run: Run, colour: string) => Trace[]): void => {
+    const add = (name: string, of: (run: Run, colour: string) => Trace[], cut = false): void => {
       const traces = this.runs.flatMap((run) => of(run, several ? colours.runs[run.number % colours.runs.length] : colours.runs[0]));
-      if (traces.some((trace) => trace.y.some((y) => y !== null))) rows.push({ name, traces });
+      if (traces.some((trace) => trace.y.some((y) => y !== null))) rows.push({ name, traces, most: cut ? CUT * quantile(traces, 0.98) : Infinity });
     };
     const trace = (run: Run, colour: string, key: string, scale: number, what: string): Trace[] => {
       const of = run.document.flows[Math.min(flow, run.document.flows.length - 1)];
       const values = of.rows[key];
       return values === undefined ? [] : [{ ...grid(run, values, scale), label: several ? run.document.label : what, colour, width: 1.1 }];
     };
-    add("goodput in order, Mbit/s", (run, colour) => trace(run, colour, "goodput_kbps", 1e-3, "goodput"));
+    add("goodput in order, Mbit/s", (run, colour) => trace(run, colour, "goodput_kbps", 1e-3, "goodput"), true);
     add("smoothed RTT, ms", (run, colour) => [
       ...trace(run, colour, "srtt_us", 1e-3, "smoothed RTT"),
       ...(several ? [] : propagation(run, flow, colours.quiet)),
@@ -111,8 +114,8 @@ export class Plots {
         height: HEIGHT + (last ? 20 : 0),
         legend: { show: false },
         cursor: { show: false },
-        padding: [4, 8, 0, 0],
-        scales: { x: { time: false, range: () => this.range }, y: { range: (_u, low, high) => spread(low, high) } },
+        padding: [5, 8, last ? 0 : 5, 0],
+        scales: { x: { time: false, range: () => this.range }, y: { range: (_u, low, high) => spread(low, high, row.most) } },
         series: [
           {},
           ...row.traces.map((trace) => ({
@@ -246,8 +249,14 @@ function fading(run: Run, colour: string, several: boolean): Trace[] {
   return several ? [mean] : [mean, { ...grid(run, found.smallest_cdb, 1e-2), label: "least", colour, width: 0.5 }];
 }
 
-function spread(low: number | null, high: number | null): [number, number] {
+function quantile(traces: Trace[], share: number): number {
+  const known = traces.flatMap(({ y }) => y.filter((value): value is number => value !== null)).sort((a, b) => a - b);
+  return known[Math.floor(share * (known.length - 1))] || Infinity;
+}
+
+function spread(low: number | null, high: number | null, most: number): [number, number] {
   if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
+  if (high > most) return [0, most];
   const bottom = low >= 0 ? 0 : low * 1.05;
   return [bottom, high > bottom ? high + 0.06 * (high - bottom) : bottom + 1];
 }

@@ -30,7 +30,8 @@ export interface Change {
 export class Run {
   readonly sky: Sky | null;
   readonly changes: Change[];
-  private readonly offsets: Int32Array[];
+  /** Of each pair: where the delays of each row begin, and those of the path that the row replaces. */
+  private readonly offsets: { row: Int32Array; left: Int32Array }[];
   private readonly queues = new Map<number, { t: Float64Array; pkts: Int32Array }>();
 
   constructor(
@@ -47,14 +48,15 @@ export class Run {
       this.queues.set(direction, { t, pkts: pkts.subarray(at, at + rows[i]) });
       at += rows[i];
     });
-    this.offsets = document.pairs.map((pair) => {
-      const offsets = new Int32Array(pair.path.length);
-      let sum = 0;
-      pair.path.forEach((path, row) => {
-        offsets[row] = sum;
-        sum += path < 0 ? 0 : pair.paths[path].links.length;
-      });
-      return offsets;
+    this.offsets = document.pairs.map(({ path, paths }) => {
+      const [row, left] = [new Int32Array(path.length), new Int32Array(path.length)];
+      let [sum, sumLeft] = [0, 0];
+      for (let i = 0; i < path.length; i++) {
+        [row[i], left[i]] = [sum, sumLeft];
+        if (path[i] >= 0) sum += paths[path[i]].links.length;
+        if (i > 0 && path[i - 1] >= 0 && path[i] >= 0 && path[i] !== path[i - 1]) sumLeft += paths[path[i - 1]].links.length;
+      }
+      return { row, left };
     });
     const c = document.changes;
     this.changes = Array.from(c.t, (tick, i) => ({
@@ -94,12 +96,16 @@ export class Run {
 
   /** The path before the one in force, and when it was replaced; null: there was none. */
   replaced(pair: number, t_s: number): (InForce & { until_s: number }) | null {
-    const { t, path } = this.document.pairs[pair];
+    const { t, path, left_us } = this.document.pairs[pair];
     const row = lastAt(t, this.tick(t_s));
     let first = row;
     while (first > 0 && path[first - 1] === path[row]) first--;
     if (first <= 0 || path[first - 1] < 0) return null;
-    return { ...this.forced(pair, first - 1, first - 1), until_s: t[first] * this.document.tick_s };
+    const found = this.forced(pair, first - 1, first - 1);
+    // Its links' delays follow the satellites on: those when it was replaced, unless there is no path now.
+    const offset = this.offsets[pair].left[first];
+    if (path[first] >= 0) found.delays_s = found.delays_s.map((_, i) => left_us[offset + i] / 1e6);
+    return { ...found, until_s: t[first] * this.document.tick_s };
   }
 
   /** A path of a pair by its id, with the delays that it had at an instant or last before it. */
@@ -114,7 +120,7 @@ export class Run {
   private forced(pair: number, row: number, first: number): InForce {
     const { t, path, paths, delays_us } = this.document.pairs[pair];
     const found = paths[path[row]];
-    const offset = this.offsets[pair][row];
+    const offset = this.offsets[pair].row[row];
     const delays_s = found.links.map((_, i) => delays_us[offset + i] / 1e6);
     return { path: found, since_s: t[first] * this.document.tick_s, delays_s };
   }

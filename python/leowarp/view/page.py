@@ -12,8 +12,8 @@ from importlib import resources
 from pathlib import Path
 
 from leowarp import plainfiles
-from leowarp.rundir import RunDirectory
 from leowarp.view.document import document, title
+from leowarp.view.source import Source
 
 FILE = "view.html"
 """What the page is called, beside a run's report."""
@@ -22,13 +22,13 @@ MOST_BYTES = 5_000_000
 """Of the page of a run of 1000 s over 648 satellites; held by a test."""
 
 
-def write_view(runs: Sequence[RunDirectory], out: Path) -> Path:
+def write_view(runs: Sequence[Path | str], out: Path) -> Path:
     """Writes the page about runs into a file; returns it.
 
     Parameters
     ----------
-    runs : sequence of RunDirectory
-        One, or several to be seen side by side with one clock.
+    runs : sequence of paths
+        A run directory, or several to be seen side by side with one clock.
     out : path
         The file; one that is there is replaced, never through a link.
 
@@ -65,7 +65,7 @@ class View:
         return f"View({len(self.text)} characters)"
 
 
-def page(runs: Sequence[RunDirectory]) -> str:
+def page(runs: Sequence[Path | str]) -> str:
     """The page about runs, as text.
 
     Its policy lets no request out, and runs no script but the one that belongs to leowarp: what a plan names cannot.
@@ -74,7 +74,8 @@ def page(runs: Sequence[RunDirectory]) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; " \
              "base-uri 'none'; form-action 'none'"  # fmt: skip
-    name = html.escape(title(runs))
+    sources = [Source(run) for run in runs]
+    name = html.escape(title(sources))
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">\n'
@@ -84,7 +85,7 @@ def page(runs: Sequence[RunDirectory]) -> str:
         f"<title>{name}</title>\n<style>{style}</style></head>\n"
         '<body><main id="page"><p id="loading">Reading the run...</p></main>\n'
         "<noscript>This page draws with JavaScript, all of which it holds itself.</noscript>\n"
-        f'<script type="application/octet-stream" id="data">{document(runs)}</script>\n'
+        f'<script type="application/octet-stream" id="data">{document(sources)}</script>\n'
         f"<script>{script}</script></body></html>\n"
     )
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from leowarp import rundir
 from leowarp.metrics import LinkValues, Tables, link_values, read_tables
-from leowarp.rundir import RunDirectory
 from leowarp.scenario import Plan
 
 MOST_TICKS = 2_000_000_000
@@ -21,16 +21,23 @@ class Source:
 
     Parameters
     ----------
-    run : RunDirectory
+    path : path
+        The run directory. It needs a plan and a trace; a manifest is used if it is there.
     """
 
-    def __init__(self, run: RunDirectory) -> None:
-        self.run, self.path = run, Path(run.path)
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        rundir.refuse_strange(self.path)
 
     @cached_property
     def plan(self) -> Plan:
         """The run's plan."""
-        return self.run.plan
+        return rundir.plan_of(self.path / rundir.PLAN)
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """`manifest.json`, empty if there is none."""
+        return rundir.read_manifest(self.path) if (self.path / rundir.MANIFEST).exists() else {}
 
     @cached_property
     def tables(self) -> Tables:

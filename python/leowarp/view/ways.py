@@ -31,37 +31,26 @@ def pairs_of(source: Source, names: Names, arrays: Arrays) -> list[dict[str, Any
 
 def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict[str, Any]:
     routes = pair_routes(source.tables, pair)
+    paths, starts = list(routes["path"]), [*(int(t) for t in routes["t_ns"]), source.end_ns]
     distinct: dict[tuple[tuple[str, ...], int | None], int] = {}
-    t_ns: list[np.ndarray] = []
-    places: list[np.ndarray] = []
-    delays: list[np.ndarray] = []
-    starts = [*(int(t) for t in routes["t_ns"]), source.end_ns]
-    for row, path in enumerate(routes["path"]):
+    t_ns, places = [np.zeros(0, dtype="int64")], [np.zeros(0, dtype="int64")]
+    delays_ns, left_ns = [np.zeros(0)], [np.zeros(0)]
+    before = -1
+    for row, path in enumerate(paths):
         if path is None:
-            t_ns.append(np.array(starts[row : row + 1]))
-            places.append(np.array([-1]))
-            continue
-        number = routes["path_id"].iloc[row]
-        # A slot of an access link is a path of its own, if it takes the same satellite again.
-        identity = (path, None if number is None or number != number else int(number))
-        place = distinct.setdefault(identity, len(distinct))
-        taken = source.tables.links_of(path)
-        instants = [np.array(starts[row : row + 1])]
-        for a, b in taken:
-            if not source.links.has_channel(a, b):
-                when = source.links.delay_instants_ns(a, b)
-                instants.append(when[(when > starts[row]) & (when < starts[row + 1])].astype("int64"))
-        at_ns = np.unique(np.concatenate(instants))
-        at_ns = at_ns if len(at_ns) <= MOST_REFRESHES // max(len(routes), 1) + 1 else at_ns[:1]
-        of_links = [
-            np.full(len(at_ns), source.links.base_delay_ns(a, b, starts[row], starts[row + 1]))
-            if source.links.has_channel(a, b) else source.links.delay_ns(a, b, at_ns)
-            for a, b in taken
-        ]  # fmt: skip
+            at_ns, place = np.array(starts[row : row + 1]), -1
+        else:
+            number = routes["path_id"].iloc[row]
+            # A slot of an access link is a path of its own, if it takes the same satellite again.
+            identity = (path, None if number is None or number != number else int(number))
+            place = distinct.setdefault(identity, len(distinct))
+            at_ns, of_links_ns = _delays(source, path, starts[row], starts[row + 1], MOST_REFRESHES // len(paths) + 1)
+            delays_ns.append(of_links_ns)
+        if before >= 0 <= place != before:
+            left_ns.append(_delays_left(source, paths[row - 1], path, starts[row - 1], starts[row]))
         t_ns.append(at_ns)
         places.append(np.full(len(at_ns), place))
-        delays.append(np.array(of_links).reshape(len(taken), len(at_ns)).T.ravel())
-    everything = np.concatenate([np.zeros(0), *delays])
+        before = place
     return {
         "source": names(pair[0]),
         "destination": names(pair[1]),
@@ -74,10 +63,49 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
             }
             for path, number in distinct
         ],
-        "t": arrays.instants(source.ticks(np.concatenate([np.zeros(0, dtype="int64"), *t_ns]))),
-        "path": arrays.integers(np.concatenate([np.zeros(0, dtype="int64"), *places])),
-        "delays_us": arrays.integers(np.rint(everything / 1e3)),
+        "t": arrays.instants(source.ticks(np.concatenate(t_ns))),
+        "path": arrays.integers(np.concatenate(places)),
+        "delays_us": arrays.integers(np.rint(np.concatenate(delays_ns) / 1e3)),
+        # of each path that another replaces, when it does
+        "left_us": arrays.integers(np.rint(np.concatenate(left_ns) / 1e3)),
     }
+
+
+def _delays(
+    source: Source, path: tuple[str, ...], from_ns: int, until_ns: int, most: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """From when on the links of a path in force have which delays: instants, and of each the delays link by link."""
+    taken = source.tables.links_of(path)
+    instants = [np.array([from_ns])]
+    for a, b in taken:
+        when = source.links.delay_instants_ns(a, b)
+        if not source.links.has_channel(a, b):
+            instants.append(when[(when > from_ns) & (when < until_ns)].astype("int64"))
+    at_ns = np.unique(np.concatenate(instants))
+    at_ns = at_ns if len(at_ns) <= most else at_ns[:1]
+    of_links = [
+        np.full(len(at_ns), _delay_ns(source, link, from_ns, from_ns, until_ns))
+        if source.links.has_channel(*link) else source.links.delay_ns(*link, at_ns)
+        for link in taken
+    ]  # fmt: skip
+    return at_ns, np.array(of_links).reshape(len(taken), len(at_ns)).T.ravel()
+
+
+def _delays_left(
+    source: Source, before: tuple[str, ...], after: tuple[str, ...], since_ns: int, at_ns: int
+) -> np.ndarray:
+    """Delays of the links of a path when another replaces it."""
+    links = source.tables.links_of(before)
+    # Of links that both share, as those of an access link, the delay is the new one by now.
+    held_ns = at_ns - (links == source.tables.links_of(after))
+    return np.array([_delay_ns(source, link, held_ns, since_ns, at_ns) for link in links])
+
+
+def _delay_ns(source: Source, link: tuple[str, str], at_ns: int, from_ns: int, until_ns: int) -> float:
+    """Delay of a link at an instant; of a channel, which moves all the time, the smallest of a span."""
+    if source.links.has_channel(*link):
+        return source.links.base_delay_ns(*link, from_ns, until_ns)
+    return float(source.links.delay_ns(*link, at_ns))
 
 
 def _direction(source: Source, link: tuple[str, str]) -> int:
@@ -86,7 +114,7 @@ def _direction(source: Source, link: tuple[str, str]) -> int:
 
 
 def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
-    """The path as it lies on the globe: the hosts of an access link are at terminal, and gateway with fibre to the PoP."""
+    """The path as it lies on the globe: hosts of an access link are at its terminal, and at gateway and PoP."""
     if plan.access is None:
         return list(path)
     places = {"dish": ["terminal"], "server": ["gateway", "pop"]}
