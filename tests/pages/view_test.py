@@ -181,9 +181,8 @@ def test_a_link_tells_its_queue_drops_and_flows(opened):
 
 def test_an_address_shows_the_same_again(opened):
     tab = opened("t=20.01")
-    tab.run(
-        "leowarp.look(100, -20, 2.5), leowarp.chooseSatellite('s-04-10'), leowarp.setSpan(10), leowarp.writeHash(1)"
-    )
+    tab.run("leowarp.look(100, -20, 2.5), leowarp.chooseSatellite('s-04-10'), leowarp.setSpan(10)")
+    tab.run("leowarp.writeHash(true)")
     fragment = tab.run("location.hash").removeprefix("#")
     again = opened(fragment)
     assert state(again) == state(tab)

@@ -53,7 +53,7 @@ export class Page {
   private readonly marks: Marks[];
   private readonly parts: Record<string, HTMLElement> = {};
   /** Frames that were drawn, and how long drawing them took: for measurements. */
-  readonly frames = { count: 0, drawing_ms: 0 };
+  readonly frames = { count: 0, drawing_ms: 0, first_ms: 0 };
 
   constructor(
     private readonly root: HTMLElement,
@@ -594,6 +594,7 @@ export class Page {
     if (this.dirty) {
       const begin = performance.now();
       this.draw();
+      if (this.frames.count === 0) this.frames.first_ms = performance.now();
       this.frames.count += 1;
       this.frames.drawing_ms += performance.now() - begin;
     }
