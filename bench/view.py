@@ -65,7 +65,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         browser = Browser(Path(folder) / "profile", SIZE)
         try:
-            for name, toml in (("648", PLAN_TOML), ("4408", PLAN_TOML.replace('[constellation]\npreset = "oneweb-study"\n', WALKER))):  # noqa: E501
+            for name, toml in (
+                ("648", PLAN_TOML),
+                ("4408", PLAN_TOML.replace('[constellation]\npreset = "oneweb-study"\n', WALKER)),
+            ):  # noqa: E501
                 run = write_synthetic_run(Path(folder) / name, toml)
                 page = view.write_view([run], Path(folder) / f"{name}.html")
                 measured(browser, page, f"{name} satellites, packets under way")

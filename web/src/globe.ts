@@ -32,6 +32,7 @@ export interface Scene {
 /** An old path fades for so long. */
 const FADING_S = 1;
 const PIECES = 6;
+const FEW_STATIONS = 24;
 
 export class Globe {
   private readonly surface: Surface;
@@ -39,6 +40,8 @@ export class Globe {
   private look: Look = { lon: 0, lat: 0, radius: 1, x: 0, y: 0, width: 0, height: 0, ratio: 1 };
   /** x, y in pixels and depth of each node at the last drawing. */
   private flat = new Float64Array(0);
+  /** Where texts stand already, so that none covers another. */
+  private texts: [number, number, number, number][] = [];
   private linkedAt: { update: number; links: [Int32Array, Int32Array, number[]] | null } | null = null;
 
   constructor(
@@ -66,9 +69,11 @@ export class Globe {
     this.look = { lon, lat, radius, x: width / 2, y: height / 2, width, height, ratio };
     const unix_s = scene.night ? sky.document.unix_s + scene.t_s : null;
     this.project(sky.at(scene.t_s));
+    this.texts = [];
     this.earth.draw(context, this.look, scene.colours, unix_s);
     if (scene.allLinks) this.drawLinks(context, scene);
     this.drawSatellites(context, scene);
+    this.nameStations(context, scene);
     for (const pair of scene.pairs.slice().reverse()) this.drawWay(context, scene, pair, pair === scene.pairs[0]);
     this.drawPackets(context, scene);
     this.drawStations(context, scene);
@@ -165,8 +170,7 @@ export class Globe {
       context.stroke();
       if (scene.names && !old && node < this.run.sky!.satellites && node !== scene.chosenSatellite) {
         context.font = "11px system-ui, sans-serif";
-        context.textAlign = "left";
-        label(context, this.run.name(node), at.x + 6, at.y - 5, colours.quiet, colours.page);
+        this.text(context, this.run.name(node), at.x + 6, at.y - 5, colours.quiet, colours.page);
       }
     }
   }
@@ -247,9 +251,7 @@ export class Globe {
 
   private drawStations(context: CanvasRenderingContext2D, scene: Scene): void {
     const sky = this.run.sky!;
-    context.font = "600 12px system-ui, sans-serif";
-    const few = sky.document.stations.length <= 24;
-    sky.document.stations.forEach((station, i) => {
+    sky.document.stations.forEach((_, i) => {
       const at = this.place(sky.satellites + i);
       if (!at.visible) return;
       context.beginPath();
@@ -259,10 +261,27 @@ export class Globe {
       context.closePath();
       context.fillStyle = scene.colours.ink;
       context.fill();
-      context.textAlign = at.x > this.look.x ? "right" : "left";
-      const side = at.x > this.look.x ? -8 : 8;
-      if (few || scene.names) label(context, station.name, at.x + side, at.y + 14, scene.colours.ink, scene.colours.page);
     });
+  }
+
+  private nameStations(context: CanvasRenderingContext2D, scene: Scene): void {
+    const { stations } = this.run.sky!.document;
+    if (stations.length > FEW_STATIONS && !scene.names) return;
+    context.font = "600 12px system-ui, sans-serif";
+    stations.forEach((station, i) => {
+      const at = this.place(this.run.sky!.satellites + i);
+      const left = at.x <= this.look.x ? at.x + 8 : at.x - 8 - context.measureText(station.name).width;
+      if (at.visible) this.text(context, station.name, left, at.y + 14, scene.colours.ink, scene.colours.page);
+    });
+  }
+
+  /** A text, unless another stands there. */
+  private text(context: CanvasRenderingContext2D, text: string, x: number, y: number, ink: string, halo: string): void {
+    const [left, top, right, bottom] = [x - 2, y - 10, x + context.measureText(text).width + 2, y + 3];
+    if (this.texts.some(([a, b, c, d]) => left < c && a < right && top < d && b < bottom)) return;
+    this.texts.push([left, top, right, bottom]);
+    context.textAlign = "left";
+    label(context, text, x, y, ink, halo);
   }
 
   private drawChosen(context: CanvasRenderingContext2D, scene: Scene): void {

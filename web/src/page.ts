@@ -20,7 +20,10 @@ const SPEEDS: Speed[] = ["auto", 0.005, 0.02, 0.1, 1, 10, 60];
 const HASH_MS = 500;
 const LOST_S = 0.03;
 const REACH_PX = 14;
-const FIRST_ZOOM = 1.15;
+/** At first a path fills so much of the globe's radius, if the zoom lets it. */
+const FILLED = 0.75;
+const LEAST_ZOOM = 1.1;
+const MOST_ZOOM = 3;
 
 interface Pane {
   run: Run;
@@ -193,7 +196,17 @@ export class Page {
     if (Math.hypot(...middle) < 1e-6) middle[0] = 1;
     const lon = (Math.atan2(middle[1], middle[0]) * 180) / Math.PI;
     const lat = (Math.atan2(middle[2], Math.hypot(middle[0], middle[1])) * 180) / Math.PI;
-    this.look(lon, lat * 0.8, FIRST_ZOOM);
+    // As near as the path fits: sin is what an orthographic projection makes of an angle.
+    const length = Math.hypot(...middle);
+    const widest = Math.max(
+      ...nodes.map((node) => {
+        const place = [0, 1, 2].map((axis) => places[3 * node + axis]);
+        const along = place.reduce((sum, x, axis) => sum + (x * middle[axis]) / length, 0);
+        return Math.sqrt(Math.max(place.reduce((sum, x) => sum + x * x, 0) - along * along, 0));
+      }),
+      0.1,
+    );
+    this.look(lon, lat * 0.85, Math.min(Math.max(FILLED / widest, LEAST_ZOOM), MOST_ZOOM));
   }
 
   // --- elements ---

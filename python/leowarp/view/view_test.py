@@ -144,12 +144,19 @@ def test_a_page_without_stored_packets_has_none(run_dir):
 
 
 def test_packets_take_the_room_that_there_is(run_dir):
-    arrays = Arrays()
-    full = packets_of(Source(run_dir), arrays)
-    less = packets_of(Source(run_dir), arrays, 1_500)
-    spans = [sum(b - a for a, b in each["windows"]) for each in (full, less)]
-    assert 0 < spans[1] < spans[0]
-    assert packets_of(Source(run_dir), arrays, 1) is None  # nothing fits
+    source = Source(run_dir)
+    packets = source.tables.packets
+    # Its delays are constants, which take no room at all.
+    noise_ns = np.random.default_rng(1).integers(0, 5_000_000, len(packets))
+    source.tables = dataclasses.replace(
+        source.tables, packets=packets.assign(received_ns=packets["received_ns"] + noise_ns)
+    )
+    found = [packets_of(source, Arrays(), 4**power) for power in range(10, -1, -1)]
+    spans_s = [0.0 if each is None else sum(end - begin for begin, end in each["windows"]) for each in found]
+    assert spans_s == sorted(spans_s, reverse=True)
+    # all of it, less, nothing
+    assert len(set(spans_s)) > 2
+    assert found[-1] is None
 
 
 def test_windows_begin_when_all_that_left_before_them_has_arrived(run, run_dir):
