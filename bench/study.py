@@ -19,7 +19,7 @@ from pathlib import Path
 
 from bench import PAGE, ROOT, machine, spread
 
-from leowarp import batch, ephemeris, routes, scenario, timeline
+from leowarp import batch, ephemeris, media, scenario
 from leowarp.metrics import metrics, tables_of
 from leowarp.trace import read_output
 
@@ -53,9 +53,9 @@ def host_ms(scratch: Path) -> dict[str, float]:
         began = time.process_time()
         plan = plans(1, run__seed=str(seed))[0]
         planned = time.process_time()
-        sky = ephemeris.ephemeris(plan)
-        ways = routes.routes(plan, sky)
-        events = timeline.timeline(plan, sky, ways)
+        sky = ephemeris.ephemeris_of(plan)
+        ways = media.routes_of(plan, sky)
+        events = media.timeline_of(plan, sky, ways)
         drawn = time.process_time()
         name = f"{seed - 1:04d}"
         recorded = read_output(scratch / "batch" / "out" / name, scratch / "batch" / "in" / name / "setup.json")

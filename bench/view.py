@@ -13,11 +13,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support.chromium import PROGRAM, Browser  # noqa: E402
+from leowarp.metrics.synthetic import PLAN_TOML, write_synthetic_run  # noqa: E402
 
 from leowarp import view  # noqa: E402
 from leowarp.guest.own_time import everything, trees  # noqa: E402
-from leowarp.metrics.synthetic import PLAN_TOML, write_synthetic_run  # noqa: E402
+from support.chromium import PROGRAM, Browser  # noqa: E402
 
 SIZE = (1400, 1000)
 FRAMES = 150
@@ -68,7 +68,7 @@ def main():
             for name, toml in (
                 ("648", PLAN_TOML),
                 ("4408", PLAN_TOML.replace('[constellation]\npreset = "oneweb-study"\n', WALKER)),
-            ):  # noqa: E501
+            ):
                 run = write_synthetic_run(Path(folder) / name, toml)
                 page = view.write_view([run], Path(folder) / f"{name}.html")
                 measured(browser, page, f"{name} satellites, packets under way")

@@ -60,17 +60,17 @@ def shareable(plan: Plan) -> bool:
     """Whether a plan's run may share a boot: nothing in it draws from the kernel's random pool, which goes on from run
     to run, and the kernel is ours, whose clock does not tell how long ago it was booted. What a module of one's own
     draws nobody knows."""
+    from leowarp import media
+
     is_ours = plan.guest.kernel == "default" and not plan.guest.cc_modules
     controls = {flow.congestion_control for flow in plan.flows if flow.kind == "tcp"}
-    links = (plan.isl, plan.ground, plan.measured, plan.chain, plan.access, plan.mobile)
-    queues = {link.queue_discipline for link in links if link is not None}
     # sch_fq, too, hashes what belongs to no socket.
     paced = any(host.pacing == "fq" for host in plan.hosts)
     return (
         is_ours
         and plan.network.neighbours == "static"
         and controls <= WITHOUT_DICE
-        and queues <= QUEUES_WITHOUT_DICE
+        and media.planned(plan).queue_disciplines() <= QUEUES_WITHOUT_DICE
         and not paced
     )
 
@@ -129,15 +129,15 @@ def _boot(
     on_progress: Callable[[int, int | None], None],
 ) -> Generator[Made, None, list[int]]:  # fmt: skip
     """One boot; gives the places of the runs whose turn did not come."""
-    from leowarp import ephemeris, guest, routes, timeline
+    from leowarp import ephemeris, guest, media, timeline
 
     prepared, failed = [], []
     for index in indices:
         began_s = time.process_time()
         try:
-            sky = ephemeris.ephemeris(plans[index])
-            ways = routes.routes(plans[index], sky)
-            events = timeline.timeline(plans[index], sky, ways)
+            sky = ephemeris.ephemeris_of(plans[index])
+            ways = media.routes_of(plans[index], sky)
+            events = media.timeline_of(plans[index], sky, ways)
         except LeowarpError as error:
             failed.append(Made(index, None, error=error))
             continue

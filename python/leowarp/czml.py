@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from leowarp.ephemeris import Ephemeris, ephemeris
+from leowarp.ephemeris import Ephemeris, ephemeris_of
 from leowarp.errors import ScenarioError
 from leowarp.metrics import pair_routes, read_tables
 from leowarp.printable import one_line
 from leowarp.rundir import RunDirectory
+from leowarp.scenario.schema import Access
 
 DEGREE = 5
 SAMPLE_S = 60
@@ -40,7 +41,7 @@ def czml(run: RunDirectory) -> str:
     ScenarioError
         If its plan has no constellation: then nothing of it is anywhere.
     """
-    sky = ephemeris(run.plan)
+    sky = ephemeris_of(run.plan)
     if sky is None or run.plan.constellation is None:
         raise ScenarioError(
             f"cannot export {run.path} as CZML: its plan has no constellation, so nothing of it has a place",
@@ -131,7 +132,7 @@ def _stations(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
 def _links(run: RunDirectory, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
     """Links of a path between nodes that have a place, each named with its smaller end first."""
     nodes = list(path or ())
-    if run.plan.access is not None:
+    if isinstance(run.plan.medium, Access):
         stations = {"dish": ["terminal"], "server": ["gateway", "pop"]}
         nodes = [place for node in nodes for place in stations.get(node, [node])]
         if path is not None and path[0] == "server":

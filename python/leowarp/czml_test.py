@@ -11,7 +11,7 @@ import pytest
 import leowarp
 from leowarp import rundir, trace
 from leowarp.czml import DEGREE, czml
-from leowarp.ephemeris import ephemeris
+from leowarp.ephemeris import ephemeris_of
 from leowarp.errors import ScenarioError
 from leowarp.metrics import metrics, read_tables
 from leowarp.metrics.synthetic import PATHS, write_synthetic_run
@@ -50,7 +50,7 @@ def test_the_document_comes_first_and_ids_are_distinct(packets):
 
 
 def test_satellites_are_samples_of_the_ephemeris_around_the_run(run, packets):
-    sky = ephemeris(run.plan)
+    sky = ephemeris_of(run.plan)
     for number in (0, 100, 647):
         packet = next(p for p in packets if p["id"] == f"satellite/{sky.names[number]}")
         position = packet["position"]

@@ -40,14 +40,14 @@ def run(
     report that fails leaves it complete: `leowarp report` makes figures and page from what is there.
     """
     # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
-    from leowarp import ephemeris, guest, metrics, routes, timeline, trace
+    from leowarp import ephemeris, guest, media, metrics, timeline, trace
     from leowarp import report as reports
     from leowarp.result import Run
 
     plan = plan_of(scenario, set, kernel)
     plan = plan.named_by_caller() if trust else plan
     guest.demand_trust(plan)
-    timeline.check(plan)
+    media.check(plan)
     target = Path(out) if out is not None else default_directory(plan.name, plan.to_toml())
     inputs = {path.name: path.read_bytes() for path in plan.inputs()}
     with building(progress) as built:
@@ -63,10 +63,10 @@ def run(
         with Writing(target, force=force) as directory:
             stage("timeline")
             write_plan(directory, plan.to_toml(), inputs)
-            sky = ephemeris.ephemeris(plan)
-            ways = routes.routes(plan, sky)
+            sky = ephemeris.ephemeris_of(plan)
+            ways = media.routes_of(plan, sky)
             timeline.write_table(ways.table, directory / ROUTES)
-            events = timeline.timeline(plan, sky, ways)
+            events = media.timeline_of(plan, sky, ways)
             timeline.write_table(events, directory / TIMELINE)
             stage("guest")
             done = guest.run(image, plan, events, directory, lambda at: stage("guest", at.virtual_ns, at.wall_s))

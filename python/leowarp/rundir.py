@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from leowarp import plainfiles, recorded
 from leowarp.errors import HostError, ScenarioError, TraceError
+from leowarp.metadata import decode_metadata
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,7 +142,7 @@ class RunDirectory:
         """The kernel's counters by time, host (by name) and counter."""
         table = self.table("counters")
         frame = data_frame(table)
-        hosts = _metadata(table, "hosts")
+        hosts = decode_metadata(table.schema, "hosts")
         if hosts is not None:
             frame["host"] = frame["host"].map(dict(enumerate(hosts)))
         return frame
@@ -169,7 +170,7 @@ class RunDirectory:
     def _with_ends(self, name: str) -> pd.DataFrame:
         table = self.table(name)
         frame = data_frame(table)
-        directions = _metadata(table, "directions")
+        directions = decode_metadata(table.schema, "directions")
         if directions is not None:
             for place, column in ((0, "from"), (1, "to"), (2, "kind")):
                 frame[column] = frame["direction"].map({i: end[place] for i, end in enumerate(directions)})
@@ -409,12 +410,6 @@ def _unwritable(path: Path, error: OSError) -> HostError:
     if error.errno not in _NO_SPACE:
         hint = "choose a directory that may be written with --out"
     return HostError(f"cannot write the run directory {path}: {error}", hint=hint)
-
-
-def _metadata(table: pa.Table, key: str) -> Any:
-    from leowarp.trace.convert import metadata_of
-
-    return metadata_of(table, key)
 
 
 def _again(path: Path) -> str:

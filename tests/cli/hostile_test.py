@@ -18,9 +18,10 @@ import leowarp as lw
 from leowarp import rundir
 from leowarp.errors import LeowarpError, ScenarioError, TraceError
 from leowarp.metrics import metrics, read_tables
-from leowarp.metrics.synthetic import write_synthetic_run
 from leowarp.study import run_study
 from leowarp.study.sweep.status import study_status
+from support.sweep.maker import FakeMaker, let_workers_import
+from support.synthetic.run import write_synthetic_run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CHAIN = EXAMPLES / "chain.toml"
@@ -377,8 +378,6 @@ def test_a_table_that_unpacks_to_terabytes_is_not_unpacked(tmp_path, monkeypatch
 
 # Studies
 
-FAKE = "leowarp.study.sweep.fake_for_tests"
-
 
 @pytest.fixture(scope="module")
 def made_study(tmp_path_factory):
@@ -386,8 +385,8 @@ def made_study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     (folder / "study.toml").write_text(f'name = "s"\nscenario = "{CHAIN}"\n[seeds]\ncount = 2\n')
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LEOWARP_FAKE", str(folder))
-        run_study(folder / "study.toml", folder / "study", maker=FAKE, at_once=1, progress=False)
+        let_workers_import(patch)
+        run_study(folder / "study.toml", folder / "study", maker=FakeMaker(folder), at_once=1, progress=False)
     return folder / "study"
 
 
@@ -414,7 +413,7 @@ def test_a_study_is_not_written_through_links(study, precious, name):
         (study / name).unlink()
     (study / name).parent.mkdir(exist_ok=True)
     (study / name).symlink_to(precious)
-    for attempt in (lambda: run_study(study, maker=FAKE, progress=False), lambda: study_status(study)):
+    for attempt in (lambda: run_study(study, maker=FakeMaker(study), progress=False), lambda: study_status(study)):
         with pytest.raises(LeowarpError, match="symbolic link"):
             attempt()
 
@@ -432,7 +431,7 @@ def test_a_study_is_not_written_through_links(study, precious, name):
 )
 def test_a_study_names_nothing_outside_it(study, precious, changed):
     rewritten(study, **changed)
-    for attempt in (lambda: run_study(study, maker=FAKE, progress=False), lambda: study_status(study)):
+    for attempt in (lambda: run_study(study, maker=FakeMaker(study), progress=False), lambda: study_status(study)):
         with pytest.raises(TraceError, match=r"plans\.parquet"):
             attempt()
 

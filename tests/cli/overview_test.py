@@ -10,7 +10,7 @@ from leowarp import rundir, scalars, scenario
 from leowarp.cli import tables
 from leowarp.cli.run_verbs import print_run
 from leowarp.metrics import metrics, read_tables
-from leowarp.metrics.synthetic_access import write_synthetic_access
+from support.synthetic.access import write_synthetic_access
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from leowarp import batch, ephemeris, guest, routes, scenario, timeline
+from leowarp import batch, ephemeris, guest, media, scenario
 from leowarp.errors import GuestError
 from leowarp.scenario.schema import CONGESTION_CONTROLS
 
@@ -48,8 +48,8 @@ def records(plans, folder: Path) -> list[dict[str, bytes]]:
     """Every record file of each run of a batch."""
     runs = []
     for plan in plans:
-        sky = ephemeris.ephemeris(plan)
-        runs.append((plan, timeline.timeline(plan, sky, routes.routes(plan, sky))))
+        sky = ephemeris.ephemeris_of(plan)
+        runs.append((plan, media.timeline_of(plan, sky)))
     made = guest.run_batch(guest.guest_image("default"), runs, folder)
     return [{path.name: path.read_bytes() for path in sorted(result.out_dir.iterdir())} for result in made]
 

@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 import pytest
+from leowarp.metrics.synthetic import CHANGES_NS, PATHS, PLAN_TOML, QUEUE_PKTS
 
 import leowarp
 from leowarp import view
-from leowarp.ephemeris import ephemeris
-from leowarp.metrics.synthetic import CHANGES_NS, PATHS, PLAN_TOML, QUEUE_PKTS
+from leowarp.ephemeris import ephemeris_of
 
 pytestmark = pytest.mark.slow
 
@@ -62,7 +62,7 @@ def projected(positions_m, radius_m, tab):
 @pytest.mark.parametrize("t_s", [0.0, 17.3, 59.9])
 def test_satellites_are_where_the_ephemeris_has_them_to_a_pixel(opened, run_dir, t_s):
     tab = opened(f"t={t_s}&lon=30&lat=45&zoom=1.5")
-    sky = ephemeris(leowarp.open(run_dir).plan)
+    sky = ephemeris_of(leowarp.open(run_dir).plan)
     places = tab.run("leowarp.places()")
     assert list(places) == sky.names
     wanted = projected(sky.positions_ecef_m(round(t_s * 1e9)), sky.stations.sphere_radius_m, tab)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PLAIN_WIDTH = 160
+"""Columns where there is no terminal: rich would take 80, and fold the columns of a comparison."""
+
 P = ParamSpec("P")
 
 
@@ -94,7 +96,10 @@ def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
 
 
 def unexpected(error: Exception) -> LeowarpError:
-    """What to say of an error that no rule foresees, which would be a traceback otherwise."""
+    """What to say of an error that no rule foresees, which would be a traceback otherwise.
+
+    An OSError with a path is mostly a full disk, a missing permission or a file that vanished: a HostError (status 3).
+    """
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     if isinstance(error, OSError) and error.filename is not None:
@@ -118,6 +123,7 @@ def clean(value: Any) -> Any:
         return {str(key): clean(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [clean(item) for item in value]
+    # numpy's scalars and arrays, of whatever type, and pandas' extension arrays
     if hasattr(value, "tolist") and not isinstance(value, str):
         return clean(value.tolist())
     if isinstance(value, float) and value != value:

@@ -22,10 +22,13 @@ import pyarrow as pa
 
 from leowarp import parquetfiles, plainfiles, rundir, tomltext
 from leowarp.errors import TraceError
+from leowarp.metadata import decode_metadata
 from leowarp.metrics.channels import Channels, split_timeline
+from leowarp.nodes import host_node
+from leowarp.routes.path_numbers import with_change_ids
 from leowarp.routes.schema import ROUTES
 from leowarp.timeline.schema import TIMELINE
-from leowarp.trace import TABLES, check_types, metadata_of
+from leowarp.trace import TABLES, check_types
 
 DATA, ACK = 0, 1
 """`direction` of a packet or bin within its flow: data towards the destination, acknowledgements back."""
@@ -55,7 +58,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """The columns of trace tables that metrics read: a table of an older run may lack others."""
 
-ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path")
+ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path", "change_id")
 TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
 PLANNED = {"routes": pa.schema(ROUTES), "timeline": pa.schema(TIMELINE)}
 
@@ -130,6 +133,11 @@ class Tables:
         a, b, _ = self.directions[int(direction)]
         return f"{a}>{b}"
 
+    def host_number(self, station: str) -> int | None:
+        """What stands for a station's host in `counters`, or None if the trace names neither its node nor itself."""
+        names = (host_node(station), station)
+        return next((number for number, name in enumerate(self.hosts) if name in names), None)
+
     @cached_property
     def reorders(self) -> bool:
         """Whether packets may overtake each other on some link by itself: one that jitters, or keeps no order."""
@@ -149,7 +157,7 @@ class Tables:
         named = list(itertools.pairwise(path))
         if not self._next_hops or all(link in self._numbers for link in named):
             return named
-        node, target = f"host:{path[0]}", f"host:{path[-1]}"
+        node, target = host_node(path[0]), host_node(path[-1])
         nodes = [node]
         while node != target and len(nodes) <= len(self._next_hops):
             node = self._next_hops.get((node, target), target)
@@ -226,12 +234,14 @@ def tables_of(
         frames[name] = rundir.data_frame(table, units=False)
         for key in ("directions", "hosts", "virtual_ns"):
             if names.get(key) is None:
-                names[key] = metadata_of(table, key)
+                names[key] = decode_metadata(table.schema, key)
     channels = Channels()
     for name, given, columns in (("routes", routes, ROUTE_COLUMNS), ("timeline", timeline, TIMELINE_COLUMNS)):
         if given is None:
             frames[name] = pd.DataFrame({column: pd.Series(dtype=object) for column in columns})
             continue
+        if name == "routes":
+            given = with_change_ids(given)
         _check_columns(given, columns, f"{where}, table {name}", PLANNED[name])
         if name == "timeline":
             given, channels = split_timeline(given)

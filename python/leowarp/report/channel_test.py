@@ -12,13 +12,13 @@ import pytest
 
 from leowarp import rundir
 from leowarp.errors import ScenarioError, TraceError
+from leowarp.media import timeline_of
 from leowarp.report import FIGURES, RunView, figure
 from leowarp.report.channel import bin_length_s, codeword_shares
 from leowarp.report.channel_section import channel_section
 from leowarp.report.fading import draw, fading_figure
 from leowarp.report.style import save
 from leowarp.scenario import load, resolve
-from leowarp.timeline import timeline
 from leowarp.timeline.channel import Harq, LandMobile, Outcomes, Realisation, power_series, realisation
 from leowarp.timeline.channel.lms import unfaded
 
@@ -39,7 +39,7 @@ def run_path(tmp_path_factory):
     )
     plan = resolve(load(scenario))
     (path / rundir.PLAN).write_text(plan.to_toml(), encoding="utf-8")
-    pq.write_table(timeline(plan), path / rundir.TIMELINE)
+    pq.write_table(timeline_of(plan), path / rundir.TIMELINE)
     return path
 
 

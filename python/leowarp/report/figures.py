@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from matplotlib.figure import Figure
 
@@ -65,7 +65,7 @@ _HAS: dict[str, Callable[[RunView], bool]] = {
     "probes": lambda run: bool(run.probe_flows),
     "pings": lambda run: bool(run.ping_flows),
     "routes": lambda run: bool(run.tcp_flows) and run.plan.constellation is not None and not run.is_access,
-    "mobile": lambda run: run.plan.mobile is not None,
+    "mobile": lambda run: run.mobile is not None,
     "any": lambda run: True,
 }
 
@@ -108,7 +108,7 @@ FIGURES: dict[str, FigureKind] = {
     "cwnd": FigureKind(
         lines.cwnd_around_changes, "Window and retransmissions around route changes",
         "Above: congestion window at every sample. Below: retransmissions by the 50 ms in which they were sent; "
-        "hatched: in vain, because the original arrived too. The changes shown are those with the most late packets, "
+        "hatched: spurious (the original arrived, too). The changes shown are those with the most late packets, "
         "then with the most lost.",
         "Fig. 7", shows="changes", needs=("sockets", "bins"),
     ),
@@ -183,13 +183,28 @@ FIGURES: dict[str, FigureKind] = {
 }  # fmt: skip
 """Every figure, in the order in which a report shows them."""
 
-Runs = str | Path | RunView | Sequence[str | Path | RunView]
+
+@runtime_checkable
+class RunOnDisk(Protocol):
+    """What knows its run directory: `leowarp.Run`, which this package must not import, and `RunView`."""
+
+    path: Path
+
+
+OneRun = str | Path | RunOnDisk
+Runs = OneRun | Sequence[OneRun]
 
 
 def views(runs: Runs) -> list[RunView]:
-    """Runs as views: a directory, several, or views already."""
-    many = [runs] if isinstance(runs, str | Path | RunView) else list(runs)
-    return [run if isinstance(run, RunView) else RunView(getattr(run, "path", run)) for run in many]
+    """Runs as views: a directory, a run, several, or views already."""
+    many = [runs] if isinstance(runs, str | Path | RunOnDisk) else list(runs)
+    return [_view(run) for run in many]
+
+
+def _view(run: OneRun) -> RunView:
+    if isinstance(run, RunView):
+        return run
+    return RunView(run if isinstance(run, str | Path) else run.path)
 
 
 def figure(runs: Runs, name: str, **options: Any) -> Figure:

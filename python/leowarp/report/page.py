@@ -235,9 +235,10 @@ def _changes_table(view: RunView) -> str:
     rows = []
     for change in changes.itertuples(index=False):
         hops_changed = [
-            name for name in ("first", "middle", "last")
+            name
+            for name in ("first", "middle", "last")
             if _true(getattr(change, f"{name}_hop{'s' if name == 'middle' else ''}_changed"))
-        ]  # fmt: skip
+        ]
         rows.append([
             f"{change.t_ns / 1e9:g}", f"{change.source} to {change.destination}", ", ".join(hops_changed) or "–",
             _arrow(change.hops_before, change.hops_after, 1),
@@ -247,7 +248,7 @@ def _changes_table(view: RunView) -> str:
                 "spurious_retransmissions_pkts", "dsacks_pkts", "lost_pkts")),
         ])  # fmt: skip
     header = ["at, s", "pair", "hop changed", "hops", "delay, ms", "overtaken", "largest extent", "queue left",
-              "retransmitted", "in vain", "DSACKs", "lost"]  # fmt: skip
+              "retransmitted", "spurious", "DSACKs", "lost"]  # fmt: skip
     return html.table(
         "Packets, put down to a change until the next one, at most 5 s. Queue left: packets waiting on the abandoned "
         "links at the last sample before.", header, rows, left=frozenset((0, 1, 2)),
@@ -269,8 +270,8 @@ def _recovery_table(view: RunView) -> str:
                 (row.spike_ns, 1e6))),
         ])  # fmt: skip
     header = ["at, s", "flow", "goodput before, Mbit/s", "lowest", "depth, %", "back after, ms", "in recovery, ms",
-              "window before", "lowest", "after", "srtt before, ms", "lowest", "highest", "sent again", "in vain, %",
-              "lost within 1 s", "spike, ms"]  # fmt: skip
+              "window before", "lowest", "after", "srtt before, ms", "lowest", "highest", "retransmitted",
+              "spurious, %", "lost within 1 s", "spike, ms"]  # fmt: skip
     caption = ("Goodput in order at the receiver, 50 ms bins; before: mean of the second before the change; back: "
                "first of 3 bins in a row at 90 % of that; a dash: not within 5 s. Spike: largest one-way delay in the "
                "second after it, less the mean of the second before.")  # fmt: skip
@@ -339,7 +340,7 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
     for name in names:
         kind = FIGURES[name]
         # The study is one of routes over satellites.
-        of_study = kind.study and not any(run.is_access or run.plan.mobile for run in runs)
+        of_study = kind.study and not any(run.is_access or run.mobile for run in runs)
         title = worded(runs, kind.title) + (f" ({kind.study} of the study)" if of_study else "")
         blocks.append(html.picture(folder / FIGURES_FOLDER / name, title, worded(runs, kind.caption), FIGURES_FOLDER))
     return f'<div class="figures">{"".join(blocks)}</div>' if blocks else ""

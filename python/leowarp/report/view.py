@@ -13,6 +13,7 @@ import pandas as pd
 
 from leowarp import rundir
 from leowarp.errors import TraceError
+from leowarp.media import planned
 from leowarp.metrics import (
     Metrics,
     Tables,
@@ -29,6 +30,7 @@ from leowarp.report.realisation import realisation_of_run
 from leowarp.report.rules import kernel_name as kernel_name
 from leowarp.report.rules import rules_of
 from leowarp.report.style import ALGORITHMS, line_style
+from leowarp.scenario.schema import Access, Mobile, Plan
 from leowarp.timeline.channel import Realisation
 
 
@@ -47,7 +49,7 @@ class RunView:
         self.document: dict[str, Any] = plan_document(self.path)
 
     @cached_property
-    def plan(self) -> Any:
+    def plan(self) -> Plan:
         """The plan, with numbers in place of texts."""
         from leowarp import scenario
 
@@ -96,7 +98,12 @@ class RunView:
     @property
     def is_access(self) -> bool:
         """Whether the path is an access link: its changes are reconfigurations, and its satellites are no nodes."""
-        return getattr(self.plan, "access", None) is not None
+        return isinstance(self.plan.medium, Access)
+
+    @property
+    def mobile(self) -> Mobile | None:
+        """The mobile channel that is the last hop of the path; None: there is none."""
+        return self.plan.medium if isinstance(self.plan.medium, Mobile) else None
 
     @cached_property
     def realisation(self) -> Realisation:
@@ -156,15 +163,13 @@ class RunView:
 
         With timestamps a full segment is 1448 bytes of 1500, so 100 Mbit/s at 14 bytes of overhead carry 95.64 Mbit/s.
         """
-        row = self.plan.chain or self.plan.jittered
-        own_link = self.is_access or getattr(self.plan, "mobile", None) is not None
-        if row is None and (own_link or self.plan.constellation is None):
+        sections = planned(self.plan).steady_links()
+        if not sections:
             return self._steady_capacity_bps()
-        sections = (self.plan.isl, self.plan.ground) if row is None else (row,)
         shaped = [
             section.rate_bps / (self.ip_bytes + section.overhead_bytes)
             for section in sections
-            if getattr(section, "rate_bps", None) is not None
+            if section.rate_bps is not None
         ]
         if not shaped:
             return None
@@ -192,7 +197,7 @@ class RunView:
     @property
     def ip_bytes(self) -> int:
         """Length of a full packet."""
-        return int(getattr(self.plan.network, "mtu_bytes", 1500))
+        return int(self.plan.network.mtu_bytes)
 
     def rules(self) -> list[tuple[str, str]]:
         """The rules that shape results, as (name, text): what stands at the foot of every figure."""

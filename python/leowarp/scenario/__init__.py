@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text to scenario, scenario to plan: the first room of the street."""
 
-from leowarp.scenario.load import Scenario, load
+from leowarp.scenario.loading import Scenario, load
 from leowarp.scenario.plan import INPUTS_FOLDER, plan_inputs, resolve
 from leowarp.scenario.schema import Plan
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from leowarp.errors import ScenarioError
 from leowarp.scenario import INPUTS_FOLDER, load, plan_inputs, resolve, schema
 from leowarp.scenario.key import Key, keys
-from leowarp.scenario.load import TABLES
 from leowarp.scenario.load_test import GOOD, write
+from leowarp.scenario.loading import TABLES
 from leowarp.scenario.presets import PRESETS
 from leowarp.scenario.schema import Plan
 from leowarp.units import BYTES, PACKETS
@@ -379,8 +379,9 @@ def test_a_flows_pace_set_on_a_plan_replaces_the_one_that_the_plan_spells_out(tm
     plan = resolve(load(write(tmp_path, JITTERED)))
     other = again(tmp_path, plan, ["flows.1.interval=10 ms", "flows.2.rate=1 Mbit/s"]).flows
     assert [(flow.packet_rate_pkts_per_s, flow.interval_ns, flow.rate_bps) for flow in other[1:]] == [
-        (None, 10_000_000, None), (None, None, 1_000_000),
-    ]  # fmt: skip
+        (None, 10_000_000, None),
+        (None, None, 1_000_000),
+    ]
     (tmp_path / "run" / "00-plan.toml").unlink()
     back = again(tmp_path, dataclasses.replace(plan, flows=other), ["flows.1.packet_rate=5 pkts/s"]).flows[1]
     assert (back.packet_rate_pkts_per_s, back.interval_ns) == (5.0, None)
@@ -390,13 +391,13 @@ def test_a_distribution_set_on_a_plan_takes_its_table_away(tmp_path):
     write_inputs(tmp_path)
     plan = resolve(load(write(tmp_path, JITTERED)))
     assert plan_inputs(plan) == [tmp_path / "delays.txt"]
-    normal = again(tmp_path, plan, ["jittered.distribution=normal"]).jittered
+    normal = again(tmp_path, plan, ["jittered.distribution=normal"]).medium
     assert normal is not None
     assert (normal.distribution, normal.table) == ("normal", None)
     same = again(tmp_path, plan, ["jittered.distribution=table"])
     assert same == plan
     write(tmp_path / "run", "5\n6\n", "others.txt")
-    changed = again(tmp_path, plan, [f"jittered.table={tmp_path}/run/others.txt", "jittered.jitter=0 s"]).jittered
+    changed = again(tmp_path, plan, [f"jittered.table={tmp_path}/run/others.txt", "jittered.jitter=0 s"]).medium
     assert changed is not None
     assert changed.table is not None
     assert (changed.table.name, changed.jitter_ns) == ("others.txt", 0)

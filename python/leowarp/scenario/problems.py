@@ -109,8 +109,8 @@ def _place(problem: Problem) -> tuple[bool, str, int]:
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that looks most like `word`, if one does."""
     # Long words are cut: matching costs the product of the lengths.
-    found = difflib.get_close_matches(word[:_LONGEST_WORD], list(known), n=1, cutoff=0.55)
-    return found[0] if found else None
+    nearest_words = difflib.get_close_matches(word[:_LONGEST_WORD], list(known), n=1, cutoff=0.55)
+    return nearest_words[0] if nearest_words else None
 
 
 def unknown_key_hint(key: str, known: Iterable[str], elsewhere: Mapping[str, str]) -> str:

@@ -152,6 +152,9 @@ def reproduce(
 
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:
+    """A row a claim; one whose runs failed "cannot be told", with the error of the first of them as what
+    was measured.
+    """
     rows = []
     for claim in claims:
         missing = [slug for slug in claim.runs if slug in material.failures]
@@ -179,6 +182,7 @@ def _json_safe(value: Any) -> Any:
 
 
 def _command(key: str, out: str | Path | None, options: Mapping[str, Any]) -> str:
+    """What to type to get the same again, for the page."""
     words = [f"leowarp reproduce {key}"]
     if out is not None:
         words.append(f"--out {out}")

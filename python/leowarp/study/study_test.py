@@ -14,7 +14,6 @@ import pytest
 from leowarp import rundir, scenario
 from leowarp.errors import GuestError, ScenarioError, TraceError
 from leowarp.metrics import metrics, read_tables
-from leowarp.metrics.synthetic import write_synthetic_run
 from leowarp.report import RunView
 from leowarp.study import STUDIES, Claim, Outcome, reproduce
 from leowarp.study import directory as directories
@@ -22,6 +21,7 @@ from leowarp.study.claim import holds_if, judged
 from leowarp.study.frederiksen2024 import figures as study_figures
 from leowarp.study.frederiksen2024.claims import CLAIMS
 from leowarp.study.frederiksen2024.runs import ALGORITHMS, CORE, SCENARIOS, all_runs
+from support.synthetic.run import write_synthetic_run
 
 
 @pytest.fixture(scope="module")
@@ -194,8 +194,8 @@ def test_parts_make_a_verdict(parts, verdict):
 
 
 def test_evidence_of_the_synthetic_run(template):
-    from leowarp.metrics import synthetic as syn
     from leowarp.study.frederiksen2024 import evidence as ev
+    from support.synthetic import run as syn
 
     run = RunView(template)
     assert ev.isl_delay_span_ns(run) == (31 - 20) * syn.MS

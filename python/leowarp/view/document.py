@@ -77,7 +77,7 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
         "leowarp": clipped(manifest.get("leowarp_version", "")),
         "kernel": clipped(manifest.get("kernel", {}).get("linux_version", "")),
         "seed": plan.run.seed,
-        "medium": _medium(source),
+        "medium": plan.medium.NAME,
         "in_flight": plan.routing.in_flight,
         "warnings": [clipped(warning) for warning in manifest.get("warnings", [])[:MOST_WARNINGS]],
         "end_s": source.end_ns / 1e9,
@@ -98,15 +98,6 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
         for station in sky["stations"]:
             station["name"] = clipped(station["name"])
     return found | {"others": [clipped(name) for name in names.others]}
-
-
-def _medium(source: Source) -> str:
-    """What carries the packets, in the words of the page."""
-    plan = source.plan
-    for name in ("access", "mobile", "jittered", "measured", "chain"):
-        if getattr(plan, name, None) is not None:
-            return name
-    return "constellation"
 
 
 def _labels(sources: Sequence[Source]) -> list[str]:

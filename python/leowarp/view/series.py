@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leowarp.media.mobile import realisation_of
 from leowarp.metrics import DATA, goodput, path_queues
 from leowarp.metrics.tables import floats
-from leowarp.timeline.from_mobile import realisation_of
+from leowarp.scenario.schema import Mobile
 from leowarp.view.container import Arrays
 from leowarp.view.source import Names, Source
 
@@ -157,10 +158,10 @@ def drops_of(source: Source, arrays: Arrays) -> dict[str, Any]:
 
 def fading_of_run(source: Source, step_ns: int, arrays: Arrays) -> dict[str, Any] | None:
     """Received Es/N0 of a mobile channel, made again from the plan: smallest and mean of each step, in 0.01 dB."""
-    mobile = source.plan.mobile
-    if mobile is None:
+    mobile = source.plan.medium
+    if not isinstance(mobile, Mobile):
         return None
-    power = realisation_of(source.plan).until(source.end_ns).power
+    power = realisation_of(source.plan, mobile).until(source.end_ns).power
     steps = -(-source.end_ns // step_ns)
     place = np.arange(len(power.level_db)) * power.spacing_ns // step_ns
     place, level_db = place[place < steps], power.level_db[: int((place < steps).sum())] + mobile.snr_db

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from leowarp.ephemeris import EcefMetres, Ephemeris, ephemeris
+from leowarp.ephemeris import EcefMetres, Ephemeris, ephemeris_of
 from leowarp.routes.links import isl_rule
-from leowarp.scenario import Plan
+from leowarp.scenario.schema import Access, Plan
 from leowarp.view.container import Arrays
 
 KEYFRAME_S = 300
@@ -29,7 +29,7 @@ MOST_LINK_ROWS = 150_000
 
 def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
     """Positions of all satellites and stations over a run; None: the plan has no constellation."""
-    orbits = ephemeris(plan)
+    orbits = ephemeris_of(plan)
     if orbits is None or plan.constellation is None:
         return None
     count = -(-end_ns // (KEYFRAME_S * 1_000_000_000)) + BEFORE + AFTER
@@ -60,7 +60,7 @@ def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[s
     None: there are none, or more than a page should hold.
     """
     updates_ns = np.arange(0, end_ns, plan.routing.interval_ns, dtype="int64")
-    if plan.access is not None or plan.isl.rule == "none" or len(updates_ns) > MOST_LINK_UPDATES:
+    if isinstance(plan.medium, Access) or plan.isl.rule == "none" or len(updates_ns) > MOST_LINK_UPDATES:
         return None
     rule, count = isl_rule(plan), len(orbits.names)
     rows: list[np.ndarray] = []

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from leowarp import view
-from leowarp.ephemeris import ephemeris
+from leowarp.ephemeris import ephemeris_of
 from leowarp.metrics.synthetic import CHANGES_NS, write_synthetic_run
 from leowarp.routes.links import isl_rule
 from leowarp.scenario import load, resolve
@@ -113,14 +113,14 @@ def test_positions_are_those_of_the_ephemeris(tmp_path, preset, t_s):
     plan = resolve(load(file))
     arrays = Arrays()
     sky = unpacked(arrays.packed({"sky": sky_of(plan, 1_000_000_000_000, arrays)}))["sky"]
-    wanted = ephemeris(plan).positions_ecef_m(round(t_s * 1e9))
+    wanted = ephemeris_of(plan).positions_ecef_m(round(t_s * 1e9))
     # sqrt(3) x (rounding of a coordinate + the polynomial's error); a pixel of a globe of 800 is 16 km
     assert np.linalg.norm(interpolated(sky, t_s) - wanted, axis=1).max() < 300
 
 
 def test_links_between_satellites_are_those_of_the_rule_at_every_update(run, run_dir):
     plan = Source(run_dir).plan
-    rule, sky, links = isl_rule(plan), ephemeris(plan), run["sky"]["links"]
+    rule, sky, links = isl_rule(plan), ephemeris_of(plan), run["sky"]["links"]
     for update in range(6):
         now = (links["from"] <= update) & (update < links["until"])
         wanted = rule.pairs(sky.positions_ecef_m(update * plan.routing.interval_ns))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from leowarp.metrics import flow_pairs, pair_routes, route_changes
-from leowarp.scenario import Plan
+from leowarp.scenario.schema import Access, Plan
 from leowarp.view.container import Arrays
 from leowarp.view.source import Names, Source
 
@@ -115,7 +115,7 @@ def _direction(source: Source, link: tuple[str, str]) -> int:
 
 def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
     """The path as it lies on the globe: hosts of an access link are at its terminal, and at gateway and PoP."""
-    if plan.access is None:
+    if not isinstance(plan.medium, Access):
         return list(path)
     places = {"dish": ["terminal"], "server": ["gateway", "pop"]}
     drawn = [place for node in path for place in places.get(node, [node])]

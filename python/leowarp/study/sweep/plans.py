@@ -157,9 +157,9 @@ def read_facts(folder: Path) -> StudyFacts:
     """
     path = _path(folder)
     try:
-        told = json.loads((parquetfiles.read_schema(path, hint=_HINT).metadata or {})[b"leowarp.study"])
-        parameters = {name: pa.type_for_alias(kind) for name, kind in told["parameters"].items()}
-        texts = name, keep, partition = told["name"], told["keep"], told["partition"]
+        stored = json.loads((parquetfiles.read_schema(path, hint=_HINT).metadata or {})[b"leowarp.study"])
+        parameters = {name: pa.type_for_alias(kind) for name, kind in stored["parameters"].items()}
+        texts = name, keep, partition = stored["name"], stored["keep"], stored["partition"]
         if not all(plainfiles.is_plain_name(text) for text in texts) or keep not in KEEP:
             raise ValueError(f"name, keep and partition are {texts}")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -222,6 +222,7 @@ def refuse_strange(folder: Path) -> None:
 
 
 def _path(folder: Path) -> Path:
+    """The file of plans, without which a directory is no study's."""
     path = folder / PLANS
     if not path.exists():
         raise TraceError(f"cannot open {folder} as a study: it has no {PLANS}", hint="name the directory of a study")
@@ -229,6 +230,9 @@ def _path(folder: Path) -> Path:
 
 
 def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
+    """Plans as a table. The text of a plan stands there in two parts, before and after its seed: equal for all seeds of
+    a combination, they compress well.
+    """
     columns: dict[str, list[Any]] = {
         "run_id": [run.run_id for run in runs],
         "number": [run.number for run in runs],
@@ -244,14 +248,14 @@ def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
         "before_seed": [run.around_seed[0] for run in runs],
         "after_seed": [run.around_seed[1] for run in runs],
     }
-    told = {
+    facts_json = {
         "name": facts.name,
         "keep": facts.keep,
         "parameters": {name: str(kind) for name, kind in facts.layout.parameters.items()},
         "partition": facts.layout.partition,
     }
     arrays = {name: pa.array(values, _TYPES.get(name, pa.string())) for name, values in columns.items()}
-    return pa.table(arrays, metadata={"leowarp.study": json.dumps(told)})
+    return pa.table(arrays, metadata={"leowarp.study": json.dumps(facts_json)})
 
 
 def _damaged(path: Path, error: Exception) -> TraceError:

@@ -15,9 +15,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from leowarp.study.sweep.batch import Batch, results_of, told_error
+from leowarp.study.sweep.batch import Batch, encode_error, results_of
 
 PR_SET_PDEATHSIG = 1
+"""prctl(2), linux/prctl.h: Python has no name for it."""
 
 
 def main(parent_pid: int, scratch: Path) -> None:
@@ -31,21 +32,21 @@ def main(parent_pid: int, scratch: Path) -> None:
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
-    def tell(**what: Any) -> None:
+    def report(**what: Any) -> None:
         lines.write(json.dumps(what) + "\n")
         lines.flush()
 
-    tell(ready=os.getpid())
+    report(ready=os.getpid())
     for line in sys.stdin:
-        batch = Batch.heard(json.loads(line))
+        batch = Batch.decode(json.loads(line))
         fault = None
         try:
             for place, result in results_of(batch, scratch):
-                tell(batch=batch.number, place=place, result=result)
+                report(batch=batch.number, place=place, result=result)
         except Exception as error:
             # Told to the parent, which decides; the next batch may be a better one.
-            fault = told_error(error)
-        tell(batch=batch.number, ended=True, fault=fault)
+            fault = encode_error(error)
+        report(batch=batch.number, ended=True, fault=fault)
 
 
 if __name__ == "__main__":

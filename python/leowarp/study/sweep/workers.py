@@ -44,7 +44,7 @@ class BatchEnded:
     lost : int
         How many workers died over it.
 
-    Runs of the batch that were not told of are unfinished.
+    Runs of the batch for which there was no `RunMade` are unfinished.
     """
 
     batch: int
@@ -73,7 +73,7 @@ class Workers(Protocol):
         """What has happened; waits for something to happen, but not longer than this."""
 
     def end(self) -> list[Event]:
-        """Ends all of them, and what they have under way; returns what they had made and nobody had heard of."""
+        """Ends all of them, and what they have under way; returns what they had made and not reported yet."""
 
 
 class LocalWorkers:
@@ -108,17 +108,17 @@ class LocalWorkers:
         """Hands a batch to a free worker."""
         worker = next(worker for worker in self._workers if worker.batch is None)
         worker.batch = batch.number
-        worker.give(json.dumps(batch.told()))
+        worker.give(json.dumps(batch.encode()))
 
     def wait(self, timeout_s: float) -> list[Event]:
         """What the workers have said, and which of them have died; those are replaced."""
         events: list[Event] = []
         for key, _ in self._selector.select(timeout_s):
             worker: _Process = key.data
-            for told in worker.lines():
-                events += _event(worker, told)
+            for message in worker.lines():
+                events += _event(worker, message)
             if worker.is_over:
-                self._bury(worker, events)
+                self._replace_dead(worker, events)
         return events
 
     def end(self) -> list[Event]:
@@ -128,7 +128,7 @@ class LocalWorkers:
             worker.interrupt()
         end_patiently((worker.child for worker in self._workers), PATIENCE_S)
         for worker in self._workers:
-            events += [event for told in worker.lines() for event in _event(worker, told)]
+            events += [event for message in worker.lines() for event in _event(worker, message)]
             worker.close()
         self._workers = []
         self._selector.close()
@@ -140,7 +140,11 @@ class LocalWorkers:
         self._workers.append(worker)
         self._selector.register(worker.stdout, selectors.EVENT_READ, worker)
 
-    def _bury(self, worker: _Process, events: list[Event]) -> None:
+    def _replace_dead(self, worker: _Process, events: list[Event]) -> None:
+        """Takes a worker that has ended out and starts another; what it had under way has lost a worker.
+
+        One that ended before it could begin is an error of the machine: the next would end in the same way.
+        """
         self._selector.unregister(worker.stdout)
         self._workers.remove(worker)
         end_patiently([worker.child], PATIENCE_S)
@@ -181,6 +185,7 @@ class _Process:
             self.child.stdin.flush()
 
     def lines(self) -> list[dict[str, Any]]:
+        """The messages that have come whole since the last call; sets `is_over` at the end of the output."""
         while True:
             try:
                 piece = os.read(self.stdout.fileno(), 1 << 20)
@@ -211,11 +216,12 @@ class _Process:
         return self._words.read_text(errors="replace").strip()[-2000:]
 
 
-def _event(worker: _Process, told: Mapping[str, Any]) -> list[Event]:
-    if "ready" in told:
+def _event(worker: _Process, message: Mapping[str, Any]) -> list[Event]:
+    """What a message says: nothing new, a run, or the end of the batch, after which the worker is free."""
+    if "ready" in message:
         worker.was_ready = True
         return []
-    if "place" in told:
-        return [RunMade(told["batch"], told["place"], told["result"])]
+    if "place" in message:
+        return [RunMade(message["batch"], message["place"], message["result"])]
     worker.batch = None
-    return [BatchEnded(told["batch"], told["fault"])]
+    return [BatchEnded(message["batch"], message["fault"])]

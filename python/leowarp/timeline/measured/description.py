@@ -223,36 +223,36 @@ def describe(
     available = measurement.series
     capacity_alone = not available and (measurement.capacity_down or measurement.capacity_up) is not None
     name = series if series is not None else next(iter(available), "none")
-    of = Series.of([], []) if capacity_alone and series is None else available.get(name)
-    if of is None or (not len(of) and not capacity_alone):
+    chosen = Series.of([], []) if capacity_alone and series is None else available.get(name)
+    if chosen is None or (not len(chosen) and not capacity_alone):
         has = ", ".join(key for key, value in available.items() if len(value)) or "no samples at all"
         raise ScenarioError(f"{measurement.source}: there are no delays to describe ({name})", f"it has {has}")
-    met = of if measurement.probes else _as_met(of, measurement.end_ns)
+    met = chosen if measurement.probes else _as_met(chosen, measurement.end_ns)
     spikes = find_spikes(met)
-    found = schedule if schedule is not None else find_schedule(met, spikes)
-    delay_ns, rows_ns = (some.delay_ns[~np.isnan(some.delay_ns)] for some in (met, of))
+    known_schedule = schedule if schedule is not None else find_schedule(met, spikes)
+    delay_ns, rows_ns = (some.delay_ns[~np.isnan(some.delay_ns)] for some in (met, chosen))
     at_reconfigurations = None
-    if found is not None:
+    if known_schedule is not None:
         begins = np.array([spike.t_ns for spike in spikes], dtype=np.int64)
-        at_reconfigurations = int((found.distance_ns(begins) <= HANDOVER_NS).sum())
+        at_reconfigurations = int((known_schedule.distance_ns(begins) <= HANDOVER_NS).sum())
     return Description(
         source=measurement.source,
         format=measurement.format,
         series=name,
-        samples=len(of),
-        span_ns=int(of.t_ns[-1] - of.t_ns[0]) if len(of) else 0,
-        interval_ns=of.interval_ns,
-        gaps=gaps_of(of, probes=measurement.probes),
+        samples=len(chosen),
+        span_ns=int(chosen.t_ns[-1] - chosen.t_ns[0]) if len(chosen) else 0,
+        interval_ns=chosen.interval_ns,
+        gaps=gaps_of(chosen, probes=measurement.probes),
         mean_ns=float(delay_ns.mean()) if len(delay_ns) else None,
         quantiles_ns=_quantiles(delay_ns),
         mean_abs_step_ns=float(np.abs(np.diff(rows_ns)).mean()) if len(rows_ns) > 1 else None,
-        schedule=found,
+        schedule=known_schedule,
         schedule_given=schedule is not None,
-        seconds_of_minute=_seconds_of_minute(found, measurement.wall_ns),
-        slots=() if found is None else _slots(met, found),
+        seconds_of_minute=_seconds_of_minute(known_schedule, measurement.wall_ns),
+        slots=() if known_schedule is None else _slots(met, known_schedule),
         spikes=spikes,
         spikes_at_reconfigurations=at_reconfigurations,
-        loss=_loss(measurement, name, met, found),
+        loss=_loss(measurement, name, met, known_schedule),
         capacity_down=_capacity(measurement.capacity_down),
         capacity_up=_capacity(measurement.capacity_up),
     )
@@ -379,14 +379,14 @@ def _means(capacity: Capacity, length_ns: Times) -> Capacity:
     return Capacity(t_ns=borders_ns[:-1], rate_bps=rate_bps, end_ns=end_ns)
 
 
-def _quantiles(of: NDArray[np.float64]) -> dict[float, float]:
-    return dict(zip(QUANTILES, np.quantile(of, QUANTILES).tolist(), strict=True)) if len(of) else {}
+def _quantiles(values: NDArray[np.float64]) -> dict[float, float]:
+    return dict(zip(QUANTILES, np.quantile(values, QUANTILES).tolist(), strict=True)) if len(values) else {}
 
 
-def _weighted_quantiles(of: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[float, float]:
+def _weighted_quantiles(values: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[float, float]:
     if not weight.sum():
         return {}
-    order = np.argsort(of, kind="stable")
+    order = np.argsort(values, kind="stable")
     reached = np.cumsum(weight[order]) / weight.sum()
-    places = np.minimum(np.searchsorted(reached, np.array(QUANTILES) - 1e-12), len(of) - 1)
-    return dict(zip(QUANTILES, of[order][places].tolist(), strict=True))
+    places = np.minimum(np.searchsorted(reached, np.array(QUANTILES) - 1e-12), len(values) - 1)
+    return dict(zip(QUANTILES, values[order][places].tolist(), strict=True))

@@ -164,7 +164,7 @@ def _kinds_of_events(series: Series, spikes: tuple[Spike, ...]) -> list[_Events]
         _gathered(np.array([spike.t_ns for spike in spikes], dtype=np.int64), tall),
         _gathered(*_steps(series)),
     ]
-    together = _gathered(*(np.concatenate([getattr(of, name) for of in kinds]) for name in ("t_ns", "weight")))
+    together = _gathered(*(np.concatenate([getattr(kind, name) for kind in kinds]) for name in ("t_ns", "weight")))
     return [*kinds, together]
 
 
@@ -212,16 +212,16 @@ def _steps(series: Series) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     t_ns = answered.t_ns[1:]
     index = pd.to_datetime(t_ns, unit="ns")
     largest_ns = pd.Series(change_ns, index=index).rolling(2 * window, center=True).max().to_numpy()
-    found = np.flatnonzero((change_ns >= largest_ns) & (change_ns > _STEP_SIGMAS * sigma_ns))
+    steps = np.flatnonzero((change_ns >= largest_ns) & (change_ns > _STEP_SIGMAS * sigma_ns))
     # Of a plateau of equal changes its middle.
-    plateaus = np.split(found, np.flatnonzero(np.diff(t_ns[found]) > window_ns) + 1) if len(found) else []
+    plateaus = np.split(steps, np.flatnonzero(np.diff(t_ns[steps]) > window_ns) + 1) if len(steps) else []
     middles = np.array([plateau[len(plateau) // 2] for plateau in plateaus], dtype=np.int64)
     weight = change_ns[middles] / max(float(change_ns[middles].max(initial=0)), 1.0)
     return t_ns[middles], np.maximum(weight, 0.1)
 
 
-def _rolling_median(t_ns: NDArray[np.int64], of: NDArray[np.float64], window: pd.Timedelta) -> NDArray[np.float64]:
-    return pd.Series(of, index=pd.to_datetime(t_ns - t_ns[0], unit="ns")).rolling(window).median().to_numpy()
+def _rolling_median(t_ns: NDArray[np.int64], values: NDArray[np.float64], window: pd.Timedelta) -> NDArray[np.float64]:
+    return pd.Series(values, index=pd.to_datetime(t_ns - t_ns[0], unit="ns")).rolling(window).median().to_numpy()
 
 
 def _sigma_ns(deviation_ns: NDArray[np.float64]) -> float:

@@ -6,7 +6,7 @@ import pytest
 
 from leowarp.timeline.measured.measurement import Series
 from leowarp.timeline.measured.schedule import Schedule, find_schedule, find_spikes
-from leowarp.timeline.measured.synthetic_for_tests import MS, S, dish
+from support.synthetic.dish import MS, S, dish
 
 
 def found(**of: Any) -> Schedule | None:
@@ -53,12 +53,12 @@ def test_any_of_the_signs_is_enough(only: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_path_without_a_schedule_has_none(seed: int) -> None:
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     t_ns = np.arange(0, 600 * S, 50 * MS)
-    rtt_ns = 30 * MS + np.round(dice.gamma(2, 2 * MS, len(t_ns)))
-    rtt_ns += 40 * MS * (dice.random(len(t_ns)) < 0.004)
-    rtt_ns += 5 * MS * np.cumsum(dice.random(len(t_ns)) < 0.003) % (30 * MS)
-    rtt_ns[dice.random(len(t_ns)) < 0.005] = np.nan
+    rtt_ns = 30 * MS + np.round(rng.gamma(2, 2 * MS, len(t_ns)))
+    rtt_ns += 40 * MS * (rng.random(len(t_ns)) < 0.004)
+    rtt_ns += 5 * MS * np.cumsum(rng.random(len(t_ns)) < 0.003) % (30 * MS)
+    rtt_ns[rng.random(len(t_ns)) < 0.005] = np.nan
     assert find_schedule(Series.of(t_ns, rtt_ns)) is None
 
 
