@@ -14,8 +14,8 @@ from leowarp.czml import DEGREE, czml
 from leowarp.ephemeris import ephemeris_of
 from leowarp.errors import ScenarioError
 from leowarp.metrics import metrics, read_tables
-from leowarp.metrics.synthetic import PATHS, write_synthetic_run
-from leowarp.metrics.synthetic_access import write_synthetic_access
+from support.synthetic.access import write_synthetic_access
+from support.synthetic.run import PATHS, write_synthetic_run
 
 
 def completed(path):

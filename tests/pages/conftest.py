@@ -5,8 +5,8 @@ import pytest
 
 from leowarp import rundir, trace, view
 from leowarp.metrics import metrics, read_tables
-from leowarp.metrics.synthetic import PLAN_TOML, write_synthetic_run
-from leowarp.metrics.synthetic_access import write_synthetic_access
+from support.synthetic.access import write_synthetic_access
+from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
 
 def completed(path, warning="look twice"):

@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from leowarp.metrics.synthetic import CHANGES_NS, PATHS, PLAN_TOML, QUEUE_PKTS
 
 import leowarp
 from leowarp import view
 from leowarp.ephemeris import ephemeris_of
+from support.synthetic.run import CHANGES_NS, PATHS, PLAN_TOML, QUEUE_PKTS
 
 pytestmark = pytest.mark.slow
 

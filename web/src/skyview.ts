@@ -26,10 +26,11 @@ export class SkyView {
     const { width, height } = this.surface;
     const radius = Math.min(width, height) / 2 - 16;
     const [cx, cy] = [width / 2, height / 2];
-    context.strokeStyle = colours.line;
     context.font = "10px system-ui, sans-serif";
     context.textAlign = "center";
     for (const elevation of [0, 30, 60]) {
+      // a label's halo is another stroke
+      [context.strokeStyle, context.lineWidth] = [colours.line, 1];
       context.beginPath();
       context.arc(cx, cy, (radius * (90 - elevation)) / 90, 0, 7);
       context.stroke();

@@ -14,7 +14,6 @@ import pytest
 
 from leowarp import view
 from leowarp.ephemeris import ephemeris_of
-from leowarp.metrics.synthetic import CHANGES_NS, write_synthetic_run
 from leowarp.routes.links import isl_rule
 from leowarp.scenario import load, resolve
 from leowarp.view.container import MISSING, Arrays
@@ -23,6 +22,7 @@ from leowarp.view.packets import BUDGET_BYTES, packets_of
 from leowarp.view.page import built
 from leowarp.view.sky import AFTER, BEFORE, sky_of
 from leowarp.view.source import Source
+from support.synthetic.run import CHANGES_NS, write_synthetic_run
 
 WIDTHS = {"i32": "<i4", "t": "<i4", "u8": "u1", "i16": "<i2"}
 
