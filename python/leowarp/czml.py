@@ -19,9 +19,9 @@ import numpy as np
 
 from leowarp.ephemeris import Ephemeris, ephemeris_of
 from leowarp.errors import ScenarioError
-from leowarp.metrics import pair_routes, read_tables
+from leowarp.metrics import pair_routes
 from leowarp.printable import one_line
-from leowarp.rundir import RunDirectory
+from leowarp.result import Run
 from leowarp.scenario.schema import Access
 
 DEGREE = 5
@@ -33,7 +33,7 @@ MULTIPLIER = 10
 _SATELLITE, _STATION, _LINK = [170, 187, 208, 255], [255, 255, 255, 255], [108, 176, 255, 255]
 
 
-def czml(run: RunDirectory) -> str:
+def czml(run: Run) -> str:
     """The run as a CZML document, JSON text.
 
     Raises
@@ -47,7 +47,7 @@ def czml(run: RunDirectory) -> str:
             f"cannot export {run.path} as CZML: its plan has no constellation, so nothing of it has a place",
             hint="the run to look at: leowarp view " + str(run.path),
         )
-    tables = read_tables(run.path)
+    tables = run.tables
     end_ns = int(tables.virtual_ns or run.plan.run.duration_ns)
     begin = datetime.fromisoformat(run.plan.constellation.epoch).replace(tzinfo=UTC)
     clock = _Clock(begin + timedelta(microseconds=run.plan.run.start_ns / 1000), end_ns)
@@ -86,7 +86,7 @@ class _Clock:
         return self.span(0, self.end_ns)
 
 
-def _document(run: RunDirectory, clock: _Clock) -> dict[str, Any]:
+def _document(run: Run, clock: _Clock) -> dict[str, Any]:
     return {
         "id": "document",
         "name": one_line(str(run.plan.name)),
@@ -129,7 +129,7 @@ def _stations(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
         }
 
 
-def _links(run: RunDirectory, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
+def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
     """Links of a path between nodes that have a place, each named with its smaller end first."""
     nodes = list(path or ())
     if isinstance(run.plan.medium, Access):

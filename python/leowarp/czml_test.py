@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import leowarp
-from leowarp import rundir, trace
+from leowarp import layout, scenario, trace
 from leowarp.czml import DEGREE, czml
 from leowarp.ephemeris import ephemeris_of
 from leowarp.errors import ScenarioError
@@ -19,7 +19,7 @@ from support.synthetic.run import PATHS, write_synthetic_run
 
 
 def completed(path):
-    plan = rundir.plan_of(path / rundir.PLAN)
+    plan = scenario.plan_of(path / layout.PLAN)
     metrics(read_tables(path), plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
     trace.write_manifest(path, 1, {}, {}, [], trace.Stopwatch().costs(60.0, 2.5, 1 << 20))
     return leowarp.open(path)

@@ -12,7 +12,7 @@ import typer.main
 from leowarp import scenario
 from leowarp.cli.app import app
 from leowarp.cli.options import settings
-from leowarp.rundir import plan_of
+from leowarp.scenario import plan_of
 from support.pages import PAGES, ROOT, commands, files, name_of, prose, typed
 
 _LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^)\s]+)\)")
@@ -116,6 +116,15 @@ def test_settings_of_commands_have_plans(page: Path, tmp_path: Path) -> None:
         # first-run.md shows a mistake
         if "run.duration=60" not in given:
             assert plan_of(named[0], settings(given, modules)).name, command
+
+
+def test_no_two_commands_make_the_same_directory() -> None:
+    """Whoever follows two guides in one place would be refused. Studies and reproductions go on where they are."""
+    typed_words = [shlex.split(command) for _, command, _ in COMMANDS]
+    makers = [words for words in typed_words if "--out" in words and {"run", "run-again", "export"} & set(words[1:3])]
+    names = [words[words.index("--out") + 1] for words in makers]
+    assert len(names) > 15
+    assert not {name for name in names if names.count(name) > 1}
 
 
 def test_goals_and_programs_that_pages_name_exist() -> None:

@@ -2,7 +2,7 @@
 """Every Python snippet of the documentation: its names are defined, and it runs.
 
 In the fast suite those that look at runs do so over one small run, which stands wherever a snippet expects one. Those
-that make runs, or study results, do it in the guest, with shorter durations.
+that make runs do it in the guest, of scenarios with shorter durations.
 """
 
 import ast
@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import leowarp
-from leowarp import rundir, scalars, trace
+from leowarp import layout, scalars, trace
 from leowarp.metrics import metrics, read_tables
-from leowarp.rundir import plan_of
+from leowarp.scenario import plan_of
 from support.pages import PAGES, ROOT, blocks, files, name_of
 from support.synthetic.run import write_synthetic_run
 
@@ -78,8 +78,8 @@ def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = write_synthetic_run(tmp_path_factory.mktemp("runs") / "small")
     answered = [{"flow": 0, "segments_pkts": 2, "wait_ns": 1_000_000, "acks_pkts": 5}]
     acks = pa.Table.from_pylist(answered, schema=trace.TABLES["acks"].arrow({}))
-    pq.write_table(acks, path / rundir.TRACE / "acks.parquet")
-    plan = plan_of(path / rundir.PLAN)
+    pq.write_table(acks, path / layout.TRACE / "acks.parquet")
+    plan = plan_of(path / layout.PLAN)
     metrics(read_tables(path), plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
     trace.write_manifest(path, plan.run.seed, {"linux_version": "6.12"}, {}, [], trace.Stopwatch().costs(1.0, 2.0, 1))
     return path
@@ -114,11 +114,11 @@ def test_snippets_that_make_runs_run(page: Path, text: str, tmp_path: Path) -> N
         (tmp_path / name).write_text(shorter(content))
     if "lw.open(" in text:
         leowarp.run(tmp_path / "first.toml", out=tmp_path / "first", report=False)
-    execute(page, shorter(text), tmp_path)
+    execute(page, text, tmp_path)
 
 
 def shorter(text: str) -> str:
-    """With every duration of a run as 2 s."""
+    """A scenario or study in which every run lasts 2 s."""
     return re.sub(r'(duration"?\s*[=:]\s*")\d+ s"', r'\g<1>2 s"', text)
 
 

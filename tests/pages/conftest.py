@@ -3,7 +3,7 @@
 
 import pytest
 
-from leowarp import rundir, trace, view
+from leowarp import layout, scenario, trace, view
 from leowarp.metrics import metrics, read_tables
 from support.synthetic.access import write_synthetic_access
 from support.synthetic.run import PLAN_TOML, write_synthetic_run
@@ -11,7 +11,7 @@ from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
 def completed(path, warning="look twice"):
     """A run directory with what `leowarp run` writes last."""
-    plan = rundir.plan_of(path / rundir.PLAN)
+    plan = scenario.plan_of(path / layout.PLAN)
     metrics(read_tables(path), plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
     costs = trace.Stopwatch().costs(60.0, 2.5, 1 << 20)
     trace.write_manifest(path, 1, {"linux_version": "6.12.0"}, {}, [warning], costs)

@@ -63,9 +63,9 @@ def _of_plan(plan: Plan, source: str) -> Measurement:
 
 def _of_run(path: Path) -> list[Measurement]:
     """A measurement for each flow of pings with replies of a run: sending times and round trips (nan: lost)."""
-    from leowarp.rundir import RunDirectory
+    from leowarp.result import Run
 
-    run = RunDirectory(path)
+    run = Run(path)
     plan, echoes = run.plan, run.table("echoes")
     found = []
     for number, flow in enumerate(plan.flows):

@@ -173,13 +173,14 @@ def version(json_: options.Json = False) -> None:
     """Versions of leowarp, its libraries and, if it is built, its kernel."""
     from leowarp.cli.output import print_json
     from leowarp.guest.cache import cache_root
-    from leowarp.trace.manifest import leowarp_version, library_versions
+    from leowarp.trace.manifest import library_versions
+    from leowarp.version import VERSION
 
     # Only what is there: asking for the version must not build a kernel.
     kernels = sorted(
         {json.loads(file.read_text())["linux_version"] for file in cache_root().glob("kernel/*/kernel.json")}
     )
-    facts: dict[str, Any] = {"leowarp": leowarp_version(), **library_versions(), "kernels_built": kernels}
+    facts: dict[str, Any] = {"leowarp": VERSION, **library_versions(), "kernels_built": kernels}
     if json_:
         print_json(facts)
     else:

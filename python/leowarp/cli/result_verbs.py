@@ -15,7 +15,7 @@ from leowarp.cli.output import say
 from leowarp.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from leowarp.rundir import RunDirectory
+    from leowarp.result import Run
 
 
 def metrics(
@@ -33,13 +33,11 @@ def metrics(
 
     opened = leowarp.open(run)
     if again:
-        from leowarp import metrics as rooms
         from leowarp import trace
 
         # What the run cost is not in its trace: the manifest's numbers stay.
         costs = opened.manifest["costs"]
-        numbers = rooms.metrics(rooms.read_tables(opened.path), opened.plan)
-        numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(opened.path)
+        opened.numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(opened.path)
         # The manifest has the sha256 of every file, these among them.
         trace.list_files(opened.path)
     if json_:
@@ -137,7 +135,7 @@ def export(
             exports.csv(opened, what, stream, flow=flow)
 
 
-def _export_czml(run: RunDirectory, out: Path | None) -> None:
+def _export_czml(run: Run, out: Path | None) -> None:
     from leowarp.czml import czml
 
     text = czml(run)

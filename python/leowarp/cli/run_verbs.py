@@ -23,9 +23,9 @@ from leowarp.errors import ScenarioError, TraceError
 
 if TYPE_CHECKING:
     from leowarp.guest import GuestImage
-    from leowarp.many import Job
     from leowarp.progress import OnProgress
     from leowarp.result import Run
+    from leowarp.running.many import Job
 
 
 class ProgressKind(StrEnum):
@@ -130,7 +130,7 @@ def verify(
     """Make a run again from its plan and compare every file of its trace; status 1 if any differs."""
     import leowarp
     from leowarp.cli.output import print_json, print_table
-    from leowarp.rundir import PLAN, TRACE
+    from leowarp.layout import PLAN, TRACE
     from leowarp.trace.manifest import sha256_of_files
 
     first = leowarp.open(run)
@@ -233,7 +233,9 @@ def _stands(job: Job, kernel: Path | None, image: GuestImage) -> bool:
     that a newer version added makes another text.
     """
     import leowarp
-    from leowarp.rundir import PLAN, plan_of, why_incomplete
+    from leowarp.layout import PLAN
+    from leowarp.recorded import why_incomplete
+    from leowarp.scenario import plan_of
 
     if why_incomplete(Path(job.out)) is not None:
         return False

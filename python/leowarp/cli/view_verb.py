@@ -29,12 +29,12 @@ def view(
     from leowarp import trace
     from leowarp import view as rooms
     from leowarp.cli.output import print_json
-    from leowarp.rundir import REPORT
+    from leowarp.layout import REPORT
 
     opened = [leowarp.open(run) for run in runs]
     within = out is None and len(opened) == 1
     target = opened[0].path / REPORT / rooms.FILE if within else Path(rooms.FILE) if out is None else out
-    page = rooms.write_view([run.path for run in opened], target)
+    page = rooms.write_view(opened, target)
     if within:
         trace.list_files(opened[0].path)
     if json_:

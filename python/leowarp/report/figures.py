@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -15,6 +15,7 @@ from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import channel, distributions, lines, packets, probes, reordering, routemap, throughput
 from leowarp.report.style import styled
 from leowarp.report.view import RunView
+from leowarp.result import Run
 
 
 @dataclass(frozen=True)
@@ -183,28 +184,13 @@ FIGURES: dict[str, FigureKind] = {
 }  # fmt: skip
 """Every figure, in the order in which a report shows them."""
 
-
-@runtime_checkable
-class RunOnDisk(Protocol):
-    """What knows its run directory: `leowarp.Run`, which this package must not import, and `RunView`."""
-
-    path: Path
-
-
-OneRun = str | Path | RunOnDisk
-Runs = OneRun | Sequence[OneRun]
+Runs = str | Path | Run | RunView | Sequence[str | Path | Run | RunView]
 
 
 def views(runs: Runs) -> list[RunView]:
-    """Runs as views: a directory, a run, several, or views already."""
-    many = [runs] if isinstance(runs, str | Path | RunOnDisk) else list(runs)
-    return [_view(run) for run in many]
-
-
-def _view(run: OneRun) -> RunView:
-    if isinstance(run, RunView):
-        return run
-    return RunView(run if isinstance(run, str | Path) else run.path)
+    """Runs as views: a run or its directory, several, or views already."""
+    many = [runs] if isinstance(runs, str | Path | Run | RunView) else list(runs)
+    return [run if isinstance(run, RunView) else RunView(run) for run in many]
 
 
 def figure(runs: Runs, name: str, **options: Any) -> Figure:
@@ -212,7 +198,7 @@ def figure(runs: Runs, name: str, **options: Any) -> Figure:
 
     Parameters
     ----------
-    runs : path, RunView, or a sequence of them
+    runs : path, Run, RunView, or a sequence of them
         Run directories.
     name : str
         One of `FIGURES`.

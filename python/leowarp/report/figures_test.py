@@ -69,7 +69,7 @@ def test_a_run_is_drawn_as_its_directory_is(run_dir):
 @pytest.mark.parametrize("name", ["goodput", "cwnd"])
 def test_a_flow_that_never_got_anything_has_an_empty_figure(run_dir, name):
     run = RunView(run_dir)
-    run.__dict__["tables"] = dataclasses.replace(run.tables, sockets=run.tables.sockets[:0])
+    run.run.__dict__["tables"] = dataclasses.replace(run.tables, sockets=run.tables.sockets[:0])
     drawn = figure([run], name)
     assert all(np.isfinite(axes.get_ylim()).all() for axes in drawn.axes)
 

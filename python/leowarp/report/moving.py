@@ -9,12 +9,13 @@ from pathlib import Path
 from leowarp import view
 from leowarp.errors import LeowarpError
 from leowarp.report import html
+from leowarp.result import Run
 
 MOST_RUNS = 4
 """Beside a comparison of more there is none: each has a globe of its own, and a screen shows so many."""
 
 
-def moving(runs: Sequence[Path], folder: Path) -> str:
+def moving(runs: Sequence[Run], folder: Path) -> str:
     """Writes the page into a folder; returns the line that leads to it, or says why there is none."""
     if len(runs) > MOST_RUNS:
         return ""

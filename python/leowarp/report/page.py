@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp import plainfiles, rundir, scalars
+from leowarp import layout, plainfiles, scalars
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import html, interactive
 from leowarp.report.channel_section import channel_section
@@ -99,10 +99,10 @@ def write_report(run_dir: str | Path, *, command: str | None = None, formats: Se
         Of the figures' files; the page needs "png".
     """
     view = RunView(run_dir)
-    folder = view.path / rundir.REPORT
+    folder = view.path / layout.REPORT
     names = [name for name, kind in FIGURES.items() if kind.concerns([view])]
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, names, formats)
-    body = _run_body(view, drawn, not_drawn, command, moving([view.path], folder))
+    body = _run_body(view, drawn, not_drawn, command, moving([view.run], folder))
     return _write(folder, body, view.name)
 
 
@@ -143,7 +143,7 @@ def write_comparison(
     ]  # fmt: skip
     if command:
         parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
-    lead = moving([run.path for run in many], folder) + lead
+    lead = moving([run.run for run in many], folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings) + lead + _assembled(parts)
     return _write(folder, body, title)
 
@@ -167,7 +167,7 @@ def draw_all(
 
 
 def _run_body(view: RunView, drawn: Sequence[str], not_drawn: dict[str, str], command: str | None, lead: str) -> str:
-    folder = view.path / rundir.REPORT
+    folder = view.path / layout.REPORT
     parts = [
         ("summary", "Summary", _summary_tables([view])),
         ("channel", "Mobile channel", channel_section(view, _pictures([view], folder, _part(drawn, "channel")))),
@@ -324,14 +324,14 @@ def _versions(view: RunView) -> str:
 def _again(view: RunView, command: str | None) -> str:
     directory = view.path.name
     lines = [
-        command or f"leowarp run {shlex.quote(f'{directory}/{rundir.PLAN}')} --out {shlex.quote(directory + '-again')}",
+        command or f"leowarp run {shlex.quote(f'{directory}/{layout.PLAN}')} --out {shlex.quote(directory + '-again')}",
         f"leowarp verify {shlex.quote(directory)}    # makes it again and compares the traces byte by byte",
         f"leowarp report {shlex.quote(directory)}    # makes this page again",
     ]
-    plan = (view.path / rundir.PLAN).read_text(encoding="utf-8")
+    plan = (view.path / layout.PLAN).read_text(encoding="utf-8")
     return (
         f"<pre>{html.text(chr(10).join(lines))}</pre>"
-        f"<details><summary>The plan ({rundir.PLAN})</summary><pre>{html.text(plan)}</pre></details>"
+        f"<details><summary>The plan ({layout.PLAN})</summary><pre>{html.text(plan)}</pre></details>"
     )
 
 
@@ -371,7 +371,7 @@ def _chart(runs: Sequence[RunView]) -> str:
 def _run_links(runs: Sequence[RunView], folder: Path) -> str:
     items = []
     for run, label in zip(runs, labels(runs), strict=True):
-        page = run.path / rundir.REPORT / "index.html"
+        page = run.path / layout.REPORT / "index.html"
         shown = html.text(f"{label}: {run.path.name}")
         if page.exists():
             relative = Path(_relative(page, folder)).as_posix()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from leowarp import parquetfiles, rundir
+from leowarp import layout, parquetfiles
 from leowarp.errors import TraceError
 from leowarp.media.mobile import described, realisation_of
 from leowarp.scenario.schema import Mobile, Plan
@@ -25,7 +25,7 @@ def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
     if not isinstance(plan.medium, Mobile):
         raise TraceError(f"{path.name} has no mobile channel", "a run of a scenario with [mobile]")
     found = realisation_of(plan, plan.medium)
-    known = _known(path / rundir.TIMELINE)
+    known = _known(path / layout.TIMELINE)
     if known is not None and not _alike(known, described(plan.medium, found.outcomes)):
         raise TraceError(
             f"cannot make the mobile channel of {path.name} again: its timeline has another",

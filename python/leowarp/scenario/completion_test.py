@@ -4,7 +4,7 @@
 from leowarp.scenario import load, resolve
 from leowarp.scenario.access import ACCESS_PRESETS
 from leowarp.scenario.document import _GOVERNS
-from leowarp.scenario.load_test import write
+from leowarp.scenario.loading_test import write
 
 ACCESS = """\
 name = "access"

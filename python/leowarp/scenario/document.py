@@ -18,12 +18,13 @@ from typing import Any
 
 from leowarp import plainfiles, tomltext
 from leowarp.errors import ScenarioError
+from leowarp.layout import PLAN
 from leowarp.scenario.links import Ground, Isl
 from leowarp.scenario.medium import MEDIA
 from leowarp.scenario.medium_section import MediumSection
 from leowarp.scenario.node import Node
 from leowarp.scenario.positions import KeyPath, key_lines
-from leowarp.scenario.problems import PLAN_FILE, Origin, Problem, ScenarioProblems
+from leowarp.scenario.problems import Origin, Problem, ScenarioProblems
 from leowarp.scenario.queues import QueueKeys
 
 Overrides = Mapping[str, Any] | Sequence[str]
@@ -38,7 +39,7 @@ def read_document(path: Path, overrides: Overrides = ()) -> Node:
         If a file cannot be read, is not TOML, or extends itself; if an override is malformed.
     """
     if path.is_dir():
-        path = path / PLAN_FILE
+        path = path / PLAN
     node = _read_layers(path, ())
     for layer in override_layers(overrides, path, node):
         node = merge(node, layer)
@@ -111,7 +112,7 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
 def _read_file(path: Path) -> Node:
     try:
         # A scenario may be reached through a link of the user's own; a run directory has none.
-        content = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=path.name != PLAN_FILE)
+        content = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=path.name != PLAN)
         text = content.decode("utf-8-sig")
     except FileNotFoundError:
         raise ScenarioError(f"there is no scenario file {path}", "check the path; examples/ holds some") from None

@@ -4,7 +4,7 @@
 import pytest
 
 from leowarp.scenario import load, resolve
-from leowarp.scenario.load_test import problems_of, write
+from leowarp.scenario.loading_test import problems_of, write
 
 CHAIN = """\
 name = "hosts"

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from leowarp import plainfiles
+from leowarp.errors import ScenarioError
+from leowarp.layout import INPUTS
 from leowarp.scenario import schema
 from leowarp.scenario.constellation import FollowsConstellation
 from leowarp.scenario.decoding import Section
+from leowarp.scenario.document import Overrides
 from leowarp.scenario.key import InputFile, keys
-from leowarp.scenario.loading import TABLES, Scenario
+from leowarp.scenario.loading import TABLES, Scenario, load
 from leowarp.scenario.medium import MEDIA, Medium, medium_of
 from leowarp.scenario.problems import Problems
 from leowarp.scenario.profiles import guest_sysctls, host_sysctls
 from leowarp.scenario.schema import Plan
-
-INPUTS_FOLDER = "00-inputs"
-"""Where a run directory keeps copies of the files that its plan names."""
 
 T = TypeVar("T")
 
@@ -59,6 +59,26 @@ def resolve(scenario: Scenario) -> Plan:
         sysctl=dict(sorted(whole_guest.items())),
         **built,
     )
+
+
+def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path | str | None = None) -> Plan:
+    """The plan of a scenario file with overrides, or the plan given; `kernel` replaces its guest kernel.
+
+    Raises
+    ------
+    ScenarioError
+        As `load` and `resolve`; and if a plan, in which everything is written out, is given overrides.
+    """
+    if isinstance(scenario, Plan):
+        if overrides:
+            raise ScenarioError("a resolved plan takes no overrides", hint="set them when the scenario is loaded")
+        plan = scenario
+    else:
+        plan = resolve(load(scenario, overrides))
+    if kernel is None:
+        return plan
+    chosen = str(kernel) if str(kernel) == "default" else str(Path(kernel).expanduser().resolve())
+    return dataclasses.replace(plan, guest=dataclasses.replace(plan.guest, kernel=chosen, kernel_named_in=None))
 
 
 def plan_inputs(plan: Plan) -> list[Path]:
@@ -126,11 +146,11 @@ def _check_names(section: Section, files: Mapping[str, InputFile | tuple[InputFi
 def _found_file(section: Section, key: str, name: str, wanted: str | None, problems: Problems) -> InputFile | None:
     origin = section.where(key)
     if origin.is_of_a_run and not plainfiles.is_plain_name(name):
-        rule = f'"{name}" leads out of the run directory, and the plan of a run names files of {INPUTS_FOLDER}/ alone'
+        rule = f'"{name}" leads out of the run directory, and the plan of a run names files of {INPUTS}/ alone'
         problems.add(origin, f"{section.name}.{key}", rule, "copy the plan to another name to use other files")
         return None
     # A plan names a file without its folder; beside it, in a run directory, lies the folder of copies.
-    places = [origin.folder / INPUTS_FOLDER / name, origin.folder / name]
+    places = [origin.folder / INPUTS / name, origin.folder / name]
     if origin.is_of_a_run:
         places = places[:1]
     elif wanted is None:

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leowarp import layout
 from leowarp.errors import ScenarioError
-from leowarp.scenario import INPUTS_FOLDER, load, plan_inputs, resolve, schema
+from leowarp.scenario import load, plan_inputs, resolve, schema
 from leowarp.scenario.key import Key, keys
-from leowarp.scenario.load_test import GOOD, write
 from leowarp.scenario.loading import TABLES
+from leowarp.scenario.loading_test import GOOD, write
 from leowarp.scenario.presets import PRESETS
 from leowarp.scenario.schema import Plan
 from leowarp.units import BYTES, PACKETS
@@ -162,9 +163,9 @@ def write_inputs(folder: Path) -> None:
 def again(folder: Path, plan: Plan, overrides=()) -> Plan:
     """The plan that its own text gives, as a run directory would hold it."""
     run = folder / "run"
-    (run / INPUTS_FOLDER).mkdir(parents=True, exist_ok=True)
+    (run / layout.INPUTS).mkdir(parents=True, exist_ok=True)
     for path in plan_inputs(plan):
-        shutil.copy(path, run / INPUTS_FOLDER)
+        shutil.copy(path, run / layout.INPUTS)
     (run / "00-plan.toml").write_text(plan.to_toml(), encoding="utf-8")
     return resolve(load(run, overrides))
 
@@ -293,7 +294,7 @@ def test_a_file_that_has_changed_since_the_plan_is_refused(tmp_path):
     write(tmp_path / "tables", "t_s\n", "path.csv")
     plan = resolve(load(write(tmp_path, MEASURED)))
     again(tmp_path, plan)
-    write(tmp_path / "run" / INPUTS_FOLDER, "t_s,changed\n", "path.csv")
+    write(tmp_path / "run" / layout.INPUTS, "t_s,changed\n", "path.csv")
     with pytest.raises(ScenarioError, match="the plan was made with"):
         resolve(load(tmp_path / "run"))
 

@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from leowarp.errors import ScenarioError
-
-PLAN_FILE = "00-plan.toml"
-"""What a run directory calls its plan."""
+from leowarp.layout import PLAN
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ class Origin:
     @property
     def is_of_a_run(self) -> bool:
         """Whether it was written in the plan of a run directory, which names nothing outside that directory."""
-        return not self._is_typed and self.file.name == PLAN_FILE
+        return not self._is_typed and self.file.name == PLAN
 
     @property
     def _is_typed(self) -> bool:

@@ -7,11 +7,11 @@ import base64
 import hashlib
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
 from leowarp import plainfiles
+from leowarp.result import Run
 from leowarp.view.document import document, title
 from leowarp.view.source import Source
 
@@ -22,13 +22,13 @@ MOST_BYTES = 5_000_000
 """Of the page of a run of 1000 s over 648 satellites; held by a test."""
 
 
-def write_view(runs: Sequence[Path | str], out: Path) -> Path:
+def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
     """Writes the page about runs into a file; returns it.
 
     Parameters
     ----------
-    runs : sequence of paths
-        A run directory, or several to be seen side by side with one clock.
+    runs : sequence of Run or path
+        A run, or several to be seen side by side with one clock.
     out : path
         The file; one that is there is replaced, never through a link.
 
@@ -37,35 +37,14 @@ def write_view(runs: Sequence[Path | str], out: Path) -> Path:
     TraceError
         If a table is damaged or lacks a column that the page needs.
     """
-    return write_text(page(runs), out)
-
-
-def write_text(text: str, out: Path) -> Path:
-    """Writes a page into a file, never through a link; returns it."""
+    text = page(runs)
     plainfiles.refuse_link(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     plainfiles.write(out, text.encode())
     return out
 
 
-@dataclass(frozen=True)
-class View:
-    """A page as a notebook shows it: in a frame of its own, as what it may do is its own, too."""
-
-    text: str
-
-    def _repr_html_(self) -> str:
-        # srcdoc is an attribute: quotes and ampersands would end it or be read as something else.
-        return (
-            '<iframe style="width: 100%; height: 820px; border: 0" sandbox="allow-scripts" '
-            f'srcdoc="{html.escape(self.text)}"></iframe>'
-        )
-
-    def __repr__(self) -> str:
-        return f"View({len(self.text)} characters)"
-
-
-def page(runs: Sequence[Path | str]) -> str:
+def page(runs: Sequence[Run | Path | str]) -> str:
     """The page about runs, as text.
 
     Its policy lets no request out, and runs no script but the one that belongs to leowarp: what a plan names cannot.

@@ -9,40 +9,41 @@ from typing import Any
 
 import numpy as np
 
-from leowarp import rundir
-from leowarp.metrics import LinkValues, Tables, link_values, read_tables
+from leowarp.layout import MANIFEST
+from leowarp.metrics import LinkValues, Tables, link_values
+from leowarp.result import Run
 from leowarp.scenario import Plan
 
 MOST_TICKS = 2_000_000_000
 
 
 class Source:
-    """A run directory as a page reads it, each part when it is needed.
+    """A run as a page reads it, each part when it is needed.
 
     Parameters
     ----------
-    path : path
-        The run directory. It needs a plan and a trace; a manifest is used if it is there.
+    run : Run or path
+        The run, or its directory. It needs a plan and a trace; a manifest is used if it is there.
     """
 
-    def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
-        rundir.refuse_strange(self.path)
+    def __init__(self, run: Run | Path | str) -> None:
+        self.run = run if isinstance(run, Run) else Run(run, complete=False)
+        self.path = self.run.path
 
-    @cached_property
+    @property
     def plan(self) -> Plan:
         """The run's plan."""
-        return rundir.plan_of(self.path / rundir.PLAN)
+        return self.run.plan
 
-    @cached_property
-    def manifest(self) -> dict[str, Any]:
-        """`manifest.json`, empty if there is none."""
-        return rundir.read_manifest(self.path) if (self.path / rundir.MANIFEST).exists() else {}
-
-    @cached_property
+    @property
     def tables(self) -> Tables:
         """The run's tables."""
-        return read_tables(self.path)
+        return self.run.tables
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """`manifest.json`, empty if there is none."""
+        return self.run.manifest if (self.path / MANIFEST).exists() else {}
 
     @cached_property
     def links(self) -> LinkValues:

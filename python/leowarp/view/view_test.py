@@ -139,7 +139,7 @@ def test_changes_have_the_counts_of_the_table_of_route_changes(run):
 
 def test_a_page_without_stored_packets_has_none(run_dir):
     source = Source(run_dir)
-    source.tables = dataclasses.replace(source.tables, packets=source.tables.packets.iloc[:0])
+    source.run.tables = dataclasses.replace(source.tables, packets=source.tables.packets.iloc[:0])
     assert packets_of(source, Arrays()) is None
 
 
@@ -148,7 +148,7 @@ def test_packets_take_the_room_that_there_is(run_dir):
     packets = source.tables.packets
     # Its delays are constants, which take no room at all.
     noise_ns = np.random.default_rng(1).integers(0, 5_000_000, len(packets))
-    source.tables = dataclasses.replace(
+    source.run.tables = dataclasses.replace(
         source.tables, packets=packets.assign(received_ns=packets["received_ns"] + noise_ns)
     )
     found = [packets_of(source, Arrays(), 4**power) for power in range(10, -1, -1)]

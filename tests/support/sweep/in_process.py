@@ -5,8 +5,9 @@ import json
 import os
 from pathlib import Path
 
-from leowarp.study.sweep.batch import Batch, encode_error, results_of
-from leowarp.study.sweep.workers import BatchEnded, RunMade
+from leowarp.errors import encode_error
+from leowarp.running.workers import BatchEnded, RunMade
+from leowarp.study.sweep.batch import Batch, results_of
 
 
 class Kill(BaseException):

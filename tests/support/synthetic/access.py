@@ -24,7 +24,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp import rundir, scenario
+from leowarp import layout, scenario
 from leowarp.metrics.tables import ACK, DATA
 from leowarp.trace import TABLES
 
@@ -88,14 +88,14 @@ stop = "40 s"
 def write_synthetic_access(run_dir: str | Path) -> Path:
     """Writes the run described at the top of this file, without metrics and report; returns its directory."""
     run_dir = Path(run_dir)
-    trace = run_dir / rundir.TRACE
+    trace = run_dir / layout.TRACE
     trace.mkdir(parents=True, exist_ok=True)
     text = run_dir / "scenario.toml"
     text.write_text(PLAN_TOML, encoding="utf-8")
-    (run_dir / rundir.PLAN).write_text(scenario.resolve(scenario.load(text)).to_toml(), encoding="utf-8")
+    (run_dir / layout.PLAN).write_text(scenario.resolve(scenario.load(text)).to_toml(), encoding="utf-8")
     text.unlink()
-    pq.write_table(routes(), run_dir / rundir.ROUTES)
-    pq.write_table(timeline(), run_dir / rundir.TIMELINE)
+    pq.write_table(routes(), run_dir / layout.ROUTES)
+    pq.write_table(timeline(), run_dir / layout.TIMELINE)
     flows = {flow: data_packets(flow) for flow in INTERVALS_NS}
     acks = {flow: ack_packets(data) for flow, data in flows.items()}
     directions = [end for a, b, kind in LINKS for end in ([a, b, kind], [b, a, kind])]
@@ -126,7 +126,7 @@ def write_synthetic_access(run_dir: str | Path) -> Path:
                 frame[column] = None
         table = pa.Table.from_pandas(frame[schema.names], schema=schema, preserve_index=False)
         pq.write_table(table.replace_schema_metadata(schema.metadata), trace / f"{name}.parquet")
-    (run_dir / rundir.MANIFEST).write_text(json.dumps({"warnings": [], "seed": 1}), encoding="utf-8")
+    (run_dir / layout.MANIFEST).write_text(json.dumps({"warnings": [], "seed": 1}), encoding="utf-8")
     return run_dir
 
 

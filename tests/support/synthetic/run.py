@@ -23,7 +23,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp import rundir, scenario
+from leowarp import layout, scenario
 from leowarp.metrics.tables import ACK, DATA
 from leowarp.trace import TABLES
 from support.synthetic.delays import delay_rows, round_trip_ends
@@ -91,14 +91,14 @@ def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
     `toml` is the scenario that its plan is made from; what it says changes nothing in the tables.
     """
     run_dir = Path(run_dir)
-    trace = run_dir / rundir.TRACE
+    trace = run_dir / layout.TRACE
     trace.mkdir(parents=True, exist_ok=True)
     scenario_file = run_dir / "scenario.toml"
     scenario_file.write_text(toml, encoding="utf-8")
-    (run_dir / rundir.PLAN).write_text(scenario.resolve(scenario.load(scenario_file)).to_toml(), encoding="utf-8")
+    (run_dir / layout.PLAN).write_text(scenario.resolve(scenario.load(scenario_file)).to_toml(), encoding="utf-8")
     scenario_file.unlink()
-    pq.write_table(routes(), run_dir / rundir.ROUTES)
-    pq.write_table(timeline(), run_dir / rundir.TIMELINE)
+    pq.write_table(routes(), run_dir / layout.ROUTES)
+    pq.write_table(timeline(), run_dir / layout.TIMELINE)
     data = data_packets()
     acks = ack_packets(data)
     directions = [end for a, b in LINKS for end in ([a, b, kind(a, b)], [b, a, kind(a, b)])]
@@ -126,7 +126,7 @@ def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
                 frame[column] = None
         table = pa.Table.from_pandas(frame[schema.names], schema=schema, preserve_index=False)
         pq.write_table(table.replace_schema_metadata(schema.metadata), trace / f"{name}.parquet")
-    (run_dir / rundir.MANIFEST).write_text(json.dumps({"warnings": [], "seed": 1}), encoding="utf-8")
+    (run_dir / layout.MANIFEST).write_text(json.dumps({"warnings": [], "seed": 1}), encoding="utf-8")
     return run_dir
 
 

@@ -7,16 +7,17 @@ import base64
 import pickle
 import shutil
 import time
-import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import leowarp
-from leowarp import errors, rundir, scenario
-from leowarp.errors import HostError, LeowarpError
+from leowarp import layout, scenario
+from leowarp.errors import HostError, encode_error
+from leowarp.running.workers import Tell
+from leowarp.running.writing import write_plan
 from leowarp.study.sweep.maker import Maker
+from leowarp.version import VERSION
 
 CHECK_S = 30.0
 """A worker makes sure so often that kernel and agent are still those of the study, which takes it 0.15 s; in a checkout
@@ -69,6 +70,11 @@ class Batch:
     image: tuple[str, str]
     version: str
     maker: Maker
+
+    def work(self, scratch: Path, tell: Tell) -> None:
+        """Makes the runs, in the process of a worker (`leowarp.running.workers.Task`)."""
+        for place, result in results_of(self, scratch):
+            tell(place=place, result=result)
 
     def encode(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -124,40 +130,22 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def encode_error(error: BaseException) -> dict[str, Any]:
-    """An error as JSON has it: its kind, what was wrong and what to do; of an unexpected one its last words."""
-    if isinstance(error, LeowarpError):
-        kind = next(cls.__name__ for cls in type(error).__mro__ if cls.__module__ == errors.__name__)
-        return {"kind": kind, "message": error.message, "hint": error.hint}
-    where = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(where[-1].filename).name}:{where[-1].lineno})" if where else ""
-    return {"kind": type(error).__name__, "message": f"{error!r}{place}", "hint": None}
-
-
-def decode_error(encoded: Mapping[str, Any]) -> LeowarpError:
-    """The error that `encode_error` wrote; one that is not of ours becomes a plain `LeowarpError`."""
-    kind = vars(errors).get(str(encoded["kind"]))
-    if not (isinstance(kind, type) and issubclass(kind, LeowarpError)):
-        kind = LeowarpError
-    return kind(str(encoded["message"]), hint=encoded.get("hint"))
-
-
 def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
     """The plan of an order, with its files beside it in a folder of its own, as a run directory has them."""
     folder.mkdir(parents=True)
     inputs = {name: base64.b64decode(batch.inputs[name]) for name in order.inputs}
-    rundir.write_plan(folder, order.plan, inputs)
+    write_plan(folder, order.plan, inputs)
     # Whoever started the study was asked what may run (`engine`).
-    return scenario.resolve(scenario.load(folder / rundir.PLAN)).named_by_caller()
+    return scenario.resolve(scenario.load(folder / layout.PLAN)).named_by_caller()
 
 
 def _check(batch: Batch) -> None:
     """Raises HostError if leowarp, kernel or agent of this worker are not those of the study, at most
     every `CHECK_S`.
     """
-    if batch.version != leowarp.__version__:
+    if batch.version != VERSION:
         raise HostError(
-            f"this worker has leowarp {leowarp.__version__}, and the study was started with {batch.version}",
+            f"this worker has leowarp {VERSION}, and the study was started with {batch.version}",
             hint="install the same version on every machine",
         )
     now = time.monotonic()

@@ -11,12 +11,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-import leowarp
-from leowarp.errors import LeowarpError, ScenarioError
+from leowarp.errors import LeowarpError, ScenarioError, decode_error
 from leowarp.guest import trust
 from leowarp.progress import building, shown
+from leowarp.running.workers import LocalWorkers
 from leowarp.study.sweep import disk
-from leowarp.study.sweep.batch import decode_error
 from leowarp.study.sweep.display import OnStudyProgress, StudyDisplay
 from leowarp.study.sweep.expand import PlannedRun, expand
 from leowarp.study.sweep.file import StudyFile
@@ -37,9 +36,9 @@ from leowarp.study.sweep.plans import (
     write_plans,
 )
 from leowarp.study.sweep.rows import FAILED, RESERVED, Origin
-from leowarp.study.sweep.session import Session, Task
+from leowarp.study.sweep.session import Session, Task, Workers
 from leowarp.study.sweep.store import Layout, Store
-from leowarp.study.sweep.workers import LocalWorkers, Workers
+from leowarp.version import VERSION
 
 STUDY = "study.toml"
 SCRATCH = ".scratch"
@@ -243,14 +242,16 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
         # What workers that were killed have left
         disk.remove(scratch)
         scratch.mkdir()
-    return LocalWorkers(min(options.at_once or len(os.sched_getaffinity(0)), missing), scratch.resolve())
+    return LocalWorkers(
+        min(options.at_once or len(os.sched_getaffinity(0)), missing), scratch.resolve(), "a worker of the study"
+    )
 
 
 def _origin(kernel: str, options: Options) -> Origin:
     """What makes the runs of a kernel: checksums, and leowarp's version. Builds what is not there."""
     with building(options.progress is True) as built:
         kernel_sha256, agent_sha256 = options.maker.image_sha256(kernel, built.message, built.steps)
-    return Origin(kernel_sha256, agent_sha256, leowarp.__version__)
+    return Origin(kernel_sha256, agent_sha256, VERSION)
 
 
 def _failures(table: pa.Table) -> dict[str, LeowarpError]:

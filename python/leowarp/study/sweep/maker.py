@@ -13,7 +13,7 @@ from leowarp.progress import BuildProgress, silent
 from leowarp.scenario import Plan
 
 if TYPE_CHECKING:
-    from leowarp.batch import Made
+    from leowarp.running.shared_boot import Made
 
 
 class Maker(Protocol):
@@ -41,19 +41,19 @@ class Maker(Protocol):
 
 @dataclass(frozen=True)
 class GuestMaker:
-    """Boots guests, several runs in one boot where they may share it (`leowarp.batch`)."""
+    """Boots guests, several runs in one boot where they may share it (`leowarp.running.shared_boot`)."""
 
     def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
-        """See `Maker`; raises what `batch.make` raises."""
-        from leowarp import batch
+        """See `Maker`; raises what `shared_boot.make` raises."""
+        from leowarp.running import shared_boot
 
-        return batch.make(plans, scratch, out=list(out) if any(out) else None)
+        return shared_boot.make(plans, scratch, out=list(out) if any(out) else None)
 
     def shareable(self, plan: Plan) -> bool:
         """See `Maker`: nothing in the run draws from the kernel's random pool."""
-        from leowarp import batch
+        from leowarp.running import shared_boot
 
-        return batch.shareable(plan)
+        return shared_boot.shareable(plan)
 
     def image_sha256(
         self,

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp import parquetfiles, plainfiles, rundir, tomltext
+from leowarp import layout, parquetfiles, plainfiles, tomltext
 from leowarp.errors import TraceError
 from leowarp.guest.trust import Code
 from leowarp.study.sweep import disk
@@ -140,7 +140,7 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
 def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
     """Copies the files that plans name into `00-inputs/`."""
     for path in sorted(set(paths)):
-        copy = folder / rundir.INPUTS / path.name
+        copy = folder / layout.INPUTS / path.name
         content = path.read_bytes()
         if not copy.exists() or copy.read_bytes() != content:
             copy.parent.mkdir(exist_ok=True)
@@ -186,7 +186,7 @@ def input_of(folder: Path, name: str) -> bytes:
     TraceError
         If it cannot be read.
     """
-    path = folder / rundir.INPUTS / name
+    path = folder / layout.INPUTS / name
     try:
         return plainfiles.read(path, plainfiles.MOST_INPUT_BYTES)
     except OSError as error:
@@ -210,7 +210,7 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(path, error) from error
     found = [] if kernel == "default" else [Code("guest.kernel", Path(kernel).expanduser(), path)]
-    return found + [Code("guest.cc_modules", folder / rundir.INPUTS / name, path) for name in modules]
+    return found + [Code("guest.cc_modules", folder / layout.INPUTS / name, path) for name in modules]
 
 
 def refuse_strange(folder: Path) -> None:

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.errors import HostError
-from leowarp.study.sweep.batch import Batch, encode_error, results_of
-from leowarp.study.sweep.workers import BatchEnded, Event, RunMade
+from leowarp.errors import HostError, encode_error
+from leowarp.running.workers import BatchEnded, Event, RunMade
+from leowarp.study.sweep.batch import Batch, results_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future

@@ -6,18 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from leowarp.errors import HostError, LeowarpError
+from leowarp.errors import HostError, LeowarpError, decode_error
+from leowarp.running.workers import BatchEnded, Event, RunMade
 from leowarp.study.sweep import disk
-from leowarp.study.sweep.batch import Batch, Order, decode_error, encode_file
+from leowarp.study.sweep.batch import Batch, Order, encode_file
 from leowarp.study.sweep.display import OnStudyProgress, Pace, StudyProgress
 from leowarp.study.sweep.maker import Maker
 from leowarp.study.sweep.outstanding import Outstanding, batch_size
 from leowarp.study.sweep.plans import StudyRun, input_of
 from leowarp.study.sweep.rows import FAILED, row_of
 from leowarp.study.sweep.store import Store
-from leowarp.study.sweep.workers import BatchEnded, Event, RunMade, Workers
 
 MOST_LOST_WORKERS = 3
 """A run that costs as many workers their life is failed."""
@@ -62,6 +62,27 @@ class _UnderWay:
     @property
     def is_alone(self) -> bool:
         return len(self.runs) == 1
+
+
+class Workers(Protocol):
+    """Those who make the runs, on this machine (`LocalWorkers`) or on others (`DaskWorkers`)."""
+
+    @property
+    def size(self) -> int:
+        """How many work at a time."""
+
+    @property
+    def free(self) -> int:
+        """How many more batches would be begun now."""
+
+    def give(self, batch: Batch) -> None:
+        """Has a batch made."""
+
+    def wait(self, timeout_s: float) -> list[Event]:
+        """What has happened; waits for something to happen, but not longer than this."""
+
+    def end(self) -> list[Event]:
+        """Ends all of them, and what they have under way; returns what they had made and nobody had heard of."""
 
 
 class Session:

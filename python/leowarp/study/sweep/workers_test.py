@@ -46,7 +46,7 @@ def workers_of(parent):
             words = path.read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"leowarp.study.sweep.worker" in words and str(parent).encode() in words:
+        if b"leowarp.running.worker" in words and str(parent).encode() in words:
             found.append(int(path.parent.name))
     return found
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leowarp.batch import shareable
 from leowarp.errors import GuestError, TraceError
 from leowarp.report import style
+from leowarp.running.shared_boot import shareable
 from leowarp.scenario import load, resolve
 from leowarp.study import example_file, reproduce
 from leowarp.study import parts as study_parts

@@ -14,22 +14,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leowarp.errors import GuestError, LeowarpError
-from leowarp.run import run
+from leowarp.running.one import run
+from leowarp.running.street import Prepared, judged, prepared
 
 if TYPE_CHECKING:
     from leowarp.guest import GuestImage, GuestResult
     from leowarp.scenario import Plan
 
-WITHOUT_DICE = frozenset((
+WITHOUT_RANDOM_NUMBERS = frozenset((
     "reno", "cubic", "cubic_handover", "bic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "scalable",
     "vegas", "veno", "westwood", "yeah",
 ))  # fmt: skip
 """Congestion controls of 6.12 and of our own that draw nothing from the kernel's random pool; bbr (tcp_bbr.c, the phase
 of its gain cycle), bbr_handover with it, and cdg (tcp_cdg.c, its backoff) do."""
 
-QUEUES_WITHOUT_DICE = frozenset(("fifo", "codel"))
-"""Queue disciplines that draw nothing either: pie and red throw dice for each packet, and fq_codel, fq_pie and cake
-tell flows apart by hashes that begin with a random number (flow_dissector.c, sk_txhash)."""
+QUEUES_WITHOUT_RANDOM_NUMBERS = frozenset(("fifo", "codel"))
+"""Queue disciplines that draw nothing either: pie and red draw a random number for each packet, and fq_codel, fq_pie
+and cake tell flows apart by hashes that begin with a random number (flow_dissector.c, sk_txhash)."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,8 @@ def shareable(plan: Plan) -> bool:
     return (
         is_ours
         and plan.network.neighbours == "static"
-        and controls <= WITHOUT_DICE
-        and media.planned(plan).queue_disciplines() <= QUEUES_WITHOUT_DICE
+        and controls <= WITHOUT_RANDOM_NUMBERS
+        and media.planned(plan).queue_disciplines() <= QUEUES_WITHOUT_RANDOM_NUMBERS
         and not paced
     )
 
@@ -129,57 +130,54 @@ def _boot(
     on_progress: Callable[[int, int | None], None],
 ) -> Generator[Made, None, list[int]]:  # fmt: skip
     """One boot; gives the places of the runs whose turn did not come."""
-    from leowarp import ephemeris, guest, media, timeline
+    from leowarp import guest
 
-    prepared, failed = [], []
+    ready, failed = [], []
     for index in indices:
         began_s = time.process_time()
         try:
-            sky = ephemeris.ephemeris_of(plans[index])
-            ways = media.routes_of(plans[index], sky)
-            events = media.timeline_of(plans[index], sky, ways)
+            given = prepared(plans[index])
         except LeowarpError as error:
             failed.append(Made(index, None, error=error))
             continue
-        prepared.append((index, ways, events, time.process_time() - began_s))
+        ready.append((index, given, time.process_time() - began_s))
     yield from failed
-    if not prepared:
+    if not ready:
         return []
     results = guest.run_batch(
         image,
-        [(plans[index], events) for index, _, events, _ in prepared],
+        [(plans[index], given.timeline) for index, given, _ in ready],
         scratch / "batch",
-        lambda progress, number: on_progress(prepared[number][0], progress.virtual_ns),
+        lambda progress, number: on_progress(ready[number][0], progress.virtual_ns),
     )
     left = []
-    for number, ((index, ways, events, spent_s), result) in enumerate(zip(prepared, results, strict=True)):
+    for number, ((index, given, spent_s), result) in enumerate(zip(ready, results, strict=True)):
         if result is None:
             left.append(index)
         elif isinstance(result, LeowarpError):
             yield Made(index, None, error=result)
         else:
-            warnings = [*image.kernel_facts["warnings"], *ways.warnings, *timeline.warnings_of(events)]
             setup = scratch / "batch" / "in" / f"{number:04d}" / "setup.json"
-            yield _summed(index, plans[index], (ways.table, events), result, setup, spent_s, warnings, len(prepared))
+            yield _summed(index, plans[index], given, result, setup, spent_s, image, len(ready))
     return left
 
 
 def _summed(
-    index: int, plan: Plan, given: tuple[Any, Any], result: GuestResult, setup: Path, spent_s: float,
-    warnings: list[str], batch_runs: int,
+    index: int, plan: Plan, given: Prepared, result: GuestResult, setup: Path, spent_s: float, image: GuestImage,
+    batch_runs: int,
 ) -> Made:  # fmt: skip
     from leowarp import metrics, trace
 
     began_s = time.process_time()
     try:
         recorded = trace.read_output(result.out_dir, setup)
-        tables = metrics.tables_of(recorded, routes=given[0], timeline=given[1], where=f"run {index}")
-        numbers = metrics.metrics(tables, plan)
+        tables = metrics.tables_of(recorded, routes=given.routes, timeline=given.timeline, where=f"run {index}")
+        found = judged(plan, tables, given, result, image.kernel_facts)
     except LeowarpError as error:
         return Made(index, None, error=error)
     host_cpu_s = spent_s + time.process_time() - began_s
     costs = {
-        "virtual_s": numbers.end_ns / 1e9,
+        "virtual_s": found.metrics.end_ns / 1e9,
         "wall_s": result.wall_s + host_cpu_s,
         "cpu_s": result.cpu_s + host_cpu_s,
         "guest_cpu_s": result.cpu_s,
@@ -187,5 +185,5 @@ def _summed(
         "guest_peak_memory_bytes": result.peak_memory_bytes,
         "batch_runs": batch_runs,
     }
-    summary = numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).summary
-    return Made(index, summary, costs, [*warnings, *result.end["warnings"], *numbers.warnings])
+    summary = found.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).summary
+    return Made(index, summary, costs, found.warnings)

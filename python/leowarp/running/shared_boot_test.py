@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from leowarp.batch import shareable
+from leowarp.running.shared_boot import shareable
 from leowarp.scenario import Plan, load, resolve
 
 CHAIN = """\

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The street: a scenario implies an ephemeris, that implies routes, those imply a timeline, the guest turns that into
-a trace, a trace has metrics, metrics make a report. The only file that names every room."""
+"""One run, from a scenario to its report: the whole street into a run directory (`leowarp.run`)."""
 
 from __future__ import annotations
 
@@ -8,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leowarp.layout import GUEST, TRACE, default_directory
 from leowarp.progress import OnProgress, Progress, building, shown
-from leowarp.rundir import GUEST, ROUTES, TIMELINE, TRACE, Writing, default_directory, plan_of, write_plan
+from leowarp.running.street import judged, prepared
+from leowarp.running.writing import Writing, write_plan
 
 if TYPE_CHECKING:
     from leowarp.result import Run
@@ -40,9 +41,10 @@ def run(
     report that fails leaves it complete: `leowarp report` makes figures and page from what is there.
     """
     # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
-    from leowarp import ephemeris, guest, media, metrics, timeline, trace
+    from leowarp import guest, media, metrics, trace
     from leowarp import report as reports
     from leowarp.result import Run
+    from leowarp.scenario import plan_of
 
     plan = plan_of(scenario, set, kernel)
     plan = plan.named_by_caller() if trust else plan
@@ -52,7 +54,7 @@ def run(
     inputs = {path.name: path.read_bytes() for path in plan.inputs()}
     with building(progress) as built:
         image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
-        guest.check_fits(plan, image)
+        guest.check_fits(plan, image.kernel_facts)
         guest.compile_modules(plan, image, built.message)
     watch = trace.Stopwatch()
     with shown(progress) as show:
@@ -63,23 +65,19 @@ def run(
         with Writing(target, force=force) as directory:
             stage("timeline")
             write_plan(directory, plan.to_toml(), inputs)
-            sky = ephemeris.ephemeris_of(plan)
-            ways = media.routes_of(plan, sky)
-            timeline.write_table(ways.table, directory / ROUTES)
-            events = media.timeline_of(plan, sky, ways)
-            timeline.write_table(events, directory / TIMELINE)
+            given = prepared(plan, directory)
             stage("guest")
-            done = guest.run(image, plan, events, directory, lambda at: stage("guest", at.virtual_ns, at.wall_s))
+            done = guest.run(
+                image, plan, given.timeline, directory, lambda at: stage("guest", at.virtual_ns, at.wall_s)
+            )
             stage("trace")
             trace.convert(done.out_dir, directory / TRACE, directory / GUEST / "in" / "setup.json")
             done.discard()
             stage("metrics")
             costs = watch.costs(done.end["virtual_ns"] / 1e9, done.cpu_s, done.peak_memory_bytes)
-            numbers = metrics.metrics(metrics.read_tables(directory), plan)
-            numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(directory)
-            warnings = [*image.kernel_facts["warnings"], *ways.warnings, *timeline.warnings_of(events)]
-            warnings += [*done.end["warnings"], *numbers.warnings]
-            trace.write_manifest(directory, plan.run.seed, image.kernel_facts, image.agent_facts, warnings, costs)
+            found = judged(plan, metrics.read_tables(directory), given, done, image.kernel_facts)
+            found.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(directory)
+            trace.write_manifest(directory, plan.run.seed, image.kernel_facts, image.agent_facts, found.warnings, costs)
         # A run of hours stays complete if its page cannot be made: `leowarp report` makes it anew.
         if report:
             stage("report")

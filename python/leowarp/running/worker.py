@@ -1,28 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker of this machine: `python -m leowarp.study.sweep.worker PARENT_PID SCRATCH`.
+"""A worker of this machine: `python -m leowarp.running.worker PARENT_PID SCRATCH`.
 
-Batches come in on its standard input, a line of JSON each; for each run made it writes a line, and one at the batch's
-end. It dies with its parent, whatever kills that, and its guest with it.
+Tasks come in on its standard input, a line of JSON each; what a task tells it writes as a line of JSON, and one at the
+task's end. It dies with its parent, whatever kills that, and its guest with it.
 """
 
 from __future__ import annotations
 
+import base64
 import ctypes
 import json
 import os
+import pickle
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from leowarp.study.sweep.batch import Batch, encode_error, results_of
+from leowarp.errors import encode_error
 
 PR_SET_PDEATHSIG = 1
 """prctl(2), linux/prctl.h: Python has no name for it."""
 
 
 def main(parent_pid: int, scratch: Path) -> None:
-    """Makes the batches that come in until there are no more."""
+    """Does the tasks that come in until there are no more."""
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
     # The parent may have died before the call above.
@@ -38,15 +41,14 @@ def main(parent_pid: int, scratch: Path) -> None:
 
     report(ready=os.getpid())
     for line in sys.stdin:
-        batch = Batch.decode(json.loads(line))
-        fault = None
+        given = json.loads(line)
+        number, fault = given["number"], None
         try:
-            for place, result in results_of(batch, scratch):
-                report(batch=batch.number, place=place, result=result)
+            pickle.loads(base64.b64decode(given["task"])).work(scratch, partial(report, batch=number))
         except Exception as error:
-            # Told to the parent, which decides; the next batch may be a better one.
+            # Told to the parent, which decides; the next task may be a better one.
             fault = encode_error(error)
-        report(batch=batch.number, ended=True, fault=fault)
+        report(batch=number, ended=True, fault=fault)
 
 
 if __name__ == "__main__":

@@ -1,31 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Those who make the runs: what every kind of them can do, and the processes of this machine."""
+"""Processes of this machine that make runs: given tasks, they say what has become of each.
+
+A worker that dies takes no other with it, and is replaced. Runs of one worker are made one after the other, so that the
+processor time of each can be told.
+"""
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import os
+import pickle
 import selectors
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from leowarp.errors import HostError
 from leowarp.guest.own_time import end_patiently
-from leowarp.study.sweep.batch import Batch
 
 PATIENCE_S = 10.0
 """How much time of its own (`OwnTime`) a worker has to end before it is killed."""
 
 
+class Tell(Protocol):
+    """How a task says from within its worker what it has done; all of it can be written as JSON."""
+
+    def __call__(self, *, place: int = ..., result: Mapping[str, Any] = ..., progress: Mapping[str, Any] = ...) -> None:
+        """Either the `result` of the run at a `place` of the task, or the `progress` of the one under way."""
+
+
+class Task(Protocol):
+    """Runs for one worker. It reaches the worker pickled, through a pipe, so its class can be imported there."""
+
+    @property
+    def number(self) -> int:
+        """What its events are known by."""
+
+    def work(self, scratch: Path, tell: Tell) -> None:
+        """Makes the runs, in the process of the worker. What it raises ends the task and is told as its fault."""
+
+
 @dataclass(frozen=True)
 class RunMade:
-    """A run of a batch was made, well or not; `result` as `batch.results_of` gives it."""
+    """A run of a task was made, well or not; `result` as the task told it."""
 
     batch: int
     place: int
@@ -34,46 +57,29 @@ class RunMade:
 
 @dataclass(frozen=True)
 class BatchEnded:
-    """A batch is over.
+    """A task is over.
 
     Attributes
     ----------
     batch : int
+        Its number.
     fault : mapping, optional
-        The error that ended it early.
+        The error that ended it early, as `errors.encode_error` writes it.
     lost : int
         How many workers died over it.
+    death : str
+        How the last of them ended, and its last words.
 
-    Runs of the batch for which there was no `RunMade` are unfinished.
+    Runs of the task for which there was no `RunMade` are unfinished.
     """
 
     batch: int
     fault: Mapping[str, Any] | None = None
     lost: int = 0
+    death: str = ""
 
 
 Event = RunMade | BatchEnded
-
-
-class Workers(Protocol):
-    """Some workers, wherever they are."""
-
-    @property
-    def size(self) -> int:
-        """How many work at a time."""
-
-    @property
-    def free(self) -> int:
-        """How many more batches would be begun now."""
-
-    def give(self, batch: Batch) -> None:
-        """Has a batch made."""
-
-    def wait(self, timeout_s: float) -> list[Event]:
-        """What has happened; waits for something to happen, but not longer than this."""
-
-    def end(self) -> list[Event]:
-        """Ends all of them, and what they have under way; returns what they had made and not reported yet."""
 
 
 class LocalWorkers:
@@ -84,10 +90,20 @@ class LocalWorkers:
     count : int
     scratch : Path
         A directory for what they write while they work.
+    name : str
+        What errors call one of them.
+    on_progress : callable
+        Called within `wait` with the number of a task and the progress of its run.
     """
 
-    def __init__(self, count: int, scratch: Path) -> None:
-        self._scratch = scratch
+    def __init__(
+        self,
+        count: int,
+        scratch: Path,
+        name: str = "a worker",
+        on_progress: Callable[[int, Mapping[str, Any]], None] = lambda number, progress: None,
+    ) -> None:
+        self._scratch, self._name, self._on_progress = scratch, name, on_progress
         self._selector = selectors.DefaultSelector()
         self._workers: list[_Process] = []
         self._started = 0
@@ -101,14 +117,15 @@ class LocalWorkers:
 
     @property
     def free(self) -> int:
-        """Workers without a batch."""
+        """Workers without a task."""
         return sum(worker.batch is None for worker in self._workers)
 
-    def give(self, batch: Batch) -> None:
-        """Hands a batch to a free worker."""
+    def give(self, task: Task) -> None:
+        """Hands a task to a free worker."""
         worker = next(worker for worker in self._workers if worker.batch is None)
-        worker.batch = batch.number
-        worker.give(json.dumps(batch.encode()))
+        worker.begin(task.number)
+        # Pickled, as it may hold objects of any class. That is safe: it goes from a process to its own children.
+        worker.give(json.dumps({"number": task.number, "task": base64.b64encode(pickle.dumps(task)).decode()}))
 
     def wait(self, timeout_s: float) -> list[Event]:
         """What the workers have said, and which of them have died; those are replaced."""
@@ -116,7 +133,10 @@ class LocalWorkers:
         for key, _ in self._selector.select(timeout_s):
             worker: _Process = key.data
             for message in worker.lines():
-                events += _event(worker, message)
+                if "progress" in message:
+                    self._on_progress(message["batch"], message["progress"])
+                else:
+                    events += _event(worker, message)
             if worker.is_over:
                 self._replace_dead(worker, events)
         return events
@@ -128,7 +148,8 @@ class LocalWorkers:
             worker.interrupt()
         end_patiently((worker.child for worker in self._workers), PATIENCE_S)
         for worker in self._workers:
-            events += [event for message in worker.lines() for event in _event(worker, message)]
+            messages = [message for message in worker.lines() if "progress" not in message]
+            events += [event for message in messages for event in _event(worker, message)]
             worker.close()
         self._workers = []
         self._selector.close()
@@ -149,11 +170,11 @@ class LocalWorkers:
         self._workers.remove(worker)
         end_patiently([worker.child], PATIENCE_S)
         worker.close()
+        how, words = worker.how_it_ended(), worker.last_words()
         if not worker.was_ready:
-            words = worker.last_words() or "no word"
-            raise HostError(f"a worker of the study {worker.how_it_ended()} before it could begin: {words}")
+            raise HostError(f"{self._name} {how} before it could begin: {words or 'no word'}")
         if worker.batch is not None:
-            events.append(BatchEnded(worker.batch, lost=1))
+            events.append(BatchEnded(worker.batch, lost=1, death=f"{how}; its last words: {words or 'none'}"))
         self._start()
 
 
@@ -165,9 +186,10 @@ class _Process:
         self.was_ready = False
         self.is_over = False
         self._partial = b""
+        self._words_before_bytes = 0
         scratch.parent.mkdir(parents=True, exist_ok=True)
         self._words = scratch.with_suffix(".stderr")
-        command = [sys.executable, "-m", "leowarp.study.sweep.worker", str(os.getpid()), str(scratch)]
+        command = [sys.executable, "-m", "leowarp.running.worker", str(os.getpid()), str(scratch)]
         with self._words.open("wb") as words:
             # A session of its own: Ctrl-C reaches the parent alone, which then interrupts each worker once.
             self.child = subprocess.Popen(
@@ -176,6 +198,11 @@ class _Process:
         assert self.child.stdout is not None
         self.stdout = self.child.stdout
         os.set_blocking(self.stdout.fileno(), False)
+
+    def begin(self, number: int) -> None:
+        """Notes that it has a task now; last words are those from here on."""
+        self.batch = number
+        self._words_before_bytes = self._words.stat().st_size
 
     def give(self, line: str) -> None:
         assert self.child.stdin is not None
@@ -213,7 +240,8 @@ class _Process:
             self.child.stdin.close()
 
     def last_words(self) -> str:
-        return self._words.read_text(errors="replace").strip()[-2000:]
+        words = self._words.read_bytes()[self._words_before_bytes :]
+        return words.decode(errors="replace").strip()[-2000:]
 
 
 def _event(worker: _Process, message: Mapping[str, Any]) -> list[Event]:

@@ -7,7 +7,10 @@ import sys
 import pytest
 
 from leowarp.errors import HostError, ScenarioError, TraceError
-from leowarp.rundir import INCOMPLETE, RunDirectory, Writing, why_incomplete, write_json
+from leowarp.layout import INCOMPLETE
+from leowarp.recorded import why_incomplete, write_json
+from leowarp.result import Run
+from leowarp.running.writing import Writing
 
 
 def _complete(path, *, force=False):
@@ -21,7 +24,7 @@ def _complete(path, *, force=False):
 def test_a_run_that_ended_well_bears_no_mark(tmp_path):
     _complete(tmp_path / "run")
     assert why_incomplete(tmp_path / "run") is None
-    assert RunDirectory(tmp_path / "run").warnings == []
+    assert Run(tmp_path / "run").warnings == []
 
 
 def test_a_run_that_failed_says_why_and_cannot_be_opened(tmp_path):
@@ -29,7 +32,7 @@ def test_a_run_that_failed_says_why_and_cannot_be_opened(tmp_path):
         raise RuntimeError("the satellite fell down")
     assert "the satellite fell down" in (tmp_path / "run" / INCOMPLETE).read_text()
     with pytest.raises(TraceError, match="the satellite fell down"):
-        RunDirectory(tmp_path / "run")
+        Run(tmp_path / "run")
 
 
 def test_a_run_without_manifest_is_not_complete(tmp_path):
@@ -76,7 +79,7 @@ def test_two_writers_do_not_meet_in_one_directory(tmp_path):
 def test_a_writer_that_was_killed_leaves_the_mark_and_no_lock(tmp_path, spawn):
     script = f"""
 import sys
-from leowarp.rundir import Writing
+from leowarp.running.writing import Writing
 with Writing({str(tmp_path / "run")!r}):
     print("in", flush=True)
     sys.stdin.read()
