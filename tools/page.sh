@@ -9,7 +9,7 @@
 set -eu
 cd "$(dirname "$0")/../web"
 
-if ! command -v npm >/dev/null || ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)'; then
+if ! command -v npm >/dev/null || ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)'; then
 	if [ "$1" = check ]; then
 		echo "web/ is not checked: it needs node 20 or newer, and npm"
 		exit 0

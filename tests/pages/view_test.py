@@ -46,8 +46,9 @@ def test_the_policy_of_the_page_lets_no_request_out(opened):
 def projected(positions_m, radius_m, tab):
     """Pixels of the page's canvas by an orthographic projection of its own."""
     lon, lat, zoom = tab.run("[leowarp.camera.lon, leowarp.camera.lat, leowarp.camera.zoom]")
-    width, height = tab.run("(() => { const c = document.querySelector('.globe'); "
-                            "return [c.clientWidth, c.clientHeight]; })()")  # fmt: skip
+    width, height = tab.run(
+        "(() => { const c = document.querySelector('.globe'); return [c.clientWidth, c.clientHeight]; })()"
+    )
     radius_px = min(width, height) / 2 / 1.22 * zoom
     rotated = math.radians(lon), math.radians(lat)
     east = np.array([-math.sin(rotated[0]), math.cos(rotated[0]), 0])

@@ -175,9 +175,10 @@ class Tab:
 
     def _events(self, method):
         return [
-            event["params"] for event in self.browser.events
+            event["params"]
+            for event in self.browser.events
             if event.get("method") == method and event.get("sessionId") == self.session
-        ]  # fmt: skip
+        ]
 
     @property
     def requests(self):

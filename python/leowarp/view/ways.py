@@ -85,9 +85,10 @@ def _delays(
     at_ns = at_ns if len(at_ns) <= most else at_ns[:1]
     of_links = [
         np.full(len(at_ns), _delay_ns(source, link, from_ns, from_ns, until_ns))
-        if source.links.has_channel(*link) else source.links.delay_ns(*link, at_ns)
+        if source.links.has_channel(*link)
+        else source.links.delay_ns(*link, at_ns)
         for link in taken
-    ]  # fmt: skip
+    ]
     return at_ns, np.array(of_links).reshape(len(taken), len(at_ns)).T.ravel()
 
 
