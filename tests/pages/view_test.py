@@ -220,6 +220,16 @@ def test_runs_are_compared_with_one_clock(browser, run_dir, synthetic, tmp_path)
     assert tab.complaints == []
 
 
+def test_a_notebook_shows_the_page_in_a_frame(browser, run_dir, tmp_path):
+    notebook = tmp_path / "notebook.html"
+    notebook.write_text(f"<!DOCTYPE html><body>{leowarp.open(run_dir).view()._repr_html_()}</body>")
+    tab = browser.open(notebook.as_uri(), ready="document.querySelector('iframe')")
+    frame = tab.frame()
+    frame.wait("window.leowarp && leowarp.frames.count > 0")
+    frame.run("leowarp.pause()")
+    assert frame.complaints == []
+
+
 def test_names_of_a_plan_are_no_markup(browser, synthetic, tmp_path):
     hostile = "</script><img src=x onerror=window.hacked=1><b>"
     # Names of stations have no ">": what is after them on a page would bring it.

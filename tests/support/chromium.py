@@ -19,6 +19,9 @@ KEYS = {
     "ArrowLeft": 37, "ArrowRight": 39, " ": 32, "Home": 36, "End": 35, "Escape": 27, "l": 76, "n": 78, "f": 70,
 }  # fmt: skip
 
+READY = "window.leowarp || document.querySelector('.failed')"
+"""A page of `leowarp view` has drawn, or says why it cannot."""
+
 
 class Browser:
     """One Chromium process."""
@@ -61,8 +64,8 @@ class Browser:
                 return answer["result"]
             self.events.append(answer)
 
-    def open(self, url, size=(1280, 900), dark=False):
-        """A new page at an address."""
+    def open(self, url, size=(1280, 900), dark=False, ready=READY):
+        """A new page at an address, when the condition `ready` holds in it."""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Tab(self, session)
@@ -71,7 +74,7 @@ class Browser:
         page.resize(*size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         page.send("Emulation.setEmulatedMedia", features=[scheme])
-        page.go(url)
+        page.go(url, ready)
         return page
 
     def close(self):
@@ -99,10 +102,10 @@ class Tab:
     def send(self, method, **params):
         return self.browser.send(method, self.session, **params)
 
-    def go(self, url):
-        """Loads an address and waits until the page has drawn."""
+    def go(self, url, ready=READY):
+        """Loads an address and waits until a condition holds."""
         self.send("Page.navigate", url=url)
-        self.wait("document.readyState === 'complete' && (window.leowarp || document.querySelector('.failed'))")
+        self.wait(f"document.readyState === 'complete' && ({ready})")
 
     def resize(self, width, height, scale=1):
         self.send(
@@ -125,6 +128,16 @@ class Tab:
             )  # fmt: skip
             if found.get("result", {}).get("value") is True:
                 return
+
+    def frame(self):
+        """The sandboxed frame of the page, which has a process of its own."""
+        self.send("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True)
+        while not (attached := self._events("Target.attachedToTarget")):
+            self.run("new Promise((done) => setTimeout(done, 20))")
+        found = Tab(self.browser, attached[-1]["sessionId"])
+        for domain in ("Runtime", "Log"):
+            found.send(f"{domain}.enable")
+        return found
 
     def frames(self, count=2):
         """Waits for so many frames."""

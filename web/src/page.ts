@@ -788,6 +788,7 @@ export class Page {
       zoom: Number(this.camera.zoom.toFixed(2)),
     };
     this.told = writtenView(view);
-    if (location.hash !== this.told) history.replaceState(null, "", this.told);
+    // The frame of a notebook has no address of its own to write.
+    if (location.protocol !== "about:" && location.hash !== this.told) history.replaceState(null, "", this.told);
   }
 }
