@@ -129,7 +129,7 @@ def test_leowarp_run_says_so(leowarp_within, tmp_path, precious):
 
 VERBS = (
     ("verify",), ("metrics",), ("metrics", "--again"), ("report",), ("export", "sockets"), ("export", "pcapng"),
-    ("timeline", "describe"), ("compare",),
+    ("timeline", "describe"), ("compare",), ("view",), ("export", "--czml"),
 )  # fmt: skip
 
 
@@ -169,7 +169,9 @@ def test_python_opens_none_either(run, precious):
             attempt(run)
 
 
-@pytest.mark.parametrize("words", [("export", "RUN", "sockets", "--out"), ("plan", "RUN", "--out")])
+@pytest.mark.parametrize(
+    "words", [("export", "RUN", "sockets", "--out"), ("plan", "RUN", "--out"), ("view", "RUN", "--out")]
+)
 def test_files_that_the_user_names_are_not_written_through_links(leowarp_within, run, precious, tmp_path, words):
     (tmp_path / "out.csv").symlink_to(precious)
     typed_words = [run if word == "RUN" else word for word in words]

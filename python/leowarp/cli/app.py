@@ -13,6 +13,7 @@ from leowarp.cli import (
     run_verbs,
     study_verbs,
     timeline_verbs,
+    view_verb,
 )
 from leowarp.cli.options import verb_of
 from leowarp.cli.output import interruptible
@@ -41,6 +42,7 @@ app.add_typer(timeline_verbs.timeline_app, name="timeline", rich_help_panel=_STR
 app.command(rich_help_panel=_RESULTS)(result_verbs.metrics)
 app.command(rich_help_panel=_RESULTS)(result_verbs.report)
 app.command(rich_help_panel=_RESULTS)(result_verbs.compare)
+app.command(rich_help_panel=_RESULTS)(view_verb.view)
 app.command(rich_help_panel=_RESULTS)(result_verbs.export)
 app.command(rich_help_panel=_RESULTS)(interruptible(verb_of(reorder_verb.reorder, Request)))
 app.add_typer(guest_verbs.kernel_app, name="kernel", rich_help_panel=_MACHINE)
