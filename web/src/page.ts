@@ -410,7 +410,7 @@ export class Page {
     if (mine.length === 0) return;
     box.append(heading(`${this.word()}s`));
     const several = this.runs.length > 1;
-    const head = several ? ["at, s", ...this.runs.map(({ document: d }) => `late, ${d.label}`)] : ["at, s", "ms", "late", "lost", "in vain"];
+    const head = several ? ["at, s", ...this.runs.map(({ document: d }) => `late, ${d.label}`)] : ["at, s", "ms", "late", "lost", "spurious"];
     const rows = mine.slice(0, 2000).map((change) =>
       several
         ? [change.t_s, ...this.runs.map((each) => each.changes.find(({ t_s, pair }) => t_s === change.t_s && pair === change.pair)?.late ?? null)]

@@ -55,7 +55,7 @@ export function changeInWords(change: Change, word: string): string {
   const counts = [
     count(change.late, "late"),
     count(change.lost, "lost"),
-    count(change.again, "sent again") + (change.vain ? ` (${change.vain} in vain)` : ""),
+    count(change.again, "sent again") + (change.vain ? ` (${change.vain} spurious)` : ""),
     change.left ? `${change.left} waited on the links it left` : "",
   ].filter((text) => text !== "");
   const done = counts.length === 0 ? "Nothing came late or was lost." : `Until the next, at most 5 s: ${counts.join(", ")}.`;
