@@ -17,6 +17,7 @@ import pytest
 import leowarp as lw
 from leowarp import layout, scenario
 from leowarp.errors import LeowarpError, ScenarioError, TraceError
+from leowarp.guest.image import GuestImage
 from leowarp.metrics import metrics, read_tables
 from leowarp.running.writing import Writing
 from leowarp.study import run_study
@@ -121,7 +122,7 @@ def test_leowarp_run_says_so(leowarp_within, tmp_path, precious):
     (tmp_path / "out" / layout.INCOMPLETE).symlink_to(precious)
     with pytest.MonkeyPatch.context() as patch:
         # No kernel is built for it.
-        patch.setattr("leowarp.guest.guest_image", lambda *given, **named: None)
+        patch.setattr("leowarp.guest.guest_image", lambda *given, **named: GuestImage(Path("linux"), Path("agent")))
         patch.setattr("leowarp.guest.check_fits", lambda *given: None)
         patch.setattr("leowarp.guest.compile_modules", lambda *given: [])
         assert refused(leowarp_within("run", CHAIN, "--out", tmp_path / "out"), "INCOMPLETE in it is a symbolic link")

@@ -11,6 +11,7 @@ import pyarrow.csv as pacsv
 import pytest
 
 import leowarp as lw
+from support.synthetic.run import write_synthetic_run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MADRID_TOKYO = EXAMPLES / "madrid-tokyo.toml"
@@ -155,8 +156,9 @@ def test_captures_are_exported_or_the_command_that_makes_them_is_told(leowarp, w
     assert "--set observe.pcap=both" in without.err
 
 
-def test_the_moving_page_of_a_run_is_one_of_its_files(leowarp_within, write_run):
-    run = write_run()
+def test_the_moving_page_of_a_run_is_one_of_its_files(leowarp_within, tmp_path):
+    run = write_synthetic_run(tmp_path / "run")
+    assert leowarp_within("metrics", run, "--again").status == 0
     answer = leowarp_within("view", run, "--json")
     page = run / "50-report" / "view.html"
     assert json.loads(answer.out) == {"runs": [str(run)], "view": str(page), "bytes": page.stat().st_size}
