@@ -11,6 +11,8 @@ import pyarrow.csv as pacsv
 import pytest
 
 import leowarp as lw
+from leowarp import layout, scenario
+from leowarp.metrics import metrics, read_tables
 from support.synthetic.run import write_synthetic_run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -158,7 +160,7 @@ def test_captures_are_exported_or_the_command_that_makes_them_is_told(leowarp, w
 
 def test_the_moving_page_of_a_run_is_one_of_its_files(leowarp_within, tmp_path):
     run = write_synthetic_run(tmp_path / "run")
-    assert leowarp_within("metrics", run, "--again").status == 0
+    metrics(read_tables(run), scenario.plan_of(run / layout.PLAN)).write(run)
     answer = leowarp_within("view", run, "--json")
     page = run / "50-report" / "view.html"
     assert json.loads(answer.out) == {"runs": [str(run)], "view": str(page), "bytes": page.stat().st_size}
