@@ -107,8 +107,8 @@ def why_no_summary(value: Mapping[str, Any]) -> str | None:
             return f"flow {number} is of no kind that leowarp has"
         if not isinstance(flow.get("flow", 0), int):
             return f"the number of flow {number} is no whole number"
-    for of in (value, *flows):
-        for name, item in of.items():
+    for entry in (value, *flows):
+        for name, item in entry.items():
             if name != "flows" and not _is_scalar(name, item) and not _is_table_of_scalars(item):
                 return f"{name!r:.80} is {type(item).__name__} {item!r:.40}, and no scalar of a run is"
     return None

@@ -66,11 +66,11 @@ class Directions:
         # Stable, and the timeline is sorted by time
         order = np.argsort(place, kind="stable")
         place, rows = place[order], rows[order]
-        found = cls(counts["capacity"], counts["channel"], rows, _queues(timeline, network))
+        directions = cls(counts["capacity"], counts["channel"], rows, _queues(timeline, network))
         _check_times(place, rows["t_ns"], network)
-        _check_disciplines(found, network)
+        _check_disciplines(directions, network)
         _check_events(timeline, counts, network)
-        return found
+        return directions
 
     def of_link(self, link: int, in_order: bool | None, probe_bytes: int | None) -> list[dict[str, Any]] | None:
         """`directions` of a link; None if both are plain."""
@@ -122,19 +122,19 @@ def _channel(rows: pa.Table) -> np.ndarray:
 
 def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
     chosen = timeline.filter(pc.field("event") == "queue")
-    found: dict[int, dict[str, Any]] = {}
+    queues: dict[int, dict[str, Any]] = {}
     names = ["queue", "ecn", "parameters", "limit_pkts", "limit_bytes"]
     for direction, row in zip(network.ends(chosen).tolist(), _taken(chosen, names), strict=True):
-        if direction in found:
+        if direction in queues:
             raise ScenarioError(f"reading the timeline: {network.words(direction)} has two queues")
-        found[direction] = {
+        queues[direction] = {
             "kind": row["queue"],
             "ecn": bool(row["ecn"]),
             "parameters": json.loads(row["parameters"] or "{}"),
             "limit_pkts": row["limit_pkts"],
             "limit_bytes": row["limit_bytes"],
         }
-    return found
+    return queues
 
 
 def _taken(rows: pa.Table, names: list[str]) -> list[dict[str, Any]]:
@@ -160,10 +160,10 @@ def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
         )
 
 
-def _check_disciplines(found: Directions, network: Network) -> None:
-    own = np.flatnonzero(found.capacity_rows + found.channel_rows).tolist()
+def _check_disciplines(directions: Directions, network: Network) -> None:
+    own = np.flatnonzero(directions.capacity_rows + directions.channel_rows).tolist()
     disciplines = network.links["discipline"].to_pylist()
-    for direction in {*own, *found.queues}:
+    for direction in {*own, *directions.queues}:
         if disciplines[direction // 2] != "leolink":
             raise ScenarioError(
                 f"reading the timeline: {network.words(direction)} has a table or a queue of its own, and its "

@@ -27,7 +27,7 @@ def symbols(path: Path, names: set[str]) -> dict[str, int]:
     (table,) = struct.unpack_from("<Q", data, 0x28)
     (entry_bytes, count) = struct.unpack_from("<HH", data, 0x3A)
     sections = [_SECTION.unpack_from(data, table + number * entry_bytes) for number in range(count)]
-    found: dict[str, int] = {}
+    addresses: dict[str, int] = {}
     for section in sections:
         if section[1] != _SYMTAB:
             continue
@@ -37,5 +37,5 @@ def symbols(path: Path, names: set[str]) -> dict[str, int]:
         for name_at, _, _, _, address, _ in _SYMBOL.iter_unpack(data[offset : offset + size_bytes]):
             name = wanted.get(texts[name_at : texts.find(b"\0", name_at)])
             if name is not None:
-                found[name] = address
-    return found
+                addresses[name] = address
+    return addresses

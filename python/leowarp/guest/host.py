@@ -154,8 +154,8 @@ def limits(memory_bytes: int) -> list[Check]:
     for name, number, least, fix in rules:
         soft, _ = resource.getrlimit(number)
         endless = soft == resource.RLIM_INFINITY
-        found = "unlimited" if endless else str(soft)
-        checks.append(Check(name, endless or soft >= least, found, f"at least {least}", fix))
+        limit = "unlimited" if endless else str(soft)
+        checks.append(Check(name, endless or soft >= least, limit, f"at least {least}", fix))
     return checks
 
 
@@ -178,9 +178,9 @@ def ptrace() -> Check:
 
 def program(path: Path, name: str) -> Check:
     """Whether a program is there and may be run."""
-    found = "not there" if not path.is_file() else "not executable" if not os.access(path, os.X_OK) else str(path)
-    ok = found == str(path)
-    return Check(name, ok, found if ok else f"{path} is {found}", "an executable file", "leowarp kernel build")
+    state = "not there" if not path.is_file() else "not executable" if not os.access(path, os.X_OK) else str(path)
+    ok = state == str(path)
+    return Check(name, ok, state if ok else f"{path} is {state}", "an executable file", "leowarp kernel build")
 
 
 def tool(name: str, package: str) -> Check:

@@ -117,16 +117,16 @@ def distributions(timeline: pa.Table) -> list[str]:
 
 def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
     """What netem draws from, in the order in which jitter events number them."""
-    found = []
+    tables = []
     for name in distributions(timeline):
         if name == "table":
             values = TimelineMetadata.of(timeline.schema).jitter_table
             if values is None:
                 raise ScenarioError("reading the timeline: jitter from a table, and no metadata `jitter_table`")
-            found.append(table_of(name, np.array(values, dtype=np.float64)))
+            tables.append(table_of(name, np.array(values, dtype=np.float64)))
         else:
-            found.append(named_table(name))
-    return found
+            tables.append(named_table(name))
+    return tables
 
 
 def _fill_jitter(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:

@@ -295,8 +295,8 @@ class _Build:
         if process.returncode != 0:
             raise self._failed(log)
         addresses = [line.split() for line in (entry / "symbols.txt").read_text().splitlines()]
-        found = {name: int(address, 16) for address, _, name in addresses if name in WATCHED}
-        (entry / "symbols.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+        watched = {name: int(address, 16) for address, _, name in addresses if name in WATCHED}
+        (entry / "symbols.json").write_text(json.dumps(watched, indent=1, sort_keys=True) + "\n")
         lacking = left_out.read(entry)
         facts = {
             **self._facts,

@@ -79,13 +79,13 @@ def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
     below: dict[int, list[int]] = {}
     for pid, look in looks.items():
         below.setdefault(look.parent, []).append(pid)
-    found, ahead = {}, [pid for pid in roots if pid in looks]
+    members, ahead = {}, [pid for pid in roots if pid in looks]
     while ahead:
         pid = ahead.pop()
-        if pid not in found:
-            found[pid] = looks[pid]
+        if pid not in members:
+            members[pid] = looks[pid]
             ahead += below.get(pid, [])
-    return found
+    return members
 
 
 class OwnTime:

@@ -55,13 +55,13 @@ def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
 
 def _with_dependencies(crate: Path) -> set[Path]:
     """The directories of a crate and of all that it uses by path."""
-    found: set[Path] = set()
+    crates: set[Path] = set()
     wanted = [crate]
     while wanted:
         crate = Path(os.path.normpath(wanted.pop()))
-        if crate in found:
+        if crate in crates:
             continue
-        found.add(crate)
+        crates.add(crate)
         manifest = crate / "Cargo.toml"
         try:
             dependencies = tomllib.loads(manifest.read_text()).get("dependencies", {}).values()
@@ -70,7 +70,7 @@ def _with_dependencies(crate: Path) -> set[Path]:
                 f"looking for the agent's sources: {manifest}: {error}", hint="git status crates"
             ) from error
         wanted += [crate / entry["path"] for entry in dependencies if isinstance(entry, dict) and "path" in entry]
-    return found
+    return crates
 
 
 def recipe_sha256(parts: list[tuple[str, Path]]) -> str:

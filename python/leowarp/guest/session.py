@@ -55,10 +55,10 @@ def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str
     """Both outputs of a process that has ended; its exit status is known then."""
     assert process.stdout is not None
     assert process.stderr is not None
-    found = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
+    outputs = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
     own = OwnTime([process.pid])
     with selectors.DefaultSelector() as open_ends:
-        for end in found:
+        for end in outputs:
             open_ends.register(end, selectors.EVENT_READ)
         while open_ends.get_map() or process.poll() is None:
             it_runs = own.look()
@@ -71,14 +71,14 @@ def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str
                 )
             for key, _ in ready:
                 piece = os.read(key.fd, 1 << 16)
-                found[key.fd] += piece
+                outputs[key.fd] += piece
                 if not piece:
                     open_ends.unregister(key.fd)
-                if len(found[key.fd]) > MOST_SAID_BYTES:
+                if len(outputs[key.fd]) > MOST_SAID_BYTES:
                     raise HostError(
                         f"{attempted}: it prints more than {MOST_SAID_BYTES >> 20} MiB", hint="is it the right program?"
                     )
-    said, complained = found.values()
+    said, complained = outputs.values()
     return said.decode(errors="replace"), complained.decode(errors="replace")
 
 

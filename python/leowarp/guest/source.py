@@ -113,9 +113,9 @@ def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
     # As root apt would rather fetch as its own user, who may not write here.
     command = ["apt-get", "download", "-o", "APT::Sandbox::User=root", PACKAGE]
     done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
-    found = sorted(directory.glob("*.deb"))
-    if done.returncode == 0 and found:
-        return found[0]
+    packages = sorted(directory.glob("*.deb"))
+    if done.returncode == 0 and packages:
+        return packages[0]
     on_message(f"apt-get download {PACKAGE} failed: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}")
     return None
 

@@ -75,9 +75,11 @@ def run(
             done.discard()
             stage("metrics")
             costs = watch.costs(done.end["virtual_ns"] / 1e9, done.cpu_s, done.peak_memory_bytes)
-            found = judged(plan, metrics.read_tables(directory), given, done, image.kernel_facts)
-            found.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(directory)
-            trace.write_manifest(directory, plan.run.seed, image.kernel_facts, image.agent_facts, found.warnings, costs)
+            judgement = judged(plan, metrics.read_tables(directory), given, done, image.kernel_facts)
+            judgement.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(directory)
+            trace.write_manifest(
+                directory, plan.run.seed, image.kernel_facts, image.agent_facts, judgement.warnings, costs
+            )
         # A run of hours stays complete if its page cannot be made: `leowarp report` makes it anew.
         if report:
             stage("report")

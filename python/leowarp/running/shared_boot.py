@@ -172,12 +172,12 @@ def _summed(
     try:
         recorded = trace.read_output(result.out_dir, setup)
         tables = metrics.tables_of(recorded, routes=given.routes, timeline=given.timeline, where=f"run {index}")
-        found = judged(plan, tables, given, result, image.kernel_facts)
+        judgement = judged(plan, tables, given, result, image.kernel_facts)
     except LeowarpError as error:
         return Made(index, None, error=error)
     host_cpu_s = spent_s + time.process_time() - began_s
     costs = {
-        "virtual_s": found.metrics.end_ns / 1e9,
+        "virtual_s": judgement.metrics.end_ns / 1e9,
         "wall_s": result.wall_s + host_cpu_s,
         "cpu_s": result.cpu_s + host_cpu_s,
         "guest_cpu_s": result.cpu_s,
@@ -185,5 +185,5 @@ def _summed(
         "guest_peak_memory_bytes": result.peak_memory_bytes,
         "batch_runs": batch_runs,
     }
-    summary = found.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).summary
-    return Made(index, summary, costs, found.warnings)
+    summary = judgement.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).summary
+    return Made(index, summary, costs, judgement.warnings)

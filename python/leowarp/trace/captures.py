@@ -96,13 +96,13 @@ def _ends(segment: Segment) -> Ends:
 
 def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[int, tuple[bytes, int]]]:
     """Number and opener of each connection: who sent the SYN, or the first segment if that was not captured."""
-    found: dict[Ends, tuple[int, tuple[bytes, int]]] = {}
+    connections: dict[Ends, tuple[int, tuple[bytes, int]]] = {}
     for segment in here:
         ends = _ends(segment)
-        if ends in known and ends not in found:
+        if ends in known and ends not in connections:
             answers = segment.flags & SYN and segment.flags & ACK
-            found[ends] = (len(found), segment.destination if answers else segment.source)
-    return found
+            connections[ends] = (len(connections), segment.destination if answers else segment.source)
+    return connections
 
 
 def _first_byte(sent: Timed) -> int | None:

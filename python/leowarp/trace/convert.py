@@ -150,9 +150,9 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
             f"cannot read the table {table}: there is no {path}",
             hint="the run did not observe it ([observe] in its plan), or an older version made it: run it again",
         )
-    found = parquetfiles.read_table(path, columns=columns, filters=filters, hint="run the scenario again")
-    check_types(found, TABLES[table].arrow(), path)
-    return found
+    content = parquetfiles.read_table(path, columns=columns, filters=filters, hint="run the scenario again")
+    check_types(content, TABLES[table].arrow(), path)
+    return content
 
 
 def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
@@ -176,16 +176,16 @@ def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
             )
 
 
-def _kind(of: pa.DataType) -> str:
-    if pa.types.is_dictionary(of):
-        of = of.value_type
-    if pa.types.is_integer(of) or pa.types.is_floating(of):
+def _kind(arrow_type: pa.DataType) -> str:
+    if pa.types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
+    if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type):
         return "number"
-    if pa.types.is_string(of) or pa.types.is_large_string(of):
+    if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type):
         return "text"
-    if pa.types.is_list(of) or pa.types.is_large_list(of):
-        return f"list of {_kind(of.value_type)}"
-    return str(of)
+    if pa.types.is_list(arrow_type) or pa.types.is_large_list(arrow_type):
+        return f"list of {_kind(arrow_type.value_type)}"
+    return str(arrow_type)
 
 
 def _end(output: Path) -> dict[str, Any]:

@@ -311,7 +311,7 @@ class _Mean:
         return self._integral[k] + f * (here + (self._values[k + 1] - here) * f / 2)
 
 
-def _incremental(looks: _Looks, levels: Levels) -> _Found:
+def _incremental(looks: _Looks, levels: Levels) -> _Columns:
     harq, information, energy = looks.harq, looks.information(), looks.energy()
     got = np.zeros(looks.count)
     sent = np.zeros(looks.count)
@@ -367,7 +367,7 @@ def _expected_db(looks: _Looks, levels: Levels, seen: NDArray[np.float64]) -> ND
     return seen_db
 
 
-def _chase(looks: _Looks, levels: Levels) -> _Found:
+def _chase(looks: _Looks, levels: Levels) -> _Columns:
     harq, energy = looks.harq, looks.energy()
     size = BITS_PER_SYMBOL[harq.modulation]
     needed = _threshold_bits(harq, np.array([float(looks.first_bits)])) * (1 - _ROUNDING)
@@ -391,7 +391,8 @@ def _threshold_bits(harq: Harq, sent: NDArray[np.float64]) -> NDArray[np.float64
     return np.interp(harq.data_bits / sent, CODE_RATES, RATIOS_BY_RATE) * harq.data_bits
 
 
-_Found = tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.int32]]
+_Columns = tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.int32]]
+"""Retransmissions, whether lost, and bits sent: what the two kinds give of each codeword."""
 _NOTHING = (np.zeros(0, np.uint8), np.zeros(0, bool), np.zeros(0, np.int32))
 
 _ROUNDING = 1e-9
