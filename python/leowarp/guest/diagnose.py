@@ -139,6 +139,7 @@ def failure(
             return with_disk(sign.error, message, sign.hint, work, console, console_file)
     if returncode == 0:
         return None
+    # Nothing of ours kills a guest that is still judged: a patience that ended raises before this.
     if returncode == -signal.SIGKILL:
         return HostError(
             "the guest was killed from outside (SIGKILL); usually this is the host's out-of-memory killer",

@@ -19,8 +19,11 @@ from leowarp.errors import ScenarioError
 from leowarp.guest.network import Network
 
 ROW = np.dtype([("t_ns", "<i8"), ("value", "<u8"), ("loss", "<u4"), ("zero", "<u4")])
+"""A row of `tables.bin`, 24 bytes: `value` is bit/s of a capacity, ns of a channel; `loss` is of a channel."""
 UNSHAPED = np.uint64(0xFFFFFFFFFFFFFFFF)
+"""A capacity without end; 0 is one of nothing."""
 CERTAIN = np.uint32(0xFFFFFFFF)
+"""Every packet is lost. Other probabilities are in units of 2^-32, what a random u32 is compared with."""
 
 _ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
 """Events that say at instants what a table says for good."""
@@ -61,6 +64,7 @@ class Directions:
             direction = network.ends(chosen).astype(np.int64)
             counts[event] = np.bincount(direction, minlength=2 * len(network.link_a))
             parts.append(_capacity(chosen) if event == "capacity" else _channel(chosen))
+            # All rows of a direction follow one another, its capacity first: the order that the guest reads them in.
             places.append(2 * direction + rank)
         place, rows = np.concatenate(places), np.concatenate(parts)
         # Stable, and the timeline is sorted by time
@@ -116,6 +120,7 @@ def _channel(rows: pa.Table) -> np.ndarray:
         if not np.all((loss_ratio >= 0) & (loss_ratio <= 1)):
             raise ScenarioError("reading the timeline: the loss of a channel is missing or not from 0 to 1")
         records["value"] = delay_ns
+        # 2^32 does not fit into 32 bits; the largest number that does stands for certain.
         records["loss"] = np.minimum(np.rint(loss_ratio * 2.0**32), float(CERTAIN)).astype("<u4")
     return records
 
@@ -174,6 +179,8 @@ def _check_disciplines(directions: Directions, network: Network) -> None:
 
 def _check_events(timeline: pa.Table, counts: dict[str, np.ndarray], network: Network) -> None:
     for event, table in _ROUGH.items():
+        # An event would change one value of what the table says for the whole run: which of the two holds is not
+        # defined.
         if not np.any(counts[table]):
             continue
         said = network.ends(timeline.filter(pc.field("event") == event))

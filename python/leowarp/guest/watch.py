@@ -13,6 +13,7 @@ CONSOLE_KEPT_BYTES = 64 * 1024
 # A guest prints a line of about 30 bytes a virtual second and its last words; more than this is a guest gone mad.
 CONSOLE_LIMIT_BYTES = 16 << 20
 CONSOLE_BYTES_PER_VIRTUAL_S = 64
+# TASK_COMM_LEN of the kernel (include/linux/sched.h)
 _COMM_BYTES = 16
 
 
@@ -30,10 +31,14 @@ class GuestMemory:
 
     def clock_ns(self) -> int | None:
         """Virtual time since boot in ns, or None if it cannot be known (no symbol, already gone)."""
+        # A static variable of arch/um/kernel/time.c: the virtual clock itself, so that a guest that says nothing can be
+        # asked.
         return self._word("time_travel_time")
 
     def running_program(self) -> str | None:
         """Name of the guest's task that is on its processor now, at most 15 characters; None if unknown."""
+        # One processor, so one entry, whose only member is the running task (struct cpu_task,
+        # arch/um/kernel/process.c).
         task = self._word("cpu_tasks")
         offset = self._offset_of_name()
         if not task or offset is None:
