@@ -31,8 +31,8 @@ from leowarp.guest.watch import (
 
 # The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. A constant, because host time would reach the results.
 GUEST_EPOCH_NS = 946_684_800_000_000_000
-# Sizes that the kernel would otherwise derive from its memory, which varies with the host's address layout: MemTotal was
-# 278 to 293 MB over several boots with mem=300M.
+# Sizes that the kernel would otherwise derive from its memory, which varies with the host's address layout: over several
+# boots with mem=300M MemTotal was 278 to 293 MB.
 TABLE_SIZES = (
     "thash_entries=4096 uhash_entries=1024 dhash_entries=16384 "
     "ihash_entries=8192 mhash_entries=1024 mphash_entries=1024"
@@ -197,7 +197,7 @@ def command_line(memory_bytes: int, modules: bool = False) -> list[str]:
         # Computing takes no virtual time, so that the speed of the host cannot show (docs/concepts/virtual-time.md).
         "time-travel=inf-cpu",
         f"time-travel-start={GUEST_EPOCH_NS}",
-        # Each console but the first would otherwise be an xterm (CON_CHAN, arch/um/drivers/Kconfig).
+        # The default of each console but the first is an xterm (CON_CHAN, arch/um/drivers/Kconfig).
         "con=null",
         "con0=null,fd:1",
         "loglevel=7" if modules else "quiet",

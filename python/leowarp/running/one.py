@@ -56,6 +56,7 @@ def run(
         image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
         guest.check_fits(plan, image.kernel_facts)
         guest.compile_modules(plan, image, built.message)
+    # After the build, which is nobody's run: a kernel is built once for all of them.
     watch = trace.Stopwatch()
     with shown(progress) as show:
 
@@ -72,6 +73,7 @@ def run(
             )
             stage("trace")
             trace.convert(done.out_dir, directory / TRACE, directory / GUEST / "in" / "setup.json")
+            # The records are Parquet by now; both at once take twice the disk.
             done.discard()
             stage("metrics")
             costs = watch.costs(done.end["virtual_ns"] / 1e9, done.cpu_s, done.peak_memory_bytes)

@@ -92,6 +92,7 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
     end = _end(output)
     given = _setup(Path(setup)) if setup is not None else {}
     metadata = _names(Path(setup), given) if setup is not None else {}
+    # A run may be over before its duration (`ends = "flows"`): tables must say when, as their last row does not.
     if end.get("virtual_ns") is not None:
         metadata["virtual_ns"] = int(end["virtual_ns"])
     promised = end.get("records") or {}
@@ -141,6 +142,11 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
         One of `TABLES`.
     columns, filters
         As for `pyarrow.parquet.read_table`: only these columns, only these rows.
+
+    Raises
+    ------
+    TraceError
+        If there is no such table, the run did not observe it, or its file is damaged or of another type.
     """
     if table not in TABLES:
         raise TraceError(f"there is no trace table {table!r}", hint=f"the tables are {', '.join(TABLES)}")
