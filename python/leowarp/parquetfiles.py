@@ -46,7 +46,7 @@ def read_table(
             raise TraceError(f"cannot read {path}: it says that it holds {facts.num_rows} rows", hint=hint)
         # Not as a data set: a folder's name would add a column.
         table = pq.read_table(path, columns=columns, filters=filters, partitioning=None)
-        # Without it an index beyond its dictionary, or text that is not UTF-8, ends the process when it is used.
+        # Arrow takes a file's word until it is asked to check: damage would show where values are used, not here.
         table.validate(full=True)
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise _unreadable(path, error, hint) from error

@@ -46,7 +46,7 @@ class Progress:
     @property
     def speed(self) -> float | None:
         """Virtual seconds per second of the wall clock; None while nothing can be said."""
-        # The first fifth of a second is the boot's: a speed of it would say nothing.
+        # Booting takes up to that; a speed of it would say nothing.
         return self.t_ns / 1e9 / self.wall_s if self.wall_s > 0.2 and self.t_ns > 0 else None
 
     @property

@@ -31,8 +31,8 @@ from leowarp.guest.watch import (
 
 # The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. A constant, because host time would reach the results.
 GUEST_EPOCH_NS = 946_684_800_000_000_000
-# Sizes that the kernel would otherwise derive from its memory, which varies with the host's address layout: over several
-# boots with mem=300M MemTotal was 278 to 293 MB.
+# Sizes that the kernel would otherwise derive from its memory, which varies with the host's address layout:
+# over several boots with mem=300M MemTotal was 278 to 293 MB.
 TABLE_SIZES = (
     "thash_entries=4096 uhash_entries=1024 dhash_entries=16384 "
     "ihash_entries=8192 mhash_entries=1024 mphash_entries=1024"

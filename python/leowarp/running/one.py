@@ -73,7 +73,7 @@ def run(
             )
             stage("trace")
             trace.convert(done.out_dir, directory / TRACE, directory / GUEST / "in" / "setup.json")
-            # The records are Parquet by now; both at once take twice the disk.
+            # The records are Parquet by now; they need not lie there twice while metrics and report are made.
             done.discard()
             stage("metrics")
             costs = watch.costs(done.end["virtual_ns"] / 1e9, done.cpu_s, done.peak_memory_bytes)

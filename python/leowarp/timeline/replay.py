@@ -96,6 +96,7 @@ class Replay:
         nodes = [source]
         while nodes[-1] != destination:
             here = nodes[-1]
+            # Hosts and the last node have entries without a path id, whatever the rule is (`Forwarding.attach_hosts`).
             after = self.next_hop.get((here, destination, path_id), self.next_hop.get((here, destination, None)))
             if after is None or not self.is_up(here, after):
                 return None

@@ -79,6 +79,7 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
     ScenarioError
         If terminal and gateway see no satellite in common during a slot.
     """
+    # From one period before the run's first reconfiguration on, for the slot that the run begins in.
     begin_ns = first_reconfiguration_ns(access) + access.period_ns * np.arange(
         -1, plan.run.duration_ns // access.period_ns + 1, dtype=np.int64
     )

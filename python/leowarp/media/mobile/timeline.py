@@ -62,6 +62,8 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
         events.node(node, kind)
     events.link_up(0, _MOBILE, _TERMINAL, LinkKind.ideal(plan, "wire"))
     events.link_up(0, _TERMINAL, _SATELLITE, last_hop)
+    # One link for the whole constellation, as in the study's simulation of three nodes: its delay follows the routes,
+    # and route changes reorder nothing here (docs/concepts/mobile-channel.md).
     events.link_up(0, _SATELLITE, _GATEWAY, LinkKind.ideal(plan, "isl"))
     events.link_up(0, _SERVER, _GATEWAY, LinkKind.ideal(plan, "wire"))
     events.rate(0, _SATELLITE, _TERMINAL, mobile.rate_bps)

@@ -105,6 +105,7 @@ class Shadowing:
 
     def __init__(self, spacing_m: float, correlation_m: float, rng: np.random.Generator) -> None:
         self._keeps = math.exp(-spacing_m / correlation_m)
+        # sqrt(1 - keeps^2); expm1, because samples lie close together and the difference from 1 is small.
         self._adds = math.sqrt(-math.expm1(-2 * spacing_m / correlation_m))
         self._rng = rng
         self._last: float | None = None
@@ -112,6 +113,7 @@ class Shadowing:
     def block(self, n: int) -> NDArray[np.float64]:
         noise = self._rng.standard_normal(n) * self._adds
         if self._last is None:
+            # The first value has variance 1 from the start, not only after a run-in.
             noise[0] /= self._adds
             before = 0.0
         else:
@@ -136,6 +138,8 @@ class Multipath:
 
     def __init__(self, spacing_wavelengths: float, rng: np.random.Generator) -> None:
         reach = max(1, round(self.REACH_WAVELENGTHS / spacing_wavelengths))
+        # A power of two for the transform, and four times as long as what is kept: what wraps around is beyond the
+        # Gaussian.
         half = 4 << math.ceil(math.log2(reach))
         d = np.arange(-half, half) * spacing_wavelengths
         correlation = j0(2 * np.pi * d) * np.exp(-((d / self.MEMORY_WAVELENGTHS) ** 2) / 2)
