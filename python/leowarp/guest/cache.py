@@ -114,6 +114,7 @@ def entry_or_build(
         try:
             build(growing)
             _seal(growing)
+            # Within one file system a rename is all or nothing, so that a directory of this name is whole.
             growing.rename(entry)
         except BaseException:
             shutil.rmtree(growing, ignore_errors=True)

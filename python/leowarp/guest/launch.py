@@ -21,6 +21,13 @@ ADDR_NO_RANDOMIZE = 0x0040000
 
 
 def main(parent_pid: int, pipe: int, command: list[str]) -> None:
+    """Becomes `command`, in a child of `parent_pid`; writes that child's process id to the descriptor `pipe`.
+
+    Raises
+    ------
+    OSError
+        If the host refuses clone, prctl or exec; python prints it to the guest's console file.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     # os.fork would make a child of this process; wait4 of leowarp takes its own children only.
     pid = libc.syscall(SYS_CLONE, CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)

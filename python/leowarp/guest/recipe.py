@@ -10,7 +10,9 @@ from leowarp.errors import HostError
 from leowarp.guest.session import output_of
 
 PACKAGED = Path(__file__).resolve().parent.parent / "_guest"
+"""Where a wheel carries the built guest and its sources."""
 CHECKOUT = Path(__file__).resolve().parents[3]
+"""The top of the repository, if this file lies in one; else some directory of the installation."""
 # What decides how the kernel comes out, beside the source and the compiler, relative to guest/; with what lies in the
 # directories of our objects.
 KERNEL_FILES = (
@@ -74,7 +76,7 @@ def _with_dependencies(crate: Path) -> set[Path]:
 
 
 def recipe_sha256(parts: list[tuple[str, Path]]) -> str:
-    """sha256 over names and contents of a recipe."""
+    """sha256 over names and contents of a recipe, 64 hexadecimal digits; the order of the parts counts."""
     total = hashlib.sha256()
     for name, path in parts:
         total.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())

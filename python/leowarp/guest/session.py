@@ -14,7 +14,9 @@ from leowarp.errors import HostError
 from leowarp.guest.own_time import POLL_S, OwnTime
 
 MOST_SAID_BYTES = 8 << 20
+"""Far above a version's line or a kernel's configuration; a program that never stops printing ends here."""
 MOST_S = 20.0
+"""Of the program's own time (`OwnTime`), not of the clock on the wall: a busy machine makes nothing fail."""
 
 
 def output_of(*command: str) -> str:

@@ -29,10 +29,30 @@ class IslRule(Protocol):
     """A rule for links between satellites."""
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
-        """All links at an instant; `satellites_m` of shape (n, 3)."""
+        """All links at an instant.
+
+        Parameters
+        ----------
+        satellites_m : float64 array of shape (n, 3), m
+
+        Returns
+        -------
+        pairs : int array of shape (m, 2)
+            Each link once, the smaller index first, sorted: equal positions give equal arrays.
+        """
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """Whether links that were made could still be kept: range, sight and latitude, but not who is nearest."""
+        """Whether links that were made could still be kept: range, sight and latitude, but not who is nearest.
+
+        Parameters
+        ----------
+        satellites_m : float64 array of shape (n, 3), m
+        pairs : int array of shape (m, 2)
+
+        Returns
+        -------
+        kept : bool array of shape (m,)
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +62,7 @@ class Sight:
     clear_radius_m: float
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
+        """Whether pairs of satellites see each other; bool of shape (m,)."""
         start_m, along_m = satellites_m[pairs[:, 0]], satellites_m[pairs[:, 1]] - satellites_m[pairs[:, 0]]
         # The segment's point nearest to the centre: a + t (b - a) with t = -a.(b - a) / |b - a|^2 within [0, 1]
         squared = np.maximum(np.einsum("ij,ij->i", along_m, along_m), _TINY_M2)  # they may meet

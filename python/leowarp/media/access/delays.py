@@ -27,7 +27,26 @@ standard deviation 1.2 ms; an exponential one would have 2.2, order 3 has 1.3)."
 def channel_rows(
     access: Access, way: str, slots: Slots, drawn: Drawn, *, seed: int, duration_ns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Instants, delays (ns) and loss ratios of one direction's table."""
+    """One direction's table of delay and loss.
+
+    Parameters
+    ----------
+    access : Access
+    way : {"up", "down"}
+    slots : Slots
+    drawn : Drawn
+        Outages and spikes.
+    seed : int
+        ``run.seed``; the jitter draws from the stream ``access.jitter.<way>``.
+    duration_ns : int
+
+    Returns
+    -------
+    t_ns, delay_ns : int64 arrays of shape (m,)
+        The first instant is 0; neighbouring rows differ.
+    loss_ratio : float64 array of shape (m,)
+        1 during an outage, the residual loss elsewhere.
+    """
     jitter_t_ns, jitter_ns = _jitter(access, way, seed, duration_ns)
     frame_t_ns, waiting_ns = _waiting(access, duration_ns)
     spike_t_ns, spike_ns = _spikes(access, slots, drawn)

@@ -81,6 +81,7 @@ class Blend:
         self._integral = np.concatenate(([0.0], np.cumsum(values * np.diff(knots))))
 
     def at(self, x_m: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The value at places of the way, same shape."""
         if self.width_m == 0:
             return self.values[places(self.starts_m, x_m)]
         half = self.width_m / 2
@@ -111,6 +112,7 @@ class Shadowing:
         self._last: float | None = None
 
     def block(self, n: int) -> NDArray[np.float64]:
+        """The next n samples, shape (n,)."""
         noise = self._rng.standard_normal(n) * self._adds
         if self._last is None:
             # The first value has variance 1 from the start, not only after a run-in.
@@ -151,6 +153,7 @@ class Multipath:
         self._noise = self._white(2 * reach)
 
     def block(self, n: int) -> NDArray[np.complex128]:
+        """The next n samples, shape (n,), mean of |w|^2 1."""
         noise = np.concatenate((self._noise, self._white(n)))
         self._noise = noise[n:]
         return oaconvolve(noise, self._taps, mode="valid")
