@@ -37,6 +37,7 @@ def overview(summary: dict[str, Any]) -> list[Section]:
         flows = [flow for flow in summary["flows"] if _kind(flow) == kind]
         if not flows:
             continue
+        # One way for all flows stands in the title, in place of a row of equal texts.
         ways = list(dict.fromkeys(_way(flow) for flow in flows))
         same = len(ways) == 1 and ways[0] is not None
         lead = () if same else (("from, to", tuple(_way(flow) for flow in flows)),)

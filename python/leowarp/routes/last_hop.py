@@ -73,6 +73,7 @@ class LastSatellite:
             return seen
         visible = np.flatnonzero(seen)
         kept = self._rule == "kept" and self._now is not None and bool(seen[self._now])
+        # A terminal that sees nothing forgets its satellite: what rises next is chosen anew.
         if not len(visible):
             self._now = None
         elif not kept:

@@ -114,6 +114,8 @@ def leavings(
                 if not seen:
                     gone.append([satellite, station])
             for a, b in gone:
+                # Once per route interval: a link that comes back into range and leaves again before the next update is
+                # the same fact.
                 if (a, b) not in left:
                     left.add((a, b))
                     leaving.append(Leaving(at_ns, a, b))

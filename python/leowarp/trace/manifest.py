@@ -19,6 +19,7 @@ from leowarp.layout import GUEST, INCOMPLETE, MANIFEST
 from leowarp.version import VERSION
 
 MANIFEST_VERSION = 1
+# The manifest cannot hold its own sha256; the mark goes once the manifest is there.
 _NOT_LISTED = (MANIFEST, INCOMPLETE)
 _LIBRARIES = ("numpy", "scipy", "sgp4", "pyarrow", "pandas", "matplotlib")
 
@@ -56,6 +57,7 @@ def write_manifest(
         "agent": agent,
         "python": library_versions(),
         "host": host_facts(),
+        # Each once, in the order in which the rooms gave them.
         "warnings": list(dict.fromkeys(warnings)),
         "costs": costs,
     }

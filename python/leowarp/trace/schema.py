@@ -15,6 +15,7 @@ import pyarrow as pa
 from leowarp.metadata import encode_metadata
 
 SCHEMA_VERSION = 1
+"""In each file's metadata; of the trace's tables as a whole."""
 
 
 @dataclass(frozen=True)

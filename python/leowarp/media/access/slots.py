@@ -84,6 +84,7 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
         -1, plan.run.duration_ns // access.period_ns + 1, dtype=np.int64
     )
     begin_ns = begin_ns[begin_ns < plan.run.duration_ns]
+    # A reconfiguration at 0 itself begins the first slot: the period before it is not of the run.
     if len(begin_ns) > 1 and begin_ns[1] == 0:
         begin_ns = begin_ns[1:]
     if access.geometry == "constellation":

@@ -91,6 +91,7 @@ class _Builder:
         for k, (t_ns, end_ns) in enumerate(zip(routes.t_ns.tolist(), until_ns.tolist(), strict=True)):
             before, needed = needed, self._needed(k)
             fresh, live = live, np.union1d(before, needed)
+            # Before links come up: one whose 5 s have passed is a new link, even if it is needed again at this update.
             self._tear_down(t_ns, needed)
             for code in needed.tolist():
                 if code not in self._up:
@@ -110,6 +111,7 @@ class _Builder:
     def _build_nodes(self) -> None:
         plan, routes = self._plan, self._routes
         if plan.network.instantiate == "all":
+            # Links of the rule may come to any of them later, and all nodes exist from 0 on.
             satellites = list(range(self._satellites))
         else:
             used = {node for now in routes.paths for path in now if path is not None for node in path[1:-1]}

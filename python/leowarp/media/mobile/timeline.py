@@ -56,6 +56,7 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
         If there is no such environment, or its table lacks a length that the plan does not give.
     """
     rows, outcomes = rows_of(plan, mobile)
+    # Resequencing is the link's own order: one that is lost holds those behind it until it is given up.
     last_hop = replace(LinkKind.queued(plan, "gsl", mobile, "drain"), in_order=mobile.resequencing)
     events = Events(NODES)
     for node, kind in enumerate(("router", "router", "router", "host", "host")):
