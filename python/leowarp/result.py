@@ -163,7 +163,7 @@ class Run:
         return self._frame("drops")
 
     def counters(self) -> pd.DataFrame:
-        """The kernel's counters by time, host (by name) and counter: a row whenever one changed, counted from the run's start."""
+        """The kernel's counters since the run's start, by time, host (by name) and counter; a row a change."""
         table = self.table("counters")
         frame = _frame_of(table)
         hosts = decode_metadata(table.schema, "hosts")
