@@ -118,7 +118,19 @@ class Run:
         return list(self.manifest["warnings"])
 
     def table(self, name: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
-        """A table as Arrow: a trace table, `routes`, `timeline` or `metrics`."""
+        """A table as Arrow: a trace table, `routes`, `timeline` or `metrics`.
+
+        Parameters
+        ----------
+        name : str
+        columns, filters
+            As for `pyarrow.parquet.read_table`: only these columns, only these rows.
+
+        Raises
+        ------
+        TraceError
+            If the run has no such table, or its file is damaged.
+        """
         own = {"routes": ROUTES, "timeline": TIMELINE, "metrics": METRICS}
         if name not in own:
             from leowarp import trace
@@ -142,7 +154,10 @@ class Run:
         return self._frame("sockets", flow)
 
     def packets(self, flow: int | None = None) -> pd.DataFrame:
-        """Packet truth: the stored packets, each with its arrival or its place and cause of loss."""
+        """Packet truth: the stored packets, each with its arrival or its place and cause of loss.
+
+        Which are stored is `observe.packets`; late, lost and repeated ones always are (docs/concepts/truth.md).
+        """
         return self._frame("packets", flow)
 
     def bins(self, flow: int | None = None) -> pd.DataFrame:
@@ -166,11 +181,11 @@ class Run:
         return self._frame("acks", flow)
 
     def drops(self) -> pd.DataFrame:
-        """Every packet dropped on a link."""
+        """Every packet that was lost, ACKs and probes too, with place and cause; `direction` null: between links."""
         return self._frame("drops")
 
     def counters(self) -> pd.DataFrame:
-        """The kernel's counters by time, host (by name) and counter."""
+        """The kernel's counters since the run's start, by time, host (by name) and counter; a row a change."""
         table = self.table("counters")
         frame = _frame_of(table)
         hosts = decode_metadata(table.schema, "hosts")
@@ -241,7 +256,12 @@ class Run:
         return metrics.tables_of(trace, **planned, where=self.path), metrics.flow_pairs(self.plan.flows)
 
     def figure(self, name: str) -> Figure:
-        """A figure of the report by its name, for instance "goodput", as a matplotlib Figure."""
+        """A figure of the report by its name, for instance "goodput".
+
+        Returns
+        -------
+        figure : matplotlib.figure.Figure
+        """
         return Run.drawing(self, name)
 
     def _with_ends(self, name: str) -> pd.DataFrame:

@@ -24,12 +24,12 @@ WIRE = LinkKind(kind="wire", discipline="leolink", on_down="drain", overhead_byt
 
 def access(**changed) -> Events:
     """A terminal and its gateway, between two hosts."""
-    of = {"kind": "gsl", "discipline": "leolink", "on_down": "drop", "overhead_bytes": 14, "limit_pkts": 500}
+    common = {"kind": "gsl", "discipline": "leolink", "on_down": "drop", "overhead_bytes": 14, "limit_pkts": 500}
     made = Events(NAMES)
     for node, kind in enumerate(("host", "router", "router", "host")):
         made.node(node, kind)
     made.link_up(0, 0, 1, WIRE)
-    made.link_up(0, 1, 2, LinkKind(**{**of, "has_own_rate": False, **changed}))
+    made.link_up(0, 1, 2, LinkKind(**{**common, "has_own_rate": False, **changed}))
     made.link_up(0, 2, 3, WIRE)
     return made
 

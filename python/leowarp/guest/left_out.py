@@ -36,15 +36,15 @@ def read(entry: Path) -> dict[str, str]:
 
 def warnings(left_out: Mapping[str, str]) -> list[str]:
     """For the manifest and the report: each object that a kernel was built without, and the options together."""
-    found = [
+    texts = [
         f"the kernel was built without leowarp's {name}: {_MEANS.get(name, 'what it adds is missing')} ({why})"
         for name, why in left_out.items()
         if not name.startswith(_OPTION)
     ]
     if options := [name for name in left_out if name.startswith(_OPTION)]:
         text = f"the kernel's tree does not have {', '.join(options)}, which leowarp's kernel is configured with"
-        found.append(f"{text}: what they add is missing, or is part of every kernel of its version")
-    return found
+        texts.append(f"{text}: what they add is missing, or is part of every kernel of its version")
+    return texts
 
 
 def check_fits(plan: Plan, kernel_facts: Mapping[str, Any]) -> None:
