@@ -120,15 +120,16 @@ def routes(
     from leowarp.cli.output import print_json, print_table
 
     resolved = plan_of(file, set_)
-    found = media.routes_of(resolved, skies.ephemeris_of(resolved))
+    planned = media.routes_of(resolved, skies.ephemeris_of(resolved))
     # Ordered pairs come as the way there, then the way back.
-    ways = [(found.nodes[a], found.nodes[b]) for a, b in found.pairs][:: 1 if both else 2]
-    rows = [row for row in found.table.to_pylist() if _talks(row, ways, resolved) and (row["is_change"] or not changes)]
+    ways = [(planned.nodes[a], planned.nodes[b]) for a, b in planned.pairs][:: 1 if both else 2]
+    table = planned.table.to_pylist()
+    rows = [row for row in table if _talks(row, ways, resolved) and (row["is_change"] or not changes)]
     if json_:
-        print_json({"summary": found.summary, "warnings": list(found.warnings), "routes": rows})
+        print_json({"summary": planned.summary, "warnings": list(planned.warnings), "routes": rows})
         return
-    _notes(found.warnings)
-    say(f"{resolved.name}: {_scalars(found.summary)}")
+    _notes(planned.warnings)
+    say(f"{resolved.name}: {_scalars(planned.summary)}")
     several = ("source", "destination") if len({(row["source"], row["destination"]) for row in rows}) > 1 else ()
     print_table(
         None,

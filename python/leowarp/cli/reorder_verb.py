@@ -59,17 +59,17 @@ def _print_flows(file: str, source: Source, as_json: bool) -> None:
     from leowarp import reordering
     from leowarp.cli.output import print_json, print_table
 
-    found = reordering.flows(file, source=source)
+    listed = reordering.flows(file, source=source)
     if as_json:
-        print_json({"file": file, "flows": [asdict(flow) for flow in found]})
+        print_json({"file": file, "flows": [asdict(flow) for flow in listed]})
         return
     print_table(
-        f"{_name(file)}, flows: {len(found)}",
+        f"{_name(file)}, flows: {len(listed)}",
         ("flow", "protocol", "from", "to", "id", "packets", "payload, bytes", "seconds"),
         [
             (flow.flow, flow.protocol, flow.source, flow.destination, flow.id, flow.packets_pkts, flow.payload_bytes,
              _seconds(flow))
-            for flow in found
+            for flow in listed
         ],
         text=("protocol", "from", "to"),
     )  # fmt: skip
@@ -84,22 +84,22 @@ def _seconds(flow: Flow) -> str | None:
 def _print_tables(measured: Measured, file: str) -> None:
     from leowarp.cli.output import print_table
 
-    found = measured.reordering
+    result = measured.reordering
     title = _name(file) if measured.flow is None else f"{file}, {_flow_text(measured.flow)}"
-    print_table(title, ("quantity", "value"), [(name, _text(value)) for name, value in _scalars(found.to_dict())])
+    print_table(title, ("quantity", "value"), [(name, _text(value)) for name, value in _scalars(result.to_dict())])
     print_table(
-        f"RD: share of packets by displacement (early negative, late positive), D_T = {found.density.threshold_pkts}",
+        f"RD: share of packets by displacement (early negative, late positive), D_T = {result.density.threshold_pkts}",
         ("displacement", "packets", "share"),
         [(row, pkts, _text(share)) for row, pkts, share in
-         compact(found.density.displacement_pkts, found.density.pkts, found.density.counted_pkts)],
+         compact(result.density.displacement_pkts, result.density.pkts, result.density.counted_pkts)],
     )  # fmt: skip
     print_table(
-        f"RBD: share of arrivals by packets in the buffer, B_T = {found.buffer_density.threshold_pkts}",
+        f"RBD: share of arrivals by packets in the buffer, B_T = {result.buffer_density.threshold_pkts}",
         ("in the buffer", "arrivals", "share"),
         [(row, pkts, _text(share)) for row, pkts, share in
-         compact(found.buffer_density.occupancy_pkts, found.buffer_density.pkts, found.buffer_density.counted_pkts)],
+         compact(result.buffer_density.occupancy_pkts, result.buffer_density.pkts, result.buffer_density.counted_pkts)],
     )  # fmt: skip
-    n = found.n_reordering
+    n = result.n_reordering
     print_table(
         "n-reordering: share of the packets received",
         ("n", "packets", "share"),
@@ -124,10 +124,10 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
     ]
 
 
-def _scalars(found: dict[str, Any]) -> list[tuple[str, Any]]:
+def _scalars(document: dict[str, Any]) -> list[tuple[str, Any]]:
     """Quantities by name, those of extent, gaps and runs with their group before."""
     lines = []
-    for key, value in found.items():
+    for key, value in document.items():
         if key in ("density", "buffer_density", "n_reordering", "overtaken_ratio"):
             continue
         if isinstance(value, dict):
@@ -157,11 +157,11 @@ def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> 
     from leowarp.report import densities
     from leowarp.report.style import save
 
-    found = measured.reordering
-    rd, rbd, n = found.density, found.buffer_density, found.n_reordering
+    result = measured.reordering
+    rd, rbd, n = result.density, result.buffer_density, result.n_reordering
     where = _name(file) if measured.flow is None else f"{_name(file)}, {_flow_text(measured.flow)}"
-    counts = f"{where} · received: {found.received_pkts:,} · duplicates: {found.duplicate_pkts:,} · lost: "
-    counts += f"{found.lost_pkts:,}"
+    counts = f"{where} · received: {result.received_pkts:,} · duplicates: {result.duplicate_pkts:,} · lost: "
+    counts += f"{result.lost_pkts:,}"
     scalars = f"MD = {_text(rd.mean_displacement_pkts)} packets, E_r = {_text(rd.entropy_nats)} nats"
     mean = f"mean {_text(rbd.mean_occupancy_pkts)} packets"
     figures = {}

@@ -31,7 +31,7 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
     edges_ns = np.asarray(edges_ns, dtype="int64")
     routes = pair_routes(tables, pair)
     place = np.searchsorted(routes["t_ns"].to_numpy(dtype="int64"), edges_ns[:-1], side="right") - 1
-    found = np.full(max(len(edges_ns) - 1, 0), np.nan)
+    capacity_bps = np.full(max(len(edges_ns) - 1, 0), np.nan)
     taken = [tuple(tables.links_of(path)) for path in routes["path"]]
     rates: dict[Pair, np.ndarray] = {}
     for path in dict.fromkeys(taken):
@@ -39,8 +39,8 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
         for link in path:
             if link not in rates:
                 rates[link] = links.capacity_bits(*link, edges_ns) * 1e9 / np.diff(edges_ns)
-            found[here] = np.fmin(found[here], rates[link][here])
-    return found
+            capacity_bps[here] = np.fmin(capacity_bps[here], rates[link][here])
+    return capacity_bps
 
 
 def mean_path_capacity(

@@ -66,9 +66,9 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
     return typed_frame(rows, CAUSE_COLUMNS)
 
 
-def cause_scalars(found: pd.DataFrame, flow: int) -> dict[str, Any]:
+def cause_scalars(caused: pd.DataFrame, flow: int) -> dict[str, Any]:
     """The summary's scalars of one flow: totals by cause of loss, and what route changes caused."""
-    mine = found[found["flow"] == flow]
+    mine = caused[caused["flow"] == flow]
     lost = [f"lost_{cause}_pkts" for cause in CAUSES.values()]
     totals = [*lost, "needed_retransmissions_pkts"]
     if len(mine) == 0:
@@ -130,17 +130,17 @@ def _of_lost(
     tables: Tables, flow: int, lost: pd.DataFrame, changes: Sequence[PathChange], instants: np.ndarray
 ) -> np.ndarray:
     cause, sent = floats(lost["drop_cause"]), lost["sent_ns"].to_numpy(dtype="int64")
-    found = np.full(len(lost), NONE)
+    change_numbers = np.full(len(lost), NONE)
     last = np.searchsorted(instants, sent, side="right") - 1
     coming = np.searchsorted(instants, sent + UNDER_WAY_NS, side="right") - 1 - last
     for index in np.flatnonzero(cause == _NO_ROUTE):
         if last[index] >= 0 and changes[last[index]].after is None:
-            found[index] = last[index]
+            change_numbers[index] = last[index]
         elif coming[index] == 1:
-            found[index] = last[index] + 1
+            change_numbers[index] = last[index] + 1
     down = np.flatnonzero(cause == _LINK_DOWN)
     if len(down) == 0:
-        return found
+        return change_numbers
     dropped_ns = _dropped_ns(tables, flow, lost.iloc[down])
     for index, t_ns in zip(down, dropped_ns, strict=True):
         number = int(np.searchsorted(instants, t_ns, side="right")) - 1 if not np.isnan(t_ns) else NONE
@@ -149,8 +149,8 @@ def _of_lost(
             continue
         link = tables.directions[int(direction)][:2]
         if link in tables.links_of(changes[number].before) and link not in tables.links_of(changes[number].after):
-            found[index] = number
-    return found
+            change_numbers[index] = number
+    return change_numbers
 
 
 def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
@@ -174,14 +174,14 @@ def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by
     order = order[np.argsort(seq[order], kind="stable")]
     low = np.searchsorted(end[order], seq[again], side="right")
     high = np.searchsorted(seq[order], end[again], side="left")
-    found = np.full(int(again.sum()), NONE)
+    change_numbers = np.full(int(again.sum()), NONE)
     some = high > low
     origin = by[order]
     # How often the cause has changed up to each candidate: from low to high it must not.
     turns = np.append(0, np.cumsum(np.diff(origin) != 0))
     alike = turns[high[some] - 1] == turns[low[some]]
-    found[some] = np.where(alike, origin[low[some]], NONE)
-    return found
+    change_numbers[some] = np.where(alike, origin[low[some]], NONE)
+    return change_numbers
 
 
 CAUSED = {

@@ -48,7 +48,7 @@ def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
 
 
 def _by_direction(rows: pa.Table, column: str) -> dict[Pair, Steps]:
-    found = {}
+    steps = {}
     for a in pc.unique(rows["a"]).to_pylist():
         of_a = rows.filter(pc.equal(rows["a"], a))
         for b in pc.unique(of_a["b"]).to_pylist():
@@ -56,5 +56,5 @@ def _by_direction(rows: pa.Table, column: str) -> dict[Pair, Steps]:
             t_ns = mine["t_ns"].to_numpy().astype("int64")
             order = np.argsort(t_ns, kind="stable")
             value = mine[column].to_numpy().astype("float64")
-            found[a, b] = (t_ns[order], value[order])
-    return found
+            steps[a, b] = (t_ns[order], value[order])
+    return steps

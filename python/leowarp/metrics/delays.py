@@ -64,13 +64,13 @@ class Delays:
         """`<prefix>_<name>` for each name of `DELAY_SCALARS`; all None of no packets."""
         if len(self.pkts) == 0:
             return dict.fromkeys(f"{prefix}_{name}" for name in DELAY_SCALARS)
-        found = {name: self._place(q) for name, q in QUANTILES.items()}
+        quantiles = {name: self._place(q) for name, q in QUANTILES.items()}
         row = {
             "min_ns": self.min_ns,
             "mean_ns": round(self.sum_ns / self.total_pkts),
-            **{f"{name}_ns": value for name, (value, _) in found.items()},
+            **{f"{name}_ns": value for name, (value, _) in quantiles.items()},
             "max_ns": self.max_ns,
-            "error_ns": max(error for _, error in found.values()),
+            "error_ns": max(error for _, error in quantiles.values()),
         }
         return {f"{prefix}_{name}": row[name] for name in DELAY_SCALARS}
 

@@ -83,12 +83,13 @@ def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
     arrived = floats(back["received_ns"])
     covered = np.maximum.accumulate(floats(back["ack"]))
     first = np.searchsorted(covered, floats(data["seq"]) + floats(data["len_bytes"]), side="left")
-    found = (first > 0) & (first < len(arrived))
+    is_answered = (first > 0) & (first < len(arrived))
     index = np.clip(first, 1, len(arrived) - 1)
     sent = data["sent_ns"].to_numpy(dtype="int64")
     # The ACK before must have been stored too, or "the first that covers it" may be one of the next window.
-    found &= (arrived[index] - arrived[index - 1] <= _ACK_GAP_NS) & (arrived[index] > sent)
-    return pd.DataFrame({"sent_ns": sent[found], "rtt_ns": (arrived[index][found] - sent[found]).astype("int64")})
+    is_answered &= (arrived[index] - arrived[index - 1] <= _ACK_GAP_NS) & (arrived[index] > sent)
+    sent, arrived = sent[is_answered], arrived[index][is_answered]
+    return pd.DataFrame({"sent_ns": sent, "rtt_ns": (arrived - sent).astype("int64")})
 
 
 def life(tables: Tables, number: int, flow: Any, end_ns: int) -> tuple[int, int]:

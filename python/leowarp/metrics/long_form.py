@@ -111,7 +111,7 @@ def _columns(
 
 def numbers_of(columns: Mapping[str, tuple[str, str | None, str]]) -> dict[str, tuple[str, str | None, str]]:
     """The columns of a table that are metrics of their own: neither words nor what says which row it is."""
-    return {name: of for name, of in columns.items() if of[0] != "object" and name not in _KEYS}
+    return {name: declared for name, declared in columns.items() if declared[0] != "object" and name not in _KEYS}
 
 
 def _piece(

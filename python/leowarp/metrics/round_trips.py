@@ -115,10 +115,10 @@ class _Way:
         if len(self.stored_sent) == 0:
             return self.mean_at(t_ns), np.zeros(len(t_ns), dtype=bool)
         first = np.searchsorted(self.stored_sent, t_ns, side="left")
-        found = first < len(self.stored_sent)
+        is_stored = first < len(self.stored_sent)
         first = np.minimum(first, len(self.stored_sent) - 1)
         # Another may have left in between, unless all bins from here to there are stored whole.
         here = np.maximum(np.searchsorted(self._starts, t_ns, side="right") - 1, 0)
         there = np.searchsorted(self._starts, self.stored_sent[first], side="right")
-        exact = found & (self._gaps[np.maximum(there, here)] == self._gaps[here])
+        exact = is_stored & (self._gaps[np.maximum(there, here)] == self._gaps[here])
         return np.where(exact, self.stored_delay[first], self.mean_at(t_ns)), exact

@@ -66,8 +66,8 @@ def summary_of(run: Evidence) -> dict[str, Any]:
     """`summary.json`, in the order in which its scalars are declared; what the run cost is None."""
     flows = []
     for number, flow in enumerate(run.plan.flows):
-        found = _of_tcp(run, number) if flow.kind == "tcp" else _of_probes(run, number)
-        flows.append(scalars.ordered(found, scalars.of_kind(flow.kind)))
+        values = _of_tcp(run, number) if flow.kind == "tcp" else _of_probes(run, number)
+        flows.append(scalars.ordered(values, scalars.of_kind(flow.kind)))
     return scalars.ordered(_of_run(run), scalars.RUN) | {"flows": flows}
 
 
@@ -117,11 +117,11 @@ def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
     tables, flow = run.tables, run.plan.flows[number]
     changes_ns = _changes_in(run, flow, life(tables, number, flow, run.end_ns))
     replies = flow.kind == "ping" and bool(flow.replies)
-    found = probes(tables, number, run.end_ns, one_way=not replies) if tables.has("echoes") else None
+    probed = probes(tables, number, run.end_ns, one_way=not replies) if tables.has("echoes") else None
     return (
         _of_flow(run, number, changes_ns)
-        | probe_scalars(found, changes_ns, replies=replies)
-        | of_probes(found, changes_ns)
+        | probe_scalars(probed, changes_ns, replies=replies)
+        | of_probes(probed, changes_ns)
     )
 
 

@@ -200,8 +200,8 @@ def read_tables(run_dir: str | Path) -> Tables:
         )
     paths = {name: run_dir / layout.TRACE / f"{name}.parquet" for name in TABLES}
     paths |= {"routes": run_dir / layout.ROUTES, "timeline": run_dir / layout.TIMELINE}
-    found = {name: parquetfiles.read_table(path) for name, path in paths.items() if path.exists()}
-    return tables_of(found, routes=found.pop("routes", None), timeline=found.pop("timeline", None), where=run_dir)
+    tables = {name: parquetfiles.read_table(path) for name, path in paths.items() if path.exists()}
+    return tables_of(tables, routes=tables.pop("routes", None), timeline=tables.pop("timeline", None), where=run_dir)
 
 
 def tables_of(

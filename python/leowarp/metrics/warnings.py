@@ -46,33 +46,33 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
     late : DataFrame
         Late packets away from every change of the path, `sent_ns` and `flow` of each (`late_outside_changes`).
     """
-    found = []
+    sentences = []
     if len(late) and not tables.reorders:
         first = late.iloc[0]
-        found.append(
+        sentences.append(
             f"{len(late)} packets were late outside the {LATE_WITHIN_NS / 1e9:g} s after a route change "
             f"(the first: flow {first['flow']}, sent at {first['sent_ns'] / 1e9:.6f} s): "
             "check before you trust a number on reordering"
         )
     if summary["no_path_s"]:
-        found.append(f"there was no path for {summary['no_path_s']:g} s of {summary['virtual_s']:g} s")
+        sentences.append(f"there was no path for {summary['no_path_s']:g} s of {summary['virtual_s']:g} s")
     for flow in summary["flows"]:
         if flow.get("error"):
-            found.append(f"flow {flow['flow']} ended with error {flow['error']} (errno)")
+            sentences.append(f"flow {flow['flow']} ended with error {flow['error']} (errno)")
         if (silent := nothing_arrived(flow)) is not None:
-            found.append(silent)
+            sentences.append(silent)
         elif (alone := never_connected(flow)) is not None:
-            found.append(alone)
+            sentences.append(alone)
         if (held := held_by_receiver(flow, tables.of_flow("sockets", flow["flow"]))) is not None:
-            found.append(held)
+            sentences.append(held)
     uncounted = uncounted_directions(tables)
     # If packets were followed and all arrived, or nobody asked what became of them, there is nothing to be told.
     if uncounted and tables.bins["lost_pkts"].sum():
-        found.append(
+        sentences.append(
             f"the queueing discipline of {uncounted} directions of links (netem) does not tell what it was offered and "
             "dropped: their packets are not known to add up, and causes and places of loss are unknown"
         )
-    return found
+    return sentences
 
 
 def _named(flow: dict[str, Any]) -> str:

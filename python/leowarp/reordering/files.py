@@ -100,18 +100,18 @@ def measure_file(
     if not packets:
         raise TraceError(f"{file.name} holds no arrival, so no metric is defined", hint=_what_is_there(file))
     chosen = file.flows[source.flow or 0] if file.flows else None
-    found = meter.measured(sent_pkts)
-    if found.too_late_pkts > found.received_pkts:
+    result = meter.measured(sent_pkts)
+    if result.too_late_pkts > result.received_pkts:
         file.notes.append(
-            f"{found.too_late_pkts} of {found.arrived_pkts} arrivals are more than {meter.settings.loss_window_pkts} "
+            f"{result.too_late_pkts} of {result.arrived_pkts} arrivals are more than {meter.settings.loss_window_pkts} "
             "below the largest number and count as lost: is one number wrong, or do they wrap around (--bits)?"
         )
-    if beyond := found.density.early_beyond_pkts + found.density.late_beyond_pkts:
+    if beyond := result.density.early_beyond_pkts + result.density.late_beyond_pkts:
         file.notes.append(
-            f"{beyond} packets are displaced by more than {found.density.threshold_pkts}: RD, MD and entropy take them "
-            "for lost, and those around them for packets in order (--threshold)"
+            f"{beyond} packets are displaced by more than {result.density.threshold_pkts}: RD, MD and entropy take "
+            "them for lost, and those around them for packets in order (--threshold)"
         )
-    return Measured(found, file.format, chosen, file.counts, file.notes)
+    return Measured(result, file.format, chosen, file.counts, file.notes)
 
 
 def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
@@ -132,7 +132,7 @@ def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
             for chunk in _chunks(file, stream):
                 capture.feed(chunk)
             capture.finish()
-    return [_flow(number, found) for number, found in enumerate(capture.flows())]
+    return [_flow(number, flow) for number, flow in enumerate(capture.flows())]
 
 
 @contextmanager
@@ -200,7 +200,7 @@ def _capture(this: Reading, stream: BinaryIO, source: Source, bits: int | None) 
             if source.flow is not None or capture.flow_count() < 2:
                 yield part
         last = _part(capture.finish())
-    this.flows = [_flow(number, found) for number, found in enumerate(capture.flows())]
+    this.flows = [_flow(number, flow) for number, flow in enumerate(capture.flows())]
     this.counts = capture.counts()
     if source.flow is None and len(this.flows) > 1:
         raise ScenarioError(
@@ -243,13 +243,13 @@ def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
     return Part(numbers, instants if len(instants) == len(numbers) else None, np.frombuffer(len_bytes, dtype=np.uint32))
 
 
-def _flow(number: int, found: dict[str, Any]) -> Flow:
+def _flow(number: int, flow: dict[str, Any]) -> Flow:
     ends = []
     for end in ("source", "destination"):
-        address, port = found[end], found.pop(f"{end}_port")
+        address, port = flow[end], flow.pop(f"{end}_port")
         bracketed = f"[{address}]" if ":" in address else address
         ends.append(address if port is None else f"{bracketed}:{port}")
-    return Flow(flow=number, **{**found, "source": ends[0], "destination": ends[1]})
+    return Flow(flow=number, **{**flow, "source": ends[0], "destination": ends[1]})
 
 
 def _what_is_there(file: Reading) -> str:

@@ -88,12 +88,12 @@ class Meter:
             raise TraceError("cannot measure an empty sequence: nothing has arrived, so no metric is defined")
         if sent_pkts is not None:
             (sent_pkts,) = (int(number) for number in sequence_column([sent_pkts]))
-        found = self._native.measured(sent_pkts)
-        if sent_pkts is not None and sent_pkts < found["received_pkts"]:
+        numbers = self._native.measured(sent_pkts)
+        if sent_pkts is not None and sent_pkts < numbers["received_pkts"]:
             raise TraceError(
-                f"{found['received_pkts']} packets were received, more than the {sent_pkts} that were sent"
+                f"{numbers['received_pkts']} packets were received, more than the {sent_pkts} that were sent"
             )
-        return of_native(found, is_timed=self._is_timed, has_lengths=self._has_lengths)
+        return of_native(numbers, is_timed=self._is_timed, has_lengths=self._has_lengths)
 
 
 def measure(

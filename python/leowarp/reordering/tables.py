@@ -164,9 +164,9 @@ def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int |
     length = None if source.bytes is None else _position(this, "bytes", source.bytes, names)
     if source.sequence is not None:
         return _position(this, "sequence", source.sequence, names), time, length
-    found = [at for at, name in enumerate(names) if name.lower() in SEQUENCE_NAMES]
-    if len(names) == 1 or len(found) == 1:
-        return (found or [0])[0], time, length
+    columns_of_numbers = [at for at, name in enumerate(names) if name.lower() in SEQUENCE_NAMES]
+    if len(names) == 1 or len(columns_of_numbers) == 1:
+        return (columns_of_numbers or [0])[0], time, length
     raise ScenarioError(
         f"which column of {this.name} holds the sequence numbers? It has: {', '.join(names[:30])}",
         hint="--sequence COLUMN, by name or by number counted from 1",

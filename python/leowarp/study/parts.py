@@ -83,10 +83,10 @@ def _made(
 def warnings_said(rows: Mapping[str, pd.DataFrame]) -> list[str]:
     """What the runs themselves warned of, each text once, the most frequent first."""
     said = Counter(text for part in rows.values() for texts in part["warnings"] for text in texts)
-    found = [f"{text} ({count} runs)" for text, count in said.most_common(MOST_WARNINGS)]
+    sentences = [f"{text} ({count} runs)" for text, count in said.most_common(MOST_WARNINGS)]
     if len(said) > MOST_WARNINGS:
-        found.append(f"{len(said) - MOST_WARNINGS} further kinds of warnings: column `warnings` of the data sets")
-    return found
+        sentences.append(f"{len(said) - MOST_WARNINGS} further kinds of warnings: column `warnings` of the data sets")
+    return sentences
 
 
 def _note_cost(folder: Path, part: str, wall_s: float) -> None:

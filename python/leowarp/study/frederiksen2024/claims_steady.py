@@ -241,11 +241,11 @@ def comparable_means(sample: Sample) -> Outcome:
 
 def _dips(sample: Sample, share: float) -> dict[str, float]:
     """Share of 50 ms bins of goodput below a share of their median, by scenario."""
-    found = {}
+    shares = {}
     for slug in SCENARIOS:
         rate = ev.rates_bps(sample[slug])
-        found[slug] = ev.share(rate < share * np.median(rate))
-    return found
+        shares[slug] = ev.share(rate < share * np.median(rate))
+    return shares
 
 
 def _dips_text(sample: Sample, slugs: tuple[str, ...], share: float) -> str:

@@ -85,11 +85,11 @@ def counters(run: RunView) -> dict[str, int]:
 
 def counters_text(run: RunView) -> str:
     """What the sender's TCP did, in a line."""
-    found = counters(run)
-    undone = sum(found[name] for name in UNDOS)
+    counted = counters(run)
+    undone = sum(counted[name] for name in UNDOS)
     return (
-        f"{found['TCPSackRecovery']} recoveries, {undone} reductions undone, "
-        f"{found['TCPTimeouts']} timeouts, {found['TCPDSACKRecv']} DSACKs"
+        f"{counted['TCPSackRecovery']} recoveries, {undone} reductions undone, "
+        f"{counted['TCPTimeouts']} timeouts, {counted['TCPDSACKRecv']} DSACKs"
     )
 
 
@@ -167,10 +167,10 @@ def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
 
 def dips_text(run: RunView, share_of_median: float) -> str:
     """The same in words."""
-    found = dips_by_cause(run, share_of_median)
+    dips = dips_by_cause(run, share_of_median)
     return (
-        f"{sum(found.values())} bins below {share_of_median:.0%} of the median, of which {found['overflow']} within 1 "
-        f"s of a drop, {found['route change']} else within 2 s of a route change, {found['other']} neither"
+        f"{sum(dips.values())} bins below {share_of_median:.0%} of the median, of which {dips['overflow']} within 1 "
+        f"s of a drop, {dips['route change']} else within 2 s of a route change, {dips['other']} neither"
     )
 
 
@@ -178,7 +178,7 @@ def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]
     """Growth of the window over the 5 s after its lowest sample in the 2 s after each change with late packets."""
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
     t_ns, cwnd = samples["t_ns"].to_numpy(), floats(samples["cwnd_pkts"])
-    found = []
+    slopes = []
     for change_ns in reordered(run)["t_ns"]:
         near = np.flatnonzero((t_ns > change_ns) & (t_ns <= change_ns + 2_000_000_000))
         if len(near) == 0:
@@ -186,8 +186,8 @@ def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]
         low = near[int(np.argmin(cwnd[near]))]
         later = np.searchsorted(t_ns, t_ns[low] + span_ns)
         if later < len(t_ns):
-            found.append(float(cwnd[later] - cwnd[low]) * 1e9 / span_ns)
-    return found
+            slopes.append(float(cwnd[later] - cwnd[low]) * 1e9 / span_ns)
+    return slopes
 
 
 def repair_delays_ns(run: RunView) -> np.ndarray:

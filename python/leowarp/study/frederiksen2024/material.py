@@ -53,15 +53,15 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
 
 def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[str, Any]]]:
     """(name, runs by the slug that claims use): the study's, then the further ones."""
-    found: list[tuple[str, Mapping[str, Any]]] = [(f"from {runs.SAMPLE_STARTS_S[0]} s", dict(views))]
+    samples: list[tuple[str, Mapping[str, Any]]] = [(f"from {runs.SAMPLE_STARTS_S[0]} s", dict(views))]
     for start_s in runs.SAMPLE_STARTS_S[1:count]:
         sample = {
             run.slug: views[runs.sample_slug(run.slug, start_s)]
             for run in runs.CORE
             if runs.sample_slug(run.slug, start_s) in views
         }
-        found.append((f"from {start_s} s", sample))
-    return found
+        samples.append((f"from {start_s} s", sample))
+    return samples
 
 
 def _rules_table(run: RunView) -> str:

@@ -30,7 +30,7 @@ def at_peak(frames: Frames) -> pd.DataFrame:
     return rows[rows["preset"] == PEAK]
 
 
-def of(rows: pd.DataFrame, variant: str, column: str) -> Middle:
+def over_seeds(rows: pd.DataFrame, variant: str, column: str) -> Middle:
     """Median over seeds of a variant's column."""
     return middle(rows.loc[rows["variant"] == variant, column])
 
@@ -38,7 +38,7 @@ def of(rows: pd.DataFrame, variant: str, column: str) -> Middle:
 def goodput_bps(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
     """Median over seeds."""
     rows: pd.DataFrame = frames["sessions"]
-    return of(rows[rows["preset"] == preset], variant, "goodput_bps")
+    return over_seeds(rows[rows["preset"] == preset], variant, "goodput_bps")
 
 
 def capacity_bps(frames: Frames, preset: str = PEAK) -> Middle:
@@ -149,8 +149,8 @@ def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
     mine = rows[rows["preset"] == preset]
 
     def count(column: str) -> str:
-        found = of(mine, variant, column)
-        return f"{found.median:,.0f}" if found.known else "unknown"
+        of_seeds = over_seeds(mine, variant, column)
+        return f"{of_seeds.median:,.0f}" if of_seeds.known else "unknown"
 
     return (
         f"{label(variant)}: {count('recoveries')} recoveries ({count('undos')} taken back), "
@@ -214,13 +214,13 @@ def slot_means_bps(trace: Trace, settle_s: float = 2.0) -> list[tuple[float, flo
     Slots with less than 6 s after settling are left out.
     """
     borders = [0.0, *trace.reconfigurations_s.tolist(), trace.end_s]
-    found = []
+    halves = []
     for start_s, end_s in itertools.pairwise(borders):
         from_s = start_s + settle_s
         if end_s - from_s >= 6.0:
             half_s = (from_s + end_s) / 2
-            found.append((trace.between(from_s, half_s), trace.between(half_s, end_s)))
-    return found
+            halves.append((trace.between(from_s, half_s), trace.between(half_s, end_s)))
+    return halves
 
 
 def _counted(counts: Mapping[str, float]) -> str:

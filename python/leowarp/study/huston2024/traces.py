@@ -137,7 +137,7 @@ def trace_of(run: RunView, bin_ns: int = BIN_NS, series: str = "in_order") -> Tr
     lost = losses(drops[(drops["flow"] == flow) & (drops["flow_direction"] == DATA)], changes_ns)
     when_ns = samples["t_ns"].to_numpy(dtype="int64")
     window, threshold, state = (floats(samples[name]) for name in ("cwnd_pkts", "ssthresh_pkts", "ca_state"))
-    found = cuts(when_ns, window, threshold, lost)
+    window_cuts = cuts(when_ns, window, threshold, lost)
     known = state[~np.isnan(state)]
     return Trace(
         seed=int(plan.run.seed),
@@ -150,9 +150,9 @@ def trace_of(run: RunView, bin_ns: int = BIN_NS, series: str = "in_order") -> Tr
         cwnd_pkts=window,
         bbr_bps=floats(samples["bbr_bw_bps"]),
         losses=lost,
-        cuts=found,
+        cuts=window_cuts,
         slow_start=slow_start(when_ns, threshold, _hystart(run.tables, plan.flows[flow].source), lost),
-        timeouts=after_timeouts(when_ns, state, window, floats(samples["srtt_us"]), found["t_s"].to_numpy()),
+        timeouts=after_timeouts(when_ns, state, window, floats(samples["srtt_us"]), window_cuts["t_s"].to_numpy()),
         repairing_ratio=float((known >= RECOVERING).mean()) if len(known) else math.nan,
     )
 

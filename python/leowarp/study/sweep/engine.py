@@ -190,11 +190,11 @@ def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool)
     """What would run of all plans, once each; all of it named by the user if he says so."""
     # Runs of a combination differ in their seed alone.
     alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
-    found: dict[trust.Code, None] = {}
+    distinct: dict[trust.Code, None] = {}
     for run in alike.values():
         codes = trust.code_of(run.combination.plan.guest) if isinstance(run, PlannedRun) else code_of(folder, run)
-        found |= {replace(code, named_in=None) if may_run else code: None for code in codes}
-    return list(found)
+        distinct |= {replace(code, named_in=None) if may_run else code: None for code in codes}
+    return list(distinct)
 
 
 def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: int, options: Options) -> StudyResult:

@@ -107,19 +107,19 @@ def _packets(plan: Plan, place: int) -> float:
 
 
 def _parameters(file: StudyFile) -> list[dict[str, Any]]:
-    found = []
+    rows = []
     for parameter in (parameter for joined in file.dimensions for parameter in joined):
         values = [str(text_of(value.value)) for value in parameter.values]
         shown = values if len(values) <= SHOWN_VALUES else [*values[: SHOWN_VALUES - 2], "...", values[-1]]
-        found.append({
+        rows.append({
             "key": parameter.key, "column": column_name(parameter.parts, parameter.label), "count": len(values),
             "values": ", ".join(shown),
         })  # fmt: skip
     seeds = file.seeds
     if seeds is not None:
         told = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
-        found.append({"key": "run.seed", "column": "seed", "count": len(seeds), "values": told})
-    return found
+        rows.append({"key": "run.seed", "column": "seed", "count": len(seeds), "values": told})
+    return rows
 
 
 def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:

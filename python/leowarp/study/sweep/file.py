@@ -162,15 +162,15 @@ class _Varied:
                 self.dimensions.append(tuple(joined))
 
     def _parameters(self, table: Node | None, where: str) -> list[Parameter]:
-        found = []
+        parameters = []
         for key, parts, node in _dotted(table, where, self._problems):
             parameter = self._parameter(key, parts, node)
             if key in self.values:
                 self._problems.add(node.origin, key, "is varied twice", "take one of the two out")
             elif parameter is not None:
                 self.values[key] = [_plain(value) for value in parameter.values]
-                found.append(parameter)
-        return found
+                parameters.append(parameter)
+        return parameters
 
     def _parameter(self, key: str, parts: tuple[str, ...], node: Node) -> Parameter | None:
         """A parameter: a list of values, or a table with `values` or a range, and perhaps a label; None if it
@@ -270,7 +270,7 @@ def _conditions(
     document: Node, name: str, varied: Mapping[str, list[Any]], problems: Problems
 ) -> tuple[Condition, ...]:
     """`exclude` or `only`: a value that no parameter has is an error and not a condition that never holds."""
-    found = []
+    conditions = []
     for number, table in enumerate(_tables(document, name, problems)):
         values: dict[str, tuple[Any, ...]] = {}
         for key, _, node in _dotted(table, f"{name}.{number}", problems):
@@ -287,8 +287,8 @@ def _conditions(
                     problems.add(node.origin, f"{name}.{key}", f"{value!r:.60} is none of its values", hint)
             values[key] = given
         if values:
-            found.append(Condition(values, table.origin))
-    return tuple(found)
+            conditions.append(Condition(values, table.origin))
+    return tuple(conditions)
 
 
 def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
@@ -366,15 +366,15 @@ def _dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[st
     if not isinstance(table.value, dict):
         problems.add(table.origin, where, "is not a table", f'write [{where}] and below it "run.duration" = ...')
         return []
-    found = []
+    leaves = []
     for text, node in table.value.items():
         try:
             parts = tuple(override_key(text, node.origin))
         except ScenarioError as error:
             problems.add(node.origin, where, error.message, error.hint)
             continue
-        found += _leaves(parts, node)
-    return [(".".join(_quoted(part) for part in parts), parts, node) for parts, node in found]
+        leaves += _leaves(parts, node)
+    return [(".".join(_quoted(part) for part in parts), parts, node) for parts, node in leaves]
 
 
 def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], Node]]:

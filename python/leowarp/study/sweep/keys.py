@@ -57,8 +57,8 @@ def plan_key(parts: Sequence[str]) -> PlanKey | None:
         section = {"flows": schema.Flow, "stations": schema.Station}.get(parts[0])
     elif len(parts) == 4 and (parts[0], parts[2]) == ("hosts", "tcp"):
         section = schema.Tcp
-    found = keys(section).get(parts[-1]) if section is not None else None
-    return None if found is None or found[1].kind == "sysctl" else PlanKey(tuple(parts), *found)
+    known = keys(section).get(parts[-1]) if section is not None else None
+    return None if known is None or known[1].kind == "sysctl" else PlanKey(tuple(parts), *known)
 
 
 def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) -> dict[str, Any]:

@@ -104,8 +104,8 @@ class Session:
         self._lost: dict[str, int] = {}
         self._put_aside: list[tuple[StudyRun, Mapping[str, Any]]] = []
         self._any_good = False
-        found = [store.status[run.run_id] for run in task.runs if run.run_id in store.status]
-        self._done, self._failed = len(found), found.count(FAILED)
+        statuses = [store.status[run.run_id] for run in task.runs if run.run_id in store.status]
+        self._done, self._failed = len(statuses), statuses.count(FAILED)
         self._pace = Pace()
 
     def run(self) -> None:

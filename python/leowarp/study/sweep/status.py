@@ -96,11 +96,11 @@ def row_of_run(folder: Path, run_id: str) -> dict[str, Any]:
         If there is none.
     """
     table, journal = read_results(folder)
-    found = [row for row in journal if row["run_id"] == run_id]
+    rows = [row for row in journal if row["run_id"] == run_id]
     if table is not None:
-        found += table.filter(pc.equal(table["run_id"], run_id)).to_pylist()
-    if not found:
+        rows += table.filter(pc.equal(table["run_id"], run_id)).to_pylist()
+    if not rows:
         raise ScenarioError(
             f"the study {folder} has no result of a run {run_id!r}", hint="its run ids are in the column run_id"
         )
-    return found[0]
+    return rows[0]

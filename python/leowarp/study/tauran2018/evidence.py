@@ -31,7 +31,7 @@ EFFECT_TEXT = (
 )
 
 
-def of(
+def sessions(
     frames: Frames,
     congestion_control: str,
     *,
@@ -59,7 +59,7 @@ def median(
 ) -> Middle:
     """Over seeds, of one point of a curve."""
     return middle(
-        of(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack, snr_db=snr_db)[column]
+        sessions(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack, snr_db=snr_db)[column]
     )
 
 
@@ -88,7 +88,7 @@ def effects(
     Differences and not ratios: a session of 600 s may have no timeout at all. Where there is none with either, nothing
     has changed; where there is none without delayed ACKs, the change is infinite.
     """
-    rows = of(frames, congestion_control, resequencing=resequencing)
+    rows = sessions(frames, congestion_control, resequencing=resequencing)
     rows = rows[rows["snr_db"] >= from_db]
     with_them, without = (rows[rows["delayed_ack"] == each].set_index(KEY)[column] for each in (ON, OFF))
     both = pd.DataFrame({"on": with_them, "off": without}).dropna()
@@ -141,7 +141,7 @@ def what_it_did(frames: Frames, congestion_control: str, *, resequencing: bool) 
     """Sessions with delayed ACKs and without in counts of a session's, means over all SNRs and seeds."""
     parts = []
     for delayed_ack in (ON, OFF):
-        rows = of(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack)
+        rows = sessions(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack)
         parts.append(f"{delayed_ack}: {_counts(rows)}")
     where = "with" if resequencing else "without"
     return f"{label(congestion_control)} {where} resequencing, delayed ACKs {'; '.join(parts)}"
@@ -174,17 +174,17 @@ def traces(frames: Frames, congestion_control: str, *, resequencing: bool, delay
 def floor_text(frames: Frames, congestion_control: str) -> str:
     """How often Linux's smallest RTO stood, with resequencing."""
     shares = [
-        f"{delayed} {np.mean([trace.floor_ratio for trace in found]):.0%}"
+        f"{delayed} {np.mean([trace.floor_ratio for trace in own]):.0%}"
         for delayed in (ON, OFF)
-        if (found := traces(frames, congestion_control, resequencing=True, delayed_ack=delayed))
+        if (own := traces(frames, congestion_control, resequencing=True, delayed_ack=delayed))
     ]
     return f"{label(congestion_control)}: RTO = SRTT + 200 ms in {', '.join(shares)} of the samples"
 
 
 def held_back_text(frames: Frames, congestion_control: str) -> str:
     """How long ACKs are held back with delayed ACKs and resequencing, over all SNRs."""
-    found = traces(frames, congestion_control, resequencing=True, delayed_ack=ON)
-    waits = pd.concat([trace.waits for trace in found], ignore_index=True)
+    own = traces(frames, congestion_control, resequencing=True, delayed_ack=ON)
+    waits = pd.concat([trace.waits for trace in own], ignore_index=True)
     count, wait_ms = floats(waits["acks_pkts"]), floats(waits["wait_ns"]) / 1e6
     single = floats(waits["segments_pkts"]) == 1
     timer = single & (wait_ms >= TIMER_MS)

@@ -33,9 +33,9 @@ def worked_example(frames: Frames) -> Outcome:
 
     RD and MD are exact fractions; 1e-12 is rounding of doubles. The study prints the entropy with two decimals.
     """
-    found = reordering.density(np.array(EXAMPLE), threshold_pkts=simulation.THRESHOLD_PKTS)
-    density = dict(zip(found.displacement_pkts.tolist(), found.share.tolist(), strict=True))
-    md, entropy = found.mean_displacement_pkts, found.entropy_nats
+    density_found = reordering.density(np.array(EXAMPLE), threshold_pkts=simulation.THRESHOLD_PKTS)
+    density = dict(zip(density_found.displacement_pkts.tolist(), density_found.share.tolist(), strict=True))
+    md, entropy = density_found.mean_displacement_pkts, density_found.entropy_nats
     assert md is not None, "the example is not empty"
     assert entropy is not None, "the example is not empty"
     parts = {

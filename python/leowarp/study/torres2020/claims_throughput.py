@@ -108,8 +108,8 @@ def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any
         collapsed = ev.first_below(line, COLLAPSED)
         at_same[name] = ev.ratio_at(line, "entropy_nats", SAME_ENTROPY)
         if collapsed is not None:
-            for column, found in place.items():
-                found[name] = float(collapsed[column] / line[column].max())
+            for column, shares in place.items():
+                shares[name] = float(collapsed[column] / line[column].max())
         texts.append(f"{name}: {_fall_text(line)}, {at_same[name]:.0%} at E_r {SAME_ENTROPY:g}")
     entropy, displacement = place["entropy_nats"], place["mean_displacement_pkts"]
     whole = len(entropy) == len(lines)

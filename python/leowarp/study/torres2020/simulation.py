@@ -139,14 +139,14 @@ def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
     coming = iter(arrivals)
     window = deque(islice(coming, threshold_pkts + 1))
     waiting, early = set(window), set[int]()
-    index, found = 0, []
+    index, displacements = 0, []
     while window:
         if index in waiting or index in early:
             packet = window.popleft()
             waiting.discard(packet)
             displacement = index - packet
             if abs(displacement) <= threshold_pkts:
-                found.append(displacement)
+                displacements.append(displacement)
                 if displacement < 0:
                     early.add(packet)
             if displacement >= -threshold_pkts:
@@ -160,4 +160,4 @@ def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
         else:
             lowest = min(waiting | early)
             index = lowest if index < lowest else index + 1
-    return found
+    return displacements
