@@ -139,6 +139,11 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
 
 
 def _contradictions(tables: Tables) -> list[str]:
+    """What tables say against each other, a sentence each.
+
+    Each pair was counted in two places by different code: the capture at the hosts against the links that drop, the
+    receiver's TCP against the sender's. So a fault of either shows.
+    """
     sentences = []
     if tables.knows_drops:
         drops = tables.drops

@@ -74,6 +74,8 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
     """
     spikes = []
     for t_ns in changes_ns.tolist():
+        # A median before, since a single probe may have met jitter; a maximum near, since the rise is much shorter than
+        # a second.
         before = probes.between(t_ns - NEAR_NS, t_ns).delay_ns
         close = probes.between(t_ns - NEAR_NS, t_ns + NEAR_NS).delay_ns
         middle = quantile(before[~np.isnan(before)], 0.5)
@@ -92,6 +94,7 @@ def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
     judged = mine[mine["recovered"].notna()]
     row: dict[str, Any] = dict.fromkeys(names(RECOVERY))
     if len(judged):
+        # Not back within the window: longer than any that is known. To leave these out would make recovery look quick.
         duration = np.nan_to_num(floats(judged["duration_ns"]), nan=np.inf)
         row |= {f"recovery_{name}_ns": _whole(quantile(duration, q)) for name, q in _QUANTILES}
         row["recovered_ratio"] = float(np.isfinite(duration).mean())

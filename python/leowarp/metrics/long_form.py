@@ -24,7 +24,8 @@ from leowarp.metrics.shares import SERIES_NUMBERS
 from leowarp.metrics.tables import floats
 
 MOST_STEPS = 50_000
-"""A path delay with more steps is a channel's, one a millisecond: of it the smallest of each second is kept."""
+"""A path delay with more steps is a channel's, one a millisecond: of it the smallest of each second is kept,
+the path's base; what packets met on top of it is in their own delays."""
 
 REORDERING_METRICS = {
     "run": ("reordering", None),

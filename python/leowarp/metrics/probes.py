@@ -69,6 +69,7 @@ def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> 
     sent, delay = sent[order], delay[order]
     arrived = delay[~np.isnan(delay)]
     longest_ns = float(arrived.max()) if len(arrived) else 0.0
+    # Sent later than the longest round trip before the end, its reply may have been under way still.
     known = ~np.isnan(delay) | (sent <= end_ns - longest_ns)
     return Probes(sent[known], delay[known])
 
@@ -88,6 +89,7 @@ def quantile(values: np.ndarray, q: float) -> float | None:
     """Smallest of the values that a share `q` of them does not exceed; None of no values. No interpolation."""
     if len(values) == 0:
         return None
+    # 0.1 * 30 is 3.0000000000000004: without the factor ceil would take the next value.
     place = max(int(np.ceil(q * len(values) * (1 - 1e-12))) - 1, 0)
     return float(np.partition(values, place)[place])
 
@@ -109,7 +111,7 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
 
     Parameters
     ----------
-    found : Probes, optional
+    probed : Probes, optional
         None: not recorded.
     changes_ns : int64 array, sorted
         Changes of the path there or back.
@@ -161,6 +163,7 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
         whole = probed.between(t_ns, until_ns)
         if len(whole.sent_ns) == 0:
             continue
+        # The run's own start and end are no changes, and need no guard.
         inner = whole.between(t_ns + guard_ns * (t_ns > 0), until_ns - guard_ns * (until_ns < end_ns))
         delay = inner.delay_ns[~inner.is_lost]
         steps = np.abs(np.diff(delay))

@@ -62,10 +62,13 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
     data, back = _Way(tables, flow, DATA), _Way(tables, flow, ACK)
     if len(data.mean_ns) == 0 or len(back.mean_ns) == 0:
         return nothing
+    # Of bins of which only some packets are stored (late, lost, sent again) these would stand twice: they are in the
+    # bin's mean as well.
     whole = data.is_whole(data.stored_sent)
     arrived = data.stored_sent[whole] + data.stored_delay[whole]
     answer, exact = back.answer_ns(arrived)
     rest = ~data.is_bin_whole
+    # Packets of a bin are taken to have left in its middle.
     middle = data.bin_ns[rest] + BIN_NS // 2
     of_bins = data.mean_ns[rest] + back.mean_at(middle + data.mean_ns[rest])
     return (

@@ -83,6 +83,7 @@ def _of_run(run: Evidence) -> dict[str, Any]:
         "received_ce_pkts": received_ce_pkts(tables),
         "late_outside_changes_pkts": len(run.late) if tables.has("packets") else None,
         "virtual_s": run.end_ns / 1e9,
+        # The trace does not know them; `Metrics.with_cost` fills them in.
         **dict.fromkeys(scalars.names(COSTS)),
         "fairness": run.shares.fairness(),
     }
@@ -160,6 +161,7 @@ def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | No
     """Route changes; those of the same instant between the same two stations are one, whichever way data goes."""
     if len(changes) == 0:
         return {"route_changes": 0, "route_changes_shorter": 0, "route_changes_with_late_pkts": 0 if known else None}
+    # With `routing.reverse = "mirror"` both ways change at once: one change, not two.
     ends = [frozenset(pair) for pair in zip(changes["source"], changes["destination"], strict=True)]
     each = pd.DataFrame({
         "change": list(zip(changes["t_ns"], ends, strict=True)),

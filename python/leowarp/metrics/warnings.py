@@ -24,7 +24,8 @@ OPEN = 0
 """`ca_state` of a sender that knows of no loss."""
 
 HELD_RATIO, HELD_US = 0.5, 5_000_000
-"""A receiver's window that held a flow for more than both, of the time that it was sampled and in us, is a warning."""
+"""A receiver's window that held a flow for more than both, of the time that it was sampled and in us, is a warning.
+Less of it is what any flow has while its receive buffer grows (tcp_rcv_space_adjust, net/ipv4/tcp_input.c)."""
 
 FULL_RATIO = 0.9
 """It is none of a flow that uses so much of its path all the same: then the window only bounds the queue."""
@@ -102,6 +103,7 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     # In loss recovery the window is full of what has arrived behind a hole, and that is the path's doing.
     is_open = samples["ca_state"].to_numpy() == OPEN
     grown_us = np.diff(floats(samples["rwnd_limited_us"]))
+    # tcpi_rwnd_limited is cumulative: what it grew between two samples, both of which know of no loss.
     held_us = np.nansum(grown_us[is_open[1:] & is_open[:-1]])
     if held_us <= max(HELD_US, HELD_RATIO * np.ptp(samples["t_ns"].to_numpy(dtype="int64")) / 1e3):
         return None

@@ -159,7 +159,7 @@ def _plain(node: Node) -> Any:
 
 
 def _quantity(raw: Any, declared: Key) -> int | float:
-    """A number of the quantity's kept unit; the key's limits are written with units too, so they are parsed likewise."""
+    """A number in the quantity's kept unit; the key's limits are written with units too, and parsed likewise."""
     assert declared.quantity is not None
     try:
         value = declared.quantity.parse(raw)
