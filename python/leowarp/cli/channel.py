@@ -116,7 +116,7 @@ def fade_rows(channel: MobileChannel) -> list[Row]:
 
 
 def codeword_rows(channel: MobileChannel) -> list[Row]:
-    """Share of all codewords decoded after 0, 1, ... retransmissions, and lost."""
+    """Share of all codewords decoded after 0, 1, ... retransmissions, with the delay that each has, and lost."""
     harq, outcomes = harq_of(channel.mobile), channel.realisation.outcomes
     rows: list[Row] = [
         (

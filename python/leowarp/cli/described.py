@@ -24,11 +24,27 @@ if TYPE_CHECKING:
 def measurements(
     path: Path, format: str, interval_ns: int | None, capacity: Path | None, settings: list[str] | None
 ) -> list[Measurement]:
-    """What a path names: a measured file, a scenario, or a run (then one for each of its ping flows)."""
+    """What a path names: a measured file, a scenario, or a run (then one for each of its ping flows).
+
+    Parameters
+    ----------
+    format : str
+        "auto", or what wrote the file.
+    interval_ns : int, optional
+        Between two lines of a format that does not say it.
+    capacity : path, optional
+        What the path could carry, beside a file of delays.
+
+    Raises
+    ------
+    ScenarioError, TraceError
+        If the path names nothing that was measured, or a file is not of its format: with file and line.
+    """
     if path.is_dir():
         return _of_run(path)
     if path.suffix == ".toml":
         return [_of_plan(plan_of(path, settings), str(path))]
+    # A file may hold capacity and no delay: a Mahimahi trace, a table of rates.
     kind = capacity_format_of(path) if format == "auto" else None
     if kind is not None or format == "mahimahi":
         down, up, wall_ns = read_capacity(path, kind or format)
@@ -77,6 +93,7 @@ def _of_run(path: Path) -> list[Measurement]:
         rtt_ns = of_flow["reply_ns"].to_numpy().astype(np.float64) - sent_ns
         # Two probes of the same instant are one sample: times of a measurement ascend.
         kept = np.diff(sent_ns, prepend=-1) > 0
+        # Where the run has a wall clock, reconfigurations are told in seconds of its minute.
         wall_ns = wall_ns_of(plan.medium.clock) if isinstance(plan.medium, Access) else None
         source = f"{path}, flow {number}"
         pings.append(Measurement.of_round_trips(sent_ns[kept], rtt_ns[kept], wall_ns=wall_ns, source=source))

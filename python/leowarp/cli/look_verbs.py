@@ -156,12 +156,14 @@ def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool
 
 
 def _scalars(summary: dict[str, Any]) -> str:
+    """The summary of the routes in a line."""
     return ", ".join(
         f"{key} {f'{value:.10g}' if isinstance(value, float) else value}" for key, value in summary.items()
     )
 
 
 def _ms(nanoseconds: int | None) -> str | None:
+    """A delay in ms to the ns; None stays None, which a table shows as a dash."""
     return None if nanoseconds is None else f"{nanoseconds / 1e6:.6f}"
 
 
@@ -184,6 +186,7 @@ def parsed(quantity: Any, option: str, text: str) -> int | float:
 
 
 def _notes(warnings: Any) -> None:
+    """Warnings on stderr, so that a table on stdout can be piped."""
     from leowarp.cli.output import note
 
     for warning in warnings:

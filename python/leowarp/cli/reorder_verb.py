@@ -46,6 +46,7 @@ def reorder(request: Request) -> None:
 
 # Implements RFC 4737, 1.3 (context).
 def _facts(measured: Measured, file: str) -> dict[str, Any]:
+    """What was measured: the file, the flow, what else a capture held, and what to look at (RFC 4737, 1.3)."""
     from dataclasses import asdict
 
     flow = None if measured.flow is None else asdict(measured.flow)
@@ -54,6 +55,7 @@ def _facts(measured: Measured, file: str) -> dict[str, Any]:
 
 
 def _print_flows(file: str, source: Source, as_json: bool) -> None:
+    """The flows of a capture, to choose one by its number."""
     from dataclasses import asdict
 
     from leowarp import reordering
@@ -76,12 +78,14 @@ def _print_flows(file: str, source: Source, as_json: bool) -> None:
 
 
 def _seconds(flow: Flow) -> str | None:
+    """How long a flow lasted; None where the capture has no times."""
     if flow.first_ns is None or flow.last_ns is None:
         return None
     return f"{(flow.last_ns - flow.first_ns) / 1e9:.3f}"
 
 
 def _print_tables(measured: Measured, file: str) -> None:
+    """All metrics of a sequence: scalars, then RD, RBD and n-reordering."""
     from leowarp.cli.output import print_table
 
     result = measured.reordering

@@ -131,6 +131,7 @@ def run_again(
 
 
 def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
+    """Prints what a study would be; nothing is built or run."""
     from leowarp.cli.output import print_json, print_table
     from leowarp.study.sweep.estimate import dry_run
 
@@ -149,6 +150,7 @@ def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
 
 
 def _print_result(made: StudyResult, as_json: bool) -> None:
+    """What was made: how many runs, where the results are, and the first failures with their messages."""
     from leowarp.cli.output import print_json, print_table
 
     runs = len(made.table(["run_id"]))
@@ -171,6 +173,7 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
 
 
 def _note_more(failed: int, path: Path) -> None:
+    """How many more failed than were named, and how to make them again."""
     if failed > MOST_FAILURES:
         note(f"... and {failed - MOST_FAILURES} more; all are in the results with status = failed")
     if failed:
@@ -178,6 +181,7 @@ def _note_more(failed: int, path: Path) -> None:
 
 
 def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
+    """The state of a study as lines of a table."""
     lines = [
         ("runs", f"{state.total:,}"),
         ("done", f"{state.done:,}"),
@@ -191,6 +195,7 @@ def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
 
 
 def _progress(kind: ProgressKind) -> bool | OnStudyProgress:
+    """What `run_study` takes as `progress`: a callable for JSON, else whether there is a display at all."""
     if kind is ProgressKind.json:
         from leowarp.study.sweep.display import json_lines
 

@@ -79,6 +79,7 @@ def _print_groups(
 def _text(value: Any) -> str | None:
     """Whole numbers with separators, others with six digits; large ones not as powers of ten."""
     if isinstance(value, float):
+        # From 1e6 on %g would write a power of ten.
         return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"

@@ -88,8 +88,8 @@ def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
     """Timeouts of a host, and the retransmissions that they led to; nothing if a counter is missing.
 
     Of each timeout the timer itself sends one packet (tcp_retransmit_timer, net/ipv4/tcp_timer.c); the others that it
-    takes for lost go in the slow start after it, which has a counter of its own (tcp_retransmit_skb and
-    tcp_xmit_retransmit_queue). SYNs are no data.
+    takes for lost go in the slow start after it, which has a counter of its own (tcp_xmit_retransmit_queue,
+    net/ipv4/tcp_output.c). SYNs are no data.
     """
     names = ("TcpExt.TCPTimeouts", "TcpExt.TCPSlowStartRetrans", "TcpExt.TCPSynRetrans")
     if any(name not in counters for name in names):

@@ -173,7 +173,7 @@ class _Life:
             row[f"{name}_max_{unit}"] = _number(np.nanmax(values)) if np.isfinite(values).any() else None
             row[f"{name}_after_{unit}"] = _number(values[-1]) if len(values) else None
         before, after, when = row["cwnd_before_pkts"], self._samples["cwnd_pkts"][inside], self._t_ns[inside]
-        # 10 %: less is what a window does between two samples anyway; CUBIC's reduction is 30 % (RFC 9438, 4.6).
+        # 10 %: well under the 30 % by which CUBIC reduces its window (RFC 9438, 4.6).
         cut = np.flatnonzero(after < 0.9 * before) if before else np.zeros(0, dtype=int)
         row["cwnd_fell_after_ns"] = int(when[cut[0]]) - t_ns if len(cut) else None
         # Each sample's state is taken to hold until the next sample.

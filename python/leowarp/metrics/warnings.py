@@ -24,8 +24,7 @@ OPEN = 0
 """`ca_state` of a sender that knows of no loss."""
 
 HELD_RATIO, HELD_US = 0.5, 5_000_000
-"""A receiver's window that held a flow for more than both, of the time that it was sampled and in us, is a warning.
-Less of it is what any flow has while its receive buffer grows (tcp_rcv_space_adjust, net/ipv4/tcp_input.c)."""
+"""A receiver's window that held a flow for more than both, of the time that it was sampled and in us, is a warning."""
 
 FULL_RATIO = 0.9
 """It is none of a flow that uses so much of its path all the same: then the window only bounds the queue."""

@@ -19,6 +19,7 @@ from leowarp.reordering.native import native
 from leowarp.reordering.results import Reordering
 
 _CHUNK_BYTES = 1 << 20
+"""Read and handed to the crate at once; memory does not depend on the file's length."""
 
 
 @contextmanager
@@ -150,6 +151,7 @@ def _opened(path: Path | str) -> Iterator[BinaryIO]:
 
 def _format_of(stream: BinaryIO, name: str) -> str:
     head = first_bytes(stream)
+    # First bytes of gzip, zstd and xz.
     for magic, packer in ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zX", "xz")):
         if head.startswith(magic):
             raise ScenarioError(f"{name} is compressed", hint=f"{packer} -dc FILE | leowarp reorder -")
@@ -197,6 +199,8 @@ def _capture(this: Reading, stream: BinaryIO, source: Source, bits: int | None) 
     with _refused(this):
         for chunk in _chunks(this, stream):
             part = _part(capture.feed(chunk))
+            # While there is one flow it may be the only one; a second makes the file ambiguous, and what was measured
+            # until then is given up with the error below.
             if source.flow is not None or capture.flow_count() < 2:
                 yield part
         last = _part(capture.finish())
@@ -247,6 +251,7 @@ def _flow(number: int, flow: dict[str, Any]) -> Flow:
     ends = []
     for end in ("source", "destination"):
         address, port = flow[end], flow.pop(f"{end}_port")
+        # An IPv6 address has colons of its own (RFC 3986, 3.2.2).
         bracketed = f"[{address}]" if ":" in address else address
         ends.append(address if port is None else f"{bracketed}:{port}")
     return Flow(flow=number, **{**flow, "source": ends[0], "destination": ends[1]})
@@ -266,6 +271,9 @@ def _what_is_there(file: Reading) -> str:
 
 
 _FLOWS_SHOWN = 10
+"""Flows that an error message lists."""
 _FLOW_OF_NONE = 2**32
+"""A number that no flow of a capture has."""
+# pcapng's section header; pcap in either byte order, of microseconds (a1b2c3d4) and of nanoseconds (a1b23c4d).
 _CAPTURES = (b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d")
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pcap": "pcap", ".pcapng": "pcap", ".cap": "pcap"}

@@ -12,6 +12,7 @@ from leowarp.reordering.results import BufferDensity, Density, Extents, Gaps, NR
 from leowarp.reordering.settings import Settings
 
 _AT_ONCE_PKTS = 1 << 20
+"""Arrivals handed to the crate in one call, during which Ctrl-C waits."""
 
 
 class Meter:
@@ -86,6 +87,7 @@ class Meter:
         """
         if not self._arrived:
             raise TraceError("cannot measure an empty sequence: nothing has arrived, so no metric is defined")
+        # Through the check of sequence numbers: a whole number that is not negative.
         if sent_pkts is not None:
             (sent_pkts,) = (int(number) for number in sequence_column([sent_pkts]))
         numbers = self._native.measured(sent_pkts)

@@ -40,6 +40,7 @@ class Unit:
         return replace(self, shown=shown, size=size)
 
 
+# Sizes from `units`, so that a unit has one size everywhere.
 _TIME = {name: float(size) for name, size in units.TIME.units.items()}
 
 PKTS = Unit("pkts", "_pkts", "packets")
@@ -47,6 +48,7 @@ BYTES = Unit("bytes", "bytes", "bytes")
 BPS = Unit("bit/s", "_bps", "Mbit/s", float(units.RATE.units["Mbit/s"]))
 NS = Unit("ns", "_ns", "ms", _TIME["ms"])
 NS_AS_US = NS.in_("us", _TIME["us"])
+"""Few microseconds and many seconds would be 0.002 and 61000 in ms, the unit that pages show of most times."""
 NS_AS_S = NS.in_("s", _TIME["s"])
 US = Unit("us", "_us", "ms", _TIME["ms"] / _TIME["us"])
 S = Unit("s", "_s", "s")
@@ -107,7 +109,10 @@ def names(section: Iterable[Scalar]) -> tuple[str, ...]:
 
 
 def by_name(*sections: Section) -> dict[str, Scalar]:
-    """Scalars by name; of those that probes and TCP define differently the first."""
+    """Scalars by name; of those that probes and TCP define differently the first.
+
+    Who has a name alone (a column of results, an axis) finds its unit here, which the two share.
+    """
     scalars_by_name: dict[str, Scalar] = {}
     for scalar in (scalar for section in sections for scalar in section):
         scalars_by_name.setdefault(scalar.name, scalar)

@@ -31,7 +31,10 @@ class Station:
 
 @dataclass(frozen=True, kw_only=True)
 class Isl(QueueKeys):
-    """Links between satellites. They are set by rule at each instant: no time to point a laser is in them."""
+    """Links between satellites.
+
+    A rule sets them at each instant; no time to point a laser is in them (docs/limitations.md, links).
+    """
 
     rule: str = word(
         "Which satellites are linked: any two within `max_range`; the four neighbours of a grid; none.",

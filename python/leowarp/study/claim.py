@@ -70,7 +70,13 @@ class Claim:
 
 
 def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any]:
-    """A claim with its outcome in the first sample and, as spread, in those others that have its runs."""
+    """A claim with its outcome in the first sample and, as spread, in those others that have its runs.
+
+    Raises
+    ------
+    TraceError
+        If no sample has all runs that the test looks at.
+    """
     outcomes = []
     for name, sample in samples:
         if all(slug in sample for slug in claim.runs):
@@ -82,6 +88,7 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
             hint="reproduce the study anew: the missing runs are made, the others kept",
         )
     row: dict[str, Any] = {key: getattr(claim, key) for key in ("number", "says", "figure", "test")}
+    # The first sample is the study's own; further ones show how much of it is chance.
     row |= {"runs": list(claim.runs)} | asdict(outcomes[0][1])
     row["samples"] = [{"sample": name} | asdict(outcome) for name, outcome in outcomes]
     return row

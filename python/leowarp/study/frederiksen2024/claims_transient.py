@@ -15,6 +15,7 @@ from leowarp.study.frederiksen2024.evidence import NAMES
 from leowarp.study.frederiksen2024.runs import ALGORITHMS
 
 NONE_TO_TEST = Outcome("cannot be told", "no route change of these runs made a packet late")
+"""Where reordering is the claim's subject and there was none, nothing was tested: no verdict against the study."""
 MS = 1_000_000
 
 
@@ -313,6 +314,8 @@ def raised_threshold(sample: Sample) -> Outcome:
         after: rows[after]["spurious_retransmissions_pkts"] / max(rows[before]["spurious_retransmissions_pkts"], 1)
         for before, after in pairs
     }
+    # `max(..., 1)` above: without any spurious retransmission at 3 there is nothing to absorb, and nothing is divided
+    # by 0.
     absorbed = left["threshold-300-classic"] <= 0.1
     slower, broken, nearly = {}, {}, {}
     for name in ("lossy", "thin"):
@@ -377,10 +380,12 @@ def _rtt_around(run: RunView) -> pd.DataFrame:
 
 
 def _median_of(run: RunView, column: str) -> float:
+    """Median of a column over the changes with late packets."""
     return ev.median(ev.reordered(run)[column])
 
 
 def _sender_text(sample: Sample) -> str:
+    """For causes: what the senders' TCP counted, by algorithm."""
     return "; ".join(f"{NAMES[slug]}: {ev.counters_text(sample[slug])}" for slug in ALGORITHMS)
 
 
@@ -408,6 +413,7 @@ def _gap_text(sample: Sample) -> str:
 
 
 def _plain(values: dict[str, float], unit: str, digits: int = 0) -> str:
+    """Numbers by algorithm, in words."""
     return ", ".join(f"{NAMES[slug]} {value:.{digits}f} {unit}" for slug, value in values.items())
 
 

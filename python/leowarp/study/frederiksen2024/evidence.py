@@ -33,7 +33,10 @@ COUNTERS = (
     "TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo",
     "TCPLossUndo", "TCPSpuriousRTOs", "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery", "TCPRenoRecovery",
 )  # fmt: skip
+"""What the sender's kernel counts of losses, repairs and their undoing (include/uapi/linux/snmp.h); all are
+demanded."""
 UNDOS = ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo")
+"""Reductions of the window that the sender took back, by what told it (tcp_undo_cwnd_reduction and its callers)."""
 
 
 def rates_bps(run: RunView, series: str = "in_order") -> np.ndarray:
@@ -117,6 +120,7 @@ def isl_delay_span_ns(run: RunView) -> int:
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
         until_ns = int(routes["t_ns"].iloc[index + 1]) if index + 1 < len(routes) else run.metrics.end_ns
         if path is not None:
+            # Delays change at the link instants alone, so one look at each sees all of them.
             values += [links.path_delay_ns(path[1:-1], at) for at in range(int(t_ns), until_ns, step_ns)]
     return max(values) - min(values)
 
@@ -157,6 +161,7 @@ def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
         return (last >= 0) & (low - instants_ns[np.maximum(last, 0)] <= within_ns)
 
     overflow = follows(mine["t_ns"].to_numpy(dtype="int64"), 1_000_000_000)
+    # An overflow explains a dip by itself: a change of the route nearby is then not counted for it.
     change = follows(run.changes["t_ns"].to_numpy(dtype="int64"), 2_000_000_000) & ~overflow
     return {
         "overflow": int(overflow.sum()),
@@ -166,7 +171,7 @@ def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
 
 
 def dips_text(run: RunView, share_of_median: float) -> str:
-    """The same in words."""
+    """`dips_by_cause` in words, for causes."""
     dips = dips_by_cause(run, share_of_median)
     return (
         f"{sum(dips.values())} bins below {share_of_median:.0%} of the median, of which {dips['overflow']} within 1 "
@@ -183,6 +188,7 @@ def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]
         near = np.flatnonzero((t_ns > change_ns) & (t_ns <= change_ns + 2_000_000_000))
         if len(near) == 0:
             continue
+        # From the lowest sample on, so that the fall itself does not count as growth.
         low = near[int(np.argmin(cwnd[near]))]
         later = np.searchsorted(t_ns, t_ns[low] + span_ns)
         if later < len(t_ns):

@@ -69,6 +69,7 @@ def _rules_table(run: RunView) -> str:
 
 
 def _runs_table(views: Mapping[str, RunView]) -> str:
+    """A row a run: its page, what it got, and what route changes did to it."""
     rows = []
     for slug, run in views.items():
         flow = run.summary["flows"][run.main_flow]
@@ -87,4 +88,5 @@ def _runs_table(views: Mapping[str, RunView]) -> str:
 
 
 def _scaled(value: Any, scale: float) -> float | None:
+    """A number for the table in another unit; None stays None."""
     return None if value is None else float(value) / scale

@@ -24,7 +24,9 @@ Frames = Mapping[str, Any]
 """The study's data sets by name; fewer if runs are missing."""
 
 SLOT_S = 15
+"""The study's time between two reconfigurations."""
 STUDY_STEP_MS = 6.7
+"""Mean difference of successive RTTs within a slot, in the study's text on figure 5."""
 
 
 # Implements claim 3.1 of huston2024 (figure 3).
@@ -280,10 +282,12 @@ def _by_hour(rows: pd.DataFrame) -> str:
 
 
 def _ping_runs(frames: Frames) -> dict[str, Sequence[Pings]]:
+    """Pings that claim 3.2 looks at, by name."""
     return {"1 s pings": frames["paced"], "flood ping": frames["flood"][REGULAR]}
 
 
 def _quartiles(values: np.ndarray) -> str:
+    """The three quartiles, for causes."""
     return ", ".join(f"{value:.1f}" for value in np.quantile(values, [0.25, 0.5, 0.75]))
 
 

@@ -56,6 +56,7 @@ def cubic_off_peak(frames: Frames) -> Outcome:
     """Mean from 12 s on, when the first reconfiguration is over, and the ratio of the session's mean to
     that at peak.
     """
+    # 12 s: the run's clock begins with a full minute, and the first reconfiguration is at second 12.
     settled = middle([trace.between(12.0, trace.end_s) for trace in frames["traces"]["cubic", OFF_PEAK]])
     off, peak = ev.goodput_bps(frames, "cubic", OFF_PEAK), ev.goodput_bps(frames, "cubic")
     ratio = off.median / peak.median
@@ -221,6 +222,7 @@ def handover_aware_cubic(frames: Frames) -> Outcome:
 
 
 AQMS = ("fq_codel", "cake", "pie", "red", "codel")
+"""Queue disciplines that mark, the judged one first."""
 
 
 # Implements claim 3.14 of huston2024 (text).

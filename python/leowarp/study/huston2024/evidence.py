@@ -31,12 +31,12 @@ def at_peak(frames: Frames) -> pd.DataFrame:
 
 
 def over_seeds(rows: pd.DataFrame, variant: str, column: str) -> Middle:
-    """Median over seeds of a variant's column."""
+    """Median over seeds of a variant's column, with its interval; unknown if there are no such rows."""
     return middle(rows.loc[rows["variant"] == variant, column])
 
 
 def goodput_bps(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
-    """Median over seeds."""
+    """Median over seeds of a variant's goodput, bit/s: bytes in order at the receiver over the whole session."""
     rows: pd.DataFrame = frames["sessions"]
     return over_seeds(rows[rows["preset"] == preset], variant, "goodput_bps")
 
@@ -97,6 +97,8 @@ def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
         "grown_p50_s": float(grown.median()),
         "apart_p50_s": float(np.median(apart)) if len(apart) else math.nan,
         "after_p50_pkts": float(every["after_pkts"].median()),
+        # K = cbrt(W_max (1 - beta) / C), 1 - beta = 0.3 and C = 0.4: RFC 9438, 4.2 and 4.6, with the window in
+        # segments.
         "needed_p50_s": float((every["before_pkts"].median() * 0.3 / 0.4) ** (1 / 3)),
     }
 
@@ -224,5 +226,6 @@ def slot_means_bps(trace: Trace, settle_s: float = 2.0) -> list[tuple[float, flo
 
 
 def _counted(counts: Mapping[str, float]) -> str:
+    """Counts by kind of loss, those that are not 0."""
     shown = [f"{KIND_TEXT[kind]} {count:.1f}" for kind, count in counts.items() if count]
     return ", ".join(shown) or "none"

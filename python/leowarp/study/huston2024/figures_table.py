@@ -44,6 +44,7 @@ COLUMNS = (
     Column("jain_index", "beside", 1, "Jain's index", "Jain's\nindex", 2),
 )
 PANELS = tuple(column for column in COLUMNS if column.name not in ("recovered_ratio", "jain_index"))
+"""Columns that the picture has; the two others stand in the table alone."""
 
 
 def cell_of(frames: Mapping[str, Any], column: Column, variant: str, preset: str = PEAK) -> Middle:
@@ -88,8 +89,10 @@ def _largest(frames: Mapping[str, Any], column: Column, shown: Sequence[Variant]
 
 
 def _dot(axes: Axes, place: float, value: Middle, column: Column, variant: str, *, hollow: bool = False) -> None:
+    """A median with its interval; nothing where there is no median."""
     if not np.isfinite(value.median):
         return
+    # A variant has the colour and shape of the algorithm that it is made from.
     colour = OKABE_ITO[ALGORITHMS.get(variant.split("-")[0].split("_")[0], 6)]
     axes.plot(
         [value.low * column.scale, min(value.high * column.scale, _FAR)], [place, place], color=colour,
@@ -116,6 +119,7 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
     axes = drawn.subplots()
     ratios = np.sort(rows["loss_ratio"].unique())
     least = ratios[ratios > 0].min()
+    # A logarithmic axis has no 0.
     x = np.where(ratios > 0, ratios, least / 4) * 100
     for variant in MAIN:
         cells = [ev.over_seeds(rows[rows["loss_ratio"] == ratio], variant.name, "goodput_bps") for ratio in ratios]

@@ -96,6 +96,7 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
     seen = []
     for t_ns in pings.changes_ns.tolist():
         before, after = pings.replies_ms(t_ns - S, t_ns), pings.replies_ms(t_ns, t_ns + around_ns)
+        # A window that the end of the run cuts would make a rise look small.
         if min(len(before), len(after)) == 0 or t_ns + around_ns > pings.end_ns:
             continue
         close = pings.probes.between(t_ns - GAP_BEFORE_NS, t_ns + GAP_AFTER_NS)

@@ -196,6 +196,7 @@ def after_timeouts(
         last = (place + int(again[0]) if len(again) else until) - 1
         trips = (t_ns[last] - t_ns[place]) / 1e3 / float(np.nanmean(srtt_us[place : last + 1])) if last > place else 0.0
         if trips >= _FEWEST_TRIPS and cwnd_pkts[place] > 0:
+            # The same factor each round trip: to_pkts = from_pkts (1 + growth)^trips.
             growth = (cwnd_pkts[last] / cwnd_pkts[place]) ** (1 / trips) - 1
             rows.append({"t_s": t_ns[place] / 1e9, "until_s": t_ns[last] / 1e9, "to_pkts": float(cwnd_pkts[last]),
                          "growth_ratio": float(growth)})  # fmt: skip
@@ -238,6 +239,7 @@ def cuts(t_ns: np.ndarray, cwnd_pkts: np.ndarray, ssthresh_pkts: np.ndarray, los
     kinds = lost["kind"].to_numpy()
     previous_ns = -CUT_WITHIN_NS
     for place in range(1, len(t_ns)):
+        # Of two samples: the window may have begun to fall between the loss and the last sample.
         before = float(np.nanmax(cwnd_pkts[max(place - 2, 0) : place]))
         now, was = ssthresh_pkts[place], ssthresh_pkts[place - 1]
         if np.isnan(now) or now == was or now >= CUT_RATIO * before:

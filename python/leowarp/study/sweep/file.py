@@ -263,6 +263,7 @@ def _scenario(document: Node, problems: Problems) -> Path:
 
 
 def _settings(document: Node, problems: Problems) -> dict[str, Node]:
+    """Keys of `[set]`, which hold for every run."""
     return {key: node for key, _, node in _dotted(document.get("set"), "set", problems)}
 
 
@@ -341,6 +342,7 @@ def _keep(document: Node, problems: Problems) -> str:
 
 
 def _check_seed_key(study: StudyFile, varied: _Varied, problems: Problems) -> None:
+    """`[seeds]` and a parameter `run.seed` would both set the seed."""
     if study.seeds is not None:
         for key in (*study.set, *varied.values):
             if key == "run.seed":
@@ -399,6 +401,7 @@ def _plain(node: Node) -> Any:
 
 
 def _toml_text(content: Mapping[str, Any]) -> str:
+    """A content as TOML text, to keep beside the results: a study from a call can be started again from it."""
     return "".join(f"{_quoted(key)} = {_toml(value)}\n" for key, value in content.items())
 
 

@@ -69,6 +69,8 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
     name = column_name(parts, label)
     key = plan_key(parts)
     match key.declared.kind if key is not None else "text":
+        # As a number in the unit that its name ends in, to compute with, and as text, to group by: 0.1 ms is no exact
+        # float.
         case "quantity":
             assert key is not None
             return {name + key.declared.suffix: key.value(plan), name: text_of(value)}

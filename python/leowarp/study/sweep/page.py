@@ -23,6 +23,7 @@ METRICS = (
 """The page shows the first of these that any run has."""
 
 MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
+"""A page is for a look; the data set has all of it."""
 
 
 def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Table, removed: int) -> None:

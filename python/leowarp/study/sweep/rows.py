@@ -56,6 +56,7 @@ def row_of(
     }  # fmt: skip
     costs = result.get("costs") or {}
     scalars = flat(result.get("summary") or {}) | {name: costs.get(name) for name in COSTS}
+    # A parameter that is called like a scalar keeps its name; the scalar gives way.
     row |= {name if name not in row else f"summary_{name}": value for name, value in scalars.items()}
     return row | {
         "warnings": list(result.get("warnings") or []),

@@ -61,6 +61,7 @@ def study_status(folder: Path | str) -> StudyStatus:
     folder = Path(folder)
     refuse_strange(folder)
     runs = {run.run_id: run for run in read_plans(folder)}
+    # Looks at files that a study may be writing; nothing is locked, and nothing changed.
     table, journal = read_results(folder)
     stored = [] if table is None else table.select([c for c in _TOLD if c in table.column_names]).to_pylist()
     rows = [*stored, *journal]

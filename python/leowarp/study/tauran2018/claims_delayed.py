@@ -14,14 +14,17 @@ from leowarp.study.tauran2018.evidence import Frames
 from leowarp.study.tauran2018.runs import OFF, ON
 
 HIGH_SNR_DB = 11
+"""The study's "high SNR", as a number: 11, 12 and 13 dB of its 7 to 13."""
 
 WAIT_MS = 10.0
+"""The study's: the second packet of a pair is over 10 ms behind in 10 % of cases."""
 
 SIGNS = {
     "timeouts_ratio": "timeouts",
     "duplicate_acks_ratio": "duplicate ACKs",
     "spurious_ratio": "spurious retransmissions",
 }
+"""Columns that count what a sender takes for loss, each per packet sent: a faster session sends more."""
 
 
 # Implements claim 4.4 of tauran2018 (figures 3, 4).
@@ -275,10 +278,12 @@ def _near_both(curve: list[Middle], factor: float) -> bool:
 
 
 def _failed(parts: dict[str, bool]) -> str:
+    """What of a claim does not hold, for its cause."""
     return ", ".join(what for what, held in parts.items() if not held)
 
 
 def _cause(frames: Frames, parts: dict[str, bool], name: str, *, resequencing: bool) -> str:
+    """Why a claim does not hold whole: which parts, and what the sessions did in counts; empty if it holds."""
     if all(parts.values()):
         return ""
     named = ", ".join(SIGNS.get(what, what) for what, held in parts.items() if not held)
@@ -291,6 +296,7 @@ def _traces(frames: Frames, name: str, delayed: str) -> list[ev.Trace]:
 
 
 def _waits_text(frames: Frames, name: str) -> str:
+    """For causes: how long pairs waited, pooled over SNRs, as shares of all pairs."""
     waits = [trace.pair_waits() for trace in _traces(frames, name, ON)]
     wait_ms, count = (np.concatenate([each[part] for each in waits]) for part in (0, 1))
     shares = ", ".join(f"{limit} ms {count[wait_ms >= limit].sum() / count.sum():.1%}" for limit in (1, 5, 20, 35))

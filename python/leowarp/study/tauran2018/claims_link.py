@@ -14,6 +14,7 @@ from leowarp.study.tauran2018.evidence import Frames
 from leowarp.study.tauran2018.runs import OFF, ON
 
 LINK_BPS = 40e6
+"""The study's goodput of an error-free link."""
 PAYLOAD_RATIO = 1075 / 1115
 """Of a packet: 20 bytes of IP and 20 of TCP, without timestamps."""
 
@@ -162,6 +163,7 @@ def resequencing_helps(frames: Frames) -> Outcome:
 
 
 SESSION = "Sessions of 600 s, profile newreno, SNR 7 to 13 dB, 5 seeds; medians over seeds."
+"""What all tests on sessions have in common, for their texts."""
 
 CLAIMS = (
     Claim("4.1", "Residual loss after HARQ: 4 % at 7 dB to under 0.5 % at 13 dB.", "text",

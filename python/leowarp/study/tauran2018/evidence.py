@@ -39,7 +39,13 @@ def sessions(
     delayed_ack: str | None = None,
     snr_db: float | None = None,
 ) -> pd.DataFrame:
-    """Rows of the study's own sessions."""
+    """Rows of the study's own sessions: a row an SNR and seed.
+
+    Parameters
+    ----------
+    delayed_ack, snr_db : optional
+        Of these alone; of all of them if not given.
+    """
     rows: pd.DataFrame = frames["sessions"]
     mine = (rows["congestion_control"] == congestion_control) & (rows["resequencing"] == resequencing)
     if delayed_ack is not None:
@@ -50,14 +56,14 @@ def sessions(
 
 
 def snrs_db(frames: Frames) -> list[float]:
-    """All there are, ascending."""
+    """The SNRs of the sessions, in dB, ascending."""
     return sorted(frames["sessions"]["snr_db"].unique().tolist())
 
 
 def median(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, delayed_ack: str, snr_db: float
 ) -> Middle:
-    """Over seeds, of one point of a curve."""
+    """Median over seeds of a column, with its interval, at one point of a curve."""
     return middle(
         sessions(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack, snr_db=snr_db)[column]
     )
@@ -66,7 +72,7 @@ def median(
 def curve(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, delayed_ack: str
 ) -> list[Middle]:
-    """At each SNR."""
+    """Medians over seeds of a column at each SNR, the lowest first."""
     return [
         median(frames, column, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack, snr_db=snr_db)
         for snr_db in snrs_db(frames)
@@ -94,6 +100,7 @@ def effects(
     both = pd.DataFrame({"on": with_them, "off": without}).dropna()
     mean = both["off"].groupby(level="snr_db").transform("mean")
     difference = (both["on"] - both["off"]).to_numpy(dtype="float64")
+    # Nothing without delayed ACKs and something with them: a change without bound, which a median can hold.
     with np.errstate(divide="ignore", invalid="ignore"):
         change = np.where(difference == 0, 0.0, difference / mean.to_numpy(dtype="float64"))
     both["change"] = change
@@ -101,12 +108,12 @@ def effects(
 
 
 def by_acks(frames: Frames) -> dict[str, Any]:
-    """Data sets in which the sessions are those of Reno that grows its window by ACKs, for the functions above."""
+    """Data sets in which the sessions are those of Reno and CUBIC by ACKs (`BY_ACKS`), for the functions above."""
     return {"sessions": frames["by_acks"]}
 
 
 def like_by_acks(frames: Frames) -> dict[str, Any]:
-    """The study's own sessions at the SNRs and seeds that Reno by ACKs has."""
+    """The study's own sessions at the SNRs and seeds at which those by ACKs were run."""
     pairs = frames["by_acks"][KEY].drop_duplicates()
     return {"sessions": frames["sessions"].merge(pairs, on=KEY)}
 
@@ -123,7 +130,7 @@ def percent(value: Middle) -> str:
 
 
 def kbps(value: Middle) -> str:
-    """In kbit/s."""
+    """A rate in kbit/s, `median (low to high)`."""
     return value.text(1e-3, 0)
 
 
@@ -148,6 +155,8 @@ def what_it_did(frames: Frames, congestion_control: str, *, resequencing: bool) 
 
 
 def _counts(rows: pd.DataFrame) -> str:
+    """Means over the sessions, in words; nan of none."""
+
     def mean(column: str) -> float:
         return float(rows[column].mean()) if len(rows) else math.nan
 
