@@ -22,6 +22,7 @@ from leowarp.cli.reorder_request import Request
 app = typer.Typer(
     name="leowarp",
     no_args_is_help=True,
+    # Errors are printed by `main`, in one form.
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -32,6 +33,7 @@ app = typer.Typer(
 
 _RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel needed)", "Results", "This machine"
 
+# These take minutes, and whoever ends them must know what stays.
 for _verb in (run_verbs.run, run_verbs.demo, run_verbs.reproduce, run_verbs.verify):
     app.command(rich_help_panel=_RUN)(interruptible(_verb))
 app.add_typer(study_verbs.study_app, name="study", rich_help_panel=_RUN)
