@@ -461,6 +461,7 @@ NASTY = "\x1b]0;owned\x07\x1b[31m\u202e[red]<script>alert(1)</script>\x9b\udcff"
 OBEYED = set("\x1b\x07\x9b\u202e")
 
 
+@pytest.mark.slow
 def test_nothing_of_a_file_is_obeyed_by_a_terminal(leowarp_within, run):
     summary = json.loads((run / layout.SUMMARY).read_text())
     summary["flows"][0] |= {"source": NASTY, "congestion_control": NASTY}
