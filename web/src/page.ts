@@ -6,10 +6,11 @@ import type { PageDocument } from "./document";
 import { type Camera, Globe } from "./globe";
 import { readView, type View, writtenView } from "./hash";
 import { BACK, PacketsOf, type UnderWay } from "./packets";
-import { changeInWords, heading, hopRows, linkRows, paragraph, seconds, table } from "./panel";
+import { fillLegend, heading, paragraph, pathInWords, seconds, table } from "./panel";
 import { type Marks, Plots } from "./plots";
 import { Run } from "./run";
 import { Scrubber } from "./scrubber";
+import { Side } from "./side";
 import { wrapped } from "./sky";
 import { SkyView } from "./skyview";
 import { Strip } from "./strip";
@@ -49,9 +50,11 @@ export class Page {
   private range: [number, number];
   private plots!: Plots;
   private scrubber!: Scrubber;
+  private side!: Side;
   private dirty = true;
   private wall_ms = 0;
   private hashed_ms = 0;
+  private worded_ms = 0;
   private told = "";
   private readonly marks: Marks[];
   private readonly parts: Record<string, HTMLElement> = {};
@@ -237,13 +240,13 @@ export class Page {
     const views = make("div", "views", left);
     const strips = make("div", "strips", left);
     const side = make("aside", "side", stage);
-    this.parts["now"] = make("div", "now", side);
-    this.parts["chosen"] = make("div", "chosen", side);
-    this.parts["hops"] = make("div", "hops", side);
+    const boxes = { now: make("div", "now", side), chosen: make("div", "chosen", side), hops: make("div", "hops", side) };
+    const chooseLink = (a: string, b: string): void => this.chooseLink(a, b);
+    this.side = new Side(this.runs, boxes, this.word(), (run) => this.flowOf(run), chooseLink);
     this.parts["changes"] = make("div", "changes", side);
     this.runs.forEach((run) => this.panes.push(this.pane(run, views, make)));
     for (const pane of this.panes) strips.append(pane.strip.canvas.parentElement!);
-    if (this.runs.some((run) => run.document.packets !== null)) this.buildLegend(make("p", "legend", strips));
+    if (this.runs.some((run) => run.document.packets !== null)) fillLegend(make("p", "legend", strips));
     const spans = make("div", "spans", this.root);
     const box = make("div", "plots", this.root);
     this.plots = new Plots(box, this.runs, this.clock.end_s, this.marks, (t) => this.scrub(t), (range) => this.setRange(range)); // prettier-ignore
@@ -373,20 +376,6 @@ export class Page {
     });
   }
 
-  private buildLegend(legend: HTMLElement): void {
-    const kinds: [string, string][] = [
-      ["packet", "left on the path in force"], ["packet-old", "left on another"], ["late", "will come late"],
-      ["again", "sent again"], ["ack", "ACK, reply"], ["lost", "× lost here"],
-    ]; // prettier-ignore
-    for (const [name, text] of kinds) {
-      const chip = document.createElement("span");
-      chip.className = "chip";
-      chip.style.setProperty("--colour", `var(--${name})`);
-      chip.textContent = text;
-      legend.append(chip);
-    }
-  }
-
   private buildSpans(spans: HTMLElement, make: any): void {
     const text = make("span", "", spans) as HTMLElement;
     text.textContent = "Traces over";
@@ -485,14 +474,10 @@ export class Page {
   }
 
   private chooseLink(a: string, b: string): void {
-    const known = this.runs.some((run) => this.directionOf(run, a, b) >= 0);
+    const known = this.runs.some((run) => run.direction(a, b) >= 0);
     this.link = known ? [a, b] : null;
     this.satellite = "";
     this.changed();
-  }
-
-  private directionOf(run: Run, a: string, b: string): number {
-    return run.document.links.findIndex((link) => run.name(link.a) === a && run.name(link.b) === b);
   }
 
   private listen(canvas: HTMLCanvasElement, globe: Globe, run: Run): void {
@@ -652,7 +637,7 @@ export class Page {
       .filter((packet): packet is UnderWay => packet !== null);
     const lost = packets.lost(t_s, LOST_S);
     const pairs = this.show.flows ? [there, ...new Set(run.document.flows.map((each) => each.there))] : [there];
-    const direction = this.link === null ? -1 : this.directionOf(run, ...this.link);
+    const direction = this.link === null ? -1 : run.direction(...this.link);
     const link = run.document.links[direction];
     const onGlobe = link !== undefined && run.sky !== null && Math.max(link.a, link.b) < run.sky.places.length / 3;
     globe?.draw({
@@ -670,13 +655,10 @@ export class Page {
     });
     sky?.draw(t_s, there, this.colours);
     strip.draw(t_s, flow, under, lost, this.colours, direction);
-    const way = run.path(there, t_s);
-    const queued = way === null ? 0 : way.path.links.reduce((sum, each) => sum + run.queue(each, t_s), 0);
     const mine = under.filter((packet) => packet.flow === flow);
     const back = mine.filter((packet) => packet.flags & BACK).length;
-    const text = way === null ? "no path" :
-      `${(way.delays_s.reduce((a, b) => a + b, 0) * 1e3).toFixed(2)} ms, ${queued} waiting` +
-      (packets.known(t_s) ? `, under way: ${mine.length - back} there, ${back} back` : ""); // prettier-ignore
+    const count = packets.known(t_s) ? { there: mine.length - back, back } : null;
+    const text = pathInWords(run, there, t_s, count);
     if (pane.readout.textContent !== text) pane.readout.textContent = text;
   }
 
@@ -685,85 +667,8 @@ export class Page {
     const now = performance.now();
     if (this.clock.playing && now - this.worded_ms < 100) return;
     this.worded_ms = now;
-    const box = this.parts["now"];
-    const lines = this.runs.map((run) => {
-      const flow = run.document.flows[this.flowOf(run)];
-      let place = run.changeAt(t_s);
-      while (place >= 0 && run.changes[place].pair !== flow.there) place--;
-      const prefix = this.runs.length > 1 ? `${run.document.label}. ` : "";
-      const text = place < 0 ? `No ${this.word().toLowerCase()} yet.` : changeInWords(run.changes[place], this.word());
-      return prefix + text;
-    });
-    const next = this.clock.neighbour(1);
-    lines.push(next === null ? "" : `Next at ${seconds(next)}.`);
-    const told = lines.join("\n");
-    if (box.dataset["told"] !== told) {
-      box.dataset["told"] = told;
-      box.replaceChildren(...lines.filter((text) => text !== "").map((text) => paragraph(text)));
-    }
-    this.drawHops(t_s);
-    this.drawChosen(t_s);
-    if (!this.clock.playing) this.tell(t_s, lines[0]);
-  }
-
-  private worded_ms = 0;
-
-  private drawHops(t_s: number): void {
-    const run = this.runs[0];
-    const { rows, directions } = hopRows(run, run.document.flows[this.flowOf(run)].there, t_s);
-    const box = this.parts["hops"];
-    const key = JSON.stringify(rows);
-    if (box.dataset["key"] === key) return;
-    box.dataset["key"] = key;
-    const title = heading(this.runs.length > 1 ? `Path of ${run.document.label}` : "Path");
-    const hops = table(["hop", "ms", "waiting"], rows, (row) => {
-      const link = run.document.links[directions[row]];
-      if (link !== undefined) this.chooseLink(run.name(link.a), run.name(link.b));
-    });
-    box.replaceChildren(title, hops);
-  }
-
-  private drawChosen(t_s: number): void {
-    const box = this.parts["chosen"];
-    if (this.satellite === "" && this.link === null) {
-      if (box.childElementCount > 0) box.replaceChildren();
-      delete box.dataset["key"];
-      return;
-    }
-    const content: HTMLElement[] = [];
-    for (const run of this.runs) {
-      const name = this.runs.length > 1 ? `${run.document.label}: ` : "";
-      if (this.link !== null) {
-        const direction = this.directionOf(run, ...this.link);
-        if (direction < 0) continue;
-        content.push(heading(`${name}${this.link[0]} → ${this.link[1]}`), table([], linkRows(run, direction, t_s)));
-      } else {
-        const satellite = run.satellite(this.satellite);
-        if (satellite < 0) continue;
-        content.push(heading(`${name}${this.satellite}`), ...this.aboutSatellite(run, satellite, t_s));
-      }
-    }
-    const key = content.map((element) => element.textContent).join("\n");
-    if (box.dataset["key"] === key) return;
-    box.dataset["key"] = key;
-    box.replaceChildren(...content);
-  }
-
-  private aboutSatellite(run: Run, satellite: number, t_s: number): HTMLElement[] {
-    const places = run.sky!.at(t_s);
-    const [x, y, z] = places.subarray(3 * satellite, 3 * satellite + 3);
-    const radius = Math.hypot(x, y, z);
-    const lat = (Math.asin(z / radius) * 180) / Math.PI;
-    const lon = (Math.atan2(y, x) * 180) / Math.PI;
-    const height_km = ((radius - 1) * run.sky!.document.radius_m) / 1e3;
-    const where = `${Math.abs(lat).toFixed(1)}° ${lat < 0 ? "S" : "N"}, ${Math.abs(lon).toFixed(1)}° ${lon < 0 ? "W" : "E"}, ${height_km.toFixed(0)} km`;
-    const mine = run.document.links.map((link, direction) => ({ link, direction })).filter(({ link }) => link.a === satellite);
-    if (mine.length === 0) return [paragraph(where), paragraph("No path of this run ever used it.", "quiet")];
-    const rows = mine.map(({ link, direction }) => [run.name(link.b), run.queue(direction, t_s), run.dropped(direction, t_s), link.delivered_pkts ?? null]);
-    const links = table(["link to", "waiting", "dropped", "carried, run"], rows, (row) =>
-      this.chooseLink(run.name(mine[row].link.a), run.name(mine[row].link.b)),
-    );
-    return [paragraph(where), links];
+    const said = this.side.show(t_s, { satellite: this.satellite, link: this.link }, this.clock.neighbour(1));
+    if (!this.clock.playing) this.tell(t_s, said);
   }
 
   private tell(t_s: number, text: string): void {

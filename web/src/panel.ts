@@ -47,6 +47,21 @@ export function heading(text: string): HTMLElement {
   return element;
 }
 
+/** What the colours of packets mean. */
+export function fillLegend(legend: HTMLElement): void {
+  const kinds: [string, string][] = [
+    ["packet", "left on the path in force"], ["packet-old", "left on another"], ["late", "will come late"],
+    ["again", "sent again"], ["ack", "ACK, reply"], ["lost", "× lost here"],
+  ]; // prettier-ignore
+  for (const [name, text] of kinds) {
+    const chip = document.createElement("span");
+    chip.className = "chip";
+    chip.style.setProperty("--colour", `var(--${name})`);
+    chip.textContent = text;
+    legend.append(chip);
+  }
+}
+
 /** What a change was and what it did, in a sentence or two. */
 export function changeInWords(change: Change, word: string): string {
   const ms = (value: number | null): string => (value === null ? "no path" : `${value.toFixed(2)} ms`);
@@ -68,6 +83,15 @@ function count(value: number | null, what: string): string {
 
 export function seconds(t_s: number): string {
   return `${Number(t_s.toFixed(3))} s`;
+}
+
+/** Delay and queues of the path in force, and how many packets are under way on it; null: not known at this instant. */
+export function pathInWords(run: Run, pair: number, t_s: number, underWay: { there: number; back: number } | null): string {
+  const way = run.path(pair, t_s);
+  if (way === null) return "no path";
+  const queued = way.path.links.reduce((sum, each) => sum + run.queue(each, t_s), 0);
+  const counts = underWay === null ? "" : `, under way: ${underWay.there} there, ${underWay.back} back`;
+  return `${(way.delays_s.reduce((a, b) => a + b, 0) * 1e3).toFixed(2)} ms, ${queued} waiting${counts}`;
 }
 
 /** Each hop of the path in force: from, to, delay, waiting. */

@@ -84,6 +84,11 @@ export class Run {
     return this.document.sky?.satellites.indexOf(name) ?? -1;
   }
 
+  /** Number of a link's direction by the names of its ends, -1: there is none. */
+  direction(a: string, b: string): number {
+    return this.document.links.findIndex((link) => this.name(link.a) === a && this.name(link.b) === b);
+  }
+
   /** The path of a pair in force; null: none. */
   path(pair: number, t_s: number): InForce | null {
     const { t, path } = this.document.pairs[pair];
