@@ -41,6 +41,9 @@ class LastHop:
             How many nodes are satellites; stations are numbered after them.
         path : Path
             From the terminal or to it.
+
+        >>> LastHop(rule="kept", leaving_ns=5, arriving_ns=10).link_of(3, (3, 0, 1, 4))
+        (0, 5)
         """
         if path[0] == satellites + TERMINAL:
             return 0, self.leaving_ns

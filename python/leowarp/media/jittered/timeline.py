@@ -85,7 +85,7 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
 
 
 def _link(path: Jittered) -> LinkKind:
-    """A link of discipline `jitter`: netem for delay and loss, a token bucket filter for the rate, in each direction."""
+    """A link of discipline `jitter`: in each direction netem for delay and loss, a token bucket filter for the rate."""
     return LinkKind(
         kind="wire",
         discipline="jitter",

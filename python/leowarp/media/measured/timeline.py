@@ -64,7 +64,7 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
         if file is not None:
             _check_end(str(file.path), capacity, end_ns)
     probe_bytes = probe_bytes_of(measured, keys)
-    # Never down: no connection is a loss of every packet in the table, so that what waits is sent afterwards.
+    # It never goes down: no connection is a loss of every packet, as rows of the table say.
     link = LinkKind.queued(plan, "isl", keys, "drain")
     tables = link.discipline == "leolink"
     # What serialises the probe is its bytes on the link, as of every packet.

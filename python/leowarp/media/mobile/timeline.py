@@ -111,7 +111,7 @@ def _follow(plan: Plan, events: Events, delays: PathDelays, routes: Routes) -> N
     until_ns = [*routes.t_ns[1:].tolist(), plan.run.duration_ns]
     now_ns = -1
     for t_ns, end_ns, paths in zip(routes.t_ns.tolist(), until_ns, routes.paths, strict=True):
-        # The first pair's path gives the delay of both directions, also with routing.reverse = "own": there is one link.
+        # The first pair's path gives the delay of both directions, also if routing.reverse is "own".
         path = paths[0]
         if path is None:
             continue
