@@ -80,6 +80,7 @@ class LastSatellite:
         if not len(visible):
             self._now = None
         elif not kept:
+            # kept: the highest when the one in use has set; ns-2 would first try the next one of the same plane.
             elevations_deg = self._stations.elevations_deg(TERMINAL, EcefMetres(satellites_m[visible]))
             self._now = int(visible[np.argmax(elevations_deg)])
         only = np.zeros_like(seen)

@@ -206,6 +206,7 @@ def isl_rule(plan: Plan) -> IslRule:
         If ``plus-grid`` is asked of a constellation without planes (a file of elements).
     """
     isl, constellation = plan.isl, plan.constellation
+    # An access link over a constellation needs no links between satellites: its path is terminal, satellite, gateway.
     if isl.rule == "none" or constellation is None:
         return NoIsl()
     sight = None
@@ -289,6 +290,7 @@ def delays_ns(plan: Plan, length_m: NDArray[np.float64], is_ground: NDArray[np.b
         delay_ns = np.ceil(length_m / SPEED_OF_LIGHT_M_PER_S * 1e3).astype(np.int64) * 1_000_000
     else:
         delay_ns = np.rint(length_m / SPEED_OF_LIGHT_M_PER_S * 1e9).astype(np.int64)
+    # Last, so that it holds for both roundings: a ground link that is ideal has no delay to be rounded up to 1 ms.
     if plan.ground.delay == "zero" or plan.network.endpoints == "satellites":
         delay_ns = np.where(is_ground, 0, delay_ns)
     return delay_ns

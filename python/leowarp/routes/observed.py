@@ -38,6 +38,7 @@ class PathDelays:
 
     def at(self, t_ns: int, path: Path) -> tuple[float, int]:
         """Length (m) and one-way delay (ns) of a path at an instant; the positions of one instant are kept."""
+        # All paths of a route update, old and new, are asked for one after another.
         if t_ns != self._at_ns:
             self._at_ns, self._nodes_m = t_ns, node_positions_m(self._ephemeris, t_ns)
         length_m, delay_ns = self._of(self._nodes_m, path)

@@ -56,6 +56,7 @@ def constellation_routes(plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | N
     isl: list[NDArray[np.intp]] | None = [] if plan.network.instantiate == "all" else None
     watch = _Sightings(network)
     last = None if last_hop is None else LastSatellite(last_hop.rule, ephemeris.stations)
+    # Update by update within: the tie rule and the last satellite go by what was in force before.
     for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE):
         satellites_m = ephemeris.positions_ecef_m(t_ns[begin : begin + _INSTANTS_AT_ONCE])
         in_sight = watch.views(satellites_m)
@@ -78,6 +79,7 @@ def _talking(plan: Plan) -> list[tuple[int, int]]:
     index = {station.name: i for i, station in enumerate(plan.stations)}
     if not plan.flows:
         return [(a, b) for a in range(len(index)) for b in range(a + 1, len(index))]
+    # A pair whose flows go both ways is one: `ordered_pairs` has its way back.
     pairs: list[tuple[int, int]] = []
     for flow in plan.flows:
         pair = index[flow.source], index[flow.destination]
@@ -146,11 +148,14 @@ class _Network:
             return self.rule.pairs(satellites_m)
         inside = np.zeros(self.satellites, dtype=bool)
         for (a, b), path in zip(self.forward, (before or [None] * 2 * len(self.forward))[::2], strict=True):
+            # One pair without a bound needs every link, and then the others gain nothing from theirs.
             if path is None or not self._exists(satellites_m, path):
                 return self.rule.pairs(satellites_m)
             to_a_m, to_b_m = (self.ephemeris.stations.slant_ranges_m(s, satellites_m) for s in (a, b))
             length_m = to_a_m[path[1]] + to_b_m[path[-2]] + lengths_m(satellites_m, _isl_of(path)).sum()
             # 1 m and 6 decimals for what the tie rule and rounding may add
+            # An ellipsoid with the stations as its foci: a satellite outside of it is already too far from both
+            # together.
             inside |= to_a_m + to_b_m <= length_m * (1 + 1e-6) + 1.0
         some = np.flatnonzero(inside)
         return some[self.rule.pairs(EcefMetres(satellites_m[some]))]

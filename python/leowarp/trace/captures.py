@@ -62,6 +62,7 @@ def packets_from_captures(
             f"no TCP connection is in both {source} ({len(here)} segments) and {destination} ({len(there)})",
             hint="address translation between the captures, or captures of different times?",
         )
+    # Of connections alone: captures hold other traffic, which may begin much earlier.
     zero_ns = min(segment.t_ns for segment in here if _ends(segment) in connections) if start_ns is None else start_ns
     rows: list[_Packet] = []
     for ends, (flow, opener) in connections.items():
@@ -72,6 +73,7 @@ def packets_from_captures(
         base = (_first_byte(outward), _first_byte(back))
         rows += _direction(flow, 0, _matched(outward, arrived, str(source)), base)
         rows += _direction(flow, 1, _matched(back, returned, str(destination)), base[::-1])
+    # As the guest's own table: by time of sending over all flows and directions.
     rows.sort(key=lambda row: row.sent_ns)
     return _table(rows, zero_ns, connections)
 
@@ -236,6 +238,7 @@ class _Unwrapped:
     def __call__(self, number: int) -> int:
         wrapped = (number - (self.base or 0)) & _MASK
         # The number of turns that brings it within 2^31 of the one before (RFC 9293, 3.4: comparison modulo 2^32).
+        # Python's shift rounds down, so that numbers before the base, of packets that came late, stay below 0.
         turns = (self.last - wrapped + (1 << 31)) >> 32
         self.last = wrapped + (turns << 32)
         return self.last

@@ -51,6 +51,7 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
     for source, promised in recorded.files:
         name = source.path.stem
         rows[name] = write_parquet(source, target / f"{name}.parquet", recorded.metadata_of(source))
+        # After the writing: a run that fails here stays marked INCOMPLETE, with what it has.
         _keep_promise(source, rows[name], promised)
     for name in CAPTURES:
         if (Path(output) / name).exists():
@@ -184,6 +185,7 @@ def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
 
     An older version may have written another width; a column that the schema does not know is not looked at.
     """
+    # A file's own schema is asked, not its values: it may come from anywhere, and readers compute with what it says.
     for field in table.schema:
         wanted = schema.field(field.name) if schema.get_field_index(field.name) >= 0 else None
         if wanted is None:
@@ -204,6 +206,7 @@ def _kind(arrow_type: pa.DataType) -> str:
     """What a column's values are, whatever their width: number, text, list of these, or Arrow's own name."""
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
+    # One kind: pandas and older versions write whole numbers with missing values as floats.
     if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type):
         return "number"
     if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type):

@@ -92,6 +92,7 @@ def sha256_of_files(directory: Path) -> dict[str, str]:
 
     Names with `/`, whatever the machine writes; sorted by path, so that equal directories give equal text.
     """
+    # Each time anew, and from the files themselves: what a manifest says is what lies there.
     files = sorted(path for path in directory.rglob("*") if path.is_file())
     return {path.relative_to(directory).as_posix(): sha256_of_file(path) for path in files}
 
@@ -121,6 +122,7 @@ def host_facts() -> dict[str, Any]:
         `cpu_model`, `cores`, `cores_usable`, `memory_kib`, `load_1min` (of the whole machine when the run ended),
         `host_kernel`, `machine`. Neither names of hosts nor of users.
     """
+    # A cost is worth little without it: on a busy machine the wall clock says nothing of the run.
     load_1min, _, _ = os.getloadavg()
     return {
         "cpu_model": _first_value("/proc/cpuinfo", "model name"),

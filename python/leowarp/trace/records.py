@@ -75,6 +75,7 @@ def open_records(path: Path | str) -> RecordFile:
         size = path.stat().st_size
         with path.open("rb") as stream:
             preamble = stream.read(_PREAMBLE.size)
+            # An empty file ends here, too: a guest that was killed leaves some.
             if len(preamble) < _PREAMBLE.size or preamble[:8] != MAGIC:
                 raise _malformed(path, f"it does not begin with {MAGIC.decode()} (first bytes: {preamble[:8]!r})")
             header_bytes = _PREAMBLE.unpack(preamble)[1]
@@ -97,6 +98,7 @@ def open_records(path: Path | str) -> RecordFile:
         raise _malformed(path, f"its header is not JSON: {error}") from error
     table, dtype, unknown = _checked(path, header)
     rows, rest = divmod(size - offset, dtype.itemsize)
+    # A full disk cuts files in the midst of a record; what is whole of it is not taken for all that there was.
     if rest:
         raise _malformed(
             path, f"{rest} bytes follow its {rows} whole records of {dtype.itemsize} bytes: it was cut short"
@@ -187,6 +189,7 @@ def write_parquet(
     records = source if isinstance(source, RecordFile) else open_records(source)
     target = Path(target)
     schema = _arrow_schema(records, metadata)
+    # Whoever opens the name finds the whole table or nothing.
     partial = target.with_name(target.name + ".partial")
     with pq.ParquetWriter(partial, schema, **_writer_options(records.columns)) as writer:
         for batch in batches(records, rows=ROW_GROUP_ROWS):
@@ -235,6 +238,7 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
             raise _malformed(
                 path, f"its field {name} has the unit {unit!r}, the table's schema says {known[name].unit!r}"
             )
+    # Columns that are not known are kept, those that are known must be there: a newer agent may say more, none less.
     missing = [name for name in known if name not in names]
     if missing:
         raise _malformed(path, f"it lacks the columns {', '.join(missing)} of the table {table.name}")
@@ -255,6 +259,7 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
     TraceError
         If a value is missing that may not be, is no truth value, does not fit, or is an index beyond `names`.
     """
+    # A field of packed records has strides and may be unaligned; Arrow takes neither.
     values = np.ascontiguousarray(chunk[column.name])
     sentinels = np.isnan(values) if values.dtype.kind == "f" else values == missing_value(values.dtype)
     missing = sentinels if sentinels.any() else None
@@ -271,6 +276,7 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
             raise _malformed(path, f"its header has no list `names` for the column {column.name}")
         if len(values) and (int(values.max()) >= len(names) or int(values.min()) < 0):
             raise _malformed(path, f"column {column.name} goes up to {values.max()}, the header names {len(names)}")
+        # Names once and 4 bytes a row: a counter's name would else stand in each of its rows.
         return pa.DictionaryArray.from_arrays(pa.array(values.astype(np.int32)), pa.array(names, pa.string()))
     target = column.type.to_pandas_dtype()
     if values.dtype != target:

@@ -70,6 +70,7 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
     # Stations of the sky have numbers next to the satellites'.
     for station in [] if sky is None else sky["stations"]:
         names(station["name"])
+    # One grid for all flows and the fading, so that one cursor reads all of them.
     step_ns = step_ns_of(source)
     pairs = {pair: number for number, pair in enumerate(source.pairs)}
     flows = [

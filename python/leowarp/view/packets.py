@@ -56,6 +56,7 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
     changes_ns = np.unique(np.concatenate([both_ways_ns(tables, pair) for pair in sorted(pairs)]))
     # All packets of a run without changes are stored only if that was asked for: then its beginning is shown.
     centres_ns = changes_ns[changes_ns < source.end_ns] if len(changes_ns) else packets["sent_ns"].to_numpy()[:1]
+    # From the longest on; what does not fit even with the shortest leaves the page without packets, not with some.
     for before_s, after_s in SPANS_S:
         begins, ends = _windows(centres_ns, before_s, after_s, source.end_ns)
         kept, begins, ends = _within(packets, begins, ends)
@@ -115,6 +116,7 @@ def _within(packets: pd.DataFrame, begins: np.ndarray, ends: np.ndarray) -> tupl
     delay_ns = floats(kept["received_ns"]) - kept["sent_ns"].to_numpy(dtype="float64")
     longest_ns = float(np.nanmax(delay_ns)) if np.isfinite(delay_ns).any() else 0.0
     has = np.isin(np.arange(len(begins)), place)
+    # Nothing was sent before the run began.
     full = np.where(begins == 0, 0, begins + longest_ns)
     some = has & (full < ends)
     return kept, full[some].astype("int64"), ends[some]

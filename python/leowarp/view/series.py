@@ -27,6 +27,7 @@ MOST_DROPS = 200_000
 
 def step_ns_of(source: Source) -> int:
     """Step of the grid: a whole multiple of 50 ms, the length of the trace's bins."""
+    # 7 rows a flow at most (`flow_rows`).
     steps = min(MOST_STEPS, MOST_VALUES // (7 * max(len(source.plan.flows), 1)))
     return STEP_NS * max(1, -(-source.end_ns // (STEP_NS * steps)))
 
@@ -79,6 +80,7 @@ def probe_rows(source: Source, number: int, arrays: Arrays) -> dict[str, Any]:
         echoes = echoes.iloc[:: -(-len(echoes) // MOST_STEPS)]
     sent_ns = echoes["sent_ns"].to_numpy(dtype="int64")
     back = floats(echoes["reply_ns"])
+    # Replies tell which it was: a udp probe never has one.
     arrived = back if np.isfinite(back).any() else floats(echoes["received_ns"])
     return {
         "sent": arrays.instants(source.ticks(sent_ns)),
@@ -102,6 +104,7 @@ def _last(t_ns: np.ndarray, given: np.ndarray, step_ns: int, steps: int) -> np.n
     values = np.full(steps, np.nan)
     place = t_ns // step_ns
     kept = place < steps
+    # Of several samples in a step the last one stands: numpy assigns in order.
     values[place[kept]] = given[kept]
     return values
 

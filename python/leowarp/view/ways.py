@@ -99,6 +99,7 @@ def _delays(
         if not source.links.has_channel(a, b):
             instants.append(when[(when > from_ns) & (when < until_ns)].astype("int64"))
     at_ns = np.unique(np.concatenate(instants))
+    # All or one: a part of the instants would show delays that stand still in between.
     at_ns = at_ns if len(at_ns) <= most else at_ns[:1]
     of_links = [
         np.full(len(at_ns), _delay_ns(source, link, from_ns, from_ns, until_ns))
@@ -137,6 +138,7 @@ def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
     if not isinstance(plan.medium, Access):
         return list(path)
     places = {"dish": ["terminal"], "server": ["gateway", "pop"]}
+    # Its satellite is a node of the path, the links to it are none of the timeline.
     drawn = [place for node in path for place in places.get(node, [node])]
     return drawn if path[0] == "dish" else [*places["server"][::-1], *drawn[2:]]
 

@@ -16,6 +16,7 @@ from leowarp import plainfiles
 from leowarp.errors import ScenarioError
 from leowarp.timeline.channel.lms import PowerSeries
 
+# A few MB at a time, whatever the length: a series may have `lms.SAMPLES_MAX` samples.
 BLOCK_ROWS = 1 << 18
 FORMATS = (".parquet", ".csv")
 
@@ -69,6 +70,7 @@ def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str,
 
 
 def _blocks(power: PowerSeries, snr_db: float, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The series as record batches of at most `BLOCK_ROWS` rows."""
     names = pa.array(power.state_names, pa.string())
     for begin in range(0, len(power.level_db), BLOCK_ROWS):
         level_db = power.level_db[begin : begin + BLOCK_ROWS]
