@@ -84,6 +84,7 @@ def unexpected(error: Exception) -> LeowarpError:
     error : LeowarpError
         Not raised: the caller decides whether to show it or the traceback.
     """
+    # Name and line of the last frame alone: a path would tell where leowarp is installed.
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     if isinstance(error, OSError) and error.filename is not None:

@@ -15,7 +15,6 @@ from typing import Any, Self
 from leowarp.printable import one_line, visible
 
 STAGES = ("timeline", "guest", "trace", "metrics", "report", "done", "failed")
-
 PLAIN_INTERVAL_S = 5.0
 """Between two plain lines of a run."""
 # Of a build's plain lines: ten seconds at first, later a quarter of the time so far, so that a log of hours has 30.

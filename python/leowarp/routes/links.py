@@ -206,7 +206,7 @@ def isl_rule(plan: Plan) -> IslRule:
         If ``plus-grid`` is asked of a constellation without planes (a file of elements).
     """
     isl, constellation = plan.isl, plan.constellation
-    # An access link over a constellation needs no links between satellites: its path is terminal, satellite, gateway.
+    # A path is then one satellite that sees both stations.
     if isl.rule == "none" or constellation is None:
         return NoIsl()
     sight = None

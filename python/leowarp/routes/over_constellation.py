@@ -346,6 +346,8 @@ def _described(
             old_delay_ns = None if old is None else delays.at(at_ns, old)[1]
             row.append(PathValues(delay_ns=delay_ns, length_m=length_m, old_delay_ns=old_delay_ns))
             # Each pair of stations counts once: the way back follows the way there.
+            # A change from or to no path has `is_change` in its row, and is none of these: only two delays can be
+            # compared.
             if i % 2 == 0 and delay_ns is not None and old_delay_ns is not None:
                 changes += 1
                 shorter += delay_ns < old_delay_ns

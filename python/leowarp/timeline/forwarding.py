@@ -70,7 +70,7 @@ class Forwarding:
                     self._next[entry] = after
                     self._by_link.setdefault(_link(node, after), set()).add(entry)
                     self._events.route(t_ns, node, host, after, path_id)
-        # Kept for the day when there is no path: by path, the host's entry is found under the number last in use.
+        # For when there is no path: by path, the host's entry is found under the number last in use.
         self._path_ids[pair] = path_id
 
     def link_went_down(self, t_ns: int, a: int, b: int) -> None:

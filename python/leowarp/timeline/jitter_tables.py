@@ -118,7 +118,8 @@ def table_of(name: str, values: NDArray[np.float64]) -> JitterTable:
 
     Rounded so that their sum is 0 exactly (largest remainders), which keeps the mean delay what it is said to be.
     """
-    # A whole table of exponential draws reaches 9.4 deviations, and 16 bits 4. Without the draws above 4 its deviation would be 0.83 (design/exponential-jitter.md).
+    # A whole table of exponential draws reaches 9.4 deviations, and 16 bits 4. Without the draws above 4 its deviation
+    # would be 0.83 (design/exponential-jitter.md).
     multiplier = 1
     # Less one, for the values that are rounded up below. Powers of two divide floats without rounding.
     while np.abs(values).max() * SCALE / multiplier > np.iinfo(np.int16).max - 1:

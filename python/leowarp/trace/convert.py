@@ -206,7 +206,7 @@ def _kind(arrow_type: pa.DataType) -> str:
     """What a column's values are, whatever their width: number, text, list of these, or Arrow's own name."""
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
-    # One kind: pandas and older versions write whole numbers with missing values as floats.
+    # One kind: an older version may have written another width.
     if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type):
         return "number"
     if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type):

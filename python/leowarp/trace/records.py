@@ -75,7 +75,7 @@ def open_records(path: Path | str) -> RecordFile:
         size = path.stat().st_size
         with path.open("rb") as stream:
             preamble = stream.read(_PREAMBLE.size)
-            # An empty file ends here, too: a guest that was killed leaves some.
+            # An empty file ends here, too.
             if len(preamble) < _PREAMBLE.size or preamble[:8] != MAGIC:
                 raise _malformed(path, f"it does not begin with {MAGIC.decode()} (first bytes: {preamble[:8]!r})")
             header_bytes = _PREAMBLE.unpack(preamble)[1]

@@ -100,7 +100,7 @@ class Arrays:
         return base64.b64encode(zlib.compress(content, _LEVEL)).decode()
 
     def _add(self, kind: str, values: np.ndarray) -> dict[str, int]:
-        """Keeps an array's bytes by weight (all first bytes, then all second ones, ...), if they are not there already."""
+        """Keeps an array's bytes by weight (all first bytes, then all second ones, ...), once."""
         planes = values.view("u1").reshape(len(values), values.itemsize).T
         content = np.ascontiguousarray(planes).tobytes()
         # Runs of one constellation share its positions.

@@ -51,7 +51,7 @@ def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
     positions_m = np.concatenate([orbits.positions_ecef_m(int(t))[None] for t in t_ns])
     # The largest coordinate takes all of int16: half a unit of error, wherever a satellite is.
     unit_m = float(np.abs(positions_m).max()) / 32767
-    # Plans hold instants of UTC (a Z at the end, or none).
+    # Plans hold instants of UTC.
     epoch = datetime.fromisoformat(plan.constellation.epoch).replace(tzinfo=UTC)
     stations = orbits.stations
     return {

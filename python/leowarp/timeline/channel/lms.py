@@ -258,6 +258,7 @@ def power_series(parameters: LandMobile, duration_ns: int, seed: int) -> PowerSe
         raise ValueError(f"a power series of {duration_ns} ns")
     model = parameters.model()
     step_ns = spacing_ns(parameters, model.correlation_m, duration_ns)
+    # One more, so that there is a sample at or after the end to interpolate to.
     count = -(-duration_ns // step_ns) + 1
     if count > SAMPLES_MAX:
         raise ScenarioError(
@@ -281,6 +282,7 @@ def _blocks(
     """Levels (dB, float64) and states (int8) of the grid, by blocks, so that memory does not grow with the run."""
     states = model.environment.states
     step_m = parameters.speed_m_per_s * step_ns * 1e-9
+    # The slope at the last border reaches half a transition beyond the last sample.
     until_m = step_m * count + model.transition_m
     way = visits(
         model.environment.chain, model.environment.state_shares, model.frames_m, until_m, stream(seed, "lms.states")

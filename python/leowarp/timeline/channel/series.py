@@ -57,6 +57,7 @@ def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str,
     schema = pa.schema(fields, {"channel": json.dumps(about, sort_keys=True)})
     try:
         if file.suffix.lower() == ".csv":
+            # CSV has no dictionaries, and no metadata.
             schema = schema.set(3, pa.field("state", pa.string(), False))
             with pa.csv.CSVWriter(file, schema, write_options=pa.csv.WriteOptions(quoting_style="needed")) as writer:
                 for block in _blocks(power, snr_db, schema):
