@@ -245,6 +245,8 @@ def received_ce_pkts(tables: Tables) -> int | None:
     known = [int(value) for value in told if value is not None]
     # 0 where a host counted and saw none; null where nobody counted.
     return sum(known) if known else None
+
+
 def host_counters(tables: Tables, station: str) -> dict[str, float]:
     """What each counter of a station's host stood at when it was last read, by name (`TcpExt.TCPTimeouts`).
 

@@ -103,7 +103,7 @@ def shares(tables: Tables, flows: Sequence[Any], end_ns: int) -> Shares:
     for number in numbers:
         t_ns, received = _received(tables, number, lives[number][0])
         # While all run and not over the whole run: a flow that runs alone for a while would look greedy.
-    # One look at a socket, at its end, tells of its whole life alone.
+        # One look at a socket, at its end, tells of its whole life alone.
         if len(t_ns) < 2 or (len(t_ns) == 2 and lives[number] != (from_ns, until_ns)):
             return unknown
         # Bytes are taken to have come evenly between two samples.
