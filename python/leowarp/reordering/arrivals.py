@@ -76,6 +76,7 @@ class Source:
         # No UDP payload is longer (RFC 768: a length of 16 bits).
         if self.field_offset is not None and not 0 <= self.field_offset <= 65_535:
             raise ScenarioError(f"field_offset = {self.field_offset} is not within 0 and 65535")
+        # UDP says nothing of its payload: without the place of the number there is none to be read.
         if (self.protocol == "udp") != (self.field_offset is not None):
             raise ScenarioError(
                 "a UDP payload's sequence field needs both the protocol and the field's place",
@@ -163,6 +164,7 @@ class Reading:
     counts: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
+    # Once: the parts are read from a stream, which a pipe cannot begin again.
     def __iter__(self) -> Iterator[Part]:
         return self.parts(self)
 
@@ -177,6 +179,7 @@ def total_bytes(stream: BinaryIO) -> int | None:
     # A pipe has no length; progress of it is a count of packets alone.
     if not stream.seekable():
         return None
+    # Where it stood is kept: the first bytes may have been looked at already.
     at = stream.tell()
     total = stream.seek(0, io.SEEK_END)
     stream.seek(at)

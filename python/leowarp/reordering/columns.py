@@ -46,6 +46,7 @@ def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
     """
     if values is None:
         return None
+    # pandas and Arrow give times in units of their own (ms, us); all become ns before anything is compared.
     array = _array(values, "instant of arrival", place)
     if array.dtype.kind in "Mm":
         if np.isnat(array).any():
@@ -64,6 +65,7 @@ def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np
     array = _array(values, what, place)
     if array.ndim != 1:
         raise TraceError(f"{what}s come as one column, not as an array of shape {array.shape}")
+    # numpy makes an empty list float64, which is no reason to refuse it.
     if array.size == 0:
         return np.zeros(0, dtype=kind)
     if array.dtype.kind == "O":

@@ -117,8 +117,10 @@ def measure_file(
     """
     meter = Meter(**settings)
     source = source or Source()
+    # The meter's checks come before the file is opened: a setting out of range is an error even of a pipe that waits.
     packets = 0
     with reading(path, source, meter.settings.bits) as file:
+        # 16 bits of ICMP and RTP, 32 of TCP's bytes, `field_size` of UDP: the crate counts their wraps itself.
         if file.format == "pcap" and meter.settings.bits is not None:
             raise ScenarioError("the numbers of a capture have widths of their own", hint="leave out --bits")
         for part in file:
@@ -186,6 +188,7 @@ def _format_of(stream: BinaryIO, name: str) -> str:
     for magic, packer in ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zX", "xz")):
         if head.startswith(magic):
             raise ScenarioError(f"{name} is compressed", hint=f"{packer} -dc FILE | leowarp reorder -")
+    # Parquet has its mark at both ends; the first is enough to tell it from text.
     if head.startswith(b"PAR1"):
         return "parquet"
     if head[:4] in _CAPTURES:
@@ -290,6 +293,7 @@ def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
 
 
 def _flow(number: int, flow: dict[str, Any]) -> Flow:
+    # ICMP has no ports; there `id` tells apart two pings between the same two hosts.
     ends = []
     for end in ("source", "destination"):
         address, port = flow[end], flow.pop(f"{end}_port")

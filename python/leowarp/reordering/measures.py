@@ -93,6 +93,7 @@ class Meter:
             (sent_pkts,) = (int(number) for number in sequence_column([sent_pkts]))
         # The meter goes on: what it gives is computed from its counts, which stay.
         numbers = self._native.measured(sent_pkts)
+        # Refused, not ignored: with fewer sent than received no share and no loss would be right.
         if sent_pkts is not None and sent_pkts < numbers["received_pkts"]:
             raise TraceError(
                 f"{numbers['received_pkts']} packets were received, more than the {sent_pkts} that were sent"

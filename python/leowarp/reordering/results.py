@@ -48,6 +48,7 @@ class Density:
     @property
     def share(self) -> np.ndarray:
         """RD: float64 array of shape (n,), share of the packets at each displacement; sums to 1."""
+        # Nothing counted: an empty array, whatever it is divided by.
         return self.pkts / np.float64(self.counted_pkts or 1)
 
     # Implements RFC 5236, 9 (late share).
@@ -164,6 +165,7 @@ class Extents:
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers as JSON has them; `counts_pkts`: extent as text -> packets."""
+        # Keys of JSON's objects are text.
         counts = {str(extent): int(pkts) for extent, pkts in zip(self.extent_pkts, self.pkts, strict=True)}
         scalars = {key: value for key, value in _scalars(self).items() if key not in ("extent_pkts", "pkts")}
         return {**scalars, "counts_pkts": counts}
@@ -340,6 +342,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
     displacement, displaced = _columns(density["counts"])
     occupancy, occupied = _columns(buffer["counts"])
     extents, behind = _columns(extent["counts"])
+    # Objects and ratios are made below; what is a whole number has the same name on both sides of the seam.
     scalars = {item.name: native[item.name] for item in fields(Reordering) if isinstance(native.get(item.name), int)}
     return Reordering(
         **scalars,

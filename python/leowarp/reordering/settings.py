@@ -75,6 +75,7 @@ class Settings:
 
 def _within(name: str, value: Any, low: int, high: int, why: str) -> int:
     """The value as a whole number of Python, whatever type of whole number it is; ScenarioError if it is none."""
+    # `index` and not `int`: 2.5 would become 2 in silence, and "3" is no number.
     try:
         number = index(value)
     except TypeError:

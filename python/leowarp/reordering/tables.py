@@ -176,6 +176,7 @@ def _floats(column: pa.Array, place: tuple[str, int]) -> np.ndarray:
         text = pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
         values = text.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
+        # Arrow's cast fails as a whole; one by one, the message can name the first that is no number.
         values = np.array([_float(text) for text in column.to_pylist()])
     if not np.isfinite(values).all():
         at = int(np.argmax(~np.isfinite(values)))
@@ -225,6 +226,7 @@ def _time_unit(source: Source, name: str, column: pa.Field | None) -> str | None
     """Unit of a column with times; None if its type has one."""
     if column is not None and (pa.types.is_temporal(column.type)):
         return None
+    # What the user says goes before what the name says: a column `rtt_s` may well hold ms.
     if source.time_unit is not None:
         return source.time_unit
     said = name.rpartition("_")[2]
@@ -252,6 +254,7 @@ def _csv_errors(this: Reading, step, names: list[str]):
 def _told(text: str, names: list[str]) -> str:
     """A message of pyarrow's about a value, in our words; one that is of another form stays as it is."""
     # The type names the column: each of the three is read as another (`kinds` in `csv_parts`).
+    # pyarrow has no error codes: row, type and value stand in its sentence alone.
     match = _CONVERSION.search(text)
     if match is None:
         return text
