@@ -51,8 +51,15 @@ class Combination:
 
     @cached_property
     def around_seed(self) -> tuple[str, str]:
-        """The plan's text before and after its seed."""
+        """The plan's text before and after its seed.
+
+        Raises
+        ------
+        AssertionError
+            If the seed stands in no place or in several of the text, which would be a fault of ours.
+        """
         text = self.plan.to_toml()
+        # In the text and not by writing it anew for each seed: a study of 30 seeds writes each plan once.
         match = re.search(r"^\[run\]\n(?:.+\n)*?seed = (\d+)$", text, re.M)
         assert match is not None, "a plan has a seed in [run]"
         around = text[: match.start(1)], text[match.end(1) :]
@@ -106,17 +113,26 @@ class PlannedRun:
         return tuple(self.combination.plan.inputs())
 
     def __str__(self) -> str:
+        """Its values and seed, for messages and the dry run."""
         settings = [f"{key} = {value}" for key, value in self.values.items()]
         return ", ".join([*settings, f"seed {self.seed}"])
 
 
 def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedRun]:
-    """Every run of a study.
+    """Every run of a study, checked: each is a valid plan before any is made.
 
     Parameters
     ----------
+    study : StudyFile
     shareable : callable
-        Whether a plan may share a boot with others.
+        `shareable(plan) -> bool`: whether a plan may share a boot with others (`Maker.shareable`).
+
+    Returns
+    -------
+    list of PlannedRun
+        By number: all combinations with the first seed, then with the second, and so on. A study that is stopped early
+        has
+        its first seeds of everything.
 
     Raises
     ------
@@ -128,9 +144,11 @@ def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedR
     for values in _combinations(study):
         try:
             combinations.append(_combination(study, values, shareable))
+            # A file whose content the timeline would refuse (a measured path) is found here, before the first run.
             media.check(combinations[-1].plan)
         except ScenarioProblems as error:
             for problem in error.problems:
+                # One mistake of the scenario turns up in every combination; it is named once, with the first of them.
                 wrong.setdefault(problem, _named(values))
             if len(wrong) >= MOST_PROBLEMS:
                 break
@@ -183,6 +201,11 @@ def _combination(
     """One combination as a plan, with its values and columns.
 
     The scenario is loaded anew for each: an error then names the file and line of the value that made it wrong.
+
+    Raises
+    ------
+    ScenarioProblems
+        If it is no valid scenario, or two of its parameters would fill the same column.
     """
     overrides: dict[str, Any] = dict(study.set)
     overrides |= {key: node for key, (_, node) in varied.items()}
@@ -235,12 +258,12 @@ def _no_plans(study: StudyFile, wrong: Mapping[Problem, str]) -> ScenarioError:
 
 
 def _named(values: Mapping[str, tuple[Parameter, Node]]) -> str:
-    """A combination for a message."""
+    """A combination for a message: `isl.rate = 20 Mbit/s, isl.queue = 25 pkts`."""
     return ", ".join(f"{key} = {plain_value(node)}" for key, (_, node) in values.items())
 
 
 def plain_value(node: Node) -> Any:
-    """A node as plain TOML values."""
+    """A node as plain TOML values: its tables as dicts and its lists as lists, without places."""
     if isinstance(node.value, dict):
         return {key: plain_value(child) for key, child in node.value.items()}
     if isinstance(node.value, list):

@@ -28,12 +28,17 @@ COUNT_S = 2.0
 
 
 class DaskWorkers:
-    """The workers of a scheduler.
+    """The workers of a scheduler, as `session.Workers`.
 
     Parameters
     ----------
     address : str
         `tcp://host:8786`.
+
+    Attributes
+    ----------
+    size : int
+        Worker processes as last counted; 0 while none has come yet, and then the study waits.
 
     Raises
     ------
@@ -60,14 +65,33 @@ class DaskWorkers:
         self._under_way[self._client.submit(_results, batch.encode(), pure=False)] = batch.number
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """The results of the batches that are done."""
+        """The results of the batches that are done.
+
+        Parameters
+        ----------
+        timeout_s : float
+            Seconds of the wall clock to wait for the first of them.
+
+        Returns
+        -------
+        list of Event
+            Of each batch that is done its runs, then its end; empty if none is.
+
+        Raises
+        ------
+        HostError
+            If the scheduler has gone.
+        """
         from distributed import wait
 
         self._count()
         if not self._under_way:
+            # There is nothing to wait for: without a pause the session would spin while no worker is there.
             time.sleep(timeout_s)
             return []
         try:
+            # `wait` takes the current client, and this one is not set as default, so as not to take the place of the
+            # caller's own.
             with self._client.as_current():
                 done = wait(list(self._under_way), timeout=timeout_s, return_when="FIRST_COMPLETED").done
         except TimeoutError:
@@ -105,6 +129,7 @@ class DaskWorkers:
             # The worker that had the result is lost, and another one makes it again.
             return []
         except KilledWorker as error:
+            # Dask gives up at one failure more than are allowed, and each of them was a worker's death.
             return [BatchEnded(self._under_way.pop(future), lost=error.allowed_failures + 1)]
         except Exception as error:
             # What `_results` could not catch: leowarp is missing there, or another version.
@@ -117,6 +142,7 @@ class DaskWorkers:
         return [*made, BatchEnded(number, answer["fault"])]
 
     def _gone(self) -> HostError:
+        """The error of a scheduler that no longer answers; results so far are stored."""
         return HostError(f"the scheduler {self._address} went away", "start it and then the study again")
 
 
@@ -137,7 +163,16 @@ def _connected(address: str) -> Client:
 
 
 def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
-    """A task: what became of each run of a batch, and the fault that ended it early."""
+    """A task: what became of each run of a batch, and the fault that ended it early.
+
+    Nothing is raised: an exception of ours would have to be unpickled by the client, and results before it would be
+    lost.
+
+    Returns
+    -------
+    dict
+        `results`: list of (place, result), as `batch.results_of`; `fault`: None, or the error (`errors.encode_error`).
+    """
     results: list[tuple[int, Mapping[str, Any]]] = []
     fault = None
     # One at a time in a process with several threads: a run's CPU time is that of its process.
@@ -150,3 +185,4 @@ def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _AT_WORK = threading.Lock()
+"""Held while a batch is made."""

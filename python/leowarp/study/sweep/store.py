@@ -29,7 +29,9 @@ from leowarp.study.sweep import disk
 from leowarp.study.sweep.rows import schema_of, table_of
 
 RESULTS = "results"
+"""Folder of the data set in the study's directory."""
 JOURNAL = "journal.jsonl"
+"""File of rows that stand in no Parquet file yet, one JSON object a line."""
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
 """Rows move into a Parquet file when there are so many, or so long after the last time: each file is a sync, and a
@@ -53,9 +55,12 @@ class Layout:
     Attributes
     ----------
     parameters : dict of str to DataType
-        The columns of the parameters.
+        The columns of the parameters, in their order.
     partition : str
         The column that is a level of folders, `results/cc=bic/`, and stands in no file.
+
+    >>> Layout({"cc": pa.string(), "isl_rate_bps": pa.int64()}, partition="cc").partition
+    'cc'
     """
 
     parameters: Mapping[str, pa.DataType]
@@ -68,17 +73,34 @@ class Store:
     Parameters
     ----------
     folder : Path
-        The study's directory.
+        The study's directory, whose lock the caller holds.
     layout : Layout
+        Columns and partition of the present study file, which may differ from what lies on disk (see `align`).
+
+    Attributes
+    ----------
+    status : dict of str to str
+        Run id -> "ok" or "failed", of every row that is stored, whether its run is still in the study or not.
+
+    Raises
+    ------
+    HostError
+        If the directory cannot be written.
+    TraceError
+        If what lies there is damaged.
     """
 
     def __init__(self, folder: Path, layout: Layout) -> None:
+        """Opens what is there and repairs what a kill has left: a replacement not finished, partial files, a torn
+        journal.
+        """
         self._folder, self._layout = folder, layout
         self._results = folder / RESULTS
         self._waiting: list[dict[str, Any]] = []
         self._is_flushing = False
         self._flushed_at = time.monotonic()
         with disk.writing(folder):
+            # First of all: an exchange that a kill interrupted may have left no `results/` at all.
             disk.recover(self._results)
             disk.remove(self._beside())
             self._results.mkdir(exist_ok=True)
@@ -93,11 +115,17 @@ class Store:
                 if row["run_id"] not in self.status:
                     self._waiting.append(row)
                     self.status[row["run_id"]] = row["status"]
+            # `flush` also empties the journal, which must be done before the first append:
             # A line that a power cut tore stands before what is appended next.
             self.flush()
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Adds rows; when it returns, no kill and no power cut takes them away.
+
+        Parameters
+        ----------
+        rows : sequence of dict
+            As `rows.row_of` gives them; each run once, and none that `status` has.
 
         Raises
         ------
@@ -107,6 +135,7 @@ class Store:
         if not rows:
             return
         twice = [row["run_id"] for row in rows if row["run_id"] in self.status]
+        # Two rows of a run would both be counted by every reader; this is a fault of ours, not of the data.
         assert not twice, f"a second row of {twice[0]}"
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with disk.writing(self._folder):
@@ -119,7 +148,17 @@ class Store:
             self.flush()
 
     def flush(self) -> None:
-        """Moves the rows of the journal into Parquet files."""
+        """Moves the rows of the journal into Parquet files.
+
+        The usual case adds a file to each partition concerned. All files are written anew where columns or types have
+        changed,
+        or where there are more than `MOST_FILES`.
+
+        Raises
+        ------
+        HostError
+            If they cannot be written; the rows still stand in the journal.
+        """
         self._is_flushing = True
         with disk.writing(self._folder):
             if self._waiting:
@@ -140,7 +179,10 @@ class Store:
         self._is_flushing = False
 
     def compact(self) -> None:
-        """Puts the files of each partition together."""
+        """Puts the files of each partition together, if any partition has more than one.
+
+        Readers open every file of a data set, so a study that has ended should leave few.
+        """
         self.flush()
         with disk.writing(self._folder):
             table, _, files = _read(self._results)
@@ -149,6 +191,10 @@ class Store:
 
     def align(self, runs: Mapping[str, tuple[int, Mapping[str, Any]]]) -> None:
         """Gives the rows the study's present numbers and parameters; those of no run in it get `in_study` false.
+
+        The study file may have been changed since the rows were written: a value more shifts all numbers after it,
+        another
+        label renames a column.
 
         Parameters
         ----------
@@ -165,7 +211,13 @@ class Store:
             self._schema = aligned.schema
 
     def drop(self, run_ids: Collection[str]) -> None:
-        """Takes rows out, so that their runs are made again."""
+        """Takes rows out, so that their runs are made again (`retry_failed`).
+
+        Parameters
+        ----------
+        run_ids : collection of str
+            Each of them is in `status`.
+        """
         with disk.writing(self._folder):
             table, _, _ = _read(self._results)
             if table is None or not run_ids:
@@ -175,7 +227,15 @@ class Store:
                 del self.status[run_id]
 
     def table(self) -> pa.Table:
-        """All rows, sorted by `number`, those of no run in the study last."""
+        """All rows, sorted by `number`, those of no run in the study last.
+
+        Returns
+        -------
+        Table
+            Columns as `rows.schema_of` orders them: identity, parameters, scalars, costs, and what made the run.
+            Without any
+            row it has the columns that are known beforehand.
+        """
         self.flush()
         table, _, _ = _read(self._results)
         if table is None:
@@ -229,7 +289,25 @@ class Store:
 
 
 def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
-    """The rows in Parquet files, and those that stand in the journal alone; for whoever only looks."""
+    """The rows in Parquet files, and those that stand in the journal alone; for whoever only looks, without the lock.
+
+    Parameters
+    ----------
+    folder : Path
+        The study's directory, in which another process may be writing.
+
+    Returns
+    -------
+    table : Table or None
+        None if no file has been written yet.
+    journal : list of dict
+        Rows that are in no file. Each run is in one of the two, once.
+
+    Raises
+    ------
+    TraceError
+        If a file is damaged, or the data set was replaced at each of `LOOKS` looks.
+    """
     for _ in range(LOOKS):
         # The journal first: a row leaves it after it has come into a file.
         journal = _read_journal(folder / JOURNAL)
@@ -244,7 +322,12 @@ def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
 
 
 def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
-    """All rows once, their schema (with the partition's column), and how many files they stand in."""
+    """All rows once, their schema (with the partition's column), and how many files they stand in.
+
+    Returns (None, None, 0) of an empty folder. The partition's value is read from the name of the folder, its type from
+    the
+    files' metadata: `cc=1` may be a number or a word.
+    """
     tables = []
     for path in sorted(results.glob("*/*.parquet")):
         table = _whole(path)
@@ -286,6 +369,7 @@ def _whole(path: Path) -> pa.Table:
 
 
 def _damaged(path: Path, why: object) -> TraceError:
+    """The error for a file or data set that no study could have written."""
     return TraceError(f"cannot read {path}: {why}", hint=_HINT)
 
 
@@ -347,6 +431,7 @@ def _written_partition(results: Path) -> str | None:
 
 
 def _statuses(table: pa.Table) -> dict[str, str]:
+    """Run id -> status of a table's rows."""
     return dict(zip(table["run_id"].to_pylist(), table["status"].to_pylist(), strict=True))
 
 
