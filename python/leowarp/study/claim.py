@@ -93,6 +93,7 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
     """
     outcomes = []
     for name, sample in samples:
+        # Further samples have the study's own runs alone, so claims on other runs are judged in the first.
         if all(slug in sample for slug in claim.runs):
             outcomes.append((name, claim.evaluate(sample)))
     if not outcomes:
@@ -115,6 +116,7 @@ def holds_if(parts: Mapping[str, bool]) -> Verdict:
     'partly'
     """
     passed = sum(bool(value) for value in parts.values())
+    # Without weights: which part matters more would be a judgement after the fact.
     if passed == len(parts):
         return "holds"
     return "partly" if passed else "does not hold"

@@ -53,6 +53,7 @@ def example_file(name: str) -> Path:
     'madrid-tokyo.toml'
     """
     package = Path(leowarp.__file__).parent
+    # A wheel has the examples inside the package, a checkout beside `python/`.
     for folder in (package / "examples", package.parents[1] / "examples"):
         if (folder / name).is_file():
             return folder / name
@@ -176,6 +177,7 @@ def _is_made(target: Path, plan: str) -> bool:
     """Whether the directory holds a complete run of this very plan."""
     if recorded.why_incomplete(target) is not None:
         return False
+    # By text and not by hash: both are there, and a difference can be looked at.
     return (target / layout.PLAN).read_text(encoding="utf-8") == plan
 
 

@@ -86,6 +86,7 @@ def _made(
 ) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:
     """A group's rows, and its failures by `<group>/<run id>`; runs that failed before are tried again."""
     folder = making.folder / part.name
+    # The whole group, as its rows are one data set.
     if making.force and folder.exists():
         shutil.rmtree(folder)
     content = dict(part.content)
@@ -134,6 +135,7 @@ def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: 
     """
     wall = recorded.read_json(folder / COST)
     lines = [_cost_row(part.name, part.why, rows[part.name], part.runs, float(wall[part.name])) for part in parts]
+    # A study's groups have different columns; what a group lacks is missing there.
     everything = pd.concat(list(rows.values()), ignore_index=True)
     lines.append(_cost_row("all", "", everything, sum(part.runs for part in parts), sum(wall.values())))
     header = ["group", "what for", "runs here", "of", "failed", "CPU, s", "of which in the guest, s", "CPU a run, s",

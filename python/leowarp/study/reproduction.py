@@ -182,6 +182,7 @@ def reproduce(
         )
     folder.mkdir(parents=True, exist_ok=True)
     material = room.make(Making(folder, at_once, kernel, force, progress), **options)
+    # Judged anew at each start, from the runs that are there: a test that was changed needs no new runs.
     rows = _judge_all(room.CLAIMS, material)
     recorded.write_json(folder / "claims.json", {"study": key, "runs": material.runs, "claims": rows})
     # Failed runs first: whoever reads the page must see what the verdicts rest on.
@@ -221,6 +222,7 @@ def _json_safe(value: Any) -> Any:
         return {str(key): _json_safe(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_json_safe(inner) for inner in value]
+    # numpy's scalars; json.dumps refuses them.
     if hasattr(value, "item"):
         value = value.item()
     # nan is the one number that is not itself; JSON has no word for it.

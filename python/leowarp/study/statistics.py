@@ -111,10 +111,13 @@ def middle(values: Any) -> Middle:
     >>> wide.median, wide.low, wide.high, round(wide.confidence_ratio, 3)
     (10.5, 6.0, 15.0, 0.959)
     """
+    # A missing value is no 0: a run that failed has no goodput.
     ordered = np.sort(pd.to_numeric(pd.Series(values), errors="raise").dropna().to_numpy(dtype="float64"))
     count = len(ordered)
     if count == 0:
         return Middle(math.nan, math.nan, math.nan, 0, 0.0)
+    # Order statistics and not mean and standard deviation: an infinite value (what never happened) has a place in an
+    # order.
     rank = _rank(count)
     return Middle(
         float(np.median(ordered)), float(ordered[rank - 1]), float(ordered[count - rank]), count,

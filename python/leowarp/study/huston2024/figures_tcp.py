@@ -25,11 +25,25 @@ KIND_STYLE: dict[str, dict[str, Any]] = {
 """Shapes besides colours: a grey printer tells them apart."""
 
 HATCHES = {"queue": "", "handover": "////", "isolated": "xxxx", "other": "....", NO_LOSS: ""}
+"""Of the bars of `cuts`, for a grey printer."""
 _NONE_COLOUR = "#d9d9d9"
 
 
 def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) -> Figure:
-    """Goodput against capacity over time, and the window with the losses that cut it."""
+    """Goodput against capacity over time, and the window with the losses that cut it.
+
+    Parameters
+    ----------
+    frames : mapping
+        With `shown`: (variant, preset) -> `Trace` in bins of 0.2 s.
+    rules : Rules
+    variant, preset : str
+
+    Raises
+    ------
+    TraceError
+        If no such session was kept.
+    """
     trace: Trace | None = frames["shown"].get((variant, preset))
     if trace is None:
         raise TraceError(f"there is no session of {ev.label(variant)}, {preset}")
@@ -72,6 +86,7 @@ def _window(axes: Any, trace: Trace, colour: str) -> None:
 
 def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """Cuts a session by cause, of the study's own, its cures, and CUBIC without SACK, where they are loss-based."""
+    # BBR's threshold is not set at a loss, so it has no cuts (`traces.cuts`).
     shown = [variant.name for variant in CLEAN if not variant.name.startswith("bbr")]
     every = [(name, preset) for preset in (PEAK, OFF_PEAK, CLEAN_PEAK) for name in shown]
     kept = [key for key in every if frames["traces"].get(key)]

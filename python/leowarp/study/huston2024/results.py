@@ -48,12 +48,16 @@ def sessions(rows: pd.DataFrame, preset: str = runs.PEAK) -> pd.DataFrame:
     # Most reconfigurations of such a session were followed by a window in which it did not come back.
     never = frame["recovery_p50_ns"].isna() & frame["recovered_ratio"].notna()
     frame["recovery_p50_ns"] = frame["recovery_p50_ns"].mask(never, np.inf)
+    # Of all packets sent, retransmissions among them: it cannot exceed 1.
     frame["retransmitted_ratio"] = frame["retransmissions_pkts"] / frame["sent_pkts"]
     return frame.reset_index(drop=True)
 
 
 def beside(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant, seed`, its share of what the two had, Jain's index, both goodputs."""
+    """`variant, seed`, its share of what the two had, Jain's index, both goodputs.
+
+    Ratios are 0 to 1, goodputs in bit/s.
+    """
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, SHARE_COLUMNS | {"goodput_bps": "flow0_goodput_mean_bps"} | BESIDE_COLUMNS)
     frame.insert(0, "variant", rows["name"])
@@ -61,7 +65,10 @@ def beside(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def losses(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant` (the congestion control), `loss_ratio, seed, goodput_bps`."""
+    """`variant` (the congestion control), `loss_ratio, seed, goodput_bps`.
+
+    `loss_ratio` is of each direction, 0 to 1.
+    """
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {"goodput_bps": "flow0_goodput_mean_bps"})
     frame.insert(0, "variant", rows["congestion_control"])
@@ -70,7 +77,10 @@ def losses(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def phases(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant, late_s` (how much too late the schedule is taken to be), `seed, goodput_bps, retransmissions_pkts`."""
+    """`variant, late_s` (how much too late the schedule is taken to be), `seed, goodput_bps, retransmissions_pkts`.
+
+    Ratios against the plain congestion controls are made where they are drawn, from the sessions of the same seeds.
+    """
     rows = rows[rows["status"] == "ok"]
     names = ("goodput_bps", "retransmissions_pkts", "rtt_p99_ns")
     frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in names})

@@ -149,7 +149,13 @@ _KEYS: dict[str, Any] = {
 
 
 def parts() -> tuple[Part, ...]:
-    """All groups."""
+    """All groups.
+
+    Returns
+    -------
+    tuple of Part
+        Names are those of directories.
+    """
     return (
         _pings("flood", "figures 3 to 5", FLOOD_S, FLOOD_SEEDS, (REGULAR, ANSWERED)),
         _pings("paced", "long-term loss", PACED_S, PACED_SEEDS, ()),
@@ -193,6 +199,7 @@ def _clean() -> Part:
     """The variants of `CLEAN` without isolated loss: at peak it cuts windows so often that handovers hardly show."""
     content = _content("clean", TCP_SCENARIO, {}, SEEDS)
     content["together"] = [_in_step(CLEAN)]
+    # Both directions: a lost ACK of a window costs little, but the claim is about handovers alone.
     content["set"] |= dict.fromkeys(LOSS_KEYS, LOSSES[0])
     content["keep"] = {"runs": "all"}
     return Part(
@@ -250,13 +257,21 @@ def _capacity() -> Part:
 
 
 def _in_quick_schedule(place: int) -> bool:
-    """One test in `QUICK_STEP`, moving on by an hour of the day each time."""
+    """One test in `QUICK_STEP`, moving on by an hour of the day each time.
+
+    >>> [place for place in range(100) if _in_quick_schedule(place)]
+    [0, 25, 50, 75]
+    """
     row, column = divmod(place, QUICK_STEP)
     return column == row % (24 // TEST_EVERY_H)
 
 
 def capacity_instants() -> list[datetime]:
-    """When the capacity tests begin: every four hours; at a second of the minute that moves on, as with any timer."""
+    """When the capacity tests begin: every four hours; at a second of the minute that moves on, as with any timer.
+
+    >>> len(capacity_instants()), capacity_instants()[1].isoformat()
+    (1464, '2023-08-01T04:00:07+00:00')
+    """
     hours = int((LAST_DAY - FIRST_DAY) / timedelta(hours=1)) + 24
     starts = [FIRST_DAY + timedelta(hours=hour) for hour in range(0, hours, TEST_EVERY_H)]
     # 7 and 60 have no common divisor: all seconds of the minute come in turn, near reconfigurations (12, 27, 42, 57)
@@ -285,6 +300,7 @@ def _in_step(variants: Sequence[Variant]) -> dict[str, Any]:
     }
     for key, default in _KEYS.items():
         values = [variant.set.get(key, default) for variant in variants]
+        # A key that no variant of the group changes is left to the scenario.
         if any(value != default for value in values):
             table[key] = values
     return table

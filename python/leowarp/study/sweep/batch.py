@@ -147,6 +147,8 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
     _check(batch)
     scratch.mkdir(parents=True, exist_ok=True)
     try:
+        # All plans before the first run: a file that cannot be written or a plan that does not load fails the batch at
+        # once.
         plans = [_plan(batch, order, scratch / "plans" / f"{place:04d}") for place, order in enumerate(batch.orders)]
         out = [None if order.out is None else Path(order.out) for order in batch.orders]
         for made in batch.maker.make(plans, scratch / "work", out=out):
@@ -156,6 +158,7 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
                     "summary": made.summary,
                     "costs": made.costs,
                     "warnings": list(made.warnings),
+                    # As kind, message and hint: an exception object need not survive pickling between versions.
                     "error": None if made.error is None else encode_error(made.error),
                 },
             )
@@ -177,6 +180,7 @@ def _check(batch: Batch) -> None:
     """Raises HostError if leowarp, kernel or agent of this worker are not those of the study, at most
     every `CHECK_S`.
     """
+    # The run's identity has the version in it: a row made by another would stand under the wrong id.
     if batch.version != VERSION:
         raise HostError(
             f"this worker has leowarp {VERSION}, and the study was started with {batch.version}",
@@ -187,6 +191,7 @@ def _check(batch: Batch) -> None:
     now = time.monotonic()
     if now - _CHECKED.get((batch.maker, batch.kernel, batch.image), -CHECK_S) < CHECK_S:
         return
+    # The same holds for kernel and agent; in a checkout they are built from sources that may change meanwhile.
     mine = batch.maker.image_sha256(batch.kernel)
     for what, here, wanted in zip(("kernel", "agent"), mine, batch.image, strict=True):
         if here != wanted:

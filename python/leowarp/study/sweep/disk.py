@@ -43,6 +43,7 @@ def write_file(path: Path, content: bytes) -> None:
     OSError
         If it cannot be written; an older file of the name stays, and nothing partial.
     """
+    # In the same directory: rename(2) does not cross file systems.
     partial = path.with_name(f".{path.name}{TEMPORARY}")
     try:
         # O_NOFOLLOW: a link of this name, in a directory that somebody else made, would have the file written
@@ -87,6 +88,7 @@ def exchange(new: Path, old: Path) -> None:
     OSError
         If the names cannot be changed.
     """
+    # The first data set of a study: nothing is replaced.
     if not old.exists():
         os.rename(new, old)
     elif not _exchanged(new, old):
@@ -110,6 +112,7 @@ def recover(old: Path) -> None:
 
 def remove(path: Path) -> None:
     """Removes a file or a directory, if it is there."""
+    # A link is removed itself; rmtree through one would remove what it points to.
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -139,6 +142,8 @@ class AppendedFile:
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        # Kept here and not asked with O_APPEND: after a failed write the next one begins where the last whole piece
+        # ended.
         self._end = os.fstat(self._descriptor).st_size
         sync_directory(path.parent)
 
@@ -183,6 +188,7 @@ def writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        # ENOSPC: full; EDQUOT: the user's quota; EFBIG: the process's limit on file sizes (ulimit -f).
         if error.errno in _NO_SPACE:
             message = f"cannot write to the study {folder}: its disk is full ({error.strerror})"
             raise HostError(message, "what was done stays; free some space and start the study again") from error

@@ -207,13 +207,16 @@ def _held(
 
     Code is asked about before anything is written, so that a study that is refused leaves no trace.
     """
+    # First what may be refused without writing anything.
     _refuse_what_is_not_ours(folder, facts.name)
     trust.demand_code(_code_of(folder, runs, options.trust))
     with disk.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
+    # From here to the end no other process writes in the directory.
     with Holding(folder):
         # Once a kernel, not once a run: it hashes the image, and builds what is missing, which may take minutes.
         origins = {kernel: _origin(kernel, options) for kernel in dict.fromkeys(run.kernel for run in runs)}
+        # Also for runs that were read back: kernel or leowarp may have changed since, and then they are other runs.
         known = [identified(run, origins[run.kernel]) for run in runs]
         with disk.writing(folder):
             keep_inputs(folder, [path for run in runs if isinstance(run, PlannedRun) for path in run.inputs])
@@ -241,6 +244,7 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
     The workers end and their scratch goes whatever happens, Ctrl-C included; the page is written from the data set, so
     it also shows runs of earlier starts.
     """
+    # The plans of all runs are written, those of the others are made by a later start.
     asked = [run for run in runs if options.only is None or options.only(run)]
     store = Store(folder, facts.layout)
     try:
@@ -256,6 +260,7 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
                 try:
                     Session(task, store, workers, show).run()
                 finally:
+                    # Before the scratch directory goes: a guest that still runs would write into it.
                     workers.end()
                     disk.remove(folder / SCRATCH)
         # At the end rather than at the next start: what reads the data set afterwards opens few files.
@@ -265,6 +270,7 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
         store.close()
     mine = table.filter(table["in_study"])
     with disk.writing(folder):
+        # The whole study, not only the runs asked for: a page that showed less after a partial start would mislead.
         write_page(folder, facts.name, runs, mine, len(table) - len(mine))
     wanted = pa.array([run.run_id for run in asked], pa.string())
     table = table.filter(pc.is_in(table["run_id"], wanted))

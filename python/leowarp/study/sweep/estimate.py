@@ -67,6 +67,7 @@ def dry_run(path: Path | str, out: Path | str | None = None, maker: Maker = GUES
     made = _made(table, runs)
     left = len(runs) - made
     cpu_s, measured = _cpu_s(table, runs)
+    # A run of one guest keeps one core busy (virtual time with one processor), so runs scale with cores.
     cores = len(os.sched_getaffinity(0))
     alone = sum(not run.combination.boot for run in runs)
     how = "as measured so far" if measured else "a rough guess"

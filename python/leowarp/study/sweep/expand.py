@@ -58,6 +58,7 @@ class Combination:
         AssertionError
             If the seed stands in no place or in several of the text, which would be a fault of ours.
         """
+        # Every default written out, so that a study's runs do not move when a later version changes a default.
         text = self.plan.to_toml()
         # In the text and not by writing it anew for each seed: a study of 30 seeds writes each plan once.
         match = re.search(r"^\[run\]\n(?:.+\n)*?seed = (\d+)$", text, re.M)
@@ -150,6 +151,7 @@ def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedR
             for problem in error.problems:
                 # One mistake of the scenario turns up in every combination; it is named once, with the first of them.
                 wrong.setdefault(problem, _named(values))
+            # One mistake in the scenario is in all combinations; different ones are worth reading up to a screen.
             if len(wrong) >= MOST_PROBLEMS:
                 break
         except ScenarioError as error:
@@ -180,9 +182,11 @@ def _combinations(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]
          for step in zip(*(parameter.values for parameter in joined), strict=True)]
         for joined in study.dimensions
     ]  # fmt: skip
+    # One combination at a time: with `exclude` and `only` a product may be far larger than the study.
     for chosen in itertools.product(*steps):
         combined = {key: value for step in chosen for key, value in step.items()}
         plain = {key: plain_value(node) for key, (_, node) in combined.items()}
+        # `exclude` before `only`: a combination that both name is left out.
         if any(_meets(condition, plain) for condition in study.exclude):
             continue
         if study.only and not any(_meets(condition, plain) for condition in study.only):
@@ -208,6 +212,7 @@ def _combination(
         If it is no valid scenario, or two of its parameters would fill the same column.
     """
     overrides: dict[str, Any] = dict(study.set)
+    # Parameters after `[set]`: a key that both have is varied.
     overrides |= {key: node for key, (_, node) in varied.items()}
     plan = scenario.resolve(scenario.load(study.scenario, overrides))
     values: dict[str, Any] = {}
@@ -226,6 +231,7 @@ def _combination(
 
 def _refuse_twins(runs: list[PlannedRun]) -> None:
     """Raises if two runs have the same plan: results are keyed by the plan's hash, so one would stand for both."""
+    # By the texts around the seed and the seed: nothing has to be hashed or joined for a million runs.
     seen: dict[tuple[str, str, int], PlannedRun] = {}
     for run in runs:
         twin = seen.setdefault((*run.combination.around_seed, run.seed), run)

@@ -42,6 +42,7 @@ class Holding:
     def __enter__(self) -> Self:
         self._descriptor = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         if not self._locked():
+            # Whatever stands there: the text is not trusted for anything but the message.
             holder = os.pread(self._descriptor, 1000, 0).decode(errors="replace").strip()
             os.close(self._descriptor)
             raise ScenarioError(

@@ -135,6 +135,7 @@ def _matrix(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric
     """
     from leowarp.report import html
 
+    # As written in the study file and not as stored: "25 pkts" reads better than three columns of a queue.
     values_of_runs = [values[run_id] for run_id in frame["run_id"]]
     keys = list(values_of_runs[0])
     down = max(keys, key=lambda key: len({str(one[key]) for one in values_of_runs}), default=None)
@@ -144,6 +145,7 @@ def _matrix(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric
     # pkts".
     means = frame[metric].groupby([lines, columns], sort=False).mean().unstack(sort=False)
     means = means.reindex(index=list(dict.fromkeys(lines)), columns=list(dict.fromkeys(columns)))
+    # A table of thousands of cells is no look at the study, and makes the page slow to open.
     if len(means) > MOST_LINES or len(means.columns) > MOST_COLUMNS:
         return f"<p>{metric} over the parameters has {len(means)} x {len(means.columns)} cells: too many to show.</p>"
     low, high = float(means.min(axis=None)), float(means.max(axis=None))

@@ -97,6 +97,8 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
         What would make it now.
     """
     parts = (run.plan_sha256, origin.kernel_sha256, origin.agent_sha256, origin.leowarp_version)
+    # Not of the plan alone: another kernel, agent or version may give another result, and makes another run
+    # (CHANGELOG.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     if isinstance(run, StudyRun):
         return replace(run, run_id=run_id, origin=origin)
@@ -162,6 +164,7 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
     if path.exists():
         old = parquetfiles.read_table(path, hint=_HINT)
         known = set(table["run_id"].to_pylist())
+        # Plans of runs that are no longer in the study stay, since their rows do: `run-again` works for every row.
         kept = old.filter(pa.array([run_id not in known for run_id in old["run_id"].to_pylist()], pa.bool_()))
         gone = len(kept)
         false = pa.array([False] * gone, pa.bool_())
@@ -202,6 +205,7 @@ def read_facts(folder: Path) -> StudyFacts:
     """
     path = _path(folder)
     try:
+        # In the table's own metadata: facts and plans are replaced in one step, and cannot belong to different starts.
         stored = json.loads((parquetfiles.read_schema(path, hint=_HINT).metadata or {})[b"leowarp.study"])
         parameters = {name: pa.type_for_alias(kind) for name, kind in stored["parameters"].items()}
         texts = name, keep, partition = stored["name"], stored["keep"], stored["partition"]
@@ -232,6 +236,7 @@ def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
     TraceError
         If this is no study's directory, or the file is damaged.
     """
+    # Filtered while it is read: of a study of many thousands of runs one plan is wanted.
     chosen = [("in_study", "==", True)] if run_id is None else [("run_id", "==", run_id)]
     path = _path(folder)
     table = parquetfiles.read_table(path, filters=chosen, hint=_HINT)
@@ -280,6 +285,7 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
             raise ValueError(f"the plan of the run {run.run_id} names other code than its row")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(path, error) from error
+    # "default" is the kernel that leowarp builds itself; anything else is a file that the plan names.
     code = [] if kernel == "default" else [Code("guest.kernel", Path(kernel).expanduser(), path)]
     return code + [Code("guest.cc_modules", folder / layout.INPUTS / name, path) for name in modules]
 
@@ -316,6 +322,7 @@ def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
         "boot": [run.boot for run in runs],
         "kernel": [run.kernel for run in runs],
         "inputs": [list(run.inputs) for run in runs],
+        # As JSON text: keys differ from study to study, and values are of any type of TOML.
         "values": [json.dumps(run.values, default=str) for run in runs],
         "columns": [json.dumps(run.columns) for run in runs],
         "origin": [json.dumps(vars(run.origin)) for run in runs],

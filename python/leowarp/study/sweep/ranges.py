@@ -67,6 +67,7 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     if "step" in given:
         if scale != "linear":
             raise ScenarioError("a logarithmic range has no `step`", "write count = 5")
+        # Exact fractions of the kept unit, so that ten steps of 0.1 ms end at 1 ms.
         numbers = _steps(first, last, kind.number(given["step"]))
     else:
         numbers = _evenly(first, last, given["count"], scale)
@@ -98,6 +99,7 @@ class _Kind:
 
     def __init__(self, key: PlanKey, sample: Any) -> None:
         self._quantity: Quantity | None = key.declared.quantity
+        # Values read as the range was written: "1 ms" to "10 ms" gives ms, though the plan keeps ns.
         self._unit = str(sample).lstrip("+-0123456789._eE ").strip()
         if key.declared.kind == "queue":
             self._quantity = BYTES if self._unit in BYTES.units else PACKETS

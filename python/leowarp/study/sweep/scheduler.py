@@ -50,6 +50,7 @@ class DaskWorkers:
         self._address = address
         self._client = _connected(address)
         self._under_way: dict[Future, int] = {}
+        # Long ago, so that the first look counts.
         self._counted_at = -COUNT_S
         self.size = 0
         self._count()
@@ -100,6 +101,7 @@ class DaskWorkers:
 
     def end(self) -> list[Event]:
         """Cancels what is under way; a batch that a worker has begun goes on there and does not report any more."""
+        # A client that has lost its scheduler would wait for an answer to its cancel.
         if self._client.status == "running":
             self._client.cancel(list(self._under_way), force=True)
         self._under_way = {}
@@ -124,6 +126,7 @@ class DaskWorkers:
         if future.status in ("cancelled", "lost"):
             raise self._gone()
         try:
+            # The result lies at the worker that made it until it is asked for.
             answer = future.result(timeout=CONNECT_S)
         except TimeoutError:
             # The worker that had the result is lost, and another one makes it again.

@@ -126,6 +126,7 @@ class Session:
 
     def __init__(self, task: Task, store: Store, workers: Workers, show: OnStudyProgress) -> None:
         self._task, self._store, self._workers, self._show = task, store, workers, show
+        # Failed runs have a row, too: they are made again only if the caller has dropped them (`retry_failed`).
         self._outstanding = Outstanding(run for run in task.runs if run.run_id not in store.status)
         self._under_way: dict[int, _UnderWay] = {}
         self._given = 0
@@ -148,6 +149,7 @@ class Session:
         """
         self._show_progress()
         try:
+            # Runs that failed in company come back into `_outstanding` while others are under way, so both are asked.
             while self._outstanding or self._under_way:
                 self._give()
                 self._write(self._rows(self._workers.wait(WAIT_S)))
@@ -163,6 +165,7 @@ class Session:
 
     def _give(self) -> None:
         """Gives batches to workers that are free, as large as the pace so far suggests."""
+        # The size of each batch is asked anew: towards the end they become smaller.
         while self._outstanding and self._workers.free > 0:
             rate = self._pace.rate_per_s
             # The rate is that of all workers together; a run takes one of them that much longer.
@@ -183,6 +186,7 @@ class Session:
         """
         # `Outstanding` puts runs of one boot together, which have their kernel and origin in common.
         first = runs[0]
+        # In company a run of keep = "failed" has no directory; if it fails it is made again alone, and then has one.
         is_kept = self._task.keep == "all" or (self._task.keep == "failed" and len(runs) == 1)
         orders = tuple(
             Order(
@@ -264,6 +268,7 @@ class Session:
         for run in reversed(unfinished):
             # `lost` may be more than 1: Dask gives a lost batch to other workers by itself (`KilledWorker`).
             count = self._lost[run.run_id] = self._lost.get(run.run_id, 0) + lost
+            # Only alone: in company the killer may be another run of the batch.
             if batch.is_alone and count >= MOST_LOST_WORKERS:
                 message = f"its worker was killed {count} times while it was made"
                 hint = "does it need more memory than there is? look for 'out of memory' in the kernel's log (dmesg)"
@@ -296,6 +301,8 @@ class Session:
         if result["error"]["kind"] != HostError.__name__:
             return [self._row(run, result)]
         # The machine's fault, or the run asks for more than any machine has: the next runs tell.
+        # Not written yet: a row would count it as failed, and after more memory or disk the next start would leave it
+        # out.
         self._put_aside.append((run, result))
         if len(self._put_aside) >= MOST_HOST_ERRORS:
             raise self._stopped()

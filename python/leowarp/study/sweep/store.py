@@ -96,6 +96,7 @@ class Store:
         """
         self._folder, self._layout = folder, layout
         self._results = folder / RESULTS
+        # Rows that stand in the journal and in no Parquet file yet, in the order in which they came.
         self._waiting: list[dict[str, Any]] = []
         self._is_flushing = False
         self._flushed_at = time.monotonic()
@@ -107,11 +108,15 @@ class Store:
             disk.remove_partial(folder)
             disk.remove_partial(self._results)
             stored, schema, self._files = _read(self._results)
+            # With the parameters of the present study file: one that was added since then has a column of nulls in the
+            # old rows.
             self._schema = None if schema is None else schema_of((), schema, layout.parameters)
             self.status: dict[str, str] = {} if stored is None else _statuses(stored)
             journal = _read_journal(folder / JOURNAL)
             self._journal = disk.AppendedFile(folder / JOURNAL)
             for row in journal:
+                # A kill between the writing of a Parquet file and the emptying of the journal leaves a row in both; the
+                # file's counts.
                 if row["run_id"] not in self.status:
                     self._waiting.append(row)
                     self.status[row["run_id"]] = row["status"]
@@ -137,8 +142,11 @@ class Store:
         twice = [row["run_id"] for row in rows if row["run_id"] in self.status]
         # Two rows of a run would both be counted by every reader; this is a fault of ours, not of the data.
         assert not twice, f"a second row of {twice[0]}"
+        # One line a row, so that a torn write spoils the last line alone (`_read_journal`).
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with disk.writing(self._folder):
+            # On the disk before anything in memory says so: a run that is lost is made again, one that is counted twice
+            # would not be noticed.
             self._journal.append(lines.encode())
         self._waiting += rows
         self.status |= {row["run_id"]: row["status"] for row in rows}
@@ -166,10 +174,12 @@ class Store:
                 new = table_of(self._waiting, schema)
                 alike = self._schema is not None and schema.equals(self._schema, check_metadata=True)
                 # A new column or type: files of two shapes would be read as two tables by most readers of data sets.
+                # Without any file there is nothing to agree with, and the first rows simply begin the data set.
                 if (self._files and not alike) or self._files > MOST_FILES:
                     old, _, _ = _read(self._results)
                     self._write_anew(new if old is None else _joined([old, new], schema))
                 else:
+                    # The usual case touches no file that a reader may have open.
                     self._files += self._write_parts(new, self._results, "part")
                 self._schema = schema
                 self._waiting = []
@@ -186,6 +196,7 @@ class Store:
         self.flush()
         with disk.writing(self._folder):
             table, _, files = _read(self._results)
+            # As many files as partitions: nothing can be put together, and the data set is left as it is.
             if table is not None and files > len(set(_partitions(table, self._layout.partition))):
                 self._write_anew(table)
 
@@ -206,6 +217,7 @@ class Store:
             if table is None or schema is None:
                 return
             aligned = _aligned(table, schema_of((), schema, self._layout.parameters), runs)
+            # A study that goes on unchanged is not written anew at each start.
             if not aligned.equals(table) or _written_partition(self._results) != self._layout.partition:
                 self._write_anew(aligned)
             self._schema = aligned.schema
@@ -222,6 +234,8 @@ class Store:
             table, _, _ = _read(self._results)
             if table is None or not run_ids:
                 return
+            # Rows go before their runs are made again: a kill in between leaves them missing, which the next start
+            # sees.
             self._write_anew(table.filter(pc.invert(pc.is_in(table["run_id"], pa.array(run_ids, pa.string())))))
             for run_id in run_ids:
                 del self.status[run_id]
@@ -275,14 +289,17 @@ class Store:
         values = _partitions(table, key)
         distinct = sorted(set(values))
         for value in distinct:
+            # As text, as the folders are named: null and nan have to be equal to themselves.
             part = table.filter(pa.array([mine == value for mine in values], pa.bool_()))
             folder = target / f"{key}={quote(value, safe='')}"
             folder.mkdir(exist_ok=True)
+            # The folder's own name must last through a power cut before the journal's rows may go.
             disk.sync_directory(target)
             content = io.BytesIO()
             inner = part.drop_columns([key]).replace_schema_metadata(
                 {"leowarp.partition": key, "leowarp.partition_type": str(table.schema.field(key).type)}
             )
+            # Into memory first: `write_file` lets a file appear whole or not at all.
             pq.write_table(inner, content, compression="zstd")
             disk.write_file(folder / f"{kind}-{secrets.token_hex(8)}.parquet", content.getvalue())
         return len(distinct)
@@ -329,6 +346,7 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     files' metadata: `cc=1` may be a number or a word.
     """
     tables = []
+    # Sorted: the order of a directory is the file system's, and rows must not hang on it.
     for path in sorted(results.glob("*/*.parquet")):
         table = _whole(path)
         key, _, text = path.parent.name.partition("=")
@@ -339,6 +357,7 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
             )
         try:
             kind = pa.type_for_alias(metadata[b"leowarp.partition_type"].decode())
+            # `_write_parts` quotes what a folder's name cannot hold; Hive's readers undo it in the same way.
             value = pa.scalar(None, pa.string()) if text == _NULL else pa.scalar(unquote(text))
             column = pa.repeat(value, len(table)).cast(kind)
         except (KeyError, ValueError) as error:
@@ -347,11 +366,14 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     if not tables:
         return None, None, 0
     try:
+        # Files of one data set are alike, unless a kill came while an older version wrote; the widest type holds for
+        # all then.
         schema = schema_of((), pa.unify_schemas([table.schema for table in tables], promote_options="permissive"), {})
         joined = _joined(tables, schema)
     except (pa.ArrowException, KeyError) as error:
         raise _damaged(results, error) from error
     for name in ("run_id", "status"):
+        # These two decide which runs are made again, so they are checked before anything rests on them.
         if name not in joined.column_names or not pa.types.is_string(joined[name].type) or joined[name].null_count:
             raise _damaged(results, f"not every row has a {name}")
     return joined, schema, len(tables)
@@ -382,6 +404,7 @@ def _read_journal(path: Path) -> list[dict[str, Any]]:
         except (ValueError, RecursionError):
             # A power cut or a full disk tore it: `add` had not returned, so its run counts as not made.
             continue
+        # A line may be valid JSON and no row: the rest of a number that was torn, for instance.
         if isinstance(row, dict) and isinstance(row.get("run_id"), str) and isinstance(row.get("status"), str):
             rows.append(row)
     return rows
@@ -406,6 +429,7 @@ def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, M
     table = _joined([table], schema)
     ids = table["run_id"].to_pylist()
     present = [run_id in runs for run_id in ids]
+    # Rows whose run is no longer in the study stay: they have cost time, and the study file may come back to them.
     columns: dict[str, list[Any]] = {"in_study": present}
     for name in {name for _, parameters in runs.values() for name in parameters}:
         old = table[name].to_pylist()

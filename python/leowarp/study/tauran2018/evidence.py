@@ -72,7 +72,13 @@ def median(
 def curve(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, delayed_ack: str
 ) -> list[Middle]:
-    """Medians over seeds of a column at each SNR, the lowest first."""
+    """Medians over seeds of a column at each SNR, the lowest first.
+
+    Returns
+    -------
+    list of Middle
+        As many as `snrs_db`.
+    """
     return [
         median(frames, column, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack, snr_db=snr_db)
         for snr_db in snrs_db(frames)
@@ -102,6 +108,8 @@ def effects(
     difference = (both["on"] - both["off"]).to_numpy(dtype="float64")
     # Nothing without delayed ACKs and something with them: a change without bound, which a median can hold.
     with np.errstate(divide="ignore", invalid="ignore"):
+        # Over the mean of the SNR and not the session's own count: of a few timeouts a ratio of two small numbers would
+        # jump.
         change = np.where(difference == 0, 0.0, difference / mean.to_numpy(dtype="float64"))
     both["change"] = change
     return both.reset_index()[[*KEY, "change"]]
@@ -119,7 +127,11 @@ def like_by_acks(frames: Frames) -> dict[str, Any]:
 
 
 def percent(value: Middle) -> str:
-    """`-12 % (-20 to -5)`."""
+    """`-12 % (-20 to -5)`.
+
+    >>> percent(Middle(-0.12, -0.2, -0.05, 5, 0.9375))
+    '-12.0 % (-20.0 to -5.0)'
+    """
     if not value.known:
         return "unknown"
 

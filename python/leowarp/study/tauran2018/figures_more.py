@@ -44,6 +44,7 @@ ORDERED: dict[bool, dict[str, Any]] = {
     True: {"color": BEFORE, "marker": "o", "label": "with resequencing"},
     False: {"color": BAD, "marker": "^", "markerfacecolor": "white", "label": "without"},
 }
+"""With and without resequencing, by shape as well as colour."""
 
 
 def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -111,6 +112,7 @@ def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _points(axes: Axes, x: np.ndarray, values: Sequence[Middle], **style: Any) -> None:
+    """Medians in percent with their intervals."""
     medians = np.array([value.median for value in values]) * 100
     spread = np.array([[value.median - value.low, value.high - value.median] for value in values]).T * 100
     axes.errorbar(x, medians, yerr=spread, markersize=3.2, capsize=1.8, elinewidth=0.7, **style)
@@ -178,6 +180,7 @@ _DECADES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 
 
 def _all_tcps() -> list[tuple[str, str]]:
+    """(profile, delayed ACKs) in the order of the rows: the study's TCP first."""
     order = {ON: 0, OFF: 1, ADAPTIVE: 2}
     tcps = {(STUDY_PROFILE, ON), (STUDY_PROFILE, OFF), *OTHER_TCPS}
     names = ["newreno", "classic", "linux"]
@@ -225,18 +228,21 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _has(rows: pd.DataFrame, control: str, what: str) -> bool:
+    """Whether there are runs for a panel: of a quick reproduction Reno without delayed ACKs alone."""
     changed = rows[(rows["congestion_control"] == control) & (rows["setting"] != BASE)]
     wanted = {OFF} if what == "goodput" else {ON, OFF}
     return wanted <= set(changed["delayed_ack"])
 
 
 def _dot(axes: Axes, place: float, value: Middle, scale: float, style: Mapping[str, Any]) -> None:
+    """A median with its interval; nothing where no run is."""
     if value.known:
         axes.plot([value.low * scale, value.high * scale], [place, place], color=style["color"], linewidth=1.2)
         axes.plot(value.median * scale, place, linestyle="none", markersize=3.6, **style)
 
 
 def _seeds(rows: pd.DataFrame) -> str:
+    """For the foot of a figure; settings may have fewer than the base."""
     count = rows["seed"].nunique()
     return "1 seed" if count == 1 else f"up to {count} seeds"
 

@@ -58,7 +58,21 @@ ASSUMPTION_SNR_DB = 10
 
 @dataclass(frozen=True)
 class Assumption:
-    """What the study does not say: a key of the scenario, what stands there, what could."""
+    """What the study does not say.
+
+    Attributes
+    ----------
+    name, label : str
+        In names of runs, and on figures.
+    key : str
+        Dotted key of the scenario.
+    default : object
+        What stands there in all other runs.
+    others : tuple
+        What is tried besides.
+    why : str
+        Of the default; design/lms-harq.md has more.
+    """
 
     name: str
     label: str
@@ -96,6 +110,7 @@ BASE = "base"
 def parts() -> tuple[Part, ...]:
     """All groups, the study's own first."""
     return (
+        # Seed 1 in a group of its own, as whole run directories of all seeds would be five times as large.
         _sessions("first", "figures 3 to 5 and 7, table 1: seed 1, whole run directories", 1, 1, keep=True),
         _sessions("main", "the same, further seeds", 2, SEEDS - 1, keep=False),
         _growth("growth", "figure 6: no loss, no HARQ", ALGORITHMS[:2], (ON, OFF, ADAPTIVE)),
@@ -112,7 +127,11 @@ def snr_text(snr_db: float) -> str:
 
 
 def setting(assumption: Assumption, value: Any) -> str:
-    """Name of the runs with one assumption changed."""
+    """Name of the runs with one assumption changed.
+
+    >>> setting(ASSUMPTIONS[0], "3 km/h")
+    'speed-3-km-h'
+    """
     return f"{assumption.name}-{re.sub('[^A-Za-z0-9.]+', '-', str(value)).strip('-')}"
 
 
@@ -122,6 +141,7 @@ def _sessions(name: str, why: str, first: int, seeds: int, *, keep: bool) -> Par
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     if keep:
         content["keep"] = {"runs": "all"}
+    # Resequencing on and off, delayed ACKs on and off.
     count = len(SNRS_DB) * len(ALGORITHMS) * 2 * 2 * seeds
     return Part(name, why, content, count, _few(QUICK_SEEDS, FEW_SNRS_DB))
 

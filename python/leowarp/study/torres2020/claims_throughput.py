@@ -58,6 +58,7 @@ Test = Callable[[Lines], tuple[dict[str, bool], str, dict[str, Any]]]
 
 def _as_measured(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> Outcome:
     """The verdict is that of the study's transfers, on Linux as it is; the same test over each TCP tells the cause."""
+    # One group for the study's 16,740 runs, one for figure 8's fourth algorithm: together they are its transfers.
     every = pd.concat([frames["transfers"], frames["yeah"]], ignore_index=True)
     parts, text, numbers = test(_lines(every, frames["probes"], distributions, algorithms, PROFILES[0]))
     verdict = holds_if(parts)
@@ -150,6 +151,7 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
         for algorithm, value in half.items()
         if value is not None and abs(value - STUDY_ENTROPY[algorithm]) <= 0.6
     ]
+    # By the last point that holds, not the first below: grids are the same, so earlier there is earlier here.
     parts["westwood first"] = all(holds_to["westwood"] < holds_to[name] for name in holds_to if name != "westwood")
     text = "; ".join(texts) + f"; below 50 % within 0.6 of the study's E_r: {', '.join(wide) or 'none'}"
     return parts, text, {"holds_to_entropy_nats": holds_to, "below_50_entropy_nats": half}
