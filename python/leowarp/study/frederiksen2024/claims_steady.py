@@ -152,6 +152,7 @@ def queues_full(sample: Sample) -> Outcome:
     """
     at = {limit: {slug: ev.full_queue_ratio(sample[slug], limit) for slug in ALGORITHMS} for limit in (0.9, 0.5)}
     parts = {slug: at[0.9][slug] > 0.5 for slug in ("cubic", "bbr")}
+    # Half of the limit is no full queue, but it is a standing one: "partly".
     softer = [at[0.5][slug] > 0.5 for slug in ("cubic", "bbr")]
     verdict = holds_if(parts)
     if verdict == "does not hold" and any(softer):
@@ -190,6 +191,7 @@ def baseline_lowest_rtt(sample: Sample) -> Outcome:
     """
     middle = {slug: ev.srtt_ms(sample[slug], 0.5) for slug in SCENARIOS}
     base, nine, cape = (middle[slug] for slug in SCENARIOS)
+    # Over the smaller, so that the order of the two does not matter.
     apart = abs(nine - cape) / min(nine, cape)
     parts = {"baseline lowest": base < min(nine, cape), "others comparable": apart <= 0.10}
     cause = ""
@@ -275,6 +277,7 @@ def significant_drops(sample: Sample) -> Outcome:
         Numbers by slug: `below_50_ratio`, `below_90_ratio`.
     """
     half, most = _dips(sample, 0.5), _dips(sample, 0.9)
+    # The study's numbers, read as text and not off the figure.
     expected = {"cubic": 0.005, "nine-planes": 0.010}
     parts = {slug: value / 2 <= half[slug] <= value * 2 for slug, value in expected.items()}
     parts["nine planes more often"] = half["nine-planes"] > half["cubic"]
@@ -300,6 +303,7 @@ def comparable_means(sample: Sample) -> Outcome:
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in SCENARIOS}
     ratio = {slug: ev.mean_bps(sample[slug]) / ev.capacity_bps(sample[slug]) for slug in SCENARIOS}
     apart = max(mean.values()) / min(mean.values()) - 1
+    # "Comparable" and "almost unaffected" are two statements: alike among each other, and near what the links carry.
     parts = {"within 5 %": apart <= 0.05, "over 95 % of capacity": min(ratio.values()) >= 0.95}
     return Outcome(
         holds_if(parts),

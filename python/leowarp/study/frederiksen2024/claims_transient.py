@@ -52,6 +52,7 @@ def drops_after_changes(sample: Sample) -> Outcome:
         # In-order goodput stops for a lost packet as for a late one; at these changes nothing was lost, so what falls
         # is reordering.
         lossless = run.changes.loc[run.changes["lost_pkts"] == 0, "t_ns"]
+        # By the instant of the change, which both tables have.
         rows = run.metrics.recoveries[run.metrics.recoveries["t_ns"].isin(lossless)]
         without_loss[slug] = int((rows["depth_ratio"].fillna(0) > 0.5).sum())
     # "Some route changes": one is enough for the claim; how many there are is measured beside it.
@@ -164,6 +165,7 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
     span, length = {}, {}
     for slug in ALGORITHMS:
         changes = ev.reordered(sample[slug])
+        # Without any retransmission there is no first and no last one to measure between.
         changes = changes[changes["retransmissions_pkts"].fillna(0) > 0]
         # Clipped, not left out: a sender that still retransmits after 5 s is the slow case that the claim is about.
         last = changes["last_retransmission_after_ns"].clip(upper=5000 * MS)
@@ -349,6 +351,7 @@ def reordering_by_shorter_routes(sample: Sample) -> Outcome:
     parts = {"shorter": shorter >= 0.9, "hundreds": hundreds[100] > 0.5}
     step = changes["delay_step_ns"].astype("Float64") / 1e6
     queue = (changes["queue_left_wait_ns"] - changes["queue_met_wait_ns"]).astype("Float64") / 1e6
+    # The new path is as long or longer: propagation alone would make no packet late there.
     by_queue = ev.share(((step >= 0) & (queue > 0)).fillna(False))
     more = ev.share((queue > -step).fillna(False))
     cause = ""
@@ -397,6 +400,7 @@ def raised_threshold(sample: Sample) -> Outcome:
             "repair_median_ms": ev.median(delays),
             "goodput_mean_mbps": flow["goodput_mean_bps"] / 1e6,
         }
+    # Before and after, each pair on one TCP and one path without loss.
     pairs = (("classic-cubic", "threshold-300-classic"), ("cubic", "threshold-300-linux"))
     left = {
         after: rows[after]["spurious_retransmissions_pkts"] / max(rows[before]["spurious_retransmissions_pkts"], 1)
@@ -463,6 +467,7 @@ def _sack_aware_drops(run: RunView) -> int:
     for change_ns in run.changes["t_ns"]:
         before = value[(t_ns >= change_ns - 1000 * MS) & (t_ns < change_ns)]
         after = value[(t_ns >= change_ns) & (t_ns < change_ns + 2000 * MS)]
+        # A change in the first second, or at the end, has no bins on one side: it is no drop.
         cuts += bool(len(before) and len(after) and after.min() < 0.5 * before.mean())
     return cuts
 

@@ -194,6 +194,7 @@ def isl_delay_span_ns(run: RunView) -> int:
     step_ns = int(run.plan.routing.link_interval_ns)
     values = []
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
+        # A route holds until the next one of the same pair, the last to the end of the run.
         until_ns = int(routes["t_ns"].iloc[index + 1]) if index + 1 < len(routes) else run.metrics.end_ns
         if path is not None:
             # Delays change at the link instants alone, so one look at each sees all of them.

@@ -93,6 +93,7 @@ def draw(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
     drawn = []
     for item in STUDY_FIGURES:
         caption, missing = FIGURES[item.name].caption, None
+        # A figure compares runs; without one of them it would compare others than its title says.
         absent = [slug for slug in item.runs if slug not in views]
         if absent:
             missing = f"the run {absent[0]} is missing"

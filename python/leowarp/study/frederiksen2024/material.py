@@ -55,10 +55,12 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
         making.folder, chosen, settings=settings, at_once=making.at_once, kernel=making.kernel, force=making.force,
         progress=making.progress,
     )  # fmt: skip
+    # Nothing to judge: the first failure says more than a page of "cannot be told".
     if not made:
         raise next(iter(failures.values()))
     write_study(making.folder, KEY, chosen, settings)
     collect_results(making.folder, made)
+    # Read from disk, so that a run of an earlier start and one just made are judged alike.
     views = {slug: RunView(path) for slug, path in made.items()}
     return Material(
         samples=_samples(views, count),

@@ -52,6 +52,7 @@ THIN = {"flows.0.rate": "5 Mbit/s", "isl.loss": "0.01 %"}
 """A flow with some 40 packets in flight: fewer than the raised threshold ever sees as duplicate ACKs."""
 
 THRESHOLD_RUNS = (
+    # Linux as it is beside classic TCP: RACK heeds no threshold once it has seen reordering (tcp_rack_reo_wnd).
     ExampleRun("threshold-300-linux", BASE, {CC: "cubic", "tcp.sysctl": RAISED}, "Linux 6.12, threshold 300"),
     ExampleRun("threshold-300-classic", CLASSIC, {CC: "cubic", "tcp.sysctl": RAISED}, "classic TCP, threshold 300"),
     ExampleRun(

@@ -111,6 +111,7 @@ def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
         return dict.fromkeys(
             ("cuts", "grown_ratio", "grown_p50_s", "apart_p50_s", "after_p50_pkts", "needed_p50_s"), math.nan
         ) | {"cuts": 0.0}
+    # Within each session: between the last cut of one and the first of the next lies no time.
     apart = np.concatenate([np.diff(trace.cuts["t_s"].to_numpy()) for trace in traces])
     grown = every["grown_after_s"].dropna()
     return {
@@ -164,6 +165,7 @@ def estimate_ratio(trace: Trace) -> np.ndarray:
     float64 array
         1 is an estimate that is right; empty for congestion controls without one.
     """
+    # 0 before the first round trip has been measured.
     known = np.isfinite(trace.bbr_bps) & (trace.bbr_bps > 0)
     if not known.any():
         return np.zeros(0)
@@ -220,6 +222,7 @@ def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", pres
 
 def slow_start_ends(traces: Sequence[Trace]) -> str:
     """What ended slow start, in sessions, when, and at which windows."""
+    # Whether jitter or a loss ended it decides the study's first peak (claim 3.7), so sessions are counted by cause.
     ends = pd.DataFrame([vars(trace.slow_start) for trace in traces])
     texts = []
     for by, mine in ends.groupby("by", sort=True):

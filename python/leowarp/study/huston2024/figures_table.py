@@ -89,6 +89,7 @@ def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.set_xlabel(column.short)
         axes.set_xlim(0, 1.08 * _largest(frames, column, shown))
     panels[0].set_yticks(places, [variant.label for variant in shown])
+    # The first variant on top, as in the table.
     panels[0].set_ylim(len(shown) - 0.4, -0.6)
     # A fair share of two flows.
     panels[-1].axvline(50, color="#555555", linewidth=0.6, linestyle=":")
@@ -101,6 +102,7 @@ def _largest(frames: Mapping[str, Any], column: Column, shown: Sequence[Variant]
     presets = (PEAK, OFF_PEAK) if column.frame == "sessions" else (PEAK,)
     cells = [cell_of(frames, column, variant.name, preset) for variant in shown for preset in presets]
     ends = np.array([end for cell in cells for end in (cell.median, cell.high)])
+    # A recovery that never came has no place on an axis; its interval runs off the panel.
     ends = ends[np.isfinite(ends)]
     return float(ends.max()) * column.scale if len(ends) and ends.max() > 0 else 1.0
 
@@ -148,6 +150,7 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.plot(x, [c.median / 1e6 for c in cells], marker=DOTS[ALGORITHMS[variant.name]], markersize=3,
                   label=variant.label, **style)  # fmt: skip
     axes.set_xscale("log")
+    # The values that were run, and no others: between them nothing was measured.
     axes.set_xticks(x, [f"{100 * ratio:g}" for ratio in ratios])
     axes.minorticks_off()
     axes.set_xlabel("isolated loss in each direction, %")
@@ -168,6 +171,7 @@ def wrong_phase(frames: Mapping[str, Any], rules: Rules) -> Figure:
         cells = []
         for at_s in late_s:
             mine = rows[(rows["late_s"] == at_s) & (rows["variant"] == name)]
+            # The plain congestion control knows no schedule, so its sessions are those of the main group.
             both = pd.concat([mine, plain[plain["variant"] == base]])
             cells.append(paired_ratio(both, "goodput_bps", name, base))
         style = line_style(ALGORITHMS[base])

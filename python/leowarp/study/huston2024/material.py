@@ -121,6 +121,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
         # The group `clean` varies no preset; its rows get the name under which claims look for them.
         key = (row["name"], row.get("preset", runs.CLEAN_PEAK))
         traces.setdefault(key, []).append(trace_of(view))
+        # Figures show one session, the first seed; claims look at all of them.
         if key not in shown:
             shown[key] = trace_of(view, SHOWN_BIN_NS, "sacked")
     # All or none: claims compare the three with each other at both hours.
@@ -143,6 +144,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
 
 def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], RunView]]:
     """Rows of runs that were kept, with their directories, by seed."""
+    # By seed, so that the same session is shown however the rows lie in the data set.
     good = rows[rows["status"] == "ok"].sort_values("seed", kind="stable")
     return [(row, RunView(folder / "runs" / row["run_id"])) for row in good.to_dict("records")]
 

@@ -110,6 +110,7 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
     for t_ns in pings.changes_ns.tolist():
         before, after = pings.replies_ms(t_ns - S, t_ns), pings.replies_ms(t_ns, t_ns + around_ns)
         # A window that the end of the run cuts would make a rise look small.
+        # Without a reply on either side there is nothing to compare; whether it was lost is `lost_pkts` of others.
         if min(len(before), len(after)) == 0 or t_ns + around_ns > pings.end_ns:
             continue
         close = pings.probes.between(t_ns - GAP_BEFORE_NS, t_ns + GAP_AFTER_NS)
@@ -140,6 +141,7 @@ def slot_minima_ms(pings: Pings) -> list[np.ndarray]:
     """
     minima_ms = []
     for start_ns, end_ns in pings.slots_ns:
+        # Whole seconds within the slot; the last part of a second, if any, is left out.
         seconds = [pings.replies_ms(at_ns, at_ns + S) for at_ns in range(start_ns + S, end_ns - S + 1, S)]
         minima_ms.append(np.array([second.min() for second in seconds if len(second)]))
     return minima_ms

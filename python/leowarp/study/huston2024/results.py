@@ -46,6 +46,8 @@ def sessions(rows: pd.DataFrame, preset: str = runs.PEAK) -> pd.DataFrame:
     frame.insert(0, "variant", rows["name"])
     frame.insert(1, "preset", presets)
     # Most reconfigurations of such a session were followed by a window in which it did not come back.
+    # Both missing: no reconfiguration was looked at. Only the median missing: fewer than half were followed by a
+    # recovery.
     never = frame["recovery_p50_ns"].isna() & frame["recovered_ratio"].notna()
     frame["recovery_p50_ns"] = frame["recovery_p50_ns"].mask(never, np.inf)
     # Of all packets sent, retransmissions among them: it cannot exceed 1.
@@ -100,6 +102,7 @@ def capacity(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["status"] == "ok"].sort_values("test", kind="stable")
     if not len(rows):
         return pd.DataFrame(columns=["test", "at", "down_bps", "down_link_bps", "up_bps", "up_link_bps", "hour"])
+    # The seed is the test's number (`runs._capacity`).
     frame = pd.DataFrame({"test": rows["test"].astype("int64")})
     frame["at"] = pd.to_datetime(rows["clock"], utc=True)
     for name, flows in (("down_bps", runs.DOWN_FLOWS), ("up_bps", runs.UP_FLOWS)):

@@ -28,6 +28,7 @@ def table(frames: Mapping[str, Any]) -> str:
     mine = [column for column in COLUMNS if column.frame == "sessions"]
     sessions: pd.DataFrame = frames["sessions"]
     others = []
+    # Tables of their own: beside another flow, and with every column, there is the peak alone.
     for preset, caption in ELSEWHERE.items():
         here = sessions[sessions["preset"] == preset]
         rows = []

@@ -141,11 +141,13 @@ def trace_of(run: RunView, bin_ns: int = BIN_NS, series: str = "in_order") -> Tr
     flow, plan = run.main_flow, run.plan
     samples = run.tables.of_flow("sockets", flow)
     frame = goodput(run.tables, flow, series, bin_ns)
+    # The last bin ends a whole width later, though the run may end before: its goodput is over the whole width as well.
     edges = np.append(frame["t_ns"].to_numpy(dtype="int64"), int(frame["t_ns"].iloc[-1]) + bin_ns)
     changes_ns = run.changes["t_ns"].to_numpy(dtype="int64")
     drops = run.tables.drops
     lost = losses(drops[(drops["flow"] == flow) & (drops["flow_direction"] == DATA)], changes_ns)
     when_ns = samples["t_ns"].to_numpy(dtype="int64")
+    # As float64 with nan: a sample before the connection is made has no window.
     window, threshold, state = (floats(samples[name]) for name in ("cwnd_pkts", "ssthresh_pkts", "ca_state"))
     window_cuts = cuts(when_ns, window, threshold, lost)
     known = state[~np.isnan(state)]
@@ -169,6 +171,7 @@ def trace_of(run: RunView, bin_ns: int = BIN_NS, series: str = "in_order") -> Tr
 
 def _hystart(tables: Tables, source: str) -> pd.DataFrame:
     """`t_ns`, `by`: when a host's counters were first read with an end of slow start that HyStart had found."""
+    # Above 0 alone: all counters are read each time, and the first of interest is the one that counted.
     mine = tables.counters[(tables.counters["host"] == tables.host_number(source)) & (tables.counters["value"] > 0)]
     rows = []
     for by, counter in (("delay", "TcpExt.TCPHystartDelayDetect"), ("ACK train", "TcpExt.TCPHystartTrainDetect")):
@@ -221,6 +224,7 @@ def after_timeouts(
         # A new timeout ends it too.
         again = np.flatnonzero(in_loss[place:until])
         last = (place + int(again[0]) if len(again) else until) - 1
+        # Round trips by the mean RTT of that time, as the growth is one of round trips (RFC 5681, RFC 9438).
         trips = (t_ns[last] - t_ns[place]) / 1e3 / float(np.nanmean(srtt_us[place : last + 1])) if last > place else 0.0
         if trips >= _FEWEST_TRIPS and cwnd_pkts[place] > 0:
             # The same factor each round trip: to_pkts = from_pkts (1 + growth)^trips.
@@ -255,6 +259,7 @@ def capacity_in_bins(tables: Tables, a: str, b: str, edges_ns: np.ndarray) -> np
     t_ns, rate_bps = tables.channels.capacity_bps[a, b]
     # The integral is a broken line through the rows' instants; its differences over the bins are exact.
     carried = np.concatenate([[0.0], np.cumsum(rate_bps[:-1] * np.diff(t_ns))])
+    # The row in force at each edge: a row holds from its instant on.
     row = np.searchsorted(t_ns, edges_ns, side="right") - 1
     return np.diff(carried[row] + rate_bps[row] * (edges_ns - t_ns[row])) / np.diff(edges_ns)
 

@@ -85,6 +85,7 @@ def run_again(
             f"the run {run_id} failed, so there is nothing to compare with: {row['error']}",
             hint=f"leowarp study {folder} --retry-failed makes failed runs again",
         )
+    # Of the plans that the study ever had, since its row may be of an earlier version of the study file.
     run = next(iter(read_plans(folder, run_id)))
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch:
         inputs = {name: input_of(folder, name) for name in run.inputs}

@@ -165,6 +165,7 @@ class StudyDisplay:
             return
         now = time.monotonic()
         text = one_line(progress.text())
+        # The first line and the last at once, whatever the interval: a short study has no others.
         is_due = not self._said or progress.done == progress.total or now - self._said_at >= PLAIN_INTERVAL_S
         if text != self._said and is_due:
             self._said, self._said_at = text, now

@@ -175,6 +175,7 @@ class StudyFile:
             if key not in KEYS:
                 # Not ignored: a mistyped `[sets]` would leave every run with the scenario's own values.
                 problems.add(node.origin, key, "there is no such key", unknown_key_hint(key, KEYS, {}))
+        # A file without it is read as of this version; one of another is refused before its keys are misunderstood.
         version = document.get("schema")
         if version is not None and version.value != STUDY_SCHEMA:
             rule = f"this leowarp reads schema = {STUDY_SCHEMA}"
@@ -221,6 +222,7 @@ class _Varied:
         for number, node in enumerate(_tables(document, "together", self._problems)):
             joined = self._parameters(node, f"together.{number}")
             lengths = {parameter.key: len(parameter.values) for parameter in joined}
+            # zip would cut the longer lists off without a word.
             if len(set(lengths.values())) > 1:
                 counts = ", ".join(f"{key} has {length}" for key, length in lengths.items())
                 rule = f"parameters that go in step have equally many values: {counts}"
@@ -257,6 +259,7 @@ class _Varied:
                     self._problems.add(child.origin, f"{key}.{name}", "there is no such key", hint)
                     return None
             given = node.get("values")
+            # Neither list nor table of values: a range, of which `ranges` says what is missing.
             if given is None:
                 return self._range(key, parts, node, label)
             values = given
@@ -265,6 +268,7 @@ class _Varied:
             hint = f"write [{_plain(values)!r:.60}]; a value for all runs stands in [set]".replace("'", '"')
             self._problems.add(values.origin, key, rule, hint)
             return None
+        # An empty list would make an empty product: a study without any run.
         if not values.value:
             self._problems.add(
                 values.origin, key, "is an empty list: there would be no run", "write values, or take it out"
@@ -356,6 +360,7 @@ def _conditions(
                 problems.add(node.origin, f"{name}.{key}", "is not varied in this study", hint)
                 continue
             for value in given:
+                # A condition on a mistyped value would never hold, and the study quietly be another one.
                 if value not in varied[key]:
                     near = nearest(str(value), [str(known) for known in varied[key]])
                     hint = f'did you mean "{near}"?' if near else f"it has: {', '.join(map(str, varied[key]))}"
@@ -391,6 +396,7 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
     if not isinstance(numbers, list) or any(isinstance(n, bool) or not isinstance(n, int) for n in numbers):
         problems.add(table.origin, "seeds", "seeds are bare integers", hint)
         return None
+    # Two ways to say the same must not contradict each other.
     if "list" in values:
         if len(values) > 1:
             problems.add(table.origin, "seeds", "`list` stands alone", hint)
@@ -415,6 +421,7 @@ def _keep(document: Node, problems: Problems) -> str:
         return KEEP[0]
     node = table.get("runs")
     extra = [key for key in table.value if key != "runs"] if isinstance(table.value, dict) else []
+    # "all" of a large study fills disks, so nothing is guessed here.
     if node is None or extra or node.value not in KEEP:
         problems.add(table.origin, "keep", "holds `runs` alone: none, failed or all", 'write runs = "failed"')
         return KEEP[0]
@@ -435,6 +442,7 @@ def _tables(document: Node, name: str, problems: Problems) -> list[Node]:
     node = document.get(name)
     if node is None:
         return []
+    # `[together]` with single brackets is one table in TOML: the most likely mistake, so the hint shows the two.
     if not isinstance(node.value, list) or not all(isinstance(child.value, dict) for child in node.value):
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
         return []

@@ -58,6 +58,7 @@ class DaskWorkers:
     @property
     def free(self) -> int:
         """A batch stands by for each worker, so that none waits for us."""
+        # Without any worker yet nothing is given: batches are sized by how many work.
         return max(0, 2 * self.size - len(self._under_way))
 
     def give(self, batch: Batch) -> None:

@@ -71,6 +71,7 @@ def study_status(folder: Path | str) -> StudyStatus:
     # Looks at files that a study may be writing; nothing is locked, and nothing changed.
     table, journal = read_results(folder)
     stored = [] if table is None else table.select([c for c in _TOLD if c in table.column_names]).to_pylist()
+    # `read_results` gives each run once, in one of the two.
     rows = [*stored, *journal]
     # Rows of the journal are not aligned with the study, so a run's presence in the plans decides, not `in_study`.
     mine = sorted((row for row in rows if row["run_id"] in runs), key=lambda row: row["number"])

@@ -366,8 +366,7 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     if not tables:
         return None, None, 0
     try:
-        # Files of one data set are alike, unless a kill came while an older version wrote; the widest type holds for
-        # all then.
+        # Files of one data set are alike; should they not be, the widest type holds for all.
         schema = schema_of((), pa.unify_schemas([table.schema for table in tables], promote_options="permissive"), {})
         joined = _joined(tables, schema)
     except (pa.ArrowException, KeyError) as error:

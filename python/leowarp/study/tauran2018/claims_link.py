@@ -35,6 +35,7 @@ def residual_loss(frames: Frames) -> Outcome:
     """
     lost = packets_lost(frames)
     low, high = lost[min(lost)], lost[max(lost)]
+    # Medians: with each dB the loss falls by about a third, far more than seeds differ by.
     falls = all(later.median < sooner.median for sooner, later in itertools.pairwise(lost.values()))
     parts = {
         # A factor of 2: over all codewords the channel rebuilt from published tables loses 8.1 % at 7 dB with every
@@ -89,6 +90,7 @@ def goodput_is_low(frames: Frames) -> Outcome:
         for control, delayed in OURS
     }
     highest = max(value.median for values in curves.values() for value in values)
+    # What the path can carry: either congestion control showing it is enough.
     free_bps = max(_settled_bps(frames, control) for control in ("reno", "cubic"))
     parts = {
         f"{ev.label(control)}, {delayed}": all(value.median < LINK_BPS / 10 for value in values)
@@ -138,6 +140,7 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
             first, last = values[0].median, values[-1].median
             what = f"{ev.label(control)}, {delayed}, {name}"
             parts[f"{what}: high"] = all(value.median >= least for value in values)
+            # 0.8 and not 1: seeds move either end by some per cent.
             parts[f"{what}: does not fall"] = last >= 0.8 * first
             stays_half &= last >= 0.5 * first
             lines.append(f"{what}: {ev.over_snr(values, 100, 1)}")

@@ -103,6 +103,7 @@ def effects(
     rows = sessions(frames, congestion_control, resequencing=resequencing)
     rows = rows[rows["snr_db"] >= from_db]
     with_them, without = (rows[rows["delayed_ack"] == each].set_index(KEY)[column] for each in (ON, OFF))
+    # By SNR and seed: a session that failed takes its pair out, not the point.
     both = pd.DataFrame({"on": with_them, "off": without}).dropna()
     mean = both["off"].groupby(level="snr_db").transform("mean")
     difference = (both["on"] - both["off"]).to_numpy(dtype="float64")
@@ -172,6 +173,7 @@ def _counts(rows: pd.DataFrame) -> str:
     def mean(column: str) -> float:
         return float(rows[column].mean()) if len(rows) else math.nan
 
+    # A count again out of a ratio of packets sent, as the other numbers of the sentence are counts.
     spurious = float((rows["spurious_ratio"] * rows["sent_pkts"]).mean()) if len(rows) else math.nan
     return (
         f"{mean('sent_pkts'):,.0f} packets sent, {100 * mean('late_ratio'):.1f} % of them overtaken, "
@@ -208,6 +210,7 @@ def held_back_text(frames: Frames, congestion_control: str) -> str:
     waits = pd.concat([trace.waits for trace in own], ignore_index=True)
     count, wait_ms = floats(waits["acks_pkts"]), floats(waits["wait_ns"]) / 1e6
     single = floats(waits["segments_pkts"]) == 1
+    # 5 ms below the timer's 40: it runs in ticks of the kernel's clock, and from when the segment was handled.
     timer = single & (wait_ms >= TIMER_MS)
     return (
         f"{label(congestion_control)}: {count[timer].sum() / count.sum():.0%} of the ACKs wait for the timer, "

@@ -94,6 +94,7 @@ def _grid(
                 # 0.06 dB to either side, so that the intervals of on and off do not hide each other.
                 _line(axes, snrs_db + 0.06 * (2 * place - 1), values, quantity.scale, STYLES[delayed])
             axes.margins(y=0.08)
+            # From 0: a change of some per cent should look like one.
             axes.set_ylim(0, max(1.02 * axes.get_ylim()[1], axes.dataLim.y1 * 1.08))
         row[0].set_ylabel(quantity.label)
     for axes, control in zip(panels[0], algorithms, strict=True):

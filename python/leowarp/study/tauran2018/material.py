@@ -95,8 +95,10 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
     """What claims and figures take; what would lack a point that a claim needs is left out."""
     frames: dict[str, Any] = {}
+    # Traces of seed 1 alone: those of all sessions are not kept.
     kept = _views(rows["first"], folder / "first")
     sessions = results.joined([results.sessions(rows[name]) for name in ("first", "main")])
+    # Claims go over whole curves: with a point missing they would compare other SNRs than they name.
     if len(sessions) and results.complete(sessions):
         frames["sessions"] = sessions
         frames["codewords"] = results.codewords(
@@ -112,6 +114,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
         for name in ("growth", "growth_by_acks")
         for row, view in _views(rows[name], folder / name)
     }
+    # Claim 4.8 compares these four; those by ACKs are there for the cause and may be missing.
     if all((control, delayed) in growth for control in ("reno", "cubic") for delayed in (runs.ON, runs.OFF)):
         frames["growth"] = growth
     for name, beside in (("profiles", _same(sessions, "profiles")), ("assumptions", _same(sessions, "assumptions"))):

@@ -82,6 +82,7 @@ def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"
     rows = []
     for snr_db in snrs_db:
         for seed in seeds:
+            # The same seed and length as the sessions: this is the very fading that they met.
             overrides = {"mobile.snr": runs.snr_text(snr_db), "run.seed": seed, "run.duration": duration}
             plan = resolve(load(example_file(runs.SCENARIO), overrides))
             assert isinstance(plan.medium, Mobile), "the study's path is a mobile channel"

@@ -80,6 +80,7 @@ def shape_mirrors(frames: Frames) -> Outcome:
     for name in DISTRIBUTIONS:
         share = shapes[name].share / shapes[name].share.sum()
         # A packet displaced by k was delayed by (k +- 1/2) / R more than the mean.
+        # The step of the measured distribution lies between two whole displacements, hence the half.
         x = (shapes[name].displacement_pkts + 0.5) / PROBE_RATE_PKTS_PER_S / (SHAPE_US / 1e6)
         measured = np.cumsum(share)
         distance[name] = {other: float(np.abs(measured - simulation.cdf(other, x)).max()) for other in DISTRIBUTIONS}
@@ -124,6 +125,7 @@ def displacement_grows(frames: Frames) -> Outcome:
     straight = jittered[(jittered.index >= STRAIGHT_MS[0]) & (jittered.index <= STRAIGHT_MS[1])]
     per_ms = {name: float((straight[name] / straight.index).mean()) for name in DISTRIBUTIONS}
     bent = {name: _bent(straight, name, per_ms[name]) for name in DISTRIBUTIONS}
+    # Against the slope of the straight part: beyond it the threshold of 200 packets bends the line.
     bent_all = {name: _bent(jittered, name, per_ms[name]) for name in DISTRIBUTIONS}
     # Strict at every point of the grid, as "throughout" says; one seed a probe, so a tie is a turn.
     order_from_ms = ev.ordered_from_ms(jittered, MD_ORDER)

@@ -173,6 +173,7 @@ def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None
     1.0
     """
     values = table[list(order)].to_numpy()
+    # Strictly: without jitter all are 0, which is no order.
     kept = (np.diff(values, axis=1) < 0).all(axis=1)
     broken = np.flatnonzero(~kept)
     if len(broken) == 0:

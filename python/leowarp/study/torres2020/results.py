@@ -123,6 +123,7 @@ def probes(rows: pd.DataFrame) -> pd.DataFrame:
         If the rows lack a column: an older version made them.
     """
     rows = rows[rows["status"] == "ok"]
+    # Columns come with the runs; those of an older version may lack what claims need now.
     missing = [column for column in PROBE_COLUMNS.values() if column not in rows]
     if missing:
         raise TraceError(f"the probes' results have no column {', '.join(missing)}", "make the probes anew: --force")

@@ -37,6 +37,7 @@ NAMED_US = (0, 75, 858.5, 1000, 1247.5, 10_000)
 and 3, and the ends of the grid."""
 
 JITTERS_US = (
+    # Below a tenth of a ms jitter is less than the packets' spacing of 0.121 ms, yet TCP's bursts are shuffled already.
     *(12.5 * step for step in range(9)),  # 0 to 0.1 ms: westwood's collapse
     *range(125, 501, 25),  # to 0.5 ms
     *(550, 600, 650, 700, 750, 800, 858.5, 900, 950, 1000),  # to 1 ms: the others'
@@ -161,6 +162,7 @@ def _content(
     return {
         "name": name,
         "scenario": scenario,
+        # Labels name the columns of the results, by which `results` reads them.
         "parameters": {
             "jittered.distribution": {"label": "distribution", "values": list(distributions)},
             "jittered.jitter": {"label": "jitter", "values": [_text(jitter_us) for jitter_us in jitters_us]},
