@@ -67,6 +67,7 @@ def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, 
         if missing is None:
             try:
                 with styled():
+                    # Within the style of reports, which sets fonts and sizes for as long as it is drawn.
                     figure = kind.draw(frames, rules)
                 save(figure, folder / kind.stem)
             # A trial run may be too short for what a figure shows; the page says so, and the others are drawn.

@@ -118,6 +118,7 @@ def _note_cost(folder: Path, part: str, wall_s: float) -> None:
     """Adds what a start took by the wall clock: a study that was interrupted has several."""
     path = folder / COST
     spent = recorded.read_json(path) if path.exists() else {}
+    # Added up, as each start makes only what is missing.
     spent[part] = spent.get(part, 0.0) + wall_s
     recorded.write_json(path, spent)
 

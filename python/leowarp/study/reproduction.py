@@ -180,6 +180,7 @@ def reproduce(
             f"cannot make the study {key} in {folder}: {why}, and nothing is written through one",
             hint="choose another directory with --out",
         )
+    # Only now: a study or option that does not exist leaves no directory behind.
     folder.mkdir(parents=True, exist_ok=True)
     material = room.make(Making(folder, at_once, kernel, force, progress), **options)
     # Judged anew at each start, from the runs that are there: a test that was changed needs no new runs.

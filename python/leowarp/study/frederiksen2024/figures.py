@@ -92,6 +92,7 @@ def draw(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     for item in STUDY_FIGURES:
+        # The caption is the report's own, so that a figure says the same in a study as in a run.
         caption, missing = FIGURES[item.name].caption, None
         # A figure compares runs; without one of them it would compare others than its title says.
         absent = [slug for slug in item.runs if slug not in views]

@@ -324,6 +324,7 @@ def _by_hour(rows: pd.DataFrame) -> str:
     """Why the tests differ: how many got less than 80 % of their own link, and the medians over the hours
     of the day.
     """
+    # Six hours of the day, as tests are four hours apart: the profile's capacity follows the hour.
     by_hour = rows.groupby("hour")[["down_bps", "up_bps"]].median() / 1e6
     medians = ", ".join(f"{hour} h {row.down_bps:.0f} and {row.up_bps:.0f}" for hour, row in by_hour.iterrows())
     short = ", ".join(

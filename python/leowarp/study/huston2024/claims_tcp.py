@@ -367,6 +367,7 @@ def _with_why(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: s
 
 def _lowest_after_peak(trace: Trace) -> float:
     """The lowest half second of the second after the largest of the first 2 s, bit/s."""
+    # The study's "in 2 s": later peaks are those of regrowth.
     early = trace.t_s < 2.0
     at_s = float(trace.t_s[early][int(np.argmax(trace.goodput_bps[early]))])
     after = (trace.t_s > at_s) & (trace.t_s <= at_s + 1.0)

@@ -41,6 +41,7 @@ def sessions(rows: pd.DataFrame, preset: str = runs.PEAK) -> pd.DataFrame:
     `retransmitted_ratio`: retransmissions over packets sent. `recovery_p50_ns` is infinite if most never came back.
     """
     rows = rows[rows["status"] == "ok"]
+    # Failed runs have no scalars: with them every median would count them as missing seeds.
     frame = _picked(rows, SESSION_COLUMNS)
     presets = rows["preset"] if "preset" in rows else pd.Series(preset, index=rows.index)
     frame.insert(0, "variant", rows["name"])

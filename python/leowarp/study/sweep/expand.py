@@ -167,6 +167,7 @@ def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedR
         PlannedRun(number, combination, combination.plan.run.seed if seed is None else seed)
         for number, (seed, combination) in enumerate(itertools.product(seeds, combinations))
     ]
+    # Both after all plans are made: each looks at pairs of runs.
     _refuse_twins(runs)
     _refuse_equal_names(runs)
     return runs

@@ -99,6 +99,7 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
             return {name + key.declared.suffix: key.value(plan), name: text_of(value)}
         case "queue":
             assert key is not None
+            # A limit is in packets or in bytes, never both: one of the two columns is null.
             limits = {f"{name}_{unit}": key.value(plan, f"queue_{unit}") for unit in ("pkts", "bytes")}
             return {**limits, name: text_of(value)}
         case "count" | "flag":

@@ -190,6 +190,8 @@ def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
         content = path.read_bytes()
         if not copy.exists() or copy.read_bytes() != content:
             copy.parent.mkdir(exist_ok=True)
+            # Replaced if it differs: the study file may name another version of the file, of which plans hold the
+            # sha256.
             disk.write_file(copy, content)
 
 

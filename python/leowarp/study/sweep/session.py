@@ -285,6 +285,7 @@ class Session:
         themselves.
         """
         self._any_good = True
+        # In the order in which they are known, not of the study: the store sorts by number when it is read.
         rows = [self._row(run, result), *(self._row(*one) for one in self._put_aside)]
         self._put_aside = []
         # A run that was made alone has a directory; now that it did not fail, it goes.

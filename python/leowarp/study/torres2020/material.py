@@ -96,6 +96,7 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
     frames: dict[str, Any] = {}
     for name in ("transfers", "yeah"):
         frames[name] = results.transfers(tables[name])
+    # Two groups for one data set: BIC alone was run on the other two distributions.
     frames["mechanisms"] = results.joined(
         {name: results.transfers(tables[name]) for name in ("mechanisms-normal", "mechanisms-bic")}
     )
