@@ -43,8 +43,13 @@ def why_incomplete(path: Path) -> str | None:
         except OSError as error:
             return f"it is marked incomplete, and why cannot be read: {error.strerror}"
         return text or "it is marked incomplete (the file INCOMPLETE is empty: was the disk full?)"
-    absent = [name for name in (PLAN, TRACE, SUMMARY, MANIFEST) if not (path / name).exists()]
-    return f"it has no {absent[0]}" if absent else None
+    absent = what_is_missing(path)
+    return None if absent is None else f"it has no {absent}"
+
+
+def what_is_missing(path: Path) -> str | None:
+    """The first of the names that every complete run has and this directory has not; None if it has all of them."""
+    return next((name for name in (PLAN, TRACE, SUMMARY, MANIFEST) if not (path / name).exists()), None)
 
 
 def refuse_incomplete(path: Path) -> None:

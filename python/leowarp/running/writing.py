@@ -18,7 +18,7 @@ from types import TracebackType
 from leowarp import plainfiles
 from leowarp.errors import HostError, ScenarioError, TraceError
 from leowarp.layout import ARTEFACTS, INCOMPLETE, INPUTS, MANIFEST, PLAN
-from leowarp.recorded import why_incomplete
+from leowarp.recorded import what_is_missing, why_incomplete
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
@@ -52,33 +52,75 @@ class Writing:
         self._mark = -1
 
     def __enter__(self) -> Path:
-        self._refuse_what_is_not_ours()
         try:
+            self._mark = self._locked_mark()
+            try:
+                # The mark stands before anything of an older run goes.
+                self.because("the run was started and has not ended; a kill -9 or a power cut leaves it so")
+                for name in ARTEFACTS:
+                    if name != INCOMPLETE:
+                        _remove(self.path / name)
+                    _remove(self.path / f"{name}{plainfiles.PARTIAL}")
+            except BaseException:
+                os.close(self._mark)
+                raise
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+        return self.path
+
+    def _locked_mark(self) -> int:
+        """A descriptor of the mark, locked; with it nobody else writes here, and what is here may be replaced.
+
+        Raises
+        ------
+        ScenarioError
+            If another process writes there, or what is there may not be replaced.
+        OSError
+            If it cannot be made or locked.
+        """
+        while True:
+            self._refuse_what_is_not_ours()
             self.path.mkdir(parents=True, exist_ok=True)
             # Opened and not created anew: the mark of a run that was killed is locked and written again. NOFOLLOW:
             # where a link stands, another file would be emptied.
             # NONBLOCK: a pipe that came there since the look above would be waited for.
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-            self._mark = os.open(self.path / INCOMPLETE, flags, 0o666)
-        except OSError as error:
-            raise _unwritable(self.path, error) from error
+            mark = os.open(self.path / INCOMPLETE, flags, 0o666)
+            try:
+                # A lock and not the number of the process in a file, which may be another's by then.
+                # The host drops the lock with the process, so a writer that was killed does not keep others out.
+                fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if self._is_the_mark_of_what_may_go(mark):
+                    return mark
+            except BlockingIOError:
+                os.close(mark)
+                raise ScenarioError(
+                    f"cannot write a run to {self.path}: another process is writing one there",
+                    hint="wait for it, or choose another directory with --out",
+                ) from None
+            except BaseException:
+                os.close(mark)
+                raise
+            os.close(mark)
+
+    def _is_the_mark_of_what_may_go(self, mark: int) -> bool:
+        """Whether a mark that is locked still stands there, and not beside a run that was completed meanwhile.
+
+        Another writer may have ended between the look at the directory and the lock: it has taken the mark away after
+        it was opened here, or before, and then the mark is a new one, empty, beside a complete run.
+        """
+        here = os.fstat(mark)
         try:
-            # A lock and not the number of the process in a file, which may be another's by then.
-            # The host drops the lock with the process, so a writer that was killed does not keep others out.
-            fcntl.flock(self._mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._mark)
-            raise ScenarioError(
-                f"cannot write a run to {self.path}: another process is writing one there",
-                hint="wait for it, or choose another directory with --out",
-            ) from None
-        # The mark stands before anything of an older run goes.
-        self.because("the run was started and has not ended; a kill -9 or a power cut leaves it so")
-        for name in ARTEFACTS:
-            if name != INCOMPLETE:
-                _remove(self.path / name)
-            _remove(self.path / f"{name}{plainfiles.PARTIAL}")
-        return self.path
+            there = os.stat(self.path / INCOMPLETE, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):
+            return False
+        # A run is replaced plan first and written manifest last, so what lacks nothing has not been touched.
+        if here.st_size == 0 and not self.force and what_is_missing(self.path) is None:
+            os.unlink(self.path / INCOMPLETE)
+            return False
+        return True
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run directory is complete or says why not, and nothing of anybody else is ever removed."""
 
+import os
 import subprocess
 import sys
 
@@ -74,6 +75,29 @@ def test_two_writers_do_not_meet_in_one_directory(tmp_path):
             _complete(tmp_path / "run")
         assert (directory / "00-plan.toml").read_text() == "first"
         write_json(directory / "manifest.json", {})
+
+
+@pytest.mark.parametrize("ends", ["before the mark is opened", "after the mark was opened"])
+def test_a_run_that_another_writer_completes_meanwhile_is_not_overwritten(tmp_path, monkeypatch, ends):
+    other = Writing(tmp_path / "run")
+    directory = other.__enter__()
+    (directory / "00-plan.toml").write_text("first")
+    (directory / "30-trace").mkdir()
+    write_json(directory / "summary.json", {})
+    opened = os.open
+
+    def in_between(path, *arguments):
+        monkeypatch.undo()
+        mark = opened(path, *arguments) if ends.startswith("after") else None
+        write_json(directory / "manifest.json", {"warnings": []})
+        other.__exit__(None, None, None)
+        return opened(path, *arguments) if mark is None else mark
+
+    monkeypatch.setattr(os, "open", in_between)
+    with pytest.raises(ScenarioError, match="it holds a complete run"):
+        _complete(tmp_path / "run")
+    assert (directory / "00-plan.toml").read_text() == "first"
+    assert why_incomplete(tmp_path / "run") is None
 
 
 def test_a_writer_that_was_killed_leaves_the_mark_and_no_lock(tmp_path, spawn):
