@@ -117,6 +117,8 @@ class LocalWorkers:
         self._selector = selectors.DefaultSelector()
         self._workers: list[_Process] = []
         self._started = 0
+        # Told by the call of `wait` after the one that gives what the others have said.
+        self._error: HostError | None = None
         self.size = count
         try:
             for _ in range(count):
@@ -148,9 +150,11 @@ class LocalWorkers:
         Raises
         ------
         HostError
-            If a worker ended before it could begin.
+            If a worker ended before it could begin; what was said until then has been returned before.
         """
         events: list[Event] = []
+        if self._error is not None:
+            raise self._error
         for key, _ in self._selector.select(timeout_s):
             worker: _Process = key.data
             for message in worker.lines():
@@ -159,7 +163,12 @@ class LocalWorkers:
                 else:
                     events += _event(worker, message)
             if worker.is_over:
-                self._replace_dead(worker, events)
+                try:
+                    self._replace_dead(worker, events)
+                except HostError as error:
+                    self._error = error
+        if self._error is not None and not events:
+            raise self._error
         return events
 
     def end(self) -> list[Event]:

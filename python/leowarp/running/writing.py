@@ -131,12 +131,24 @@ class Writing:
             if error is None:
                 os.unlink(self.path / INCOMPLETE)
             elif isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
-                self.because(f"writing it failed: {error}")
-                raise _unwritable(self.path, error) from error
+                self.because(f"an operation of the system failed: {error}")
+                raise self._failed(error) from error
             else:
                 self.because(f"{kind.__name__ if kind else 'error'}: {error}" if str(error) else "it was interrupted")
         finally:
             os.close(self._mark)
+
+    def _failed(self, error: OSError) -> HostError:
+        """What to say of an error of the system while the run was made: it is the directory's only if it names it."""
+        # A write names no file. One that has no space has none here, or in the place for temporary files.
+        if error.errno in _NO_SPACE or (isinstance(error.filename, str | Path) and self._holds(Path(error.filename))):
+            return _unwritable(self.path, error)
+        hint = "it is an error of this machine and not of the scenario: mend what it names, then start the run again"
+        return HostError(f"the run in {self.path} failed: {error}", hint=hint)
+
+    def _holds(self, path: Path) -> bool:
+        """Whether a path leads into this directory, or is it."""
+        return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(self.path))
 
     def because(self, reason: str) -> None:
         """Writes why the directory is not complete: a line in the mark, in place of what stood there.

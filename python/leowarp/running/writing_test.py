@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run directory is complete or says why not, and nothing of anybody else is ever removed."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -127,6 +128,36 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(HostError, match="cannot write the run directory"):
         _complete(tmp_path / "file" / "run")
+
+
+@pytest.mark.parametrize("fails", ["fcntl.flock", "shutil.rmtree"])
+def test_a_lock_or_a_removal_that_fails_is_told_and_leaves_nothing_open(tmp_path, monkeypatch, fails):
+    (tmp_path / "run" / "30-trace").mkdir(parents=True)
+
+    def fail(*_, **__):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fails, fail)
+    opened = os.listdir("/proc/self/fd")
+    with pytest.raises(HostError, match="cannot write the run directory .*No locks available"):
+        _complete(tmp_path / "run")
+    assert os.listdir("/proc/self/fd") == opened
+
+
+def test_an_error_of_the_system_that_is_not_about_the_directory_is_not_blamed_on_it(tmp_path):
+    with pytest.raises(HostError) as told, Writing(tmp_path / "run"):
+        subprocess.run([tmp_path / "no-compiler"], check=True)
+    assert "no-compiler" in told.value.message
+    assert "cannot write" not in told.value.message
+    assert "--out" not in told.value.hint
+    assert "no-compiler" in (tmp_path / "run" / INCOMPLETE).read_text()
+
+
+def test_a_file_of_the_directory_that_cannot_be_written_is_blamed_on_it(tmp_path):
+    with pytest.raises(HostError, match="cannot write the run directory") as told, Writing(tmp_path / "run") as run:
+        (run / "summary.json").mkdir()
+        (run / "summary.json").write_text("{}")
+    assert "--out" in told.value.hint
 
 
 def test_a_failure_of_the_refused_writer_does_not_unmark_the_first(tmp_path):
