@@ -121,6 +121,15 @@ def test_captures_without_a_common_connection_are_refused(tmp_path):
         packets_from_captures(tmp_path / "a.pcap", tmp_path / "b.pcap")
 
 
+def test_a_packet_too_long_for_its_header_is_refused(tmp_path):
+    content = _pcap([(0, SYN)])
+    # Total length: bytes 2 and 3 of the IPv4 header (RFC 791, 3.1), which begins with 0x45.
+    at = content.index(b"\x45", 24)
+    (tmp_path / "a.pcap").write_bytes(content[: at + 2] + bytes(2) + content[at + 4 :])
+    with pytest.raises(TraceError, match="longer than its header can say"):
+        list(segments(tmp_path / "a.pcap"))
+
+
 @given(st.data(), st.sampled_from([_pcap, _pcapng]))
 @settings(max_examples=200)
 def test_a_damaged_capture_is_read_or_refused_and_never_anything_else(tmp_path_factory, data, write):

@@ -173,6 +173,9 @@ def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
         if int.from_bytes(packet[6:8], "big") & 0x1FFF:
             # Only the first fragment has a TCP header.
             return None
+        if total == 0 and protocol == 6:
+            # Linux writes 0 where the length of a joined packet does not fit into 16 bits (BIG TCP).
+            raise _MalformedError(f"the packet at {t_ns} ns is longer than its header can say: its total length is 0")
     elif version == 6 and len(packet) >= 40:
         header, protocol, total, ip_id = 40, packet[6], 40 + int.from_bytes(packet[4:6], "big"), 0
         source, destination = packet[8:24], packet[24:40]

@@ -220,7 +220,9 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
     unknown = []
     known = {column.name: column for column in table.columns}
     for entry in header["fields"]:
-        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or entry.get("type") not in WIRE_TYPES:
+        named = isinstance(entry, dict) and isinstance(entry.get("name"), str) and entry["name"]
+        # A list or an object cannot be looked up in a dict.
+        if not named or not isinstance(entry.get("type"), str) or entry["type"] not in WIRE_TYPES:
             raise _malformed(
                 path, f"its field {entry!r} lacks a name or has a type that is none of {', '.join(WIRE_TYPES)}"
             )
