@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -23,6 +24,9 @@ def reorder(request: Request) -> None:
     from leowarp.cli.output import note, print_json
 
     file, source = request.file, request.source()
+    # Opening it waits for a writer, in silence. Of a pipe without a name (/dev/fd/63) there is nothing to wait for.
+    if Path(os.path.realpath(file)).is_fifo():
+        note(f"{_name(file)} is a named pipe: waiting for a process that writes into it (Ctrl-C ends this)")
     if request.flows:
         _print_flows(file, source, request.json_)
         return

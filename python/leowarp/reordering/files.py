@@ -48,8 +48,8 @@ def reading(path: Path | str, source: Source | None = None, bits: int | None = N
         If it holds what is no sequence number, or is cut short: with line, row, or packet and byte.
     """
     source = source or Source()
-    name = "standard input" if str(path) == "-" else str(path)
     with _opened(path) as stream:
+        name = _name(path)
         kind = source.format or _format_of(stream, name)
         if kind in ("text", "pcap"):
             read = _text if kind == "text" else _capture
@@ -155,9 +155,13 @@ def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
         If there is no such file, it is no capture, or it is damaged.
     """
     source = source or Source()
-    with reading(path, source) as file, _opened(path) as stream:
-        if file.format != "pcap":
-            raise ScenarioError(f"{file.name} is read as {file.format}, which has no flows: only captures have")
+    # Opened once: what a pipe has given does not come again.
+    with _opened(path) as stream:
+        name = _name(path)
+        kind = source.format or _format_of(stream, name)
+        if kind != "pcap":
+            raise ScenarioError(f"{name} is read as {kind}, which has no flows: only captures have")
+        file = Reading(name, kind, lambda this: iter(()))
         # No flow has this number, so none is measured.
         capture = _capture_reader(source, _FLOW_OF_NONE)
         with _refused(file):
@@ -165,6 +169,11 @@ def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
                 capture.feed(chunk)
             capture.finish()
     return [_flow(number, flow) for number, flow in enumerate(capture.flows())]
+
+
+def _name(path: Path | str) -> str:
+    """What messages call a file."""
+    return "standard input" if str(path) == "-" else str(path)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 
 import contextlib
 import io
+import os
 import sys
 
 import numpy as np
@@ -119,6 +120,18 @@ def test_several_flows_are_listed_and_one_is_chosen(tmp_path):
         measure_file(file, source=Source(flow=2))
     with pytest.raises(ScenarioError, match="no flows"):
         reordering.flows(write(tmp_path / "a.txt", "1\n"))
+
+
+def test_flows_are_listed_of_a_pipe_which_can_be_read_only_once(tmp_path):
+    content = write_pcap(tmp_path / "a.pcap", [*echoes([1, 2], 5), *echoes(SEQUENCE, 6)]).read_bytes()
+    ends = os.pipe()
+    # Less than a pipe holds (pipe(7): 65,536 bytes), so nobody has to read while it is written.
+    os.write(ends[1], content)
+    os.close(ends[1])
+    try:
+        assert [flow.packets_pkts for flow in reordering.flows(f"/dev/fd/{ends[0]}")] == [2, 10]
+    finally:
+        os.close(ends[0])
 
 
 @pytest.mark.parametrize(

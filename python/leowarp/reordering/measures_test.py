@@ -108,6 +108,7 @@ def test_every_kind_of_column_is_taken(column):
         ([-(2**70)], "negative"),
         (pa.array([1, None, 3]), "index 1 is missing"),
         (pd.Series([1, None], dtype="Int64"), "index 1 is missing"),
+        (np.array([1, pd.NA], dtype=object), "index 1 is missing"),
         (np.ma.array([1, 2], mask=[False, True]), "index 1 is missing"),
         ([[1, 2], [3, 4]], r"one column"),
     ],
