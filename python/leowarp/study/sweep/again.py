@@ -11,10 +11,10 @@ from typing import Any
 
 import leowarp
 from leowarp import layout
-from leowarp.errors import ScenarioError
+from leowarp.errors import ScenarioError, TraceError
 from leowarp.progress import OnProgress
 from leowarp.running.writing import write_plan
-from leowarp.study.sweep.plans import input_of, read_plans, refuse_strange
+from leowarp.study.sweep.plans import PLANS, input_of, read_plans, refuse_strange
 from leowarp.study.sweep.rows import COSTS, FAILED, flat
 from leowarp.study.sweep.status import row_of_run
 
@@ -86,7 +86,12 @@ def run_again(
             hint=f"leowarp study {folder} --retry-failed makes failed runs again",
         )
     # Of the plans that the study ever had, since its row may be of an earlier version of the study file.
-    run = next(iter(read_plans(folder, run_id)))
+    run = next(iter(read_plans(folder, run_id)), None)
+    if run is None:
+        raise TraceError(
+            f"the study {folder} has a result of the run {run_id}, but its {PLANS} has no plan of it",
+            hint="take the file back from where the directory was copied, or start the study again with its study file",
+        )
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch:
         inputs = {name: input_of(folder, name) for name in run.inputs}
         # From the plan as stored and not from the study file, which may have changed since.

@@ -161,13 +161,11 @@ def run_study(
         refuse_strange(folder)
         if out is not None and Path(out).resolve() != folder.resolve():
             raise ScenarioError(f"{folder} is a study's directory, and --out names another", "leave --out away")
-        # From the directory alone: the study goes on as it was last started, though its file may be gone or changed.
-        facts, file, runs = read_facts(folder), None, read_plans(folder)
-        return _held(folder, facts, file, runs, options)
+        return _gone_on(folder, options)
     file = study if isinstance(study, StudyFile) else StudyFile.load(study)
     planned = expand(file, maker.shareable)
     folder = Path(out) if out is not None else Path("studies") / file.name
-    return _held(folder, StudyFacts(file.name, file.keep, layout_of(file)), file, planned, options)
+    return _started(folder, file, planned, options)
 
 
 def layout_of(file: StudyFile) -> Layout:
@@ -200,31 +198,53 @@ def layout_of(file: StudyFile) -> Layout:
     return Layout(types, partition)
 
 
-def _held(
-    folder: Path, facts: StudyFacts, file: StudyFile | None, runs: Sequence[PlannedRun | StudyRun], options: Options
-) -> StudyResult:
-    """What `run_study` does once runs are known: asks what may run, takes the lock, writes the plans, makes the runs.
+def _gone_on(folder: Path, options: Options) -> StudyResult:
+    """What `run_study` does with a directory alone: the study goes on as it was last started, though its file may be
+    gone or changed.
+    """
+    # A directory that is no study's gets no lock file.
+    read_facts(folder)
+    with Holding(folder):
+        # Read with the lock: who held it until now may have been started with another study file.
+        facts, runs = read_facts(folder), read_plans(folder)
+        trust.demand_code(_code_of(folder, runs, options.trust))
+        return _held(folder, facts, None, runs, options)
+
+
+def _started(folder: Path, file: StudyFile, planned: Sequence[PlannedRun], options: Options) -> StudyResult:
+    """What `run_study` does with a study file once its runs are known.
 
     Code is asked about before anything is written, so that a study that is refused leaves no trace.
     """
+    facts = StudyFacts(file.name, file.keep, layout_of(file))
     # First what may be refused without writing anything.
-    _refuse_what_is_not_ours(folder, facts.name)
-    trust.demand_code(_code_of(folder, runs, options.trust))
+    _refuse_what_is_not_ours(folder, file.name)
+    trust.demand_code(_code_of(folder, planned, options.trust))
     with disk.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    # From here to the end no other process writes in the directory.
     with Holding(folder):
-        # Once a kernel, not once a run: it hashes the image, and builds what is missing, which may take minutes.
-        origins = {kernel: _origin(kernel, options) for kernel in dict.fromkeys(run.kernel for run in runs)}
-        # Also for runs that were read back: kernel or leowarp may have changed since, and then they are other runs.
-        known = [identified(run, origins[run.kernel]) for run in runs]
-        with disk.writing(folder):
-            keep_inputs(folder, [path for run in runs if isinstance(run, PlannedRun) for path in run.inputs])
-            # Plans before results: a row always has its plan, whenever the study is killed.
-            removed = write_plans(folder, facts, known)
-            if file is not None:
-                disk.write_file(folder / STUDY, file.text.encode())
-        return _made(folder, facts, known, removed, options)
+        # Another study may have begun there meanwhile.
+        _refuse_what_is_not_ours(folder, file.name)
+        return _held(folder, facts, file, planned, options)
+
+
+def _held(
+    folder: Path, facts: StudyFacts, file: StudyFile | None, runs: Sequence[PlannedRun | StudyRun], options: Options
+) -> StudyResult:
+    """What `run_study` does with the lock, which keeps every other process from writing in the directory: writes the
+    plans, makes the runs.
+    """
+    # Once a kernel, not once a run: it hashes the image, and builds what is missing, which may take minutes.
+    origins = {kernel: _origin(kernel, options) for kernel in dict.fromkeys(run.kernel for run in runs)}
+    # Also for runs that were read back: kernel or leowarp may have changed since, and then they are other runs.
+    known = [identified(run, origins[run.kernel]) for run in runs]
+    with disk.writing(folder):
+        keep_inputs(folder, [path for run in runs if isinstance(run, PlannedRun) for path in run.inputs])
+        # Plans before results: a row always has its plan, whenever the study is killed.
+        removed = write_plans(folder, facts, known)
+        if file is not None:
+            disk.write_file(folder / STUDY, file.text.encode())
+    return _made(folder, facts, known, removed, options)
 
 
 def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool) -> list[trust.Code]:

@@ -3,6 +3,7 @@
 
 import errno
 import fcntl
+import json
 import os
 import re
 import subprocess
@@ -15,11 +16,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import leowarp
-from leowarp.errors import GuestError, HostError, LeowarpError, ScenarioError
-from leowarp.study.sweep import disk
+from leowarp.errors import GuestError, HostError, LeowarpError, ScenarioError, TraceError
+from leowarp.study.sweep import disk, engine
+from leowarp.study.sweep.again import run_again
+from leowarp.study.sweep.estimate import dry_run
 from leowarp.study.sweep.outstanding import BATCH_S, LARGEST_BATCH, batch_size
+from leowarp.study.sweep.plans import read_facts
 from leowarp.study.sweep.status import study_status
+from leowarp.study.sweep.store import Store
 from support.sweep.in_process import Unsynced, made_so_far
+from support.sweep.maker import FakeMaker
 
 
 def say(fake, seed, what):
@@ -167,6 +173,71 @@ def test_one_run_that_no_machine_is_large_enough_for_fails_alone(quick, study_fi
     say(fake, 2, "host")
     result = quick(study_file(*only_one))
     assert [type(error) for error in result.failures.values()] == [HostError]
+
+
+def test_only_runs_in_a_row_that_the_machine_lacks_something_for_end_the_study(quick, study_file, fake):
+    only_one = ('["0 ms", "1.5 ms"]', '["0 ms"]'), ('["bic", "cubic"]', '["bic"]'), ("count = 3", "count = 9")
+    for seed in range(1, 9):
+        say(fake, seed, "host" if seed % 2 else "fail")
+    failures = quick(study_file(*only_one)).failures
+    assert sorted(type(error).__name__ for error in failures.values()) == ["GuestError"] * 4 + ["HostError"] * 4
+
+
+def test_a_start_from_the_directory_makes_the_study_that_another_start_has_left(
+    quick, study_file, tmp_path, monkeypatch
+):
+    quick(study_file())
+    taken = engine.Holding
+
+    def after_another_start(folder):
+        monkeypatch.setattr(engine, "Holding", taken)
+        quick(study_file(("count = 3", "count = 4")))
+        return taken(folder)
+
+    monkeypatch.setattr(engine, "Holding", after_another_start)
+    result = quick(tmp_path / "out", out=None)
+    assert (result.removed, len(result.table())) == (0, 16)
+    assert study_status(tmp_path / "out").total == 16
+
+
+def test_another_study_that_begins_in_the_directory_meanwhile_is_not_written_over(
+    quick, study_file, tmp_path, monkeypatch
+):
+    taken = engine.Holding
+
+    def after_another_start(folder):
+        monkeypatch.setattr(engine, "Holding", taken)
+        quick(study_file(('"trial"', '"other"'), name="other.toml"))
+        return taken(folder)
+
+    monkeypatch.setattr(engine, "Holding", after_another_start)
+    with pytest.raises(ScenarioError, match="it holds the study other"):
+        quick(study_file())
+    assert study_status(tmp_path / "out").name == "other"
+
+
+def test_a_run_again_whose_plan_is_gone_is_told(quick, study_file, tmp_path):
+    [run_id, *_] = quick(study_file()).table()["run_id"].to_pylist()
+    plans = tmp_path / "out" / "plans.parquet"
+    pq.write_table(pq.read_table(plans).slice(1), plans)
+    with pytest.raises(TraceError, match=rf"a result of the run {run_id}, but its plans\.parquet has no plan of it"):
+        run_again(tmp_path / "out", run_id, tmp_path / "again")
+
+
+def test_a_dry_run_beside_a_study_counts_the_journal_and_the_runs_of_the_study_alone(quick, study_file, tmp_path):
+    file = study_file()
+    quick(file)
+    # As a study at work leaves it: two rows in the journal, one of them of a run that is not in the study.
+    store = Store(tmp_path / "out", read_facts(tmp_path / "out").layout)
+    rows = store.table().to_pylist()
+    store.drop([rows[0]["run_id"]])
+    store.close()
+    with (tmp_path / "out" / "journal.jsonl").open("a") as journal:
+        journal.write(json.dumps({**rows[0], "cpu_s": 12.5}) + "\n")
+        journal.write(json.dumps({**rows[0], "run_id": "gone", "plan_sha256": "gone", "cpu_s": 1e6}) + "\n")
+    told = dry_run(file, tmp_path / "out", FakeMaker(tmp_path))
+    assert (told["runs"], told["made"]) == (12, 12)
+    assert told["cpu_s_per_run"] == pytest.approx((11 * 0.5 + 12.5) / 12)
 
 
 @pytest.mark.parametrize(("keep", "seeds"), [("none", set()), ("failed", {2}), ("all", {1, 2, 3})])

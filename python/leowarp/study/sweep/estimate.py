@@ -2,19 +2,16 @@
 """What a study would be, before it is: how many runs, and what they may cost.
 
 Every combination is loaded and checked as for a real start, so a dry run finds the same mistakes. Costs are the mean of
-the runs that are there; without any they are a guess from packets and hops, meant to tell minutes from days.
+the study's runs that are there; without any they are a guess from packets and hops, meant to tell minutes from days.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from leowarp.media import planned
 from leowarp.progress import clock
@@ -63,10 +60,10 @@ def dry_run(path: Path | str, out: Path | str | None = None, maker: Maker = GUES
     file = StudyFile.load(path)
     runs = expand(file, maker.shareable)
     folder = Path(out) if out is not None else Path("studies") / file.name
-    table, _ = read_results(folder)
-    made = _made(table, runs)
+    costs_s = _costs_s(folder, {run.plan_sha256 for run in runs})
+    made = sum(run.plan_sha256 in costs_s for run in runs)
     left = len(runs) - made
-    cpu_s, measured = _cpu_s(table, runs)
+    cpu_s, measured = _cpu_s(costs_s, runs)
     # A run of one guest keeps one core busy (virtual time with one processor), so runs scale with cores.
     cores = len(os.sched_getaffinity(0))
     alone = sum(not run.combination.boot for run in runs)
@@ -100,19 +97,23 @@ def guessed_cpu_s(plan: Plan) -> float:
     return RUN_CPU_S + packets * (PACKET_CPU_S + planned(plan).likely_hops() * HOP_CPU_S)
 
 
-def _made(table: pa.Table | None, runs: Sequence[PlannedRun]) -> int:
-    """How many of the runs have a result, by the hash of their plan."""
-    if table is None:
-        return 0
-    known = set(table["plan_sha256"].to_pylist())
-    return sum(run.plan_sha256 in known for run in runs)
+def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
+    """CPU seconds of each of the plans that has a result, by the plan's hash; None if that is not known.
+
+    Rows that stand in the journal alone count: a study may be at work there. Rows of runs that are no longer in the
+    study do not.
+    """
+    table, journal = read_results(folder)
+    columns = ("plan_sha256", "cpu_s")
+    stored = [] if table is None else table.select([c for c in columns if c in table.column_names]).to_pylist()
+    return {row["plan_sha256"]: row.get("cpu_s") for row in (*stored, *journal) if row.get("plan_sha256") in plans}
 
 
-def _cpu_s(table: pa.Table | None, runs: Sequence[PlannedRun]) -> tuple[float, bool]:
+def _cpu_s(costs_s: Mapping[str, float | None], runs: Sequence[PlannedRun]) -> tuple[float, bool]:
     """CPU seconds a run, and whether that was measured: the mean of the results, else the mean guess."""
-    measured = None if table is None or "cpu_s" not in table.column_names else pc.mean(table["cpu_s"]).as_py()
-    if measured is not None:
-        return float(measured), True
+    known_s = [cost_s for cost_s in costs_s.values() if cost_s is not None]
+    if known_s:
+        return math.fsum(known_s) / len(known_s), True
     # One guess a combination: seeds change nothing that is guessed from.
     plans = {id(run.combination): run.combination.plan for run in runs}
     return math.fsum(map(guessed_cpu_s, plans.values())) / len(plans), False

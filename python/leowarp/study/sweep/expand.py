@@ -18,7 +18,7 @@ from leowarp.errors import ScenarioError
 from leowarp.scenario import Plan
 from leowarp.scenario.node import Node
 from leowarp.scenario.problems import Problem, ScenarioProblems
-from leowarp.study.sweep.file import Condition, Parameter, StudyFile
+from leowarp.study.sweep.file import Condition, Parameter, StudyFile, plain_value
 from leowarp.study.sweep.keys import columns_of
 
 _OTHER_SEED = 987_654_321
@@ -267,12 +267,3 @@ def _no_plans(study: StudyFile, wrong: Mapping[Problem, str]) -> ScenarioError:
 def _named(values: Mapping[str, tuple[Parameter, Node]]) -> str:
     """A combination for a message: `isl.rate = 20 Mbit/s, isl.queue = 25 pkts`."""
     return ", ".join(f"{key} = {plain_value(node)}" for key, (_, node) in values.items())
-
-
-def plain_value(node: Node) -> Any:
-    """A node as plain TOML values: its tables as dicts and its lists as lists, without places."""
-    if isinstance(node.value, dict):
-        return {key: plain_value(child) for key, child in node.value.items()}
-    if isinstance(node.value, list):
-        return [plain_value(child) for child in node.value]
-    return node.value

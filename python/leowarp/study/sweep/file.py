@@ -209,12 +209,15 @@ class _Varied:
         As `StudyFile.dimensions`: one parameter for each key of `[parameters]`, several for each `[[together]]`.
     values : dict of str to list
         Key -> plain values, of the parameters of both; what `exclude` and `only` are checked against.
+    origins : dict of str to Origin
+        Key -> where it is varied.
     """
 
     def __init__(self, problems: Problems) -> None:
         self._problems = problems
         self.dimensions: list[tuple[Parameter, ...]] = []
         self.values: dict[str, list[Any]] = {}
+        self.origins: dict[str, Origin] = {}
 
     def read(self, document: Node) -> None:
         """Reads both sections; `[parameters]` first, so `[[together]]` varies faster than all of them."""
@@ -241,7 +244,8 @@ class _Varied:
             if key in self.values:
                 self._problems.add(node.origin, key, "is varied twice", "take one of the two out")
             elif parameter is not None:
-                self.values[key] = [_plain(value) for value in parameter.values]
+                self.values[key] = [plain_value(value) for value in parameter.values]
+                self.origins[key] = parameter.origin
                 parameters.append(parameter)
         return parameters
 
@@ -264,8 +268,8 @@ class _Varied:
                 return self._range(key, parts, node, label)
             values = given
         if not isinstance(values.value, list):
-            rule = f"{_plain(values)!r:.60} is not a list of values"
-            hint = f"write [{_plain(values)!r:.60}]; a value for all runs stands in [set]".replace("'", '"')
+            rule = f"{plain_value(values)!r:.60} is not a list of values"
+            hint = f"write [{plain_value(values)!r:.60}]; a value for all runs stands in [set]".replace("'", '"')
             self._problems.add(values.origin, key, rule, hint)
             return None
         # An empty list would make an empty product: a study without any run.
@@ -283,7 +287,7 @@ class _Varied:
             # The scenario's own check says so with the nearest key; any value leads there.
             return Parameter(key, parts, (node.get("from") or node,), label, node.origin)
         try:
-            given = {name: _plain(child) for name, child in node.value.items() if name != "label"}
+            given = {name: plain_value(child) for name, child in node.value.items() if name != "label"}
             values = values_of_range(given, known)
         except ScenarioError as error:
             self._problems.add(node.origin, key, error.message, error.hint)
@@ -353,7 +357,7 @@ def _conditions(
         values: dict[str, tuple[Any, ...]] = {}
         for key, _, node in _dotted(table, f"{name}.{number}", problems):
             # One value or a list of them, so that `[[exclude]]` can name several values of one key in a row.
-            given = tuple(_plain(node)) if isinstance(node.value, list) else (_plain(node),)
+            given = tuple(plain_value(node)) if isinstance(node.value, list) else (plain_value(node),)
             if key not in varied:
                 near = nearest(key, varied)
                 hint = f'did you mean "{near}"?' if near else f"varied are: {', '.join(varied) or 'none'}"
@@ -390,7 +394,7 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
         if key not in known:
             problems.add(node.origin, f"seeds.{key}", "there is no such key", unknown_key_hint(key, known, {}))
             return None
-    values = {key: _plain(node) for key, node in table.value.items()}
+    values = {key: plain_value(node) for key, node in table.value.items()}
     numbers = values.get("list", [values.get("first", 1), values.get("count", 1)])
     # bool is a subclass of int in Python: `first = true` would be seed 1.
     if not isinstance(numbers, list) or any(isinstance(n, bool) or not isinstance(n, int) for n in numbers):
@@ -431,10 +435,10 @@ def _keep(document: Node, problems: Problems) -> str:
 def _check_seed_key(study: StudyFile, varied: _Varied, problems: Problems) -> None:
     """`[seeds]` and a parameter `run.seed` would both set the seed."""
     if study.seeds is not None:
-        for key in (*study.set, *varied.values):
-            if key == "run.seed":
-                where = study.set[key].origin if key in study.set else study.dimensions[0][0].origin
-                problems.add(where, key, "[seeds] sets it too", "take one of them out")
+        # Of `varied` and not of the study's dimensions, which leave out what is wrong for another reason, too.
+        origins = {**varied.origins, **{key: node.origin for key, node in study.set.items()}}
+        if "run.seed" in origins:
+            problems.add(origins["run.seed"], "run.seed", "[seeds] sets it too", "take one of them out")
 
 
 def _tables(document: Node, name: str, problems: Problems) -> list[Node]:
@@ -489,12 +493,12 @@ def _quoted(part: str) -> str:
     return part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else json.dumps(part, ensure_ascii=False)
 
 
-def _plain(node: Node) -> Any:
-    """A node as plain TOML values, without places."""
+def plain_value(node: Node) -> Any:
+    """A node as plain TOML values: its tables as dicts and its lists as lists, without places."""
     if isinstance(node.value, dict):
-        return {key: _plain(child) for key, child in node.value.items()}
+        return {key: plain_value(child) for key, child in node.value.items()}
     if isinstance(node.value, list):
-        return [_plain(child) for child in node.value]
+        return [plain_value(child) for child in node.value]
     return node.value
 
 

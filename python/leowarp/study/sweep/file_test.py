@@ -113,6 +113,8 @@ def test_columns_and_partition_follow_from_the_parameters(study_file):
         ("list = [3, 5]", "frist = 1", 17, "seeds.frist", 'did you mean "first"?'),
         ('runs = "failed"', 'runs = "some"', 18, "none, failed or all", 'runs = "failed"'),
         ("run.duration =", "run.seed = 1 #", 4, "[seeds] sets it too", "one of them"),
+        ("chain.hops = {", "run.seed = {", 9, "[seeds] sets it too", "one of them"),
+        ('"chain.queue" = ["100 pkts", "64 kB"]', '"run.seed" = [1]', 12, "[seeds] sets it too", "one of them"),
     ],
 )
 def test_a_mistake_names_line_key_and_cure(study_file, old, new, line, says, hint):

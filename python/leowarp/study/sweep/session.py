@@ -132,6 +132,7 @@ class Session:
         self._given = 0
         self._lost: dict[str, int] = {}
         self._put_aside: list[tuple[StudyRun, Mapping[str, Any]]] = []
+        self._host_errors_in_a_row = 0
         self._any_good = False
         statuses = [store.status[run.run_id] for run in task.runs if run.run_id in store.status]
         self._done, self._failed = len(statuses), statuses.count(FAILED)
@@ -284,7 +285,7 @@ class Session:
         """The row of a run that was made, and of those put aside: the machine is able to make runs, so those failed by
         themselves.
         """
-        self._any_good = True
+        self._any_good, self._host_errors_in_a_row = True, 0
         # In the order in which they are known, not of the study: the store sorts by number when it is read.
         rows = [self._row(run, result), *(self._row(*one) for one in self._put_aside)]
         self._put_aside = []
@@ -300,12 +301,15 @@ class Session:
         Raises HostError after `MOST_HOST_ERRORS` of these in a row.
         """
         if result["error"]["kind"] != HostError.__name__:
+            # The machine could make this one so far that it failed by itself.
+            self._host_errors_in_a_row = 0
             return [self._row(run, result)]
         # The machine's fault, or the run asks for more than any machine has: the next runs tell.
         # Not written yet: a row would count it as failed, and after more memory or disk the next start would leave it
         # out.
         self._put_aside.append((run, result))
-        if len(self._put_aside) >= MOST_HOST_ERRORS:
+        self._host_errors_in_a_row += 1
+        if self._host_errors_in_a_row >= MOST_HOST_ERRORS:
             raise self._stopped()
         return []
 
