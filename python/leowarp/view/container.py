@@ -69,7 +69,7 @@ class Arrays:
         """
         steps = np.diff(np.asarray(ticks, dtype="int64"), prepend=0)
         if len(steps) and not (steps.min() >= MISSING and steps.max() < -MISSING):
-            raise ValueError(f"a step of {steps.max()} ticks does not fit into 32 bits")
+            raise ValueError(f"steps from {steps.min()} to {steps.max()} ticks do not fit into 32 bits")
         return self._add("t", steps.astype("<i4"))
 
     def small(self, values: Any) -> dict[str, int]:
@@ -123,4 +123,4 @@ def compressed_bytes(values: np.ndarray) -> int:
         Whole numbers.
     """
     planes = np.ascontiguousarray(values.astype("<i4").view("u1").reshape(len(values), 4).T)
-    return len(zlib.compress(planes.tobytes(), 6)) * 4 // 3
+    return len(zlib.compress(planes.tobytes(), _LEVEL)) * 4 // 3

@@ -54,8 +54,10 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
     packets = packets.sort_values("sent_ns", kind="stable")
     pairs = {(flow.source, flow.destination) for flow in source.plan.flows}
     changes_ns = np.unique(np.concatenate([both_ways_ns(tables, pair) for pair in sorted(pairs)]))
+    # A run that ends with its flows may end before the first change.
+    changes_ns = changes_ns[changes_ns < source.end_ns]
     # All packets of a run without changes are stored only if that was asked for: then its beginning is shown.
-    centres_ns = changes_ns[changes_ns < source.end_ns] if len(changes_ns) else packets["sent_ns"].to_numpy()[:1]
+    centres_ns = changes_ns if len(changes_ns) else packets["sent_ns"].to_numpy()[:1]
     # From the longest on; what does not fit even with the shortest leaves the page without packets, not with some.
     for before_s, after_s in SPANS_S:
         begins, ends = _windows(centres_ns, before_s, after_s, source.end_ns)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 from scipy.special import ndtr, ndtri
 
+from leowarp.errors import ScenarioError
 from leowarp.scenario.schema import Access
 from leowarp.streams import stream
 
@@ -54,6 +55,11 @@ def median_bps(access: Access, way: str, seed: int) -> int:
     Returns
     -------
     median_bps : int
+
+    Raises
+    ------
+    ScenarioError
+        If `clock` is before 1970 and the capacity is that of a schedule.
     """
     given = access.capacity_bps if way == "down" else access.capacity_up_bps
     if given is not None:
@@ -64,6 +70,13 @@ def median_bps(access: Access, way: str, seed: int) -> int:
         else (access.schedule_up_min_bps, access.schedule_up_median_bps, access.schedule_up_max_bps)
     )
     clock = datetime.fromisoformat(access.clock)
+    # Numbers of streams are not negative.
+    if clock.timestamp() < 0:
+        raise ScenarioError(
+            f'cannot draw a capacity by the hour of access.clock = "{access.clock}": draws are told apart by the '
+            "seconds since 1970",
+            hint='write an instant of 1970 or later, or rates in place of "schedule"',
+        )
     draw = stream(seed, f"access.schedule.{way}", int(clock.timestamp())).random()
     hour = clock.hour + clock.minute / 60.0 + clock.second / 3600.0
     # sqrt(2) cos has variance 1

@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+from leowarp.errors import ScenarioError
 from leowarp.media.access.capacity import capacity_rows, median_bps, slot_levels_bps
 from leowarp.media.access.slots import slots_of
 from leowarp.scenario.schema import Access
@@ -85,6 +86,11 @@ def test_at_busy_hours_they_reach_less():
     assert min(by_hour, key=by_hour.get) == 10
     assert by_hour[10] == pytest.approx(78, rel=0.2)
     assert by_hour[22] == pytest.approx(145, rel=0.2)
+
+
+def test_a_schedule_before_1970_is_refused():
+    with pytest.raises(ScenarioError, match="seconds since 1970"):
+        median_bps(Access(capacity_bps=None, clock="1969-07-20T20:17:00Z"), "down", 1)
 
 
 def test_a_test_depends_on_clock_and_seed_and_a_given_capacity_on_neither():

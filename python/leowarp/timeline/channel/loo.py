@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import i0e
+from scipy.special import i0e, ndtr
 from scipy.stats import ncx2
 
 from leowarp.timeline.channel.decibels import amplitude_ratio, power_ratio
@@ -58,7 +58,12 @@ class Loo:
         variance = float(power_ratio(self.multipath_db)) / 2
         direct = power_ratio(self.mean_db + self.deviation_db * _NODES) / variance
         scaled = np.asarray(power_ratio(level_db)) / variance
-        return ncx2.cdf(scaled[..., None], 2, direct) @ _WEIGHTS
+        share = ncx2.cdf(scaled[..., None], 2, direct)
+        # Far above the diffuse signal scipy's series gives nan. There the amplitude is z and the part of the diffuse
+        # signal in phase with it, a Gaussian of deviation sqrt(variance): what is left out of r = |z + w| is
+        # 1 / (2 sqrt(direct)) deviations, 5e-5 at 80 dB.
+        gaussian = ndtr(np.sqrt(scaled)[..., None] - np.sqrt(direct))
+        return np.where(np.isnan(share), gaussian, share) @ _WEIGHTS
 
     def amplitude_density(self, amplitude: ArrayLike) -> NDArray[np.float64]:
         """Loo's density of the amplitude r (his equation 6), same shape as `amplitude`.

@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.special import ndtr
 
 from leowarp.timeline.channel.decibels import amplitude_ratio, power_db, power_ratio
 from leowarp.timeline.channel.environments import environment, environments
@@ -51,6 +52,15 @@ def test_without_shadowing_it_is_rice_and_without_a_direct_signal_rayleigh():
 # that others made of the same Loo triplets with shares .3929, .3571, .25; its standard error at 1 % is 0.1 dB.
 ITS_40_QUANTILES_DB = {0.01: -24.566, 0.05: -17.432, 0.1: -14.303, 0.25: -9.700, 0.5: -4.772, 0.75: -0.703,
                        0.9: 1.091, 0.99: 3.276}  # fmt: skip
+
+
+@pytest.mark.parametrize("multipath_db", [-60.0, -100.0, -150.0, -200.0])
+def test_with_hardly_any_diffuse_signal_it_is_the_direct_one(multipath_db):
+    state = Loo(0.0, 1.0, multipath_db)
+    levels_db = np.array([-9.0, -1.0, 0.0, 1.0, 5.0])
+    # The steps of the trapezoidal rule are seen here: 0.05 deviations are 0.02 of the probability.
+    assert state.share_below(levels_db) == pytest.approx(ndtr(levels_db), abs=0.011)
+    assert mixture_quantile_db([state], [1.0], 0.9) == pytest.approx(1.2816, abs=0.05)
 
 
 def test_quantiles_of_intermediate_tree_shadowing_are_those_of_an_independent_monte_carlo():
