@@ -239,7 +239,7 @@ def _what_changed(
     return row | {
         "first_hop_changed": before[:2] != after[:2],
         # Without the first and the last satellite, of which the two beside it tell.
-        "middle_hops_changed": before[1:-1] != after[1:-1] and before[2:-2] != after[2:-2],
+        "middle_hops_changed": before[2:-2] != after[2:-2],
         "last_hop_changed": before[-2:] != after[-2:],
         "shared_hops": shared,
         "delay_step_ns": delay_after_ns - delay_before_ns,

@@ -100,8 +100,9 @@ def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
 def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
     """RTT of each stored data packet: `sent_ns, rtt_ns`, to the arrival of the first ACK that covers it.
 
-    Retransmissions and what they repeat are left out (Karn's algorithm, RFC 6298, section 3), and so are packets whose
-    ACK was not stored.
+    Left out are retransmissions that arrived, and originals with the same first byte as one of them (Karn's algorithm,
+    RFC 6298, section 3), and packets whose ACK was not stored. An original of which a retransmission repeats a part
+    from another byte on, or whose retransmission was lost, is not left out.
     """
     packets = tables.of_flow("packets", flow)
     back = packets[(packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()]
@@ -336,7 +337,7 @@ def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
         "probes_pkts": len(echoes) if known else None,
         "probes_lost_pkts": int(np.isnan(there).sum()) if known else None,
     }
-    # Here a probe that is under way at the end counts as lost; `probes.probes` leaves those out.
+    # Here a probe that is under way at the end counts as lost, as is documented; `probes.probes` leaves those out.
     given = there[~np.isnan(there)]
     row["owd_min_ns"] = int(given.min()) if len(given) else None
     row["owd_p50_ns"] = optional(weighted_quantile(given, np.ones(len(given)), 0.5))

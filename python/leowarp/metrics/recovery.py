@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.metrics.probes import NEAR_NS
+from leowarp.metrics.round_trips import BIN_NS
 from leowarp.metrics.series import bin_edges, rate_in_bins, step_at
 from leowarp.metrics.tables import CAUSES, DATA, Tables, floats, truths, typed_frame
 
@@ -215,7 +216,8 @@ class _Life:
         # 10 %: well under the 30 % by which CUBIC reduces its window (RFC 9438, 4.6).
         cut = np.flatnonzero(after < 0.9 * before) if before else np.zeros(0, dtype=int)
         row["cwnd_fell_after_ns"] = int(when[cut[0]]) - t_ns if len(cut) else None
-        # Each sample's state is taken to hold until the next sample.
+        # Each sample's state is taken to hold until the next sample; what the last one before the change found is not
+        # taken to hold on after it.
         row["recovery_state_ns"] = int(np.diff(np.append(when, until_ns))[self._in_recovery[inside]].sum())
         return row
 
@@ -250,9 +252,10 @@ class _Life:
         From the 50 ms bins of packet truth, by sending time: the mean is over the packets of whole bins that ended
         before the change.
         """
-        before = slice(*np.searchsorted(self._bin_ns, [t_ns - rule.before_ns, t_ns - rule.bin_ns + 1], side="left"))
         # The bin in which the change falls is part of what came after.
-        after = slice(*np.searchsorted(self._bin_ns, [t_ns - rule.bin_ns + 1, min(t_ns + NEAR_NS, until_ns)]))
+        first_ns = t_ns - BIN_NS + 1
+        before = slice(*np.searchsorted(self._bin_ns, [t_ns - rule.before_ns, first_ns], side="left"))
+        after = slice(*np.searchsorted(self._bin_ns, [first_ns, min(t_ns + NEAR_NS, until_ns)]))
         arrived = float(self._arrived[before].sum())
         mean_ns = float(self._owd_sum[before].sum()) / arrived if arrived else None
         highest_ns = float(self._owd_max[after].max()) if len(self._owd_max[after]) else None
@@ -288,7 +291,11 @@ RECOVERY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "srtt_min_us": ("Int64", "us", "lowest sample within the window"),
     "srtt_max_us": ("Int64", "us", "highest sample within the window"),
     "srtt_after_us": ("Int64", "us", "at the end of the window"),
-    "recovery_state_ns": ("Int64", "ns", "time within the window in TCP_CA_Recovery or TCP_CA_Loss, by samples"),
+    "recovery_state_ns": (
+        "Int64",
+        "ns",
+        "time in TCP_CA_Recovery or TCP_CA_Loss, from the first sample after the change",
+    ),
     "retransmissions_pkts": ("Int64", "pkts", "retransmissions sent within the window"),
     "spurious_retransmissions_pkts": ("Int64", "pkts", "those whose original arrived too"),
     "spurious_ratio": ("Float64", None, "share of retransmissions that were spurious; null = there were none"),
@@ -301,4 +308,4 @@ RECOVERY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "delay_max_after_ns": ("Int64", "ns", "largest one-way delay of the data sent in the second after it"),
     "spike_ns": ("Int64", "ns", "largest after it less mean before it: steps of the path and queues are in it too"),
 }
-"""Columns of the recovery table: type, unit, meaning."""
+"""Columns of the recovery table: type, unit, meaning. Numbers in the texts are those of the default `RecoveryRule`."""

@@ -89,7 +89,8 @@ SOCKET: Section = (
 
 ECHOES: Section = (
     Scalar("probes_pkts", PKTS, _PACKETS, "probes sent", "probes", "sent"),
-    Scalar("probes_lost_pkts", PKTS, _PACKETS, "probes that did not arrive", "probes lost", "lost"),
+    Scalar("probes_lost_pkts", PKTS, _PACKETS, "probes that had not arrived by the end of the run", "probes lost",
+           "lost"),
     Scalar("owd_min_ns", NS, _DELAYS, "smallest one-way delay of the probes", "smallest one-way delay",
            "one-way delay, least"),
     Scalar("owd_p50_ns", NS, _DELAYS, "median one-way delay of the probes", "median one-way delay",
