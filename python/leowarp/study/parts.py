@@ -6,7 +6,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from leowarp import recorded
-from leowarp.errors import LeowarpError
+from leowarp.errors import LeowarpError, TraceError
 from leowarp.progress import clock
 from leowarp.report import html
 from leowarp.study.reproduction import Making
@@ -79,6 +79,27 @@ def made(
         rows[part.name], failed = _made(part, making, quick=quick, scheduler=scheduler)
         failures |= failed
     return rows, failures
+
+
+def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str]) -> LeowarpError:
+    """Why a data set that is made of these groups of runs is missing: the first failure of one of their runs.
+
+    Parameters
+    ----------
+    failures : mapping
+        As `made` gives them, by `<group>/<run id>`.
+    groups : collection of str
+        Names of groups.
+
+    Returns
+    -------
+    LeowarpError
+        Not raised. If no run of them failed, it says that what they gave is not enough.
+    """
+    for key, error in failures.items():
+        if key.partition("/")[0] in groups:
+            return error
+    return TraceError(f"no run of {', '.join(groups)} failed, but together they lack something that is judged")
 
 
 def _made(

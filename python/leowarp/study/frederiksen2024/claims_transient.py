@@ -415,6 +415,9 @@ def raised_threshold(sample: Sample) -> Outcome:
         low, high = rows[f"threshold-3-{name}"], rows[f"threshold-300-{name}"]
         slower[name] = high["repair_median_ms"] / low["repair_median_ms"] if low["repair_median_ms"] else float("nan")
         broken[name] = high["timeouts"] > low["timeouts"] or slower[name] >= 2
+        # No ratio is not a small one: without a loss that was repaired nothing could have broken.
+        if np.isnan(slower[name]) and not broken[name]:
+            return Outcome("cannot be told", f"{name}: no loss was repaired that could be compared", {"runs": rows})
         # The softer threshold is for the text alone; the verdict is on 2.
         nearly[name] = slower[name] >= 1.5
     # The claim: it cannot be absorbed without breaking. It falls if the threshold absorbs and nothing breaks.

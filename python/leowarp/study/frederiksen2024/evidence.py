@@ -165,11 +165,17 @@ def full_queue_ratio(run: RunView, share_of_limit: float) -> float:
     Raises
     ------
     TraceError
-        If the run recorded no queues.
+        If the run recorded no queues, or limits none in packets.
     """
     # The smaller of the two limits: a path's queues are of either kind, and a share of the larger would never be
     # reached.
-    limit_pkts = min(value for value in (run.plan.isl.queue_pkts, run.plan.ground.queue_pkts) if value is not None)
+    limits_pkts = [value for value in (run.plan.isl.queue_pkts, run.plan.ground.queue_pkts) if value is not None]
+    if not limits_pkts:
+        raise TraceError(
+            f"{run.path.name} limits its queues in bytes alone, and this share is one of packets",
+            hint='run it again with isl.queue or ground.queue in packets, such as "100 pkts"',
+        )
+    limit_pkts = min(limits_pkts)
     end_ns = run.metrics.end_ns
     if run.plan.observe.queues_ns is None:
         raise TraceError(f"{run.path.name} recorded no queues", hint="run it again with observe.queues")

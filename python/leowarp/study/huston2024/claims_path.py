@@ -295,6 +295,8 @@ def capacity_range(frames: Frames) -> Outcome:
     for name, (median_bps, low_bps, high_bps) in STUDY_BPS.items():
         # A test that failed has no number; it is named at the top of the page.
         values = rows[f"{name}_bps"].dropna().to_numpy()
+        if len(values) == 0:
+            return Outcome("cannot be told", f"no capacity test {name} has a result")
         test = middle(values)
         low, high = float(values.min()), float(values.max())
         # "About 120" and "about 15": a fifth on either side.

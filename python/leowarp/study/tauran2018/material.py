@@ -34,8 +34,13 @@ LEAD = (
 TABLE = "curves.csv"
 """All points of the figures for machines, beside the page."""
 
-CLAIM_FRAMES = ("sessions", "codewords", "growth", "traces")
-"""Data sets that claims name in `Claim.runs`."""
+CLAIM_FRAMES = {
+    "sessions": ("first", "main"),
+    "codewords": ("first", "main"),
+    "growth": ("growth",),
+    "traces": ("first",),
+}
+"""Data sets that claims name in `Claim.runs`, and the groups of runs that each is made of."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
@@ -59,10 +64,11 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     rows, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
     frames, view = _frames(rows, making.folder)
     if not frames:
-        raise next(iter(failures.values()))
-    for name in CLAIM_FRAMES:
+        raise study_parts.first_failure(failures, [part.name for part in runs.parts()])
+    for name, groups in CLAIM_FRAMES.items():
         if name not in frames:
-            failures[name] = next(iter(failures.values()))
+            # So that a claim that needs it reads "cannot be told", with the first error of the runs that it is made of.
+            failures[name] = study_parts.first_failure(failures, groups)
     rules = Rules(
         kernel="not recorded" if view is None else kernel_name(view.manifest),
         seeds=int(frames["sessions"]["seed"].nunique()) if "sessions" in frames else 0,

@@ -54,11 +54,11 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     tables, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
     frames, shape_view = _frames(tables, making.folder)
     if not frames:
-        raise next(iter(failures.values()))
-    for name in CLAIM_PARTS:
+        raise study_parts.first_failure(failures, [part.name for part in runs.parts()])
+    for name, groups in CLAIM_PARTS.items():
         if name not in frames:
-            # So that a claim that needs the group reads "cannot be told", with the first error of its runs.
-            failures[name] = next(error for key, error in failures.items() if key.startswith(f"{name}/"))
+            # So that a claim that needs it reads "cannot be told", with the first error of the runs that it is made of.
+            failures[name] = study_parts.first_failure(failures, groups)
     rules = figures.Rules(
         kernel="not recorded" if shape_view is None else kernel_name(shape_view.manifest),
         seeds=int(frames["transfers"]["seed"].nunique()) if "transfers" in frames else 0,
@@ -79,8 +79,14 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     )
 
 
-CLAIM_PARTS = ("transfers", "yeah", "probes", "shapes", "mechanisms")
-"""Data sets that claims name in `Claim.runs`."""
+CLAIM_PARTS = {
+    "transfers": ("transfers",),
+    "yeah": ("yeah",),
+    "probes": ("probes",),
+    "shapes": ("shapes",),
+    "mechanisms": ("mechanisms-normal", "mechanisms-bic"),
+}
+"""Data sets that claims name in `Claim.runs`, and the groups of runs that each is made of."""
 
 
 def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
