@@ -139,7 +139,7 @@ def test_a_lock_or_a_removal_that_fails_is_told_and_leaves_nothing_open(tmp_path
 
     monkeypatch.setattr(fails, fail)
     opened = os.listdir("/proc/self/fd")
-    with pytest.raises(HostError, match="cannot write the run directory .*No locks available"):
+    with pytest.raises(HostError, match=r"cannot write the run directory .*No locks available"):
         _complete(tmp_path / "run")
     assert os.listdir("/proc/self/fd") == opened
 
@@ -155,8 +155,7 @@ def test_an_error_of_the_system_that_is_not_about_the_directory_is_not_blamed_on
 
 def test_a_file_of_the_directory_that_cannot_be_written_is_blamed_on_it(tmp_path):
     with pytest.raises(HostError, match="cannot write the run directory") as told, Writing(tmp_path / "run") as run:
-        (run / "summary.json").mkdir()
-        (run / "summary.json").write_text("{}")
+        (run / "30-trace" / "packets.parquet").write_text("")
     assert "--out" in told.value.hint
 
 
