@@ -7,7 +7,6 @@ Both are checked when they are read, so that whoever uses one need not ask at ev
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +22,10 @@ TEXTS = ("name", "kind", "source", "destination", "congestion_control")
 KINDS = ("tcp", "ping", "udp")
 
 _LONGEST_MARK_BYTES = 1 << 20
+_LONGEST_TEXT = 1000
+"""Characters of a text of a summary; a plan allows fewer (`scenario.decoding`)."""
+_LARGEST = 1e30
+"""No scalar comes near: the largest are ns and bit/s, below 2^63."""
 
 
 def why_incomplete(path: Path) -> str | None:
@@ -150,8 +153,9 @@ def why_no_summary(value: Mapping[str, Any]) -> str | None:
     for number, flow in enumerate(flows):
         if flow.get("kind", "tcp") not in KINDS:
             return f"flow {number} is of no kind that leowarp has"
-        if not isinstance(flow.get("flow", 0), int):
-            return f"the number of flow {number} is no whole number"
+        told = flow.get("flow", 0)
+        if not isinstance(told, int) or not 0 <= told < 1 << 31:
+            return f"the number of flow {number} is no whole number from 0 on"
     for entry in (value, *flows):
         for name, item in entry.items():
             if name != "flows" and not _is_scalar(name, item) and not _is_table_of_scalars(item):
@@ -185,7 +189,9 @@ def _again(path: Path) -> str:
 
 def _is_scalar(name: str, item: Any) -> bool:
     """Whether a summary may hold this under a name: null, a number, or a text where texts stand."""
-    return item is None or (isinstance(item, str) if name in TEXTS else _is_number(item))
+    if name in TEXTS and item is not None:
+        return isinstance(item, str) and len(item) <= _LONGEST_TEXT
+    return item is None or _is_number(item)
 
 
 def _is_table_of_scalars(item: Any) -> bool:
@@ -194,5 +200,10 @@ def _is_table_of_scalars(item: Any) -> bool:
 
 
 def _is_number(item: Any) -> bool:
-    """Also of a size that a float can have."""
-    return isinstance(item, int | float) and abs(item) < 1e300 and math.isfinite(item)
+    """Also of a size that can be computed with: whole numbers fit into a column of a table, squares of others into a
+    float.
+    """
+    if isinstance(item, int):
+        return abs(item) < 1 << 63
+    # Nor is nan smaller than anything.
+    return isinstance(item, float) and abs(item) < _LARGEST
