@@ -15,7 +15,17 @@ SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
 
 @dataclass(frozen=True, kw_only=True)
 class Station:
-    """A place on the ground with a host behind it."""
+    """A place on the ground with a host behind it.
+
+    Attributes
+    ----------
+    name : str
+        The host's node is called ``host:<name>`` (`leowarp.nodes`).
+    latitude_deg, longitude_deg : float or None
+        North and east positive; None of the stations that a medium implies.
+    height_m : float or None
+        Above the sphere or the ellipsoid, by ``[constellation] earth``; None likewise.
+    """
 
     name: str = text("A name of the gazetteer, or any other with latitude and longitude.", required=True)
     latitude_deg: float | None = quantity(
@@ -34,6 +44,24 @@ class Isl(QueueKeys):
     """Links between satellites.
 
     A rule sets them at each instant; no time to point a laser is in them (docs/limitations.md, links).
+
+    Attributes
+    ----------
+    rule : str
+        ``range``, ``plus-grid`` or ``none``.
+    max_range_m, grazing_height_m : float, float or None
+        Of the rule ``range``; None: nothing but the range limits a link, even through the Earth.
+    terminals : int or None
+        Links a satellite, nearest first; None: no limit.
+    seam, polar_cutoff_deg : bool, float or None
+        Of ``plus-grid``: links between the first and the last plane of a star; latitude above which planes are not
+        linked.
+    rate_bps : int or None
+        bit/s of IP packet plus overhead, of each direction; None: unshaped.
+    overhead_bytes : int
+        On top of the IP length.
+    loss_ratio : float
+        0 to 1, independent per packet.
     """
 
     rule: str = word(
@@ -69,7 +97,19 @@ class Isl(QueueKeys):
 
 @dataclass(frozen=True, kw_only=True)
 class Ground(QueueKeys):
-    """Links between stations and satellites."""
+    """Links between stations and satellites.
+
+    Attributes
+    ----------
+    rule : str
+        ``ground-range`` or ``min-elevation``; each uses one of the two values below.
+    max_ground_range_m, min_elevation_deg : float
+        On a sphere, from the station to the sub-satellite point; above the station's horizon.
+    delay : str
+        ``slant-range`` over c = 299,792,458 m/s, or ``zero``.
+    rate_bps, overhead_bytes, loss_ratio : int or None, int, float
+        As of `Isl`.
+    """
 
     rule: str = word(
         "Which satellites a station reaches: by great-circle distance to the sub-satellite point, or by elevation.",
@@ -101,6 +141,19 @@ class Routing:
     """Which way packets go, and what happens to those under way when that changes.
 
     Routes are known to every node at once: there is no routing protocol and no convergence.
+
+    Attributes
+    ----------
+    metric, ground_cost : str
+        What a path's cost adds up: metres, ns or hops; of a ground link metres of slant range or on the ground.
+    interval_ns, link_interval_ns : int
+        Of route updates and of the links' delays, both counted from the run's 0. The first finds new paths, the second
+        moves the delays of links in use.
+    in_flight, leaving_links : str
+        What becomes of packets under way, and of links that leave their rule between two updates
+        (docs/concepts/in-flight-rules.md).
+    reverse : str
+        ``mirror`` or ``own``: with ``own`` the two ways may differ.
     """
 
     metric: str = word("What a path's cost adds up.", ("distance", "delay", "hops"), "distance")
@@ -134,7 +187,21 @@ class Routing:
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """What is built in the guest kernel."""
+    """What is built in the guest kernel.
+
+    Attributes
+    ----------
+    instantiate : str
+        ``used`` or ``all``: all satellites cost a namespace each, and every link of the rule its events.
+    endpoints : str
+        ``stations`` or ``satellites``; the latter takes the ground links' delay and rate out of the path.
+    link_model, queue_counts, delay_rounding : str
+        ``leolink`` and exact ns, or netem as other emulators configure it.
+    mtu_bytes : int
+        Of the hosts' interfaces; all others have 1,500.
+    neighbours : str
+        ``static`` or ``arp``: with ``arp`` each new link first resolves its neighbour, which takes a round trip of it.
+    """
 
     instantiate: str = word(
         "Satellites that become routers: those that some path uses, or all.", ("used", "all"), "used"
