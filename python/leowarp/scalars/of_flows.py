@@ -1,15 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scalars of a flow, in the order of `summary.json`: a section for what is computed together.
 
-Each section is filled by one place of `metrics/`, and `scalars.ordered` fails a run in which one of the two lacks what
-the other has. A line is name, unit, group, definition, then the words of a run's page and of the overview, if these
-show it; a page's words are read below those of the row before ("smallest", "mean", "median").
+`scalars.ordered` fails a run in which a line here or its function in `metrics/` lacks the other. A line is name, unit,
+group, definition, then the words of a run's page and of the overview, if these show it; a page's words are read below
+those of the row before ("smallest", "mean", "median").
+
+    IDENTITY                  what the flow was
+    PACKETS                   packets on the wire, matched at both ends
+    SOCKET                    TCP_INFO of the sender, by samples
+    ECHOES, REPLIES           probes there, and there and back       metrics/probes.py, metrics/flows.py
+    ENDING, HOST              sockets' ends, counters of a host      metrics/flows.py
+    REORDERING                RFC 4737 and RFC 5236                  metrics/reordering.py
+    CAUSES                    what brought losses about              metrics/causes.py
+    ROUND_TRIPS, ONE_WAY      delays of data packets                 metrics/round_trips.py, metrics/delays.py
+    NEAR_CHANGES, CHANGES_*,  what a change of the path did          metrics/handovers.py, metrics/recovery.py
+      RECOVERY, SPIKES
+    ACKNOWLEDGEMENTS          what the receiver did                  metrics/acknowledgements.py
+    SHARE, CAPACITY           of all flows, of the path              metrics/shares.py, metrics/capacity.py
 
 Where a definition has a number (within 1 s of a change, 5 s looked at, 90 % of goodput, bins of 1/128), that is the
 constant in `metrics/` that computes it; the text is what a reader of `40-metrics.parquet` has. Names of two sections
 may be equal (`rtt_min_ns` of TCP and of pings): they then have one unit, and a flow has one of the two.
-
-Metrics of reordering follow RFC 4737 (sections in the definitions) and RFC 5236 (RD, RBD; MD and entropy of RD).
 
 >>> [scalar.name for scalar in IDENTITY]
 ['flow', 'kind', 'source', 'destination', 'congestion_control']
@@ -74,8 +85,7 @@ PACKETS: Section = (
            "largest reordering extent"),
 )
 
-# From samples of TCP_INFO: what the sender's kernel believed. Medians are by time, since samples stop with the flow and
-# a mean over samples would weigh a stalled second like a busy one.
+# From samples of TCP_INFO: what the sender's kernel believed. Medians are by time: each sample holds until the next.
 SOCKET: Section = (
     Scalar("goodput_in_order_mean_bps", BPS, _GOODPUT,
            "payload that the receiver got in order, per second of the flow's own time: from the first socket sample to "
@@ -265,7 +275,7 @@ REPLIES: Section = (
            "longest run of losses"),
 )
 
-# 1 s: of the pings that LENS lost 327 of 337 lay within that of a reconfiguration (`scenario/access.py`).
+# 1 s is also the reach of the access profile's outages: of 337 pings that LENS lost 327 lay within it.
 NEAR_CHANGES: Section = (
     Scalar("lost_near_changes_pkts", PKTS, _CHANGES,
            "data packets lost within 1 s before or after a route change (of an access link: a reconfiguration), there "

@@ -39,7 +39,7 @@ PATH_DELAY: Section = (
     Scalar("path_delay_max_ns", NS, _CHANGES, "largest propagation delay of the path in force", "path delay, largest"),
 )
 
-# The causes that links report, with the names of `30-trace/drops`; netem reports none, so its runs have `unknown`.
+# The causes that links report (docs/concepts/links.md).
 DROPS: Section = (
     Scalar("drops_by_cause_pkts.queue", PKTS, _PACKETS, "packets dropped at full queues"),
     Scalar("drops_by_cause_pkts.loss", PKTS, _PACKETS, "packets dropped by links' own loss"),
@@ -64,7 +64,7 @@ FAIRNESS: Section = (
     Scalar("fairness.until_s", S, Group.GOODPUT, "the earliest end of a TCP flow: until then all ran"),
 )
 
-# Cost last but fairness: it is the machine's, and `leowarp verify` does not compare it.
+# Costs are this machine's; everything else is the same wherever the plan is run.
 RUN: Section = (
     Scalar("name", TEXT, Group.WHAT, "the scenario's name"),
     *ROUTE_CHANGES,

@@ -108,9 +108,11 @@ class Tcp:
         PROFILES,
         "linux",
     )
+    # More than the default path can hold: 16 MiB are 1.3 s at 100 Mbit/s.
     buffer_max_bytes: int = quantity(
         units.BYTES, "Largest send and receive buffer (tcp_wmem, tcp_rmem).", "16 MiB", low="64 KiB", high="1 GiB"
     )
+    # Only BBR and what asks for it is paced with "internal"; sch_fq paces each socket that has a rate.
     pacing: str = word(
         "Who spaces packets of a socket that has a pacing rate: TCP itself, or sch_fq on the host's wire, under which "
         "every congestion control is paced.",
@@ -123,6 +125,8 @@ class Tcp:
         ("passive", "on", "off"),
         "passive",
     )
+    # Linux acknowledges almost every segment while the window grows (tcp_grow_window, net/ipv4/tcp_input.c), so a
+    # comparison with a simulator's delayed ACKs wants "on" (docs/concepts/delayed-acks.md).
     delayed_ack: str = word(
         "When a receiver acknowledges. adaptive: as Linux does, the first segments one by one, then every second, or "
         "after a timer that adapts from 40 to 200 ms; on: every second full segment from the first on, or after "

@@ -73,8 +73,7 @@ class Key:
 
     @property
     def suffix(self) -> str:
-        """What the attribute's name has and the key's has not: ``_ns`` of a time, ``_pkts`` of a queue, else mostly "".
-        """
+        """What the attribute's name has and the key's has not: ``_ns`` of a time, ``_pkts`` of a queue, else mostly ""."""
         if self.kind == "queue":
             # A queue has two attributes, and `queue_bytes` is no field with a key: the decoder fills it.
             return "_pkts"

@@ -77,6 +77,8 @@ class Isl(QueueKeys):
         none="none",
     )  # fmt: skip
     terminals: int | None = count("Links per satellite at most, nearest first.", "unlimited", 1, 1000, none="unlimited")
+    # Across a star's seam planes move against each other; each satellite has the partner with the least mean distance
+    # (docs/limitations.md, constellations).
     seam: bool = flag("plus-grid: links across the seam of a star.", True)
     polar_cutoff_deg: float | None = quantity(
         units.ANGLE, "plus-grid: no link between planes above this latitude.", "none", low="0 deg", high="90 deg",
@@ -162,6 +164,7 @@ class Routing:
         ("slant-range", "ground-distance"),
         "slant-range",
     )
+    # The study's emulator (Frederiksen et al.) computes paths every 30 s and moves delays every 15 s.
     interval_ns: int = quantity(
         units.TIME, "How often routes are computed anew (the study's L3 interval).", "30 s", low="1 ms", high="1 d"
     )
@@ -203,6 +206,8 @@ class Network:
         ``static`` or ``arp``: with ``arp`` each new link first resolves its neighbour, which takes a round trip of it.
     """
 
+    # "all" with the rule `range` is costly: 18 x 36 satellites within 3000 km have 22,334 different links in 1000 s and
+    # 1.6 million events (design/routes-and-timeline.md).
     instantiate: str = word(
         "Satellites that become routers: those that some path uses, or all.", ("used", "all"), "used"
     )
@@ -212,6 +217,8 @@ class Network:
         ("stations", "satellites"),
         "stations",
     )
+    # netem counts its delay line in its limit: 500 packets with 10 ms at 100 Mbit/s leave room for 417 that wait
+    # (docs/concepts/links.md).
     link_model: str = word(
         "The queueing discipline of a link: ours (queue, serialiser and delay line apart), or Linux netem.",
         ("leolink", "netem"),

@@ -103,6 +103,7 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
 def _decode(document: Node, problems: Problems) -> Draft:
     """All sections of a document, each by itself; top-level keys that nobody knows are noted."""
     known = ("schema", "extends", "name", *TABLES, "stations", "flows", "hosts", "modules", "sysctl")
+    # Of keys that several sections have the last one is proposed; the one that is meant is a guess anyhow.
     elsewhere = {key: name for name, section in TABLES.items() for key in keys(section)}
     for key, node in document.value.items():
         if key not in known:
@@ -178,8 +179,7 @@ def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None:
-    """Keep the sysctls that a plan spells out: they win over what `profiles` derives, so an old plan gives its old run.
-    """
+    """Keep the sysctls that a plan spells out: they win over what `profiles` derives, so an old plan gives its old run."""
     if node is not None:
         name = f"hosts.{host}" if host else ""
         draft.pinned[host] = decode_section(name, _Pinned, Node({"sysctl": node}, node.origin), problems)

@@ -55,6 +55,7 @@ def resolve(scenario: Scenario) -> Plan:
     for name, section in scenario.sections.items():
         built[name] = _built(TABLES[name], section, _found_files(scenario, section, problems))
     problems.raise_any()
+    # Who named the kernel is known to the text's node alone, and decides whether it may run (`guest/trust.py`).
     kernel = scenario.sections["guest"].nodes.get("kernel")
     if kernel is not None:
         built["guest"] = dataclasses.replace(built["guest"], kernel_named_in=kernel.origin.named_in)
@@ -159,6 +160,7 @@ def _found_files(
     dict of str to (InputFile or tuple of InputFile)
         By attribute; files that were not found are left out, since `resolve` raises before the plan is built.
     """
+    # By attribute; the hashes beside them are keys of the text and no attributes of a section.
     files: dict[str, InputFile | tuple[InputFile, ...]] = {}
     for key, (attribute, declared) in keys(TABLES[section.name]).items():
         named, wanted = section.values.get(attribute), section.values.get(f"{key}_sha256")

@@ -32,6 +32,7 @@ def _number(doc: str, low: int, high: int) -> Key:
 
 # Defaults are the kernel's own: a parameter that is not given is not sent to it (docs/concepts/links.md, other queues).
 _TARGET = _time("Delay in the queue that it aims at.")
+# Names as tc(8) has them, without their units; `ce_threshold` marks by delay alone, whatever the control law says.
 _CODEL = {
     "target": _TARGET,
     "interval": _time("How long the delay must have been above `target` before it drops or marks."),
@@ -127,6 +128,7 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
         Whether links are netem's, which have no other discipline before them.
     problems : Problems
     """
+    # Of a section that could not be decoded the default, so that its parameters are checked against something.
     kind = value_of(section, schema, "queue_discipline")
     if netem and kind != "fifo":
         rule = f"netem has a plain queue of its own, not {kind}"

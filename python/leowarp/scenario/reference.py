@@ -46,6 +46,7 @@ def _lines() -> Iterator[str]:
         yield f'| {quantity.name} | {units} | `"{quantity.example}"` |'
     yield ""
     yield _UNITS_NOTE
+    # One page for all: a reader looks for a key, not for the module that declares it.
     for heading, section in _sections():
         yield ""
         yield f"## {heading}"
