@@ -187,7 +187,7 @@ def _taken(rows: pa.Table, names: list[str]) -> list[dict[str, Any]]:
 
 
 def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
-    """Each table begins at 0 and has one row an instant: the kernel searches it by time and holds the last row before."""
+    """Each table begins at 0 and has one row an instant: the kernel searches it by time and takes the last before."""
     if not len(place):
         return
     first = np.concatenate([[True], np.diff(place) != 0])

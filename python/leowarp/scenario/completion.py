@@ -167,7 +167,7 @@ def _check_station_name(section: Section, name: str, seen: set[str], problems: P
 
 
 def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problems) -> None:
-    """Replace the stations by the two of the medium; a plan may name them again, anything else about them is a mistake."""
+    """Replace the stations by the two of the medium; a plan may name them again and say nothing else."""
     implied = medium.STATIONS or ()
     for section in draft.stations:
         name = section.values.get("name")

@@ -131,7 +131,7 @@ def _complete_payload(section: Section, kind: str, mtu_bytes: int, problems: Pro
 
 
 def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
-    """What paces a flood: its replies, and `interval` as the longest time between two probes, 10 ms as iputils has it."""
+    """What paces a flood: its replies, and `interval` as the longest time between two probes (iputils: 10 ms)."""
     flood = value_of(section, sections.Flow, "flood")
     if flood and paced:
         rule = "is given too, and a flood is paced by its replies"

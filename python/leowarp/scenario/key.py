@@ -73,7 +73,7 @@ class Key:
 
     @property
     def suffix(self) -> str:
-        """What the attribute's name has and the key's has not: ``_ns`` of a time, ``_pkts`` of a queue, else mostly ""."""
+        """What the attribute's name has and the key's has not: ``_ns`` of a time; "" of what has no unit."""
         if self.kind == "queue":
             # A queue has two attributes, and `queue_bytes` is no field with a key: the decoder fills it.
             return "_pkts"

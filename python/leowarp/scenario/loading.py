@@ -179,7 +179,7 @@ def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None:
-    """Keep the sysctls that a plan spells out: they win over what `profiles` derives, so an old plan gives its old run."""
+    """Keep the sysctls that a plan spells out: they win over what `profiles` derives, so a plan keeps its run."""
     if node is not None:
         name = f"hosts.{host}" if host else ""
         draft.pinned[host] = decode_section(name, _Pinned, Node({"sysctl": node}, node.origin), problems)
