@@ -130,6 +130,7 @@ def test_a_packet_too_long_for_its_header_is_refused(tmp_path):
         list(segments(tmp_path / "a.pcap"))
 
 
+@pytest.mark.slow
 @given(st.data(), st.sampled_from([_pcap, _pcapng]))
 @settings(max_examples=200)
 def test_a_damaged_capture_is_read_or_refused_and_never_anything_else(tmp_path_factory, data, write):
