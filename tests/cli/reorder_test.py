@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`leowarp reorder` as typed: table, JSON, figures, and its refusals."""
 
+import json
+import os
 import subprocess
 import sys
 
@@ -35,6 +37,18 @@ def test_json_has_the_keys_that_papers_compare(leowarp, arrivals):
     assert told["n_reordering"] == {"1": 0.25, **{str(n): 0.0 for n in range(2, 11)}}
     assert told["extent"]["late_time_max_ns"] is None
     assert (told["threshold_pkts"], told["buffer_threshold_pkts"]) == (4, 4)
+
+
+@pytest.mark.slow
+def test_a_named_pipe_that_nobody_writes_is_said_to_be_waited_for(spawn, arrivals, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "leowarp", "reorder", pipe, "--json"]
+    process = spawn(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert "is a named pipe" in process.stderr.readline()
+    pipe.write_text(arrivals.read_text())
+    told, _ = process.communicate()
+    assert json.loads(told)["received_pkts"] == len(SEQUENCE)
 
 
 def test_a_table_says_the_same_to_people(leowarp, arrivals):

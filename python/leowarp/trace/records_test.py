@@ -77,7 +77,7 @@ def test_same_records_give_the_same_bytes_under_another_name_and_at_another_time
 @pytest.mark.parametrize("wrong", [{"type": ["i64"]}, {"type": {"i64": 8}}, {"name": ""}])
 def test_a_field_without_a_name_or_with_a_type_that_is_no_word_is_refused(tmp_path, wrong):
     header = {"table": "links", "record_bytes": 8, "fields": [{"name": "more", "type": "i64", **wrong}]}
-    (tmp_path / "links.rec").write_bytes(frame(header, b""))
+    (tmp_path / "links.rec").write_bytes(frame(json.dumps(header).encode(), b""))
     with pytest.raises(TraceError, match="lacks a name or has a type that is none of"):
         open_records(tmp_path / "links.rec")
 
