@@ -145,6 +145,11 @@ def test_a_page_without_stored_packets_has_none(run_dir):
     assert packets_of(source, Arrays()) is None
 
 
+def test_a_run_that_ended_before_its_first_change_shows_its_beginning(run_dir, monkeypatch):
+    monkeypatch.setattr("leowarp.view.packets.both_ways_ns", lambda tables, pair: np.array([2**50]))
+    assert len(packets_of(Source(run_dir), Arrays())["windows"]) == 1
+
+
 @pytest.mark.slow
 def test_packets_take_the_room_that_there_is(run_dir):
     source = Source(run_dir)
