@@ -112,7 +112,7 @@ def _of_objects(array: np.ndarray, what: str, place: Place) -> np.ndarray:
     """Python's integers, which numpy keeps as objects where one of them does not fit into 64 bits."""
     for at, value in enumerate(array):
         # By its name: pandas need not be there.
-        if value is None or type(value).__name__ == "NAType":
+        if type(value).__name__ == "NAType":
             raise TraceError(f"the {what} at {place[0]} {place[1] + at} is missing")
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise TraceError(f"the {what} {value!r} at {place[0]} {place[1] + at} is not a whole number")
