@@ -6,7 +6,7 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -42,7 +42,7 @@ class Run:
         If it is none, or is marked incomplete; the message says why.
     """
 
-    drawing: ClassVar[Callable[[Run, str], Figure]]
+    drawing: ClassVar[Callable[..., Figure]]
     """Gives a figure of a run by its name. Figures stand above runs, because they read them; so the top of the package,
     which knows both, sets this (`leowarp/__init__.py`)."""
 
@@ -218,9 +218,17 @@ class Run:
         planned = {name: self.table(name) for name in ("routes", "timeline")}
         return metrics.tables_of(trace, **planned, where=self.path), metrics.flow_pairs(self.plan.flows)
 
-    def figure(self, name: str) -> Figure:
-        """A figure of the report by its name, for instance "goodput", as a matplotlib Figure."""
-        return Run.drawing(self, name)
+    def figure(self, name: str, *, flow: int | Sequence[int] | None = None, **options: Any) -> Figure:
+        """A figure of the report by its name, for instance "goodput", as a matplotlib Figure.
+
+        Parameters
+        ----------
+        flow : int or sequence of int, optional
+            Which flows; by default all that the figure is about.
+        options
+            As `leowarp.report.figure` takes them.
+        """
+        return Run.drawing(self, name, flow=flow, **options)
 
     def _with_ends(self, name: str) -> pd.DataFrame:
         table = self.table(name)
