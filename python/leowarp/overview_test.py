@@ -95,8 +95,10 @@ def test_a_goodput_that_is_not_known_stays_a_row():
 
 def test_flows_between_other_ends_say_which():
     other = TCP | {"flow": 2, "destination": "C", "share_ratio": 0.5}
-    rows = tables(SUMMARY | {"flows": [TCP | {"share_ratio": 0.5}, other]})["TCP"]
-    assert rows["from, to"] == ("A to B", "A to C")
+    summary = SUMMARY | {"flows": [TCP | {"share_ratio": 0.5}, other]}
+    rows = tables(summary)["TCP"]
+    assert overview(summary)[0].columns == ("A to B, cubic", "A to C, cubic")
+    assert rows["flow"] == ("0", "2")
     assert rows["share of the flows' goodput"] == ("50 %", "50 %")
 
 
