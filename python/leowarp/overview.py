@@ -59,11 +59,12 @@ def overview(summary: dict[str, Any]) -> list[Section]:
     summary : dict
         As in `summary.json`.
     """
-    found = []
+    sections = []
     for kind, (title, rows) in _KINDS.items():
         flows = [flow for flow in summary["flows"] if _kind(flow) == kind]
         if not flows:
             continue
+        # One way for all flows stands in the title, in place of a row of equal texts.
         ways = list(dict.fromkeys(_way(flow) for flow in flows))
         same = len(ways) == 1 and ways[0] is not None
         lead = (("flow", tuple(str(flow.get("flow", 0)) for flow in flows)),) if len(summary["flows"]) > 1 else ()
@@ -73,8 +74,8 @@ def overview(summary: dict[str, Any]) -> list[Section]:
         title = f"{title}, {ways[0]}" if same else title
         spread = Section(title, tuple(SPREAD), _spread(rows, of_flows)) if len(flows) > 1 else None
         ranked, by = _ranked(kind, flows)
-        found.append(Section(title, names, (*lead, *table), spread, ranked, by))
-    return [*found, Section("Run", (summary.get("name") or "",), _rows(_RUN, [summary], scalars.RUN_SCALARS))]
+        sections.append(Section(title, names, (*lead, *table), spread, ranked, by))
+    return [*sections, Section("Run", (summary.get("name") or "",), _rows(_RUN, [summary], scalars.RUN_SCALARS))]
 
 
 def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[Section]:
@@ -86,15 +87,17 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
         What each run is called.
     """
     flows = [{(flow.get("flow", 0), _kind(flow)): flow for flow in summary["flows"]} for summary in summaries]
-    found = []
+    sections = []
     for number, kind in sorted({key for of_run in flows for key in of_run}):
         title, rows = _KINDS[kind]
         mine = [of_run.get((number, kind)) for of_run in flows]
         ways = {_way(flow) for flow in mine if flow is not None}
         way = f", {ways.pop()}" if len(ways) == 1 and None not in ways else ""
         of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
-        found.append(Section(f"Flow {number}: {title}{way}", tuple(names), _rows(rows, of_runs, scalars.FLOW_SCALARS)))
-    return [*found, Section("Runs", tuple(names), _rows(_RUN, summaries, scalars.RUN_SCALARS))]
+        sections.append(
+            Section(f"Flow {number}: {title}{way}", tuple(names), _rows(rows, of_runs, scalars.FLOW_SCALARS))
+        )
+    return [*sections, Section("Runs", tuple(names), _rows(_RUN, summaries, scalars.RUN_SCALARS))]
 
 
 class _Shown(Enum):
@@ -143,7 +146,7 @@ def _shown(
     rows: Sequence[_Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]
 ) -> list[tuple[_Row, str, Callable[..., str | None], list[tuple[Any, ...]]]]:
     """Each row that is shown: what it is called, what says its values, and these, a tuple a column."""
-    found = []
+    shown = []
     columns = [scalars.flat(column) for column in columns]
     for row in rows:
         scalar = declared[row.name]
@@ -151,26 +154,26 @@ def _shown(
         assert label is not None, f"{row.name} is declared as none of the overview's"
         values = [tuple(column.get(key) for key in (row.name, *row.also)) for column in columns]
         if _is_shown(row, values, columns):
-            found.append((row, label, text, values))
-    return found
+            shown.append((row, label, text, values))
+    return shown
 
 
 def _spread(rows: Sequence[_Row], flows: Sequence[dict[str, Any]]) -> Rows:
     """The rows over all flows: their sum where there is one, and values of single flows by the share of those below."""
-    found = []
+    shown = []
     for row, label, text, values in _shown(rows, flows, scalars.FLOW_SCALARS):
         known = [value for value in values if value[0] is not None]
         if any(isinstance(value[0], str) for value in known):
             counts = Counter(value[0] for value in known)
-            found += [
+            shown += [
                 (f"{label} {name}", (f"{count:,}", *[None] * (len(SPREAD) - 1))) for name, count in counts.items()
             ]
         elif known and text is not _recovery:
             known.sort(key=lambda value: value[0])
             total = _total(row.name, known)
             texts = [total if at is None else known[_place(at, len(known))] for at in SPREAD.values()]
-            found.append((label, tuple(None if value is None else text(*value) for value in texts)))
-    return tuple(found)
+            shown.append((label, tuple(None if value is None else text(*value) for value in texts)))
+    return tuple(shown)
 
 
 def _place(share: float, count: int) -> int:

@@ -18,6 +18,7 @@ from leowarp.overview import overview
 from leowarp.report import html, interactive
 from leowarp.report.channel_section import channel_section
 from leowarp.report.figures import FIGURES, Runs, figure, flows_of, views
+from leowarp.report.moving import moving
 from leowarp.report.reconfigurations import reconfigurations_section
 from leowarp.report.reordering_section import reordering_section
 from leowarp.report.scalar_rows import scalar_rows
@@ -116,7 +117,8 @@ def write_report(
     if chosen is not None:
         names = [name for name in names if FIGURES[name].own_flows or set(chosen) & set(flows_of(view, name))]
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, names, formats, chosen)
-    return _write(folder, _run_body(view, drawn, not_drawn, command, chosen), view.name)
+    body = _run_body(view, drawn, not_drawn, command, chosen, moving([view.run], folder))
+    return _write(folder, body, view.name)
 
 
 def _chosen_flows(view: RunView, flow: int | Sequence[int] | None) -> list[int] | None:
@@ -170,6 +172,7 @@ def write_comparison(
     ]  # fmt: skip
     if command:
         parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
+    lead = moving([run.run for run in many], folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings) + lead + _assembled(parts)
     return _write(folder, body, title)
 
@@ -210,7 +213,8 @@ def _run_body(
     drawn: Sequence[str],
     not_drawn: dict[str, str],
     command: str | None,
-    chosen: Sequence[int] | None = None,
+    chosen: Sequence[int] | None,
+    lead: str,
 ) -> str:
     folder = view.path / layout.REPORT
     parts = [
@@ -235,6 +239,7 @@ def _run_body(
         f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(view.footer())}</p>\n'
         + _figures_of(view, chosen)
         + html.warning_box(view.warnings)
+        + lead
         + _assembled(parts)
     )
 
