@@ -39,7 +39,8 @@ figure { margin: 1.3rem 0; } figure img { width: 100%; height: auto; display: bl
 .figures figure.alone figcaption { flex: 1 1 16rem; }
 .numbers { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .6rem 1.2rem;
            margin: 1rem 0; }
-.numbers div { border-left: 3px solid #0072b2; padding-left: .6rem; }
+.numbers div { border-left: 3px solid #0072b2; padding-left: .6rem; display: flex; flex-direction: column-reverse;
+               justify-content: flex-end; }
 .numbers dd { margin: 0; font-size: 1.25rem; font-weight: 600; font-variant-numeric: tabular-nums; }
 .numbers dt { color: #555; font-size: .86rem; }
 figcaption { font-size: .86rem; color: #444; max-width: 56rem; margin-top: .3rem; }
@@ -138,7 +139,7 @@ def cell(value: object) -> str:
 
 def numbers(entries: Sequence[tuple[str, str]]) -> str:
     """A few numbers that stand out: (what it is, the number with its unit) each."""
-    cells = "".join(f"<div><dd>{text(value)}</dd><dt>{text(name)}</dt></div>" for name, value in entries)
+    cells = "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in entries)
     return f'<dl class="numbers">{cells}</dl>\n' if entries else ""
 
 

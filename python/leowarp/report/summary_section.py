@@ -133,7 +133,7 @@ def _said(section: Section, label: str) -> tuple[str, str] | None:
 
 
 def summary_tables(runs: Sequence[RunView]) -> str:
-    """Scalars of each flow and of each run; of many flows sums and quantiles first. Folded, but for a comparison."""
+    """Scalars of each flow and of each run; of many flows sums and quantiles first."""
     heads, columns = [], []
     for run, label in zip(runs, labels(runs), strict=True):
         for flow in run.summary["flows"]:
