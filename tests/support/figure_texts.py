@@ -21,8 +21,8 @@ SLACK_PX = 1.0
 line of the smallest text is 7 px high.
 """
 
-LEAST_PX = 8.0
-"""A strip of states is 13 px high; what is less than this is no panel."""
+LEAST_PX = 3.0
+"""A bar of colours is 4 px wide, a strip of states 13 px high; what is less than this is no panel."""
 
 
 def troubles(figure: Figure) -> list[str]:

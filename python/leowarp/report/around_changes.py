@@ -25,7 +25,24 @@ PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and 
 
 
 def chosen_changes(run: RunView, count: int) -> list[int]:
-    """The route changes with the most late packets, then with the most lost, by time; fewer if there are fewer."""
+    """The route changes with the most late packets, then with the most lost, by time.
+
+    Parameters
+    ----------
+    run : RunView
+        Of a flow, or of a run with one.
+    count : int
+
+    Returns
+    -------
+    instants_ns : list of int
+        Ascending; fewer than `count` if there are fewer.
+
+    Raises
+    ------
+    TraceError
+        If the flow's path never changed.
+    """
     order = sorted(_hits(run).items(), key=lambda item: (-item[1][0], -item[1][1], item[0]))[:count]
     if not order:
         raise _never_changed([run])
@@ -42,8 +59,19 @@ def _never_changed(group: Sequence[RunView]) -> TraceError:
 
 
 def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunView:
-    """Of several flows of the first run the one with the most late packets at one change of its path; at `change_s`, if
-    given. The first, if the path of none changed.
+    """Of several flows of the first run the one with the most late packets at one change of its path.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Views of flows; those of other runs than the first are left aside.
+    change_s : float, optional
+        Only this change counts, s; a flow whose path did not change then comes last.
+
+    Raises
+    ------
+    TraceError
+        If the path of none ever changed, and no change is asked for.
     """
     group = by_run(runs)[0]
     if change_s is None and not any(len(run.changes) for run in group):
@@ -76,9 +104,25 @@ class Column(NamedTuple):
 
 
 def columns_of(runs: Sequence[RunView], count: int) -> list[Column]:
-    """What stands in each column: one change of each of several runs, or several changes of one run.
+    """What stands in each column of a figure: one change of each of several runs, or several changes of one run.
 
-    Of a run with several flows: those whose path changed then, the hardest hit if these are too many.
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Runs, or views of their flows.
+    count : int
+        Columns of one run; of several runs each has one.
+
+    Returns
+    -------
+    columns : list of Column
+        Run by run, by time. The changes are those with the most late packets over the run's flows, then with the most
+        lost. The flows are those whose path changed then, or, of more than can be told apart, the hardest hit.
+
+    Raises
+    ------
+    TraceError
+        If no flow of a run ever had another path.
     """
     groups, looks, of_runs = by_run(runs), list(zip(runs, labels(runs), styles(runs), strict=True)), run_labels(runs)
     columns = []
@@ -120,7 +164,27 @@ def _name_flows(axes: Axes, column: Column) -> None:
 def cwnd_around_changes(
     runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3
 ) -> Figure:
-    """Congestion window, and retransmissions in 50 ms bins, around route changes (fig. 7)."""
+    """Congestion window, and retransmissions in 50 ms bins, around route changes (fig. 7).
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+    before_s, after_s : float
+        How much is shown on either side of a change, s.
+    count : int
+        Changes of one run; of several runs one each.
+
+    Returns
+    -------
+    figure : Figure
+        A column a change, two panels each: packets above; below packets per 50 ms of sending time, summed over the
+        flows shown, spurious ones hatched.
+
+    Raises
+    ------
+    TraceError
+        If the route never changed.
+    """
     columns = columns_of(runs, count)
     figure = new_figure(PAGE_IN, 3.1 + _below(columns), footer_of(runs))
     panels = figure.subplots(2, len(columns), sharex=True, squeeze=False, height_ratios=(1.3, 1))
@@ -164,7 +228,26 @@ def cwnd_around_changes(
 def srtt_around_changes(
     runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3
 ) -> Figure:
-    """Smoothed RTT around route changes (fig. 8), with each packet's RTT and the RTT of the empty path."""
+    """Smoothed RTT around route changes (fig. 8), with each packet's RTT and the RTT of the empty path.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+    before_s, after_s : float
+        How much is shown on either side of a change, s.
+    count : int
+        Changes of one run; of several runs one each.
+
+    Returns
+    -------
+    figure : Figure
+        A panel a change, ms over s. The empty path is the propagation there and back at each instant, without queues.
+
+    Raises
+    ------
+    TraceError
+        If the route never changed.
+    """
     columns = columns_of(runs, count)
     figure = new_figure(PAGE_IN, 2.3 + _below(columns), footer_of(runs))
     panels = figure.subplots(1, len(columns), sharex=True, sharey=True, squeeze=False)[0]

@@ -65,7 +65,7 @@ def test_texts_of_every_figure_stand_apart_and_inside(made, case):
             continue
         if wrong := troubles(shown):
             found[name] = wrong
-    assert not found
+    assert not found, "\n".join(f"{name}: {sentence}" for name, wrong in found.items() for sentence in wrong)
 
 
 def test_what_cannot_be_read_is_found():

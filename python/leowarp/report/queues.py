@@ -22,9 +22,14 @@ MOST_QUEUES = 6
 
 
 def queue_map(run: RunView) -> tuple[np.ndarray, np.ndarray]:
-    """(edges_ns, waiting): largest sampled queue of the n-th link of the path in force, in each time bin.
+    """Largest sampled queue of the n-th link of the path in force, in each time bin.
 
-    `waiting` has shape (hops of the longest path, bins); nan where the path in force is shorter.
+    Returns
+    -------
+    edges_ns : int64 array of shape (bins + 1,)
+        At most 600 bins over the run, and never more than there were samples.
+    waiting : float64 array of shape (hops of the longest path, bins)
+        Packets; nan where the path in force is shorter, or nothing is known of the link.
     """
     flow = run.plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
@@ -48,7 +53,19 @@ def queue_map(run: RunView) -> tuple[np.ndarray, np.ndarray]:
 
 
 def queues(runs: Sequence[RunView]) -> Figure:
-    """Packets that wait at each link of the path over time, a panel a run: where the queue stands."""
+    """Packets that wait at each link of the path over time: where the queue stands.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Flows of one pair of a run share a panel, for they share the path.
+
+    Returns
+    -------
+    figure : Figure
+        A panel a run and pair, link of the path over s; of one run's many pairs the `MOST_QUEUES` with the longest
+        queues. The scale of colours is the same in all.
+    """
     names, left_out = labels(runs), ""
     if any(len(group) > 1 for group in by_run(runs)):
         runs, names = _one_a_pair(runs)
@@ -100,7 +117,27 @@ def _one_a_pair(runs: Sequence[RunView]) -> tuple[list[RunView], list[str]]:
 
 
 def queues_at_change(runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 3.0, count: int = 3) -> Figure:
-    """Queues of the links that a route change leaves (dashed), keeps and newly takes, around it."""
+    """Queues of the links that a route change leaves (dashed), keeps and newly takes, around it.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+    before_s, after_s : float
+        How much is shown on either side of a change, s.
+    count : int
+        Changes of one run; of several runs one each.
+
+    Returns
+    -------
+    figure : Figure
+        A panel a change, packets over s, of the flow that the change hit hardest. Links on which fewer than two packets
+        ever waited are left out.
+
+    Raises
+    ------
+    TraceError
+        If the route never changed.
+    """
     columns = columns_of(runs, count)
     figure = new_figure(PAGE_IN, 2.6, footer_of(runs))
     panels = figure.subplots(1, len(columns), sharex=True, sharey=True, squeeze=False)[0]

@@ -95,41 +95,48 @@ def first_numbers(runs: Sequence[RunView]) -> str:
     html : str
         Of several flows the sum where there is one (rates, packets), else the median over the flows, which it says.
     """
-    kinds = [_first_of(run) for run in runs]
-    wanted = list(dict.fromkeys(label for numbers in kinds for label in numbers))[:MOST_FIRST]
+    of_runs = [_first_of(run) for run in runs]
+    wanted = list(dict.fromkeys(label for numbers in of_runs for label in numbers))[:MOST_FIRST]
     if len(runs) > 1:
-        rows = [[label, *(numbers.get(label) for numbers in kinds)] for label in wanted]
+        rows = [_row(label, [numbers.get(label) for numbers in of_runs]) for label in wanted]
         return html.table("The numbers that matter most", ["", *labels(runs)], rows)
-    return html.numbers([(label, kinds[0][label]) for label in wanted])
+    entries = [(label, *of_runs[0][label]) for label in wanted]
+    return html.numbers([(f"{label}, {whose}" if whose else label, text) for label, text, whose in entries])
 
 
-def _first_of(run: RunView) -> dict[str, str]:
-    """Label and text of each number that may stand first, in order."""
-    sections = overview(run.summary)
-    # Of a run with TCP and pings those of TCP: pings are its probes.
-    section = sections[0]
-    texts = {name: values for name, values in section.rows}
+def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
+    """A number of several runs: whose it is stands in the first cell, if it is the same of all, else beside each."""
+    known = [each for each in said if each is not None]
+    same = len({whose for _, whose in known}) == 1
+    head = f"{label}, {known[0][1]}" if same and known[0][1] else label
+    cells = [None if each is None else each[0] if same or not each[1] else f"{each[0]} ({each[1]})" for each in said]
+    return [head, *cells]
+
+
+def _first_of(run: RunView) -> dict[str, tuple[str, str]]:
+    """Label of each number that may stand first, in order: its text, and of which flows it is."""
+    # The first section is that of the TCP flows, if there are any: pings beside them are their probes.
+    section = overview(run.summary)[0]
+    known = {name for name, _ in section.rows}
     numbers = {}
     for group in FIRST:
         for name in group:
             label = scalars.FLOW_SCALARS[name].overview
-            if label in texts and (said := _said(section, label)) is not None:
-                words, text = said
-                numbers[words] = text
+            if label in known and (said := _said(section, label)) is not None:
+                numbers[label] = said
                 break
     return numbers
 
 
 def _said(section: Section, label: str) -> tuple[str, str] | None:
-    """What one row says of all flows of a section."""
-    count = len(section.columns)
+    """Text of one row over the flows of a section, and of which of them it is; "": there is one flow."""
     if section.spread is None:
         text = dict(section.rows)[label][0]
-        return None if text is None else (label, text)
+        return None if text is None else (text, "")
     of_all = dict(zip(section.spread.columns, dict(section.spread.rows).get(label, ()), strict=False))
     if of_all.get("all") is not None:
-        return f"{label}, all {count} flows", str(of_all["all"])
-    return None if of_all.get("median") is None else (f"{label}, of the median flow", str(of_all["median"]))
+        return str(of_all["all"]), f"all {len(section.columns)} flows"
+    return None if of_all.get("median") is None else (str(of_all["median"]), "the median flow")
 
 
 def summary_tables(runs: Sequence[RunView]) -> str:
