@@ -84,7 +84,7 @@ def write_comparison(
     runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = FORMATS,
     command: str | None = None,
 ) -> Path:  # fmt: skip
-    """Writes one page that shows several runs side by side; returns it.
+    """Writes one page that shows several runs side by side.
 
     Parameters
     ----------
@@ -98,6 +98,16 @@ def write_comparison(
         HTML to stand below the heading (a claims table, for instance).
     command : str, optional
         What made the page.
+
+    Returns
+    -------
+    page : Path
+        `index.html` in `out_dir`; figures lie in `figures/` beside it.
+
+    Raises
+    ------
+    ScenarioError
+        If there are fewer than two runs, or the folder is a link.
     """
     many = views(runs)
     if len(many) < 2:
@@ -130,12 +140,31 @@ def draw_all(
     formats: Sequence[str] = FORMATS,
     flows: Sequence[int] | None = None,
 ) -> tuple[list[str], dict[str, str]]:
-    """Draws and saves figures; returns those drawn, and for the others why they could not be.
+    """Draws and saves figures.
 
     Parameters
     ----------
+    runs : sequence of RunView
+    folder : path
+        Made if it is missing.
+    names : sequence of str
+        Of `FIGURES`.
+    formats : sequence of str
+        Of the files.
     flows : sequence of int, optional
         Those of the first run that each figure shows, as far as it is about them; by default all.
+
+    Returns
+    -------
+    drawn : list of str
+        Names of the figures that lie there now.
+    not_drawn : dict of str to str
+        Of the others: why not.
+
+    Raises
+    ------
+    ScenarioError
+        If the folder is a link.
     """
     _refuse_strange(folder)
     folder.mkdir(parents=True, exist_ok=True)
