@@ -136,18 +136,29 @@ def _compared_over_flows(
     nothing = (None,) * len(SPREAD)
     for label in dict.fromkeys(label for _, spread in columns for label in spread):
         mine = [spread.get(label, nothing) for _, spread in columns]
+        totals = tuple(of_run[at["all"]] for of_run in mine)
+        medians = tuple(of_run[at["median"]] for of_run in mine)
+        # Delays and shares have no sum: their first row is the median's.
+        has_sum = any(text is not None for text in totals)
+        lines.append((label, totals) if has_sum else (f"{label}, median flow", medians))
         for words, texts in (
-            (", all flows", [of_run[at["all"]] for of_run in mine]),
-            (", median flow", [of_run[at["median"]] for of_run in mine]),
-            (", 10 % to 90 % of the flows", [_middle(of_run[at["10 %"]], of_run[at["90 %"]]) for of_run in mine]),
+            ("median flow", list(medians) if has_sum else []),
+            ("10 % to 90 % of the flows", [_middle(of_run[at["10 %"]], of_run[at["90 %"]]) for of_run in mine]),
         ):
-            if any(text is not None for text in texts):
-                lines.append((label + words, tuple(texts)))
-    return Section(f"{title}, over the flows, each quantity by itself", tuple(names), tuple(lines))
+            # Of what is 0 in sum no flow has any.
+            if any(text is not None for text in texts) and set(totals) - {"0", None} | set(texts) - {"0", None}:
+                lines.append((f"    {words}", tuple(texts)))
+    return Section(
+        f"{title}, the sum over the flows, then the median flow of each quantity", tuple(names), tuple(lines)
+    )
 
 
 def _middle(low: str | None, high: str | None) -> str | None:
-    return None if low is None or high is None else low if low == high else f"{low} to {high}"
+    if low is None or high is None or low == high:
+        return low if high is not None else None
+    (least, _, unit), (_, _, same) = low.partition(" "), high.partition(" ")
+    # "(2.2 %)" is no unit.
+    return f"{least} to {high}" if unit == same and "(" not in unit else f"{low} to {high}"
 
 
 class _Shown(Enum):

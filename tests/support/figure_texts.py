@@ -33,7 +33,13 @@ def troubles(figure: Figure) -> list[str]:
     sentences : list of str
         Empty if all texts stand apart, inside the figure, and off the panels of others.
     """
-    with warnings.catch_warnings(record=True) as caught, styled():
+    # Ticks are chosen by the size of their texts: asked for without the style of the figure, they are others.
+    with styled():
+        return _troubles(figure)
+
+
+def _troubles(figure: Figure) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         figure.draw_without_rendering()
     sentences = [f"matplotlib: {warning.message}" for warning in caught]

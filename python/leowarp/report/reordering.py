@@ -17,7 +17,7 @@ from leowarp.errors import TraceError
 from leowarp.metrics import histogram
 from leowarp.metrics.tables import floats
 from leowarp.report.densities import Shares, draw_buffer_density, draw_density, draw_n_reordering
-from leowarp.report.style import PAGE_IN, mark_changes, new_figure
+from leowarp.report.style import PAGE_IN, legend_below, mark_changes, new_figure
 from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, styles, worded
 
 OVER_TIME = (
@@ -90,7 +90,7 @@ def reordering_over_time(runs: Sequence[RunView]) -> Figure:
     runs, rows, chosen = _chosen(runs)
     if not any(row["reordered_pkts"] > 0 for row in rows):
         raise TraceError(f"cannot draw the reordering of {_names(runs)} over time: no packet was reordered")
-    figure = new_figure(PAGE_IN, 3.9, _footer(runs))
+    figure = new_figure(PAGE_IN, 3.9 + (0.12 * (len(runs) // 2 + 1) if len(runs) > 1 else 0), _footer(runs))
     panels = figure.subplots(len(OVER_TIME), 1, sharex=True)
     found = any_around = False
     for run, label, style in zip(runs, labels(runs), styles(runs), strict=True):
@@ -123,7 +123,11 @@ def reordering_over_time(runs: Sequence[RunView]) -> Figure:
         colour = "#777777" if len(runs) > 1 else styles(runs)[0]["color"]
         words = worded(runs, "around a route change")
         handles.append(Line2D([], [], linewidth=2.6, alpha=0.55, color=colour, label=words))
-    panels[0].legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0)
+    if len(runs) > 1:
+        # Names of flows are longer than the room beside a title.
+        legend_below(panels[-1], handles, [str(handle.get_label()) for handle in handles], ncols=2)
+    else:
+        panels[0].legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0)
     _say_what_is_beyond(figure, runs, rows, chosen)
     return figure
 

@@ -95,7 +95,7 @@ def _renamed(row: dict[str, Any], columns: tuple[str, ...], pair: tuple[str, str
 def _of_flow(table: str, frame: pd.DataFrame, number: int) -> pd.DataFrame:
     mine = frame.assign(flow=number)
     if table == "packets" and number:
-        mine = mine[(mine["stored_because"] & ~WINDOW) > 0]
+        mine = mine[(mine["stored_because"].astype("int64") & ~WINDOW) > 0]
     if table == "sockets":
         for column in ("bytes_acked", "bytes_received"):
             mine[column] = mine[column] * (number % 3 + 1) // 3
