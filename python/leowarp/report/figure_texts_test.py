@@ -52,7 +52,7 @@ def made(run_dir, other_run_dir, access_dir, tmp_path_factory):
     return view
 
 
-# Nine seconds of a core a case on average, most of them in matplotlib's layout.
+# About ten seconds of a core a case, most of them in matplotlib's layout.
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_texts_of_every_figure_stand_apart_and_inside(made, case):
