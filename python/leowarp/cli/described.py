@@ -15,25 +15,32 @@ from leowarp.timeline.measured import Description, Measurement, read, read_capac
 from leowarp.timeline.measured.files import capacity_format_of
 from leowarp.timeline.measured.of_plan import measurement_of, wall_ns_of
 from leowarp.timeline.measured.of_timeline import measurement_of_timeline
+from leowarp.timeline.measured.schedule import Schedule
+from leowarp.timeline.measured.transfer import TransferDescription
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 
 def measurements(
-    path: Path, format: str, interval_ns: int | None, capacity: Path | None, settings: list[str] | None
+    path: Path,
+    format: str,
+    interval_ns: int | None,
+    capacity: Path | None,
+    settings: list[str] | None,
+    columns: tuple[str, ...] | None = None,
 ) -> list[Measurement]:
     """What a path names: a measured file, a scenario, or a run (then one for each of its ping flows)."""
     if path.is_dir():
         return _of_run(path)
     if path.suffix == ".toml":
         return [_of_plan(plan_of(path, settings), str(path))]
-    kind = capacity_format_of(path) if format == "auto" else None
+    kind = capacity_format_of(path) if format == "auto" and columns is None else None
     if kind is not None or format == "mahimahi":
         down, up, wall_ns = read_capacity(path, kind or format)
         alone = Measurement(source=str(path), format=kind or format, wall_ns=wall_ns)
         return [alone.with_capacity(down, up)]
-    measurement = read(path, format, interval_ns)
+    measurement = read(path, format, interval_ns, columns)
     if capacity is not None:
         down, up, _ = read_capacity(capacity)
         measurement = measurement.with_capacity(down, up)
@@ -86,6 +93,9 @@ def lines(of: Description) -> dict[str, str]:
         longest = max((gap.length_ns for gap in of.gaps), default=0)
         found["gaps"] = f"{len(of.gaps)}" + (f", the longest {longest / 1e9:g} s" if of.gaps else "")
         found |= _delay_lines(of) | _schedule_lines(of) | _loss_lines(of)
+    found |= _recorder_lines(of)
+    if of.transfer is not None:
+        found |= _transfer_lines(of.transfer)
     for name, capacity in (("down", of.capacity_down), ("up", of.capacity_up)):
         if capacity is None:
             continue
@@ -121,9 +131,10 @@ def _schedule_lines(of: Description) -> dict[str, str]:
         lengths_ms = [spike.length_ns / 1e6 for spike in of.spikes]
         spikes["spikes: median height, length"] = f"{np.median(heights_ms):.1f} ms, {np.median(lengths_ms):g} ms"
     if of.schedule is None:
-        return {"reconfigurations": "no period found"} | spikes
+        return {"reconfigurations": "no period found"} | _confidence_lines(of) | spikes
     every_s, first_s = of.schedule.period_ns / 1e9, of.schedule.phase_ns / 1e9
     found = {"reconfigurations": f"every {every_s:.3f} s, at {first_s:.3f} s + k times that"}
+    found |= _confidence_lines(of)
     if of.seconds_of_minute is not None:
         found["on the wall clock"] = "at seconds " + " ".join(f"{second:.2f}" for second in of.seconds_of_minute)
     found["slots"] = f"{len(of.slots)}"
@@ -139,6 +150,54 @@ def _schedule_lines(of: Description) -> dict[str, str]:
     return found | spikes
 
 
+def _confidence_lines(of: Description) -> dict[str, str]:
+    """How sure the answer is, what else it could be, and what each sign by itself says."""
+    finding = of.finding
+    if finding is None:
+        return {}
+    found = {"confidence in that": _chance(finding.confidence_ratio)}
+    if finding.runners_up:
+        found["it could also be"] = "; ".join(f"{_every(one)} ({_chance(ratio)})" for one, ratio in finding.runners_up)
+    if finding.parts > 1:
+        found["within a period"] = f"something else happens at its {_PARTS[finding.parts]}"
+    for sign, one in finding.by_sign.items():
+        found[f"by {sign} alone"] = _every(one)
+    return found
+
+
+def _every(schedule: Schedule | None) -> str:
+    if schedule is None:
+        return "no period"
+    return f"every {schedule.period_ns / 1e9:.3f} s at {schedule.phase_ns / 1e9:.2f} s"
+
+
+def _recorder_lines(of: Description) -> dict[str, str]:
+    """What happened to the recording and not to the path."""
+    found = {}
+    if of.clock_steps:
+        found["the sender's clock was set"] = "; ".join(
+            f"{'forward' if step.by_ns > 0 else 'back'} by {abs(step.by_ns) / 1e9:.2f} s at {step.t_ns / 1e9:.2f} s"
+            for step in of.clock_steps
+        )
+    if of.duplicates:
+        found["duplicates, left out"] = f"{of.duplicates}"
+    return found
+
+
+def _transfer_lines(of: TransferDescription) -> dict[str, str]:
+    way = f"throughput {of.way}"
+    found = {f"{way}, mean": f"{of.mean_bps / 1e6:.2f} Mbit/s in {of.span_ns / 1e9:g} s"}
+    found[f"{way}: 5 %, median, 95 %"] = _mbps(of.quantiles_bps, (0.05, 0.5, 0.95))
+    found[f"{way}, nothing at all"] = f"{of.zero_ns / 1e9:g} s"
+    if of.retransmissions is not None:
+        found["retransmissions"] = f"{of.retransmissions}"
+    if of.median_cwnd_bytes is not None:
+        found["congestion window, median"] = f"{of.median_cwnd_bytes / 1e3:.1f} kB"
+    if of.median_rtt_ns is not None:
+        found["TCP's smoothed round trip, median"] = f"{of.median_rtt_ns / 1e6:.3f} ms"
+    return found
+
+
 def _loss_lines(of: Description) -> dict[str, str]:
     loss = of.loss
     found = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
@@ -147,6 +206,13 @@ def _loss_lines(of: Description) -> dict[str, str]:
     if loss.lost_down is not None:
         found["lost, known to be down, up"] = f"{loss.lost_down}, {loss.lost_up}"
     found["runs of lost ones"] = f"{len(loss.runs)}, mean {np.mean(loss.runs):.2f}, longest {max(loss.runs)}"
+    for name, stretches in (("behind an obstacle", loss.obstructions), ("outages", loss.outages)):
+        if stretches:
+            longest = max(stretches, key=lambda one: one.length_ns)
+            found[f"lost, {name}"] = (
+                f"{sum(one.lost for one in stretches)} in {len(stretches)}, the longest {longest.length_ns / 1e9:.1f} s "
+                f"at {longest.t_ns / 1e9:.1f} s"
+            )
     if loss.in_handover_ratio is not None:
         found["lost within 1 s of a reconfiguration"] = (
             f"{loss.in_handover} ({_percent(loss.in_handover_ratio)} of them)"
@@ -181,12 +247,19 @@ def _mbps(of: dict[float, float], shares: tuple[float, ...]) -> str:
     return ", ".join(f"{of[share] / 1e6:.2f}" for share in shares) + " Mbit/s" if of else "none"
 
 
+def _chance(ratio: float) -> str:
+    """Never 100 %: nothing that was seen says so."""
+    return f"{min(100 * ratio, 99.9):.3g} %"
+
+
 def _percent(ratio: float | None) -> str:
     return "–" if ratio is None else f"{100 * ratio:.3g} %"
 
 
+_PARTS = {2: "half", 3: "thirds", 4: "quarters"}
+
 _QUANTILES = (
     (None, "quantiles_ns"),
     ("capacity_down", "quantiles_bps"), ("capacity_down", "steps_bps"),
-    ("capacity_up", "quantiles_bps"), ("capacity_up", "steps_bps"),
+    ("capacity_up", "quantiles_bps"), ("capacity_up", "steps_bps"), ("transfer", "quantiles_bps"),
 )  # fmt: skip

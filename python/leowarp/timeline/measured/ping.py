@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from leowarp.errors import ScenarioError
 from leowarp.timeline.measured.lines import text_of
-from leowarp.timeline.measured.measurement import Measurement, Series
+from leowarp.timeline.measured.measurement import Measurement
+from leowarp.timeline.measured.numbered_probes import sent_in_order
 
 SEQUENCE_NUMBERS = 65536
 """icmp_seq has 16 bits and begins anew after 65535."""
@@ -91,14 +92,16 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
     sequence = np.array(sorted(first), dtype=np.int64)
     rtt_ns = np.array([first[int(seq)].rtt_ns for seq in sequence], dtype=np.int64)
     sent_ns = _sent_ns(sequence, [first[int(seq)] for seq in sequence], rtt_ns, interval_ns)
-    t_ns, delays = _with_lost(path, sequence, sent_ns, rtt_ns)
-    zero_ns = int(t_ns[0])
+    sent = sent_in_order(str(path), sequence, sent_ns, rtt_ns.astype(np.float64))
     return Measurement(
         source=str(path),
         format="ping",
-        round_trip=Series.of(t_ns - zero_ns, delays),
+        round_trip=sent.series,
         probe_bytes=_probe_bytes(text),
-        wall_ns=zero_ns if all(stamped) else None,
+        wall_ns=sent.zero_ns if all(stamped) else None,
+        duplicates=len(replies) - len(first),
+        clock_steps=sent.clock_steps,
+        steady_ns=sent.steady_ns,
         notes=tuple(notes),
     )
 
@@ -171,32 +174,6 @@ def _sent_ns(
     return (sequence - sequence[0]) * interval_ns
 
 
-def _with_lost(
-    path: Path, sequence: NDArray[np.int64], sent_ns: NDArray[np.int64], rtt_ns: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """All probes: those without a reply were sent between their neighbours, in step."""
-    count = int(sequence[-1] - sequence[0]) + 1
-    if count > _MOST_PROBES:
-        raise ScenarioError(f"{path}: icmp_seq spans {count} probes", "give one ping's output, from its beginning")
-    # A reply that was printed late (a busy machine) can seem to have been sent before the one in front of it.
-    sent_ns = np.maximum.accumulate(sent_ns)
-    sent_ns = sent_ns + np.maximum(_place_in_run(sent_ns), 0)
-    every = np.arange(count)
-    offset_ns = np.interp(every, sequence - sequence[0], (sent_ns - sent_ns[0]).astype(np.float64))
-    t_ns = np.round(offset_ns).astype(np.int64) + sent_ns[0]
-    delays = np.full(count, np.nan)
-    delays[sequence - sequence[0]] = rtt_ns
-    distinct = np.concatenate([[True], np.diff(np.maximum.accumulate(t_ns)) > 0])
-    return t_ns[distinct], delays[distinct]
-
-
-def _place_in_run(t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many equal ones stand before each: 0, 1, 2 ns tell apart what the stamps (us) do not."""
-    begins = np.concatenate([[True], np.diff(t_ns) > 0])
-    places = np.arange(len(t_ns))
-    return places - np.maximum.accumulate(np.where(begins, places, 0))
-
-
 def _probe_bytes(text: str) -> int | None:
     """The IP length, from ping's first line or from what the first reply says it had."""
     for line in text.splitlines():
@@ -208,6 +185,3 @@ def _probe_bytes(text: str) -> int | None:
             address = reply["from"].split("(")[-1]
             return int(reply["bytes"]) + _ICMP_HEADER_AND_IP[6 if ":" in address else 4]
     return None
-
-
-_MOST_PROBES = 100_000_000

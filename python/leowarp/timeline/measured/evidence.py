@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much more likely the signs are if something happens every period than if nothing keeps a schedule.
+
+Without a schedule the shares of `signs` at the instants of one are uniform in (0, 1]. With it, a part q of them are
+small: of the density ``a s^(a - 1)``, a below 1. The mean of the likelihood ratio over a grid of q and a is a Bayes
+factor, of one way to look; the mean of these over all ways (who knows which sign a path shows?) is that of a period
+and a phase. It compares periods as it compares phases: half of the true period has as many instants more at which
+nothing happens, twice the true one misses half of what happens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from leowarp.timeline.measured.signs import SIGNS, TOGETHER, Signs
+
+_PARTS = (0.2, 0.5, 0.8, 0.97)
+_EXPONENTS = (0.15, 0.35, 0.65)
+_GRID = tuple((part, exponent) for part in _PARTS for exponent in _EXPONENTS)
+
+
+@dataclass(frozen=True, eq=False)
+class Ratios:
+    """Log likelihood ratios of every bin, by way to look and by model.
+
+    Attributes
+    ----------
+    signs : Signs
+    of : float64 array of shape (rows, models, bins)
+        0 where nothing is known.
+    """
+
+    signs: Signs
+    of: NDArray[np.float64]
+
+    @staticmethod
+    def from_signs(signs: Signs) -> Ratios:
+        """Those of all ways to look."""
+        log_share = np.log(signs.shares)
+        models = [np.log1p(q * (a * np.exp((a - 1) * log_share) - 1)) for q, a in _GRID]
+        return Ratios(signs, np.nan_to_num(np.stack(models, axis=1)))
+
+    @property
+    def bins(self) -> int:
+        return int(self.of.shape[2])
+
+    @property
+    def span_s(self) -> float:
+        return self.bins * self.signs.bin_s
+
+    def places(self, period_s: float, phase_s: NDArray[np.float64] | float) -> NDArray[np.int64]:
+        """Bins of the instants ``phase + k period``, shape (instants, phases); -1: after the end."""
+        count = int(np.ceil(self.span_s / period_s))
+        instants_s = np.add.outer(np.arange(count) * period_s, np.atleast_1d(phase_s))
+        places = (instants_s / self.signs.bin_s).astype(np.int64)
+        return np.where(places < self.bins, places, -1)
+
+    def sums(self, places: NDArray[np.int64], rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """Log likelihood ratios over instants, shape (rows, models, phases)."""
+        of = self.of if rows is None else self.of[rows]
+        padded = np.concatenate([of, np.zeros((*of.shape[:2], 1))], axis=2)
+        return np.asarray(padded[:, :, places].sum(axis=2))
+
+    def factors(self, places: NDArray[np.int64], rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """Log Bayes factors, shape (rows, phases)."""
+        sums = self.sums(places, rows)
+        return np.asarray(logsumexp(sums, axis=1) - np.log(sums.shape[1]))
+
+    def by_sign(self, factors: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Of each sign the mean over its ways to look, shape (phases,); log."""
+        found = {}
+        for name in (*SIGNS, TOGETHER):
+            rows = factors[self.signs.rows(name)]
+            found[name] = np.asarray(logsumexp(rows, axis=0) - np.log(len(rows)))
+        return found
+
+    def whole(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The mean over the signs, each by itself, and all together; log, shape (phases,)."""
+        each = np.array(list(self.by_sign(factors).values()))
+        return np.asarray(logsumexp(each, axis=0) - np.log(len(each)))

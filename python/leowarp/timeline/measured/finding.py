@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When a path is reconfigured, found from the data alone, with how sure that is and what else it could be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from leowarp.timeline.measured.alignment import aligned
+from leowarp.timeline.measured.confidence import confidence_of_none, confidence_of_period, shared
+from leowarp.timeline.measured.measurement import ClockStep, Series
+from leowarp.timeline.measured.schedule import Schedule
+from leowarp.timeline.measured.search import Candidate, Search, search
+from leowarp.timeline.measured.signs import SIGNS
+
+_MOST_RUNNERS_UP = 3
+_MOST_PAUSES = 3
+_TELLING = np.log(20.0)
+_PAUSE_INTERVALS = 10
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The answer, and the others.
+
+    Attributes
+    ----------
+    schedule : Schedule or None
+        None: there is no period in it.
+    confidence_ratio : float
+        How often such an answer is right (be it that there is none), over made-up recordings; see `confidence`.
+    runners_up : tuple of (Schedule or None, float)
+        What else it could be, with the confidence of each; None: no period.
+    by_sign : dict of str to (Schedule or None)
+        What steps, spikes and losses each by itself would be taken for.
+    parts : int
+        Something also happens at the instants of so many equal parts of the period, but not the same.
+    """
+
+    schedule: Schedule | None
+    confidence_ratio: float
+    runners_up: tuple[tuple[Schedule | None, float], ...]
+    by_sign: dict[str, Schedule | None]
+    parts: int = 1
+
+
+def find(series: Series) -> Finding:
+    """Period and phase of what happens in a series of probes."""
+    found = search(series)
+    if found is None:
+        return Finding(None, confidence_of_none(None), (), dict.fromkeys(SIGNS))
+    best, *others = found.candidates
+    confidence = confidence_of_period(found)
+    refined = _schedule(series, best, fine=True)
+    rest = [(_schedule(series, one), one.log_odds) for one in others[:_MOST_RUNNERS_UP]]
+    if confidence >= 0.5:
+        schedule: Schedule | None = refined
+        weighed = [(None, 0.0), *rest]
+    else:
+        schedule, confidence = None, 1 - confidence
+        weighed = [(refined, best.log_odds), *rest]
+    runners_up = sorted(shared(1 - confidence, weighed), key=lambda one: -one[1])
+    return Finding(
+        schedule=schedule,
+        confidence_ratio=confidence,
+        runners_up=tuple(one for one in runners_up if one[1] >= 0.001),
+        by_sign={sign: None if one is None else _schedule(series, one) for sign, one in found.of_sign.items()},
+        parts=found.multiple if schedule is not None else 1,
+    )
+
+
+def set_forward(series: Series) -> tuple[ClockStep, ...]:
+    """Pauses that were none: the clock was set forward, for what happens after them keeps its schedule only so."""
+    interval_ns = series.interval_ns
+    if interval_ns is None:
+        return ()
+    apart_ns = np.diff(series.t_ns)
+    places = np.flatnonzero(apart_ns > max(_PAUSE_INTERVALS * interval_ns, 400_000_000))
+    if not 0 < len(places) <= _MOST_PAUSES:
+        return ()
+    steps = []
+    odds = _odds(series)
+    for place in places:
+        by_ns = int(apart_ns[place]) - interval_ns
+        without = undone(series, (ClockStep(int(series.t_ns[place]), by_ns),))
+        other = _odds(without)
+        if other - odds > _TELLING and other > 0:
+            steps.append(ClockStep(int(series.t_ns[place]), by_ns))
+    return tuple(steps)
+
+
+def undone(series: Series, steps: tuple[ClockStep, ...]) -> Series:
+    """The series on a clock that was not set forward."""
+    from dataclasses import replace
+
+    t_ns = series.t_ns.copy()
+    for step in steps:
+        t_ns[series.t_ns > step.t_ns] -= step.by_ns
+    return replace(series, t_ns=t_ns)
+
+
+def _odds(series: Series) -> float:
+    found: Search | None = search(series)
+    return -np.inf if found is None else found.candidates[0].log_odds
+
+
+def _schedule(series: Series, one: Candidate, *, fine: bool = False) -> Schedule:
+    period_ns, phase_ns = one.period_s * 1e9, one.phase_s * 1e9 + int(series.t_ns[0])
+    if fine:
+        period_ns, phase_ns = aligned(series, period_ns, phase_ns, one.by_sign)
+    return Schedule(round(period_ns), round(phase_ns) % round(period_ns))

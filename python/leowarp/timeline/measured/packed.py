@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that gzip or zstd packed, unpacked as far as is bearable."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from pathlib import Path
+
+import pyarrow as pa
+
+from leowarp import plainfiles
+from leowarp.errors import ScenarioError
+
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+"""RFC 1952, 2.3.1; RFC 8878, 3.1.1."""
+
+_PIECE_BYTES = 1 << 20
+
+
+def unpacked(path: Path, raw: bytes) -> bytes:
+    """What a packed file holds; the same bytes of one that is not packed, whatever it is called.
+
+    Raises
+    ------
+    ScenarioError
+        If it is damaged, or holds more than `plainfiles.MOST_INPUT_BYTES`.
+    """
+    kind = next((kind for magic, kind in _MAGIC.items() if raw.startswith(magic)), None)
+    if kind is None:
+        return raw
+    found = io.BytesIO()
+    try:
+        with _unpacking(kind, raw) as unpacking:
+            while piece := unpacking.read(_PIECE_BYTES):
+                found.write(piece)
+                if found.tell() > plainfiles.MOST_INPUT_BYTES:
+                    raise ScenarioError(
+                        f"reading a measurement: {path} unpacks to more than {plainfiles.MOST_INPUT_BYTES >> 20} MiB",
+                        "take a part of it",
+                    )
+    except (OSError, EOFError, zlib.error) as error:
+        raise ScenarioError(
+            f"reading a measurement: {path} is damaged {kind}: {str(error).splitlines()[0]}",
+            f"see how far it goes: {kind} -t {path}",
+        ) from error
+    return found.getvalue()
+
+
+def _unpacking(kind: str, raw: bytes) -> gzip.GzipFile | pa.CompressedInputStream:
+    if kind == "gzip":
+        return gzip.open(io.BytesIO(raw))
+    return pa.CompressedInputStream(pa.BufferReader(raw), "zstd")

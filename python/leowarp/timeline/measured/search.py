@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The period and phase at which something happens to a path, searched for in its signs; the runners-up; how sure it is.
+
+Candidates are the strongest lines in the spectra of the signs, whole parts and multiples of these, and the periods
+that are known of real networks. Each is weighed by its Bayes factor (`evidence`) and by how many others could have been
+found instead. A period of which every second (third, fourth) instant shows other signs than the rest is not the whole
+one: its multiple is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from leowarp.timeline.measured.evidence import Ratios
+from leowarp.timeline.measured.measurement import Series
+from leowarp.timeline.measured.signs import SIGNS, Signs, signs
+
+SHORTEST_S, LONGEST_S = 4.0, 120.0
+"""Periods that are looked for; the longest only if the measurement holds three of it."""
+
+USUAL_S = 15.0
+"""The one constellation whose reconfigurations are published has this period (Tanveer et al., CoNEXT 2023): half of what
+is believed beforehand lies within `_USUAL_WITHIN` of it, the other half anywhere."""
+
+_USUAL_WITHIN = 0.005
+_KNOWN_S = (5.0, 6.0, 7.5, 10.0, 12.0, 15.0, 20.0, 30.0, 45.0, 60.0)
+_RELATIVES = (1 / 4, 1 / 3, 1 / 2, 2 / 3, 3 / 2, 2.0, 3.0, 4.0)
+_HARMONICS = (1, 2, 4, 8)
+_LINES = 4
+_MOST_CANDIDATES = 48
+_SCAN_MODEL = 7  # q = 0.8, a = 0.35
+_SAME = 0.01
+_SPLIT_CERTAIN = np.log(100.0)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A period and a phase.
+
+    Attributes
+    ----------
+    period_s, phase_s : float
+        The phase is that of an instant in [0, period), after the first probe.
+    log_factor : float
+        Natural logarithm of the Bayes factor against no schedule.
+    log_odds : float
+        The same with what is believed beforehand: that of this one against no schedule.
+    by_sign : dict of str to float
+        Log Bayes factors of each sign by itself, at this phase.
+    alone : dict of str to (float, float)
+        Of each sign the phase at which it is strongest, and its log Bayes factor there.
+    """
+
+    period_s: float
+    phase_s: float
+    log_factor: float
+    log_odds: float
+    by_sign: dict[str, float]
+    alone: dict[str, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Search:
+    """All candidates, the best one first.
+
+    Attributes
+    ----------
+    of_sign : dict of str to (Candidate or None)
+        The best by each sign alone; None if that sign speaks for none.
+    multiple : int
+        The best one is so many times the period with the largest factor, because its instants are not all alike.
+    """
+
+    signs: Signs
+    candidates: tuple[Candidate, ...]
+    of_sign: dict[str, Candidate | None]
+    multiple: int
+
+
+def search(series: Series) -> Search | None:
+    """The search's result; None if the series is too short to hold three periods."""
+    found = signs(series)
+    if found is None:
+        return None
+    ratios = Ratios.from_signs(found)
+    longest_s = min(LONGEST_S, ratios.span_s / 3)
+    if longest_s <= SHORTEST_S:
+        return None
+    weighed = [_weighed(ratios, period_s, rows) for period_s, rows in _lines(ratios, longest_s)]
+    weighed += [_weighed(ratios, period_s, None) for period_s in _KNOWN_S if period_s <= longest_s]
+    weighed.sort(key=lambda one: -one.log_odds)
+    for one in _distinct(weighed)[:4]:
+        for times in _RELATIVES:
+            if SHORTEST_S <= one.period_s * times <= longest_s:
+                weighed.append(_weighed(ratios, one.period_s * times, None))
+    best = _distinct(sorted(weighed, key=lambda one: -one.log_odds))
+    whole, multiple = _whole(ratios, best[0], longest_s)
+    if multiple > 1:
+        best = [whole, *(one for one in best if abs(one.period_s / whole.period_s - 1) > _SAME)]
+    other = _other_phase(ratios, best[0])
+    best = sorted([*best[1:], *([other] if other else [])], key=lambda one: -one.log_odds)
+    return Search(found, (whole, *best), {sign: _by_itself(ratios, weighed, sign) for sign in SIGNS}, multiple)
+
+
+def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, NDArray[np.int64]]]:
+    """Periods of the strongest lines in the spectra, with the row that each is from."""
+    length = 1 << int(np.ceil(np.log2(4 * ratios.bins)))
+    step_hz = 1 / (length * ratios.signs.bin_s)
+    found: list[tuple[float, float, int]] = []
+    for row in range(len(ratios.signs.names)):
+        of = ratios.of[row, _SCAN_MODEL]
+        if of.std() == 0:
+            continue
+        power = np.abs(np.fft.rfft(of - of.mean(), length)) ** 2
+        power /= power.mean()
+        for harmonics in _HARMONICS:
+            low, high = int(np.ceil(1 / longest_s / step_hz)), int(1 / SHORTEST_S / step_hz)
+            places = np.arange(low, high + 1)
+            strength = np.zeros(len(places))
+            for harmonic in range(1, harmonics + 1):
+                strength += power[np.minimum(places * harmonic, len(power) - 1)]
+            peaks = 1 + np.flatnonzero((strength[1:-1] >= strength[:-2]) & (strength[1:-1] > strength[2:]))
+            for peak in peaks[np.argsort(-strength[peaks])][:_LINES]:
+                found.append((float(strength[peak] / np.sqrt(harmonics)), 1 / (places[peak] * step_hz), row))
+    found.sort(reverse=True)
+    kept: list[tuple[float, int]] = []
+    for _, period_s, row in found:
+        near = 0.3 * period_s / ratios.span_s
+        if all(abs(period_s / other - 1) > near for other, _ in kept):
+            kept.append((period_s, row))
+    return [(period_s, np.array([row])) for period_s, row in kept[:_MOST_CANDIDATES]]
+
+
+def _weighed(ratios: Ratios, about_s: float, rows: NDArray[np.int64] | None) -> Candidate:
+    """The best period near one, and its best phase."""
+    if rows is None:
+        rows = np.arange(len(ratios.signs.names))
+    of = ratios.of[rows, _SCAN_MODEL]
+    bin_s, span_s = ratios.signs.bin_s, ratios.span_s
+    # So fine that the last instant moves by half a bin.
+    step = bin_s / (2 * span_s)
+    reach = min(0.6 * about_s / span_s, 0.01)
+    tried_s = about_s * (1 + step * np.arange(-int(reach / step) - 1, int(reach / step) + 2))
+    padded = np.concatenate([of, np.zeros((len(of), 1))], axis=1)
+    best, best_s = -np.inf, about_s
+    for period_s in tried_s:
+        places = ratios.places(period_s, _phases(bin_s, period_s))
+        strength = float(padded[:, places].sum(axis=1).max())
+        if strength > best:
+            best, best_s = strength, float(period_s)
+    return _of_period(ratios, best_s)
+
+
+def _of_period(ratios: Ratios, period_s: float) -> Candidate:
+    phases_s = _phases(ratios.signs.bin_s, period_s)
+    factors = ratios.factors(ratios.places(period_s, phases_s))
+    return _candidate(ratios, period_s, phases_s, factors, int(np.argmax(ratios.whole(factors))))
+
+
+def _candidate(
+    ratios: Ratios, period_s: float, phases_s: NDArray[np.float64], factors: NDArray[np.float64], at: int
+) -> Candidate:
+    log_factor = float(ratios.whole(factors)[at])
+    by_sign = ratios.by_sign(factors)
+    return Candidate(
+        period_s=period_s,
+        phase_s=float(phases_s[at]),
+        log_factor=log_factor,
+        log_odds=log_factor + _log_prior(ratios, period_s),
+        by_sign={name: float(of[at]) for name, of in by_sign.items()},
+        alone={name: (float(phases_s[np.argmax(of)]), float(of.max())) for name, of in by_sign.items()},
+    )
+
+
+def _other_phase(ratios: Ratios, best: Candidate) -> Candidate | None:
+    """The next best phase of a period, well away from the best one."""
+    phases_s = _phases(ratios.signs.bin_s, best.period_s)
+    factors = ratios.factors(ratios.places(best.period_s, phases_s))
+    apart_s = np.abs((phases_s - best.phase_s + best.period_s / 2) % best.period_s - best.period_s / 2)
+    away = np.flatnonzero(apart_s > max(1.0, 0.1 * best.period_s))
+    if not len(away):
+        return None
+    return _candidate(ratios, best.period_s, phases_s, factors, int(away[np.argmax(ratios.whole(factors)[away])]))
+
+
+def _by_itself(ratios: Ratios, weighed: list[Candidate], sign: str) -> Candidate | None:
+    """What one sign alone would be taken for."""
+    best = max(weighed, key=lambda one: one.alone[sign][1] + _log_prior(ratios, one.period_s))
+    phase_s, log_factor = best.alone[sign]
+    log_odds = log_factor + _log_prior(ratios, best.period_s)
+    return replace(best, phase_s=phase_s, log_factor=log_factor, log_odds=log_odds) if log_odds > 0 else None
+
+
+def _phases(bin_s: float, period_s: float) -> NDArray[np.float64]:
+    return (np.arange(int(np.ceil(period_s / bin_s))) + 0.5) * bin_s
+
+
+def _log_prior(ratios: Ratios, period_s: float) -> float:
+    """What is believed of one of the periods and phases that can be told apart, before anything is seen."""
+    bin_s = ratios.signs.bin_s
+    apart_s = bin_s * period_s / (2 * ratios.span_s)
+    density = 0.5 / (period_s * np.log(LONGEST_S / SHORTEST_S))
+    if abs(period_s / USUAL_S - 1) <= _USUAL_WITHIN:
+        density += 0.5 / (2 * _USUAL_WITHIN * USUAL_S)
+    return float(np.log(density * apart_s) + np.log(bin_s / period_s))
+
+
+def _distinct(candidates: list[Candidate]) -> list[Candidate]:
+    """Of those with the same period the first."""
+    kept: list[Candidate] = []
+    for one in candidates:
+        if all(abs(one.period_s / other.period_s - 1) > _SAME for other in kept):
+            kept.append(one)
+    return kept
+
+
+def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate, int]:
+    """The multiple of a period whose instants are not all alike; the same and 1 if they are."""
+    choices: list[tuple[float, Candidate, int]] = []
+    for times in (2, 3, 4):
+        period_s = best.period_s * times
+        if period_s > longest_s:
+            break
+        sums = ratios.sums(ratios.places(period_s, best.phase_s + best.period_s * np.arange(times)))
+        models = sums.shape[1]
+        apart = logsumexp(sums, axis=1) - np.log(models)  # (rows, classes)
+        alike = logsumexp(sums.sum(axis=2), axis=1) - np.log(models)
+        gain = np.zeros(times)
+        for sign in SIGNS:
+            rows = ratios.signs.rows(sign)
+            # Of the ways to look at a sign, the one that sees most of it.
+            row = rows[int(np.argmax(apart[rows].sum(axis=1)))]
+            split = float(apart[row].sum() - alike[row])
+            if split > _SPLIT_CERTAIN:
+                gain += np.where(apart[row] == apart[row].max(), split, 0.0)
+        if gain.max() > 0:
+            at = int(np.argmax(gain))
+            phase_s = np.array([(best.phase_s + best.period_s * at) % period_s])
+            candidate = _candidate(ratios, period_s, phase_s, ratios.factors(ratios.places(period_s, phase_s)), 0)
+            choices.append((float(gain.max()), candidate, times))
+    if not choices:
+        return best, 1
+    _, candidate, times = max(choices, key=lambda choice: choice[0])
+    return candidate, times
