@@ -182,6 +182,9 @@ def _dish(
     elif not signs[1:].any():
         signs[dice.integers(1, 3)] = True
 
+    if trap in ("half spikes", "thirds") and not (signs[0] or signs[2]):
+        trap = "none"  # nothing but spikes, all alike: the part would be the period
+
     base_ns = np.full(slots, (dice.uniform(60, 180) if laser else dice.uniform(20, 45)) * MS)
     if signs[0]:
         base_ns = base_ns + _levels(dice, slots, step_ns, trap)
@@ -312,7 +315,7 @@ def _at_random_steps(
 def _finished(
     dice: np.random.Generator, t_ns: NDArray[np.int64], rtt_ns: NDArray[np.float64], about: dict[str, object]
 ) -> Recording:
-    """The same with what has nothing to do with reconfigurations: other losses and spikes, and a recorder's troubles."""
+    """The same with what has nothing to do with reconfigurations: other losses and spikes, the recorder's troubles."""
     count, interval_ns = len(t_ns), int(about["interval_ns"])  # type: ignore[call-overload]
     lost = np.isnan(rtt_ns)
     ratio = 0.0 if dice.random() < 0.3 else _log_uniform(dice, 1e-4, 0.2)

@@ -10,6 +10,7 @@ the delays are. The sum of the curves is largest at the offset that is right, an
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
@@ -23,9 +24,13 @@ _SAMPLE_NS = 50_000_000
 _REACH_NS = 1_000_000_000
 _EDGE_NS = 300_000_000
 _LEVEL_NS = 4_000_000_000
+_CALM_NS = 3_000_000_000
 _NEAR_NS = (400_000_000, 200_000_000, 150_000_000)
 _TELLING = 3.0
-"""Log Bayes factor from which on a sign says where an instant is."""
+"""Log Bayes factor from which on a sign says where an instant is..."""
+
+_ALMOST = 0.7
+"""... if it is not much below that of the strongest sign."""
 
 
 def aligned(series: Series, period_ns: float, phase_ns: float, by_sign: dict[str, float]) -> tuple[float, float]:
@@ -36,7 +41,8 @@ def aligned(series: Series, period_ns: float, phase_ns: float, by_sign: dict[str
     offsets_ns = np.arange(-round(2 * reach_ns / step_ns), round(2 * reach_ns / step_ns) + 1) * step_ns
     first = int(np.ceil((of.t_ns[0] - phase_ns) / period_ns))
     numbers = np.arange(first, int((of.t_ns[-1] - phase_ns) // period_ns) + 1)
-    telling = {sign: weight for sign, weight in by_sign.items() if sign in _CURVES and weight >= _TELLING}
+    least = max(_TELLING, _ALMOST * max(by_sign.get(sign, 0.0) for sign in _CURVES))
+    telling = {sign: weight for sign, weight in by_sign.items() if sign in _CURVES and weight >= least}
     if len(numbers) < 3 or not telling:
         return period_ns, phase_ns
     at = np.searchsorted(of.t_ns, np.add.outer(numbers * period_ns + phase_ns, offsets_ns))
@@ -46,11 +52,11 @@ def aligned(series: Series, period_ns: float, phase_ns: float, by_sign: dict[str
         scale = np.abs(curve - np.median(curve)).mean()
         if scale > 0:
             curves += min(weight, 30.0) * np.clip(curve / scale, -10, 10)
-    # The middle instants stay; the outermost move by up to half of what is searched.
+    # The middle instants stay; the outermost move by up to as much as is searched.
     middle = (numbers[0] + numbers[-1]) / 2
     far = max((numbers[-1] - numbers[0]) / 2, 1)
     kept = np.flatnonzero(np.abs(offsets_ns) <= reach_ns)
-    outermost_ns = np.arange(-12, 13) * (reach_ns / 24)
+    outermost_ns = np.arange(-12, 13) * (reach_ns / 12)
     totals = []
     for outermost in outermost_ns:
         moved = np.rint(outermost * (numbers - middle) / far / step_ns).astype(np.int64)
@@ -137,9 +143,11 @@ def _loss_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArra
 
 
 def _spike_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    level_ns = float(np.nanmedian(of.most_ns))
-    spread_ns = max(float(np.nanmedian(np.abs(of.most_ns - level_ns))), 1.0)
-    return _edges(np.nan_to_num(np.clip((of.most_ns - level_ns) / spread_ns, 0, 20)), at, of.apart_ns)
+    most_ns = pd.Series(of.most_ns)
+    width = max(int(_CALM_NS / of.apart_ns), 5)
+    above_ns = (most_ns - most_ns.rolling(width, center=True, min_periods=1).median()).to_numpy()
+    spread_ns = max(float(np.nanmedian(np.abs(above_ns))), 1.0)
+    return _edges(np.nan_to_num(np.clip(above_ns / spread_ns, 0, 20)), at, of.apart_ns)
 
 
 _CURVES = {STEPS: _levels, LOSSES: _loss_edges, SPIKES: _spike_edges}

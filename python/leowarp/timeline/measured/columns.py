@@ -11,10 +11,11 @@ from __future__ import annotations
 import datetime
 import re
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, DecimalException
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leowarp.errors import ScenarioError
 from leowarp.timeline.measured.lines import numbered, text_of
@@ -30,6 +31,9 @@ _LOST = frozenset({"", "lost", "nan", "none", "null", "-", "*", "timeout", "-1",
 """What recorders write in place of the delay of a probe that was lost."""
 
 _LONGEST_NS = 60_000_000_000
+_RISES = 0.9
+"""A clock that is set back now and then still is one."""
+
 _CLOCK_NS = 1_000_000_000 * 1_000_000_000
 _LAST_NS = 2**62
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?|[+-]?\.\d+([eE][+-]?\d+)?")
@@ -94,18 +98,14 @@ def guess(path: Path, text: str) -> Guess | None:
         if not len(values) or np.abs(values).max() > 1e20:
             continue
         steps = np.diff(values)
-        if (
-            "seq" not in columns
-            and len(steps)
-            and (steps >= 0).all()
-            and np.median(steps) == 1
-            and not (values % 1).any()
-        ):
+        if "seq" not in columns and _counts_on(values):
             columns["seq"] = names[place] = SEQUENCE
-        elif "time" not in columns and (steps >= 0).all() and (len(steps) == 0 or steps.any()):
+        elif "time" not in columns and (not len(steps) or (steps.any() and (steps >= 0).mean() > _RISES)):
             columns["time"] = names[place] = f"t_{_time_unit(values)}"
         elif "delay" not in columns:
             columns["delay"] = names[place] = f"rtt_{_delay_unit(float(np.median(values)))}"
+    if "time" not in columns and "seq" in columns:
+        columns["time"] = names[names.index(SEQUENCE)] = "t_s"  # one probe a second
     if not {"time", "delay"} <= columns.keys():
         return None
     try:
@@ -183,7 +183,7 @@ class _Row:
     def _whole_ns(self, name: str, cell: str, most_ns: int) -> int:
         try:
             value = Decimal(cell) * _UNIT_NS[name.rsplit("_", 1)[1]]
-        except InvalidOperation:
+        except DecimalException:
             value = Decimal("nan")
         if not value.is_finite():
             raise ScenarioError(f"{self._where}: {name} = {cell[:40]!r}: not a number", self._hint)
@@ -232,7 +232,14 @@ def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in _APART.split(line.strip())]
 
 
-def _time_unit(values: np.ndarray) -> str:
+def _counts_on(values: NDArray[np.float64]) -> bool:
+    """Whole numbers that rise by one, or a little more where probes are missing."""
+    steps = np.diff(values)
+    return bool(len(steps) and values[0] < 1e9 and (steps >= 0).all() and not (values % 1).any()
+                and np.count_nonzero(steps == 1) * 2 >= np.count_nonzero(steps))  # fmt: skip
+
+
+def _time_unit(values: NDArray[np.float64]) -> str:
     """By size if it is of the wall clock, else by the step: probes are 0.5 ms to 60 s apart."""
     for unit, low in (("ns", 1e18), ("us", 1e15), ("ms", 1e12), ("s", 1e9)):
         if low <= values[0] < 10 * low:

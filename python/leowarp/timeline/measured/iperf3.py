@@ -52,8 +52,8 @@ def read_iperf3(path: Path) -> Measurement:
         (end_ns <= t_ns) | (np.diff(t_ns, prepend=-1) <= 0) | (np.diff(end_ns, prepend=0) <= 0)
     )[:1]:
         raise ScenarioError(
-            f"{path}: intervals[{number}].sum: from {t_ns[number] / 1e9:g} s to {end_ns[number] / 1e9:g} s, which is no "
-            "interval after the one before", _HINT,
+            f"{path}: intervals[{number}].sum: from {t_ns[number] / 1e9:g} s to {end_ns[number] / 1e9:g} s, which "
+            "is no interval after the one before", _HINT,
         )  # fmt: skip
     columns = {name: np.array([row[name] for row in rows], dtype=np.float64) for name in _VALUES}
     transfer = Transfer(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes with sequence numbers: what is missing was lost, what comes twice is a duplicate, and a clock that was set back
-is seen."""
+"""Probes with sequence numbers: missing ones were lost, those that come twice are duplicates, and a clock that was set
+back is seen."""
 
 from __future__ import annotations
 

@@ -17,21 +17,21 @@ from scipy.special import logsumexp
 
 from leowarp.timeline.measured.evidence import Ratios
 from leowarp.timeline.measured.measurement import Series
-from leowarp.timeline.measured.signs import SIGNS, Signs, signs
+from leowarp.timeline.measured.signs import SIGNS, STEPS, TOGETHER, Signs, signs
 
 SHORTEST_S, LONGEST_S = 4.0, 120.0
 """Periods that are looked for; the longest only if the measurement holds three of it."""
 
-USUAL_S = 15.0
-"""The one constellation whose reconfigurations are published has this period (Tanveer et al., CoNEXT 2023): half of what
-is believed beforehand lies within `_USUAL_WITHIN` of it, the other half anywhere."""
+USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
+"""What is believed beforehand of periods near (0.5 %) these, in s; the rest lies anywhere. 15 s is that of the one
+constellation whose reconfigurations are published (`timeline.access`); schedules of machines are round."""
 
 _USUAL_WITHIN = 0.005
 _KNOWN_S = (5.0, 6.0, 7.5, 10.0, 12.0, 15.0, 20.0, 30.0, 45.0, 60.0)
 _RELATIVES = (1 / 4, 1 / 3, 1 / 2, 2 / 3, 3 / 2, 2.0, 3.0, 4.0)
 _HARMONICS = (1, 2, 4, 8)
 _LINES = 4
-_MOST_CANDIDATES = 48
+_MOST_CANDIDATES = 30
 _SCAN_MODEL = 7  # q = 0.8, a = 0.35
 _SAME = 0.01
 _SPLIT_CERTAIN = np.log(100.0)
@@ -101,7 +101,8 @@ def search(series: Series) -> Search | None:
     whole, multiple = _whole(ratios, best[0], longest_s)
     if multiple > 1:
         best = [whole, *(one for one in best if abs(one.period_s / whole.period_s - 1) > _SAME)]
-    other = _other_phase(ratios, best[0])
+    whole = _polished(ratios, whole)
+    other = _other_phase(ratios, whole)
     best = sorted([*best[1:], *([other] if other else [])], key=lambda one: -one.log_odds)
     return Search(found, (whole, *best), {sign: _by_itself(ratios, weighed, sign) for sign in SIGNS}, multiple)
 
@@ -138,21 +139,36 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, NDArray[np.int
 def _weighed(ratios: Ratios, about_s: float, rows: NDArray[np.int64] | None) -> Candidate:
     """The best period near one, and its best phase."""
     if rows is None:
-        rows = np.arange(len(ratios.signs.names))
+        rows = np.concatenate([ratios.signs.rows(TOGETHER), ratios.signs.rows(STEPS)[1:4:2]])
     of = ratios.of[rows, _SCAN_MODEL]
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
-    # So fine that the last instant moves by half a bin.
-    step = bin_s / (2 * span_s)
-    reach = min(0.6 * about_s / span_s, 0.01)
+    # So fine that the last instant moves by less than a bin.
+    step = 0.7 * bin_s / span_s
+    reach = min(0.4 * about_s / span_s, 0.01)
     tried_s = about_s * (1 + step * np.arange(-int(reach / step) - 1, int(reach / step) + 2))
     padded = np.concatenate([of, np.zeros((len(of), 1))], axis=1)
     best, best_s = -np.inf, about_s
     for period_s in tried_s:
         places = ratios.places(period_s, _phases(bin_s, period_s))
-        strength = float(padded[:, places].sum(axis=1).max())
+        strength = max(float(row[places].sum(axis=0).max()) for row in padded)
         if strength > best:
             best, best_s = strength, float(period_s)
     return _of_period(ratios, best_s)
+
+
+def _polished(ratios: Ratios, best: Candidate) -> Candidate:
+    """The best of the periods that are nearer to it than the search's steps, at phases as near."""
+    bin_s, span_s = ratios.signs.bin_s, ratios.span_s
+    phases_s = (best.phase_s + bin_s * np.arange(-4, 5) / 2) % best.period_s
+    found = [best]
+    for part in np.arange(-6, 7) / 6:
+        period_s = best.period_s * (1 + part * bin_s / span_s)
+        # About the middle of the recording, so that the period turns and does not shift it.
+        turned_s = phases_s - round(span_s / 2 / best.period_s) * (period_s - best.period_s)
+        factors = ratios.factors(ratios.places(period_s, turned_s % period_s))
+        found.append(_candidate(ratios, period_s, turned_s % period_s, factors, int(np.argmax(ratios.whole(factors)))))
+    best_one = max(found, key=lambda one: one.log_factor)
+    return replace(best_one, alone=best.alone)
 
 
 def _of_period(ratios: Ratios, period_s: float) -> Candidate:
@@ -203,9 +219,10 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
     """What is believed of one of the periods and phases that can be told apart, before anything is seen."""
     bin_s = ratios.signs.bin_s
     apart_s = bin_s * period_s / (2 * ratios.span_s)
-    density = 0.5 / (period_s * np.log(LONGEST_S / SHORTEST_S))
-    if abs(period_s / USUAL_S - 1) <= _USUAL_WITHIN:
-        density += 0.5 / (2 * _USUAL_WITHIN * USUAL_S)
+    density = (1 - sum(USUAL.values())) / (period_s * np.log(LONGEST_S / SHORTEST_S))
+    for usual_s, share in USUAL.items():
+        if abs(period_s / usual_s - 1) <= _USUAL_WITHIN:
+            density += share / (2 * _USUAL_WITHIN * usual_s)
     return float(np.log(density * apart_s) + np.log(bin_s / period_s))
 
 

@@ -19,17 +19,19 @@ from numpy.typing import NDArray
 from leowarp.timeline.measured.measurement import Series
 
 BIN_S = 0.2
-"""Width of a bin; more if probes are further apart, or the recording is longer than half an hour."""
+"""Width of a bin; more if probes are further apart, or the recording is longer than 20 minutes."""
 
 RANKED_WITHIN_S = 60.0
 """A bin is compared with those so far before and after it."""
 
-_MOST_BINS = 9_000
-_STEP_WINDOWS_S = (2.0, 6.0)
+_MOST_BINS = 6_000
+_STEP_WINDOWS_S = (2.0, 6.0, 12.0)
 _LEVEL_QUANTILE = 0.35
 """Of the least delays of bins: waiting only ever adds, so the level lies low; with one probe a bin, lower than half."""
 _EDGE_WINDOW_S = 1.0
 _CALM_S = 5.0
+_EVERY = 3
+"""What changes slowly is worked out for every third bin."""
 
 Scores = NDArray[np.float64]
 
@@ -121,15 +123,16 @@ def _steps(bins: _Bins) -> list[Scores]:
         # Windows that end before the bin, and begin after it.
         change_ns = level_ns[width + 1 :] - level_ns[: -width - 1]
         # A level that drifts all the time changes everywhere alike.
-        drift_ns = _nanquantile(_windows(change_ns, 2 * round(15 / bins.bin_s) + 1, centred=True), 0.5)
+        drift_ns = _nanquantile(_windows(change_ns, 2 * round(15 / bins.bin_s) + 1, centred=True)[::_EVERY], 0.5)
+        drift_ns = np.repeat(drift_ns, _EVERY)[: len(change_ns)]
         score = np.abs(change_ns - drift_ns)
         found += [score, _peaks(score, width // 2)]
     return found
 
 
 def _spikes(bins: _Bins) -> Scores:
-    calm_ns = _nanquantile(_windows(bins.most_ns, 2 * round(_CALM_S / bins.bin_s) + 1, centred=True), 0.5)
-    return np.asarray(bins.most_ns - calm_ns)
+    calm_ns = _nanquantile(_windows(bins.most_ns, 2 * round(_CALM_S / bins.bin_s) + 1, centred=True)[::_EVERY], 0.5)
+    return np.asarray(bins.most_ns - np.repeat(calm_ns, _EVERY)[: len(bins.most_ns)])
 
 
 def _losses(bins: _Bins) -> list[Scores]:
