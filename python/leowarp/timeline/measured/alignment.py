@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from leowarp.timeline.measured.measurement import Series
-from leowarp.timeline.measured.signs import LOSSES, SPIKES, STEPS
+from leowarp.timeline.measured.signs import LOSSES, SPIKES, STEPS, changes, clipped
 from leowarp.timeline.measured.spikes import find_spikes
 
 _SAMPLE_NS = 50_000_000
@@ -52,11 +51,11 @@ def aligned(series: Series, period_ns: float, phase_ns: float, by_sign: dict[str
         scale = np.abs(curve - np.median(curve)).mean()
         if scale > 0:
             curves += min(weight, 30.0) * np.clip(curve / scale, -10, 10)
-    # The middle instants stay; the outermost move by up to as much as is searched.
+    # The middle instants stay; the outermost move by up to half of what is searched.
     middle = (numbers[0] + numbers[-1]) / 2
     far = max((numbers[-1] - numbers[0]) / 2, 1)
     kept = np.flatnonzero(np.abs(offsets_ns) <= reach_ns)
-    outermost_ns = np.arange(-12, 13) * (reach_ns / 12)
+    outermost_ns = np.arange(-12, 13) * (reach_ns / 24)
     totals = []
     for outermost in outermost_ns:
         moved = np.rint(outermost * (numbers - middle) / far / step_ns).astype(np.int64)
@@ -117,15 +116,8 @@ class _Samples:
 def _levels(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
     """How much the level of the samples from each place on differs from that of those before it."""
     width = max(int(min(_LEVEL_NS, period_ns / 3) / of.apart_ns), 3)
-    low, high = int(at.min()), int(at.max())
-    padded = np.concatenate([np.full(width, np.nan), of.least_ns, np.full(width, np.nan)])
-    windows = np.sort(sliding_window_view(padded[low : high + 2 * width], width), axis=1)
-    known = (~np.isnan(windows)).sum(axis=1)
-    place = np.maximum(np.ceil(0.35 * known).astype(np.int64) - 1, 0)
-    level_ns = windows[np.arange(len(windows)), place]
-    # Window i ends before place low + i, window i + width begins with it.
-    change_ns = np.abs(level_ns[at - low + width] - level_ns[at - low])
-    return np.asarray(np.nan_to_num(change_ns))
+    level_ns = clipped(of.least_ns, max(int(_CALM_NS / of.apart_ns) | 1, 5))
+    return np.asarray(np.nan_to_num(np.abs(changes(level_ns, width)))[at])
 
 
 def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) -> NDArray[np.float64]:

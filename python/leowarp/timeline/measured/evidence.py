@@ -13,14 +13,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from leowarp.timeline.measured.signs import SIGNS, TOGETHER, Signs
 
-_PARTS = (0.2, 0.5, 0.8, 0.97)
-_EXPONENTS = (0.15, 0.35, 0.65)
+_PARTS = (0.3, 0.6, 0.9)
+_EXPONENTS = (0.15, 0.4)
 _GRID = tuple((part, exponent) for part in _PARTS for exponent in _EXPONENTS)
+MIDDLE = 3
+"""The model in the middle of the grid: q = 0.6, a = 0.4."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,26 +61,53 @@ class Ratios:
         places = (instants_s / self.signs.bin_s).astype(np.int64)
         return np.where(places < self.bins, places, -1)
 
-    def sums(self, places: NDArray[np.int64], rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Log likelihood ratios over instants, shape (rows, models, phases)."""
-        of = self.of if rows is None else self.of[rows]
-        padded = np.concatenate([of, np.zeros((*of.shape[:2], 1))], axis=2)
-        return np.asarray(padded[:, :, places].sum(axis=2))
+    def phases(self, period_s: float) -> NDArray[np.float64]:
+        """The middles of a period's bins."""
+        return (np.arange(self.width(period_s)) + 0.5) * self.signs.bin_s
 
-    def factors(self, places: NDArray[np.int64], rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Log Bayes factors, shape (rows, phases)."""
-        sums = self.sums(places, rows)
-        return np.asarray(logsumexp(sums, axis=1) - np.log(sums.shape[1]))
+    def width(self, period_s: float) -> int:
+        """How many bins a period has."""
+        return int(np.ceil(period_s / self.signs.bin_s))
+
+    def starts(self, period_s: float) -> NDArray[np.int64]:
+        """The bin that the first of `phases` is in, of every period."""
+        count = int(np.ceil(self.span_s / period_s))
+        return (np.arange(count) * (period_s / self.signs.bin_s) + 0.5).astype(np.int64)
+
+    def folded(self, period_s: float) -> NDArray[np.float64]:
+        """Log likelihood ratios over instants at each of `phases`, shape (rows, models, phases)."""
+        width = self.width(period_s)
+        found = np.zeros((*self.of.shape[:2], width))
+        for start in self.starts(period_s).tolist():
+            part = self.of[:, :, start : start + width]
+            found[:, :, : part.shape[2]] += part
+        return found
+
+    def strongest(self, row: int, period_s: float) -> float:
+        """The largest log likelihood ratio of any phase, by one row and the middle model: for many periods."""
+        width = self.width(period_s)
+        padded = np.concatenate([self.of[row, MIDDLE], np.zeros(width)])
+        return float(sliding_window_view(padded, width)[np.minimum(self.starts(period_s), self.bins)].sum(axis=0).max())
+
+    def sums(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Log likelihood ratios over instants in these `places`, shape (rows, models, phases)."""
+        padded = np.concatenate([self.of, np.zeros((*self.of.shape[:2], 1))], axis=2)
+        return np.asarray(padded[:, :, places].sum(axis=2))
 
     def by_sign(self, factors: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         """Of each sign the mean over its ways to look, shape (phases,); log."""
         found = {}
         for name in (*SIGNS, TOGETHER):
-            rows = factors[self.signs.rows(name)]
-            found[name] = np.asarray(logsumexp(rows, axis=0) - np.log(len(rows)))
+            found[name] = log_mean(factors[self.signs.rows(name)], axis=0)
         return found
 
     def whole(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
         """The mean over the signs, each by itself, and all together; log, shape (phases,)."""
         each = np.array(list(self.by_sign(factors).values()))
-        return np.asarray(logsumexp(each, axis=0) - np.log(len(each)))
+        return log_mean(each, axis=0)
+
+
+def log_mean(of: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Logarithm of the mean of what these are the logarithms of."""
+    most = of.max(axis=axis, keepdims=True)
+    return np.asarray(np.log(np.exp(of - most).mean(axis=axis)) + most.squeeze(axis))

@@ -13,28 +13,26 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
-from leowarp.timeline.measured.evidence import Ratios
+from leowarp.timeline.measured.evidence import MIDDLE, Ratios, log_mean
 from leowarp.timeline.measured.measurement import Series
-from leowarp.timeline.measured.signs import SIGNS, STEPS, TOGETHER, Signs, signs
+from leowarp.timeline.measured.signs import SIGNS, TOGETHER, Signs, signs
 
 SHORTEST_S, LONGEST_S = 4.0, 120.0
 """Periods that are looked for; the longest only if the measurement holds three of it."""
 
 USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
-"""What is believed beforehand of periods near (0.5 %) these, in s; the rest lies anywhere. 15 s is that of the one
+"""What is believed beforehand of periods near (1 %) these, in s; the rest lies anywhere. 15 s is that of the one
 constellation whose reconfigurations are published (`timeline.access`); schedules of machines are round."""
 
-_USUAL_WITHIN = 0.005
+_USUAL_WITHIN = 0.01
 _KNOWN_S = (5.0, 6.0, 7.5, 10.0, 12.0, 15.0, 20.0, 30.0, 45.0, 60.0)
 _RELATIVES = (1 / 4, 1 / 3, 1 / 2, 2 / 3, 3 / 2, 2.0, 3.0, 4.0)
 _HARMONICS = (1, 2, 4, 8)
 _LINES = 4
-_MOST_CANDIDATES = 30
-_SCAN_MODEL = 7  # q = 0.8, a = 0.35
+_MOST_CANDIDATES = 20
 _SAME = 0.01
-_SPLIT_CERTAIN = np.log(100.0)
+_SPLIT_CERTAIN = np.log(20.0)
 
 
 @dataclass(frozen=True)
@@ -90,13 +88,14 @@ def search(series: Series) -> Search | None:
     longest_s = min(LONGEST_S, ratios.span_s / 3)
     if longest_s <= SHORTEST_S:
         return None
-    weighed = [_weighed(ratios, period_s, rows) for period_s, rows in _lines(ratios, longest_s)]
-    weighed += [_weighed(ratios, period_s, None) for period_s in _KNOWN_S if period_s <= longest_s]
+    together = int(found.rows(TOGETHER)[0])
+    weighed = [_weighed(ratios, period_s, row) for period_s, row in _lines(ratios, longest_s)]
+    weighed += [_weighed(ratios, period_s, together) for period_s in _KNOWN_S if period_s <= longest_s]
     weighed.sort(key=lambda one: -one.log_odds)
-    for one in _distinct(weighed)[:4]:
+    for one in _distinct(weighed)[:3]:
         for times in _RELATIVES:
             if SHORTEST_S <= one.period_s * times <= longest_s:
-                weighed.append(_weighed(ratios, one.period_s * times, None))
+                weighed.append(_weighed(ratios, one.period_s * times, together))
     best = _distinct(sorted(weighed, key=lambda one: -one.log_odds))
     whole, multiple = _whole(ratios, best[0], longest_s)
     if multiple > 1:
@@ -107,13 +106,13 @@ def search(series: Series) -> Search | None:
     return Search(found, (whole, *best), {sign: _by_itself(ratios, weighed, sign) for sign in SIGNS}, multiple)
 
 
-def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, NDArray[np.int64]]]:
+def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
     """Periods of the strongest lines in the spectra, with the row that each is from."""
     length = 1 << int(np.ceil(np.log2(4 * ratios.bins)))
     step_hz = 1 / (length * ratios.signs.bin_s)
     found: list[tuple[float, float, int]] = []
     for row in range(len(ratios.signs.names)):
-        of = ratios.of[row, _SCAN_MODEL]
+        of = ratios.of[row, MIDDLE]
         if of.std() == 0:
             continue
         power = np.abs(np.fft.rfft(of - of.mean(), length)) ** 2
@@ -133,27 +132,17 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, NDArray[np.int
         near = 0.3 * period_s / ratios.span_s
         if all(abs(period_s / other - 1) > near for other, _ in kept):
             kept.append((period_s, row))
-    return [(period_s, np.array([row])) for period_s, row in kept[:_MOST_CANDIDATES]]
+    return kept[:_MOST_CANDIDATES]
 
 
-def _weighed(ratios: Ratios, about_s: float, rows: NDArray[np.int64] | None) -> Candidate:
-    """The best period near one, and its best phase."""
-    if rows is None:
-        rows = np.concatenate([ratios.signs.rows(TOGETHER), ratios.signs.rows(STEPS)[1:4:2]])
-    of = ratios.of[rows, _SCAN_MODEL]
+def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
+    """The best period near one, by one way to look, and its best phase."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
     # So fine that the last instant moves by less than a bin.
-    step = 0.7 * bin_s / span_s
-    reach = min(0.4 * about_s / span_s, 0.01)
+    step = 0.6 * bin_s / span_s
+    reach = min(0.45 * about_s / span_s, 0.01)
     tried_s = about_s * (1 + step * np.arange(-int(reach / step) - 1, int(reach / step) + 2))
-    padded = np.concatenate([of, np.zeros((len(of), 1))], axis=1)
-    best, best_s = -np.inf, about_s
-    for period_s in tried_s:
-        places = ratios.places(period_s, _phases(bin_s, period_s))
-        strength = max(float(row[places].sum(axis=0).max()) for row in padded)
-        if strength > best:
-            best, best_s = strength, float(period_s)
-    return _of_period(ratios, best_s)
+    return _of_period(ratios, max(tried_s.tolist(), key=lambda period_s: ratios.strongest(row, period_s)))
 
 
 def _polished(ratios: Ratios, best: Candidate) -> Candidate:
@@ -165,16 +154,15 @@ def _polished(ratios: Ratios, best: Candidate) -> Candidate:
         period_s = best.period_s * (1 + part * bin_s / span_s)
         # About the middle of the recording, so that the period turns and does not shift it.
         turned_s = phases_s - round(span_s / 2 / best.period_s) * (period_s - best.period_s)
-        factors = ratios.factors(ratios.places(period_s, turned_s % period_s))
+        factors = log_mean(ratios.sums(ratios.places(period_s, turned_s % period_s)), axis=1)
         found.append(_candidate(ratios, period_s, turned_s % period_s, factors, int(np.argmax(ratios.whole(factors)))))
-    best_one = max(found, key=lambda one: one.log_factor)
+    best_one = max(found, key=lambda one: one.log_odds)
     return replace(best_one, alone=best.alone)
 
 
 def _of_period(ratios: Ratios, period_s: float) -> Candidate:
-    phases_s = _phases(ratios.signs.bin_s, period_s)
-    factors = ratios.factors(ratios.places(period_s, phases_s))
-    return _candidate(ratios, period_s, phases_s, factors, int(np.argmax(ratios.whole(factors))))
+    factors = log_mean(ratios.folded(period_s), axis=1)
+    return _candidate(ratios, period_s, ratios.phases(period_s), factors, int(np.argmax(ratios.whole(factors))))
 
 
 def _candidate(
@@ -194,8 +182,8 @@ def _candidate(
 
 def _other_phase(ratios: Ratios, best: Candidate) -> Candidate | None:
     """The next best phase of a period, well away from the best one."""
-    phases_s = _phases(ratios.signs.bin_s, best.period_s)
-    factors = ratios.factors(ratios.places(best.period_s, phases_s))
+    phases_s = ratios.phases(best.period_s)
+    factors = log_mean(ratios.folded(best.period_s), axis=1)
     apart_s = np.abs((phases_s - best.phase_s + best.period_s / 2) % best.period_s - best.period_s / 2)
     away = np.flatnonzero(apart_s > max(1.0, 0.1 * best.period_s))
     if not len(away):
@@ -209,10 +197,6 @@ def _by_itself(ratios: Ratios, weighed: list[Candidate], sign: str) -> Candidate
     phase_s, log_factor = best.alone[sign]
     log_odds = log_factor + _log_prior(ratios, best.period_s)
     return replace(best, phase_s=phase_s, log_factor=log_factor, log_odds=log_odds) if log_odds > 0 else None
-
-
-def _phases(bin_s: float, period_s: float) -> NDArray[np.float64]:
-    return (np.arange(int(np.ceil(period_s / bin_s))) + 0.5) * bin_s
 
 
 def _log_prior(ratios: Ratios, period_s: float) -> float:
@@ -243,9 +227,7 @@ def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate
         if period_s > longest_s:
             break
         sums = ratios.sums(ratios.places(period_s, best.phase_s + best.period_s * np.arange(times)))
-        models = sums.shape[1]
-        apart = logsumexp(sums, axis=1) - np.log(models)  # (rows, classes)
-        alike = logsumexp(sums.sum(axis=2), axis=1) - np.log(models)
+        apart, alike = log_mean(sums, axis=1), log_mean(sums.sum(axis=2), axis=1)  # (rows, classes), (rows,)
         gain = np.zeros(times)
         for sign in SIGNS:
             rows = ratios.signs.rows(sign)
@@ -257,7 +239,8 @@ def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate
         if gain.max() > 0:
             at = int(np.argmax(gain))
             phase_s = np.array([(best.phase_s + best.period_s * at) % period_s])
-            candidate = _candidate(ratios, period_s, phase_s, ratios.factors(ratios.places(period_s, phase_s)), 0)
+            factors = log_mean(ratios.sums(ratios.places(period_s, phase_s)), axis=1)
+            candidate = _candidate(ratios, period_s, phase_s, factors, 0)
             choices.append((float(gain.max()), candidate, times))
     if not choices:
         return best, 1

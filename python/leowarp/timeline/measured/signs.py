@@ -26,8 +26,7 @@ RANKED_WITHIN_S = 60.0
 
 _MOST_BINS = 6_000
 _STEP_WINDOWS_S = (2.0, 6.0, 12.0)
-_LEVEL_QUANTILE = 0.35
-"""Of the least delays of bins: waiting only ever adds, so the level lies low; with one probe a bin, lower than half."""
+_CLIPPED_OVER_S = 3.0
 _EDGE_WINDOW_S = 1.0
 _CALM_S = 5.0
 _EVERY = 3
@@ -113,21 +112,44 @@ class _Bins:
 
 def _steps(bins: _Bins) -> list[Scores]:
     """How much the level changes at each bin, over short and long windows; each as it is, and at its peaks alone."""
+    level_ns = clipped(bins.least_ns, max(2 * round(_CLIPPED_OVER_S / bins.bin_s) + 1, 5))
     found = []
     for window_s in _STEP_WINDOWS_S:
         width = max(round(window_s / bins.bin_s), 2)
-        windows = _windows(bins.least_ns, width)
-        level_ns = _nanquantile(windows, _LEVEL_QUANTILE)
-        enough = (~np.isnan(windows)).sum(axis=1) * 2 >= width
-        level_ns[~enough] = np.nan
-        # Windows that end before the bin, and begin after it.
-        change_ns = level_ns[width + 1 :] - level_ns[: -width - 1]
+        # The bin itself belongs to neither side.
+        change_ns = changes(level_ns, width, apart=1)[: len(level_ns)]
         # A level that drifts all the time changes everywhere alike.
         drift_ns = _nanquantile(_windows(change_ns, 2 * round(15 / bins.bin_s) + 1, centred=True)[::_EVERY], 0.5)
         drift_ns = np.repeat(drift_ns, _EVERY)[: len(change_ns)]
         score = np.abs(change_ns - drift_ns)
         found += [score, _peaks(score, width // 2)]
     return found
+
+
+def clipped(of: Scores, width: int) -> Scores:
+    """Values with what stands out above the median around them cut off, so that a mean can be taken."""
+    around = _nanquantile(_windows(of, width, centred=True)[::_EVERY], 0.5)
+    above = of - np.repeat(around, _EVERY)[: len(of)]
+    spread = float(np.nanquantile(np.abs(above), 0.75)) if not np.isnan(above).all() else 0.0
+    return np.asarray(of - np.maximum(above - 1.5 * spread, 0))
+
+
+def changes(of: Scores, width: int, apart: int = 0) -> Scores:
+    """Mean of the values from each place (and `apart`) on, less that of those before it; nan where half are unknown.
+
+    One more than there are values: the last place is behind them all.
+    """
+    known = ~np.isnan(of)
+    sums = np.concatenate([[0.0], np.cumsum(np.where(known, of, 0.0))])
+    counts = np.concatenate([[0], np.cumsum(known)])
+    last = len(of)
+    at = np.arange(last + 1)
+    low, begin, end = np.maximum(at - width, 0), np.minimum(at + apart, last), np.minimum(at + apart + width, last)
+    before, after = counts[at] - counts[low], counts[end] - counts[begin]
+    enough = (before * 2 >= width) & (after * 2 >= width)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = (sums[end] - sums[begin]) / after - (sums[at] - sums[low]) / before
+    return np.asarray(np.where(enough, found, np.nan))
 
 
 def _spikes(bins: _Bins) -> Scores:
