@@ -156,8 +156,10 @@ def _confidence_lines(of: Description) -> dict[str, str]:
     if finding is None:
         return {}
     found = {"confidence in that": _chance(finding.confidence_ratio)}
-    if finding.runners_up:
-        found["it could also be"] = "; ".join(f"{_every(one)} ({_chance(ratio)})" for one, ratio in finding.runners_up)
+    if any(ratio >= _WORTH_TELLING for _, ratio in finding.runners_up):
+        found["it could also be"] = "; ".join(
+            f"{_every(one)} ({_chance(ratio)})" for one, ratio in finding.runners_up if ratio >= _WORTH_TELLING
+        )
     if finding.parts > 1:
         found["within a period"] = f"something else happens at its {_PARTS[finding.parts]}"
     for sign, one in finding.by_sign.items():
@@ -255,6 +257,8 @@ def _chance(ratio: float) -> str:
 def _percent(ratio: float | None) -> str:
     return "–" if ratio is None else f"{100 * ratio:.3g} %"
 
+
+_WORTH_TELLING = 0.001
 
 _PARTS = {2: "half", 3: "thirds", 4: "quarters"}
 

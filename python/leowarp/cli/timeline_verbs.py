@@ -177,8 +177,8 @@ def describe(
         for text in measurement.notes:
             note(f"{measurement.source}: {text}")
     titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in found]
-    columns = [lines(description) for _, description in found]
-    rows = [(name, *(column.get(name) for column in columns)) for name in dict.fromkeys(k for c in columns for k in c)]
+    cells = [lines(description) for _, description in found]
+    rows = [(name, *(cell.get(name) for cell in cells)) for name in dict.fromkeys(k for c in cells for k in c)]
     print_table(None, ("", *titles), rows)
     if slots:
         for title, (_, description) in zip(titles, found, strict=True):

@@ -1,23 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often an answer is right."""
+"""How often an answer is right, as made-up recordings show it.
+
+The odds of `search` are odds only if signs are as independent as they are taken for, and the best of very many
+candidates is compared. So they are a score, and what a score is worth was read off 130 made-up recordings whose truth is
+known (`tests/support/recordings.py`, seeds 0 to 129): 39 without a period had scores up to -5.3, of 91 with one all
+but 3 had higher ones. Among those, the wrong answers were ones whose runner-up was near. `finding_test.py` holds the
+result to 200 other ones.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from leowarp.timeline.measured.schedule import Schedule
 from leowarp.timeline.measured.search import Search
 
+BELIEVED = -5.0
+"""Log odds from which on there is a period: half of the answers near it are right."""
 
-def confidence_of_period(found: Search) -> float:
-    best = found.candidates[0]
-    return float(1 / (1 + np.exp(-best.log_odds)))
+_SLOPE = 1.2
+_MARGIN_SLOPE, _MARGIN_OFFSET = 0.6, -0.5
+_NONE_AT_MOST = 0.95
+"""A schedule may leave no sign that can be seen: of 42 recordings in which none was found, 3 had one."""
 
 
-def confidence_of_none(found: Search | None) -> float:
-    return 0.5
+def believed(found: Search | None) -> bool:
+    """Whether the best candidate is more likely right than there being no period."""
+    return found is not None and found.candidates[0].log_odds >= BELIEVED
 
 
-def shared(rest, weighed):
-    odds = np.array([one for _, one in weighed])
-    w = np.exp(0.5 * (odds - odds.max())) if len(odds) else odds
-    return [(s, float(rest * x / w.sum())) for (s, _), x in zip(weighed, w)]
+def confidence(found: Search | None) -> float:
+    """How often such an answer is right: the best candidate if it is `believed`, else that there is no period."""
+    if found is None:
+        return 0.5  # too short to hold three periods: nothing is known
+    best, *others = found.candidates
+    exists = _logistic(_SLOPE * (best.log_odds - BELIEVED))
+    if not believed(found):
+        return _NONE_AT_MOST * (1 - exists)
+    # A part of the period is no rival of it: that it is one was judged by other means.
+    rivals = [one for one in others if found.multiple == 1 or one.log_odds < best.log_odds]
+    margin = best.log_odds - max((one.log_odds for one in rivals), default=-np.inf)
+    return exists * _logistic(_MARGIN_SLOPE * max(margin, 0.0) + _MARGIN_OFFSET)
+
+
+def shared(
+    rest: float, others: list[tuple[Schedule | None, float]]
+) -> tuple[tuple[Schedule | None, float], ...]:  # fmt: skip
+    """What is left of certainty, shared among the other answers by their log odds; the largest share first."""
+    if not others:
+        return ()
+    log_odds = np.array([one for _, one in others])
+    weight = np.exp(_MARGIN_SLOPE * (log_odds - log_odds.max()))
+    shares = rest * weight / weight.sum()
+    found = [(schedule, float(share)) for (schedule, _), share in zip(others, shares, strict=True)]
+    return tuple(sorted(found, key=lambda one: -one[1]))
+
+
+def _logistic(x: float) -> float:
+    return float(1 / (1 + np.exp(-np.clip(x, -50, 50))))

@@ -63,7 +63,7 @@ class Ratios:
 
     def phases(self, period_s: float) -> NDArray[np.float64]:
         """The middles of a period's bins."""
-        return (np.arange(self.width(period_s)) + 0.5) * self.signs.bin_s
+        return np.asarray((np.arange(self.width(period_s)) + 0.5) * self.signs.bin_s, dtype=np.float64)
 
     def width(self, period_s: float) -> int:
         """How many bins a period has."""

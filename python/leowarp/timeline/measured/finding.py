@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from leowarp.timeline.measured.alignment import aligned
-from leowarp.timeline.measured.confidence import confidence_of_none, confidence_of_period, shared
+from leowarp.timeline.measured.confidence import BELIEVED, believed, confidence, shared
 from leowarp.timeline.measured.measurement import ClockStep, Series
 from leowarp.timeline.measured.schedule import Schedule
-from leowarp.timeline.measured.search import Candidate, Search, search
+from leowarp.timeline.measured.search import Candidate, search
 from leowarp.timeline.measured.signs import SIGNS
 
 _MOST_RUNNERS_UP = 3
@@ -48,25 +48,20 @@ class Finding:
 def find(series: Series) -> Finding:
     """Period and phase of what happens in a series of probes."""
     found = search(series)
+    sure = confidence(found)
     if found is None:
-        return Finding(None, confidence_of_none(None), (), dict.fromkeys(SIGNS))
+        return Finding(None, sure, (), dict.fromkeys(SIGNS))
     best, *others = found.candidates
-    confidence = confidence_of_period(found)
     refined = _schedule(series, best, fine=True)
     rest = [(_schedule(series, one), one.log_odds) for one in others[:_MOST_RUNNERS_UP]]
-    if confidence >= 0.5:
-        schedule: Schedule | None = refined
-        weighed = [(None, 0.0), *rest]
-    else:
-        schedule, confidence = None, 1 - confidence
-        weighed = [(refined, best.log_odds), *rest]
-    runners_up = sorted(shared(1 - confidence, weighed), key=lambda one: -one[1])
+    answer = refined if believed(found) else None
+    first: tuple[Schedule | None, float] = (None, BELIEVED) if answer is not None else (refined, best.log_odds)
     return Finding(
-        schedule=schedule,
-        confidence_ratio=confidence,
-        runners_up=tuple(one for one in runners_up if one[1] >= 0.001),
+        schedule=answer,
+        confidence_ratio=sure,
+        runners_up=shared(1 - sure, [first, *rest]),
         by_sign={sign: None if one is None else _schedule(series, one) for sign, one in found.of_sign.items()},
-        parts=found.multiple if schedule is not None else 1,
+        parts=found.multiple if answer is not None else 1,
     )
 
 
@@ -85,15 +80,13 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
         by_ns = int(apart_ns[place]) - interval_ns
         without = undone(series, (ClockStep(int(series.t_ns[place]), by_ns),))
         other = _odds(without)
-        if other - odds > _TELLING and other > 0:
+        if other - odds > _TELLING and other > BELIEVED:
             steps.append(ClockStep(int(series.t_ns[place]), by_ns))
     return tuple(steps)
 
 
 def undone(series: Series, steps: tuple[ClockStep, ...]) -> Series:
     """The series on a clock that was not set forward."""
-    from dataclasses import replace
-
     t_ns = series.t_ns.copy()
     for step in steps:
         t_ns[series.t_ns > step.t_ns] -= step.by_ns
@@ -101,7 +94,7 @@ def undone(series: Series, steps: tuple[ClockStep, ...]) -> Series:
 
 
 def _odds(series: Series) -> float:
-    found: Search | None = search(series)
+    found = search(series)
     return -np.inf if found is None else found.candidates[0].log_odds
 
 

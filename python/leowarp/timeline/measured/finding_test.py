@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from support.recordings import Recording, Truth, recording
 
 from leowarp.timeline.measured import Description, Measurement, Series, describe
 from leowarp.timeline.measured.finding import find
 from leowarp.timeline.measured.numbered_probes import sent_in_order
 from leowarp.timeline.measured.schedule import Schedule
 from leowarp.timeline.measured.synthetic_for_tests import MS, S, dish
+from support.recordings import Recording, Truth, recording
 
 CALIBRATED = range(0, 130)
 JUDGED = range(1000, 1200)

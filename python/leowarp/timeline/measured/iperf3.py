@@ -38,16 +38,14 @@ def read_iperf3(path: Path) -> Measurement:
         With the file, and the interval or the line at fault.
     """
     document = _document(path)
-    start = document.get("start") if isinstance(document.get("start"), dict) else {}
-    test = start.get("test_start") if isinstance(start.get("test_start"), dict) else {}
+    start = _part(document, "start")
+    test = _part(start, "test_start")
     if test.get("protocol", "TCP") != "TCP":
         raise ScenarioError(
             f"{path}: start.test_start.protocol = {test['protocol']!r:.40}: only TCP's can be read", _HINT
         )
     rows = [_row(path, number, interval) for number, interval in enumerate(document["intervals"])]
-    t_ns = np.array([row["start"] for row in rows], dtype=np.float64) * 1e9
-    end_ns = np.array([row["end"] for row in rows], dtype=np.float64) * 1e9
-    t_ns, end_ns = np.round(t_ns).astype(np.int64), np.round(end_ns).astype(np.int64)
+    t_ns, end_ns = (np.array([round(row[name] * 1e9) for row in rows], dtype=np.int64) for name in ("start", "end"))
     for number in np.flatnonzero(
         (end_ns <= t_ns) | (np.diff(t_ns, prepend=-1) <= 0) | (np.diff(end_ns, prepend=0) <= 0)
     )[:1]:
@@ -65,21 +63,25 @@ def read_iperf3(path: Path) -> Measurement:
     notes = ["throughput is what the flow got, payload alone; it is not the capacity"]
     if measured.any():
         notes.append("round trips are TCP's smoothed ones, with the flow's own queue in them")
-    stamp = start.get("timestamp") if isinstance(start.get("timestamp"), dict) else {}
-    seconds = stamp.get("timesecs")
+    seconds = _part(start, "timestamp").get("timesecs")
     known = isinstance(seconds, int) and not isinstance(seconds, bool) and 1_000_000_000 <= seconds < 2**33
     return Measurement(
         source=str(path),
         format="iperf3",
         round_trip=Series.of(end_ns[measured], np.round(transfer.rtt_ns[measured])) if measured.any() else None,
         transfer=transfer,
-        wall_ns=seconds * 1_000_000_000 if known else None,
+        wall_ns=int(seconds) * 1_000_000_000 if known and seconds is not None else None,
         notes=tuple(notes),
     )
 
 
 _VALUES = {"bits_per_second": 1e13, "retransmits": 1e9, "snd_cwnd": 1e12, "rtt": 6e7}
 """What is read of each interval, and the most that is believed."""
+
+
+def _part(of: dict[str, Any], name: str) -> dict[str, Any]:
+    part = of.get(name)
+    return part if isinstance(part, dict) else {}
 
 
 def _document(path: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ SCHEDULE = Schedule(15 * S, 0)
 def lost_in(*stretches_s: tuple[float, float]) -> Series:
     delay_ns = np.full(len(T_NS), 30.0 * MS)
     for begin_s, end_s in stretches_s:
-        delay_ns[(T_NS >= begin_s * S) & (T_NS < end_s * S)] = np.nan
+        delay_ns[(begin_s * S <= T_NS) & (end_s * S > T_NS)] = np.nan
     return Series.of(T_NS, delay_ns)
 
 

@@ -226,17 +226,18 @@ def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate
         period_s = best.period_s * times
         if period_s > longest_s:
             break
-        sums = ratios.sums(ratios.places(period_s, best.phase_s + best.period_s * np.arange(times)))
+        sums = ratios.sums(ratios.places(period_s, best.phase_s + best.period_s * np.arange(times, dtype=np.float64)))
         apart, alike = log_mean(sums, axis=1), log_mean(sums.sum(axis=2), axis=1)  # (rows, classes), (rows,)
         gain = np.zeros(times)
         for sign in SIGNS:
             rows = ratios.signs.rows(sign)
-            # Of the ways to look at a sign, the one that sees most of it.
-            row = rows[int(np.argmax(apart[rows].sum(axis=1)))]
-            split = float(apart[row].sum() - alike[row])
-            if split > _SPLIT_CERTAIN:
-                gain += np.where(apart[row] == apart[row].max(), split, 0.0)
-        if gain.max() > 0:
+            splits = apart[rows].sum(axis=1) - alike[rows]
+            row = rows[int(np.argmax(splits))]
+            at = int(np.argmax(apart[row]))
+            # Classes that all show the sign, some a little more, are no other period.
+            if splits.max() > 0 and np.delete(apart[row], at).max() <= 0:
+                gain[at] += float(splits.max())
+        if gain.max() > _SPLIT_CERTAIN:
             at = int(np.argmax(gain))
             phase_s = np.array([(best.phase_s + best.period_s * at) % period_s])
             factors = log_mean(ratios.sums(ratios.places(period_s, phase_s)), axis=1)

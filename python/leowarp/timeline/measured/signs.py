@@ -29,8 +29,7 @@ _STEP_WINDOWS_S = (2.0, 6.0, 12.0)
 _CLIPPED_OVER_S = 3.0
 _EDGE_WINDOW_S = 1.0
 _CALM_S = 5.0
-_EVERY = 3
-"""What changes slowly is worked out for every third bin."""
+_DRIFT_S = 15.0
 
 Scores = NDArray[np.float64]
 
@@ -104,7 +103,7 @@ class _Bins:
         return _Bins(
             bin_s=bin_s,
             sent=np.bincount(place, minlength=count).astype(np.float64),
-            lost=np.bincount(place, weights=series.lost | series.cut, minlength=count),
+            lost=np.bincount(place, weights=series.lost | series.cut, minlength=count).astype(np.float64),
             least_ns=np.where(np.isinf(least_ns), np.nan, least_ns),
             most_ns=np.where(np.isinf(most_ns), np.nan, most_ns),
         )
@@ -119,17 +118,14 @@ def _steps(bins: _Bins) -> list[Scores]:
         # The bin itself belongs to neither side.
         change_ns = changes(level_ns, width, apart=1)[: len(level_ns)]
         # A level that drifts all the time changes everywhere alike.
-        drift_ns = _nanquantile(_windows(change_ns, 2 * round(15 / bins.bin_s) + 1, centred=True)[::_EVERY], 0.5)
-        drift_ns = np.repeat(drift_ns, _EVERY)[: len(change_ns)]
-        score = np.abs(change_ns - drift_ns)
+        score = np.abs(change_ns - _moving_median(change_ns, 2 * round(_DRIFT_S / bins.bin_s) + 1))
         found += [score, _peaks(score, width // 2)]
     return found
 
 
 def clipped(of: Scores, width: int) -> Scores:
     """Values with what stands out above the median around them cut off, so that a mean can be taken."""
-    around = _nanquantile(_windows(of, width, centred=True)[::_EVERY], 0.5)
-    above = of - np.repeat(around, _EVERY)[: len(of)]
+    above = of - _moving_median(of, width)
     spread = float(np.nanquantile(np.abs(above), 0.75)) if not np.isnan(above).all() else 0.0
     return np.asarray(of - np.maximum(above - 1.5 * spread, 0))
 
@@ -153,8 +149,7 @@ def changes(of: Scores, width: int, apart: int = 0) -> Scores:
 
 
 def _spikes(bins: _Bins) -> Scores:
-    calm_ns = _nanquantile(_windows(bins.most_ns, 2 * round(_CALM_S / bins.bin_s) + 1, centred=True)[::_EVERY], 0.5)
-    return np.asarray(bins.most_ns - np.repeat(calm_ns, _EVERY)[: len(bins.most_ns)])
+    return np.asarray(bins.most_ns - _moving_median(bins.most_ns, 2 * round(_CALM_S / bins.bin_s) + 1))
 
 
 def _losses(bins: _Bins) -> list[Scores]:
@@ -175,12 +170,16 @@ def _windows(of: Scores, width: int, *, centred: bool = False) -> NDArray[np.flo
     return sliding_window_view(np.concatenate([np.full(before, np.nan), of, np.full(after, np.nan)]), width)
 
 
-def _nanquantile(windows: NDArray[np.float64], q: float) -> Scores:
-    """Quantile (the lower of the two nearest) of each row's known values; nan of none."""
-    ordered = np.sort(windows, axis=1)  # nan come last
+def _moving_median(of: Scores, width: int) -> Scores:
+    """Median of the known values around each (the lower of the two middle ones); nan of none.
+
+    Of wide windows one for every 20th part of the width: a median over so many changes slowly.
+    """
+    every = max(width // 20, 1)
+    ordered = np.sort(_windows(of, width, centred=True)[::every], axis=1)  # nan come last
     known = (~np.isnan(ordered)).sum(axis=1)
-    place = np.maximum(np.ceil(q * known).astype(np.int64) - 1, 0)
-    return np.asarray(np.where(known > 0, ordered[np.arange(len(ordered)), place], np.nan))
+    found = np.where(known > 0, ordered[np.arange(len(ordered)), np.maximum(known - 1, 0) // 2], np.nan)
+    return np.asarray(np.repeat(found, every)[: len(of)])
 
 
 def _peaks(score: Scores, reach: int) -> Scores:
