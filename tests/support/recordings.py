@@ -5,7 +5,8 @@
 period; else a path without any period. Ranges are those of published recordings and beyond: probes 10 ms to 1 s apart,
 2 minutes to 1 hour long, up to a fifth lost.
 
-Every dish has at least eight reconfigurations and shows each by at least one sign (`Dish.signs`): a recording in which
+Every dish has at least eight reconfigurations (twelve if they are more than 16 s apart, twenty if probes are half a
+second apart or more: fewer cannot be told from chance by anybody) and shows each by at least one sign (`Dish.signs`): a recording in which
 nothing happens at a reconfiguration has no period that could be found.
 """
 
@@ -20,7 +21,8 @@ MS, S = 1_000_000, 1_000_000_000
 
 INTERVALS_NS = tuple(ms * MS for ms in (10, 12, 20, 50, 100, 200, 500, 1000))
 DISHES_RATIO = 0.7
-FEWEST_PERIODS = 8
+FEWEST_PERIODS, FEWEST_PERIODS_LONG, FEWEST_PERIODS_SPARSE = 8, 12, 20
+SPARSE_NS = 500 * MS
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,9 @@ def _dish(
     trap = str(
         dice.choice(["none", "alternating", "half spikes", "second step", "thirds"], p=[0.6, 0.1, 0.1, 0.1, 0.1])
     )
-    span_ns = _span_ns(dice, FEWEST_PERIODS * period_ns)
+    sparse = interval_ns >= SPARSE_NS
+    fewest = FEWEST_PERIODS_SPARSE if sparse else FEWEST_PERIODS if period_ns < 16 * S else FEWEST_PERIODS_LONG
+    span_ns = _span_ns(dice, fewest * period_ns)
     t_ns = _sent(dice, span_ns, interval_ns)
     slot = np.floor((t_ns - phase_ns) / period_ns).astype(np.int64)
     slot -= slot[0]

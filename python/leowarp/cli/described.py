@@ -212,8 +212,8 @@ def _loss_lines(of: Description) -> dict[str, str]:
         if stretches:
             longest = max(stretches, key=lambda one: one.length_ns)
             found[f"lost, {name}"] = (
-                f"{sum(one.lost for one in stretches)} in {len(stretches)}, the longest {longest.length_ns / 1e9:.1f} s "
-                f"at {longest.t_ns / 1e9:.1f} s"
+                f"{sum(one.lost for one in stretches)} in {len(stretches)}, "
+                f"the longest {longest.length_ns / 1e9:.1f} s at {longest.t_ns / 1e9:.1f} s"
             )
     if loss.in_handover_ratio is not None:
         found["lost within 1 s of a reconfiguration"] = (

@@ -142,7 +142,7 @@ def _draw_loss(axes: Axes, series: Series, schedule: Schedule, phase_s: NDArray[
 def _draw_slots(
     axes: Axes, series: Series, schedule: Schedule, phase_s: NDArray[np.float64], slot: NDArray[np.int64]
 ) -> None:
-    """Least delay of each bin of each slot, over the whole's; lost probes as ticks. A right period has upright edges."""
+    """Least delay of each bin of each slot; lost probes as dots. A right period has upright edges."""
     edges_s = _edges_s(schedule, series)
     rows = slot - slot[0]
     every = -(-(int(rows[-1]) + 1) // _MOST_ROWS)

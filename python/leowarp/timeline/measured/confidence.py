@@ -2,8 +2,7 @@
 """How often an answer is right, as made-up recordings show it.
 
 The odds of `search` are odds only if signs are as independent as they are taken for, and the best of very many
-candidates is compared. So they are a score, and what a score is worth was read off 130 made-up recordings whose truth is
-known (`tests/support/recordings.py`, seeds 0 to 129): 39 without a period had scores up to -5.3, of 91 with one all
+candidates is compared. So they are a score, and what it is worth was read off 130 made-up recordings of known truth (`tests/support/recordings.py`, seeds 0 to 129): 39 without a period had scores up to -5.3, of 91 with one all
 but 3 had higher ones. Among those, the wrong answers were ones whose runner-up was near. `finding_test.py` holds the
 result to 200 other ones.
 """

@@ -11,13 +11,14 @@ from leowarp.timeline.measured.alignment import aligned
 from leowarp.timeline.measured.confidence import BELIEVED, believed, confidence, shared
 from leowarp.timeline.measured.measurement import ClockStep, Series
 from leowarp.timeline.measured.schedule import Schedule
-from leowarp.timeline.measured.search import Candidate, search
-from leowarp.timeline.measured.signs import SIGNS
+from leowarp.timeline.measured.search import Candidate, Search, search, weight
+from leowarp.timeline.measured.signs import SIGNS, Signs
 
 _MOST_RUNNERS_UP = 3
 _MOST_PAUSES = 3
 _TELLING = np.log(20.0)
-_PAUSE_INTERVALS = 10
+_PAUSE_INTERVALS = 2.5
+_ALLOWED = 10.0
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,16 @@ def find(series: Series) -> Finding:
     if found is None:
         return Finding(None, sure, (), dict.fromkeys(SIGNS))
     best, *others = found.candidates
-    refined = _schedule(series, best, fine=True)
-    rest = [(_schedule(series, one), one.log_odds) for one in others[:_MOST_RUNNERS_UP]]
+    refined = _refined(series, found)
+    late_ns = _late_ns(series, found.signs)
+    rest = [(_schedule(series, one, late_ns), one.log_odds) for one in others[:_MOST_RUNNERS_UP]]
     answer = refined if believed(found) else None
     first: tuple[Schedule | None, float] = (None, BELIEVED) if answer is not None else (refined, best.log_odds)
     return Finding(
         schedule=answer,
         confidence_ratio=sure,
         runners_up=shared(1 - sure, [first, *rest]),
-        by_sign={sign: None if one is None else _schedule(series, one) for sign, one in found.of_sign.items()},
+        by_sign={sign: None if one is None else _schedule(series, one, late_ns) for sign, one in found.of_sign.items()},
         parts=found.multiple if answer is not None else 1,
     )
 
@@ -98,8 +100,22 @@ def _odds(series: Series) -> float:
     return -np.inf if found is None else found.candidates[0].log_odds
 
 
-def _schedule(series: Series, one: Candidate, *, fine: bool = False) -> Schedule:
-    period_ns, phase_ns = one.period_s * 1e9, one.phase_s * 1e9 + int(series.t_ns[0])
-    if fine:
-        period_ns, phase_ns = aligned(series, period_ns, phase_ns, one.by_sign)
+def _refined(series: Series, found: Search) -> Schedule:
+    """The best candidate to a fraction of a bin; as it is, if the signs say that it was better."""
+    best, zero_ns, late_ns = found.candidates[0], int(series.t_ns[0]), _late_ns(series, found.signs)
+    period_ns, phase_ns = aligned(series, best.period_s * 1e9, best.phase_s * 1e9 + zero_ns - late_ns, best.by_sign)
+    if weight(found, period_ns / 1e9, (phase_ns + late_ns - zero_ns) / 1e9) < best.log_factor - _ALLOWED:
+        return _schedule(series, best, late_ns)
+    return Schedule(round(period_ns), round(phase_ns) % round(period_ns))
+
+
+def _late_ns(series: Series, signs: Signs) -> float:
+    """By how much the middle of a bin is late, where a bin holds one probe, at its beginning: what the probe is the
+    first to show happened between the one before and this one."""
+    interval_ns, bin_ns = series.interval_ns or 0, signs.bin_s * 1e9
+    return (bin_ns + interval_ns) / 2 if 1.5 * interval_ns > bin_ns else 0.0
+
+
+def _schedule(series: Series, one: Candidate, late_ns: float) -> Schedule:
+    period_ns, phase_ns = one.period_s * 1e9, one.phase_s * 1e9 + int(series.t_ns[0]) - late_ns
     return Schedule(round(period_ns), round(phase_ns) % round(period_ns))

@@ -17,7 +17,7 @@ from leowarp.timeline.measured.synthetic_for_tests import MS, S, dish
 from support.recordings import Recording, Truth, recording
 
 CALIBRATED = range(0, 130)
-JUDGED = range(1000, 1200)
+JUDGED = range(2000, 2200)
 
 PERIOD_RATIO = 0.01
 PHASE_NS = S // 2

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from leowarp.timeline.measured.evidence import MIDDLE, Ratios, log_mean
 from leowarp.timeline.measured.measurement import Series
-from leowarp.timeline.measured.signs import SIGNS, TOGETHER, Signs, signs
+from leowarp.timeline.measured.signs import LOSSES, SIGNS, STEPS, TOGETHER, Signs, signs
 
 SHORTEST_S, LONGEST_S = 4.0, 120.0
 """Periods that are looked for; the longest only if the measurement holds three of it."""
@@ -32,7 +32,11 @@ _HARMONICS = (1, 2, 4, 8)
 _LINES = 4
 _MOST_CANDIDATES = 20
 _SAME = 0.01
-_SPLIT_CERTAIN = np.log(20.0)
+_SAYS_SOMETHING = 2.0
+_SPIKES_ALONE = 4.0
+"""Spikes alone may be those of anything else that keeps time, as a timer or another flow."""
+
+_SPLIT_CERTAIN = np.log(30.0)
 
 
 @dataclass(frozen=True)
@@ -170,11 +174,14 @@ def _candidate(
 ) -> Candidate:
     log_factor = float(ratios.whole(factors)[at])
     by_sign = ratios.by_sign(factors)
+    log_odds = log_factor + _log_prior(ratios, period_s)
+    if not _usual(period_s) and max(by_sign[sign][at] for sign in (STEPS, LOSSES)) < _SAYS_SOMETHING:
+        log_odds -= _SPIKES_ALONE
     return Candidate(
         period_s=period_s,
         phase_s=float(phases_s[at]),
         log_factor=log_factor,
-        log_odds=log_factor + _log_prior(ratios, period_s),
+        log_odds=log_odds,
         by_sign={name: float(of[at]) for name, of in by_sign.items()},
         alone={name: (float(phases_s[np.argmax(of)]), float(of.max())) for name, of in by_sign.items()},
     )
@@ -197,6 +204,17 @@ def _by_itself(ratios: Ratios, weighed: list[Candidate], sign: str) -> Candidate
     phase_s, log_factor = best.alone[sign]
     log_odds = log_factor + _log_prior(ratios, best.period_s)
     return replace(best, phase_s=phase_s, log_factor=log_factor, log_odds=log_odds) if log_odds > 0 else None
+
+
+def weight(found: Search, period_s: float, phase_s: float) -> float:
+    """Log Bayes factor of any period and phase."""
+    ratios = Ratios.from_signs(found.signs)
+    factors = log_mean(ratios.sums(ratios.places(period_s, np.array([phase_s % period_s]))), axis=1)
+    return float(ratios.whole(factors)[0])
+
+
+def _usual(period_s: float) -> bool:
+    return any(abs(period_s / usual_s - 1) <= _USUAL_WITHIN for usual_s in USUAL)
 
 
 def _log_prior(ratios: Ratios, period_s: float) -> float:
@@ -226,7 +244,24 @@ def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate
         period_s = best.period_s * times
         if period_s > longest_s:
             break
-        sums = ratios.sums(ratios.places(period_s, best.phase_s + best.period_s * np.arange(times, dtype=np.float64)))
+        gain, phase_s = _split(ratios, best, times)
+        if gain > _SPLIT_CERTAIN:
+            phases_s = np.array([phase_s % period_s])
+            factors = log_mean(ratios.sums(ratios.places(period_s, phases_s)), axis=1)
+            choices.append((gain, _candidate(ratios, period_s, phases_s, factors, 0), times))
+    if not choices:
+        return best, 1
+    _, candidate, times = max(choices, key=lambda choice: choice[0])
+    return candidate, times
+
+
+def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float]:
+    """How much better every n-th instant by itself explains the signs, and the phase of the one that shows them."""
+    found = (0.0, best.phase_s)
+    # A step and the spike after it need not be in the same bin.
+    for phase_s in best.phase_s + ratios.signs.bin_s * np.array([0.0, -1.0, 1.0]):
+        classes_s = phase_s + best.period_s * np.arange(1, times + 1)
+        sums = ratios.sums(ratios.places(best.period_s * times, classes_s % (best.period_s * times)))
         apart, alike = log_mean(sums, axis=1), log_mean(sums.sum(axis=2), axis=1)  # (rows, classes), (rows,)
         gain = np.zeros(times)
         for sign in SIGNS:
@@ -237,13 +272,6 @@ def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate
             # Classes that all show the sign, some a little more, are no other period.
             if splits.max() > 0 and np.delete(apart[row], at).max() <= 0:
                 gain[at] += float(splits.max())
-        if gain.max() > _SPLIT_CERTAIN:
-            at = int(np.argmax(gain))
-            phase_s = np.array([(best.phase_s + best.period_s * at) % period_s])
-            factors = log_mean(ratios.sums(ratios.places(period_s, phase_s)), axis=1)
-            candidate = _candidate(ratios, period_s, phase_s, factors, 0)
-            choices.append((float(gain.max()), candidate, times))
-    if not choices:
-        return best, 1
-    _, candidate, times = max(choices, key=lambda choice: choice[0])
-    return candidate, times
+        if gain.max() > found[0]:
+            found = (float(gain.max()), float(best.phase_s + best.period_s * (int(np.argmax(gain)) + 1)))
+    return found
