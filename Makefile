@@ -27,12 +27,12 @@ demo: doctor ## install what is missing, build the kernel once, run Madrid-Tokyo
 test: doctor ## everything needed, then all tests, those in the guest included
 	@cargo test --workspace --locked --quiet
 	@$(PYTHON) -m pytest -m "not guest" $(SPREAD)
-	@$(PYTHON) -m pytest -m guest
+	@$(PYTHON) -m pytest -m guest $(SPREAD)
 
 test-fast: $(NATIVE) ## the tests that need no guest: under a minute
 	@$(PYTHON) -m pytest -m "not guest and not slow" $(SPREAD)
 
-check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dependencies, clauses of RFCs
+check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dependencies, clauses of RFCs, units
 	@tools/setup.sh check
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
@@ -40,6 +40,9 @@ check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dep
 	@$(VENV)/bin/lint-imports --no-logo
 	@$(PYTHON) tools/licences.py
 	@$(PYTHON) tools/clauses.py
+	@$(PYTHON) tools/units_check.py
+	@$(PYTHON) tools/fmt_skips.py
+	@$(PYTHON) tools/module_circles.py
 	@cargo fmt --check
 	@cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 
@@ -50,10 +53,11 @@ bench: kernel ## speed and memory, as the table of docs/performance.md
 wheel: kernel ## dist/leowarp-*.whl: package, native library, agent and kernel in one file
 	@$(PYTHON) tools/wheel.py
 
-docs: $(INSTALLED) ## make the reference pages anew from the code
+docs: $(INSTALLED) ## make the reference pages and the agent's table of columns anew from the code
 	@$(PYTHON) -m leowarp.scenario.reference docs/reference/scenario.md
 	@$(PYTHON) -m leowarp.cli.reference docs/reference/tables.md
 	@$(PYTHON) tools/clauses.py --page docs/reference/clauses.md
+	@$(PYTHON) tools/record_tables.py crates/timeline/src/record/tables.rs
 
 doctor: $(NATIVE) ## say what this machine lacks; else build the kernel, if it is not in the cache, and boot a guest
 	@$(LEOWARP) doctor --build --quiet

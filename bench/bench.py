@@ -97,8 +97,9 @@ def rows(scratch: Path, share: float) -> list[tuple[str, str, str]]:
         return lambda out: measure("madrid-tokyo.toml", changes, out)
 
     table: list[tuple[str, str, str]] = []
-    whole = compared({f"Madrid-Tokyo, CUBIC, {long}, packet truth of both ends": madrid_tokyo(run__duration=long)},
-                     scratch)  # fmt: skip
+    whole = compared(
+        {f"Madrid-Tokyo, CUBIC, {long}, packet truth of both ends": madrid_tokyo(run__duration=long)}, scratch
+    )
     for label, runs in whole.items():
         table += speed_rows(label, runs)
     for label, runs in compared({

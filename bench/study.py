@@ -19,8 +19,10 @@ from pathlib import Path
 
 from bench import PAGE, ROOT, machine, spread
 
-from leowarp import batch, ephemeris, routes, scenario, timeline
+from leowarp import scenario
 from leowarp.metrics import metrics, tables_of
+from leowarp.running import shared_boot
+from leowarp.running.street import prepared
 from leowarp.trace import read_output
 
 BEGIN, END = "<!-- bench study: begin -->", "<!-- bench study: end -->"
@@ -38,7 +40,7 @@ def plans(count: int, **changes: str) -> list[scenario.Plan]:
 
 def guest_cpu_s(count: int, scratch: Path, **changes: str) -> float:
     """Guest's processor time of a batch."""
-    made = list(batch.make(plans(count, **changes), scratch))
+    made = list(shared_boot.make(plans(count, **changes), scratch))
     failed = [each.error for each in made if each.error is not None]
     if failed:
         raise failed[0]
@@ -48,18 +50,16 @@ def guest_cpu_s(count: int, scratch: Path, **changes: str) -> float:
 def host_ms(scratch: Path) -> dict[str, float]:
     """Processor time of the host's steps for one run, the median of a batch of ten."""
     steps: dict[str, list[float]] = {"plan": [], "timeline": [], "collection": []}
-    list(batch.make(plans(TOGETHER, flows__0__size="1 MB"), scratch))
+    list(shared_boot.make(plans(TOGETHER, flows__0__size="1 MB"), scratch))
     for seed in range(1, TOGETHER + 1):
         began = time.process_time()
         plan = plans(1, run__seed=str(seed))[0]
         planned = time.process_time()
-        sky = ephemeris.ephemeris(plan)
-        ways = routes.routes(plan, sky)
-        events = timeline.timeline(plan, sky, ways)
+        given = prepared(plan)
         drawn = time.process_time()
         name = f"{seed - 1:04d}"
         recorded = read_output(scratch / "batch" / "out" / name, scratch / "batch" / "in" / name / "setup.json")
-        metrics(tables_of(recorded, routes=ways.table, timeline=events), plan)
+        metrics(tables_of(recorded, routes=given.routes, timeline=given.timeline), plan)
         for step, spent in zip(steps, (planned - began, drawn - planned, time.process_time() - drawn), strict=True):
             steps[step].append(1e3 * spent)
     return {step: statistics.median(spent) for step, spent in steps.items()}

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much of what hybrid ARQ loses hangs on what `tauran2018` does not say?
 
-    python design/harq-sensitivity.py [--figure FILE]
+    python design/harq-sensitivity.py [--figure FILE | --json]
 
 Prints the tables of design/lms-harq.md: residual loss and retransmissions with every assumption at its default, then
 the loss with one of them changed at a time. Intermediate tree shadowing at 40 degrees, 7, 10 and 13 dB; five seeds of
-10 km each (600 s at 60 km/h), 60,000 codewords a seed.
+10 km each (600 s at 60 km/h), 60,000 codewords a seed. `--json`: the first table alone, as means over the seeds.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -99,12 +100,17 @@ def found(case: Case, snr_db: float) -> list[Outcomes]:
     ]
 
 
+def least_snr_db() -> float:
+    """The Es/N0 below which even the whole codeword is too little."""
+    parameters = Harq()
+    bits = parameters.threshold_ratio * parameters.data_bits / parameters.codeword_bits
+    return float(power_db(snr_for(parameters.modulation, bits * BITS_PER_SYMBOL[parameters.modulation])))
+
+
 def one_fade(snr_db: float) -> float:
     """Loss if every bit of a codeword meets the same fade: the share of time in which all of it is too little."""
-    parameters, model = Harq(), LandMobile().model()
-    bits = parameters.threshold_ratio * parameters.data_bits / parameters.codeword_bits
-    needed_db = float(power_db(snr_for(parameters.modulation, bits * BITS_PER_SYMBOL[parameters.modulation])))
-    return float(mixture_share_below(model.environment.states, model.way_shares, needed_db - snr_db))
+    model = LandMobile().model()
+    return float(mixture_share_below(model.environment.states, model.way_shares, least_snr_db() - snr_db))
 
 
 def percent(ratio: float) -> str:
@@ -131,6 +137,17 @@ def defaults() -> None:
             f"{np.mean([run.symbols_ratio for run in runs]):.2f}",
         ]
         print("| " + " | ".join(cells) + " |")
+
+
+def defaults_as_json() -> str:
+    """By SNR: share lost, and shares that are decoded after 0 to 3 retransmissions; and the least SNR that can do."""
+    by_snr: dict[str, object] = {}
+    for snr_db in SNRS_DB:
+        runs = found(DEFAULT, snr_db)
+        shares = np.mean([run.decoded_shares(3) for run in runs], axis=0).tolist()
+        lost = float(np.mean([run.loss_ratio for run in runs]))
+        by_snr[f"{snr_db:g}"] = {"lost": lost} | {str(count): share for count, share in enumerate(shares)}
+    return json.dumps(by_snr | {"least_snr_db": least_snr_db()})
 
 
 def changed() -> list[tuple[Case, dict[float, list[float]]]]:
@@ -174,7 +191,11 @@ def draw(rows: list[tuple[Case, dict[float, list[float]]]], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--figure", type=Path, help="where the figure goes (svg, pdf or png)")
+    parser.add_argument("--json", action="store_true", help="the first table alone, as one JSON object")
     arguments = parser.parse_args()
+    if arguments.json:
+        print(defaults_as_json())
+        return
     defaults()
     print()
     rows = changed()

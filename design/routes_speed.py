@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the CPU time that routes and timelines take: python design/routes_speed.py [updates]."""
+"""Prints the CPU time that routes and timelines take: PYTHONPATH=tests python design/routes_speed.py [updates]."""
 
 from __future__ import annotations
 
 import sys
 import time
 
-from leowarp.ephemeris import ephemeris
-from leowarp.ephemeris.plans_for_tests import S, plan, shell, star
-from leowarp.routes import routes
+from leowarp.ephemeris import ephemeris_of
+from leowarp.media import routes_of
+from leowarp.media.constellation.timeline import constellation_timeline
 from leowarp.scenario.schema import Isl, Network, Plan, Routing
-from leowarp.timeline import from_routes
+from support.plans import S, plan, shell, star
 
 
 def cases(updates: int) -> dict[str, Plan]:
@@ -40,11 +40,11 @@ def main() -> None:
     print(f"{'':55} {'routes':>8} {'timeline':>9} {'events':>9}")
     for name, of in cases(updates).items():
         begin = time.process_time()
-        where = ephemeris(of)
+        where = ephemeris_of(of)
         assert where is not None
-        ways = routes(of, where)
+        ways = routes_of(of, where)
         between = time.process_time()
-        table = from_routes(of, where, ways)
+        table = constellation_timeline(of, where, ways)
         end = time.process_time()
         print(f"{name:55} {between - begin:7.2f}s {end - between:8.2f}s {table.num_rows:9}", flush=True)
 

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the profile `starlink` does to probes, beside what was published; and how far that hangs on what was assumed.
 
-    python design/starlink-profile.py [--guest]
+    PYTHONPATH=tests python design/starlink-profile.py [--guest | --json]
 
 Prints the tables of design/starlink-profile.md: half an hour of pings over the tables of 20 seeds (no kernel), then the
 sensitivity to the steps of the jitter and to the model of a frame. `--guest`: TCP over the profile with other isolated
-losses, 60 s each, in the guest.
+losses, 60 s each, in the guest. `--json`: the first table alone, with each seed's value.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -20,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.timeline.access import Profile, Way
-from leowarp.timeline.access.probes_for_tests import SECOND_NS, passed, pings, pings_by_reply, profile_for
+from leowarp.media.access import Profile, Way
+from support.probes import SECOND_NS, passed, pings, pings_by_reply, profile_for
 
 MINUTES = 30
 FRAME_MINUTES = 5
@@ -176,8 +177,12 @@ def table(heads: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--guest", action="store_true", help="TCP with other isolated losses, in the guest")
+    parser.add_argument("--json", action="store_true", help="the first table alone, as one JSON object")
     options = parser.parse_args()
     found = [statistics(profile_for(MINUTES, seed), seed) for seed in SEEDS]
+    if options.json:
+        print(json.dumps({name: [one[name] for one in found] for name in found[0]}))
+        return
     rows = ((name, *np.quantile([one[name] for one in found], [0.5, 0.0, 1.0]).tolist()) for name in found[0])
     table((f"of {MINUTES} minutes, {len(SEEDS)} seeds", "median", "least", "most"), rows)
     table(

@@ -3,8 +3,9 @@
  * mild_reno: Reno that keeps more than half of its window when it loses a packet.
  *
  * A congestion control is a struct of functions that TCP calls. Three are needed: what remains of the window after a
- * loss, how it grows with each acknowledgement, and what it was before a reduction that turns out to have been in vain.
- * Two of them are the kernel's own here. See net/ipv4/tcp_cong.c, and include/net/tcp.h for the other functions.
+ * loss, how it grows with each acknowledgement, and what it was before a reduction that turns out to be spurious.
+ * Here the second and the third are the kernel's own. See net/ipv4/tcp_cong.c, and include/net/tcp.h for the other
+ * functions.
  */
 #include <linux/module.h>
 #include <net/tcp.h>

@@ -3,7 +3,7 @@
 #
 # Builds the guest kernel: Linux as User Mode Linux, unpatched, statically linked, with objects of ours added at
 # the link: seed.c (the random seed comes from the environment), rseq.c (a quirk of glibc), ptrace.c (hosts with more
-# registers than the kernel expects), clock/clock.c (time to the nanosecond), qdisc/leolink.c (the link model),
+# registers than the kernel expects), clock/clock.c (time to the nanosecond), qdisc/leolink_*.c (the link model),
 # cc/bbr_handover.c and cc/cubic_handover.c (congestion controls), ulp/delack.c (delayed ACKs).
 #
 #	guest/build.sh [--leave-out] SOURCE BUILD OUT
@@ -45,7 +45,7 @@ flags="-O3 -mcmodel=small -fbuiltin"
 # What meets packets, timers and processes: 99 % of the guest kernel's time in a run (design/kernel-config.md); ours have
 # absolute names, or from 6.13 on their own. All else is compiled with -O1, which takes a quarter less time. Make expands
 # it for each object.
-hot="/% clock.o leolink.o bbr_handover.o cubic_handover.o delack.o arch/% drivers/net/% kernel/irq/% kernel/sched/% \
+hot="/% clock.o leolink% bbr_handover.o cubic_handover.o delack.o arch/% drivers/net/% kernel/irq/% kernel/sched/% \
 	kernel/softirq.o kernel/time/% mm/page_alloc.o mm/slub.o lib/find_bit.o lib/iov_iter.o lib/rbtree.o lib/string.o \
 	lib/timerqueue.o lib/win_minmax.o \
 	net/socket.o net/core/datagram.o net/core/dev.o net/core/dst.o net/core/filter.o net/core/gro.o net/core/gso.o \
@@ -99,13 +99,13 @@ kernel_make prepare modules_prepare
 # Our clock and leolink use what is static in time.c: the symbols are made global in the object, not in the source
 kernel_make arch/um/kernel/time.o
 objcopy --globalize-symbol=time_travel_time --globalize-symbol=timer_clockevent "$build/arch/um/kernel/time.o"
-mkdir -p "$build/leowarp"
+rm -rf "$build/leowarp"
+mkdir "$build/leowarp"
 cp "$here/Kbuild" "$here"/*/*.[ch] "$build/leowarp/"
 # Each with a function by which it is known to be in the kernel
 ours="clock:clock_register leolink:leolink_register bbr_handover:bbr_handover_main
 	cubic_handover:cubic_handover_ssthresh delack:delack_register"
 objects=$(printf '%s.o ' $(printf '%s\n' $ours | sed 's/:.*//'))
-(cd "$build/leowarp" && rm -f $objects)
 kernel_make -k M="$build/leowarp" $objects || [ $leave_out = yes ]
 fitting=""
 for object in $ours; do

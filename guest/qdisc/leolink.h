@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * leolink: its netlink attributes, the records that the agent reads, and what a direction of a link consists of.
- * leolink.c is one object: the headers beside this one hold its parts, as include/net/codel_impl.h does for codel.
+ * leolink: its netlink attributes, the records that the agent reads, what a direction of a link consists of, and what
+ * its parts have for each other. Each part uses those above it in the list below, none that follow:
+ *
+ *	leolink_table.c		what a link does is known beforehand: rows by time
+ *	leolink_overtake.c	packets that overtake each other
+ *	leolink_drops.c		which packets were lost
+ *	leolink_arrivals.c	the earliest arrival of all links
+ *	leolink_schedule.c	when a packet starts, departs and arrives
+ *	leolink_proc.c		/proc/leolink
+ *	leolink_child.c		another queueing discipline in place of the FIFO
+ *	leolink_change.c	netlink
+ *	leolink_qdisc.c		the model, and the queueing discipline that the kernel knows
  */
 #ifndef LEOLINK_H
 #define LEOLINK_H
 
 #include <linux/kernel.h>
-#include <linux/math64.h>
-#include <linux/prefetch.h>
 #include <linux/skbuff.h>
-#include <linux/time-internal.h>
-#include <linux/vmalloc.h>
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
+#include <net/sch_generic.h>
 #include "clock.h"
 
 enum {
@@ -30,7 +37,7 @@ enum {
 	LEOLINK_FLUSH,		/* flag: lose what is held */
 	LEOLINK_CAPACITY,	/* struct leolink_row[]: appended to the table of capacities */
 	LEOLINK_CHANNEL,	/* struct leolink_row[]: appended to the table of delays and losses */
-	LEOLINK_ORIGIN,		/* u64: what the clock shows at the tables' 0; to be said before them */
+	LEOLINK_ORIGIN,		/* u64: what the clock shows at the tables' 0; given before them or with them */
 	LEOLINK_IN_ORDER,	/* u32: 0 = a packet that meets a smaller delay overtakes */
 	LEOLINK_PROBE_BYTES,	/* u32: the delay holds the transmission of a packet of this length */
 	__LEOLINK_MAX,
@@ -38,9 +45,6 @@ enum {
 #define LEOLINK_MAX (__LEOLINK_MAX - 1)
 
 enum leolink_cause { CAUSE_QUEUE, CAUSE_LOSS, CAUSE_DOWN, CAUSES };
-
-/* 31 bits hold the serialisation time in ns: 1,514 bytes at 8 kbit/s take 1.5 s */
-#define MIN_RATE_BPS	8000
 
 struct leolink_cb {
 	u64 start_ns;
@@ -76,7 +80,7 @@ struct leolink_drop {
 
 /*
  * One row of a table, in force from t_ns on (as netlink has it: from the tables' 0; as it is kept: on the clock).
- * Capacity: value in bit/s, 0 = nothing is sent, ROW_UNSHAPED = no limit. Channel: value is the delay in ns, loss a
+ * Capacity: value in bit/s, 0 = nothing is sent, LEOLINK_UNSHAPED = no limit. Channel: value is the delay in ns, loss a
  * share of 2^32, U32_MAX = certain.
  */
 struct leolink_row {
@@ -86,7 +90,7 @@ struct leolink_row {
 	u32 zero;
 };
 
-#define ROW_UNSHAPED U64_MAX
+#define LEOLINK_UNSHAPED U64_MAX
 
 struct leolink_table {
 	struct leolink_row *rows;
@@ -100,6 +104,9 @@ struct leolink_waiting {
 	u32 bytes;
 };
 
+/* More would be more than a netlink message should ask of the kernel's memory. The agent's setup has the same bound. */
+#define LEOLINK_WAITING_MAX 65536
+
 struct leolink_sched {
 	/* what every packet touches, together */
 	u32 place;		/* in the heap of arrivals, from 1; 0 = no arrival is due */
@@ -109,6 +116,7 @@ struct leolink_sched {
 	u32 last_bytes, last_serialise_ns;
 	u32 loss;
 	u64 rate_bps;
+	u64 due_ns;		/* the arrival in the heap */
 	u64 busy_until_ns, last_arrive_ns;
 	struct sk_buff *first_waiting;
 	struct Qdisc *sch;
@@ -135,21 +143,86 @@ struct leolink_sched {
 	bool child_has_nothing_due;
 };
 
-
-static u64 now_ns(void)
+static inline u64 now_ns(void)
 {
 	return time_travel_time;
 }
 
-static struct leolink_cb *cb(const struct sk_buff *skb)
+static inline struct leolink_cb *cb(const struct sk_buff *skb)
 {
 	qdisc_cb_private_validate(skb, sizeof(struct leolink_cb));
 	return (struct leolink_cb *)qdisc_skb_cb(skb)->data;
 }
 
-static u32 link_bytes(const struct leolink_sched *q, const struct sk_buff *skb)
+static inline u32 link_bytes(const struct leolink_sched *q, const struct sk_buff *skb)
 {
 	return qdisc_pkt_len(skb) + q->overhead_bytes;
 }
+
+/* leolink_table.c */
+int leolink_table_reserve(struct leolink_table *t, const struct nlattr *attr);
+int leolink_table_refuses(const struct leolink_table *t, u64 origin_ns, const struct nlattr *attr, bool is_capacity);
+void leolink_table_append(struct leolink_table *t, u64 origin_ns, const struct nlattr *attr);
+void leolink_table_free(struct leolink_table *t);
+u32 leolink_table_find(struct leolink_table *t, u64 at_ns);
+u64 leolink_table_ready_ns(struct leolink_table *t, u64 from_ns);
+u64 leolink_table_sent_ns(const struct leolink_table *t, u32 i, u64 start_ns, u32 bytes, u64 credit, u64 *rest);
+
+static inline bool leolink_has_table(const struct leolink_sched *q)
+{
+	return q->capacity.count || q->channel.count;
+}
+
+/* leolink_overtake.c */
+void leolink_insert_by_arrival(struct Qdisc *sch, struct sk_buff *skb);
+void leolink_forget_neighbours(struct sk_buff *head);
+void leolink_waiting_push(struct leolink_sched *q, u64 start_ns, u32 bytes);
+void leolink_waiting_advance(struct leolink_sched *q, u64 now);
+struct leolink_waiting *leolink_waiting_replace(struct leolink_sched *q, struct leolink_waiting *ring, u32 room);
+
+/* leolink_drops.c */
+void leolink_record_drop(struct leolink_sched *q, struct sk_buff *skb, enum leolink_cause cause, u64 now);
+ssize_t leolink_drops_read(struct file *f, char __user *to, size_t size, loff_t *pos);
+int leolink_drops_register(void);
+
+/* leolink_arrivals.c */
+void leolink_arm(struct leolink_sched *q, u64 at_ns, u64 now);
+void leolink_disarm(struct leolink_sched *q);
+int leolink_arrivals_join(void);
+void leolink_arrivals_leave(void);
+void leolink_arrivals_register(u64 (*deliver)(struct leolink_sched *q, u64 now));
+
+/* leolink_schedule.c */
+u32 leolink_serialise_ns(struct leolink_sched *q, u32 bytes);
+void leolink_transmit_plain(struct leolink_sched *q, struct sk_buff *skb, u64 start, u64 now);
+void leolink_transmit(struct leolink_sched *q, struct sk_buff *skb, u64 now);
+void leolink_advance_any(struct leolink_sched *q, u64 now);
+
+/* Packets whose transmission has begun by now no longer wait. Of a FIFO; each packet passes here twice on each link. */
+static inline void leolink_advance(struct leolink_sched *q, u64 now)
+{
+	while (q->first_waiting && cb(q->first_waiting)->start_ns <= now) {
+		q->r.waiting_pkts--;
+		q->r.waiting_bytes -= link_bytes(q, q->first_waiting);
+		q->first_waiting = q->first_waiting->next;
+	}
+}
+
+/* leolink_proc.c */
+void leolink_links_join(struct leolink_sched *q);
+void leolink_links_leave(struct leolink_sched *q);
+int leolink_proc_register(void);
+
+/* leolink_child.c */
+extern const struct Qdisc_class_ops leolink_class_ops;
+int leolink_child_enqueue(struct leolink_sched *q, struct sk_buff *skb, struct sk_buff **to_free, u64 now);
+void leolink_child_pull(struct leolink_sched *q, u64 now);
+void leolink_child_rearm(struct leolink_sched *q, u64 now);
+void leolink_child_flush(struct leolink_sched *q, u64 now);
+
+/* leolink_change.c */
+int leolink_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack);
+int leolink_dump(struct Qdisc *sch, struct sk_buff *skb);
+void leolink_flush(struct Qdisc *sch, u64 now);
 
 #endif

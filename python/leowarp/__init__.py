@@ -13,36 +13,37 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-# Not below: importing the module later would put it where its function of the same name stands.
-from leowarp.run import run
+from leowarp.result import Run
+from leowarp.running.one import run
+from leowarp.version import VERSION
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from leowarp import reordering
     from leowarp.errors import GuestError, HostError, LeowarpError, ScenarioError, TraceError
-    from leowarp.many import Job, run_many
     from leowarp.progress import Progress
-    from leowarp.result import Run
+    from leowarp.running.many import Job, run_many
 
     # mypy takes the module scenario.load for the function of that name
     from leowarp.scenario import Plan, Scenario, load, resolve  # type: ignore[no-redef]
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 # Names are imported when they are first used: `leowarp --help` and shell completion must not wait for pandas.
 _PUBLIC = {
     "GuestError": "errors",
     "HostError": "errors",
-    "Job": "many",
+    "Job": "running.many",
     "LeowarpError": "errors",
     "Plan": "scenario",
     "Progress": "progress",
-    "Run": "result",
     "Scenario": "scenario",
     "ScenarioError": "errors",
     "TraceError": "errors",
     "load": "scenario",
     "resolve": "scenario",
-    "run_many": "many",
+    "run_many": "running.many",
 }
 
 # Modules of their own, `leowarp.reordering.density(...)`
@@ -76,9 +77,16 @@ def open(path: Any) -> Run:
     TraceError
         If it is no run directory, or an incomplete one; the message says why.
     """
-    from leowarp.result import Run
-
     return Run(path)
+
+
+def _drawn(run: Run, name: str) -> Figure:
+    from leowarp import report
+
+    return report.figure(run, name)
+
+
+Run.drawing = _drawn
 
 
 def __getattr__(name: str) -> Any:

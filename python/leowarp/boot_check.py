@@ -9,7 +9,7 @@ from pathlib import Path
 
 from leowarp.errors import LeowarpError
 from leowarp.guest.host import Check
-from leowarp.run import run
+from leowarp.running.one import run
 
 NAME = "guest"
 NEEDED = "the guest boots, and each probe over its chain is answered"

@@ -6,6 +6,11 @@ Every message says what was attempted, with which value, and which rule it broke
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 
 class LeowarpError(Exception):
     """An error that ends a command with one clear message.
@@ -61,3 +66,42 @@ class UnexpectedError(LeowarpError):
 
 INTERRUPTED_EXIT_CODE = 130
 """The exit status after Ctrl-C (128 + SIGINT), as shells count it."""
+
+
+def unexpected(error: Exception) -> LeowarpError:
+    """What to say of an error that no rule foresees, which would be a traceback otherwise.
+
+    An OSError with a path is mostly a full disk, a missing permission or a file that vanished: a HostError (status 3).
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    if isinstance(error, OSError) and error.filename is not None:
+        hint = "LEOWARP_DEBUG=1 shows what it was needed for"
+        return HostError(f"{error.filename}: {error.strerror}{where}", hint=hint)
+    return UnexpectedError(
+        f"{type(error).__name__}: {str(error) or 'no more is known'}{where}"[:2000],
+        hint="no rule foresees this: a file that is damaged or was made by something else than leowarp "
+        "(manifest.json has its sha256), or a fault of leowarp. LEOWARP_DEBUG=1 shows the whole of it",
+    )
+
+
+def kind_of(error: LeowarpError) -> str:
+    """The nearest of the kinds above, whatever a room derived from it."""
+    return next(cls.__name__ for cls in type(error).__mro__ if cls.__module__ == __name__)
+
+
+def encode_error(error: BaseException) -> dict[str, Any]:
+    """An error as JSON has it: its kind, what was wrong and what to do; of an unexpected one where it arose."""
+    if isinstance(error, LeowarpError):
+        return {"kind": kind_of(error), "message": error.message, "hint": error.hint}
+    where = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(where[-1].filename).name}:{where[-1].lineno})" if where else ""
+    return {"kind": type(error).__name__, "message": f"{error!r}{place}", "hint": None}
+
+
+def decode_error(encoded: Mapping[str, Any]) -> LeowarpError:
+    """The error that `encode_error` wrote; one that is not of ours becomes a plain `LeowarpError`."""
+    kind = globals().get(str(encoded["kind"]))
+    if not (isinstance(kind, type) and issubclass(kind, LeowarpError)):
+        kind = LeowarpError
+    return kind(str(encoded["message"]), hint=encoded.get("hint"))

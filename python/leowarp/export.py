@@ -13,14 +13,15 @@ import pyarrow.csv as pacsv
 
 from leowarp import plainfiles
 from leowarp.errors import ScenarioError, TraceError
-from leowarp.rundir import PLAN, TRACE, RunDirectory
+from leowarp.layout import PLAN, TRACE
+from leowarp.result import Run
 from leowarp.trace.convert import CAPTURES
 from leowarp.trace.schema import TABLES
 
 EXPORTED = (*TABLES, "routes", "timeline", "metrics")
 
 
-def csv(run: RunDirectory, table: str, stream: BinaryIO, *, flow: int | None = None) -> None:
+def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | None = None) -> None:
     """Writes a table as CSV (RFC 4180, comma, header line, UTF-8); a missing value is an empty field.
 
     A list, as the nodes of a path, becomes one field with blanks between its items.
@@ -47,7 +48,7 @@ def csv(run: RunDirectory, table: str, stream: BinaryIO, *, flow: int | None = N
     pacsv.write_csv(values, stream)
 
 
-def pcapng(run: RunDirectory, target: Path) -> list[Path]:
+def pcapng(run: Run, target: Path) -> list[Path]:
     """Copies the guest's own captures into the directory `target` and gives their paths.
 
     Raises

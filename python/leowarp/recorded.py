@@ -1,16 +1,100 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `summary.json` and `manifest.json` must be like, so that whoever reads one need not ask at every step."""
+"""What a run directory says of itself: whether it is complete, its `summary.json` and its `manifest.json`.
+
+Both are checked when they are read, so that whoever uses one need not ask at every step.
+"""
 
 from __future__ import annotations
 
+import json
 import math
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+from leowarp import plainfiles
+from leowarp.errors import TraceError
+from leowarp.layout import INCOMPLETE, MANIFEST, PLAN, SUMMARY, TRACE
 
 TEXTS = ("name", "kind", "source", "destination", "congestion_control")
 """Of a summary: what is a text if it is there. Everything else is a number, a truth value or null."""
 
 KINDS = ("tcp", "ping", "udp")
+
+_LONGEST_MARK_BYTES = 1 << 20
+
+
+def why_incomplete(path: Path) -> str | None:
+    """Why a directory is not a complete run; None if it is one."""
+    if not path.is_dir():
+        return "it is not a directory" if path.exists() else "there is no such directory"
+    mark = path / INCOMPLETE
+    if os.path.lexists(mark):
+        try:
+            text = plainfiles.read(mark, _LONGEST_MARK_BYTES).decode(errors="replace").strip()
+        except OSError as error:
+            return f"it is marked incomplete, and why cannot be read: {error.strerror}"
+        return text or "it is marked incomplete (the file INCOMPLETE is empty: was the disk full?)"
+    absent = [name for name in (PLAN, TRACE, SUMMARY, MANIFEST) if not (path / name).exists()]
+    return f"it has no {absent[0]}" if absent else None
+
+
+def refuse_incomplete(path: Path) -> None:
+    """Raises TraceError if a directory is not a complete run; the message says why."""
+    reason = why_incomplete(path)
+    if reason is not None:
+        raise TraceError(f"cannot open {path} as a run: {reason}", hint=_again(path))
+
+
+def refuse_strange(path: Path) -> None:
+    """Raises TraceError if a directory that is to be read as a run holds what is neither a file nor a directory."""
+    why = plainfiles.why_not_plain(path)
+    if why is not None:
+        raise TraceError(
+            f"cannot open {path} as a run: {why}, which a run never has",
+            hint="whoever made it can tell what it is for; a run copied with `cp -r` or `rsync` needs none",
+        )
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object out of a run directory. Raises TraceError if it is none."""
+
+    def refuse(word: str) -> float:
+        raise ValueError(f"{word} is no number of JSON")
+
+    try:
+        value = json.loads(plainfiles.read(path, plainfiles.MOST_JSON_BYTES), parse_constant=refuse)
+    except RecursionError:
+        raise TraceError(f"cannot read {path}: it is nested too deeply", hint=_again(path.parent)) from None
+    except (OSError, ValueError) as error:
+        raise TraceError(f"cannot read {path}: {error}", hint=_again(path.parent)) from error
+    if not isinstance(value, dict):
+        raise TraceError(f"cannot read {path}: it holds no JSON object", hint=_again(path.parent))
+    return value
+
+
+def read_summary(run: Path) -> dict[str, Any]:
+    """`summary.json` of a run directory. Raises TraceError if it is none."""
+    path = run / SUMMARY
+    value = read_json(path)
+    if (why := why_no_summary(value)) is not None:
+        raise TraceError(f"cannot read {path}: {why}", hint=f"compute it anew: leowarp metrics {run} --again")
+    return value
+
+
+def read_manifest(run: Path) -> dict[str, Any]:
+    """`manifest.json` of a run directory. Raises TraceError if it is none."""
+    path = run / MANIFEST
+    value = read_json(path)
+    if (why := why_no_manifest(value)) is not None:
+        raise TraceError(f"cannot read {path}: {why}", hint=_again(run))
+    return value
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """Writes a JSON object so that a reader sees the whole of it or nothing."""
+    plainfiles.write(path, (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
 
 
 def why_no_summary(value: Mapping[str, Any]) -> str | None:
@@ -46,6 +130,11 @@ def why_no_manifest(value: Mapping[str, Any]) -> str | None:
     if not all(_is_number(cost) for cost in value.get("costs", {}).values()):
         return "its costs are not numbers"
     return None
+
+
+def _again(path: Path) -> str:
+    plan = path / PLAN
+    return f"run it again: leowarp run {plan if plan.exists() else 'SCENARIO.toml'} --out {path} --force"
 
 
 def _is_scalar(name: str, item: Any) -> bool:

@@ -1,26 +1,180 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Run`: a run directory with its figures, and how a notebook shows it."""
+"""`Run`: a run directory as a value, the only one that reads it; with its figures, and how a notebook shows it."""
 
 from __future__ import annotations
 
 import base64
 import html
 import io
+from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from leowarp.errors import TraceError
+from leowarp.layout import METRICS, PLAN, REPORT, ROUTES, TIMELINE, TRACE
+from leowarp.metadata import decode_metadata
 from leowarp.overview import Section, overview
-from leowarp.rundir import REPORT, RunDirectory
+from leowarp.recorded import read_manifest, read_summary, refuse_incomplete, refuse_strange
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
     from matplotlib.figure import Figure
 
-    from leowarp.metrics import Tables
+    from leowarp.metrics import Metrics, Tables
+    from leowarp.scenario import Plan
 
 
-class Run(RunDirectory):
-    """A complete run: `plan`, `summary`, `manifest`, `warnings`, tables as data frames, figures, the report's path."""
+class Run:
+    """A complete run: `plan`, `summary`, `manifest`, `warnings`, tables as data frames, figures, the report's path.
+
+    Parameters
+    ----------
+    path : path
+        The run directory.
+    complete : bool
+        Whether it must be complete. One that is being written has a plan and a trace, and no summary or manifest yet.
+
+    Raises
+    ------
+    TraceError
+        If it is none, or is marked incomplete; the message says why.
+    """
+
+    drawing: ClassVar[Callable[[Run, str], Figure]]
+    """Gives a figure of a run by its name. Figures stand above runs, because they read them; so the top of the package,
+    which knows both, sets this (`leowarp/__init__.py`)."""
+
+    def __init__(self, path: Path | str, *, complete: bool = True) -> None:
+        self.path = Path(path)
+        refuse_strange(self.path)
+        if complete:
+            refuse_incomplete(self.path)
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The plan as its text has it, units and all: for printing, not for computing."""
+        from leowarp import metrics
+
+        return metrics.plan_document(self.path)
+
+    @cached_property
+    def tables(self) -> Tables:
+        """All tables as metrics read them, checked for their columns."""
+        from leowarp import metrics
+
+        return metrics.read_tables(self.path)
+
+    @cached_property
+    def numbers(self) -> Metrics:
+        """What the tables say, computed anew; `summary` and `metrics()` are what was written when the run was made."""
+        from leowarp import metrics
+
+        return metrics.metrics(self.tables, self.plan)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan: the scenario with every default written out."""
+        from leowarp import scenario
+
+        return scenario.resolve(scenario.load(self.path / PLAN))
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The run's scalars (`summary.json`), units in the names."""
+        return read_summary(self.path)
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """Versions, seed, warnings, costs and the sha256 of each file (`manifest.json`)."""
+        return read_manifest(self.path)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to check before trusting the result."""
+        return list(self.manifest["warnings"])
+
+    def table(self, name: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
+        """A table as Arrow: a trace table, `routes`, `timeline` or `metrics`."""
+        own = {"routes": ROUTES, "timeline": TIMELINE, "metrics": METRICS}
+        if name not in own:
+            from leowarp import trace
+
+            return trace.read(self.path / TRACE, name, columns=columns, filters=filters)
+        from leowarp import parquetfiles
+
+        path = self.path / own[name]
+        if not path.exists():
+            raise TraceError(
+                f"cannot read {name}: there is no {path}", hint="this scenario has none, or the run is older"
+            )
+        return parquetfiles.read_table(path, columns=columns, filters=filters)
+
+    def _frame(self, name: str, flow: int | None = None) -> pd.DataFrame:
+        filters = None if flow is None else [("flow", "==", flow)]
+        return _frame_of(self.table(name, filters=filters))
+
+    def sockets(self, flow: int | None = None) -> pd.DataFrame:
+        """TCP_INFO over time; of one flow, or of all."""
+        return self._frame("sockets", flow)
+
+    def packets(self, flow: int | None = None) -> pd.DataFrame:
+        """Packet truth: the stored packets, each with its arrival or its place and cause of loss."""
+        return self._frame("packets", flow)
+
+    def bins(self, flow: int | None = None) -> pd.DataFrame:
+        """Packets by 50 ms of sending time; complete, whatever packets are stored."""
+        return self._frame("bins", flow)
+
+    def delays(self, flow: int | None = None) -> pd.DataFrame:
+        """One-way delays and round trips of all packets, counted in narrow bins."""
+        return self._frame("delays", flow)
+
+    def flows(self) -> pd.DataFrame:
+        """One row a flow: connecting, first and last byte, completion, bytes."""
+        return self._frame("flows")
+
+    def echoes(self, flow: int | None = None) -> pd.DataFrame:
+        """Probe packets of ping and udp flows."""
+        return self._frame("echoes", flow)
+
+    def acks(self, flow: int | None = None) -> pd.DataFrame:
+        """How receivers acknowledged: ACKs by the segments that they answer and the wait of the first of these."""
+        return self._frame("acks", flow)
+
+    def drops(self) -> pd.DataFrame:
+        """Every packet dropped on a link."""
+        return self._frame("drops")
+
+    def counters(self) -> pd.DataFrame:
+        """The kernel's counters by time, host (by name) and counter."""
+        table = self.table("counters")
+        frame = _frame_of(table)
+        hosts = decode_metadata(table.schema, "hosts")
+        if hosts is not None:
+            frame["host"] = frame["host"].map(dict(enumerate(hosts)))
+        return frame
+
+    def links(self) -> pd.DataFrame:
+        """Queue of each direction of a link over time, with the names of its ends."""
+        return self._with_ends("links")
+
+    def linktotals(self) -> pd.DataFrame:
+        """Balance of each direction of a link at the end, with the names of its ends."""
+        return self._with_ends("linktotals")
+
+    def routes(self) -> pd.DataFrame:
+        """Paths between the stations that talk, one row a route update and pair."""
+        return self._frame("routes")
+
+    def timeline(self) -> pd.DataFrame:
+        """Events of the emulated network."""
+        return self._frame("timeline")
+
+    def metrics(self) -> pd.DataFrame:
+        """What was computed from the trace."""
+        return self._frame("metrics")
 
     @property
     def report(self) -> Path | None:
@@ -54,21 +208,28 @@ class Run(RunDirectory):
         """
         from leowarp import metrics
 
-        tables = metrics.read_tables(self.path)
-        return _of(metrics.causes(tables, metrics.flow_pairs(self.plan.flows)), flow=flow)
+        return _of(metrics.causes(self.tables, metrics.flow_pairs(self.plan.flows)), flow=flow)
 
     def _reordering(self) -> tuple[Tables, dict[tuple[str, str], list[int]]]:
         from leowarp import metrics
 
         trace = {name: self.table(name) for name in ("reordering", "densities")}
-        timeline = self.table("timeline")
-        return metrics.tables_of(trace, timeline=timeline, where=self.path), metrics.flow_pairs(self.plan.flows)
+        # Routes number the changes of a path that the scopes of reordering are around.
+        planned = {name: self.table(name) for name in ("routes", "timeline")}
+        return metrics.tables_of(trace, **planned, where=self.path), metrics.flow_pairs(self.plan.flows)
 
     def figure(self, name: str) -> Figure:
         """A figure of the report by its name, for instance "goodput", as a matplotlib Figure."""
-        from leowarp import report
+        return Run.drawing(self, name)
 
-        return report.figure(self.path, name)
+    def _with_ends(self, name: str) -> pd.DataFrame:
+        table = self.table(name)
+        frame = _frame_of(table)
+        directions = decode_metadata(table.schema, "directions")
+        if directions is not None:
+            for place, column in ((0, "from"), (1, "to"), (2, "kind")):
+                frame[column] = frame["direction"].map({i: end[place] for i, end in enumerate(directions)})
+        return frame
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r})"
@@ -86,6 +247,12 @@ class Run(RunDirectory):
             + (f"<ul>{warnings}</ul>" if warnings else "")
             + f"{tables}<img src='data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}'>"
         )
+
+
+def _frame_of(table: pa.Table) -> pd.DataFrame:
+    from leowarp.trace.frames import data_frame
+
+    return data_frame(table)
 
 
 def _of(frame: pd.DataFrame, **wanted: Any) -> pd.DataFrame:

@@ -7,7 +7,7 @@ import leowarp as lw
 from leowarp import scenario
 from leowarp.errors import TraceError
 from leowarp.metrics import metrics, read_tables
-from leowarp.metrics import synthetic as syn
+from support.synthetic import run as syn
 
 
 @pytest.fixture(scope="module")

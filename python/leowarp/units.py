@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantities with units: text to number and back. The only place where units are converted.
+"""Quantities with units: text to number and back. The only place where texts with units are read and written.
 
 Times are whole nanoseconds, rates whole bits per second, sizes whole bytes: a text that is not exactly that is an
 error, never rounded. Lengths, angles, ratios and the two constants of gravity are floats: the float nearest to the

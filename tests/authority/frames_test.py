@@ -17,8 +17,8 @@ from skyfield.framelib import itrs
 from leowarp.ephemeris import Sgp4Orbits
 from leowarp.ephemeris.elements import elements_of
 from leowarp.ephemeris.frames import gmst_rad, julian_date
-from leowarp.ephemeris.plans_for_tests import station
 from leowarp.ephemeris.stations import stations_on
+from support.plans import station
 
 EARTH_ROTATION_RAD_PER_S = 7.2921158553e-5
 # Vanguard 1 of Vallado's set (9,200 km up at apogee), and a OneWeb satellite of CelesTrak's list of November 2022.

@@ -16,10 +16,10 @@ import pytest
 
 from leowarp.ephemeris import Sgp4Orbits
 from leowarp.ephemeris.elements import elements_of
-from leowarp.ephemeris.plans_for_tests import station
 from leowarp.ephemeris.stations import stations_on
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S, lengths_m
 from leowarp.routes.paths import Graph
+from support.plans import station
 
 PLANES = SLOTS = 34
 SATELLITES = PLANES * SLOTS

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from leowarp import rundir, trace
+from leowarp import layout, recorded, scenario, trace
 from leowarp.cli import main
+from leowarp.running.writing import Writing, write_plan
 from leowarp.trace.encode import encode_records
 
 ROOT = Path(__file__).parents[2]
@@ -68,7 +69,7 @@ def write_run(tmp_path):
     """Writes a complete run of `examples/chain.toml` whose trace is made up, and gives its directory."""
 
     def write(name="run", *, captures=(), **settings):
-        plan = rundir.plan_of(EXAMPLES / "chain.toml", {"run.duration": "1 s", **settings})
+        plan = scenario.plan_of(EXAMPLES / "chain.toml", {"run.duration": "1 s", **settings})
         output = tmp_path / f"{name}-guest-output"
         output.mkdir()
         for table, columns in _TABLES.items():
@@ -76,10 +77,10 @@ def write_run(tmp_path):
         (output / "end.json").write_text('{"ok": true, "warnings": []}')
         for capture in captures:
             (output / capture).write_bytes(b"\x0a\x0d\x0d\x0a" + capture.encode())
-        with rundir.Writing(tmp_path / name) as directory:
-            rundir.write_plan(directory, plan.to_toml(), {})
-            trace.convert(output, directory / rundir.TRACE)
-            rundir.write_json(directory / rundir.SUMMARY, {"name": plan.name, "drops_pkts": None, "flows": [_FLOW]})
+        with Writing(tmp_path / name) as directory:
+            write_plan(directory, plan.to_toml(), {})
+            trace.convert(output, directory / layout.TRACE)
+            recorded.write_json(directory / layout.SUMMARY, {"name": plan.name, "drops_pkts": None, "flows": [_FLOW]})
             costs = trace.Stopwatch().costs(1.0, 2.5, 1 << 20)
             trace.write_manifest(directory, 1, {"linux_version": "6.12"}, {}, ["look twice"], costs)
         return directory

@@ -15,12 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import leowarp as lw
-from leowarp import rundir
+from leowarp import layout, scenario
 from leowarp.errors import LeowarpError, ScenarioError, TraceError
 from leowarp.metrics import metrics, read_tables
-from leowarp.metrics.synthetic import write_synthetic_run
+from leowarp.running.writing import Writing
 from leowarp.study import run_study
 from leowarp.study.sweep.status import study_status
+from support.sweep.maker import FakeMaker, let_workers_import
+from support.synthetic.run import write_synthetic_run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CHAIN = EXAMPLES / "chain.toml"
@@ -34,12 +36,12 @@ def made(tmp_path_factory):
     """A complete run whose packets are made up, with all its files but a report."""
     path = tmp_path_factory.mktemp("made") / "run"
     write_synthetic_run(path)
-    plan = rundir.plan_of(path / rundir.PLAN)
+    plan = scenario.plan_of(path / layout.PLAN)
     metrics(read_tables(path), plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
     from leowarp import trace
 
     costs = trace.Stopwatch().costs(1.0, 2.5, 1 << 20)
-    (path / rundir.MANIFEST).unlink()
+    (path / layout.MANIFEST).unlink()
     trace.write_manifest(path, 1, {"linux_version": "6.12", "linux_sha256": "0"}, {}, [], costs)
     return path
 
@@ -71,7 +73,7 @@ def refused(answer, *words):
 # Links
 
 WRITTEN = (
-    *(name for name in rundir.ARTEFACTS if name not in (rundir.INPUTS, rundir.TRACE, rundir.REPORT, rundir.GUEST)),
+    *(name for name in layout.ARTEFACTS if name not in (layout.INPUTS, layout.TRACE, layout.REPORT, layout.GUEST)),
     "00-inputs/table.csv", "30-trace/packets.parquet", "50-report/index.html", "50-report/figures/goodput.svg",
     ".guest/in/setup.json", ".guest/out/end.json", "summary.json.partial",
 )  # fmt: skip
@@ -83,40 +85,40 @@ def test_a_run_is_not_written_through_a_link(tmp_path, precious, name):
     (out / name).parent.mkdir(parents=True)
     (out / name).symlink_to(precious)
     for force in (False, True):
-        with pytest.raises(ScenarioError, match="symbolic link"), rundir.Writing(out, force=force):
+        with pytest.raises(ScenarioError, match="symbolic link"), Writing(out, force=force):
             pass
     assert (out / name).is_symlink()
 
 
-@pytest.mark.parametrize("name", [rundir.INPUTS, rundir.TRACE, rundir.REPORT, rundir.GUEST])
+@pytest.mark.parametrize("name", [layout.INPUTS, layout.TRACE, layout.REPORT, layout.GUEST])
 def test_a_run_is_not_written_into_a_directory_elsewhere(tmp_path, name):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "file").write_text(BELOW)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / name).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ScenarioError, match="symbolic link"), rundir.Writing(tmp_path / "out"):
+    with pytest.raises(ScenarioError, match="symbolic link"), Writing(tmp_path / "out"):
         pass
     assert (tmp_path / "elsewhere" / "file").read_text() == BELOW
 
 
 def test_a_pipe_is_not_waited_for(tmp_path):
     (tmp_path / "out").mkdir()
-    os.mkfifo(tmp_path / "out" / rundir.INCOMPLETE)
-    with pytest.raises(ScenarioError, match="a pipe"), rundir.Writing(tmp_path / "out"):
+    os.mkfifo(tmp_path / "out" / layout.INCOMPLETE)
+    with pytest.raises(ScenarioError, match="a pipe"), Writing(tmp_path / "out"):
         pass
 
 
 def test_the_directory_itself_may_be_a_link_that_the_user_typed(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "out").symlink_to("real")
-    with pytest.raises(TraceError, match="without a manifest"), rundir.Writing(tmp_path / "out"):
+    with pytest.raises(TraceError, match="without a manifest"), Writing(tmp_path / "out"):
         pass
-    assert (tmp_path / "real" / rundir.INCOMPLETE).exists()
+    assert (tmp_path / "real" / layout.INCOMPLETE).exists()
 
 
 def test_leowarp_run_says_so(leowarp_within, tmp_path, precious):
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / rundir.INCOMPLETE).symlink_to(precious)
+    (tmp_path / "out" / layout.INCOMPLETE).symlink_to(precious)
     with pytest.MonkeyPatch.context() as patch:
         # No kernel is built for it.
         patch.setattr("leowarp.guest.guest_image", lambda *given, **named: None)
@@ -138,7 +140,7 @@ def typed(verb, run, leowarp_within):
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize(
-    "name", [rundir.PLAN, "summary.json", "30-trace/packets.parquet", "30-trace/more", "50-report"]
+    "name", [layout.PLAN, "summary.json", "30-trace/packets.parquet", "30-trace/more", "50-report"]
 )
 def test_no_verb_reads_a_run_with_links(leowarp_within, run, precious, verb, name):
     if (run / name).exists():
@@ -150,8 +152,8 @@ def test_no_verb_reads_a_run_with_links(leowarp_within, run, precious, verb, nam
 
 @pytest.mark.parametrize("verb", ["plan", "routes", "timeline"])
 def test_no_stage_is_read_through_a_link(leowarp_within, run, precious, verb):
-    (run / rundir.PLAN).unlink()
-    (run / rundir.PLAN).symlink_to(precious)
+    (run / layout.PLAN).unlink()
+    (run / layout.PLAN).symlink_to(precious)
     answer = leowarp_within(verb, run)
     assert refused(answer, "it is a symbolic link")
     assert BELOW not in answer.err
@@ -206,7 +208,7 @@ def with_inputs(tmp_path, name, *, content=b"t_s,delay_ms\n0,5\n"):
     folder = tmp_path / "theirs"
     folder.mkdir(exist_ok=True)
     flow = '[[flows]]\nkind = "ping"\nsource = "A"\ndestination = "B"\n'
-    (folder / rundir.PLAN).write_text(f'name = "theirs"\n[measured]\nfile = "{name}"\n{flow}')
+    (folder / layout.PLAN).write_text(f'name = "theirs"\n[measured]\nfile = "{name}"\n{flow}')
     (tmp_path / "secret.csv").write_bytes(content)
     return folder
 
@@ -216,7 +218,7 @@ def test_the_plan_of_a_run_names_nothing_outside_it(leowarp_within, tmp_path, na
     folder = with_inputs(tmp_path, str(tmp_path / "secret.csv") if name == "ABSOLUTE" else name)
     (folder / "sub").mkdir()
     shutil.copy(tmp_path / "secret.csv", folder / "sub")
-    for path in (folder, folder / rundir.PLAN):
+    for path in (folder, folder / layout.PLAN):
         assert refused(leowarp_within("plan", path), "leads out of the run directory")
 
 
@@ -224,10 +226,10 @@ def test_the_plan_of_a_run_names_nothing_outside_it(leowarp_within, tmp_path, na
 def test_the_plan_of_a_run_names_no_links(leowarp_within, tmp_path, linked):
     folder = with_inputs(tmp_path, "secret.csv")
     if linked == "folder":
-        (folder / rundir.INPUTS).symlink_to(tmp_path)
+        (folder / layout.INPUTS).symlink_to(tmp_path)
     elif linked == "file":
-        (folder / rundir.INPUTS).mkdir()
-        (folder / rundir.INPUTS / "secret.csv").symlink_to(tmp_path / "secret.csv")
+        (folder / layout.INPUTS).mkdir()
+        (folder / layout.INPUTS / "secret.csv").symlink_to(tmp_path / "secret.csv")
     else:
         (folder / "secret.csv").symlink_to(tmp_path / "secret.csv")
     assert refused(leowarp_within("plan", folder), "no file" if linked == "beside" else "symbolic link")
@@ -235,13 +237,13 @@ def test_the_plan_of_a_run_names_no_links(leowarp_within, tmp_path, linked):
 
 def test_a_scenario_of_ones_own_names_files_anywhere(leowarp_within, tmp_path):
     folder = with_inputs(tmp_path, "../secret.csv")
-    shutil.copy(folder / rundir.PLAN, folder / "mine.toml")
+    shutil.copy(folder / layout.PLAN, folder / "mine.toml")
     (tmp_path / "link.toml").symlink_to(folder / "mine.toml")
     assert leowarp_within("plan", folder / "mine.toml").status == 0
 
 
 def test_the_plan_of_a_run_extends_nothing(leowarp_within, tmp_path):
-    (tmp_path / rundir.PLAN).write_text(f'extends = "{CHAIN}"\nname = "theirs"\n')
+    (tmp_path / layout.PLAN).write_text(f'extends = "{CHAIN}"\nname = "theirs"\n')
     assert refused(leowarp_within("plan", tmp_path), "stands alone")
 
 
@@ -264,7 +266,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("kind", TEXTS)
 def test_a_hostile_plan_is_an_error(leowarp_within, tmp_path, kind):
-    path = tmp_path / rundir.PLAN
+    path = tmp_path / layout.PLAN
     if TEXTS[kind] is None:
         with path.open("wb") as file:
             file.truncate(100 << 20)
@@ -301,14 +303,14 @@ JSONS = {
 
 @pytest.mark.parametrize("kind", JSONS)
 def test_a_hostile_summary_is_an_error(leowarp_within, run, kind):
-    (run / rundir.SUMMARY).write_bytes(JSONS[kind].encode(errors="surrogateescape"))
-    assert refused(leowarp_within("metrics", run), rundir.SUMMARY)
+    (run / layout.SUMMARY).write_bytes(JSONS[kind].encode(errors="surrogateescape"))
+    assert refused(leowarp_within("metrics", run), layout.SUMMARY)
     with pytest.raises(TraceError):
         _ = lw.open(run).summary
 
 
 def test_an_endless_summary_is_not_read(leowarp_within, run):
-    with (run / rundir.SUMMARY).open("wb") as file:
+    with (run / layout.SUMMARY).open("wb") as file:
         file.truncate(1 << 40)
     assert refused(leowarp_within("metrics", run), "more than 32 MiB")
 
@@ -321,8 +323,8 @@ MANIFESTS = (
 
 @pytest.mark.parametrize("text", MANIFESTS, ids=range(len(MANIFESTS)))
 def test_a_hostile_manifest_is_an_error(leowarp_within, made, run, text):
-    (run / rundir.MANIFEST).write_text(text)
-    assert refused(leowarp_within("compare", made, run, "--out", run.parent / "out"), rundir.MANIFEST)
+    (run / layout.MANIFEST).write_text(text)
+    assert refused(leowarp_within("compare", made, run, "--out", run.parent / "out"), layout.MANIFEST)
 
 
 TABLES = ("10-routes", "20-timeline", *(f"30-trace/{name}" for name in ("packets", "bins", "links", "sockets")))
@@ -377,8 +379,6 @@ def test_a_table_that_unpacks_to_terabytes_is_not_unpacked(tmp_path, monkeypatch
 
 # Studies
 
-FAKE = "leowarp.study.sweep.fake_for_tests"
-
 
 @pytest.fixture(scope="module")
 def made_study(tmp_path_factory):
@@ -386,8 +386,8 @@ def made_study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     (folder / "study.toml").write_text(f'name = "s"\nscenario = "{CHAIN}"\n[seeds]\ncount = 2\n')
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LEOWARP_FAKE", str(folder))
-        run_study(folder / "study.toml", folder / "study", maker=FAKE, at_once=1, progress=False)
+        let_workers_import(patch)
+        run_study(folder / "study.toml", folder / "study", maker=FakeMaker(folder), at_once=1, progress=False)
     return folder / "study"
 
 
@@ -414,7 +414,7 @@ def test_a_study_is_not_written_through_links(study, precious, name):
         (study / name).unlink()
     (study / name).parent.mkdir(exist_ok=True)
     (study / name).symlink_to(precious)
-    for attempt in (lambda: run_study(study, maker=FAKE, progress=False), lambda: study_status(study)):
+    for attempt in (lambda: run_study(study, maker=FakeMaker(study), progress=False), lambda: study_status(study)):
         with pytest.raises(LeowarpError, match="symbolic link"):
             attempt()
 
@@ -432,7 +432,7 @@ def test_a_study_is_not_written_through_links(study, precious, name):
 )
 def test_a_study_names_nothing_outside_it(study, precious, changed):
     rewritten(study, **changed)
-    for attempt in (lambda: run_study(study, maker=FAKE, progress=False), lambda: study_status(study)):
+    for attempt in (lambda: run_study(study, maker=FakeMaker(study), progress=False), lambda: study_status(study)):
         with pytest.raises(TraceError, match=r"plans\.parquet"):
             attempt()
 
@@ -459,11 +459,11 @@ OBEYED = set("\x1b\x07\x9b\u202e")
 
 
 def test_nothing_of_a_file_is_obeyed_by_a_terminal(leowarp_within, run):
-    summary = json.loads((run / rundir.SUMMARY).read_text())
+    summary = json.loads((run / layout.SUMMARY).read_text())
     summary["flows"][0] |= {"source": NASTY, "congestion_control": NASTY}
-    (run / rundir.SUMMARY).write_text(json.dumps(summary | {"name": NASTY}))
-    manifest = json.loads((run / rundir.MANIFEST).read_text())
-    (run / rundir.MANIFEST).write_text(json.dumps(manifest | {"warnings": [NASTY]}))
+    (run / layout.SUMMARY).write_text(json.dumps(summary | {"name": NASTY}))
+    manifest = json.loads((run / layout.MANIFEST).read_text())
+    (run / layout.MANIFEST).write_text(json.dumps(manifest | {"warnings": [NASTY]}))
     for words in (("metrics", run), ("metrics", run, "--json"), ("compare", run, run, "--out", run.parent / "out")):
         answer = leowarp_within(*words)
         assert answer.status == 0, answer.err
@@ -476,7 +476,7 @@ def test_nothing_of_a_file_is_obeyed_by_a_terminal(leowarp_within, run):
 
 
 def test_a_reason_why_a_run_is_incomplete_is_not_obeyed(leowarp_within, run):
-    (run / rundir.INCOMPLETE).write_bytes(NASTY.encode(errors="surrogateescape"))
+    (run / layout.INCOMPLETE).write_bytes(NASTY.encode(errors="surrogateescape"))
     answer = leowarp_within("metrics", run)
     assert refused(answer, "owned", "\\x1b")
     assert not OBEYED & set(answer.out + answer.err)
@@ -518,12 +518,12 @@ def test_pages_show_markup_and_do_not_obey_it(run):
     from leowarp.report import write_comparison, write_report
 
     markup = "<script>alert(1)</script><img src=x onerror=alert(1)>"
-    summary = json.loads((run / rundir.SUMMARY).read_text())
+    summary = json.loads((run / layout.SUMMARY).read_text())
     summary["flows"][0] |= {"source": markup, "congestion_control": markup}
-    (run / rundir.SUMMARY).write_text(json.dumps(summary))
-    manifest = json.loads((run / rundir.MANIFEST).read_text())
+    (run / layout.SUMMARY).write_text(json.dumps(summary))
+    manifest = json.loads((run / layout.MANIFEST).read_text())
     manifest |= {"warnings": [markup], "kernel": {"linux_version": markup, "source": markup}}
-    (run / rundir.MANIFEST).write_text(json.dumps(manifest))
+    (run / layout.MANIFEST).write_text(json.dumps(manifest))
     other = run.parent / "<img src=x onerror=alert(1)>"
     shutil.copytree(run, other)
     pages = [write_report(run, formats=["png"]), write_comparison([run, other], run.parent / "out", formats=["png"])]

@@ -6,18 +6,18 @@ import io
 import pytest
 
 import leowarp as lw
-from leowarp import rundir, scalars, scenario
+from leowarp import layout, scalars, scenario
 from leowarp.cli import tables
 from leowarp.cli.run_verbs import print_run
 from leowarp.metrics import metrics, read_tables
-from leowarp.metrics.synthetic_access import write_synthetic_access
+from support.synthetic.access import write_synthetic_access
 
 
 @pytest.fixture(scope="module")
 def access(tmp_path_factory):
     """A synthetic run over an access link: a ping and two TCP flows."""
     path = write_synthetic_access(tmp_path_factory.mktemp("runs") / "dish")
-    plan = scenario.resolve(scenario.load(path / rundir.PLAN))
+    plan = scenario.resolve(scenario.load(path / layout.PLAN))
     metrics(read_tables(path), plan).with_cost(cpu_s=1.5, wall_s=2.0).write(path)
     return lw.open(path)
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from leowarp.reordering.captures_for_tests import echoes, write_pcap
+from support.captures import echoes, write_pcap
 
 # RFC 5236, 8a
 SEQUENCE = [1, 4, 2, 5, 3, 6, 7, 8]

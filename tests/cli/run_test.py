@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import leowarp as lw
-from leowarp.rundir import ARTEFACTS
+from leowarp.layout import ARTEFACTS
 from leowarp.trace import packets_from_captures
 from leowarp.trace.manifest import files_of_run
 from support.waiting import wait_until, wait_until_gone

@@ -12,18 +12,19 @@ import leowarp.study
 from leowarp.cli.app import app
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.study.sweep import engine, estimate, run_study
-from leowarp.study.sweep.conftest import FAKE, STUDY
-from leowarp.study.sweep.in_process_for_tests import InThisProcess
+from support.sweep.in_process import InThisProcess
+from support.sweep.maker import FakeMaker
+from support.sweep.study import STUDY
 
 
 @pytest.fixture
 def typed(tmp_path, monkeypatch):
     """Types `leowarp study ...`: exit status, stdout, stderr; an error of ours is raised."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LEOWARP_FAKE", str(tmp_path))
+    maker = FakeMaker(tmp_path)
     monkeypatch.setattr(engine, "_workers", lambda *given: InThisProcess(tmp_path / "scratch"))
-    monkeypatch.setattr(leowarp.study, "run_study", functools.partial(run_study, maker=FAKE), raising=False)
-    monkeypatch.setattr(estimate, "MAKER", FAKE)
+    monkeypatch.setattr(leowarp.study, "run_study", functools.partial(run_study, maker=maker), raising=False)
+    monkeypatch.setattr(estimate, "dry_run", functools.partial(estimate.dry_run, maker=maker))
     (tmp_path / "trial.toml").write_text(STUDY)
 
     def run(*words):

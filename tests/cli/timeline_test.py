@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from leowarp.timeline.measured.synthetic_for_tests import MS, S, dish
+from support.synthetic.dish import MS, S, dish
 
 pytestmark = pytest.mark.slow
 

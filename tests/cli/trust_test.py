@@ -15,7 +15,7 @@ from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import compile_modules, guest_image, trust
 from leowarp.guest.image import GuestImage
 from leowarp.guest.session import output_of
-from leowarp.rundir import plan_of
+from leowarp.scenario import plan_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CHAIN = EXAMPLES / "chain.toml"

@@ -14,7 +14,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "studies.md"
 STUDIES = dict(re.findall(r"^<!-- study: (\S+) -->\n+```toml\n(.*?)^```$", PAGE.read_text(), re.M | re.S))
 
 
-@pytest.mark.parametrize(("name", "runs"), [("jitter-sweep.toml", 120), ("routes.toml", 6)])
+@pytest.mark.parametrize(("name", "runs"), [("queue-sweep.toml", 45), ("routes.toml", 6)])
 def test_studies_of_the_guide_have_plans(name, runs, tmp_path):
     (tmp_path / name).write_text(STUDIES[name])
     study = StudyFile.load(tmp_path / name)

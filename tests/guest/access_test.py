@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 
 import leowarp as lw
+from leowarp.media.access import profile_of
+from leowarp.media.access.slots import slots_of
 from leowarp.scenario import load, resolve
-from leowarp.timeline.access.probes_for_tests import walked_ns
-from leowarp.timeline.from_access import profile_of
 from leowarp.timeline.measured import Measurement, Schedule, describe
+from support.probes import walked_ns
 
 pytestmark = pytest.mark.guest
 
@@ -99,7 +100,7 @@ def test_handovers_put_30_to_50_ms_on_top(echoes, flood):
 
 def test_every_probe_arrives_when_the_tables_say(echoes):
     found, plan = echoes
-    profile = profile_of(plan)
+    profile = profile_of(plan, plan.medium, slots_of(plan, plan.medium))
     # Of two that are sent at one instant, the one that arrives first was first.
     sent = found.sort_values(["sent_ns", "received_ns"], kind="stable")
     sent_ns = sent["sent_ns"].to_numpy()
@@ -111,7 +112,7 @@ def test_every_probe_arrives_when_the_tables_say(echoes):
 
 def test_both_directions_lose_in_the_same_outages(echoes):
     found, plan = echoes
-    drawn = profile_of(plan).drawn
+    drawn = profile_of(plan, plan.medium, slots_of(plan, plan.medium)).drawn
     sent_ns = found["sent_ns"][found["received_ns"].isna()].to_numpy()
     # What is sent just before an outage begins to be sent in it, if it was held.
     begun = np.searchsorted(drawn.outage_begin_ns - 51_000_000, sent_ns, side="right")

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from leowarp import batch, ephemeris, guest, routes, scenario, timeline
+from leowarp import ephemeris, guest, media, scenario
 from leowarp.errors import GuestError
+from leowarp.running import shared_boot
 from leowarp.scenario.schema import CONGESTION_CONTROLS
 
 pytestmark = pytest.mark.guest
@@ -48,8 +49,8 @@ def records(plans, folder: Path) -> list[dict[str, bytes]]:
     """Every record file of each run of a batch."""
     runs = []
     for plan in plans:
-        sky = ephemeris.ephemeris(plan)
-        runs.append((plan, timeline.timeline(plan, sky, routes.routes(plan, sky))))
+        sky = ephemeris.ephemeris_of(plan)
+        runs.append((plan, media.timeline_of(plan, sky)))
     made = guest.run_batch(guest.guest_image("default"), runs, folder)
     return [{path.name: path.read_bytes() for path in sorted(result.out_dir.iterdir())} for result in made]
 
@@ -68,7 +69,7 @@ def test_a_run_gives_the_same_bytes_wherever_in_a_batch_it_stands(tmp_path):
 def test_a_run_that_fails_takes_no_other_with_it(tmp_path):
     good = plan_of(tmp_path, JITTERED)
     bad = plan_of(tmp_path, JITTERED, tcp__sysctl={"net.ipv4.tcp_no_such_thing": "1"})
-    made = {each.index: each for each in batch.make([good, bad, good], tmp_path / "scratch")}
+    made = {each.index: each for each in shared_boot.make([good, bad, good], tmp_path / "scratch")}
     assert made[0].error is None
     assert made[0].summary["flows"][0]["bytes"] == 2_000_000
     assert isinstance(made[1].error, GuestError)
@@ -80,7 +81,7 @@ def test_a_run_that_fails_takes_no_other_with_it(tmp_path):
 def test_a_batch_and_a_run_directory_come_to_the_same_numbers(tmp_path):
     plan = plan_of(tmp_path, JITTERED)
     kept = tmp_path / "kept"
-    summed, whole = batch.make([plan, plan], tmp_path / "scratch", out=[None, kept])
+    summed, whole = shared_boot.make([plan, plan], tmp_path / "scratch", out=[None, kept])
     if summed.index == 1:
         summed, whole = whole, summed
     without_cost = {"cpu_s": 0, "wall_s": 0}
@@ -89,7 +90,7 @@ def test_a_batch_and_a_run_directory_come_to_the_same_numbers(tmp_path):
 
 
 def test_what_draws_from_the_random_pool_has_a_boot_of_its_own(tmp_path):
-    assert batch.shareable(plan_of(tmp_path, JITTERED))
-    assert not batch.shareable(plan_of(tmp_path, JITTERED, flows__0__congestion_control="bbr"))
-    assert not batch.shareable(plan_of(tmp_path, LOSSY_CHAIN, network__neighbours="arp"))
-    assert set(CONGESTION_CONTROLS) - {"bbr", "bbr_handover", "cdg"} == batch.WITHOUT_DICE
+    assert shared_boot.shareable(plan_of(tmp_path, JITTERED))
+    assert not shared_boot.shareable(plan_of(tmp_path, JITTERED, flows__0__congestion_control="bbr"))
+    assert not shared_boot.shareable(plan_of(tmp_path, LOSSY_CHAIN, network__neighbours="arp"))
+    assert set(CONGESTION_CONTROLS) - {"bbr", "bbr_handover", "cdg"} == shared_boot.WITHOUT_RANDOM_NUMBERS

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import leowarp as lw
-from leowarp.metrics.synthetic_reordering import measured
+from support.synthetic.reordering import measured
 
 pytestmark = pytest.mark.guest
 
@@ -35,7 +35,7 @@ def test_causes_add_up_to_the_totals_of_the_flow(run):
 
 def test_each_rule_has_its_own_harm(run):
     (flow,) = run.summary["flows"]
-    # Nothing but a change lets a packet be overtaken, and what is in vain repeats what was late.
+    # Nothing but a change lets a packet be overtaken, and spurious retransmissions repeat what was late.
     assert flow["late_by_changes_pkts"] == flow["late_pkts"]
     assert flow["spurious_by_changes_pkts"] == flow["spurious_retransmissions_pkts"]
     if run.plan.routing.in_flight == "drop":

@@ -6,7 +6,7 @@ import pytest
 
 from leowarp import guest, scenario, trace
 from leowarp.timeline.events import Events, LinkKind
-from leowarp.timeline.row_of_routers import row_of_routers
+from leowarp.timeline.row_of_routers import row_events, row_routes
 
 pytestmark = pytest.mark.guest
 
@@ -53,7 +53,8 @@ class Guest:
             "overhead_bytes": 14,
             "limit_pkts": 65_536,
         }
-        events, _ = row_of_routers(plan, 1, LinkKind(**{**common, "has_own_rate": False, **link}))
+        kind = LinkKind(**{**common, "has_own_rate": False, **link})
+        events = row_events(plan, row_routes(1, None), kind)
         fill(events)
         self.done = guest.run(guest.guest_image("default"), plan, events.table({}), self.tmp_path)
         tables = trace.read_output(self.done.out_dir, self.tmp_path / guest.DIRECTORY / "in" / "setup.json")

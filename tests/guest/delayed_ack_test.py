@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import leowarp as lw
-from leowarp import batch, scenario
+from leowarp import scenario
+from leowarp.running import shared_boot
 from leowarp.trace import pcap
 
 pytestmark = pytest.mark.guest
@@ -60,10 +61,10 @@ def runs(tmp_path_factory):
     """All cases, made in batches: one boot for each timer."""
     folder = tmp_path_factory.mktemp("acks")
     plans = [plan_of(folder, *case) for case in CASES.values()]
-    assert all(batch.shareable(plan) for plan in plans)
+    assert all(shared_boot.shareable(plan) for plan in plans)
     assert len({plan.boot() for plan in plans}) == 3
     out = [folder / str(number) for number in range(len(plans))]
-    made = list(batch.make(plans, folder / "scratch", out=out))
+    made = list(shared_boot.make(plans, folder / "scratch", out=out))
     assert [one.error for one in made] == [None] * len(plans)
     return dict(zip(CASES, (lw.open(path) for path in out), strict=True))
 

@@ -4,10 +4,10 @@
 import numpy as np
 import pytest
 
-from leowarp import ephemeris, guest, routes, scenario, timeline, trace
+from leowarp import ephemeris, guest, media, scenario, trace
 from leowarp.metrics import ACK, DATA, ROUND_TRIP, delays, metrics, quantile, tables_of
 from leowarp.metrics.delays import QUANTILES
-from leowarp.metrics.synthetic_delays import delay_rows, exact_round_trips, one_way_ns
+from support.synthetic.delays import delay_rows, exact_round_trips, one_way_ns
 
 pytestmark = pytest.mark.guest
 
@@ -66,8 +66,8 @@ def run_each(plans, folder):
     """The guest's output directory of each plan, all in one boot."""
     runs = []
     for plan in plans:
-        sky = ephemeris.ephemeris(plan)
-        runs.append((plan, timeline.timeline(plan, sky, routes.routes(plan, sky))))
+        sky = ephemeris.ephemeris_of(plan)
+        runs.append((plan, media.timeline_of(plan, sky)))
     return [result.out_dir for result in guest.run_batch(guest.guest_image("default"), runs, folder)]
 
 

@@ -13,7 +13,7 @@ import pytest
 import leowarp as lw
 from leowarp import report
 from leowarp.errors import GuestError, HostError
-from leowarp.guest import GuestImage, Progress
+from leowarp.guest import GuestImage, GuestProgress
 from leowarp.guest.drive import Patience
 from support.waiting import wait_until, wait_until_gone
 
@@ -35,7 +35,7 @@ def guests_in(directory: Path) -> list[int]:
 
 
 def test_a_good_guest_gives_its_end_its_cost_and_its_progress(drive_fault, guest_directory):
-    seen: list[Progress] = []
+    seen: list[GuestProgress] = []
     result = drive_fault("none", on_progress=seen.append)
     assert result.end["virtual_ns"] == 3_000_000_000
     assert result.out_dir == guest_directory / "out"
@@ -97,7 +97,7 @@ def test_memory_too_small_to_boot_in(drive_fault):
 
 
 def test_an_interrupt_ends_the_guest(drive_fault, guest_directory):
-    def interrupt(progress: Progress) -> None:
+    def interrupt(progress: GuestProgress) -> None:
         if progress.virtual_ns:
             assert guests_in(guest_directory)
             raise KeyboardInterrupt

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import leowarp as lw
-from leowarp import ephemeris, guest, routes, scenario, timeline, trace
+from leowarp import ephemeris, guest, media, scenario, trace
 
 pytestmark = pytest.mark.guest
 
@@ -72,9 +72,7 @@ def test_delays_have_the_mean_the_deviation_and_the_shape_that_were_asked_for(
 
 def test_a_table_of_ones_own_is_drawn_sample_by_sample(tmp_path):
     (tmp_path / "three.txt").write_text("# of four samples two are alike\n1\n4\n1\n2\n")
-    off_ns = delays_ns(
-        tmp_path, "jittered.distribution=table", f"jittered.table={tmp_path / 'three.txt'}"
-    ) - 20e6  # fmt: skip
+    off_ns = delays_ns(tmp_path, "jittered.distribution=table", f"jittered.table={tmp_path / 'three.txt'}") - 20e6
     samples = np.array([1.0, 1.0, 2.0, 4.0])
     expected_ns = np.unique((samples - samples.mean()) / samples.std() * 2e6)
     nearest = np.abs(off_ns[:, None] - expected_ns).argmin(axis=1)
@@ -172,8 +170,8 @@ def test_a_change_takes_the_draws_as_they_come(tmp_path):
     path.write_text(ECHOES)
     changes = {"jittered.rate": "unshaped", "flows.0.packets": 20_000, "flows.0.packet_rate": "5000 pkts/s"}
     plan = scenario.resolve(scenario.load(path, changes))
-    sky = ephemeris.ephemeris(plan)
-    usual = timeline.timeline(plan, sky, routes.routes(plan, sky))
+    sky = ephemeris.ephemeris_of(plan)
+    usual = media.timeline_of(plan, sky)
     ends = {"a": "s1", "b": "host:B"}
     later = [
         {"t_ns": 1_000_000_000, "event": "delay", **ends, "delay_ns": 30_000_000},

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import leowarp as lw
+from leowarp.media import timeline_of
+from leowarp.media.mobile import rows_of
 from leowarp.scenario import load, resolve
-from leowarp.timeline import timeline
-from leowarp.timeline.from_mobile import rows_of
 
 pytestmark = pytest.mark.guest
 
@@ -55,7 +55,7 @@ def both(tmp_path_factory):
 @pytest.mark.parametrize("resequencing", [True, False])
 def test_delays_and_losses_of_a_stream_are_those_that_the_channel_computed(both, resequencing):
     echoes, plan, _ = both[resequencing]
-    rows, _ = rows_of(plan)
+    rows, _ = rows_of(plan, plan.medium)
     sent_ns = echoes["sent_ns"].to_numpy("int64")
     begun_ns = sent_ns + FORWARD_NS
     row = np.searchsorted(rows.t_ns, begun_ns, side="right") - 1
@@ -100,7 +100,7 @@ def test_over_a_constellation_a_stream_is_as_late_as_its_route_and_stays_in_orde
     echoes, plan, run = probed(tmp_path, ROUTED, overrides)
     # At 80 s by 0.2 ms and at 90 s by 5 ms.
     assert (run.summary["route_changes"], run.summary["route_changes_shorter"]) == (2, 2)
-    events = timeline(plan).to_pandas()
+    events = timeline_of(plan).to_pandas()
     forward = events[(events["event"] == "delay") & (events["a"] == "gateway")]
     sent_ns = echoes["sent_ns"].to_numpy("int64")
     row = np.searchsorted(forward["t_ns"].to_numpy(), sent_ns, side="right") - 1
@@ -108,7 +108,7 @@ def test_over_a_constellation_a_stream_is_as_late_as_its_route_and_stays_in_orde
     # Those that come together because the delay fell are sent one after the other.
     number = np.arange(len(sent_ns))
     begun_ns = np.maximum.accumulate(at_satellite_ns - number * TRANSMISSION_NS) + number * TRANSMISSION_NS
-    due_ns = begun_ns + TRANSMISSION_NS + plan.mobile.first_delay_ns
+    due_ns = begun_ns + TRANSMISSION_NS + plan.medium.first_delay_ns
     known = due_ns < 100 * SECOND_NS
     late_ns = echoes["received_ns"][known].to_numpy("int64") - due_ns[known]
     assert known.sum() > 29_000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leowarp import guest, scenario, timeline
+from leowarp import guest, media, scenario
 from leowarp.errors import GuestError
 from leowarp.scenario.key import InputFile
 
@@ -34,7 +34,7 @@ def plan_of(tmp_path: Path, modules: dict[str, dict[str, str]]):
 
 
 def run(tmp_path: Path, plan) -> guest.GuestResult:
-    return guest.run(guest.guest_image("default"), plan, timeline.timeline(plan), tmp_path)
+    return guest.run(guest.guest_image("default"), plan, media.timeline_of(plan), tmp_path)
 
 
 def test_a_parameter_changes_what_a_congestion_control_does(tmp_path):
@@ -54,7 +54,7 @@ def test_a_parameter_changes_what_a_congestion_control_does(tmp_path):
         ({"tcp_cubic": {"beta": "much"}}, 'tcp_cubic.beta = "much": the guest kernel refuses it', 'holds "717"'),
         ({"tcp_cuubic": {}}, "this guest kernel has no module of this name with parameters", "tcp_cubic"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_set_is_said_with_what_there_is(tmp_path, modules, says, hint):
     with pytest.raises(GuestError) as raised:
         run(tmp_path, plan_of(tmp_path, modules))
@@ -66,7 +66,7 @@ def test_a_run_of_a_batch_finds_the_defaults_whatever_ran_before(tmp_path):
     texts = [{"tcp_cubic": {"beta": "800"}}, {"tcp_cubic": {"beta": "much"}}, {}]
     plans = [plan_of(tmp_path, modules) for modules in texts]
     image = guest.guest_image("default")
-    results = guest.run_batch(image, [(plan, timeline.timeline(plan)) for plan in plans], tmp_path / "batch")
+    results = guest.run_batch(image, [(plan, media.timeline_of(plan)) for plan in plans], tmp_path / "batch")
     assert isinstance(results[1], GuestError)
     assert 'holds "717"' in results[1].hint
     first, last = results[0], results[2]
@@ -141,7 +141,7 @@ def test_a_module_of_one_s_own_gets_its_parameters_and_the_run_s_zero(own):
         ("mine", 'grain = "7"', 'modules.own.grain = "7": the module has no such', "it has: fixed, gain, origin_ns"),
         ("mine", 'fixed = "7"', "modules.own.fixed", "permissions 0644"),
     ],
-)  # fmt: skip
+)
 def test_what_a_module_of_one_s_own_does_not_have_is_said(own, congestion_control, parameters, says, hint):
     with pytest.raises(GuestError) as raised:
         own(congestion_control, parameters)
@@ -153,7 +153,7 @@ def test_a_file_that_is_no_module_is_named_with_the_kernel_s_words(tmp_path):
     plan = plan_of(tmp_path, {})
     file = InputFile(name="my_cc.c", sha256="0" * 64, path=tmp_path / "my_cc.c")
     plan = dataclasses.replace(plan, guest=dataclasses.replace(plan.guest, cc_modules=(file,)))
-    guest.write_input(plan, timeline.timeline(plan), tmp_path / "in")
+    guest.write_input(plan, media.timeline_of(plan), tmp_path / "in")
     (tmp_path / "in" / "modules").mkdir()
     (tmp_path / "in" / "modules" / "my_cc.ko").write_bytes(b"no module")
     with pytest.raises(GuestError, match="load the module my_cc: Exec format error") as raised:

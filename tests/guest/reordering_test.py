@@ -56,12 +56,12 @@ def three_paths(plan, delays_ms: list[int], switches_ms: list[int]):
     events.link_up(0, t, host_b, LinkKind.ideal(plan, "wire"))
     for middle, delay_ms in zip(via, delays_ms, strict=True):
         for ends in ((s, middle), (middle, t)):
-            events.link_up(0, *ends, LinkKind.shaped(plan, "isl", plan.chain, "drain"))
+            events.link_up(0, *ends, LinkKind.shaped(plan, "isl", plan.medium, "drain"))
         events.delays(0, np.array([s]), np.array([middle]), np.array([delay_ms * MS]))
         events.route(0, middle, host_b, t, None)
     for path_id, (t_ms, middle) in enumerate(zip([0, *switches_ms], via, strict=True)):
         events.route(t_ms * MS, s, host_b, middle, path_id)
-        events.path(t_ms * MS, host_a, host_b, path_id)
+        events.path(t_ms * MS, host_a, host_b, path_id, path_id - 1 if path_id else None)
     return events.table({"warnings": []})
 
 

@@ -3,8 +3,10 @@
 
 import pytest
 
-from leowarp import batch, rundir, scenario
+from leowarp import scenario
 from leowarp.metrics import read_tables
+from leowarp.result import Run
+from leowarp.running import shared_boot
 from leowarp.study import example_file
 from leowarp.study.torres2020 import results, simulation
 from leowarp.study.torres2020.runs import PROBE_SCENARIO
@@ -39,7 +41,7 @@ def probes(tmp_path_factory):
     plans = [plan_of(*key) for key in keys]
     out = [folder / "whole" if key == ("exponential", 1000) else None for key in keys]
     found = {}
-    for made in batch.make(plans, folder / "scratch", out=out):
+    for made in shared_boot.make(plans, folder / "scratch", out=out):
         assert made.error is None, made.error
         (flow,) = made.summary["flows"]
         assert flow["lost_pkts"] == 0
@@ -76,7 +78,7 @@ def test_entropy_orders_normal_uniform_exponential_above_the_packets_spacing(pro
 
 
 def test_displacements_of_a_complete_sequence_sum_to_zero(probes):
-    run = rundir.RunDirectory(probes[1])
+    run = Run(probes[1])
     tables = read_tables(run.path)
     shape = results.shape(tables, tables)
     assert abs((shape.displacement_pkts * shape.share).sum()) < 1e-9

@@ -6,13 +6,14 @@ period; else a path without any period. Ranges are those of published recordings
 2 minutes to 1 hour long, up to a fifth lost.
 
 Every dish has at least eight reconfigurations (twelve if they are more than 16 s apart, twenty if probes are half a
-second apart or more: fewer cannot be told from chance by anybody) and shows each by at least one sign (`Dish.signs`): a recording in which
+second apart or more: fewer cannot be told from chance) and shows each by at least one sign: a recording in which
 nothing happens at a reconfiguration has no period that could be found.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,9 +150,7 @@ def _wander(dice: np.random.Generator, count: int, forgetting: float) -> NDArray
     return np.asarray(lfilter([1.0], [1.0, -keep], dice.normal(size=count)) * np.sqrt(1 - keep**2))
 
 
-def _dish(
-    dice: np.random.Generator, interval_ns: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[str, object]]:
+def _dish(dice: np.random.Generator, interval_ns: int) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[str, Any]]:
     laser = bool(dice.random() < 0.25)
     draw = dice.random()
     if draw < 0.7:
@@ -174,7 +173,7 @@ def _dish(
     t_ns = _sent(dice, span_ns, interval_ns)
     slot = np.floor((t_ns - phase_ns) / period_ns).astype(np.int64)
     slot -= slot[0]
-    into_ns = (t_ns - phase_ns) % period_ns
+    into_ns = np.asarray((t_ns - phase_ns) % period_ns, dtype=np.float64)
     slots = int(slot[-1]) + 1
     noise_ns = _log_uniform(dice, 0.15, 5) * MS
     step_ns = _log_uniform(dice, 0.5, 12) * MS
@@ -205,7 +204,7 @@ def _dish(
         if trap in ("half spikes", "thirds"):
             parts = 2 if trap == "half spikes" else 3
             part = np.floor(into_ns / (period_ns / parts)).astype(np.int64)
-            rtt_ns += _spikes(dice, into_ns % (period_ns / parts), slot * parts + part, slots * parts, likely,
+            rtt_ns += _spikes(dice, np.asarray(into_ns % (period_ns / parts)), slot * parts + part, slots * parts, likely,
                               max(height_ns, 4 * noise_ns), interval_ns)  # fmt: skip
     if signs[2]:
         likely, length_ns = dice.uniform(0.4, 0.95), max(_log_uniform(dice, 20, 400) * MS, 1.2 * interval_ns)
@@ -221,7 +220,7 @@ def _dish(
         "obstructed_probes": int(obstructed.sum()), "interval_ns": interval_ns, "span_ns": span_ns,
         "step_ns": step_ns if signs[0] else 0.0, "noise_ns": noise_ns,
     }  # fmt: skip
-    return t_ns, np.where(lost, np.nan, rtt_ns), about
+    return t_ns, np.asarray(np.where(lost, np.nan, rtt_ns), dtype=np.float64), about
 
 
 def _levels(dice: np.random.Generator, slots: int, step_ns: float, trap: str) -> NDArray[np.float64]:
@@ -262,7 +261,7 @@ def _behind_obstacles(
 
 def _without_period(
     dice: np.random.Generator, interval_ns: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[str, object]]:
+) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[str, Any]]:
     kind = str(dice.choice(["fibre", "cellular", "drift", "wander", "obstructed"]))
     span_ns = _span_ns(dice, 120 * S)
     t_ns = _sent(dice, span_ns, interval_ns)
@@ -297,7 +296,7 @@ def _without_period(
         "kind": kind, "period_ns": None, "phase_ns": None, "trap": "none", "obstructed_probes": obstructed,
         "interval_ns": interval_ns, "span_ns": span_ns, "step_ns": 0.0, "noise_ns": noise_ns,
     }  # fmt: skip
-    return t_ns, np.where(lost, np.nan, rtt_ns), about
+    return t_ns, np.asarray(np.where(lost, np.nan, rtt_ns), dtype=np.float64), about
 
 
 def _at_random_steps(
@@ -317,10 +316,10 @@ def _at_random_steps(
 
 
 def _finished(
-    dice: np.random.Generator, t_ns: NDArray[np.int64], rtt_ns: NDArray[np.float64], about: dict[str, object]
+    dice: np.random.Generator, t_ns: NDArray[np.int64], rtt_ns: NDArray[np.float64], about: dict[str, Any]
 ) -> Recording:
     """The same with what has nothing to do with reconfigurations: other losses and spikes, the recorder's troubles."""
-    count, interval_ns = len(t_ns), int(about["interval_ns"])  # type: ignore[call-overload]
+    count, interval_ns = len(t_ns), int(about["interval_ns"])
     lost = np.isnan(rtt_ns)
     ratio = 0.0 if dice.random() < 0.3 else _log_uniform(dice, 1e-4, 0.2)
     if dice.random() < 0.6:
@@ -362,7 +361,7 @@ def _finished(
     zero_ns = int(t_ns[0])
     phase_ns = about["phase_ns"]
     truth = Truth(
-        **{**about, "phase_ns": None if phase_ns is None else phase_ns - zero_ns},  # type: ignore[arg-type, operator]
+        **{**about, "phase_ns": None if phase_ns is None else phase_ns - zero_ns},
         random_loss_ratio=ratio, clock_steps=tuple(steps), duplicates=int((duplicated & kept).sum()),
         pauses=tuple(pauses), outages=tuple(outages),
     )  # fmt: skip

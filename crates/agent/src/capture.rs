@@ -6,23 +6,25 @@
 
 use crate::acks::Acks;
 use crate::clock::Clock;
-use crate::delays::Extremes;
+use crate::context::Context;
 use crate::drops::{self, Drops};
 use crate::ending::Ending;
 use crate::error::{check, Error, Result};
 use crate::frame::{self, Parsed};
-use crate::ledger::{Ledger, Totals};
+use crate::ledger::Ledger;
 use crate::network::{interface_name, Network};
+use crate::outcome::{FlowOutcome, Outcome};
 use crate::pcapng::{PcapNg, SNAP_BYTES};
 use crate::reordering::Reordering;
 use crate::ring::{Ring, RETIRE_MS};
+use crate::sample::LostBetweenLinks;
 use crate::table::Rows;
 use crate::truth::{Loss, Numbers, Packet, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN};
-use leowarp_timeline::record::{AckWait, Drop};
+use leowarp_timeline::record::{AckWait, Drop, Missing};
 use leowarp_timeline::setup::{Discipline, Flow, FlowKind, Link, LinkKind, Pcap, Setup};
-use leowarp_timeline::Event;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 /// Ethernet, IP, and TCP or the number of a datagram.
 const SNAP_HEADERS_BYTES: u32 = 64;
@@ -37,43 +39,9 @@ pub const FLUSH_NS: i64 = LAG_NS + 100_000_000;
 /// What the thread must know at the end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Held {
-    /// Packets in links when the run ended; none = links do not tell.
+    /// Packets in links when the run ended; none = not every link counts them.
     pub held_pkts: Option<u64>,
-    /// Packets that no router had a route for.
-    pub no_route_pkts: u64,
-    /// Packets that found the queue of an unresolved neighbour full (links with ARP).
-    pub unresolved_pkts: u64,
-}
-
-/// What packet truth comes to.
-pub struct Outcome {
-    /// By 2 * flow + direction.
-    pub totals: Vec<Totals>,
-    /// First payload, last payload, completion; by flow.
-    pub times_ns: Vec<(Option<i64>, Option<i64>, Option<i64>)>,
-    /// Payload that arrived at the destination, each byte once; by flow.
-    pub arrived_bytes: Vec<u64>,
-    /// That reached the source, by flow; u64::MAX = not tcp, or not known.
-    pub duplicate_acks_pkts: Vec<u64>,
-    /// Of data packets, by flow.
-    pub round_trips: Vec<Option<Extremes>>,
-    pub warnings: Vec<String>,
-    pub failures: Vec<String>,
-}
-
-impl Outcome {
-    /// Of a run without packet truth.
-    pub fn unknown(flows: usize) -> Self {
-        Self {
-            totals: Vec::new(),
-            times_ns: vec![(None, None, None); flows],
-            arrived_bytes: vec![u64::MAX; flows],
-            duplicate_acks_pkts: vec![u64::MAX; flows],
-            round_trips: vec![None; flows],
-            warnings: Vec::new(),
-            failures: Vec::new(),
-        }
-    }
+    pub lost_between_links: LostBetweenLinks,
 }
 
 struct Host {
@@ -83,6 +51,26 @@ struct Host {
     read_until_ns: i64,
     arrivals: VecDeque<(usize, Seen)>,
     pcap: Option<PcapNg>,
+}
+
+impl Host {
+    /// Opens a ring on its wire, and the file that its packets are also written to, if one was asked for.
+    fn open(network: &Network, setup: &Setup, index: usize) -> Result<Self> {
+        let first = |end: fn(&Flow) -> usize| setup.flows.first().is_some_and(|f| end(f) == index);
+        let file = match setup.observe.pcap {
+            Pcap::Source | Pcap::Both if first(|f| f.source) => Some("source.pcapng"),
+            Pcap::Destination | Pcap::Both if first(|f| f.destination) => Some("destination.pcapng"),
+            _ => None,
+        };
+        let node = setup.hosts[index].node;
+        let wire = |l: &Link| l.kind == LinkKind::Wire && (l.a == node || l.b == node);
+        let name = interface_name(setup.links.iter().position(wire).unwrap_or_default());
+        let ifindex = network.wire_of(index)?;
+        let snap = if file.is_some() { SNAP_BYTES } else { SNAP_HEADERS_BYTES };
+        let ring = network.inside(node, || Ring::open(ifindex, snap))?;
+        let pcap = file.map(|f| PcapNg::create(f, &name)).transpose()?;
+        Ok(Self { index, ring, read_until_ns: i64::MIN, arrivals: VecDeque::new(), pcap })
+    }
 }
 
 struct Dropped {
@@ -112,65 +100,45 @@ pub struct Capture {
     failures: Vec<String>,
 }
 
-/// Tells the thread that the run is over.
-pub struct Finish {
+/// The thread at work.
+pub struct Capturing {
     event: i32,
     held: Arc<Mutex<Held>>,
+    thread: JoinHandle<Outcome>,
 }
 
-impl Finish {
-    pub fn tell(&self, held: Held) -> Result<()> {
-        *self.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = held;
+impl Capturing {
+    /// Ends the thread, the run being over; what it found.
+    pub fn finish(self, held: Held) -> Result<Outcome> {
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = held;
         let one = 1u64;
         // SAFETY: the value lives through the call.
-        check(unsafe { libc::write(self.event, (&raw const one).cast(), 8) }, "end the capture").map(|_| ())
+        check(unsafe { libc::write(self.event, (&raw const one).cast(), 8) }, "end the capture")?;
+        self.thread.join().map_err(|_| Error::Broken("the capture thread broke".into()))
     }
 }
 
 impl Capture {
     /// Opens a ring on the wire of each host that has flows.
-    pub fn open(
-        network: &Network,
-        setup: &Setup,
-        events: &[Event],
-        clock: Clock,
-        ending: Arc<Ending>,
-        header: &serde_json::Map<String, serde_json::Value>,
-    ) -> Result<Self> {
-        let mut hosts = Vec::new();
-        for index in 0..setup.hosts.len() {
-            if !setup.flows.iter().any(|f| f.source == index || f.destination == index) {
-                continue;
-            }
-            let first = |end: fn(&Flow) -> usize| setup.flows.first().is_some_and(|f| end(f) == index);
-            let file = match setup.observe.pcap {
-                Pcap::Source | Pcap::Both if first(|f| f.source) => Some("source.pcapng"),
-                Pcap::Destination | Pcap::Both if first(|f| f.destination) => Some("destination.pcapng"),
-                _ => None,
-            };
-            let node = setup.hosts[index].node;
-            let wire = |l: &Link| l.kind == LinkKind::Wire && (l.a == node || l.b == node);
-            let name = interface_name(setup.links.iter().position(wire).unwrap_or_default());
-            let ifindex = network.wire_of(index)?;
-            let snap = if file.is_some() { SNAP_BYTES } else { SNAP_HEADERS_BYTES };
-            let ring = network.inside(node, || Ring::open(ifindex, snap))?;
-            let pcap = file.map(|f| PcapNg::create(f, &name)).transpose()?;
-            hosts.push(Host { index, ring, read_until_ns: i64::MIN, arrivals: VecDeque::new(), pcap });
-        }
+    pub fn open(context: &Context, network: &Network) -> Result<Self> {
+        let Context { setup, events, clock, ending, header } = context;
+        let has_flows = |host: &usize| setup.flows.iter().any(|f| f.source == *host || f.destination == *host);
+        let hosts = (0..setup.hosts.len()).filter(has_flows).map(|host| Host::open(network, setup, host));
+        let hosts = hosts.collect::<Result<_>>()?;
         let numbers = |f: &Flow| match f.kind {
             FlowKind::Tcp => Numbers::Tcp,
             FlowKind::Ping => Numbers::Packets(16),
             FlowKind::Udp => Numbers::Packets(32),
         };
-        // Links tell what they lose. A packet that vanished anyway was lost between links: for want of a route, or, where
+        // Links report what they lose. A packet that vanished anyway was lost between links: for want of a route, or, where
         // neighbours are resolved, perhaps in a neighbour's queue.
-        let tells = |l: &Link| !l.is_modelled() || (l.discipline == Some(Discipline::Leolink) && !l.arp);
-        let silence = if setup.links.iter().all(tells) { CAUSE_NO_ROUTE } else { CAUSE_UNKNOWN };
+        let reports_all = |l: &Link| !l.is_modelled() || (l.discipline == Some(Discipline::Leolink) && !l.arp);
+        let silence = if setup.links.iter().all(reports_all) { CAUSE_NO_ROUTE } else { CAUSE_UNKNOWN };
         let streams =
             setup.flows.iter().flat_map(|f| [Stream::new(numbers(f), f.size_bytes), Stream::new(numbers(f), None)]);
         Ok(Self {
-            clock,
-            ending,
+            clock: *clock,
+            ending: ending.clone(),
             flows: setup.flows.clone(),
             hosts,
             streams: streams.collect(),
@@ -188,18 +156,18 @@ impl Capture {
     }
 
     /// Starts the thread. If it fails, so does the run, at once.
-    pub fn start(self) -> Result<(Finish, std::thread::JoinHandle<Outcome>)> {
+    pub fn start(self) -> Result<Capturing> {
         // SAFETY: plain system call.
         let event = check(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) }, "make an eventfd")?;
         let held = Arc::new(Mutex::new(Held::default()));
-        let finish = Finish { event, held: held.clone() };
-        let body = move || match self.run(event, &held) {
+        let held_at_end = held.clone();
+        let body = move || match self.run(event, &held_at_end) {
             Ok(outcome) => outcome,
             Err(e) => crate::say::fail(&e),
         };
         let thread = std::thread::Builder::new().name("capture".into()).spawn(body);
         let thread = thread.map_err(|source| Error::Kernel { attempt: "start the capture thread".into(), source })?;
-        Ok((finish, thread))
+        Ok(Capturing { event, held, thread })
     }
 
     fn run(mut self, event: i32, held: &Mutex<Held>) -> Result<Outcome> {
@@ -212,7 +180,7 @@ impl Capture {
             self.read_rings()?;
             self.read_drops()?;
             if over {
-                let held = *held.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let held = *held.lock().unwrap_or_else(PoisonError::into_inner);
                 return self.finish(held);
             }
             let latest_ns = self.hosts.iter().map(|h| h.read_until_ns).max().unwrap_or(i64::MIN);
@@ -324,7 +292,8 @@ impl Capture {
 
     /// As many packets may have vanished as were lost between links.
     fn judge_silence(&mut self, held: Held) -> Option<String> {
-        let (silent, elsewhere) = (self.silent_pkts, held.no_route_pkts + held.unresolved_pkts);
+        let between = held.lost_between_links;
+        let (silent, elsewhere) = (self.silent_pkts, between.no_route_pkts + between.unresolved_pkts);
         if silent == 0 {
             return None;
         }
@@ -379,23 +348,21 @@ impl Capture {
         }
         drop_rows.flush()?;
         reordering.finish(self.ending.end_ns())?;
-        let data = || streams.iter().step_by(2);
         let (totals, round_trips) = ledger.finish()?;
-        Ok(Outcome {
-            times_ns: data().map(Stream::times_ns).collect(),
-            arrived_bytes: data().map(Stream::arrived_bytes).collect(),
-            duplicate_acks_pkts: tcp_alone(&self.flows, &self.acks),
-            totals,
-            round_trips,
-            warnings,
-            failures: self.failures,
-        })
+        let data = streams.iter().step_by(2).zip(round_trips);
+        let flows = data.zip(self.flows.iter().zip(&self.acks)).map(|((data, round_trips), (flow, acks))| {
+            let (first_byte_ns, last_byte_ns, complete_ns) = data.times_ns();
+            FlowOutcome {
+                first_byte_ns,
+                last_byte_ns,
+                complete_ns,
+                arrived_bytes: Some(data.arrived_bytes()),
+                duplicate_acks_pkts: (flow.kind == FlowKind::Tcp).then(|| acks.duplicates()),
+                round_trips,
+            }
+        });
+        Ok(Outcome { totals, flows: flows.collect(), warnings, failures: self.failures })
     }
-}
-
-fn tcp_alone(flows: &[Flow], acks: &[Acks]) -> Vec<u64> {
-    let of = |(flow, acks): (&Flow, &Acks)| if flow.kind == FlowKind::Tcp { acks.duplicates() } else { u64::MAX };
-    flows.iter().zip(acks).map(of).collect()
 }
 
 /// A packet whose fate is known; those of an account come in order of sending.
@@ -418,7 +385,7 @@ fn lost_between_links(account: usize, packet: &Packet) -> Option<Drop> {
     let loss = packet.loss.filter(|loss| loss.direction.is_none())?;
     Some(Drop {
         t_ns: packet.sent_ns,
-        direction: u32::MAX,
+        direction: u32::MISSING,
         cause: loss.cause,
         flow: (account / 2) as u32,
         flow_direction: (account % 2) as u8,

@@ -9,7 +9,7 @@
 //! answer, and two counters move forward.
 
 use crate::truth::Packet;
-use leowarp_timeline::record::{DelayBin, MISSING_I64};
+use leowarp_timeline::record::{DelayBin, Missing};
 use leowarp_timeline::setup::FlowKind;
 use std::collections::VecDeque;
 
@@ -176,8 +176,8 @@ impl RoundTrips {
         (!self.waiting.is_empty()).then_some(DelayBin {
             flow,
             quantity: ROUND_TRIP,
-            lower_ns: MISSING_I64,
-            upper_ns: MISSING_I64,
+            lower_ns: i64::MISSING,
+            upper_ns: i64::MISSING,
             pkts: self.waiting.len() as u32,
         })
     }

@@ -55,7 +55,7 @@ fn a_data_packet_is_answered_by_the_first_packet_back_that_left_once_it_had_arri
     let trips = of(&delays, ROUND_TRIP);
     let trips: Vec<_> = trips.iter().map(|r| (r.lower_ns, r.upper_ns, r.pkts)).collect();
     // 990 + 490, 1,000 + 8,000; nothing answered the last
-    assert_eq!(trips, [(1_480, 1_488, 1), (8_960, 9_024, 1), (MISSING_I64, MISSING_I64, 1)]);
+    assert_eq!(trips, [(1_480, 1_488, 1), (8_960, 9_024, 1), (i64::MISSING, i64::MISSING, 1)]);
     assert_eq!(delays.round_trips(), Some(Extremes { min_ns: 1_480, max_ns: 9_000, sum_ns: 10_480 }));
     let there: Vec<_> = of(&delays, 0).iter().map(|r| (r.flow, r.lower_ns, r.upper_ns, r.pkts)).collect();
     // 990 is beside 1,000 in no bin: they are 4 ns wide below 1,024

@@ -4,11 +4,11 @@
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::truth::Loss;
-use leowarp_timeline::record::Drop;
+use leowarp_timeline::record::{Drop, Missing};
 use std::fs::File;
 use std::io::Read;
 
-/// struct leolink_drop (guest/qdisc/leolink.c).
+/// struct leolink_drop (guest/qdisc/leolink.h).
 const RECORD_BYTES: usize = 64;
 const BUFFER_RECORDS: usize = 1024;
 
@@ -56,11 +56,11 @@ impl Drops {
 pub fn row(t_ns: i64, loss: Loss) -> Drop {
     Drop {
         t_ns,
-        direction: loss.direction.unwrap_or(u32::MAX),
+        direction: loss.direction.unwrap_or(u32::MISSING),
         cause: loss.cause,
-        flow: u32::MAX,
-        flow_direction: u8::MAX,
-        seq: u64::MAX,
-        len_bytes: u32::MAX,
+        flow: u32::MISSING,
+        flow_direction: u8::MISSING,
+        seq: u64::MISSING,
+        len_bytes: u32::MISSING,
     }
 }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::table::Rows;
 use crate::truth::Packet;
 use leowarp_timeline::event::Change;
-use leowarp_timeline::record::{self, Bin, DelayBin, Echo, MISSING_I64};
+use leowarp_timeline::record::{self, Bin, DelayBin, Echo, Missing};
 use leowarp_timeline::setup::{FlowKind, Packets, Setup};
 use leowarp_timeline::Event;
 use std::collections::BTreeMap;
@@ -91,7 +91,9 @@ impl Ledger {
                 [(spec.source, spec.destination), (spec.destination, spec.source)].into_iter().enumerate()
             {
                 let path = |e: &Event| match e.change {
-                    Change::Path { source, destination, path } if (source, destination) == ends => Some((e.t_ns, path)),
+                    Change::Path { source, destination, path, .. } if (source, destination) == ends => {
+                        Some((e.t_ns, path))
+                    }
                     _ => None,
                 };
                 accounts.push(Account {
@@ -173,12 +175,12 @@ impl Ledger {
         let a = &mut self.accounts[account];
         let first = *a.first_number.get_or_insert(packet.seq);
         let (flow, index) = (a.flow as u32, (packet.seq - first) as u32);
-        let arrived = packet.received_ns.unwrap_or(MISSING_I64);
+        let arrived = packet.received_ns.unwrap_or(i64::MISSING);
         if a.kind == FlowKind::Udp {
-            let echo = Echo { flow, index, sent_ns: packet.sent_ns, received_ns: arrived, reply_ns: MISSING_I64 };
+            let echo = Echo { flow, index, sent_ns: packet.sent_ns, received_ns: arrived, reply_ns: i64::MISSING };
             return self.echoes.push(&echo);
         }
-        let empty = Echo { flow, index, sent_ns: MISSING_I64, received_ns: MISSING_I64, reply_ns: MISSING_I64 };
+        let empty = Echo { flow, index, sent_ns: i64::MISSING, received_ns: i64::MISSING, reply_ns: i64::MISSING };
         // Replies carry the request's number, so they are not counted from the first of their own.
         let number = if a.direction == 0 { index } else { packet.seq as u32 };
         let echo = self.pings.entry((flow, number)).or_insert(Echo { index: number, ..empty });
@@ -218,20 +220,20 @@ impl Ledger {
         let path = a.path.checked_sub(1).and_then(|i| a.paths[i].1);
         self.stored.push(&record::Packet {
             sent_ns: packet.sent_ns,
-            received_ns: packet.received_ns.unwrap_or(MISSING_I64),
+            received_ns: packet.received_ns.unwrap_or(i64::MISSING),
             flow: a.flow as u32,
             direction: a.direction,
             is_retransmission: u8::from(packet.is_retransmission),
-            is_spurious: packet.is_spurious.map_or(u8::MAX, u8::from),
+            is_spurious: packet.is_spurious.map_or(u8::MISSING, u8::from),
             is_late: u8::from(packet.extent_pkts.is_some()),
             stored_because: because,
-            drop_cause: packet.loss.map_or(u8::MAX, |l| l.cause),
-            drop_direction: packet.loss.and_then(|l| l.direction).unwrap_or(u32::MAX),
-            path_id: path.unwrap_or(u32::MAX),
-            extent_pkts: packet.extent_pkts.unwrap_or(u32::MAX),
+            drop_cause: packet.loss.map_or(u8::MISSING, |l| l.cause),
+            drop_direction: packet.loss.and_then(|l| l.direction).unwrap_or(u32::MISSING),
+            path_id: path.unwrap_or(u32::MISSING),
+            extent_pkts: packet.extent_pkts.unwrap_or(u32::MISSING),
             len_bytes: packet.len_bytes,
             seq: packet.seq.max(0) as u64,
-            ack: packet.ack.map_or(u64::MAX, |a| a.max(0) as u64),
+            ack: packet.ack.map_or(u64::MISSING, |a| a.max(0) as u64),
         })
     }
 }
@@ -249,8 +251,8 @@ fn empty_bin(t_ns: i64, flow: usize, direction: u8) -> Bin {
         late_pkts: 0,
         retrans_pkts: 0,
         spurious_pkts: 0,
-        owd_min_ns: MISSING_I64,
-        owd_max_ns: MISSING_I64,
+        owd_min_ns: i64::MISSING,
+        owd_max_ns: i64::MISSING,
         owd_sum_ns: 0,
     }
 }
@@ -266,7 +268,7 @@ fn count(bin: &mut Bin, packet: &Packet) {
         let delay_ns = received_ns - packet.sent_ns;
         bin.delivered_pkts += 1;
         bin.delivered_bytes += u64::from(packet.len_bytes);
-        bin.owd_min_ns = if bin.owd_min_ns == MISSING_I64 { delay_ns } else { bin.owd_min_ns.min(delay_ns) };
+        bin.owd_min_ns = if bin.owd_min_ns == i64::MISSING { delay_ns } else { bin.owd_min_ns.min(delay_ns) };
         bin.owd_max_ns = bin.owd_max_ns.max(delay_ns);
         bin.owd_sum_ns += delay_ns;
     }
@@ -297,7 +299,7 @@ mod tests {
         let mut bin = empty_bin(0, 1, 0);
         count(&mut bin, &packet(None, Some(Loss { cause: 1, direction: None })));
         assert_eq!((bin.sent_pkts, bin.lost_pkts, bin.delivered_pkts), (1, 1, 0));
-        assert_eq!((bin.owd_min_ns, bin.owd_max_ns, bin.owd_sum_ns), (MISSING_I64, MISSING_I64, 0));
+        assert_eq!((bin.owd_min_ns, bin.owd_max_ns, bin.owd_sum_ns), (i64::MISSING, i64::MISSING, 0));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `leolink` (guest/qdisc/leolink.c) as netlink messages.
+//! `leolink` (guest/qdisc/leolink.h) as netlink messages.
 
 use crate::netlink::{Batch, Nest, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
 use crate::tc::{share, tcmsg, Direction, Say, TCA_KIND, TCA_OPTIONS};

@@ -218,7 +218,7 @@ impl<'a> Network<'a> {
                     self.mark(direction, Say::Changes);
                 }
                 Change::Route { node, host, direction, path } => self.route(node, host, direction, path)?,
-                Change::Path { source, destination, path } if self.setup.source_routing => {
+                Change::Path { source, destination, path, .. } if self.setup.source_routing => {
                     let tos = path.map_or(0, |path| self.tag(destination, path));
                     paths.push(PathChange { source, destination, tos });
                 }

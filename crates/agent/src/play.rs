@@ -2,22 +2,19 @@
 //! The run from its time 0 on: one thread that sleeps until something is due, does all that is due at that instant in a
 //! fixed order (samples see the network as it was before the instant's events), and sleeps again.
 
-use crate::clock::Clock;
+use crate::context::Context;
 use crate::drops::{self, Drops};
-use crate::ending::Ending;
 use crate::error::{Error, Result};
-use crate::flows::{flood::Flood, probe::Probe, tcp::Transfer};
+use crate::flows::tcp::Transfer;
+use crate::flows::Flows;
 use crate::network::{Network, PathChange};
 use crate::queue::Queues;
 use crate::sample::{self, Counters};
 use crate::table::Rows;
-use leowarp_timeline::record::{Counter, Drop, Queue, Socket};
+use leowarp_timeline::record::{Counter, Drop, LinkTotal, Queue, Socket};
 use leowarp_timeline::setup::{Ends, FlowKind, Setup};
-use leowarp_timeline::Event;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::atomic::Ordering::SeqCst;
-use std::sync::Arc;
 
 const PROGRESS_NS: i64 = 1_000_000_000;
 
@@ -38,32 +35,27 @@ enum Due {
 
 /// Everything that takes part.
 pub struct Player<'a> {
-    pub setup: &'a Setup,
-    pub events: &'a [Event],
-    pub clock: Clock,
-    pub network: Network<'a>,
-    pub transfers: Vec<Transfer>,
+    context: Context<'a>,
+    network: Network<'a>,
+    flows: Flows,
     /// Of each transfer: it has ended and its last sample has been taken.
-    pub looked_last: Vec<bool>,
-    pub probes: Vec<Probe>,
-    pub floods: Vec<Flood>,
-    pub ending: Arc<Ending>,
+    looked_last: Vec<bool>,
     /// Of each flow that the run's end waits for: when it came to its own.
-    pub awaited: Vec<(usize, Option<i64>)>,
-    pub counters: Counters,
-    pub queues: Queues,
-    pub socket_rows: Rows<Socket>,
-    pub counter_rows: Rows<Counter>,
-    pub queue_rows: Rows<Queue>,
-    /// Without packet truth: what links tell of drops.
-    pub drops: Option<(Drops, Rows<Drop>)>,
+    awaited: Vec<(usize, Option<i64>)>,
+    counters: Counters,
+    queues: Queues,
+    socket_rows: Rows<Socket>,
+    counter_rows: Rows<Counter>,
+    queue_rows: Rows<Queue>,
+    /// Without packet truth: the drops that links report.
+    drops: Option<(Drops, Rows<Drop>)>,
 }
 
 /// What is still to be done.
 type Agenda = BinaryHeap<Reverse<(i64, Due)>>;
 
 /// The flows that the end of a run waits for: those that have one.
-pub fn awaited(setup: &Setup) -> Vec<(usize, Option<i64>)> {
+fn awaited(setup: &Setup) -> Vec<(usize, Option<i64>)> {
     let has_end = |i: &usize| match setup.flows[*i].kind {
         FlowKind::Tcp => setup.flows[*i].size_bytes.is_some(),
         FlowKind::Ping | FlowKind::Udp => setup.flows[*i].packets.is_some(),
@@ -71,41 +63,56 @@ pub fn awaited(setup: &Setup) -> Vec<(usize, Option<i64>)> {
     (0..setup.flows.len()).filter(|i| setup.ends == Ends::Flows && has_end(i)).map(|i| (i, None)).collect()
 }
 
-impl Player<'_> {
+impl<'a> Player<'a> {
+    /// Opens what it samples and the tables that it writes.
+    pub fn open(context: &Context<'a>, network: Network<'a>, flows: Flows) -> Result<Self> {
+        let Context { setup, header, .. } = context;
+        let counters = Counters::open(&network, setup)?;
+        let counter_rows = Rows::create(&context.header_with("names", counters.names().into()))?;
+        let drops = if setup.observe.truth { None } else { Some((Drops::open(), Rows::create(header)?)) };
+        Ok(Self {
+            looked_last: vec![false; flows.transfers.len()],
+            network,
+            flows,
+            awaited: awaited(setup),
+            counters,
+            queues: Queues::open(setup)?,
+            socket_rows: Rows::create(header)?,
+            counter_rows,
+            queue_rows: Rows::create(header)?,
+            drops,
+            context: context.clone(),
+        })
+    }
+
+    /// Starts the threads of the flows.
+    pub fn start_flows(&mut self) -> Result<()> {
+        self.flows.start(&self.context)
+    }
+
+    /// The bulk transfers.
+    pub fn transfers(&self) -> &[Transfer] {
+        &self.flows.transfers
+    }
+
+    /// What went over each direction so far.
+    pub fn link_totals(&mut self) -> Result<Vec<LinkTotal>> {
+        self.queues.totals(&self.network)
+    }
+
     /// Plays the timeline from its event `first` on, until the run is over.
     pub fn play(&mut self, first: usize) -> Result<()> {
-        let mut agenda = Agenda::new();
-        let mut add = |t_ns: i64, what: Due| agenda.push(Reverse((t_ns, what)));
-        for (what, period_ns) in self.periodic() {
-            if let Some(period_ns) = period_ns {
-                add(period_ns, what);
-            }
-        }
-        if let Some(event) = self.events.get(first) {
-            add(event.t_ns, Due::Events(first));
-        }
-        for (i, transfer) in self.transfers.iter().enumerate() {
-            add(self.setup.flows[transfer.flow].stop_ns, Due::Stop(i));
-        }
-        for (i, probe) in self.probes.iter().enumerate() {
-            match probe.due_ns(0) {
-                Some(t_ns) => add(t_ns, Due::Probe(i, 0)),
-                None => note_end(&mut self.awaited, probe.flow, 0),
-            }
-        }
-        if self.setup.observe.counters_ns.is_none() {
-            add(self.ending.end_ns(), Due::Counters);
-        }
+        let mut agenda = self.agenda(first);
         self.note_ends(&mut agenda);
-        self.clock.sleep_until(0)?;
+        self.context.clock.sleep_until(0)?;
         let (mut now_ns, mut rung) = (0, 0);
         while let Some(&Reverse((t_ns, what))) = agenda.peek() {
-            if t_ns > self.ending.end_ns() {
+            if t_ns > self.context.ending.end_ns() {
                 break;
             }
             if t_ns > now_ns {
                 if !self.sleep_until(t_ns, rung)? {
-                    rung = self.ending.rung();
+                    rung = self.context.ending.rung();
                     self.note_ends(&mut agenda);
                     continue;
                 }
@@ -120,12 +127,39 @@ impl Player<'_> {
         Ok(())
     }
 
+    /// What is to be done from the start on: what repeats, for the first time; the first event; the ends of transfers.
+    fn agenda(&mut self, first: usize) -> Agenda {
+        let mut agenda = Agenda::new();
+        let mut add = |t_ns: i64, what: Due| agenda.push(Reverse((t_ns, what)));
+        for (what, period_ns) in self.periodic() {
+            if let Some(period_ns) = period_ns {
+                add(period_ns, what);
+            }
+        }
+        if let Some(event) = self.context.events.get(first) {
+            add(event.t_ns, Due::Events(first));
+        }
+        for (i, transfer) in self.flows.transfers.iter().enumerate() {
+            add(self.context.setup.flows[transfer.flow].stop_ns, Due::Stop(i));
+        }
+        for (i, probe) in self.flows.probes.iter().enumerate() {
+            match probe.due_ns(0) {
+                Some(t_ns) => add(t_ns, Due::Probe(i, 0)),
+                None => note_end(&mut self.awaited, probe.flow, 0),
+            }
+        }
+        if self.context.setup.observe.counters_ns.is_none() {
+            add(self.context.ending.end_ns(), Due::Counters);
+        }
+        agenda
+    }
+
     /// False = a flow has come to its end before.
     fn sleep_until(&self, t_ns: i64, rung: u32) -> Result<bool> {
         if self.awaited.is_empty() {
-            return self.clock.sleep_until(t_ns).map(|_| true);
+            return self.context.clock.sleep_until(t_ns).map(|_| true);
         }
-        self.ending.sleep_until(self.clock, t_ns, rung)
+        self.context.ending.sleep_until(self.context.clock, t_ns, rung)
     }
 
     /// Once all flows that the run's end waits for have come to theirs: what is still to be done by the run's.
@@ -133,35 +167,26 @@ impl Player<'_> {
         if self.awaited.is_empty() {
             return;
         }
-        for transfer in &self.transfers {
-            let end_ns = transfer.shared.end_ns.load(SeqCst);
-            if end_ns != i64::MIN {
-                note_end(&mut self.awaited, transfer.flow, end_ns);
-            }
-        }
-        for flood in &self.floods {
-            let end_ns = flood.end_ns.load(SeqCst);
-            if end_ns != i64::MIN {
-                note_end(&mut self.awaited, flood.flow, end_ns);
-            }
+        for (flow, end_ns) in self.flows.ends_ns() {
+            note_end(&mut self.awaited, flow, end_ns);
         }
         let Some(ends_ns) = self.awaited.iter().map(|a| a.1).collect::<Option<Vec<i64>>>() else { return };
         self.awaited.clear();
-        let end_ns = ends_ns.into_iter().max().unwrap_or_default().saturating_add(self.setup.linger_ns);
-        if end_ns >= self.ending.end_ns() {
+        let end_ns = ends_ns.into_iter().max().unwrap_or_default().saturating_add(self.context.setup.linger_ns);
+        if end_ns >= self.context.ending.end_ns() {
             return;
         }
-        self.ending.set_end_ns(end_ns);
-        if self.setup.observe.counters_ns.is_none_or(|period_ns| end_ns % period_ns != 0) {
+        self.context.ending.set_end_ns(end_ns);
+        if self.context.setup.observe.counters_ns.is_none_or(|period_ns| end_ns % period_ns != 0) {
             agenda.push(Reverse((end_ns, Due::Counters)));
         }
-        for i in 0..self.transfers.len() {
+        for i in 0..self.flows.transfers.len() {
             agenda.push(Reverse((end_ns, Due::Stop(i))));
         }
     }
 
     fn periodic(&self) -> [(Due, Option<i64>); 4] {
-        let o = &self.setup.observe;
+        let o = &self.context.setup.observe;
         [
             (Due::Queues, o.queues_ns),
             (Due::Counters, o.counters_ns),
@@ -181,24 +206,24 @@ impl Player<'_> {
                 self.read_drops()?;
             }
             Due::Events(from) => {
-                let instant = self.events[from..].iter().take_while(|e| e.t_ns == t_ns).count();
+                let instant = self.context.events[from..].iter().take_while(|e| e.t_ns == t_ns).count();
                 self.apply(from, from + instant)?;
-                return Ok(self.events.get(from + instant).map(|e| (e.t_ns, Due::Events(from + instant))));
+                return Ok(self.context.events.get(from + instant).map(|e| (e.t_ns, Due::Events(from + instant))));
             }
             Due::Stop(i) => {
-                if self.setup.observe.sockets_ns.is_none_or(|period_ns| t_ns % period_ns != 0) {
+                if self.context.setup.observe.sockets_ns.is_none_or(|period_ns| t_ns % period_ns != 0) {
                     self.sample_socket(t_ns, i)?;
                 }
                 self.demand_sending(i)?;
-                self.transfers[i].stop();
-                note_end(&mut self.awaited, self.transfers[i].flow, t_ns);
+                self.flows.transfers[i].stop();
+                note_end(&mut self.awaited, self.flows.transfers[i].flow, t_ns);
                 return Ok(None);
             }
             Due::Probe(i, index) => {
-                self.probes[i].send(index)?;
-                let next_ns = self.probes[i].due_ns(index + 1);
+                self.flows.probes[i].send(index)?;
+                let next_ns = self.flows.probes[i].due_ns(index + 1);
                 if next_ns.is_none() {
-                    note_end(&mut self.awaited, self.probes[i].flow, t_ns);
+                    note_end(&mut self.awaited, self.flows.probes[i].flow, t_ns);
                 }
                 return Ok(next_ns.map(|t_ns| (t_ns, Due::Probe(i, index + 1))));
             }
@@ -209,35 +234,13 @@ impl Player<'_> {
 
     /// Applies events `from..to`, which are of one instant.
     fn apply(&mut self, from: usize, to: usize) -> Result<()> {
-        let changes = self.network.apply(&self.events[from..to])?;
+        let changes = self.network.apply(&self.context.events[from..to])?;
         self.mark(&changes)
     }
 
     /// Has the sockets of the flows concerned mark what they send from now on with the path's tag.
     pub fn mark(&mut self, changes: &[PathChange]) -> Result<()> {
-        for change in changes {
-            for transfer in &self.transfers {
-                let flow = &self.setup.flows[transfer.flow];
-                if (flow.source, flow.destination) == (change.source, change.destination) {
-                    transfer.set_tos(true, change.tos)?;
-                } else if (flow.destination, flow.source) == (change.source, change.destination) {
-                    transfer.set_tos(false, change.tos)?;
-                }
-            }
-            for probe in &self.probes {
-                let flow = &self.setup.flows[probe.flow];
-                if (flow.source, flow.destination) == (change.source, change.destination) {
-                    probe.set_tos(change.tos)?;
-                }
-            }
-            for flood in &self.floods {
-                let flow = &self.setup.flows[flood.flow];
-                if (flow.source, flow.destination) == (change.source, change.destination) {
-                    flood.set_tos(change.tos)?;
-                }
-            }
-        }
-        Ok(())
+        self.flows.mark(self.context.setup, changes)
     }
 
     /// Writes out what is left.
@@ -251,20 +254,20 @@ impl Player<'_> {
 
     fn read_drops(&mut self) -> Result<()> {
         let Some((drops, rows)) = &mut self.drops else { return Ok(()) };
-        drops.read(self.clock, |t_ns, loss, _| rows.push(&drops::row(t_ns, loss)))
+        drops.read(self.context.clock, |t_ns, loss, _| rows.push(&drops::row(t_ns, loss)))
     }
 
     fn sample_sockets(&mut self, t_ns: i64) -> Result<()> {
-        (0..self.transfers.len()).try_for_each(|i| self.sample_socket(t_ns, i))
+        (0..self.flows.transfers.len()).try_for_each(|i| self.sample_socket(t_ns, i))
     }
 
     /// Refuses to call a run good in which a congestion control, of the user's own for instance, stopped its flow for good.
     fn demand_sending(&self, i: usize) -> Result<()> {
-        let transfer = &self.transfers[i];
+        let transfer = &self.flows.transfers[i];
         if transfer.is_stopped() || transfer.has_ended() || !sample::is_held_back(transfer)? {
             return Ok(());
         }
-        let name = self.setup.flows[transfer.flow].congestion_control.as_deref().unwrap_or_default();
+        let name = self.context.setup.flows[transfer.flow].congestion_control.as_deref().unwrap_or_default();
         Err(Error::Lacks {
             what: format!("flow {}, congestion_control = {name:?}: it lets nothing be sent", transfer.flow),
             hint: "its window must be a packet at least and its pacing rate above 0 once the connection stands".into(),
@@ -273,8 +276,8 @@ impl Player<'_> {
 
     /// A transfer is looked at from its start until it is stopped, or once more after it has ended by itself.
     fn sample_socket(&mut self, t_ns: i64, i: usize) -> Result<()> {
-        let transfer = &self.transfers[i];
-        if t_ns <= self.setup.flows[transfer.flow].start_ns || transfer.is_stopped() || self.looked_last[i] {
+        let transfer = &self.flows.transfers[i];
+        if t_ns <= self.context.setup.flows[transfer.flow].start_ns || transfer.is_stopped() || self.looked_last[i] {
             return Ok(());
         }
         self.looked_last[i] = transfer.has_ended();

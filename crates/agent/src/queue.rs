@@ -8,13 +8,13 @@ use crate::netlink::{attributes, RTM_GETQDISC};
 use crate::network::{is_modelled, Network};
 use crate::sample::read_all;
 use crate::table::Rows;
-use leowarp_timeline::record::{LinkTotal, Queue};
+use leowarp_timeline::record::{LinkTotal, Missing, Queue};
 use leowarp_timeline::setup::{Discipline, Setup};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 
-/// Bytes of a record of /proc/leolink/links (guest/qdisc/leolink.c).
+/// Bytes of a record of /proc/leolink/links (guest/qdisc/leolink.h).
 const LINK_RECORD_BYTES: usize = 136;
 
 const TC_H_ROOT: u32 = 0xffff_ffff;
@@ -65,7 +65,7 @@ impl Queues {
     /// Adds those that changed since the last sample.
     pub fn sample(&mut self, rows: &mut Rows<Queue>, network: &Network, t_ns: i64) -> Result<()> {
         for (direction, s) in self.netem_statistics(network)? {
-            let now = (s.held_pkts, u64::from(s.held_bytes), u32::MAX);
+            let now = (s.held_pkts, u64::from(s.held_bytes), u32::MISSING);
             let before = std::mem::replace(&mut self.last[direction], now);
             if (before.0, before.1) != (now.0, now.1) {
                 rows.push(&Queue {
@@ -73,7 +73,7 @@ impl Queues {
                     direction: direction as u32,
                     queue_pkts: now.0,
                     queue_bytes: now.1,
-                    queue_max_pkts: u32::MAX,
+                    queue_max_pkts: u32::MISSING,
                 })?;
             }
         }
@@ -163,20 +163,20 @@ fn statistics(attrs: &[u8]) -> Statistics {
 fn netem_total(direction: u32, s: &Statistics) -> LinkTotal {
     LinkTotal {
         direction,
-        offered_pkts: u64::MAX,
-        offered_bytes: u64::MAX,
+        offered_pkts: u64::MISSING,
+        offered_bytes: u64::MISSING,
         delivered_pkts: s.sent_pkts.into(),
         delivered_bytes: s.sent_bytes,
         dropped_queue_pkts: s.dropped_pkts.into(),
-        dropped_queue_bytes: u64::MAX,
-        dropped_loss_pkts: u64::MAX,
-        dropped_loss_bytes: u64::MAX,
-        dropped_down_pkts: u64::MAX,
-        dropped_down_bytes: u64::MAX,
+        dropped_queue_bytes: u64::MISSING,
+        dropped_loss_pkts: u64::MISSING,
+        dropped_loss_bytes: u64::MISSING,
+        dropped_down_pkts: u64::MISSING,
+        dropped_down_bytes: u64::MISSING,
         held_pkts: s.held_pkts.into(),
         held_bytes: s.held_bytes.into(),
-        queue_max_pkts: u32::MAX,
-        busy_ns: u64::MAX,
+        queue_max_pkts: u32::MISSING,
+        busy_ns: u64::MISSING,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::table::Rows;
 use crate::truth::Packet;
 use leowarp_timeline::event::Change;
-use leowarp_timeline::record::{Density, ReorderingRow, MISSING_I64};
+use leowarp_timeline::record::{Density, Missing, ReorderingRow};
 use leowarp_timeline::setup::Setup;
 use leowarp_timeline::Event;
 use reorder::{Arrival, Meter, Settings};
@@ -31,8 +31,8 @@ pub struct Reordering {
 struct Sequence {
     settings: Settings,
     window_ns: Option<i64>,
-    /// What is around each change of the path, by sending time; half open.
-    changes_ns: Vec<(i64, i64)>,
+    /// Number of each change of the path, and what is around it by sending time, half open.
+    changes_ns: Vec<(u32, (i64, i64))>,
     /// Of those, which were looked at.
     changes_seen: usize,
     whole: Scope,
@@ -77,11 +77,11 @@ impl Sequence {
             ..Settings::default()
         };
         let (before_ns, after_ns) = observe.around_changes_ns;
-        let around = |t_ns: i64| ((t_ns - before_ns).max(0), t_ns.saturating_add(after_ns));
+        let around = |(number, t_ns): (u32, i64)| (number, ((t_ns - before_ns).max(0), t_ns.saturating_add(after_ns)));
         Self {
             settings,
             window_ns: observe.reordering_window_ns,
-            changes_ns: path_changes_ns(setup, events, flow).into_iter().map(around).collect(),
+            changes_ns: path_changes(setup, events, flow).into_iter().map(around).collect(),
             changes_seen: 0,
             whole: Scope::new(WHOLE, 0, (0, i64::MAX), 0, settings),
             windows: VecDeque::new(),
@@ -105,9 +105,9 @@ impl Sequence {
                 window.sent_pkts += 1;
             }
         }
-        while let Some(&span_ns) = self.changes_ns.get(self.changes_seen).filter(|c| c.0 <= t_ns) {
+        while let Some(&(number, span_ns)) = self.changes_ns.get(self.changes_seen).filter(|c| c.1 .0 <= t_ns) {
             if t_ns < span_ns.1 {
-                self.changes.push_back(Scope::new(CHANGE, self.changes_seen as u32, span_ns, place, self.settings));
+                self.changes.push_back(Scope::new(CHANGE, number, span_ns, place, self.settings));
             }
             self.changes_seen += 1;
         }
@@ -183,7 +183,7 @@ impl Reordering {
         }
         let (kind, number) = (scope.kind, scope.number);
         let r = scope.meter.finish(Some(scope.sent_pkts));
-        let mean = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        let mean = |value: Option<f64>| value.unwrap_or(f64::MISSING);
         self.rows.push(&ReorderingRow {
             flow,
             scope: kind,
@@ -195,11 +195,11 @@ impl Reordering {
             lost_pkts: r.lost_pkts,
             reordered_pkts: r.reordered_pkts,
             extent_mean_pkts: mean(r.extent.mean_pkts()),
-            extent_max_pkts: r.extent.max_pkts.unwrap_or(u32::MAX),
+            extent_max_pkts: r.extent.max_pkts.unwrap_or(u32::MISSING),
             late_time_mean_ns: mean(r.late_time.mean_ns()),
-            late_time_max_ns: r.late_time.max_ns.unwrap_or(MISSING_I64),
+            late_time_max_ns: r.late_time.max_ns.unwrap_or(i64::MISSING),
             byte_offset_mean_bytes: mean(r.byte_offset.mean_bytes()),
-            byte_offset_max_bytes: r.byte_offset.max_bytes.unwrap_or(u64::MAX),
+            byte_offset_max_bytes: r.byte_offset.max_bytes.unwrap_or(u64::MISSING),
             discontinuities: r.gaps.reordering_discontinuities,
             gap_mean_pkts: mean(r.gaps.mean_pkts()),
             gap_mean_ns: mean(r.gaps.mean_ns()),
@@ -225,21 +225,18 @@ impl Reordering {
     }
 }
 
-/// When the path of a flow's data became another, or none, after the run's start.
-fn path_changes_ns(setup: &Setup, events: &[Event], flow: usize) -> Vec<i64> {
+/// Changes of the path of a flow's data as the timeline numbers them: the number, and when.
+fn path_changes(setup: &Setup, events: &[Event], flow: usize) -> Vec<(u32, i64)> {
     let ends = (setup.flows[flow].source, setup.flows[flow].destination);
-    let mut in_force = None;
-    let mut changes_ns = Vec::new();
-    for event in events {
-        let Change::Path { source, destination, path } = event.change else { continue };
-        if (source, destination) == ends {
-            if event.t_ns > 0 && path != in_force {
-                changes_ns.push(event.t_ns);
+    events
+        .iter()
+        .filter_map(|event| match event.change {
+            Change::Path { source, destination, change: Some(number), .. } if (source, destination) == ends => {
+                Some((number, event.t_ns))
             }
-            in_force = path;
-        }
-    }
-    changes_ns
+            _ => None,
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ fn setup() -> Setup {
             "payload_bytes": null, "packets": null, "packets_per_s": null, "replies": true})
     };
     let text = serde_json::json!({
-        "version": 3, "duration_ns": 100, "seed": 1, "drain_ns": 0, "ends": "duration", "linger_ns": 0,
+        "version": 4, "duration_ns": 100, "seed": 1, "drain_ns": 0, "ends": "duration", "linger_ns": 0,
         "nodes": [{"name": "host:A", "kind": "host"}, {"name": "host:B", "kind": "host"}],
         "hosts": [{"node": 0, "address": "10.1.0.1", "sysctl": {}}, {"node": 1, "address": "10.1.0.2", "sysctl": {}}],
         "links": [], "jitter_tables": [], "flows": [flow(0), flow(1)], "source_routing": false, "sysctl": {},
@@ -26,27 +26,26 @@ fn setup() -> Setup {
     Setup::from_json(text.to_string().as_bytes()).unwrap()
 }
 
-/// `path` events of the first flow's ends: when, and which path.
+/// `path` events of the first flow's ends: when, and the number of the change.
 fn paths(setup: &Setup, changes: &[(i64, u32)]) -> Vec<Event> {
-    let record = |t_ns: i64, source: u32, path: u32| {
+    let record = |t_ns: i64, source: u32, change: u32| {
         let mut out = t_ns.to_le_bytes().to_vec();
-        [7, source, 1 - source, path].iter().for_each(|v: &u32| out.extend(v.to_le_bytes()));
-        out.extend([0; 8]);
+        [7, source, 1 - source, 0].iter().for_each(|v: &u32| out.extend(v.to_le_bytes()));
+        out.extend(i64::from(change).to_le_bytes());
         out
     };
-    // the other way has events of its own at the same times
-    let both = |&(t_ns, path): &(i64, u32)| [record(t_ns, 0, path), record(t_ns, 1, 7 - path % 2)].concat();
+    // the other way has events of its own at the same times, with other numbers
+    let other = |change: u32| if change == event::NONE { change } else { change + 10 };
+    let both = |&(t_ns, change): &(i64, u32)| [record(t_ns, 0, change), record(t_ns, 1, other(change))].concat();
     event::read(&changes.iter().flat_map(both).collect::<Vec<u8>>(), setup).unwrap()
 }
 
 #[test]
-fn a_change_is_another_path_or_none_after_the_start() {
+fn changes_are_numbered_as_the_timeline_says() {
     let setup = setup();
-    let none = event::NONE;
-    let events = paths(&setup, &[(0, 3), (5, 3), (10, 4), (20, none), (30, none), (40, 4), (50, 4)]);
-    assert_eq!(path_changes_ns(&setup, &events, 0), [10, 20, 40]);
-    assert_eq!(path_changes_ns(&setup, &events, 1), [10, 20, 40]);
-    assert_eq!(path_changes_ns(&setup, &paths(&setup, &[(10, 3), (20, 3)]), 0), [10]);
+    let events = paths(&setup, &[(0, event::NONE), (10, 0), (20, 1), (40, 2)]);
+    assert_eq!(path_changes(&setup, &events, 0), [(0, 10), (1, 20), (2, 40)]);
+    assert_eq!(path_changes(&setup, &events, 1), [(10, 10), (11, 20), (12, 40)]);
 }
 
 /// A packet is sent at 2 x its place, is known to have been at `at` (odd), and arrived if it is not lost.
@@ -107,7 +106,7 @@ proptest! {
         changes_ns.sort_unstable();
         changes_ns.dedup();
         let setup = setup();
-        let changes: Vec<_> = changes_ns.iter().enumerate().map(|(k, &t)| (t, k as u32 % 2)).collect();
+        let changes: Vec<_> = changes_ns.iter().enumerate().map(|(k, &t)| (t, k as u32)).collect();
         let mut sequence = Sequence::new(&setup, &paths(&setup, &changes), 0);
         let settings = sequence.settings;
         let mut todo: Vec<(i64, usize, bool)> = (0..fates.len())

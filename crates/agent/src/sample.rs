@@ -2,136 +2,102 @@
 //! Samples of the kernel's own state: TCP_INFO of both ends, the counters of each host, the queues.
 
 use crate::error::{Error, Result};
-use crate::flows::{socket, tcp::Transfer};
+use crate::flows::tcp::Transfer;
+use crate::flows::tcp_info::{BbrInfo, TcpInfo};
 use crate::network::Network;
 use crate::table::Rows;
-use leowarp_timeline::record::{Counter, Socket};
+use leowarp_timeline::record::{Counter, Missing, Socket};
 use leowarp_timeline::setup::Setup;
 use std::fs::File;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-/// struct tcp_info of 6.12 has 248 bytes; a later kernel's begins the same.
-const TCP_INFO_BYTES: usize = 248;
-const BYTES_RECEIVED_AT: usize = 128;
-const TCP_ESTABLISHED: u8 = 1;
+/// The slow start threshold before there is one (include/net/tcp.h).
+const TCP_INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+/// The smoothed round-trip time before there is one (`tcp_sock.srtt_us`; net/ipv4/tcp_input.c, `tcp_rtt_estimator`).
+const NO_RTT_YET: u32 = 0;
+/// BBR's gains are fixed point (BBR_UNIT, net/ipv4/tcp_bbr.c).
+const BBR_GAIN_UNIT: f64 = 256.0;
 
-/// The part of `struct tcp_info` that is recorded, by the offsets of include/uapi/linux/tcp.h.
-struct TcpInfo([u8; TCP_INFO_BYTES]);
-
-impl TcpInfo {
-    fn read(fd: i32) -> Result<Self> {
-        let mut bytes = [0; TCP_INFO_BYTES];
-        match socket::get(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes) {
-            Ok(n) if n >= 232 => Ok(Self(bytes)),
-            Ok(n) => Err(Error::Lacks {
-                what: format!("TCP_INFO of this guest kernel has {n} bytes, at least 232 are needed"),
-                hint: "use Linux 6.7 or newer".into(),
-            }),
-            Err(errno) => Err(Error::errno("read TCP_INFO", errno)),
-        }
-    }
-
-    fn u8(&self, at: usize) -> u8 {
-        self.0[at]
-    }
-
-    fn u16(&self, at: usize) -> u16 {
-        u16::from_ne_bytes([self.0[at], self.0[at + 1]])
-    }
-
-    fn u32(&self, at: usize) -> u32 {
-        u32::from(self.u16(at + 2)) << 16 | u32::from(self.u16(at))
-    }
-
-    fn u64(&self, at: usize) -> u64 {
-        u64::from(self.u32(at + 4)) << 32 | u64::from(self.u32(at))
+/// A value of the kernel's, if it is one.
+fn given(value: u32, is_given: bool) -> u32 {
+    if is_given {
+        value
+    } else {
+        u32::MISSING
     }
 }
 
-/// Bits of a number of bytes; all ones stays so (not set).
+/// Bits of a number of bytes; one that is missing stays so.
 fn bits(bytes: u64) -> u64 {
-    if bytes == u64::MAX {
+    if bytes == u64::MISSING {
         bytes
     } else {
         bytes.saturating_mul(8)
     }
 }
 
-/// Payload that a socket has received in order. Once the other side has ended its stream it is one more: its end counts.
-pub fn received_bytes(fd: i32) -> Result<u64> {
-    TcpInfo::read(fd).map(|info| info.u64(BYTES_RECEIVED_AT))
-}
-
 /// Data waits in an established connection without any on its way, and either none was ever sent or the window is 0.
 pub fn is_held_back(transfer: &Transfer) -> Result<bool> {
-    let s = TcpInfo::read(transfer.shared.sender.as_raw_fd())?;
-    let (cwnd_pkts, unacked_pkts, notsent_bytes, bytes_sent) = (s.u32(80), s.u32(24), s.u32(144), s.u64(200));
-    Ok(s.u8(0) == TCP_ESTABLISHED && notsent_bytes > 0 && unacked_pkts == 0 && (cwnd_pkts == 0 || bytes_sent == 0))
+    let s = TcpInfo::read(transfer.sender())?;
+    let nothing_leaves = s.tcpi_unacked == 0 && (s.tcpi_snd_cwnd == 0 || s.tcpi_bytes_sent == 0);
+    Ok(s.is_established() && s.tcpi_notsent_bytes > 0 && nothing_leaves)
 }
 
 /// Adds a sample of a transfer.
 pub fn sample_socket(rows: &mut Rows<Socket>, t_ns: i64, transfer: &Transfer) -> Result<()> {
-    let s = TcpInfo::read(transfer.shared.sender.as_raw_fd())?;
+    let sender = transfer.sender();
+    let s = TcpInfo::read(sender)?;
+    // Missing before the connection is accepted.
     let r = transfer.receiver().map(TcpInfo::read).transpose()?;
-    let (mut bbr_bw_bps, mut bbr_min_rtt_us, mut gains) = (u64::MAX, u32::MAX, [f64::NAN; 2]);
-    // BBR, whatever it is called, is the one that says this much; Vegas, DCTCP and their like say 16 bytes, others none
-    let mut info = [0u8; 20];
-    let n = socket::get(transfer.shared.sender.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CC_INFO, &mut info)
-        .map_err(|errno| Error::errno("read TCP_CC_INFO", errno))?;
-    if n == 20 {
-        let word = |i: usize| u32::from_ne_bytes([info[4 * i], info[4 * i + 1], info[4 * i + 2], info[4 * i + 3]]);
-        bbr_bw_bps = bits(u64::from(word(1)) << 32 | u64::from(word(0)));
-        bbr_min_rtt_us = word(2);
-        gains = [f64::from(word(3)) / 256.0, f64::from(word(4)) / 256.0];
-    }
-    let missing32 = |value: u32, missing: u32| if value == missing { u32::MAX } else { value };
-    let receiver32 = |at: usize| r.as_ref().map_or(u32::MAX, |r| r.u32(at));
-    let srtt_us = s.u32(68);
+    let bbr = BbrInfo::read(sender)?;
+    let gain = |value: fn(&BbrInfo) -> u32| bbr.map_or(f64::MISSING, |b| f64::from(value(&b)) / BBR_GAIN_UNIT);
+    let has_rtt = s.tcpi_rtt != NO_RTT_YET;
     rows.push(&Socket {
         t_ns,
         flow: transfer.flow as u32,
-        state: s.u8(0),
-        ca_state: s.u8(1),
-        cwnd_pkts: s.u32(80),
-        ssthresh_pkts: missing32(s.u32(76), 0x7fff_ffff),
-        srtt_us: missing32(srtt_us, 0),
-        rttvar_us: if srtt_us == 0 { u32::MAX } else { s.u32(72) },
-        min_rtt_us: s.u32(148),
-        rto_us: s.u32(8),
-        pacing_bps: bits(s.u64(104)),
-        delivery_rate_bps: bits(s.u64(160)),
-        delivery_rate_app_limited: s.u8(7) & 1,
-        bytes_acked: s.u64(120),
-        bytes_sent: s.u64(200),
-        bytes_retrans: s.u64(208),
-        bytes_received: r.as_ref().map_or(u64::MAX, |r| r.u64(BYTES_RECEIVED_AT)),
-        segs_out_pkts: s.u32(136),
-        retrans_pkts: s.u32(100),
-        lost_pkts: s.u32(32),
-        sacked_pkts: s.u32(28),
-        unacked_pkts: s.u32(24),
-        dsack_pkts: s.u32(216),
-        reordering_pkts: s.u32(88),
-        reord_seen: s.u32(220),
-        delivered_pkts: s.u32(192),
-        delivered_ce_pkts: s.u32(196),
-        rcv_ooopack_pkts: receiver32(224),
-        snd_mss_bytes: s.u32(16),
-        busy_us: s.u64(168),
-        rwnd_limited_us: s.u64(176),
-        sndbuf_limited_us: s.u64(184),
-        notsent_bytes: s.u32(144),
-        bbr_bw_bps,
-        bbr_min_rtt_us,
-        bbr_pacing_gain: gains[0],
-        bbr_cwnd_gain: gains[1],
-        retrans_out_pkts: s.u32(36),
-        backoff: s.u8(4),
-        snd_wnd_bytes: s.u32(228),
-        rto_pkts: s.u16(240),
-        rcv_rtt_us: receiver32(92),
-        rcv_space_bytes: receiver32(96),
+        state: s.tcpi_state,
+        ca_state: s.tcpi_ca_state,
+        cwnd_pkts: s.tcpi_snd_cwnd,
+        ssthresh_pkts: given(s.tcpi_snd_ssthresh, s.tcpi_snd_ssthresh != TCP_INFINITE_SSTHRESH),
+        srtt_us: given(s.tcpi_rtt, has_rtt),
+        rttvar_us: given(s.tcpi_rttvar, has_rtt),
+        // Before the first sample it is ~0U, our missing value (net/ipv4/tcp.c, `tcp_init_sock`).
+        min_rtt_us: s.tcpi_min_rtt,
+        rto_us: s.tcpi_rto,
+        // Not limited is ~0ULL, our missing value (net/ipv4/tcp.c, `tcp_get_info`).
+        pacing_bps: bits(s.tcpi_pacing_rate),
+        delivery_rate_bps: bits(s.tcpi_delivery_rate),
+        delivery_rate_app_limited: s.is_app_limited().into(),
+        bytes_acked: s.tcpi_bytes_acked,
+        bytes_sent: s.tcpi_bytes_sent,
+        bytes_retrans: s.tcpi_bytes_retrans,
+        bytes_received: r.map_or(u64::MISSING, |r| r.tcpi_bytes_received),
+        segs_out_pkts: s.tcpi_segs_out,
+        retrans_pkts: s.tcpi_total_retrans,
+        lost_pkts: s.tcpi_lost,
+        sacked_pkts: s.tcpi_sacked,
+        unacked_pkts: s.tcpi_unacked,
+        dsack_pkts: s.tcpi_dsack_dups,
+        reordering_pkts: s.tcpi_reordering,
+        reord_seen: s.tcpi_reord_seen,
+        delivered_pkts: s.tcpi_delivered,
+        delivered_ce_pkts: s.tcpi_delivered_ce,
+        rcv_ooopack_pkts: r.map_or(u32::MISSING, |r| r.tcpi_rcv_ooopack),
+        snd_mss_bytes: s.tcpi_snd_mss,
+        busy_us: s.tcpi_busy_time,
+        rwnd_limited_us: s.tcpi_rwnd_limited,
+        sndbuf_limited_us: s.tcpi_sndbuf_limited,
+        notsent_bytes: s.tcpi_notsent_bytes,
+        bbr_bw_bps: bbr.map_or(u64::MISSING, |b| bits(b.bandwidth_bytes_per_s())),
+        bbr_min_rtt_us: bbr.map_or(u32::MISSING, |b| b.bbr_min_rtt),
+        bbr_pacing_gain: gain(|b| b.bbr_pacing_gain),
+        bbr_cwnd_gain: gain(|b| b.bbr_cwnd_gain),
+        retrans_out_pkts: s.tcpi_retrans,
+        backoff: s.tcpi_backoff,
+        snd_wnd_bytes: s.tcpi_snd_wnd,
+        rto_pkts: s.tcpi_total_rto,
+        rcv_rtt_us: r.map_or(u32::MISSING, |r| r.tcpi_rcv_rtt),
+        rcv_space_bytes: r.map_or(u32::MISSING, |r| r.tcpi_rcv_space),
     })
 }
 
@@ -213,14 +179,31 @@ impl Counters {
     }
 }
 
-/// Packets that no router had a route for, in the whole guest (net/ipv4/route.c).
-pub fn no_route_pkts() -> Result<u64> {
-    statistic("/proc/net/stat/rt_cache", "in_no_route")
+/// Packets that were lost between links, in the whole guest.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LostBetweenLinks {
+    /// That no router had a route for (net/ipv4/route.c).
+    pub no_route_pkts: u64,
+    /// That found the queue of a neighbour full whose address was being resolved (net/core/neighbour.c).
+    pub unresolved_pkts: u64,
 }
 
-/// Packets that found the queue of a neighbour full whose address was being resolved (net/core/neighbour.c).
-pub fn unresolved_pkts() -> Result<u64> {
-    statistic("/proc/net/stat/arp_cache", "unresolved_discards")
+impl LostBetweenLinks {
+    /// All since the boot.
+    pub fn since_boot() -> Result<Self> {
+        Ok(Self {
+            no_route_pkts: statistic("/proc/net/stat/rt_cache", "in_no_route")?,
+            unresolved_pkts: statistic("/proc/net/stat/arp_cache", "unresolved_discards")?,
+        })
+    }
+
+    /// Those since an earlier count.
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            no_route_pkts: self.no_route_pkts - before.no_route_pkts,
+            unresolved_pkts: self.unresolved_pkts - before.unresolved_pkts,
+        }
+    }
 }
 
 /// A column of a file with a line of names and a line of hexadecimal numbers for each processor.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A capture as a reader: bytes in, arrivals of one flow out, all flows counted.
 
+use crate::arrivals::{Arrivals, SEQ_MAX};
+use crate::error::{Error, Result};
 use crate::fields::{number, Protocol, Without};
 use crate::flows::{is_number, Flow, Flows};
 use crate::frames::{Frame, Frames};
 use crate::packet::{cut_or_none, datagram};
 use crate::tcp::Passed;
-use crate::{Arrivals, Error, Result, SEQ_MAX};
 
 /// What is looked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

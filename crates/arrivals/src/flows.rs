@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The flows of a capture, numbered by their first packet, and the sequence of the one that is measured.
 
+use crate::arrivals::SEQ_MAX;
+use crate::error::{Error, Result};
 use crate::fields::{Key, Number, Numbered, Protocol};
 use crate::tcp::{Numbering, Passed};
-use crate::{Error, Result, SEQ_MAX};
 use reorder::Unwrap;
 use std::collections::HashMap;
 use std::net::IpAddr;

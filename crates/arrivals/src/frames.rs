@@ -4,7 +4,7 @@
 //! References: draft-ietf-opsawg-pcap-05, draft-ietf-opsawg-pcapng-03. Not followed: a pcapng block of another kind than
 //! section, interface and packet is passed over unread, its trailing length included.
 
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// libpcap's own limit (MAXIMUM_SNAPLEN): a frame that says it is longer is a damaged file.
 const FRAME_MAX_BYTES: u32 = 262_144;

@@ -3,8 +3,8 @@
 //!
 //! References: tcpdump.org/linktypes.html, RFC 791, RFC 8200, IEEE 802.1Q.
 
+use crate::error::{Error, Result};
 use crate::frames::Frame;
-use crate::{Error, Result};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 pub const ICMP: u8 = 1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One sequence number a line. Empty lines, blanks around a number and lines that begin with `#` are passed over.
 
-use crate::{Error, Result, SEQ_MAX};
+use crate::arrivals::SEQ_MAX;
+use crate::error::{Error, Result};
 
 /// A line that is longer is no line of numbers, and is not kept in memory until it ends.
 const LINE_MAX_BYTES: usize = 4096;

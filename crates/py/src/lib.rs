@@ -4,7 +4,6 @@
 //! Columns come in by Python's buffer protocol and go out as `bytes` that numpy reads in place. The interpreter is let go
 //! while the crates work. What a user can do wrong is a `ValueError`; the profile `native` unwinds, so that even a panic
 //! would be an exception and not the end of the process.
-#![warn(missing_docs)]
 
 mod columns;
 mod meter;

@@ -23,7 +23,6 @@
 //! - a packet late beyond D_T does not hold up the receive index of RD ([`Density`]);
 //! - the full buffer of RBD stores an early packet that it did not reach ([`BufferDensity`]);
 //! - the first number, where it is not known, and the loss-waiting window ([`Settings`]).
-#![warn(missing_docs)]
 
 mod ahead;
 mod buffer;

@@ -56,8 +56,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Change::Jitter { direction, table, sigma_ns } => {
                 format!("jitter {} {sigma_ns} {}", ends(direction), setup.jitter_tables[table].name)
             }
-            Change::Path { source, destination, path } => {
-                format!("path {} {} {path:?}", host(source), host(destination))
+            Change::Path { source, destination, path, change } => {
+                format!("path {} {} {path:?} {change:?}", host(source), host(destination))
             }
         };
         println!("{} {what}", event.t_ns);

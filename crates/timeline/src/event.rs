@@ -73,6 +73,8 @@ pub enum Change {
         destination: usize,
         /// None = there is no path.
         path: Option<u32>,
+        /// Number of the change that this is, from 0 for each source and destination; none = their first path.
+        change: Option<u32>,
     },
     /// 8: random delay on top of the propagation delay; mean 0.
     Jitter {
@@ -180,7 +182,12 @@ fn read_one(record: &[u8], setup: &Setup) -> Result<Event, Complaint> {
             direction: if c == NONE { None } else { Some(direction("c", c)?) },
             path: u32::try_from(value).ok().filter(|&p| p != NONE),
         },
-        7 => Change::Path { source: host("a", a)?, destination: host("b", b)?, path: Some(c).filter(|&c| c != NONE) },
+        7 => Change::Path {
+            source: host("a", a)?,
+            destination: host("b", b)?,
+            path: Some(c).filter(|&c| c != NONE),
+            change: u32::try_from(value).ok().filter(|&n| n != NONE),
+        },
         8 => {
             let direction = direction("a", a)?;
             let table = index("b", b, setup.jitter_tables.len(), "it must be a jitter table of the setup")?;
@@ -210,7 +217,7 @@ mod tests {
 
     fn setup() -> Setup {
         Setup::from_json(
-            br#"{"version": 3, "duration_ns": 10, "seed": 1, "drain_ns": 0, "ends": "duration", "linger_ns": 0,
+            br#"{"version": 4, "duration_ns": 10, "seed": 1, "drain_ns": 0, "ends": "duration", "linger_ns": 0,
             "nodes": [{"name": "h", "kind": "host"}, {"name": "g", "kind": "ground"}],
             "hosts": [{"node": 0, "address": "10.1.0.1", "sysctl": {}}],
             "links": [{"a": 0, "b": 1, "kind": "wire", "discipline": "netem", "on_down": "drop", "limit_pkts": null,
@@ -246,7 +253,8 @@ mod tests {
             record(0, 5, 0, 0, 0, 0.25f64.to_bits() as i64),
             record(1, 6, 1, 0, 1, 4),
             record(1, 6, 1, 0, NONE, -1),
-            record(1, 7, 0, 0, NONE, 0),
+            record(1, 7, 0, 0, NONE, 2),
+            record(1, 7, 0, 0, 3, i64::from(NONE)),
             record(1, 8, 2, 1, 0, 536_870_911),
             record(2, 2, 0, 0, 0, 1),
         ]
@@ -260,7 +268,8 @@ mod tests {
                 Change::Loss { direction: 0, ratio: 0.25 },
                 Change::Route { node: 1, host: 0, direction: Some(1), path: Some(4) },
                 Change::Route { node: 1, host: 0, direction: None, path: None },
-                Change::Path { source: 0, destination: 0, path: None },
+                Change::Path { source: 0, destination: 0, path: None, change: Some(2) },
+                Change::Path { source: 0, destination: 0, path: Some(3), change: None },
                 Change::Jitter { direction: 2, table: 1, sigma_ns: 536_870_911 },
                 Change::Down { link: 0, lose: true },
             ]

@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 import sys
 
-from leowarp.errors import INTERRUPTED_EXIT_CODE, LeowarpError
+from leowarp.errors import INTERRUPTED_EXIT_CODE, LeowarpError, unexpected
 
 
 def main() -> None:
     """Entry point: runs the verb that was typed and ends the process with its exit status."""
     from leowarp.cli.app import app
-    from leowarp.cli.output import print_error, print_error_json, unexpected
+    from leowarp.cli.output import print_error, print_error_json
 
     try:
         app(prog_name="leowarp")

@@ -14,7 +14,9 @@ from leowarp.cli import (
     study_verbs,
     timeline_verbs,
 )
+from leowarp.cli.options import verb_of
 from leowarp.cli.output import interruptible
+from leowarp.cli.reorder_request import Request
 
 app = typer.Typer(
     name="leowarp",
@@ -40,7 +42,7 @@ app.command(rich_help_panel=_RESULTS)(result_verbs.metrics)
 app.command(rich_help_panel=_RESULTS)(result_verbs.report)
 app.command(rich_help_panel=_RESULTS)(result_verbs.compare)
 app.command(rich_help_panel=_RESULTS)(result_verbs.export)
-app.command(rich_help_panel=_RESULTS)(interruptible(reorder_verb.reorder))
+app.command(rich_help_panel=_RESULTS)(interruptible(verb_of(reorder_verb.reorder, Request)))
 app.add_typer(guest_verbs.kernel_app, name="kernel", rich_help_panel=_MACHINE)
 app.command(rich_help_panel=_MACHINE)(guest_verbs.doctor)
 app.command(rich_help_panel=_MACHINE)(guest_verbs.version)

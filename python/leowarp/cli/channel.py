@@ -3,21 +3,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from leowarp.errors import ScenarioError
+from leowarp.media.mobile import described, fading_of, harq_of, realisation_of, warnings_about
 from leowarp.scenario.schema import Mobile, Plan
 from leowarp.timeline.channel import LandMobile, PowerSeries, Realisation
 from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL
 from leowarp.timeline.channel.statistics import statistics
-from leowarp.timeline.from_mobile import described, fading_of, harq_of, realisation_of, warnings_about
 
 QUANTILES = (0.01, 0.1, 0.5, 0.9)
+"""Shares of time: deep fades matter to hybrid ARQ, so there are two below the median."""
+
 FADE_LEVELS_DB = (-25, -20, -15, -10, -5, -3, 0)
+"""Relative to line of sight. Es/N0 at each is given beside it, which is what decides whether a codeword is decoded."""
 
 Row = tuple[str | None, ...]
 
@@ -33,6 +36,7 @@ class MobileChannel:
 
     @property
     def power(self) -> PowerSeries:
+        """The power series, relative to line of sight (0 dB), one level every `spacing_ns`."""
         return self.found.power
 
     @property
@@ -42,6 +46,7 @@ class MobileChannel:
 
     @cached_property
     def statistics(self) -> pa.Table:
+        """What the series does beside the model's closed forms; columns as `timeline.channel.statistics.COLUMNS`."""
         return statistics(self.power, self.fading)
 
 
@@ -53,13 +58,13 @@ def channel_of(plan: Plan, source: str) -> MobileChannel:
     ScenarioError
         If the plan has none.
     """
-    if plan.mobile is None:
+    if not isinstance(plan.medium, Mobile):
         raise ScenarioError(
             f"{source} has no mobile channel",
             f"a scenario with [mobile], as examples/mobile.toml; its events: leowarp timeline {source}",
         )
-    found = realisation_of(plan).until(plan.run.duration_ns)
-    return MobileChannel(plan, plan.mobile, fading_of(plan.mobile), found)
+    found = realisation_of(plan, plan.medium).until(plan.run.duration_ns)
+    return MobileChannel(plan, plan.medium, fading_of(plan.medium), found)
 
 
 def title(of: MobileChannel) -> str:
@@ -115,11 +120,12 @@ def codeword_rows(of: MobileChannel) -> list[Row]:
     harq, outcomes = harq_of(of.mobile), of.found.outcomes
     rows: list[Row] = [
         (
-            f"decoded after {again} retransmission{'' if again == 1 else 's'}", f"{100 * share:.3f} %",
+            f"decoded after {again} retransmission{'' if again == 1 else 's'}",
+            f"{100 * share:.3f} %",
             f"{(harq.first_delay_ns + again * harq.retransmission_delay_ns) / 1e6:g} ms",
         )
         for again, share in enumerate(outcomes.decoded_shares(harq.retransmissions))
-    ]  # fmt: skip
+    ]
     return [*rows, ("lost", f"{100 * outcomes.loss_ratio:.3f} %", None)]
 
 
@@ -149,7 +155,7 @@ def harq_numbers(of: MobileChannel) -> dict[str, Any]:
     harq = harq_of(of.mobile)
     symbols = of.found.outcomes.first_bits / BITS_PER_SYMBOL[harq.modulation]
     constant = harq.threshold_kind == "constant"
-    return described(of.mobile, of.found.outcomes) | {
+    return asdict(described(of.mobile, of.found.outcomes)) | {
         "symbol_rate_hz": symbols * 1e9 / harq.codeword_period_ns,
         "threshold_bits": harq.threshold_ratio * harq.data_bits if constant else None,
     }

@@ -11,10 +11,11 @@ import numpy as np
 
 from leowarp.cli.look_verbs import plan_of
 from leowarp.errors import ScenarioError
+from leowarp.scenario.schema import Access, Measured
 from leowarp.timeline.measured import Description, Measurement, read, read_capacity
 from leowarp.timeline.measured.files import capacity_format_of
-from leowarp.timeline.measured.of_plan import measurement_of, wall_ns_of
-from leowarp.timeline.measured.of_timeline import measurement_of_timeline
+from leowarp.timeline.measured.from_timeline import measurement_of_timeline
+from leowarp.timeline.measured.planned import measurement_of, wall_ns_of
 from leowarp.timeline.measured.schedule import Schedule
 from leowarp.timeline.measured.transfer import TransferDescription
 
@@ -48,24 +49,30 @@ def measurements(
 
 
 def _of_plan(plan: Plan, source: str) -> Measurement:
-    if plan.measured is not None:
-        return measurement_of(plan.measured, plan.run.start_ns + plan.run.duration_ns)
-    if plan.access is None:
+    """The measured path that a plan names, or the access link that it implies, as if it had been measured.
+
+    An access link is walked over its timeline, from gateway to terminal (down) and back.
+    """
+    if isinstance(plan.medium, Measured):
+        return measurement_of(plan.medium, plan.run.start_ns + plan.run.duration_ns)
+    if not isinstance(plan.medium, Access):
         raise ScenarioError(
             f"{source}: neither a measured path nor an access link", f"its events: leowarp timeline {source}"
         )
-    from leowarp import timeline
+    from leowarp import media
+    from leowarp.media.access import GATEWAY, TERMINAL
 
-    ends = ("gateway", "terminal")
-    table = timeline.timeline(plan)
-    wall_ns = wall_ns_of(plan.access.clock)
-    return measurement_of_timeline(table, source, plan.run.duration_ns, down=ends, wall_ns=wall_ns)
+    wall_ns = wall_ns_of(plan.medium.clock)
+    return measurement_of_timeline(
+        media.timeline_of(plan), source, plan.run.duration_ns, down=(GATEWAY, TERMINAL), wall_ns=wall_ns
+    )
 
 
 def _of_run(path: Path) -> list[Measurement]:
-    from leowarp.rundir import RunDirectory
+    """A measurement for each flow of pings with replies of a run: sending times and round trips (nan: lost)."""
+    from leowarp.result import Run
 
-    run = RunDirectory(path)
+    run = Run(path)
     plan, echoes = run.plan, run.table("echoes")
     found = []
     for number, flow in enumerate(plan.flows):
@@ -75,8 +82,9 @@ def _of_run(path: Path) -> list[Measurement]:
         sent_ns = of_flow["sent_ns"].to_numpy()
         # A request that was sent last may have no reply because the run was over.
         rtt_ns = of_flow["reply_ns"].to_numpy().astype(np.float64) - sent_ns
+        # Two probes of the same instant are one sample: times of a measurement ascend.
         kept = np.diff(sent_ns, prepend=-1) > 0
-        wall_ns = None if plan.access is None else wall_ns_of(plan.access.clock)
+        wall_ns = wall_ns_of(plan.medium.clock) if isinstance(plan.medium, Access) else None
         source = f"{path}, flow {number}"
         found.append(Measurement.of_round_trips(sent_ns[kept], rtt_ns[kept], wall_ns=wall_ns, source=source))
     if not found:
@@ -113,6 +121,7 @@ def lines(of: Description) -> dict[str, str]:
 
 
 def _delay_lines(of: Description) -> dict[str, str]:
+    """Mean and quantiles, ms: those of round trips, or of one way where there is nothing else."""
     if of.mean_ns is None:
         return {"delay": "every probe was lost"}
     found = {"delay, mean": f"{of.mean_ns / 1e6:.3f} ms"}
@@ -125,6 +134,11 @@ def _delay_lines(of: Description) -> dict[str, str]:
 
 
 def _schedule_lines(of: Description) -> dict[str, str]:
+    """Reconfigurations that were found in the data, the steps between slots, and spikes.
+
+    Times are of the measurement's own clock; seconds of a minute are given where the wall clock is known, because that
+    is how a schedule of 15 s was described first (12, 27, 42, 57 s).
+    """
     heights_ms = [spike.height_ns / 1e6 for spike in of.spikes]
     spikes = {"spikes": f"{len(of.spikes)}"}
     if of.spikes:
@@ -146,7 +160,7 @@ def _schedule_lines(of: Description) -> dict[str, str]:
         found["worst within 1 s of a slot's beginning, over its least: median, most"] = (
             f"{np.median(slot_spikes_ms):.1f}, {max(slot_spikes_ms):.1f} ms"
         )
-    spikes["spikes"] += f", {of.spikes_at_reconfigurations} of them within 1 s of a reconfiguration"
+    spikes["spikes"] += f", {of.spikes_at_reconfigurations} within 1 s of a reconfiguration"
     return found | spikes
 
 
@@ -201,6 +215,11 @@ def _transfer_lines(of: TransferDescription) -> dict[str, str]:
 
 
 def _loss_lines(of: Description) -> dict[str, str]:
+    """Lost probes, their runs, and how many lie near a reconfiguration.
+
+    Near is within 1 s. The share of all probes there that are lost is given beside it: many losses there mean little if
+    many probes are.
+    """
     loss = of.loss
     found = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
     if not loss.lost:
@@ -217,7 +236,7 @@ def _loss_lines(of: Description) -> dict[str, str]:
             )
     if loss.in_handover_ratio is not None:
         found["lost within 1 s of a reconfiguration"] = (
-            f"{loss.in_handover} ({_percent(loss.in_handover_ratio)} of them)"
+            f"{loss.in_handover} ({_percent(loss.in_handover_ratio)} of the lost)"
         )
         found["share lost there; elsewhere"] = f"{_percent(loss.ratio_within)}; {_percent(loss.ratio_without)}"
     return found
@@ -246,6 +265,7 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def _mbps(of: dict[float, float], shares: tuple[float, ...]) -> str:
+    """Some quantiles as Mbit/s; "none" of a capacity that never changes from row to row."""
     return ", ".join(f"{of[share] / 1e6:.2f}" for share in shares) + " Mbit/s" if of else "none"
 
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs with verbs below them, one of which needs no name: `leowarp study FILE` is `leowarp study run FILE`."""
+"""Groups of verbs with a default: `leowarp study FILE` is short for `leowarp study run FILE`.
+
+A file that is called like a verb of the group is taken for the verb: `leowarp study ./status` is the file.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ from typer.core import TyperGroup
 
 
 class FileOrVerb(TyperGroup):
-    """What follows is the name of a verb below, or else what its `default` takes."""
+    """A group whose first word is one of its verbs, or else the first argument of the verb `default`.
+
+    Typer has no such groups.
+    """
 
     default: ClassVar[str]
 
@@ -20,6 +26,7 @@ class FileOrVerb(TyperGroup):
         return super().resolve_command(ctx, self._with_verb(args))
 
     def _with_verb(self, args: list[str]) -> list[str]:
+        """The words with the default verb before them if they do not begin with a verb."""
         # Not by what the context allows: that is the parent's when the group itself is looked up.
         is_verb = not args or args[0] in self.commands or args[0] in ("-h", "--help")
         return args if is_verb else [self.default, *args]

@@ -95,6 +95,7 @@ def clean(
     if not root.is_dir():
         freed = 0
     else:
+        # lstat: what a link points to is neither counted nor removed.
         freed = sum(file.lstat().st_size for file in root.rglob("*") if file.is_file())
         if not yes:
             if not sys.stdin.isatty():
@@ -159,6 +160,7 @@ def doctor(
 
 
 def _verdict(checks: list[Check], booted: bool | None) -> str:
+    """The last line of `doctor`: how much is lacking, or what the guest that was booted said."""
     lacking = sum(not check.ok for check in checks)
     if lacking:
         return f"{lacking} of {len(checks)} lacking"
@@ -171,13 +173,14 @@ def version(json_: options.Json = False) -> None:
     """Versions of leowarp, its libraries and, if it is built, its kernel."""
     from leowarp.cli.output import print_json
     from leowarp.guest.cache import cache_root
-    from leowarp.trace.manifest import leowarp_version, library_versions
+    from leowarp.trace.manifest import library_versions
+    from leowarp.version import VERSION
 
     # Only what is there: asking for the version must not build a kernel.
     kernels = sorted(
         {json.loads(file.read_text())["linux_version"] for file in cache_root().glob("kernel/*/kernel.json")}
     )
-    facts: dict[str, Any] = {"leowarp": leowarp_version(), **library_versions(), "kernels_built": kernels}
+    facts: dict[str, Any] = {"leowarp": VERSION, **library_versions(), "kernels_built": kernels}
     if json_:
         print_json(facts)
     else:
@@ -195,6 +198,7 @@ def built_image(choice: str | Path) -> GuestImage:
 
 
 def _facts(image: GuestImage) -> dict[str, Any]:
+    """Paths and facts of kernel and agent, by part."""
     return {
         "kernel": {"program": str(image.kernel), **image.kernel_facts},
         "agent": {"program": str(image.agent), **image.agent_facts},

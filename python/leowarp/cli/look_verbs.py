@@ -25,10 +25,12 @@ def plan(
     json_: options.Json = False,
 ) -> None:
     """The scenario with every default written out: what a run depends on, and a scenario itself."""
+    from leowarp.scenario.schema import Mobile
+
     resolved = plan_of(file, options.settings(set_, cc_module))
-    if resolved.mobile is not None:
+    if isinstance(resolved.medium, Mobile):
         # Only here: for every other plan the rooms behind it need not be loaded.
-        from leowarp.timeline import check
+        from leowarp.media import check
 
         check(resolved)
     text = resolved.to_toml()
@@ -61,7 +63,7 @@ def ephemeris(
 
     resolved = plan_of(file, set_)
     t_ns = int(parsed(units.TIME, "--at", at))
-    sky = rooms.ephemeris(resolved)
+    sky = rooms.ephemeris_of(resolved)
     if sky is None:
         raise ScenarioError(
             f"{file} has no constellation, so nothing moves", hint="its network: leowarp timeline " + str(file)
@@ -114,11 +116,11 @@ def routes(
 ) -> None:
     """The path between the stations at each route update: hops, delay, change, nodes."""
     from leowarp import ephemeris as skies
-    from leowarp import routes as rooms
+    from leowarp import media
     from leowarp.cli.output import print_json, print_table
 
     resolved = plan_of(file, set_)
-    found = rooms.routes(resolved, skies.ephemeris(resolved))
+    found = media.routes_of(resolved, skies.ephemeris_of(resolved))
     # Ordered pairs come as the way there, then the way back.
     ways = [(found.nodes[a], found.nodes[b]) for a, b in found.pairs][:: 1 if both else 2]
     rows = [row for row in found.table.to_pylist() if _talks(row, ways, resolved) and (row["is_change"] or not changes)]
@@ -144,8 +146,11 @@ def routes(
 
 
 def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool:
+    """Whether a row of routes is of a pair of stations in one of the ways asked for."""
+    from leowarp.scenario.schema import Access
+
     # The pairs of a chain are named by their routers, the rows by its hosts A and B.
-    named_alike = plan.constellation is not None or plan.access is not None
+    named_alike = plan.constellation is not None or isinstance(plan.medium, Access)
     return not named_alike or (row["source"], row["destination"]) in ways
 
 
@@ -160,12 +165,17 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def plan_of(file: Path, settings: list[str] | None) -> Plan:
+    """The plan of a scenario, a plan or a run directory, with `--set` applied.
+
+    Raises ScenarioError as `scenario.load` and `scenario.resolve` do.
+    """
     from leowarp import scenario
 
     return scenario.resolve(scenario.load(file, settings or []))
 
 
 def parsed(quantity: Any, option: str, text: str) -> int | float:
+    """The number of an option's text, in the quantity's kept unit (ns of a time); an error names the option."""
     try:
         return quantity.parse(text)
     except ScenarioError as error:

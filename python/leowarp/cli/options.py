@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections.abc import Callable
+from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
+
+Request = TypeVar("Request")
 
 ScenarioFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="A scenario (.toml), a plan, or a run directory (its plan).")
@@ -50,8 +55,39 @@ AtOnce = Annotated[
 
 def settings(set_: list[str] | None, cc_modules: list[Path] | None) -> list[str]:
     """What `--set` and `--cc-module` say, as `KEY=VALUE`."""
-    told = list(set_ or [])
+    texts = list(set_ or [])
     if cc_modules:
         # JSON's strings are TOML's; a path with control characters is no name that a scenario takes.
-        told.append(f"guest.cc_modules={json.dumps([str(path) for path in cc_modules], ensure_ascii=False)}")
-    return told
+        texts.append(f"guest.cc_modules={json.dumps([str(path) for path in cc_modules], ensure_ascii=False)}")
+    return texts
+
+
+def verb_of(act: Callable[[Request], None], request: type[Request]) -> Callable[..., None]:
+    """A verb whose options are the fields of a dataclass, and which gets them as one value.
+
+    Parameters
+    ----------
+    act : callable
+        What the verb does; its docstring is the verb's help.
+    request : dataclass
+        Each field is annotated as a parameter of a verb would be: `Annotated[int, typer.Option(...)] = 200`.
+    """
+
+    def verb(**typed: Any) -> None:
+        act(request(**typed))
+
+    # Typer reads a function's parameters with inspect.signature, and their types with get_type_hints as well.
+    hints = get_type_hints(request, include_extras=True)
+    parameters = [
+        inspect.Parameter(
+            item.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if item.default is MISSING else item.default,
+            annotation=hints[item.name],
+        )
+        for item in fields(request)  # type: ignore[arg-type]
+    ]
+    verb.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    verb.__annotations__ = hints
+    verb.__name__, verb.__doc__ = act.__name__, act.__doc__
+    return verb

@@ -6,18 +6,18 @@ from __future__ import annotations
 import functools
 import json
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from leowarp.errors import INTERRUPTED_EXIT_CODE, HostError, LeowarpError, UnexpectedError
+from leowarp.errors import INTERRUPTED_EXIT_CODE, LeowarpError, kind_of
 from leowarp.printable import json_visible, one_line, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 PLAIN_WIDTH = 160
+"""Columns where there is no terminal: rich would take 80, and fold the columns of a comparison."""
+
 P = ParamSpec("P")
 
 
@@ -93,23 +93,9 @@ def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
-def unexpected(error: Exception) -> LeowarpError:
-    """What to say of an error that no rule foresees, which would be a traceback otherwise."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    if isinstance(error, OSError) and error.filename is not None:
-        hint = "LEOWARP_DEBUG=1 shows what it was needed for"
-        return HostError(f"{error.filename}: {error.strerror}{where}", hint=hint)
-    return UnexpectedError(
-        f"{type(error).__name__}: {str(error) or 'no more is known'}{where}"[:2000],
-        hint="no rule foresees this: a file that is damaged or was made by something else than leowarp "
-        "(manifest.json has its sha256), or a fault of leowarp. LEOWARP_DEBUG=1 shows the whole of it",
-    )
-
-
 def print_error_json(error: LeowarpError) -> None:
     """An error as the one JSON object on stdout."""
-    print_json({"error": error.message, "hint": error.hint, "kind": _kind(error), "exit_code": error.exit_code})
+    print_json({"error": error.message, "hint": error.hint, "kind": kind_of(error), "exit_code": error.exit_code})
 
 
 def clean(value: Any) -> Any:
@@ -118,6 +104,7 @@ def clean(value: Any) -> Any:
         return {str(key): clean(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [clean(item) for item in value]
+    # numpy's scalars and arrays, of whatever type, and pandas' extension arrays
     if hasattr(value, "tolist") and not isinstance(value, str):
         return clean(value.tolist())
     if isinstance(value, float) and value != value:
@@ -135,11 +122,6 @@ def frame_records(frame: Any) -> list[dict[str, Any]]:
             if not hasattr(value, "__len__") and pd.isna(value):
                 record[key] = None
     return clean(records)
-
-
-def _kind(error: LeowarpError) -> str:
-    """The nearest of the five kinds of `leowarp.errors`, whatever a room derived from it."""
-    return next(cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "leowarp.errors")
 
 
 def _plain(text: str) -> Any:

@@ -21,6 +21,7 @@ from leowarp.metrics import (
     LONG_COLUMNS,
     RECOVERY_COLUMNS,
     REORDERING_COLUMNS,
+    numbers_of,
 )
 from leowarp.routes.schema import ROUTES, ROUTES_DOC
 from leowarp.timeline.schema import EVENTS, TIMELINE, TIMELINE_DOC
@@ -46,34 +47,39 @@ def _lines() -> Iterator[str]:
         yield from _table(f"30-trace/{table.name}.parquet", table.doc, columns)
     yield from _table(
         "40-metrics.parquet",
-        "Every number computed from the trace, one a row.",
+        "Every number computed from the trace, one per row.",
         _of_columns(LONG_COLUMNS),
     )
     yield from _scalars()
     yield from _table(
         "Metrics `route_change.*`",
-        "One row a change of a path, in `40-metrics.parquet` under these names.",
-        _of_columns(CHANGE_COLUMNS),
+        "One row per change of a path, in `40-metrics.parquet` under these names, with the instant of the change as "
+        "`t_ns`. The paths themselves are in `10-routes.parquet`.",
+        _of_columns(numbers_of(CHANGE_COLUMNS)),
     )
     yield from _table(
         "Metrics `recovery.*`",
-        "One row a change of a path and TCP flow, in `40-metrics.parquet` under these names.",
-        _of_columns(RECOVERY_COLUMNS),
+        "One row per change of a path and TCP flow, in `40-metrics.parquet` under these names, with the instant of the "
+        "change as `t_ns` and the flow's number as `flow`.",
+        _of_columns(numbers_of(RECOVERY_COLUMNS)),
     )
     yield from _table(
         "Metrics `reordering.*`, `reordering_window.*`, `reordering_change.*`",
-        "One row a flow, over the whole run; a row a window; a row a change of the flow's path. As a table "
-        "`run.reordering()`.",
+        "One row per flow, over the whole run; one per window; one per change of the flow's path. These are the "
+        "columns of `run.reordering()`; in `40-metrics.parquet` `scope` is in the name, and `t_ns` is the begin of the "
+        "window or the instant of the change.",
         _of_columns(REORDERING_COLUMNS),
     )
     yield from _table(
         "Densities of these",
-        "In `40-metrics.parquet` as `reordering.density` and so on, with `index`; as a table `run.densities()`.",
+        "The columns of `run.densities()`; in `40-metrics.parquet` `share_ratio` is `reordering.density` and so on, "
+        "with `index`.",
         _of_columns(DENSITY_COLUMNS),
     )
     yield from _table(
         "Metrics `cause.*`, `no_cause.*`",
-        "One row a flow and change of its path, and one a flow for what no change caused. As a table `run.causes()`.",
+        "One row per flow and change of its path, and one per flow for what no change caused. These are the columns of "
+        "`run.causes()`.",
         _of_columns(CAUSE_COLUMNS),
     )
 
@@ -96,10 +102,12 @@ def _scalars() -> Iterator[str]:
 
 
 def _of_columns(columns: Mapping[str, tuple[object, str | None, str]]) -> Iterator[tuple[str, str, str | None, str]]:
+    """The same of a table that is declared as name -> (type, unit, meaning)."""
     return ((name, str(kind), unit, doc) for name, (kind, unit, doc) in columns.items())
 
 
 def _table(name: str, doc: str, columns: Iterable[tuple[str, str, str | None, str]]) -> Iterator[str]:
+    """A section with a table of columns: (name, type, unit, meaning) each."""
     yield ""
     yield f"## {name}"
     yield ""
@@ -112,6 +120,10 @@ def _table(name: str, doc: str, columns: Iterable[tuple[str, str, str | None, st
 
 
 def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
+    """Name, type, unit and meaning of a column of Arrow; the latter two stand in its metadata.
+
+    A dictionary of strings is a way of storing strings, so it is called one.
+    """
     kind = {"double": "float64", "list<item: string>": "list of string"}.get(str(field.type), str(field.type))
     if pa.types.is_dictionary(field.type):
         kind = "string"
@@ -120,6 +132,7 @@ def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
 
 
 def _cell(text: str) -> str:
+    """A text as a cell of a Markdown table, whose border is a bar."""
     return text.replace("|", "\\|")
 
 
@@ -141,10 +154,11 @@ def main(arguments: list[str] | None = None) -> int:
 _SCALARS = """
 ## Scalars
 
-What `summary.json` says of the run, and of each flow under `flows`; `leowarp metrics RUN` prints all of them, in groups
-by what they are about. In `40-metrics.parquet` they are called `run.*` and `flow.*`, those of an object within with `_`
-for the dot (`run.fairness_jain_index`, `run.drops_queue_pkts`). Counts and ratios have no unit. Shown: *overview* is
-the table that `leowarp run` and `leowarp compare` print, *page* a report's page; both in units for people."""
+What `summary.json` says of the run, and of each flow under `flows`; `leowarp metrics RUN` prints every scalar,
+grouped by what they are about. In `40-metrics.parquet` they are called `run.*` and `flow.*`, those of an object within
+with `_` for the dot (`run.fairness_jain_index`, `run.drops_queue_pkts`). Counts and ratios have no unit. Shown:
+*overview* is the table that `leowarp run` and `leowarp compare` print, *page* a report's page; both in units for
+people."""
 
 _INTRODUCTION = """\
 # A run directory and its tables

@@ -5,158 +5,36 @@ from __future__ import annotations
 
 import sys
 import time
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from leowarp.cli import options
 from leowarp.cli.output import say
-from leowarp.errors import HostError, ScenarioError
+from leowarp.cli.reorder_request import Drawn, Request
+from leowarp.errors import HostError
 from leowarp.printable import one_line
 
 if TYPE_CHECKING:
     from leowarp.reordering import Flow, Measured, Source
 
 
-class Format(StrEnum):
-    """What a file may be."""
-
-    text = "text"
-    csv = "csv"
-    parquet = "parquet"
-    pcap = "pcap"
-
-
-class Protocol(StrEnum):
-    """What numbers the packets of a capture."""
-
-    icmp = "icmp"
-    tcp = "tcp"
-    rtp = "rtp"
-    udp = "udp"
-
-
-class TimeUnit(StrEnum):
-    """Of a column with times."""
-
-    s = "s"
-    ms = "ms"
-    us = "us"
-    ns = "ns"
-
-
-class Order(StrEnum):
-    """Which byte of a number comes first."""
-
-    big = "big"
-    little = "little"
-
-
-class Drawn(StrEnum):
-    """A figure's format."""
-
-    svg = "svg"
-    pdf = "pdf"
-    png = "png"
-
-
-_METRICS, _TABLES, _CAPTURES = "Metrics", "CSV and Parquet", "Captures"
-
-
-def reorder(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="Text (a sequence number a line), CSV, Parquet, pcap or pcapng; - is standard input."
-        ),
-    ],
-    threshold: Annotated[
-        int, typer.Option("--threshold", "-t", help="D_T: displaced by more is lost, in RD.", rich_help_panel=_METRICS)
-    ] = 200,
-    buffer_threshold: Annotated[
-        int | None,
-        typer.Option(help="B_T: places in RBD's buffer; as --threshold if not given.", rich_help_panel=_METRICS),
-    ] = None,
-    loss_window: Annotated[
-        int, typer.Option(help="RFC 4737: later by more numbers than this is lost.", rich_help_panel=_METRICS)
-    ] = 65_536,
-    n_max: Annotated[int, typer.Option(help="n-reordering up to this n.", rich_help_panel=_METRICS)] = 10,
-    first: Annotated[
-        int | None, typer.Option(help="Number of the first packet that was sent.", rich_help_panel=_METRICS)
-    ] = None,
-    sent: Annotated[
-        int | None, typer.Option(help="Packets that were sent: shows losses at the end.", rich_help_panel=_METRICS)
-    ] = None,
-    bits: Annotated[
-        int | None, typer.Option(help="Width of numbers that wrap around: 16, 32.", rich_help_panel=_METRICS)
-    ] = None,
-    input_: Annotated[
-        Format | None, typer.Option("--input", help="What FILE is; by its first bytes and its name if not given.")
-    ] = None,
-    sequence: Annotated[
-        str | None, typer.Option(help="Column of the numbers: name, or number from 1.", rich_help_panel=_TABLES)
-    ] = None,
-    time_: Annotated[
-        str | None, typer.Option("--time", help="Column of the arrivals' times.", rich_help_panel=_TABLES)
-    ] = None,
-    time_unit: Annotated[
-        TimeUnit | None, typer.Option(help="Its unit, unless its name ends in _s, ..., _ns.", rich_help_panel=_TABLES)
-    ] = None,
-    bytes_: Annotated[
-        str | None, typer.Option("--bytes", help="Column of the payloads.", rich_help_panel=_TABLES)
-    ] = None,
-    header: Annotated[
-        bool, typer.Option("--header/--no-header", help="Whether a first line names columns.", rich_help_panel=_TABLES)
-    ] = True,
-    protocol: Annotated[
-        Protocol | None,
-        typer.Option(help="ICMP echo requests or TCP data are found; RTP and UDP must be named.",
-                     rich_help_panel=_CAPTURES),
-    ] = None,
-    flow: Annotated[
-        int | None, typer.Option(help="Which flow, counted from 0, if there are several.", rich_help_panel=_CAPTURES)
-    ] = None,
-    flows: Annotated[
-        bool, typer.Option("--flows", help="List the flows and measure none.", rich_help_panel=_CAPTURES)
-    ] = False,
-    field_offset: Annotated[
-        int | None, typer.Option(help="UDP: bytes of payload before the number.", rich_help_panel=_CAPTURES)
-    ] = None,
-    field_size: Annotated[int, typer.Option(help="UDP: its bytes, 2, 4 or 8.", rich_help_panel=_CAPTURES)] = 4,
-    field_order: Annotated[
-        Order, typer.Option(help="UDP: which of them comes first.", rich_help_panel=_CAPTURES)
-    ] = Order.big,
-    figures: Annotated[Path | None, typer.Option(help="Draw RD, RBD and n-reordering into this directory.")] = None,
-    format_: Annotated[
-        list[Drawn] | None, typer.Option("--format", help="Of the figures; may be repeated; all three if not given.")
-    ] = None,
-    json_: options.Json = False,
-) -> None:  # fmt: skip
+def reorder(request: Request) -> None:
     """Reordering of any arrival sequence, by RFC 4737 and RFC 5236: text, CSV, Parquet or a capture."""
     from leowarp import reordering
     from leowarp.cli.output import note, print_json
 
-    source = reordering.Source(
-        format=input_, sequence=sequence, time=time_, time_unit=time_unit, bytes=bytes_, header=header,
-        protocol=protocol, flow=flow, field_offset=field_offset, field_size=field_size, field_order=field_order,
-    )  # fmt: skip
-    if flows:
-        _print_flows(file, source, json_)
+    file, source = request.file, request.source()
+    if request.flows:
+        _print_flows(file, source, request.json_)
         return
-    if format_ and figures is None:
-        raise ScenarioError("--format is of figures, and none are drawn", hint="--figures DIRECTORY")
+    formats = request.formats()
     with _Shown(file) as shown:
         measured = reordering.measure_file(
-            file, source=source, sent_pkts=sent, on_progress=shown, threshold_pkts=threshold,
-            buffer_threshold_pkts=buffer_threshold, loss_window_pkts=loss_window, n_max=n_max, first_seq=first,
-            bits=bits,
-        )  # fmt: skip
+            file, source=source, sent_pkts=request.sent, on_progress=shown, **request.settings().to_dict()
+        )
     for text in measured.notes:
         note(f"warning: {text}")
-    drawn = [] if figures is None else _draw(measured, file, figures, format_ or list(Drawn))
-    if json_:
+    drawn = [] if request.figures is None else _draw(measured, file, request.figures, formats)
+    if request.json_:
         print_json(
             {**_facts(measured, file), **measured.reordering.to_dict(), "figures": [str(path) for path in drawn]}
         )
@@ -290,13 +168,15 @@ def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> 
     if rd.counted_pkts:
         figures["density"] = densities.density(
             [densities.Shares(rd.displacement_pkts, rd.share)],
-            footer=f"{counts} · threshold: {rd.threshold_pkts:,} packets", title=scalars,
-        )  # fmt: skip
+            footer=f"{counts} · threshold: {rd.threshold_pkts:,} packets",
+            title=scalars,
+        )
     if rbd.counted_pkts:
         figures["buffer-density"] = densities.buffer_density(
             [densities.Shares(rbd.occupancy_pkts, rbd.share)],
-            footer=f"{counts} · threshold: {rbd.threshold_pkts:,} packets", title=mean,
-        )  # fmt: skip
+            footer=f"{counts} · threshold: {rbd.threshold_pkts:,} packets",
+            title=mean,
+        )
     figures["n-reordering"] = densities.n_reordering([densities.Shares(n.n, n.share)], footer=counts)
     try:
         folder.mkdir(parents=True, exist_ok=True)

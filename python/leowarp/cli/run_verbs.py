@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that boot the guest: run, demo, reproduce, verify."""
+"""Verbs that boot the guest: run, demo, reproduce, verify.
+
+What a verb needs is imported within it: `leowarp --help` must not wait for numpy, pandas and matplotlib.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,9 @@ from leowarp.errors import ScenarioError, TraceError
 
 if TYPE_CHECKING:
     from leowarp.guest import GuestImage
-    from leowarp.many import Job
     from leowarp.progress import OnProgress
     from leowarp.result import Run
+    from leowarp.running.many import Job
 
 
 class ProgressKind(StrEnum):
@@ -98,6 +101,7 @@ def demo(
         )
         for name in ("reno", "cubic", "bbr")
     ]
+    # Here and not in the runs, which are processes: the progress of a build is shown, and shown once.
     image = built_image(kernel or "default")
     todo = [job for job in made if force or not _stands(job, kernel, image)]
     for job in made:
@@ -126,7 +130,7 @@ def verify(
     """Make a run again from its plan and compare every file of its trace; status 1 if any differs."""
     import leowarp
     from leowarp.cli.output import print_json, print_table
-    from leowarp.rundir import PLAN, TRACE
+    from leowarp.layout import PLAN, TRACE
     from leowarp.trace.manifest import sha256_of_files
 
     first = leowarp.open(run)
@@ -135,11 +139,13 @@ def verify(
             first.path / PLAN, (), keep or Path(scratch) / "run", kernel=kernel, report=False,
             progress=_progress(progress), trust=trust,
         )  # fmt: skip
+        # Of the files as they are now, not as the manifest has them: a trace that was changed must not pass.
         old, new = sha256_of_files(first.path / TRACE), sha256_of_files(again.path / TRACE)
         recorded = first.manifest.get("files", {})
     names = sorted(old.keys() | new.keys())
     rows = []
     for name in names:
+        # A file that is not the one that the run wrote says nothing of whether the run can be made again.
         if recorded.get(f"{TRACE}/{name}") != old.get(name):
             verdict = "changed since the run" if name in old else "missing in the first run"
         else:
@@ -221,9 +227,15 @@ def reproduce(
 
 
 def _stands(job: Job, kernel: Path | None, image: GuestImage) -> bool:
-    """Whether the job's directory holds a complete run of the very plan, kernel and agent that it asks for."""
+    """Whether the job's directory holds a complete run of the very plan, kernel and agent that it asks for.
+
+    Plans are compared as text: a plan has every default written out, so that equal texts are equal runs, and a default
+    that a newer version added makes another text.
+    """
     import leowarp
-    from leowarp.rundir import PLAN, plan_of, why_incomplete
+    from leowarp.layout import PLAN
+    from leowarp.recorded import why_incomplete
+    from leowarp.scenario import plan_of
 
     if why_incomplete(Path(job.out)) is not None:
         return False
@@ -237,6 +249,7 @@ def _stands(job: Job, kernel: Path | None, image: GuestImage) -> bool:
 
 
 def _progress(kind: ProgressKind) -> bool | OnProgress:
+    """What `run` takes as `progress`: a callable for JSON, else whether there is a display at all."""
     if kind is ProgressKind.json:
         from leowarp.progress import json_lines
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from leowarp.study.sweep.status import StudyStatus
 
 MOST_FAILURES = 10
+"""A study of thousands may fail in all of them for one reason; the results have every failure as a row."""
 
 
 study_app = typer.Typer(
@@ -69,6 +70,7 @@ def run(
             trust=trust,
         )
     except KeyboardInterrupt:
+        # Not by `interruptible`: what a user wants to know here is that nothing is lost, and how to go on.
         again = f"leowarp study {file}" + (f" --out {out}" if out is not None else "")
         note(f"leowarp: interrupted; what was made stays. To go on: {again}")
         sys.exit(INTERRUPTED_EXIT_CODE)

@@ -55,12 +55,15 @@ def _print_groups(
     *,
     nulls: bool,
 ) -> None:
+    """One table: a line with each group's name, then its scalars, in the order of their declaration.
+
+    What is not declared was written by another version of leowarp and stands below, under "other".
+    """
     groups: dict[str, str] = {}
     for scalar in declared:
         # An object of which nothing is known is one null under its own name.
         groups.setdefault(scalar.name.partition(".")[0], scalar.group)
         groups[scalar.name] = scalar.group
-    # What is not declared was written by another version.
     written = list(dict.fromkeys(name for of in values for name in of if name != "flow"))
     names = [*(name for name in groups if name in written), *(name for name in written if name not in groups)]
     kept = [name for name in names if nulls or any(of.get(name) is not None for of in values)]
@@ -74,6 +77,7 @@ def _print_groups(
 
 
 def _text(value: Any) -> str | None:
+    """Whole numbers with separators, others with six digits; large ones not as powers of ten."""
     if isinstance(value, float):
         return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
     if isinstance(value, int) and not isinstance(value, bool):

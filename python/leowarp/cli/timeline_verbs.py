@@ -38,14 +38,15 @@ def show(
 ) -> None:
     """The events of the emulated network: links, delays, rates, routes."""
     from leowarp import ephemeris as skies
-    from leowarp import routes as ways
+    from leowarp import media, units
     from leowarp import timeline as rooms
-    from leowarp import units
     from leowarp.cli.output import note, print_json, print_table
+    from leowarp.media.access.timeline import slots_of_timeline
+    from leowarp.scenario.schema import Access
 
     resolved = plan_of(file, set_)
-    sky = skies.ephemeris(resolved)
-    table = rooms.timeline(resolved, sky, ways.routes(resolved, sky))
+    sky = skies.ephemeris_of(resolved)
+    table = media.timeline_of(resolved, sky)
     begin_ns = parsed(units.TIME, "--from", from_)
     end_ns = parsed(units.TIME, "--to", to) if to else resolved.run.duration_ns + 1
     rows = [
@@ -73,8 +74,8 @@ def show(
             for kind, n in part.items()
         ]
         print_table(resolved.name, ("quantity", "value"), [*counts, *described])
-        if resolved.access is not None:
-            _print_slots(rooms.slots_of_timeline(table), begin_ns, end_ns)
+        if isinstance(resolved.medium, Access):
+            _print_slots(slots_of_timeline(table), begin_ns, end_ns)
 
 
 def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) -> None:
@@ -227,8 +228,8 @@ def channel(
     """How a mobile channel fades, beside what its model says, and what hybrid ARQ makes of all codewords."""
     from leowarp.cli import channel as channels
     from leowarp.cli.output import note, print_json, print_table
+    from leowarp.media.mobile import warnings_about
     from leowarp.timeline.channel.series import check_suffix, write_series
-    from leowarp.timeline.from_mobile import warnings_about
 
     if series is not None:
         check_suffix(series)
@@ -262,6 +263,7 @@ def _implied(measurement: Measurement) -> tuple[str, ...]:
 
 
 def _event(row: dict[str, Any]) -> str:
+    """What happens to whom: the ends of a link or the node, then the columns that are not null."""
     ends = f"{row['a']} > {row['b']}" if "a" in row and "b" in row else row.get("a", row.get("node", ""))
     rest = [f"{key}={value}" for key, value in row.items() if key not in ("t_ns", "event", "a", "b", "node")]
     return " ".join([ends, *rest])

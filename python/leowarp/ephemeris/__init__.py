@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where every node is: `ephemeris(plan)` gives satellites and stations, in named frames."""
+"""Where every node is: `ephemeris_of(plan)` gives satellites and stations, in named frames."""
 
 from leowarp.ephemeris.frames import EcefMetres, EciMetres, TemeMetres
-from leowarp.ephemeris.of_plan import Ephemeris, Orbits, ephemeris
+from leowarp.ephemeris.planned import Ephemeris, Orbits, ephemeris_of
 from leowarp.ephemeris.sgp4_orbits import Sgp4Orbits
 from leowarp.ephemeris.stations import Stations
 from leowarp.ephemeris.walker import Walker
@@ -16,5 +16,5 @@ __all__ = [
     "Stations",
     "TemeMetres",
     "Walker",
-    "ephemeris",
+    "ephemeris_of",
 ]

@@ -50,21 +50,21 @@ def elements_of(path: Path) -> tuple[list[str], list[Element]]:
     if not start:
         raise ScenarioError(f"{path} is empty: constellation.tle needs at least one satellite", _FORMATS)
     if start in "[{":
-        found = list(_from_json(path, text))
+        elements = list(_from_json(path, text))
     elif start == "<":
-        found = list(_from_xml(path, text))
+        elements = list(_from_xml(path, text))
     elif "NORAD_CAT_ID" in text.split("\n", 1)[0]:
-        found = list(_from_csv(path, text))
+        elements = list(_from_csv(path, text))
     else:
-        found = list(_from_tle(path, text))
-    if not found:
+        elements = list(_from_tle(path, text))
+    if not elements:
         raise ScenarioError(f"{path} holds no satellite: constellation.tle needs at least one", _FORMATS)
-    return _named(path, found), found
+    return _named(path, elements), elements
 
 
-def _named(path: Path, found: list[Element]) -> list[str]:
+def _named(path: Path, elements: list[Element]) -> list[str]:
     lines: dict[int, int] = {}
-    for element in found:
+    for element in elements:
         if element.catalogue_number in lines:
             raise ScenarioError(
                 f"{path}:{element.line}: catalogue number {element.catalogue_number} was already at line "
@@ -72,11 +72,11 @@ def _named(path: Path, found: list[Element]) -> list[str]:
                 "keep the set of elements whose epoch is nearest to constellation.epoch",
             )
         lines[element.catalogue_number] = element.line
-    plain = [re.sub(r"\s+", "_", element.name.strip()) for element in found]
+    plain = [re.sub(r"\s+", "_", element.name.strip()) for element in elements]
     twice = {name for name in plain if plain.count(name) > 1} if len(set(plain)) < len(plain) else set()
     return [
         f"{name or 'sat'}-{element.catalogue_number}" if name in twice or not name else name
-        for name, element in zip(plain, found, strict=True)
+        for name, element in zip(plain, elements, strict=True)
     ]
 
 
@@ -200,10 +200,10 @@ def _check_started(path: Path, line: int, satrec: Satrec) -> None:
 def _line_of(text: str, mark: str, occurrence: int) -> int:
     at = -1
     for _ in range(occurrence + 1):
-        found = text.find(mark, at + 1)
-        if found < 0:
+        next_at = text.find(mark, at + 1)
+        if next_at < 0:
             break
-        at = found
+        at = next_at
     return text.count("\n", 0, max(at, 0)) + 1
 
 

@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sgp4.exporter import export_omm
 
-from leowarp.ephemeris import Sgp4Orbits, ephemeris
+from leowarp.ephemeris import Sgp4Orbits, ephemeris_of
 from leowarp.ephemeris.elements import elements_of
-from leowarp.ephemeris.plans_for_tests import S, plan
 from leowarp.errors import ScenarioError
 from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Constellation, Plan
+from support.plans import S, plan
 
 # Two objects of CelesTrak's OneWeb list (TLE are public), and a number above 99999 as Alpha-5 writes it.
 ONE = (
@@ -106,9 +106,9 @@ def tle_plan(path: Path, epoch: str, duration_s: float = 60, start_s: float = 0)
 
 def test_the_plan_names_file_epoch_and_start(tmp_path: Path) -> None:
     path = written(tmp_path, "\n".join(["ONE", *lines_of("44057")]))
-    at_0 = ephemeris(tle_plan(path, "2022-11-16T00:00:00Z", start_s=60))
+    at_0 = ephemeris_of(tle_plan(path, "2022-11-16T00:00:00Z", start_s=60))
     assert at_0 is not None
-    later = ephemeris(tle_plan(path, "2022-11-16T00:01:00Z"))
+    later = ephemeris_of(tle_plan(path, "2022-11-16T00:01:00Z"))
     assert later is not None
     assert at_0.names == ["ONE"]
     # One clock says 60 s, the other epoch is a minute later: a rounding of 1e-11 s apart
@@ -118,11 +118,11 @@ def test_the_plan_names_file_epoch_and_start(tmp_path: Path) -> None:
 
 def test_old_elements_warn_and_very_old_ones_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path, "\n".join(["ONE", *lines_of("44057")]))
-    old = ephemeris(tle_plan(path, "2023-01-10T00:00:00Z"))
+    old = ephemeris_of(tle_plan(path, "2023-01-10T00:00:00Z"))
     assert old is not None
     assert "more than 14 days from the run (at most 55.0)" in old.warnings[0]
     with pytest.raises(ScenarioError, match=r"set\.tle:2: the elements of ONE are of 2022-11-16, \d+ days") as raised:
-        ephemeris(tle_plan(path, "2000-01-01T00:00:00Z"))
+        ephemeris_of(tle_plan(path, "2000-01-01T00:00:00Z"))
     assert 'constellation.epoch = "2022-11-16T00:00:00Z"' in str(raised.value.hint)
 
 
@@ -133,7 +133,7 @@ def test_a_satellite_that_sgp4_gives_up_is_named_with_its_line(tmp_path: Path) -
     low = checked(second[:52] + "16.40000000" + second[63:])
     path = written(tmp_path, "\n".join(["FINE", *lines_of("44058"), "FALLING", falling, low]))
     with pytest.raises(ScenarioError, match=r"set\.tle:5: SGP4 cannot propagate FALLING \(catalogue number 44057\)"):
-        ephemeris(tle_plan(path, "2022-11-28T00:00:00Z"))
+        ephemeris_of(tle_plan(path, "2022-11-28T00:00:00Z"))
 
 
 MALFORMED = {

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leowarp.ephemeris.frames import EcefMetres, geodetic_to_ecef_m
-from leowarp.ephemeris.plans_for_tests import station
 from leowarp.ephemeris.stations import stations_on
+from support.plans import station
 
 EARTH_M = 6_378_137.0
 latitudes, longitudes = st.floats(-89.0, 89.0), st.floats(-180.0, 180.0)

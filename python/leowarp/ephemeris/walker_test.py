@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leowarp.ephemeris import Walker, ephemeris
-from leowarp.ephemeris.plans_for_tests import S, plan, star
+from leowarp.ephemeris import Walker, ephemeris_of
+from support.plans import S, plan, star
 
 STUDY = Walker(
     planes=18,
@@ -124,14 +124,14 @@ def test_many_instants_at_once_are_the_same_as_one_by_one(walker: Walker, times:
 
 
 def test_the_plan_gives_pattern_clock_and_greenwich() -> None:
-    later = ephemeris(plan(star(), start_s=15))
-    now = ephemeris(plan(star()))
+    later = ephemeris_of(plan(star(), start_s=15))
+    now = ephemeris_of(plan(star()))
     assert later is not None
     assert now is not None
     assert (later.positions_ecef_m(0) == now.positions_ecef_m(15 * S)).all()
     assert now.names == STUDY.names
     assert np.abs(now.positions_ecef_m(7 * S) - STUDY.positions_ecef_m(7 * S)).max() < 1e-6
     # "gmst" at the epoch 2000-01-01T00:00:00Z: 99.9678 deg (6 h 39 m 52.26 s)
-    turned = ephemeris(plan(star(greenwich_deg=None)))
+    turned = ephemeris_of(plan(star(greenwich_deg=None)))
     assert turned is not None
     assert math.degrees(turned.orbits.greenwich_rad) == pytest.approx(99.9678, abs=1e-3)  # type: ignore[attr-defined]

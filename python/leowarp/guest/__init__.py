@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leowarp.guest.batch import run_batch
-from leowarp.guest.drive import GuestResult, Patience, Progress, check, drive
+from leowarp.guest.drive import GuestProgress, GuestResult, Patience, check, drive
 from leowarp.guest.image import GuestImage, guest_image
 from leowarp.guest.input import write_input
 from leowarp.guest.left_out import check_fits
 from leowarp.guest.modules import compile_modules, put_modules
 from leowarp.guest.trust import demand as demand_trust
+from leowarp.layout import CONSOLE, GUEST
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GuestImage",
+    "GuestProgress",
     "GuestResult",
     "Patience",
-    "Progress",
     "check",
     "check_fits",
     "compile_modules",
@@ -38,16 +39,13 @@ __all__ = [
     "write_input",
 ]
 
-DIRECTORY = ".guest"
-CONSOLE = "guest-console.txt"
-
 
 def run(
     image: GuestImage,
     plan: "Plan",
     timeline: "pa.Table",
     run_dir: Path,
-    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_progress: Callable[[GuestProgress], None] = lambda progress: None,
 ) -> GuestResult:
     """Records of `plan` on `timeline`: `write_input`, then `drive`.
 
@@ -68,7 +66,7 @@ def run(
     ScenarioError, HostError, GuestError
         As `write_input` and `drive`.
     """
-    directory = run_dir / DIRECTORY
+    directory = run_dir / GUEST
     write_input(plan, timeline, directory / "in")
     put_modules(compile_modules(plan, image), directory / "in")
     return drive(

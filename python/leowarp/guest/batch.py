@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leowarp.errors import GuestError, LeowarpError
-from leowarp.guest.drive import GuestResult, Patience, Progress, Spent, Watched, end_of, prepared
+from leowarp.guest.drive import GuestProgress, GuestResult, Patience, Spent, Watched, end_of, prepared
 from leowarp.guest.image import GuestImage
 from leowarp.guest.input import write_input
 from leowarp.guest.modules import compile_modules, put_modules
+from leowarp.layout import CONSOLE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +25,7 @@ def run_batch(
     image: GuestImage,
     runs: Sequence[tuple[Plan, pa.Table]],
     directory: Path,
-    on_progress: Callable[[Progress, int], None] = lambda progress, number: None,
+    on_progress: Callable[[GuestProgress, int], None] = lambda progress, number: None,
 ) -> list[GuestResult | LeowarpError | None]:
     """The records of each (plan, timeline), made one after the other by one guest.
 
@@ -59,7 +60,7 @@ def run_batch(
     watched = Watched(
         image,
         work,
-        work / "guest-console.txt",
+        work / CONSOLE,
         sum(plan.run.duration_ns for plan, _ in runs),
         lambda progress: on_progress(progress, watched.run_number or 0),
         Patience(),

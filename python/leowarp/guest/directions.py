@@ -5,18 +5,18 @@
 Tables of millions of rows stay in columns.
 """
 
+from __future__ import annotations
+
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from leowarp.errors import ScenarioError
-
-if TYPE_CHECKING:
-    from leowarp.guest.input import Network
+from leowarp.guest.network import Network
 
 ROW = np.dtype([("t_ns", "<i8"), ("value", "<u8"), ("loss", "<u4"), ("zero", "<u4")])
 UNSHAPED = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -46,7 +46,7 @@ class Directions:
     queues: dict[int, dict[str, Any]]
 
     @classmethod
-    def of_timeline(cls, timeline: pa.Table, network: "Network") -> "Directions":
+    def of_timeline(cls, timeline: pa.Table, network: Network) -> Directions:
         """Tables and queues of all directions.
 
         Raises
@@ -120,7 +120,7 @@ def _channel(rows: pa.Table) -> np.ndarray:
     return records
 
 
-def _queues(timeline: pa.Table, network: "Network") -> dict[int, dict[str, Any]]:
+def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
     chosen = timeline.filter(pc.field("event") == "queue")
     found: dict[int, dict[str, Any]] = {}
     names = ["queue", "ecn", "parameters", "limit_pkts", "limit_bytes"]
@@ -142,7 +142,7 @@ def _taken(rows: pa.Table, names: list[str]) -> list[dict[str, Any]]:
     return rows.select(names).to_pylist() if len(rows) else []
 
 
-def _check_times(place: np.ndarray, t_ns: np.ndarray, network: "Network") -> None:
+def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
     if not len(place):
         return
     first = np.concatenate([[True], np.diff(place) != 0])
@@ -160,7 +160,7 @@ def _check_times(place: np.ndarray, t_ns: np.ndarray, network: "Network") -> Non
         )
 
 
-def _check_disciplines(found: Directions, network: "Network") -> None:
+def _check_disciplines(found: Directions, network: Network) -> None:
     own = np.flatnonzero(found.capacity_rows + found.channel_rows).tolist()
     disciplines = network.links["discipline"].to_pylist()
     for direction in {*own, *found.queues}:
@@ -172,7 +172,7 @@ def _check_disciplines(found: Directions, network: "Network") -> None:
             )
 
 
-def _check_events(timeline: pa.Table, counts: dict[str, np.ndarray], network: "Network") -> None:
+def _check_events(timeline: pa.Table, counts: dict[str, np.ndarray], network: Network) -> None:
     for event, table in _ROUGH.items():
         if not np.any(counts[table]):
             continue

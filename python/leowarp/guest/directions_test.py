@@ -12,9 +12,11 @@ import pytest
 
 from leowarp.errors import ScenarioError
 from leowarp.guest.directions import Directions
-from leowarp.guest.input import Network, events, setup, write_input
+from leowarp.guest.input import events, setup, write_input
 from leowarp.guest.input_test import plan
+from leowarp.guest.network import Network
 from leowarp.timeline.events import Events, LinkKind
+from leowarp.timeline.metadata import TimelineMetadata
 
 NAMES = ["host:A", "terminal", "gateway", "host:B"]
 WIRE = LinkKind(kind="wire", discipline="leolink", on_down="drain", overhead_bytes=0, has_own_rate=False)
@@ -38,7 +40,7 @@ def test_tables_are_records_by_direction_capacity_first(tmp_path: Path) -> None:
     made.capacity(2, 1, np.array([0]), np.array([0]))
     made.capacity(1, 2, np.array([0, 5]), np.ma.masked_equal(np.array([-1, 10**12]), -1))
     made.queue(1, 2, "cake", ecn=True, parameters={"rtt_ns": 50}, limit_bytes=64_000)
-    table = made.table({})
+    table = made.table(TimelineMetadata(warnings=[]))
     write_input(plan(), table, tmp_path)
     rows = [
         (0, 2**64 - 1, 0),
@@ -62,8 +64,8 @@ def test_tables_are_records_by_direction_capacity_first(tmp_path: Path) -> None:
 def test_a_table_that_is_no_longer_there_leaves_no_file(tmp_path: Path) -> None:
     made = access()
     made.capacity(1, 2, np.array([0]), np.array([1]))
-    write_input(plan(), made.table({}), tmp_path)
-    write_input(plan(), access().table({}), tmp_path)
+    write_input(plan(), made.table(TimelineMetadata(warnings=[])), tmp_path)
+    write_input(plan(), access().table(TimelineMetadata(warnings=[])), tmp_path)
     assert not (tmp_path / "tables.bin").exists()
 
 
@@ -71,7 +73,7 @@ def test_a_queue_of_a_link_that_is_made_later_is_known_from_the_start() -> None:
     made = access()
     later = LinkKind(kind="isl", discipline="leolink", on_down="drain", overhead_bytes=14, limit_pkts=9, queue="codel")
     made.link_up(50, 0, 3, later)
-    table = made.table({})
+    table = made.table(TimelineMetadata(warnings=[]))
     links = setup(plan(), table, Network.of_timeline(table))["links"]
     assert [own["queue"]["limit_pkts"] for own in links[3]["directions"]] == [9, 9]
 
@@ -88,11 +90,11 @@ def test_a_queue_of_a_link_that_is_made_later_is_known_from_the_start() -> None:
         (lambda e: [e.queue(1, 2, "red"), e.queue(1, 2, "pie")], "terminal > gateway has two queues"),
         (lambda e: e.capacity(1, 3, np.array([0]), np.array([1])), "never created"),
     ],
-)  # fmt: skip
+)
 def test_tables_that_contradict_themselves_are_refused(spoil, says: str) -> None:
     made = access()
     spoil(made)
-    table = made.table({})
+    table = made.table(TimelineMetadata(warnings=[]))
     with pytest.raises(ScenarioError, match=says):
         Directions.of_timeline(table, Network.of_timeline(table))
 
@@ -108,7 +110,7 @@ def test_a_table_and_an_event_of_the_same_are_refused() -> None:
             made.delays(5, np.array([1]), np.array([2]), np.array([9]))
         else:
             made.loss(5, 1, 2, 0.5)
-        table_ = made.table({})
+        table_ = made.table(TimelineMetadata(warnings=[]))
         with pytest.raises(ScenarioError, match=rf"terminal > gateway has a table \({table}\) and an event {event}"):
             Directions.of_timeline(table_, Network.of_timeline(table_))
 
@@ -116,7 +118,7 @@ def test_a_table_and_an_event_of_the_same_are_refused() -> None:
 def test_only_leolink_has_tables() -> None:
     made = access(discipline="netem")
     made.capacity(1, 2, np.array([0]), np.array([1]))
-    table = made.table({})
+    table = made.table(TimelineMetadata(warnings=[]))
     with pytest.raises(ScenarioError, match="its discipline is netem") as raised:
         Directions.of_timeline(table, Network.of_timeline(table))
     assert "leolink" in (raised.value.hint or "")
@@ -148,7 +150,7 @@ def test_a_million_rows_take_no_loop(tmp_path: Path) -> None:
         made = access()
         instants = np.arange(rows) * 1000
         made.channel(1, 2, instants, instants, np.linspace(0, 1, rows))
-        table = made.table({})
+        table = made.table(TimelineMetadata(warnings=[]))
         spent.append(bytecodes(partial(write_input, plan(), table, tmp_path)))
         assert (tmp_path / "tables.bin").stat().st_size == 24 * rows
     assert spent[1] < 1.1 * spent[0]

@@ -39,7 +39,7 @@ TABLE_SIZES = (
 
 
 @dataclass(frozen=True)
-class Progress:
+class GuestProgress:
     """How far a guest is: virtual time from the run's start, None while the network is built; both since boot."""
 
     virtual_ns: int | None
@@ -102,7 +102,7 @@ def drive(
     duration_ns: int,
     seed: int,
     memory_bytes: int,
-    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_progress: Callable[[GuestProgress], None] = lambda progress: None,
     patience: Patience | None = None,
 ) -> GuestResult:
     """Boot `image` on the input in `directory`/in and wait for its end.
@@ -199,7 +199,7 @@ class Watched:
         work: Path,
         console_file: Path,
         duration_ns: int,
-        on_progress: Callable[[Progress], None],
+        on_progress: Callable[[GuestProgress], None],
         patience: Patience,
     ) -> None:
         self._image = image
@@ -258,7 +258,7 @@ class Watched:
                 cpu_s = usage.sample()
                 if processor.starved(now, cpu_s):
                     processor.keep(members_of_session(child.pid))
-                self._on_progress(Progress(self.virtual_ns, cpu_s, now - began))
+                self._on_progress(GuestProgress(self.virtual_ns, cpu_s, now - began))
                 if console.size_bytes > limit_bytes:
                     message = f"the guest printed more than {limit_bytes >> 20} MiB"
                     raise GuestError(diagnose.with_last_words(message, console.text(), self._console_file))

@@ -80,7 +80,7 @@ NO_SPACE = "Bus error - the host /dev/shm or (temporary) mount likely just ran o
         ("", -11, "signal SIGSEGV"),
         ("", 7, "exit status 7"),
     ],
-)  # fmt: skip
+)
 def test_last_words_become_one_message(tmp_path, console, returncode, says):
     error = diagnose.failure(returncode, console, None, tmp_path, tmp_path / "console.txt")
     if says is None:

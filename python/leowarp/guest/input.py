@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the guest reads: `setup.json`, `events.bin` and `tables.bin` (design/interfaces.md, sections 4 and 13).
 
-A timeline of millions of events stays in columns: names become numbers once per name, links become numbers through
-one sorted table of node pairs.
+A timeline of millions of events stays in columns.
 """
 
 import json
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -16,21 +14,20 @@ import pyarrow.compute as pc
 
 from leowarp.errors import ScenarioError
 from leowarp.guest.directions import Directions
+from leowarp.guest.network import HOSTS_PER_BLOCK, Network, numbers_of
+from leowarp.nodes import host_node
 from leowarp.timeline.jitter_tables import JitterTable, named_table, table_of
+from leowarp.timeline.metadata import TimelineMetadata
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 EVENT = np.dtype([("t_ns", "<i8"), ("kind", "<u4"), ("a", "<u4"), ("b", "<u4"), ("c", "<u4"), ("value", "<i8")])
 LINK_UP, LINK_DOWN, DELAY, RATE, LOSS, ROUTE, PATH, JITTER = range(1, 9)
-SETUP_VERSION = 3
+SETUP_VERSION = 4
 NONE = 0xFFFFFFFF
-HOST_PREFIX = "host:"
 # Length of an Ethernet header: the kernel's qdiscs count it, a plan's overhead is on top of the IP length.
 ETHERNET_BYTES = 14
-# /24 by /24 from 10.1.0.1: .0 and .255 are left out because they look like mistakes in a capture
-HOSTS_PER_BLOCK = 254
-HOSTS_LIMIT = HOSTS_PER_BLOCK * 256
 MODULES = "modules"
 """Where in the guest's `in/` modules of one's own lie."""
 
@@ -61,97 +58,6 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path) -> None:
     if len(directions.rows):
         with tables.open("wb") as file:
             directions.rows.tofile(file)
-
-
-@dataclass(frozen=True)
-class Network:
-    """Numbers of nodes, hosts and links.
-
-    Parameters
-    ----------
-    nodes : list of (name, kind)
-    hosts : list of int
-        Node numbers, in order of appearance.
-    links : structured columns of the first appearance of each link: `a`, `b` are node numbers.
-    """
-
-    nodes: list[tuple[str, str]]
-    hosts: list[int]
-    links: pa.Table
-    link_a: np.ndarray
-    link_b: np.ndarray
-
-    @classmethod
-    def of_timeline(cls, timeline: pa.Table) -> "Network":
-        """Nodes, hosts and links in order of first appearance."""
-        rows = timeline.filter(pc.equal(timeline["event"], "node")).select(["a", "kind"]).to_pylist()
-        nodes = [(row["a"], row["kind"]) for row in rows]
-        if len({name for name, _ in nodes}) != len(nodes):
-            raise ScenarioError("reading the timeline: a node appears twice among its node events")
-        hosts = [number for number, (_, kind) in enumerate(nodes) if kind == "host"]
-        if len(hosts) > HOSTS_LIMIT:
-            raise ScenarioError(f"numbering the hosts: {len(hosts)} of them; 10.1.0.0/16 holds {HOSTS_LIMIT}")
-        numbers = {name: number for number, (name, _) in enumerate(nodes)}
-        rows = timeline.filter(pc.equal(timeline["event"], "link"))
-        a, b = _numbers(rows["a"], numbers), _numbers(rows["b"], numbers)
-        _, first = np.unique(_pair(a, b, len(nodes)), return_index=True)
-        first.sort()
-        return cls(nodes, hosts, rows.take(pa.array(first)), a[first], b[first])
-
-    @property
-    def node_numbers(self) -> dict[str, int]:
-        """Node number by name."""
-        return {name: number for number, (name, _) in enumerate(self.nodes)}
-
-    @property
-    def host_numbers(self) -> dict[str, int]:
-        """Host number by node name."""
-        return {self.nodes[node][0]: host for host, node in enumerate(self.hosts)}
-
-    def ends(self, rows: pa.Table) -> np.ndarray:
-        """Direction number of each row of a timeline, from its columns `a` and `b`."""
-        numbers = self.node_numbers
-        return self.directions(_numbers(rows["a"], numbers), _numbers(rows["b"], numbers))
-
-    def words(self, direction: int) -> str:
-        """A direction for a message: the names of its ends."""
-        ends = [self.nodes[side[direction // 2]][0] for side in (self.link_a, self.link_b)]
-        return "direction " + " > ".join(ends if direction % 2 == 0 else ends[::-1])
-
-    def directions(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Direction number of each (from, to) pair of node numbers: 2 * link, + 1 against the link's own order."""
-        keys = _pair(self.link_a, self.link_b, len(self.nodes))
-        order = np.argsort(keys)
-        wanted = _pair(a, b, len(self.nodes))
-        at = np.searchsorted(keys, wanted, sorter=order)
-        at = np.minimum(at, max(len(keys) - 1, 0))
-        if len(wanted) and (not len(keys) or np.any(keys[order[at]] != wanted)):
-            bad = 0 if not len(keys) else int(np.flatnonzero(keys[order[at]] != wanted)[0])
-            ends = self.nodes[a[bad]][0], self.nodes[b[bad]][0]
-            raise ScenarioError(f"reading the timeline: an event uses the link {ends[0]} - {ends[1]}, never created")
-        link = order[at] if len(keys) else np.zeros(0, dtype=np.int64)
-        return (2 * link + (self.link_a[link] != a)).astype(np.uint32)
-
-
-def _pair(a: np.ndarray, b: np.ndarray, nodes: int) -> np.ndarray:
-    return np.minimum(a, b) * nodes + np.maximum(a, b)
-
-
-def _numbers(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
-    """Number of each name, int64; a null is -1."""
-    if len(column) == 0:
-        return np.zeros(0, dtype=np.int64)
-    coded = column.combine_chunks()
-    if not pa.types.is_dictionary(coded.type):
-        coded = coded.dictionary_encode()
-    names = coded.dictionary.to_pylist()
-    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    used = np.unique(codes)
-    unknown = [names[code] for code in used if code >= 0 and names[code] not in numbers]
-    if unknown:
-        raise ScenarioError(f"reading the timeline: {unknown[0]!r} is used but is not among its nodes of that kind")
-    by_code = np.array([numbers.get(name, -1) for name in names] + [-1], dtype=np.int64)
-    return by_code[codes]  # code -1 picks the last: null
 
 
 def events(timeline: pa.Table, network: Network) -> np.ndarray:
@@ -214,7 +120,7 @@ def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
     found = []
     for name in distributions(timeline):
         if name == "table":
-            values = json.loads((timeline.schema.metadata or {}).get(b"jitter_table", b"null"))
+            values = TimelineMetadata.of(timeline.schema).jitter_table
             if values is None:
                 raise ScenarioError("reading the timeline: jitter from a table, and no metadata `jitter_table`")
             found.append(table_of(name, np.array(values, dtype=np.float64)))
@@ -233,23 +139,24 @@ def _fill_jitter(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: N
 
 
 def _fill_route(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
-    node = _numbers(rows["node"], network.node_numbers)
-    hop = _numbers(rows["next_hop"], network.node_numbers)
+    node = numbers_of(rows["node"], network.node_numbers)
+    hop = numbers_of(rows["next_hop"], network.node_numbers)
     known = hop >= 0
     direction = np.full(len(at), NONE, dtype=np.uint32)
     direction[known] = network.directions(node[known], hop[known])
     records["kind"][at] = ROUTE
     records["a"][at] = node
-    records["b"][at] = _numbers(rows["destination"], network.host_numbers)
+    records["b"][at] = numbers_of(rows["destination"], network.host_numbers)
     records["c"][at] = direction
     records["value"][at] = rows["path_id"].cast(pa.int64()).fill_null(NONE).to_numpy()
 
 
 def _fill_path(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
     records["kind"][at] = PATH
-    records["a"][at] = _numbers(rows["a"], network.host_numbers)
-    records["b"][at] = _numbers(rows["b"], network.host_numbers)
+    records["a"][at] = numbers_of(rows["a"], network.host_numbers)
+    records["b"][at] = numbers_of(rows["b"], network.host_numbers)
     records["c"][at] = rows["path_id"].cast(pa.int64()).fill_null(NONE).to_numpy()
+    records["value"][at] = rows["change_id"].cast(pa.int64()).fill_null(NONE).to_numpy()
 
 
 _FILL = {
@@ -263,14 +170,12 @@ _FILL = {
 }
 
 
-def setup(
-    plan: "Plan", timeline: pa.Table, network: Network, directions: Directions | None = None
-) -> dict[str, Any]:  # fmt: skip
+def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Directions | None = None) -> dict[str, Any]:
     """`setup.json` as a dict."""
     if directions is None:
         directions = Directions.of_timeline(timeline, network)
     host_numbers = network.host_numbers
-    hosts = {HOST_PREFIX + host.name: host for host in plan.hosts}
+    hosts = {host_node(host.name): host for host in plan.hosts}
     return {
         "version": SETUP_VERSION,
         "duration_ns": plan.run.duration_ns,
@@ -363,7 +268,7 @@ def _column(rows: pa.Table, name: str) -> list[Any]:
 def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
     ends = []
     for station in (flow.source, flow.destination):
-        name = HOST_PREFIX + station
+        name = host_node(station)
         if name not in host_numbers:
             raise ScenarioError(f"setting up a flow {flow.source} - {flow.destination}: the timeline has no {name!r}")
         ends.append(host_numbers[name])
@@ -388,24 +293,17 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
 def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
     """When packets are stored: [from, to) in ns, sorted, disjoint.
 
-    Around each change of a path; the first path of a pair at the run's start is no change, a path that appears later
-    or goes away is one.
+    Around each change of a path, as the timeline numbers them.
     """
     if plan.observe.packets == "none":
         return []
     if plan.observe.packets == "all":
         return [[0, plan.run.duration_ns]]
-    paths = timeline.filter(pc.equal(timeline["event"], "path"))
-    last: dict[tuple[str, str], int | None] = {}
+    changes = timeline.filter(pc.is_valid(timeline["change_id"]))
     merged: list[list[int]] = []
-    for row in paths.select(["t_ns", "a", "b", "path_id"]).to_pylist():
-        pair = row["a"], row["b"]
-        changed = row["t_ns"] > 0 and last.get(pair) != row["path_id"]
-        last[pair] = row["path_id"]
-        if not changed:
-            continue
-        begin = max(0, row["t_ns"] - plan.observe.packets_before_ns)
-        end = min(plan.run.duration_ns, row["t_ns"] + plan.observe.packets_after_ns)
+    for t_ns in changes["t_ns"].to_pylist():
+        begin = max(0, t_ns - plan.observe.packets_before_ns)
+        end = min(plan.run.duration_ns, t_ns + plan.observe.packets_after_ns)
         if merged and begin <= merged[-1][1]:
             merged[-1][1] = max(merged[-1][1], end)
         elif begin < end:

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leowarp.errors import ScenarioError
-from leowarp.guest.input import EVENT, NONE, Network, address, events, setup, windows, write_input
+from leowarp.guest.input import EVENT, NONE, address, events, setup, windows, write_input
+from leowarp.guest.network import Network
 from leowarp.timeline.schema import TIMELINE
 
 SCHEMA = pa.schema([(field.name, field.type) for field in TIMELINE])
@@ -72,7 +73,7 @@ def test_each_event_becomes_the_agreed_record():
         {"t_ns": 0, "event": "loss", "a": "s1", "b": "s2", "loss_ratio": 0.25},
         {"t_ns": 0, "event": "route", "node": "s2", "destination": "host:A", "next_hop": "s1", "path_id": 4},
         {"t_ns": 5, "event": "route", "node": "s1", "destination": "host:B", "next_hop": None, "path_id": None},
-        {"t_ns": 5, "event": "path", "a": "host:A", "b": "host:B", "path_id": 3},
+        {"t_ns": 5, "event": "path", "a": "host:A", "b": "host:B", "path_id": 3, "change_id": 1},
         {"t_ns": 6, "event": "path", "a": "host:B", "b": "host:A", "path_id": None},
         link(7, "s2", "s1", False, on_down="drop"),
         link(8, "s1", "s2", True),
@@ -90,8 +91,8 @@ def test_each_event_becomes_the_agreed_record():
         (0, 5, 4, 0, 0, struct.unpack("<q", struct.pack("<d", 0.25))[0]),
         (0, 6, 2, 0, 5, 4),
         (5, 6, 1, 1, NONE, NONE),
-        (5, 7, 0, 1, 3, 0),
-        (6, 7, 1, 0, NONE, 0),
+        (5, 7, 0, 1, 3, 1),
+        (6, 7, 1, 0, NONE, NONE),
         (7, 2, 2, 0, 0, 1),
         (8, 1, 2, 0, 0, 0),
         (9, 2, 2, 0, 0, 0),
@@ -104,7 +105,7 @@ def test_setup_has_the_agreed_keys(tmp_path):
     table = timeline(*NODES, *WIRES, link(0, "s1", "s2", True, limit_pkts=None, limit_bytes=64000, overhead_bytes=20))
     write_input(plan(), table, tmp_path / "in")
     made = json.loads((tmp_path / "in" / "setup.json").read_text())
-    assert made["version"] == 3
+    assert made["version"] == 4
     assert (made["duration_ns"], made["seed"], made["drain_ns"]) == (100, 7, 0)
     assert (made["ends"], made["linger_ns"], made["jitter_tables"]) == ("flows", 4, [])
     assert made["mtu_bytes"] == 1115
@@ -151,8 +152,9 @@ def test_jitter_events_number_the_tables_that_the_setup_holds():
     table = table.replace_schema_metadata({"jitter_table": json.dumps([-1.0] * 8192 + [1.0] * 8192)})
     made = setup(plan(), table, Network.of_timeline(table))
     assert [(entry["name"], entry["multiplier"]) for entry in made["jitter_tables"]] == [
-        ("table", 1.0), ("uniform", 3**0.5),
-    ]  # fmt: skip
+        ("table", 1.0),
+        ("uniform", 3**0.5),
+    ]
     assert made["jitter_tables"][0]["values"] == [-8192] * 8192 + [8192] * 8192
     assert made["jitter_tables"][1]["values"] == []
     assert made["links"][2]["queue_counts"] == "waiting-and-flying"
@@ -184,23 +186,20 @@ def test_netem_limits_are_passed_on_as_they_are():
     assert made["links"][2]["queue_counts"] == "waiting-and-flying"
 
 
-def path(t_ns: int, path_id: int | None, a: str = "host:A", b: str = "host:B") -> dict:
-    return {"t_ns": t_ns, "event": "path", "a": a, "b": b, "path_id": path_id}
+def path(t_ns: int, change_id: int | None = None, a: str = "host:A", b: str = "host:B") -> dict:
+    return {"t_ns": t_ns, "event": "path", "a": a, "b": b, "path_id": None, "change_id": change_id}
 
 
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ([path(0, 0)], []),
-        ([path(0, 0), path(20, 0)], []),
-        ([path(0, 0), path(20, 1)], [[19, 23]]),
-        ([path(0, 0), path(20, 1), path(20, 1, "host:B", "host:A")], [[19, 23]]),
-        ([path(0, 0), path(20, 1), path(24, 2)], [[19, 27]]),
-        ([path(0, 0), path(20, 1), path(25, 2)], [[19, 23], [24, 28]]),
-        ([path(0, None), path(20, 1)], [[19, 23]]),
-        ([path(0, 0), path(20, None), path(40, 0)], [[19, 23], [39, 43]]),
-        ([path(0, 0), path(99, 1)], [[98, 100]]),
-        ([path(0, None), path(20, None)], []),
+        ([path(0)], []),
+        ([path(0), path(20)], []),
+        ([path(0), path(20, 0)], [[19, 23]]),
+        ([path(0), path(20, 0), path(20, 0, "host:B", "host:A")], [[19, 23]]),
+        ([path(0), path(20, 0), path(24, 1)], [[19, 27]]),
+        ([path(0), path(20, 0), path(25, 1)], [[19, 23], [24, 28]]),
+        ([path(0), path(99, 0)], [[98, 100]]),
     ],
 )
 def test_windows_lie_around_changes_of_path(changes, expected):
@@ -208,7 +207,7 @@ def test_windows_lie_around_changes_of_path(changes, expected):
 
 
 def test_windows_of_all_and_none():
-    table = timeline(*NODES, path(0, 0), path(20, 1))
+    table = timeline(*NODES, path(0), path(20, 0))
     assert windows(plan(packets="all"), table) == [[0, 100]]
     assert windows(plan(packets="none"), table) == []
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leowarp.errors import ScenarioError
+from leowarp.scenario.schema import Jittered
 
 if TYPE_CHECKING:
     from leowarp.guest.image import GuestImage
@@ -74,7 +75,7 @@ def _asked(plan: Plan) -> dict[str, str]:
     }
     if any(host.delayed_ack == "on" for host in plan.hosts):
         asked['tcp.delayed_ack = "on"'] = "delack"
-    # A jittered link is always netem's (scenario/complete.py)
-    if plan.jittered is None and plan.network.link_model == "leolink":
+    # A jittered link is always netem's (`Jittered.idle`)
+    if not isinstance(plan.medium, Jittered) and plan.network.link_model == "leolink":
         asked['network.link_model = "leolink"'] = "leolink"
     return asked

@@ -26,7 +26,7 @@ from leowarp.metrics.conservation import Balance, check_conservation, late_outsi
 from leowarp.metrics.delays import ROUND_TRIP, Delays, delays
 from leowarp.metrics.flows import GOODPUT_SERIES, counter, goodput, packet_rtt, srtt
 from leowarp.metrics.link_values import LinkValues, link_values
-from leowarp.metrics.long_form import LONG_COLUMNS
+from leowarp.metrics.long_form import LONG_COLUMNS, numbers_of
 from leowarp.metrics.probes import NEAR_NS, SLOT_COLUMNS, Probes, near, probes, quantile, slots
 from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use, path_queues, queue_series
 from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, dip, recoveries
@@ -85,6 +85,7 @@ __all__ = [
     "link_values",
     "metrics",
     "near",
+    "numbers_of",
     "overhead_bytes",
     "packet_rtt",
     "pair_routes",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a TCP flow was acknowledged, and what its sender made of it: ACKs per segment, how long segments waited for
-their ACK, duplicate ACKs, timeouts, and which retransmissions were in vain or a timeout's.
+their ACK, duplicate ACKs, timeouts, and which retransmissions were spurious or a timeout's.
 
 An ACK answers the data segments that arrived since the one before it, in order or not, as the receiver's rule for
 delaying counts them (RFC 5681, 4.2); the first of them waited longest. All of this but the timeouts is known from what
@@ -86,7 +86,7 @@ def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
 
 
 def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
-    """Packets with payload that a flow sent, and how many of them were sent in vain."""
+    """Packets with payload that a flow sent, and how many were spurious retransmissions."""
     if not tables.has("bins") or not tables.has("reordering"):
         return None, None
     bins = tables.of_flow("bins", number)

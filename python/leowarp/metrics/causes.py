@@ -13,9 +13,9 @@ lost
     `link_down`: the last change before the drop, if the link that went down was on its old path and is not on its new
     one. `no_route`: the change that took the path away, for packets sent after it; the one change in the 2 s after it
     was sent, for others. A full queue, the link's own loss and unknown causes are no change's doing.
-sent again in need
+needed retransmission
     The cause of the loss of the first transmission of its bytes.
-sent again in vain
+spurious retransmission
     The cause of the lateness of the first transmission of its bytes.
 
 A retransmission whose bytes were first sent in several packets has a cause if all of these have the same.
@@ -60,7 +60,7 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
         for flow in flows:
             counted = _counts(tables, flow, changes)
             for place in range(len(changes) + 1):
-                which = {"change": place, "t_ns": changes[place].t_ns} if place < len(changes) else {}
+                which = {"change": changes[place].number, "t_ns": changes[place].t_ns} if place < len(changes) else {}
                 rows.append({"flow": flow} | which | {name: int(count[place]) for name, count in counted.items()})
     rows.sort(key=lambda row: row["flow"])
     return typed_frame(rows, CAUSE_COLUMNS)
@@ -202,8 +202,8 @@ CAUSE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "lost_loss_pkts": ("int64", "pkts", "of those, by a link's loss ratio (never put down to a change)"),
     "lost_link_down_pkts": ("int64", "pkts", "of those, with a link that went down"),
     "lost_no_route_pkts": ("int64", "pkts", "of those, for want of a route"),
-    "lost_unknown_pkts": ("int64", "pkts", "of those, nobody tells where (never put down to a change)"),
+    "lost_unknown_pkts": ("int64", "pkts", "of those, place unknown (never put down to a change)"),
     "needed_retransmissions_pkts": ("int64", "pkts", "retransmissions of bytes that were lost because of it"),
-    "spurious_retransmissions_pkts": ("int64", "pkts", "retransmissions in vain, of bytes that it made late"),
+    "spurious_retransmissions_pkts": ("int64", "pkts", "spurious retransmissions, of bytes that it made late"),
 }
 """Columns of the table of causes: type, unit, meaning."""

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from leowarp.metrics import metrics, read_tables
-from leowarp.metrics import synthetic as syn
 from leowarp.metrics.causes import CAUSED, NONE, causes
 from leowarp.metrics.changes import path_changes
+from support.synthetic import run as syn
 
 MS, S = syn.MS, syn.S
 PAIR = syn.STATIONS
@@ -28,11 +28,10 @@ def with_packets(tables, packets, *, no_path_from=None, drops=()):
     frame = pd.DataFrame(rows).astype({name: "float64" for name in ("received_ns", "drop_direction", "drop_cause")})
     frame = frame.astype({"is_late": "boolean", "is_retransmission": "boolean", "is_spurious": "boolean"})
     dropped = pd.DataFrame(drops, columns=["t_ns", "direction", "seq"]).assign(flow=0, flow_direction=0, cause=3)
-    timeline = tables.timeline
+    routes = tables.routes
     if no_path_from is not None:
-        timeline = timeline.copy()
-        timeline.loc[(timeline["event"] == "path") & (timeline["path_id"] >= no_path_from), "path_id"] = float("nan")
-    return dataclasses.replace(tables, packets=frame, drops=dropped, timeline=timeline)
+        routes = routes.assign(path=routes["path"].where(routes["path_id"] < no_path_from, None))
+    return dataclasses.replace(tables, packets=frame, drops=dropped, routes=routes)
 
 
 def counted(tables, **jitter):
@@ -47,12 +46,11 @@ def packet(seq, sent_ns, received_ns=None, **more):
     return {"seq": seq, "sent_ns": sent_ns, "received_ns": received_ns, **more}
 
 
-def test_the_changes_are_those_of_the_timeline(tables):
+def test_the_changes_are_those_that_the_routes_number(tables):
     first, second = path_changes(tables, PAIR)
+    assert (first.number, second.number) == (0, 1)
     assert (first.t_ns, first.before, first.after) == (20 * S, *syn.PATHS[:2])
     assert (second.t_ns, second.before, second.after) == (40 * S, *syn.PATHS[1:])
-    without = dataclasses.replace(tables, timeline=tables.timeline[tables.timeline["event"] != "path"])
-    assert path_changes(without, PAIR) == [first, second]
     gone = path_changes(with_packets(tables, [packet(0, 0, 1)], no_path_from=2), PAIR)
     assert gone[1].after is None
     # Back to a path that was there before is a change like any other.

@@ -4,7 +4,7 @@
 Delays are those that were in force on the links (the timeline's `delay` events and `channel` rows), not those that the
 route computation saw: the two differ when links are refreshed more often than routes.
 
-A change of the path is another path id, even if its nodes are the same: an access link has a path a slot.
+What a change of the path is, and its number, is decided where routes are made (`leowarp.routes.path_numbers`).
 """
 
 from __future__ import annotations
@@ -39,19 +39,20 @@ def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
 
 
 def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
-    """Route updates of one ordered pair by time: `t_ns, path` (tuple of node names, None = no path), `path_id`."""
+    """Route updates of one ordered pair by time: `t_ns, path` (tuple of node names, None = no path), `path_id,
+    change_id`."""
     routes = tables.routes
     if len(routes) == 0:
         return _no_routes()
     mine = routes[(routes["source"] == pair[0]) & (routes["destination"] == pair[1])].sort_values("t_ns", kind="stable")
     paths = [None if path is None or len(path) == 0 else tuple(path) for path in mine["path"]]
-    ids = mine["path_id"].to_numpy() if "path_id" in mine else np.full(len(mine), None)
-    return pd.DataFrame({"t_ns": integers(mine["t_ns"]), "path": pd.Series(paths, dtype=object), "path_id": ids})
+    numbers = {name: mine[name].to_numpy() for name in ("path_id", "change_id")}
+    return pd.DataFrame({"t_ns": integers(mine["t_ns"]), "path": pd.Series(paths, dtype=object), **numbers})
 
 
 @functools.cache
 def _no_routes() -> pd.DataFrame:
-    return pd.DataFrame({"t_ns": [], "path": [], "path_id": []})
+    return pd.DataFrame({"t_ns": [], "path": [], "path_id": [], "change_id": []})
 
 
 def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None = None) -> pd.DataFrame:
@@ -88,19 +89,6 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
     return pd.concat([piece.astype({"path_id": object}) for piece in pieces], ignore_index=True)
 
 
-def change_instants(tables: Tables, pair: Pair) -> list[tuple[int, tuple[str, ...] | None, tuple[str, ...] | None]]:
-    """(instant, path before, path after) wherever the path of a pair is another than at the update before."""
-    routes = pair_routes(tables, pair)
-    paths, t_ns = list(routes["path"]), list(routes["t_ns"])
-    numbers = [None if path is None or pd.isna(number) else int(number)
-               for path, number in zip(paths, routes["path_id"], strict=True)]  # fmt: skip
-    return [
-        (int(t_ns[i]), paths[i - 1], paths[i])
-        for i in range(1, len(paths))
-        if paths[i] != paths[i - 1] or numbers[i] != numbers[i - 1]
-    ]
-
-
 def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
     """Instants at which the path of a pair changed, there or back: int64, sorted."""
     both = (pair, (pair[1], pair[0]))
@@ -109,40 +97,32 @@ def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
 
 @dataclass(frozen=True)
 class PathChange:
-    """A change of the path on which a flow's packets leave; `before`, `after`: its nodes, None = there is no path."""
+    """A change of the path on which a flow's packets leave.
 
+    Attributes
+    ----------
+    number : int
+        From 0 for each pair; the guest has the same from the timeline, and the trace's table `reordering` names it.
+    t_ns : int
+    before, after : tuple of str or None
+        Nodes of the path; None: there is none.
+    """
+
+    number: int
     t_ns: int
     before: tuple[str, ...] | None
     after: tuple[str, ...] | None
 
 
 def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
-    """Changes of the path from one station to another, by time: their place in the list is the change's number.
-
-    The guest numbers them likewise: a `path` event at t > 0 with another path id than the one before. A timeline that
-    has no such events (a capture of somebody else's, say) leaves the route updates.
-    """
+    """Changes of the path from one station to another, by time, as the routes table numbers them."""
     routes = pair_routes(tables, pair)
-    timeline = tables.timeline
-    events = timeline[
-        (timeline["event"] == "path") & (timeline["a"] == f"host:{pair[0]}") & (timeline["b"] == f"host:{pair[1]}")
+    paths = list(routes["path"])
+    return [
+        PathChange(int(number), int(t_ns), paths[row - 1], paths[row])
+        for row, (number, t_ns) in enumerate(zip(floats(routes["change_id"]), routes["t_ns"], strict=True))
+        if not np.isnan(number)
     ]
-    if len(events) == 0 or "path_id" not in events:
-        return [PathChange(*change) for change in change_instants(tables, pair)]
-    update_ns, paths = routes["t_ns"].to_numpy(dtype="int64"), list(routes["path"])
-
-    def nodes(number: float, at_ns: int) -> tuple[str, ...] | None:
-        place = int(np.searchsorted(update_ns, at_ns, side="right")) - 1
-        return None if np.isnan(number) or place < 0 else paths[place]
-
-    changes, before, since_ns = [], np.nan, 0
-    for t_ns, number in zip(integers(events["t_ns"]), floats(events["path_id"]), strict=True):
-        same = number == before or (np.isnan(number) and np.isnan(before))
-        if t_ns > 0 and not same:
-            changes.append(PathChange(int(t_ns), nodes(before, since_ns), nodes(number, int(t_ns))))
-        if not same:
-            before, since_ns = float(number), int(t_ns)
-    return changes
 
 
 def route_changes(
@@ -165,12 +145,13 @@ def route_changes(
     links = links or link_values(tables)
     rows: list[dict[str, Any]] = []
     for pair, flows in pairs.items():
-        changes = change_instants(tables, pair)
+        changes = path_changes(tables, pair)
         if not changes:
             continue
         consequences = _Consequences(tables, flows)
-        instants = [0, *(t_ns for t_ns, _, _ in changes), end_ns]
-        for index, (t_ns, before, after) in enumerate(changes):
+        instants = [0, *(change.t_ns for change in changes), end_ns]
+        for index, change in enumerate(changes):
+            t_ns, before, after = change.t_ns, change.before, change.after
             next_ns = instants[index + 2]
             until_ns = min(next_ns, t_ns + attribution_ns)
             row = {"t_ns": t_ns, "source": pair[0], "destination": pair[1], "until_ns": until_ns}
@@ -339,10 +320,10 @@ CHANGE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "queue_met_pkts": ("Int64", "pkts", "packets that were waiting on the links newly taken"),
     "queue_met_wait_ns": ("Int64", "ns", "time that those links need to send them"),
     "late_pkts": ("Int64", "pkts", "late packets that arrived within the window"),
-    "overtaken_pkts": ("Int64", "pkts", "those of them that were sent before the change: overtaken by newer ones"),
+    "overtaken_pkts": ("Int64", "pkts", "late packets that were sent before the change: overtaken by newer ones"),
     "extent_max_pkts": ("Int64", "pkts", "largest reordering extent among them (RFC 4737, 4.2)"),
     "retransmissions_pkts": ("Int64", "pkts", "retransmissions sent within the window"),
-    "spurious_retransmissions_pkts": ("Int64", "pkts", "those of them whose original arrived too: in vain"),
+    "spurious_retransmissions_pkts": ("Int64", "pkts", "spurious ones among them: the original arrived, too"),
     "lost_pkts": ("Int64", "pkts", "data packets dropped within the window"),
     "dsacks_pkts": ("Int64", "pkts", "duplicate segments that the receiver reported within the window (DSACK)"),
 }

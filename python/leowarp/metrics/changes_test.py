@@ -32,9 +32,10 @@ def over_a_constellation(tables):
     timeline = pd.DataFrame(events).sort_values("t_ns", kind="stable").reset_index(drop=True)
     timeline["rate_bps"] = float("nan")
     rows = [
-        {"t_ns": t_s * S, "source": "server", "destination": "mobile", "path_id": i, "path": PATHS[t_s]}
+        {"t_ns": t_s * S, "source": "server", "destination": "mobile", "path_id": i, "path": PATHS[t_s],
+         "change_id": i - 1 if i else None}
         for i, t_s in enumerate(UPDATES_S)
-    ]
+    ]  # fmt: skip
     directions = tuple((a, b, "gsl") for a, b in itertools.pairwise(NODES))
     return dataclasses.replace(tables, routes=pd.DataFrame(rows), timeline=timeline, directions=directions)
 

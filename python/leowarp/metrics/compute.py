@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from leowarp import rundir
+from leowarp import layout, recorded
 from leowarp.metrics.causes import causes
 from leowarp.metrics.changes import ATTRIBUTION_NS, both_ways_ns, flow_pairs, path_delay, route_changes
 from leowarp.metrics.conservation import check_conservation
@@ -41,8 +41,8 @@ class Metrics(Numbers):
     def write(self, run_dir: str | Path) -> None:
         """Writes `40-metrics.parquet` and `summary.json` into a run directory."""
         run_dir = Path(run_dir)
-        write_long_form(self.long_form(), run_dir / rundir.METRICS)
-        rundir.write_json(run_dir / rundir.SUMMARY, self.summary)
+        write_long_form(self.long_form(), run_dir / layout.METRICS)
+        recorded.write_json(run_dir / layout.SUMMARY, self.summary)
 
 
 def metrics(

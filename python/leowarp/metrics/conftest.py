@@ -5,7 +5,7 @@ import pytest
 
 from leowarp import scenario
 from leowarp.metrics import metrics, read_tables
-from leowarp.metrics.synthetic import write_synthetic_run
+from support.synthetic.run import write_synthetic_run
 
 
 @pytest.fixture(scope="session")

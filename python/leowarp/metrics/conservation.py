@@ -196,7 +196,7 @@ def _not_stored(tables: Tables) -> list[str]:
         "late_pkts": ("late packets", truths(packets["is_late"])),
         "lost_pkts": ("lost packets", packets["drop_cause"].notna().to_numpy()),
         "retrans_pkts": ("retransmissions", truths(packets["is_retransmission"])),
-        "spurious_pkts": ("retransmissions in vain", truths(packets["is_spurious"])),
+        "spurious_pkts": ("spurious retransmissions", truths(packets["is_spurious"])),
     }
     stored = {name: np.bincount(keys[mine], minlength=1) for name, (_, mine) in kept.items()}
     return [

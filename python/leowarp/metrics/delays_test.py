@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from leowarp.errors import TraceError
 from leowarp.metrics import ACK, DATA, ROUND_TRIP, check_conservation, delays, metrics, quantile, read_tables
-from leowarp.metrics import synthetic_access as syn
 from leowarp.metrics.delays import DELAY_SCALARS, QUANTILES
-from leowarp.metrics.synthetic_delays import delay_bins, delay_rows, exact_round_trips, one_way_ns, round_trip_ends
 from leowarp.scenario import load, resolve
+from support.synthetic import access as syn
+from support.synthetic.delays import delay_bins, delay_rows, exact_round_trips, one_way_ns, round_trip_ends
 
 MS = 1_000_000
 

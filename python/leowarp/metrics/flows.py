@@ -182,7 +182,7 @@ def received_ce_pkts(tables: Tables) -> int | None:
 
 def host_counters(tables: Tables, station: str) -> dict[str, float]:
     """What each counter of a station's host stood at when it was last read, by name (`TcpExt.TCPTimeouts`)."""
-    host = next((place for place, name in enumerate(tables.hosts) if name in (station, f"host:{station}")), None)
+    host = tables.host_number(station)
     mine = tables.counters[tables.counters["host"].to_numpy() == host] if host is not None else tables.counters[:0]
     # In order of time: the last of a name is what stood there at the end.
     return dict(zip(mine["counter"], mine["value"], strict=True))
@@ -217,8 +217,9 @@ def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
     names = {"sent_pkts": "sent_pkts", "delivered_pkts": "delivered_pkts", "lost_pkts": "lost_pkts",
              "retransmissions_pkts": "retrans_pkts", "spurious_retransmissions_pkts": "spurious_pkts",
              "late_pkts": "late_pkts"}  # fmt: skip
-    row: dict[str, Any] = dict.fromkeys([*names, "acks_late_pkts", "acks_lost_pkts", "data_drops_pkts",
-                                         "ack_drops_pkts", "reordering_extent_max_pkts"])  # fmt: skip
+    row: dict[str, Any] = dict.fromkeys(
+        [*names, "acks_late_pkts", "acks_lost_pkts", "data_drops_pkts", "ack_drops_pkts", "reordering_extent_max_pkts"]
+    )
     if tables.has("bins"):
         mine = tables.of_flow("bins", number)
         is_data = mine["direction"].to_numpy() == DATA

@@ -23,9 +23,9 @@ from leowarp.metrics import (
     round_trips,
     share_series,
 )
-from leowarp.metrics import synthetic_access as syn
 from leowarp.metrics.capacity import mean_path_capacity
 from leowarp.metrics.handovers import changes_with_loss, of_probes, probe_spikes, recovery_scalars
+from support.synthetic import access as syn
 
 MS, S = syn.MS, syn.S
 DOWN = ("server", "dish")
@@ -142,8 +142,9 @@ def test_losses_near_changes_and_elsewhere(result):
 
 def test_what_is_lost_at_a_queue_is_no_changes_loss():
     assert changes_with_loss(np.array([9, 12, 30]) * S, np.array([10, 20, 29, 31]) * S) == {
-        "changes_with_loss_ratio": 0.75, "changes_with_one_loss_ratio": 0.75,
-    }  # fmt: skip
+        "changes_with_loss_ratio": 0.75,
+        "changes_with_one_loss_ratio": 0.75,
+    }
     assert changes_with_loss(np.array([9, 10]) * S, np.array([10]) * S)["changes_with_one_loss_ratio"] == 0.0
     assert changes_with_loss(np.array([9]), ())["changes_with_loss_ratio"] is None
 
@@ -244,8 +245,9 @@ def test_shares_by_the_second(access):
     assert alone["jain_index"].isna().all()
 
 
-@pytest.mark.parametrize(("rates", "index"), [([5, 5, 5, 5], 1.0), ([1, 0], 0.5), ([3, 1], 0.8), ([0, 0], None),
-                                              ([], None)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rates", "index"), [([5, 5, 5, 5], 1.0), ([1, 0], 0.5), ([3, 1], 0.8), ([0, 0], None), ([], None)]
+)
 def test_jains_index(rates, index):
     assert jain_index(rates) == index
 

@@ -105,9 +105,13 @@ def _columns(
     """The numbers of a table, a piece a column; `when`: the column that becomes `t_ns`."""
     return [
         _piece(f"{prefix}.{name}", frame.get("flow"), None if when is None else frame[when], frame[name], unit, words)
-        for name, (kind, unit, words) in columns.items()
-        if kind != "object" and name not in _KEYS
+        for name, (_, unit, words) in numbers_of(columns).items()
     ]
+
+
+def numbers_of(columns: Mapping[str, tuple[str, str | None, str]]) -> dict[str, tuple[str, str | None, str]]:
+    """The columns of a table that are metrics of their own: neither words nor what says which row it is."""
+    return {name: of for name, of in columns.items() if of[0] != "object" and name not in _KEYS}
 
 
 def _piece(

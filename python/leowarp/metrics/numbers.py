@@ -70,8 +70,9 @@ class Numbers:
     @cached_property
     def goodput(self) -> dict[tuple[int, str], pd.DataFrame]:
         """Goodput of each TCP flow and series (`GOODPUT_SERIES`), in bins of the sampling interval."""
-        return {(flow, series): goodput(self.tables, flow, series) for flow in self.tcp_flows
-                for series in GOODPUT_SERIES}  # fmt: skip
+        return {
+            (flow, series): goodput(self.tables, flow, series) for flow in self.tcp_flows for series in GOODPUT_SERIES
+        }
 
     @cached_property
     def shares(self) -> pd.DataFrame:

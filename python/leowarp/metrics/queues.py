@@ -119,8 +119,9 @@ def _queues(tables: Tables) -> dict[Pair, tuple[str, bool]]:
         return {}
     made = timeline[(timeline["event"] == "queue").to_numpy(dtype=bool)]
     marks = truths(made["ecn"]) if "ecn" in made else np.zeros(len(made), dtype=bool)
-    return {(a, b): (kind, bool(ecn)) for a, b, kind, ecn in zip(made["a"], made["b"], made["queue"], marks,
-                                                                 strict=True)}  # fmt: skip
+    return {
+        (a, b): (kind, bool(ecn)) for a, b, kind, ecn in zip(made["a"], made["b"], made["queue"], marks, strict=True)
+    }
 
 
 def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[int, int]]]:

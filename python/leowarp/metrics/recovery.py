@@ -241,7 +241,7 @@ RECOVERY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "recovery_state_ns": ("Int64", "ns", "time within the window in TCP_CA_Recovery or TCP_CA_Loss, by samples"),
     "retransmissions_pkts": ("Int64", "pkts", "retransmissions sent within the window"),
     "spurious_retransmissions_pkts": ("Int64", "pkts", "those whose original arrived too"),
-    "spurious_ratio": ("Float64", None, "share of retransmissions in vain; null = there were none"),
+    "spurious_ratio": ("Float64", None, "share of retransmissions that were spurious; null = there were none"),
     "first_retransmission_after_ns": ("Int64", "ns", "first retransmission, after the change"),
     "last_retransmission_after_ns": ("Int64", "ns", "last retransmission within the window, after the change"),
     "lost_pkts": ("Int64", "pkts", "data packets lost within the window, by when they were dropped"),
@@ -250,5 +250,5 @@ RECOVERY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "delay_mean_before_ns": ("Int64", "ns", "mean one-way delay of the data sent in the second before the change"),
     "delay_max_after_ns": ("Int64", "ns", "largest one-way delay of the data sent in the second after it"),
     "spike_ns": ("Int64", "ns", "largest after it less mean before it: steps of the path and queues are in it too"),
-}  # fmt: skip
+}
 """Columns of the recovery table: type, unit, meaning."""

@@ -124,11 +124,15 @@ def _change_instants(
     tables: Tables, pairs: Mapping[Pair, Sequence[int]], frame: pd.DataFrame
 ) -> pd.arrays.IntegerArray:
     """Instant of the change that each row is around; missing for other scopes."""
-    instants = {flow: [change.t_ns for change in path_changes(tables, pair)]
-                for pair, flows in pairs.items() for flow in flows}  # fmt: skip
+    instants = {
+        (flow, change.number): change.t_ns
+        for pair, flows in pairs.items()
+        for change in path_changes(tables, pair)
+        for flow in flows
+    }
     is_change = frame["scope"].to_numpy() == SCOPES.index("change")
     values = [
-        instants[flow][number] if of_change and number < len(instants.get(flow, ())) else None
+        instants.get((flow, number)) if of_change else None
         for flow, number, of_change in zip(frame["flow"], frame["number"], is_change, strict=True)
     ]
     return pd.array(values, dtype="Int64")

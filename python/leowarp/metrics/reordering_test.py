@@ -10,9 +10,9 @@ import pytest
 
 from leowarp.errors import ScenarioError
 from leowarp.metrics import histogram, metrics
-from leowarp.metrics import synthetic as syn
 from leowarp.metrics.reordering import SCALARS
-from leowarp.metrics.synthetic_reordering import measured
+from support.synthetic import run as syn
+from support.synthetic.reordering import measured
 
 S = syn.S
 

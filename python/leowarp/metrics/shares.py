@@ -123,8 +123,9 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
                             | {name: pd.Series(dtype="float64") for name in SERIES_NUMBERS})  # fmt: skip
     frame = pd.concat(pieces, ignore_index=True)
     bins = frame.assign(square=frame["goodput_bps"] ** 2).groupby("t_ns")
-    count, total, squares = (bins[name].transform(how) for name, how in
-                             (("flow", "count"), ("goodput_bps", "sum"), ("square", "sum")))  # fmt: skip
+    count, total, squares = (
+        bins[name].transform(how) for name, how in (("flow", "count"), ("goodput_bps", "sum"), ("square", "sum"))
+    )
     known = (count > 1) & (total > 0)
     return frame.assign(
         share_ratio=(frame["goodput_bps"] / total).where(known), jain_index=(total**2 / (count * squares)).where(known)

@@ -5,9 +5,9 @@ import pytest
 
 from leowarp import scalars, scenario
 from leowarp.metrics import metrics, read_tables
-from leowarp.metrics.synthetic_access import write_synthetic_access
 from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS, REORDERING
 from leowarp.scalars.of_run import COSTS
+from support.synthetic.access import write_synthetic_access
 
 NO_TRANSFERS = {"completion_ns", "completion_goodput_bps"}
 # `acks` and the kernel's counters are not among the tables, and some columns of TCP_INFO

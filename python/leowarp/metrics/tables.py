@@ -20,12 +20,16 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from leowarp import parquetfiles, plainfiles, rundir, tomltext
+from leowarp import layout, parquetfiles, plainfiles, recorded, tomltext
 from leowarp.errors import TraceError
+from leowarp.metadata import decode_metadata
 from leowarp.metrics.channels import Channels, split_timeline
+from leowarp.nodes import host_node
+from leowarp.routes.path_numbers import with_change_ids
 from leowarp.routes.schema import ROUTES
 from leowarp.timeline.schema import TIMELINE
-from leowarp.trace import TABLES, check_types, metadata_of
+from leowarp.trace import TABLES, check_types
+from leowarp.trace.frames import data_frame
 
 DATA, ACK = 0, 1
 """`direction` of a packet or bin within its flow: data towards the destination, acknowledgements back."""
@@ -55,7 +59,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """The columns of trace tables that metrics read: a table of an older run may lack others."""
 
-ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path")
+ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path", "change_id")
 TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
 PLANNED = {"routes": pa.schema(ROUTES), "timeline": pa.schema(TIMELINE)}
 
@@ -130,6 +134,11 @@ class Tables:
         a, b, _ = self.directions[int(direction)]
         return f"{a}>{b}"
 
+    def host_number(self, station: str) -> int | None:
+        """What stands for a station's host in `counters`, or None if the trace names neither its node nor itself."""
+        names = (host_node(station), station)
+        return next((number for number, name in enumerate(self.hosts) if name in names), None)
+
     @cached_property
     def reorders(self) -> bool:
         """Whether packets may overtake each other on some link by itself: one that jitters, or keeps no order."""
@@ -149,7 +158,7 @@ class Tables:
         named = list(itertools.pairwise(path))
         if not self._next_hops or all(link in self._numbers for link in named):
             return named
-        node, target = f"host:{path[0]}", f"host:{path[-1]}"
+        node, target = host_node(path[0]), host_node(path[-1])
         nodes = [node]
         while node != target and len(nodes) <= len(self._next_hops):
             node = self._next_hops.get((node, target), target)
@@ -183,14 +192,14 @@ def read_tables(run_dir: str | Path) -> Tables:
         If the directory is not a run, or a table is damaged or lacks a column that the metrics need.
     """
     run_dir = Path(run_dir)
-    rundir.refuse_strange(run_dir)
-    if not (run_dir / rundir.TRACE).is_dir():
+    recorded.refuse_strange(run_dir)
+    if not (run_dir / layout.TRACE).is_dir():
         raise TraceError(
-            f"cannot read {run_dir} as a run: it has no {rundir.TRACE} folder",
+            f"cannot read {run_dir} as a run: it has no {layout.TRACE} folder",
             hint=f"make one: leowarp run SCENARIO.toml --out {run_dir}",
         )
-    paths = {name: run_dir / rundir.TRACE / f"{name}.parquet" for name in TABLES}
-    paths |= {"routes": run_dir / rundir.ROUTES, "timeline": run_dir / rundir.TIMELINE}
+    paths = {name: run_dir / layout.TRACE / f"{name}.parquet" for name in TABLES}
+    paths |= {"routes": run_dir / layout.ROUTES, "timeline": run_dir / layout.TIMELINE}
     found = {name: parquetfiles.read_table(path) for name, path in paths.items() if path.exists()}
     return tables_of(found, routes=found.pop("routes", None), timeline=found.pop("timeline", None), where=run_dir)
 
@@ -223,19 +232,21 @@ def tables_of(
             frames[name] = _empty(name)
             continue
         _check_columns(table, NEEDED[name], f"{where}, table {name}", TABLES[name].arrow())
-        frames[name] = rundir.data_frame(table, units=False)
+        frames[name] = data_frame(table, units=False)
         for key in ("directions", "hosts", "virtual_ns"):
             if names.get(key) is None:
-                names[key] = metadata_of(table, key)
+                names[key] = decode_metadata(table.schema, key)
     channels = Channels()
     for name, given, columns in (("routes", routes, ROUTE_COLUMNS), ("timeline", timeline, TIMELINE_COLUMNS)):
         if given is None:
             frames[name] = pd.DataFrame({column: pd.Series(dtype=object) for column in columns})
             continue
+        if name == "routes":
+            given = with_change_ids(given)
         _check_columns(given, columns, f"{where}, table {name}", PLANNED[name])
         if name == "timeline":
             given, channels = split_timeline(given)
-        frame = rundir.data_frame(given, units=False)
+        frame = data_frame(given, units=False)
         # What was planned for after the end did not happen.
         over_ns = names.get("virtual_ns")
         frames[name] = frame if over_ns is None else frame[frame["t_ns"].to_numpy() < over_ns]
@@ -255,7 +266,7 @@ def tables_of(
 
 def plan_document(run_dir: str | Path) -> dict[str, Any]:
     """`00-plan.toml` of a run as plain text values, units and all (for printing, not for computing)."""
-    path = Path(run_dir) / rundir.PLAN
+    path = Path(run_dir) / layout.PLAN
     try:
         return tomltext.loads(plainfiles.read(path, plainfiles.MOST_TOML_BYTES).decode("utf-8"))
     except FileNotFoundError:
@@ -306,7 +317,7 @@ def _typed_empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
 @functools.cache
 def _empty(name: str) -> pd.DataFrame:
     """A table without rows; shared, as nothing here writes into a table."""
-    return rundir.data_frame(TABLES[name].arrow().empty_table(), units=False)
+    return data_frame(TABLES[name].arrow().empty_table(), units=False)
 
 
 def _check_columns(table: pa.Table, columns: tuple[str, ...], where: str, schema: pa.Schema) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics.changes import change_instants
+from leowarp.metrics.changes import path_changes
 from leowarp.metrics.channels import Pair
 from leowarp.metrics.conservation import late_outside_changes, uncounted_directions
 from leowarp.metrics.tables import Tables, floats
@@ -34,7 +34,7 @@ def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFram
     """Late packets away from every change of the way there or the way back."""
     ways = list(pairs)
     both = [*ways, *((b, a) for a, b in ways)]
-    instants = sorted({t_ns for pair in both for t_ns, _, _ in change_instants(tables, pair)})
+    instants = sorted({change.t_ns for pair in both for change in path_changes(tables, pair)})
     return late_outside_changes(tables, np.array(instants, dtype="int64"), LATE_WITHIN_NS)
 
 

@@ -79,9 +79,9 @@ def _array(values: Any, what: str, place: Place) -> np.ndarray:
         raise _missing(what, np.ma.getmaskarray(values), place)
     if isinstance(values, np.ndarray):
         return np.asarray(values)
-    null_count = getattr(values, "null_count", 0)
-    null_count = null_count() if callable(null_count) else null_count
-    if null_count:
+    # PyArrow has it as a property, Polars as a method, NumPy and lists have nothing that is missing.
+    null_count = values.null_count if hasattr(values, "null_count") else 0
+    if null_count() if callable(null_count) else null_count:
         raise _missing(what, np.asarray(values.is_null()), place)
     if hasattr(values, "combine_chunks"):
         values = values.combine_chunks()

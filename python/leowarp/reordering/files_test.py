@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from leowarp import reordering
 from leowarp.errors import LeowarpError, ScenarioError, TraceError
 from leowarp.reordering import Source, measure_file
-from leowarp.reordering.captures_for_tests import datagrams, echoes, write_pcap
+from support.captures import datagrams, echoes, write_pcap
 
 SEQUENCE = [1, 2, 3, 5, 6, 7, 8, 4, 9, 10]
 APART_NS = 1_500_000

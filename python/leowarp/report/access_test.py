@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from leowarp.errors import TraceError
-from leowarp.metrics import synthetic_access as syn
 from leowarp.report import FIGURES, RunView, figure, write_report
 from leowarp.report.reconfigurations import reconfigurations_section
 from leowarp.report.view import worded
+from support.synthetic import access as syn
 
 pytestmark = pytest.mark.slow
 

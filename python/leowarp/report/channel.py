@@ -12,13 +12,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 from numpy.typing import NDArray
 
+from leowarp.media.mobile import harq_of
 from leowarp.metrics import goodput
 from leowarp.report.fading import draw_states
 from leowarp.report.style import BAD, BEFORE, PAGE_IN, highest_of, line_style, mark_changes, new_figure
 from leowarp.report.view import RunView, footer_of
 from leowarp.timeline.channel import Harq, PowerSeries, Realisation
 from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL, snr_for
-from leowarp.timeline.from_mobile import harq_of
 
 PIXELS = 700
 """Columns of the picture in which power is drawn as its median and the middle 90 %."""
@@ -42,6 +42,8 @@ def channel_over_time(runs: Sequence[RunView]) -> Figure:
     """
     run = runs[0]
     found, end_s = run.realisation, run.metrics.end_ns / 1e9
+    mobile = run.mobile
+    assert mobile is not None, "else it has no realisation"
     bin_s = bin_length_s(end_s)
     has_goodput = bool(run.tcp_flows) and run.plan.observe.sockets_ns is not None and run.tables.has("sockets")
     heights = (0.12, 1.5, 1.2, 1.0)[: 4 if has_goodput else 3]
@@ -50,9 +52,9 @@ def channel_over_time(runs: Sequence[RunView]) -> Figure:
     changes_s = sorted({t_ns / 1e9 for t_ns in run.metrics.route_changes["t_ns"]})
     for axes in panels[1:]:
         mark_changes(axes, changes_s)
-    draw_power(panels[0], panels[1], found.power, run.plan.mobile.snr_db)
-    draw_thresholds(panels[1], harq_of(run.plan.mobile), found.outcomes.first_bits)
-    draw_codewords(panels[2], found, run.plan.mobile.retransmissions, end_s, bin_s)
+    draw_power(panels[0], panels[1], found.power, mobile.snr_db)
+    draw_thresholds(panels[1], harq_of(mobile), found.outcomes.first_bits)
+    draw_codewords(panels[2], found, mobile.retransmissions, end_s, bin_s)
     if has_goodput:
         _draw_goodput(panels[3], run, bin_s)
     panels[-1].set_xlim(0, end_s)

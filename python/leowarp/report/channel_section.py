@@ -6,29 +6,31 @@ from __future__ import annotations
 from typing import Any
 
 from leowarp.errors import TraceError
+from leowarp.media.mobile import SATELLITE, TERMINAL, fading_of, harq_of
 from leowarp.report import html
 from leowarp.report.view import RunView
+from leowarp.scenario.schema import Mobile
 from leowarp.timeline.channel import Realisation
 from leowarp.timeline.channel.statistics import state_rows
-from leowarp.timeline.from_mobile import fading_of, harq_of
 
-LINK = ("satellite", "terminal")
+LINK = (SATELLITE, TERMINAL)
 """The link that fades."""
 
 
 def channel_section(view: RunView, pictures: str) -> str:
     """HTML: the figure, what became of codewords and of packets, shares of the states; "" without a mobile channel."""
-    if view.plan.mobile is None:
+    mobile = view.mobile
+    if mobile is None:
         return ""
     try:
         found = view.realisation
     except TraceError as error:
         return f"<p>{html.text(error.message)}.</p>"
-    return pictures + _codewords(view, found) + _losses(view, found) + _states(view, found)
+    return pictures + _codewords(mobile, found) + _losses(view, found) + _states(mobile, found)
 
 
-def _codewords(view: RunView, found: Realisation) -> str:
-    harq, outcomes = harq_of(view.plan.mobile), found.outcomes
+def _codewords(mobile: Mobile, found: Realisation) -> str:
+    harq, outcomes = harq_of(mobile), found.outcomes
     rows: list[list[object]] = [
         [f"decoded after {again} retransmission{'' if again == 1 else 's'}", 100 * share,
          (harq.first_delay_ns + again * harq.retransmission_delay_ns) / 1e6]
@@ -60,8 +62,8 @@ def _losses(view: RunView, found: Realisation) -> str:
     return html.table(caption, ["", "number", "lost", "lost, %"], rows)
 
 
-def _states(view: RunView, found: Realisation) -> str:
-    fading = fading_of(view.plan.mobile)
+def _states(mobile: Mobile, found: Realisation) -> str:
+    fading = fading_of(mobile)
     if fading is None:
         return "<p>Nothing fades (<code>fading = false</code>).</p>"
     named: dict[str, list[Any]] = {}

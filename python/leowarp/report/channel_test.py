@@ -10,15 +10,15 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from leowarp import rundir
+from leowarp import layout
 from leowarp.errors import ScenarioError, TraceError
+from leowarp.media import timeline_of
 from leowarp.report import FIGURES, RunView, figure
 from leowarp.report.channel import bin_length_s, codeword_shares
 from leowarp.report.channel_section import channel_section
 from leowarp.report.fading import draw, fading_figure
 from leowarp.report.style import save
 from leowarp.scenario import load, resolve
-from leowarp.timeline import timeline
 from leowarp.timeline.channel import Harq, LandMobile, Outcomes, Realisation, power_series, realisation
 from leowarp.timeline.channel.lms import unfaded
 
@@ -38,8 +38,8 @@ def run_path(tmp_path_factory):
         encoding="utf-8",
     )
     plan = resolve(load(scenario))
-    (path / rundir.PLAN).write_text(plan.to_toml(), encoding="utf-8")
-    pq.write_table(timeline(plan), path / rundir.TIMELINE)
+    (path / layout.PLAN).write_text(plan.to_toml(), encoding="utf-8")
+    pq.write_table(timeline_of(plan), path / layout.TIMELINE)
     return path
 
 
@@ -48,12 +48,12 @@ def view(run_path):
     run = RunView(run_path)
     t_ns = np.arange(0, END_S * SECOND + 1, SECOND // 20)
     sockets = pd.DataFrame({"t_ns": t_ns, "flow": 0, "bytes_received": t_ns / 8000.0})
-    run.__dict__["tables"] = SimpleNamespace(
+    run.run.__dict__["tables"] = SimpleNamespace(
         has=lambda name: True, of_flow=lambda name, flow: sockets, sockets=sockets, channels=None
     )
     link = {"a": "satellite", "b": "terminal", "offered_pkts": 110, "dropped_queue_pkts": 7, "dropped_down_pkts": 3,
             "dropped_loss_pkts": 25}  # fmt: skip
-    run.__dict__["metrics"] = SimpleNamespace(
+    run.run.__dict__["numbers"] = SimpleNamespace(
         end_ns=END_S * SECOND, route_changes=pd.DataFrame({"t_ns": [SECOND]}), links=pd.DataFrame([link])
     )
     return run
@@ -110,15 +110,15 @@ def test_the_section_has_codewords_beside_packets_and_states_beside_the_model(vi
 
 
 def test_another_channel_than_the_timeline_says_is_not_shown(view, run_path, tmp_path):
-    table = pq.read_table(run_path / rundir.TIMELINE)
+    table = pq.read_table(run_path / layout.TIMELINE)
     harq = json.loads(table.schema.metadata[b"harq"])
     path = tmp_path / "mobile"
     path.mkdir()
-    (path / rundir.PLAN).write_bytes((run_path / rundir.PLAN).read_bytes())
+    (path / layout.PLAN).write_bytes((run_path / layout.PLAN).read_bytes())
     other = json.dumps(harq | {"loss_ratio": harq["loss_ratio"] + 1e-6})
-    pq.write_table(table.replace_schema_metadata({"harq": other}), path / rundir.TIMELINE)
+    pq.write_table(table.replace_schema_metadata({"harq": other}), path / layout.TIMELINE)
     run = RunView(path)
-    run.__dict__["metrics"] = view.metrics
+    run.run.__dict__["numbers"] = view.metrics
     with pytest.raises(TraceError, match="its timeline has another"):
         figure(run, "channel")
     assert "its timeline has another" in channel_section(run, "")

@@ -4,9 +4,9 @@
 import pytest
 
 from leowarp.metrics import metrics, read_tables
-from leowarp.metrics.synthetic import PLAN_TOML, write_synthetic_run
-from leowarp.metrics.synthetic_access import write_synthetic_access
 from leowarp.report import RunView
+from support.synthetic.access import write_synthetic_access
+from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
 
 def complete_run(path, toml=PLAN_TOML):

@@ -56,8 +56,7 @@ def goodput_cdf(
     elif capacities and mean > 0:
         _stretch_low(axes, min(capacities) / 1e6, highest, mean)
         what = "\n(axis logarithmic above the mean; dotted: capacity)"
-    axes.set_xlabel(f"goodput, Mbit/s, {SERIES_NAMES[series]}, {bin_ns / 1e6:g} ms bins"
-                    + what)  # fmt: skip
+    axes.set_xlabel(f"goodput, Mbit/s, {SERIES_NAMES[series]}, {bin_ns / 1e6:g} ms bins" + what)
     axes.set_ylabel("share of time at or below")
     _share_axis(axes, y_scale)
     axes.legend(loc="lower right")

@@ -77,7 +77,7 @@ def fading_figure(
     panels = figure.subplot_mosaic(
         [["states", "states"], ["power", "power"], ["levels", "rates"], ["correlation", "lengths"]],
         height_ratios=(0.13, 1.5, 1.35, 1.35),
-    )  # fmt: skip
+    )
     shown = min(len(power.level_db), max(2, math.ceil(seconds * 1e9 / power.spacing_ns) + 1))
     times_s = np.arange(shown) * power.spacing_ns * 1e-9
     panels["power"].plot(times_s, power.level_db[:shown], color=BEFORE, linewidth=0.5, rasterized=shown > 20_000)
@@ -88,12 +88,13 @@ def fading_figure(
     panels["states"].set_xlim(0, until_s)
     panels["states"].set_title(
         f"Received power, relative to line of sight: the first {until_s:.4g} s of {power.duration_ns / 1e9:.4g} s",
-        loc="left", pad=3,
-    )  # fmt: skip
+        loc="left",
+        pad=3,
+    )
     _draw_levels(panels["levels"], table[table.statistic == "quantile"])
     _draw_correlation(panels["correlation"], table[table.statistic == "autocorrelation"])
     for name, statistic, scale, label, title in (
-        ("rates", "crossing_rate", 1, "fades a second", "How often the power falls below a level"),
+        ("rates", "crossing_rate", 1, "fades per second", "How often the power falls below a level"),
         ("lengths", "fade_duration", 1e3, "mean length, ms", "How long it stays there"),
     ):
         rows = table[(table.statistic == statistic) & (table.value > 0)]

@@ -15,6 +15,7 @@ from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import channel, distributions, lines, packets, probes, reordering, routemap, throughput
 from leowarp.report.style import styled
 from leowarp.report.view import RunView
+from leowarp.result import Run
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ _HAS: dict[str, Callable[[RunView], bool]] = {
     "probes": lambda run: bool(run.probe_flows),
     "pings": lambda run: bool(run.ping_flows),
     "routes": lambda run: bool(run.tcp_flows) and run.plan.constellation is not None and not run.is_access,
-    "mobile": lambda run: run.plan.mobile is not None,
+    "mobile": lambda run: run.mobile is not None,
     "any": lambda run: True,
 }
 
@@ -108,7 +109,7 @@ FIGURES: dict[str, FigureKind] = {
     "cwnd": FigureKind(
         lines.cwnd_around_changes, "Window and retransmissions around route changes",
         "Above: congestion window at every sample. Below: retransmissions by the 50 ms in which they were sent; "
-        "hatched: in vain, because the original arrived too. The changes shown are those with the most late packets, "
+        "hatched: spurious (the original arrived, too). The changes shown are those with the most late packets, "
         "then with the most lost.",
         "Fig. 7", shows="changes", needs=("sockets", "bins"),
     ),
@@ -183,13 +184,13 @@ FIGURES: dict[str, FigureKind] = {
 }  # fmt: skip
 """Every figure, in the order in which a report shows them."""
 
-Runs = str | Path | RunView | Sequence[str | Path | RunView]
+Runs = str | Path | Run | RunView | Sequence[str | Path | Run | RunView]
 
 
 def views(runs: Runs) -> list[RunView]:
-    """Runs as views: a directory, several, or views already."""
-    many = [runs] if isinstance(runs, str | Path | RunView) else list(runs)
-    return [run if isinstance(run, RunView) else RunView(getattr(run, "path", run)) for run in many]
+    """Runs as views: a run or its directory, several, or views already."""
+    many = [runs] if isinstance(runs, str | Path | Run | RunView) else list(runs)
+    return [run if isinstance(run, RunView) else RunView(run) for run in many]
 
 
 def figure(runs: Runs, name: str, **options: Any) -> Figure:
@@ -197,7 +198,7 @@ def figure(runs: Runs, name: str, **options: Any) -> Figure:
 
     Parameters
     ----------
-    runs : path, RunView, or a sequence of them
+    runs : path, Run, RunView, or a sequence of them
         Run directories.
     name : str
         One of `FIGURES`.

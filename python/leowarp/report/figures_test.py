@@ -4,6 +4,7 @@
 import dataclasses
 import hashlib
 import shutil
+import types
 
 import numpy as np
 import pandas as pd
@@ -12,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from leowarp.errors import ScenarioError, TraceError
-from leowarp.metrics import synthetic as syn
-from leowarp.metrics.synthetic import PLAN_TOML
-from leowarp.report import FIGURES, RunView, distributions, figure, packets, save
+from leowarp.report import FIGURES, RunView, distributions, figure, packets, save, views
 from leowarp.report.land import LAND_DEG
 from leowarp.report.lines import queue_map
 from leowarp.report.view import footer_of, labels, styles
 from leowarp.trace import TABLES
+from support.synthetic import run as syn
+from support.synthetic.run import PLAN_TOML
 
 TCP_FIGURES = [name for name, kind in FIGURES.items() if kind.shows in ("tcp", "changes", "routes", "any")]
 
@@ -57,10 +58,18 @@ def test_queues_of_runs_whose_route_never_changed_are_laid_out(run_dir, other_ru
     assert all(axes.get_position().height > 0.2 for axes in drawn.axes)
 
 
+def test_a_run_is_drawn_as_its_directory_is(run_dir):
+    # `leowarp.Run` has a path; alone it was iterated over, which it cannot be.
+    run = types.SimpleNamespace(path=run_dir)
+    view = RunView(run_dir)
+    for given in (run, [run], str(run_dir), (run_dir,), view, {"a": view}.values()):
+        assert [each.path for each in views(given)] == [run_dir]
+
+
 @pytest.mark.parametrize("name", ["goodput", "cwnd"])
 def test_a_flow_that_never_got_anything_has_an_empty_figure(run_dir, name):
     run = RunView(run_dir)
-    run.__dict__["tables"] = dataclasses.replace(run.tables, sockets=run.tables.sockets[:0])
+    run.run.__dict__["tables"] = dataclasses.replace(run.tables, sockets=run.tables.sockets[:0])
     drawn = figure([run], name)
     assert all(np.isfinite(axes.get_ylim()).all() for axes in drawn.axes)
 

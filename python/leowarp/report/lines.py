@@ -137,7 +137,7 @@ def cwnd_around_changes(
         vain = floats(bins["spurious_pkts"])
         bottom.bar(when, again - vain, width=0.05, bottom=vain, color=BAD, label="needed", linewidth=0)
         bottom.bar(when, vain, width=0.05, color=AFTER, hatch="////", edgecolor="#7a5200", linewidth=0,
-                   label="in vain (original arrived)")  # fmt: skip
+                   label="spurious (the original arrived)")  # fmt: skip
         for axes in (top, bottom):
             mark_changes(axes, [0.0])
         bottom.yaxis.set_major_locator(MaxNLocator(4, integer=True))
@@ -224,8 +224,9 @@ def queues(runs: Sequence[RunView]) -> Figure:
     image = None
     for axes, run, label, (edges_ns, waiting) in zip(panels, runs, labels(runs), maps, strict=True):
         places = np.arange(waiting.shape[0] + 1) + 0.5
-        image = axes.pcolormesh(edges_ns / 1e9, places, waiting, cmap="YlGnBu", vmin=0, vmax=max(highest, 1),
-                                rasterized=True)  # fmt: skip
+        image = axes.pcolormesh(
+            edges_ns / 1e9, places, waiting, cmap="YlGnBu", vmin=0, vmax=max(highest, 1), rasterized=True
+        )
         if len(run.changes):
             # Not an empty line: what is not clipped and has no points has no place either, and no layout is found.
             axes.plot(run.changes["t_ns"] / 1e9, np.full(len(run.changes), places[-1]), "v", color=CHANGE_COLOUR,
@@ -271,7 +272,8 @@ def queues_at_change(runs: Sequence[RunView], *, before_s: float = 1.0, after_s:
         axes.set_xlim(-before_s, after_s)
         axes.set_xlabel("time after the change, s")
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.27), fontsize=5.5) if number else axes.text(
-            0.5, 0.5, "no queue of 2 packets or more", transform=axes.transAxes, ha="center")  # fmt: skip
+            0.5, 0.5, "no queue of 2 packets or more", transform=axes.transAxes, ha="center"
+        )
     panels[0].set_ylabel("packets waiting")
     panels[0].set_ylim(bottom=0)
     return figure

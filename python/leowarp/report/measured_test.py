@@ -8,7 +8,7 @@ from leowarp.errors import ScenarioError
 from leowarp.report.measured import draw, measured_figure
 from leowarp.report.style import CHANGE_COLOUR
 from leowarp.timeline.measured import Capacity, Measurement, describe
-from leowarp.timeline.measured.synthetic_for_tests import MS, S, dish
+from support.synthetic.dish import MS, S, dish
 
 
 def measurement() -> Measurement:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp import plainfiles, rundir, scalars
+from leowarp import layout, plainfiles, scalars
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import html, interactive
 from leowarp.report.channel_section import channel_section
@@ -98,7 +98,7 @@ def write_report(run_dir: str | Path, *, command: str | None = None, formats: Se
         Of the figures' files; the page needs "png".
     """
     view = RunView(run_dir)
-    folder = view.path / rundir.REPORT
+    folder = view.path / layout.REPORT
     names = [name for name, kind in FIGURES.items() if kind.concerns([view])]
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, names, formats)
     return _write(folder, _run_body(view, drawn, not_drawn, command), view.name)
@@ -164,7 +164,7 @@ def draw_all(
 
 
 def _run_body(view: RunView, drawn: Sequence[str], not_drawn: dict[str, str], command: str | None) -> str:
-    folder = view.path / rundir.REPORT
+    folder = view.path / layout.REPORT
     parts = [
         ("summary", "Summary", _summary_tables([view])),
         ("channel", "Mobile channel", channel_section(view, _pictures([view], folder, _part(drawn, "channel")))),
@@ -231,9 +231,10 @@ def _changes_table(view: RunView) -> str:
     rows = []
     for change in changes.itertuples(index=False):
         hops_changed = [
-            name for name in ("first", "middle", "last")
+            name
+            for name in ("first", "middle", "last")
             if _true(getattr(change, f"{name}_hop{'s' if name == 'middle' else ''}_changed"))
-        ]  # fmt: skip
+        ]
         rows.append([
             f"{change.t_ns / 1e9:g}", f"{change.source} to {change.destination}", ", ".join(hops_changed) or "–",
             _arrow(change.hops_before, change.hops_after, 1),
@@ -243,7 +244,7 @@ def _changes_table(view: RunView) -> str:
                 "spurious_retransmissions_pkts", "dsacks_pkts", "lost_pkts")),
         ])  # fmt: skip
     header = ["at, s", "pair", "hop changed", "hops", "delay, ms", "overtaken", "largest extent", "queue left",
-              "retransmitted", "in vain", "DSACKs", "lost"]  # fmt: skip
+              "retransmitted", "spurious", "DSACKs", "lost"]  # fmt: skip
     return html.table(
         "Packets, put down to a change until the next one, at most 5 s. Queue left: packets waiting on the abandoned "
         "links at the last sample before.", header, rows, left=frozenset((0, 1, 2)),
@@ -265,8 +266,8 @@ def _recovery_table(view: RunView) -> str:
                 (row.spike_ns, 1e6))),
         ])  # fmt: skip
     header = ["at, s", "flow", "goodput before, Mbit/s", "lowest", "depth, %", "back after, ms", "in recovery, ms",
-              "window before", "lowest", "after", "srtt before, ms", "lowest", "highest", "sent again", "in vain, %",
-              "lost within 1 s", "spike, ms"]  # fmt: skip
+              "window before", "lowest", "after", "srtt before, ms", "lowest", "highest", "retransmitted",
+              "spurious, %", "lost within 1 s", "spike, ms"]  # fmt: skip
     caption = ("Goodput in order at the receiver, 50 ms bins; before: mean of the second before the change; back: "
                "first of 3 bins in a row at 90 % of that; a dash: not within 5 s. Spike: largest one-way delay in the "
                "second after it, less the mean of the second before.")  # fmt: skip
@@ -319,14 +320,14 @@ def _versions(view: RunView) -> str:
 def _again(view: RunView, command: str | None) -> str:
     directory = view.path.name
     lines = [
-        command or f"leowarp run {shlex.quote(f'{directory}/{rundir.PLAN}')} --out {shlex.quote(directory + '-again')}",
+        command or f"leowarp run {shlex.quote(f'{directory}/{layout.PLAN}')} --out {shlex.quote(directory + '-again')}",
         f"leowarp verify {shlex.quote(directory)}    # makes it again and compares the traces byte by byte",
         f"leowarp report {shlex.quote(directory)}    # makes this page again",
     ]
-    plan = (view.path / rundir.PLAN).read_text(encoding="utf-8")
+    plan = (view.path / layout.PLAN).read_text(encoding="utf-8")
     return (
         f"<pre>{html.text(chr(10).join(lines))}</pre>"
-        f"<details><summary>The plan ({rundir.PLAN})</summary><pre>{html.text(plan)}</pre></details>"
+        f"<details><summary>The plan ({layout.PLAN})</summary><pre>{html.text(plan)}</pre></details>"
     )
 
 
@@ -335,7 +336,7 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
     for name in names:
         kind = FIGURES[name]
         # The study is one of routes over satellites.
-        of_study = kind.study and not any(run.is_access or run.plan.mobile for run in runs)
+        of_study = kind.study and not any(run.is_access or run.mobile for run in runs)
         title = worded(runs, kind.title) + (f" ({kind.study} of the study)" if of_study else "")
         blocks.append(html.picture(folder / FIGURES_FOLDER / name, title, worded(runs, kind.caption), FIGURES_FOLDER))
     return f'<div class="figures">{"".join(blocks)}</div>' if blocks else ""
@@ -366,7 +367,7 @@ def _chart(runs: Sequence[RunView]) -> str:
 def _run_links(runs: Sequence[RunView], folder: Path) -> str:
     items = []
     for run, label in zip(runs, labels(runs), strict=True):
-        page = run.path / rundir.REPORT / "index.html"
+        page = run.path / layout.REPORT / "index.html"
         shown = html.text(f"{label}: {run.path.name}")
         if page.exists():
             relative = Path(_relative(page, folder)).as_posix()

@@ -78,7 +78,7 @@ def test_the_page_says_what_each_change_caused(page):
     rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row) for row in section.split("<tr>")]
     (first,) = [row for row in rows if row[:1] == ["20"]]
     (none,) = [row for row in rows if row[:1] == ["no change"]]
-    # Late, and at the end: lost, sent again in need, in vain.
+    # Late, and at the end: lost, needed retransmissions, spurious ones.
     assert (first[2], first[-3:]) == ("26", ["0", "0", "10"])
     assert (none[2], none[-3:]) == ("0", ["3", "3", "0"])
 

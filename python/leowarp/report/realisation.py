@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from leowarp import parquetfiles, rundir
+from leowarp import layout, parquetfiles
 from leowarp.errors import TraceError
-from leowarp.scenario.schema import Plan
+from leowarp.media.mobile import described, realisation_of
+from leowarp.scenario.schema import Mobile, Plan
 from leowarp.timeline.channel import Realisation
-from leowarp.timeline.from_mobile import described, realisation_of
-from leowarp.trace import metadata_of
+from leowarp.timeline.metadata import CodewordSummary, TimelineMetadata
 
 
 def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
@@ -22,11 +22,11 @@ def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
     TraceError
         If the plan has no mobile channel, or its codewords fare otherwise than the run's timeline says.
     """
-    if plan.mobile is None:
+    if not isinstance(plan.medium, Mobile):
         raise TraceError(f"{path.name} has no mobile channel", "a run of a scenario with [mobile]")
-    found = realisation_of(plan)
-    known = _known(path / rundir.TIMELINE)
-    if known is not None and not _alike(known, described(plan.mobile, found.outcomes)):
+    found = realisation_of(plan, plan.medium)
+    known = _known(path / layout.TIMELINE)
+    if known is not None and not _alike(known, described(plan.medium, found.outcomes)):
         raise TraceError(
             f"cannot make the mobile channel of {path.name} again: its timeline has another",
             "another version of leowarp made the run; make it again",
@@ -34,15 +34,14 @@ def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
     return found.until(end_ns)
 
 
-def _known(timeline: Path) -> dict[str, object] | None:
+def _known(timeline: Path) -> CodewordSummary | None:
     """What the timeline says of its codewords; None: nothing."""
-    told = metadata_of(parquetfiles.read_schema(timeline), "harq") if timeline.exists() else None
-    return dict(told) if isinstance(told, dict) else None
+    return TimelineMetadata.of(parquetfiles.read_schema(timeline)).harq if timeline.exists() else None
 
 
-def _alike(known: dict[str, object], found: dict[str, object]) -> bool:
+def _alike(known: CodewordSummary, made: CodewordSummary) -> bool:
     # Counts are exact; a ratio of counts may differ in its last digit.
-    ratios = [(known.get(key), found[key]) for key in ("loss_ratio", "symbols_ratio")]
-    return all(known.get(key) == found[key] for key in ("codewords", "first_bits")) and all(
-        isinstance(a, float) and isinstance(b, float) and math.isclose(a, b, rel_tol=1e-9) for a, b in ratios
+    ratios = ((known.loss_ratio, made.loss_ratio), (known.symbols_ratio, made.symbols_ratio))
+    return (known.codewords, known.first_bits) == (made.codewords, made.first_bits) and all(
+        math.isclose(a, b, rel_tol=1e-9) for a, b in ratios
     )

@@ -33,15 +33,16 @@ SCALAR_ROWS: tuple[Row, ...] = (
     "lost_by_changes_pkts",
     "needed_retransmissions_pkts",
     "needed_by_changes_pkts",
-    ("spurious_retransmissions_pkts", "retransmissions in vain"),
+    ("spurious_retransmissions_pkts", "spurious retransmissions"),
     "spurious_by_changes_pkts",
 )
 """Scalars of a flow, in the order of the page."""
 
 RULES = (
-    "A late packet belongs to the route change that came while it was under way; a lost one to the change that took "
-    "its link or its route away; a retransmission to the change that its first transmission belongs to. What no rule "
-    "puts down to a change is no change's: a full queue, above all."
+    "A late packet is attributed to the route change during its flight, a lost packet to the change that removed its "
+    "link or its route, and a retransmission to the same change as its first transmission. Needed: sent again because "
+    'bytes were lost; spurious: sent again although the original arrived. The row "no change" has everything else, '
+    "above all losses at full queues."
 )
 
 
@@ -66,7 +67,7 @@ def reordering_section(view: RunView, pictures: str) -> str:
 
 
 def _changes(view: RunView) -> str:
-    """A row a flow and change of its path, and one for what is no change's doing."""
+    """A row for each flow and change of its path, and one for what no change caused."""
     causes = view.metrics.causes
     if not causes["change"].notna().any() or (view.is_access and not causes["late_pkts"].any()):
         return ""
@@ -85,7 +86,7 @@ def _changes(view: RunView) -> str:
             cause.lost_pkts, cause.needed_retransmissions_pkts, cause.spurious_retransmissions_pkts,
         ])  # fmt: skip
     header = ["at, s", "flow", "late", "largest extent", "late by, ms", "reordered, %", "MD, packets", "E_r, nats",
-              "buffer, packets", "beyond RD", "lost", "in need", "in vain"]  # fmt: skip
+              "buffer, packets", "beyond RD", "lost", "needed", "spurious"]  # fmt: skip
     observe = view.plan.observe
     caption = (
         "What each route change caused, in packets. From extent to beyond RD: the packets sent from "

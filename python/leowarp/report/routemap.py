@@ -31,10 +31,10 @@ def route_map(runs: Sequence[RunView], *, change_s: float | None = None) -> Figu
     TraceError
         If the run has no constellation or never a change.
     """
-    from leowarp.ephemeris import ephemeris
+    from leowarp.ephemeris import ephemeris_of
 
     run = runs[0]
-    orbits = ephemeris(run.plan)
+    orbits = ephemeris_of(run.plan)
     if orbits is None:
         raise TraceError(f"cannot draw a route map of {run.path.name}: its plan has no constellation")
     t_ns = chosen_changes(run, 1)[0] if change_s is None else round(change_s * 1e9)

@@ -11,67 +11,66 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp import rundir
+from leowarp import layout
 from leowarp.errors import TraceError
+from leowarp.media import planned
 from leowarp.metrics import (
     Metrics,
     Tables,
     both_ways_ns,
-    metrics,
     overhead_bytes,
     path_capacity,
     path_delay,
     payload_ratio,
-    plan_document,
-    read_tables,
 )
 from leowarp.report.realisation import realisation_of_run
 from leowarp.report.rules import kernel_name as kernel_name
 from leowarp.report.rules import rules_of
 from leowarp.report.style import ALGORITHMS, line_style
+from leowarp.result import Run
+from leowarp.scenario.schema import Access, Mobile, Plan
 from leowarp.timeline.channel import Realisation
 
 
 class RunView:
-    """A run directory, read when needed.
+    """A run, and what figures and pages make of it.
 
     Parameters
     ----------
-    path : path
-        The run directory. It needs a plan and a trace; a summary and a manifest are used if they are there.
+    run : Run or path
+        The run, or its directory. It needs a plan and a trace; a summary and a manifest are used if they are there.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        rundir.refuse_strange(self.path)
-        self.document: dict[str, Any] = plan_document(self.path)
+    def __init__(self, run: Run | Path | str) -> None:
+        self.run = run if isinstance(run, Run) else Run(run, complete=False)
+        self.path = self.run.path
+        # Now, not when a figure is half drawn: a directory without a plan is no run.
+        self.document = self.run.document
 
-    @cached_property
-    def plan(self) -> Any:
+    @property
+    def plan(self) -> Plan:
         """The plan, with numbers in place of texts."""
-        from leowarp import scenario
+        return self.run.plan
 
-        return scenario.resolve(scenario.load(self.path / rundir.PLAN))
-
-    @cached_property
+    @property
     def tables(self) -> Tables:
         """The run's tables."""
-        return read_tables(self.path)
+        return self.run.tables
 
-    @cached_property
+    @property
     def metrics(self) -> Metrics:
         """What the tables say."""
-        return metrics(self.tables, self.plan)
+        return self.run.numbers
 
     @cached_property
     def summary(self) -> dict[str, Any]:
         """`summary.json` (it knows what the run cost), or the same computed."""
-        return rundir.read_summary(self.path) if (self.path / rundir.SUMMARY).exists() else self.metrics.summary
+        return self.run.summary if (self.path / layout.SUMMARY).exists() else self.metrics.summary
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """`manifest.json`, empty if there is none yet."""
-        return rundir.read_manifest(self.path) if (self.path / rundir.MANIFEST).exists() else {}
+        return self.run.manifest if (self.path / layout.MANIFEST).exists() else {}
 
     @property
     def name(self) -> str:
@@ -96,7 +95,12 @@ class RunView:
     @property
     def is_access(self) -> bool:
         """Whether the path is an access link: its changes are reconfigurations, and its satellites are no nodes."""
-        return getattr(self.plan, "access", None) is not None
+        return isinstance(self.plan.medium, Access)
+
+    @property
+    def mobile(self) -> Mobile | None:
+        """The mobile channel that is the last hop of the path; None: there is none."""
+        return self.plan.medium if isinstance(self.plan.medium, Mobile) else None
 
     @cached_property
     def realisation(self) -> Realisation:
@@ -156,15 +160,13 @@ class RunView:
 
         With timestamps a full segment is 1448 bytes of 1500, so 100 Mbit/s at 14 bytes of overhead carry 95.64 Mbit/s.
         """
-        row = self.plan.chain or self.plan.jittered
-        own_link = self.is_access or getattr(self.plan, "mobile", None) is not None
-        if row is None and (own_link or self.plan.constellation is None):
+        sections = planned(self.plan).steady_links()
+        if not sections:
             return self._steady_capacity_bps()
-        sections = (self.plan.isl, self.plan.ground) if row is None else (row,)
         shaped = [
             section.rate_bps / (self.ip_bytes + section.overhead_bytes)
             for section in sections
-            if getattr(section, "rate_bps", None) is not None
+            if section.rate_bps is not None
         ]
         if not shaped:
             return None
@@ -192,7 +194,7 @@ class RunView:
     @property
     def ip_bytes(self) -> int:
         """Length of a full packet."""
-        return int(getattr(self.plan.network, "mtu_bytes", 1500))
+        return int(self.plan.network.mtu_bytes)
 
     def rules(self) -> list[tuple[str, str]]:
         """The rules that shape results, as (name, text): what stands at the foot of every figure."""

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from leowarp.ephemeris import EcefMetres, ephemeris
-from leowarp.ephemeris.plans_for_tests import plan, shell, star
+from leowarp.ephemeris import EcefMetres, ephemeris_of
 from leowarp.errors import ScenarioError
 from leowarp.routes.links import FewTerminals, RangeRule, Sight, delays_ns, in_view, isl_rule, lengths_m
 from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Ground, Isl, Network
+from support.plans import plan, shell, star
 
 clouds = arrays(np.float64, st.tuples(st.integers(2, 25), st.just(3)), elements=st.floats(-8e6, 8e6))
 
@@ -73,21 +73,21 @@ def test_links_of_a_rule_hold_at_their_own_instant(t_ns: int) -> None:
         Isl(rule="plus-grid", polar_cutoff_deg=60.0, grazing_height_m=500e3),
         Isl(terminals=3),
     ):
-        of = plan(star(planes=6, satellites_per_plane=11), isl=isl)
-        where = ephemeris(of)
+        resolved = plan(star(planes=6, satellites_per_plane=11), isl=isl)
+        where = ephemeris_of(resolved)
         assert where is not None
         here_m = where.positions_ecef_m(t_ns)
-        rule = isl_rule(of)
+        rule = isl_rule(resolved)
         pairs = rule.pairs(here_m)
         assert len(pairs) > 0
         assert rule.holds(here_m, pairs).all()
 
 
 def test_no_links_at_all() -> None:
-    of = plan(isl=Isl(rule="none"))
-    where = ephemeris(of)
+    resolved = plan(isl=Isl(rule="none"))
+    where = ephemeris_of(resolved)
     assert where is not None
-    rule = isl_rule(of)
+    rule = isl_rule(resolved)
     assert rule.pairs(where.positions_ecef_m(0)).shape == (0, 2)
     assert not rule.holds(where.positions_ecef_m(0), np.array([[0, 1]])).any()
 
@@ -99,8 +99,8 @@ def test_a_grid_needs_planes(tmp_path) -> None:
 
 
 def test_ground_rules_see_what_they_say() -> None:
-    of = plan(shell())
-    where = ephemeris(of)
+    resolved = plan(shell())
+    where = ephemeris_of(resolved)
     assert where is not None
     here_m = where.positions_ecef_m(0)
     by_range = in_view(Ground(max_ground_range_m=900e3), where.stations, 0, here_m)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.ephemeris import EcefMetres, Ephemeris
+from leowarp.routes.last_hop import LastHop
 from leowarp.routes.links import IslRule, Pairs, delays_ns, in_view, lengths_m
-from leowarp.routes.of_mobile import last_hop_ns
 from leowarp.routes.paths import Path
 from leowarp.routes.table import Leaving
 from leowarp.scenario.schema import Plan
@@ -22,8 +22,8 @@ _INSTANTS_AT_ONCE = 32
 class PathDelays:
     """Lengths and delays of paths at any instant, and their extremes over a run."""
 
-    def __init__(self, plan: Plan, ephemeris: Ephemeris) -> None:
-        self._plan, self._ephemeris = plan, ephemeris
+    def __init__(self, plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | None = None) -> None:
+        self._plan, self._ephemeris, self._last_hop = plan, ephemeris, last_hop
         self._satellites = len(ephemeris.names)
         self._at_ns, self._nodes_m = -1, EcefMetres(np.empty((0, 3)))
 
@@ -36,14 +36,14 @@ class PathDelays:
 
     def forward_ns(self, t_ns: NDArray[np.int64], path: Path) -> NDArray[np.int64]:
         """One-way delay between gateway and last satellite at instants, (k,): the path without its last hop."""
-        last_hop = last_hop_ns(self._plan, self._satellites, path)
-        if last_hop is None:
-            raise ValueError("the plan has no mobile channel")
-        found = [
+        if self._last_hop is None:
+            raise ValueError("these paths have no last hop of their own")
+        _, last_hop_ns = self._last_hop.link_of(self._satellites, path)
+        parts = [
             np.atleast_1d(self._of(node_positions_m(self._ephemeris, t_ns[begin : begin + _INSTANTS_AT_ONCE]), path)[1])
             for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE)
         ]
-        return np.concatenate([np.empty(0, dtype=np.int64), *found]) - last_hop[1]
+        return np.concatenate([np.empty(0, dtype=np.int64), *parts]) - last_hop_ns
 
     def over_run(self, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> dict[str, int | float]:
         """Extremes and mean of the delay at the L2 instants (the way there of each pair), and of the ISL hops."""
@@ -76,9 +76,8 @@ class PathDelays:
         length_m = lengths_m(nodes_m, links)
         is_ground: NDArray[np.bool_] = links.max(axis=1) >= self._satellites
         delay_ns = delays_ns(self._plan, length_m, is_ground)
-        last_hop = last_hop_ns(self._plan, self._satellites, path)
-        if last_hop is not None:
-            link, delay_ns[..., link] = last_hop
+        if self._last_hop is not None:
+            link, delay_ns[..., link] = self._last_hop.link_of(self._satellites, path)
         return length_m.sum(axis=-1), delay_ns.sum(axis=-1)
 
 
@@ -93,7 +92,7 @@ def leavings(
     clock_ns = l2_instants_ns(plan)
     clock_ns = clock_ns[~np.isin(clock_ns, t_ns)]
     in_force = np.searchsorted(t_ns, clock_ns, side="right") - 1
-    found: list[Leaving] = []
+    leaving: list[Leaving] = []
     left: set[tuple[int, int]] = set()
     update = -1
     for begin in range(0, len(clock_ns), _INSTANTS_AT_ONCE):
@@ -114,14 +113,14 @@ def leavings(
             for a, b in gone:
                 if (a, b) not in left:
                     left.add((a, b))
-                    found.append(Leaving(at_ns, a, b))
-    return found
+                    leaving.append(Leaving(at_ns, a, b))
+    return leaving
 
 
 def links_of(paths: Sequence[Path | None]) -> Pairs:
     """The links that some path uses, each once, the smaller node first, sorted; shape (m, 2)."""
-    found = {(min(link), max(link)) for path in paths if path is not None for link in pairwise(path)}
-    return np.array(sorted(found), dtype=np.intp).reshape(-1, 2)
+    links = {(min(link), max(link)) for path in paths if path is not None for link in pairwise(path)}
+    return np.array(sorted(links), dtype=np.intp).reshape(-1, 2)
 
 
 def l2_instants_ns(plan: Plan) -> NDArray[np.int64]:

@@ -25,7 +25,10 @@ def networks(draw: st.DrawFn) -> tuple[int, Costs, list[dict[int, float]]]:
 def graph_of(n: int, links: Costs, seen: list[dict[int, float]]) -> Graph:
     pairs = np.array(sorted(links), dtype=np.intp).reshape(-1, 2)
     cost = np.array([links[a, b] for a, b in pairs.tolist()])
-    ground = [(np.array(sorted(of), dtype=np.intp), np.array([of[s] for s in sorted(of)], dtype=float)) for of in seen]
+    ground = [
+        (np.array(sorted(costs), dtype=np.intp), np.array([costs[s] for s in sorted(costs)], dtype=float))
+        for costs in seen
+    ]
     return Graph.of_links(n, pairs, cost, ground)
 
 

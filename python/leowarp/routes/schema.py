@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 import pyarrow as pa
+
+from leowarp.metadata import encode_metadata
 
 SCHEMA_VERSION = 1
 
@@ -21,9 +22,7 @@ def table_schema(
 ) -> pa.Schema:
     """An Arrow schema; `metadata` values are written as JSON, keys sorted, so that equal input gives equal bytes."""
     entries: dict[str, str] = {"leowarp.table": name, "leowarp.schema": str(SCHEMA_VERSION), "doc": doc}
-    for key in sorted(metadata or {}):
-        entries[key] = json.dumps((metadata or {})[key], sort_keys=True, ensure_ascii=False)
-    return pa.schema(list(columns), metadata=entries)
+    return pa.schema(list(columns), metadata=entries | encode_metadata(metadata or {}))
 
 
 ROUTES_DOC = "One row for each route update and ordered pair of stations that talk."
@@ -59,5 +58,8 @@ ROUTES = (
         pa.int64(),
         "ns",
         "of a change: one-way delay, at this instant, of the path that was in force; null: no change, or no path",
+    ),
+    column(
+        "change_id", pa.int32(), "", "number of the change, from 0 for each source and destination; null: no change"
     ),
 )

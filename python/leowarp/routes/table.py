@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from leowarp.routes.path_numbers import PathNumbers
 from leowarp.routes.paths import Path
 from leowarp.routes.schema import ROUTES, ROUTES_DOC, table_schema
-from leowarp.routes.slots import Slots
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Routes:
         Ordered pairs of nodes that talk.
     paths : list of k lists of (Path or None)
         For each update and pair.
+    numbers : PathNumbers
+        Of the same paths and of their changes.
     isl : list of k int arrays of shape (m, 2), or None
         All links between satellites that the rule gives at each update; only with ``network.instantiate = "all"``.
     leavings : tuple of Leaving
@@ -47,8 +49,6 @@ class Routes:
     summary : dict
         Scalars with their unit in the name.
     warnings : tuple of str
-    slots : Slots, optional
-        Of an access link.
     """
 
     table: pa.Table
@@ -56,37 +56,60 @@ class Routes:
     t_ns: NDArray[np.int64]
     pairs: list[tuple[int, int]]
     paths: list[list[Path | None]]
+    numbers: PathNumbers
     isl: list[NDArray[np.intp]] | None = None
     leavings: tuple[Leaving, ...] = ()
     summary: dict[str, int | float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    slots: Slots | None = None
 
 
 def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]]]:
     """Node names of each path: ``paths_of(table)[source, destination][path_id]``."""
-    found: dict[tuple[str, str], dict[int, tuple[str, ...]]] = {}
+    paths: dict[tuple[str, str], dict[int, tuple[str, ...]]] = {}
     for row in table.select(["source", "destination", "path_id", "path"]).to_pylist():
-        of_pair = found.setdefault((row["source"], row["destination"]), {})
+        of_pair = paths.setdefault((row["source"], row["destination"]), {})
         if row["path_id"] is not None:
             of_pair[row["path_id"]] = tuple(row["path"])
-    return found
+    return paths
 
 
-class PathIds:
-    """Numbers for distinct node sequences, from 0 in order of first use, for each destination."""
+@dataclass(frozen=True, kw_only=True)
+class PathValues:
+    """What a medium knows of a path at a route update; columns of the routes table. No path: all None."""
 
-    def __init__(self) -> None:
-        self._ids: dict[int, dict[Path, int]] = {}
-
-    def __call__(self, path: Path) -> int:
-        of_destination = self._ids.setdefault(path[-1], {})
-        return of_destination.setdefault(path, len(of_destination))
+    delay_ns: int | None = None
+    length_m: float | None = None
+    old_delay_ns: int | None = None
 
 
 def routes_table(
-    rows: Sequence[dict[str, object]], summary: dict[str, int | float], warnings: Sequence[str]
+    *,
+    nodes: Sequence[str],
+    ends: Sequence[tuple[str, str]],
+    t_ns: NDArray[np.int64],
+    paths: Sequence[Sequence[Path | None]],
+    numbers: PathNumbers,
+    values: Sequence[Sequence[PathValues]],
+    summary: dict[str, int | float],
+    warnings: Sequence[str],
 ) -> pa.Table:
-    """The table from its rows."""
+    """The table: a row for each update and pair; `ends` are the names of source and destination of each pair."""
+    rows = [
+        {
+            "t_ns": at_ns,
+            "source": source,
+            "destination": destination,
+            "path_id": numbers.path_ids[k][pair],
+            "path": None if path is None else [nodes[node] for node in path],
+            "delay_ns": values[k][pair].delay_ns,
+            "length_m": values[k][pair].length_m,
+            "hops": None if path is None else len(path) - 1,
+            "is_change": numbers.change_ids[k][pair] is not None,
+            "old_delay_ns": values[k][pair].old_delay_ns,
+            "change_id": numbers.change_ids[k][pair],
+        }
+        for k, at_ns in enumerate(t_ns.tolist())
+        for pair, ((source, destination), path) in enumerate(zip(ends, paths[k], strict=True))
+    ]
     schema = table_schema("routes", ROUTES_DOC, ROUTES, {"summary": summary, "warnings": list(warnings)})
-    return pa.Table.from_pylist(list(rows), schema=schema)
+    return pa.Table.from_pylist(rows, schema=schema)

@@ -42,7 +42,7 @@ PACKETS: Section = (
            "retransmissions", "retransmissions"),
     Scalar("spurious_retransmissions_pkts", PKTS, _PACKETS,
            "spurious retransmissions: their bytes arrived in earlier packets too",
-           "of them in vain (the original arrived)", "  of them in vain"),
+           "spurious retransmissions (the original arrived)", "  spurious"),
     Scalar("late_pkts", PKTS, _ORDER, "data packets that were overtaken", "late packets (overtaken)",
            "late packets (overtaken)"),
     Scalar("acks_late_pkts", PKTS, _ORDER, "packets back (of TCP: acknowledgements) that were overtaken",
@@ -133,7 +133,7 @@ REORDERING: Section = (
            "entropy of the reorder density (E_r)", "reordering entropy"),
     Scalar("buffer_mean_pkts", PKTS, _ORDER,
            "mean occupancy of a buffer that restores the order (RBD, RFC 5236); a lost packet fills it to the "
-           "threshold, so it tells of losses too", "mean occupancy of a buffer that restores the order"),
+           "threshold, so losses raise it, too", "mean occupancy of a buffer that restores the order"),
     Scalar("reordering_extent_mean_pkts", PKTS, _ORDER,
            "mean extent of the reordered packets (RFC 4737, 4.2); null: none was", "mean extent"),
     Scalar("late_time_mean_ns", NS, _ORDER, "mean late time of the reordered packets (RFC 4737, 4.3); null: none was",
@@ -152,25 +152,25 @@ REORDERING: Section = (
 )
 
 CAUSES: Section = (
-    Scalar("lost_queue_pkts", PKTS, _PACKETS, "data packets lost at a full queue", "of them at a full queue",
+    Scalar("lost_queue_pkts", PKTS, _PACKETS, "data packets lost at a full queue", "lost at full queues",
            "lost at full queues"),
     Scalar("lost_loss_pkts", PKTS, _PACKETS, "data packets lost by a link's own loss", overview="lost on links"),
     Scalar("lost_link_down_pkts", PKTS, _PACKETS, "data packets lost with a link that went down",
            overview="lost with a link that went down"),
     Scalar("lost_no_route_pkts", PKTS, _PACKETS, "data packets lost for want of a route",
            overview="lost without a route"),
-    Scalar("lost_unknown_pkts", PKTS, _PACKETS, "data packets lost, nobody tells where",
+    Scalar("lost_unknown_pkts", PKTS, _PACKETS, "data packets lost, place unknown",
            overview="lost, cause unknown"),
     Scalar("needed_retransmissions_pkts", PKTS, _PACKETS, "retransmissions that were not spurious",
-           "retransmissions in need"),
+           "needed retransmissions"),
     Scalar("late_by_changes_pkts", PKTS, _CHANGES, "late data packets that route changes caused",
-           "of them because of a route change"),
+           "late because of a route change"),
     Scalar("lost_by_changes_pkts", PKTS, _CHANGES, "lost data packets that route changes caused",
-           "of them because of a route change"),
+           "lost because of a route change"),
     Scalar("needed_by_changes_pkts", PKTS, _CHANGES, "retransmissions of bytes that route changes lost",
-           "of what a route change lost"),
+           "needed, of bytes that a route change lost"),
     Scalar("spurious_by_changes_pkts", PKTS, _CHANGES, "spurious retransmissions of bytes that route changes made late",
-           "of what a route change made late"),
+           "spurious, of bytes that a route change made late"),
 )
 
 ROUND_TRIPS: Section = (
@@ -215,7 +215,7 @@ REPLIES: Section = (
            "probes without a reply", "without a reply"),
     Scalar("replies_lost_near_changes_pkts", PKTS, _CHANGES,
            "probes without a reply that were sent within 1 s before or after a change of the path",
-           "of them within 1 s of a route change", "  within 1 s of a change"),
+           "probes without a reply within 1 s of a route change", "  within 1 s of a change"),
     Scalar("rtt_min_ns", NS, _DELAYS, "smallest round-trip time of a probe", "round-trip time of packets, smallest",
            "RTT, least"),
     Scalar("rtt_mean_ns", NS, _DELAYS, "mean round-trip time over the replies", "mean"),
@@ -240,12 +240,12 @@ NEAR_CHANGES: Section = (
            "data packets lost within 1 s before or after a route change (of an access link: a reconfiguration), there "
            "or back", "data packets lost within 1 s of one", "lost within 1 s of a change"),
     Scalar("lost_queue_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes at a full queue",
-           "of them at a full queue"),
+           "data packets lost within 1 s of one at full queues"),
     Scalar("lost_loss_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes by a link's own loss"),
     Scalar("lost_link_down_near_changes_pkts", PKTS, _CHANGES,
            "data packets lost near changes with a link that went down"),
     Scalar("lost_no_route_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes for want of a route"),
-    Scalar("lost_unknown_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes, nobody tells where"),
+    Scalar("lost_unknown_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes, place unknown"),
 )
 
 _LOSSY_WORDS = ("reconfigurations with a loss (not at a queue) within 1 s", "with exactly one")
@@ -319,7 +319,7 @@ ACKNOWLEDGEMENTS: Section = (
 
 SHARE: Section = (
     Scalar("share_ratio", RATIO, _GOODPUT,
-           "part of the goodput of all TCP flows that this one got, while all of them ran",
+           "part of the goodput of all TCP flows that this one got, while all ran",
            "share of the goodput of all TCP flows", "share of the flows' goodput"),
 )
 

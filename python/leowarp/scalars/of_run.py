@@ -16,10 +16,10 @@ ROUTE_CHANGES: Section = (
            "changes of the path between stations that talk, in either direction; changes of one instant between the "
            "same two stations are one", "route changes", "path changes (to a shorter)"),
     Scalar("route_changes_shorter", COUNT, _CHANGES,
-           "route changes to a path with less propagation delay at that instant", "of them to a shorter path"),
+           "route changes to a path with less propagation delay at that instant", "route changes to a shorter path"),
     Scalar("route_changes_with_late_pkts", _CHANGES_NAMED_PKTS, _CHANGES,
            "route changes that were followed within 5 s (and before the next) by late data packets",
-           "of them with late packets"),
+           "route changes with late packets"),
 )
 
 PATH_DELAY: Section = (
@@ -36,7 +36,7 @@ DROPS: Section = (
     Scalar("drops_by_cause_pkts.loss", PKTS, _PACKETS, "packets dropped by links' own loss"),
     Scalar("drops_by_cause_pkts.link_down", PKTS, _PACKETS, "packets lost with a link that went down"),
     Scalar("drops_by_cause_pkts.no_route", PKTS, _PACKETS, "packets dropped for want of a route"),
-    Scalar("drops_by_cause_pkts.unknown", PKTS, _PACKETS, "packets dropped, nobody tells where"),
+    Scalar("drops_by_cause_pkts.unknown", PKTS, _PACKETS, "packets dropped, place unknown"),
 )
 
 COSTS: Section = (
@@ -47,11 +47,11 @@ COSTS: Section = (
 
 FAIRNESS: Section = (
     Scalar("fairness.jain_index", COUNT, Group.GOODPUT,
-           "Jain's index over the goodput (in order at the receiver) of the TCP flows while all of them ran: 1 if all "
+           "Jain's index over the goodput (in order at the receiver) of the TCP flows while all ran: 1 if all "
            "got the same, 1/n if one got everything; null: fewer than two, or they never ran together",
            "Jain's index of the TCP flows, while all run", "Jain's index"),
-    Scalar("fairness.from_s", S, Group.GOODPUT, "the latest start of a TCP flow: from then on all of them ran"),
-    Scalar("fairness.until_s", S, Group.GOODPUT, "the earliest end of a TCP flow: until then all of them ran"),
+    Scalar("fairness.from_s", S, Group.GOODPUT, "the latest start of a TCP flow: from then on all ran"),
+    Scalar("fairness.until_s", S, Group.GOODPUT, "the earliest end of a TCP flow: until then all ran"),
 )
 
 RUN: Section = (

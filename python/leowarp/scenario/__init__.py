@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text to scenario, scenario to plan: the first room of the street."""
 
-from leowarp.scenario.load import Scenario, load
-from leowarp.scenario.plan import INPUTS_FOLDER, plan_inputs, resolve
+from leowarp.scenario.loading import Scenario, load
+from leowarp.scenario.plan import plan_inputs, plan_of, resolve
 from leowarp.scenario.schema import Plan
 
-__all__ = ["INPUTS_FOLDER", "Plan", "Scenario", "load", "plan_inputs", "resolve"]
+__all__ = ["Plan", "Scenario", "load", "plan_inputs", "plan_of", "resolve"]

@@ -7,20 +7,29 @@ What each value rests on is in docs/guides/access-links.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from leowarp import units
-from leowarp.scenario.decode import Section, decode, value_of
+from leowarp.scenario.constellation import FollowsConstellation
+from leowarp.scenario.decoding import Section, decode, value_of
 from leowarp.scenario.key import count, instant, keys, quantity, queue, word
+from leowarp.scenario.links import Station
+from leowarp.scenario.medium_section import Idle
 from leowarp.scenario.presets import Preset
 from leowarp.scenario.problems import Problems
 from leowarp.scenario.queues import QueueKeys
 
 
 @dataclass(frozen=True, kw_only=True)
-class Access(QueueKeys):
+class Access(QueueKeys, FollowsConstellation):
     """A link between the hosts dish and server that does what access links of a satellite network do."""
+
+    NAME: ClassVar = "access"
+    STATIONS: ClassVar = ("dish", "server")
+    FOLLOWS: ClassVar = ("geometry", "starlink-shell1")
+    GOVERNS: ClassVar = {**QueueKeys.GOVERNS, "preset": ("residual_loss", "residual_loss_up")}
 
     profile: str = word("Whose access links it is like.", ("starlink",), "starlink")
     preset: str = word("The hour of the day; fills what is not given.", ("peak", "off-peak"), "peak")
@@ -49,7 +58,7 @@ class Access(QueueKeys):
         units.TIME, "By how much the RTTs of two successive slots differ at least.", "3 ms", low="0 s", high="1 s"
     )
 
-    frames_per_s: int = count("Frames of the radio link in a second; jitter changes at their borders.", 750, 1, 10_000)
+    frames_per_s: int = count("Frames of the radio link per second; jitter changes at their borders.", 750, 1, 10_000)
     frame_steps: int = count(
         "Waiting for the next frame: in so many steps within each frame (0: half a frame, always).", 0, 0, 16
     )
@@ -121,7 +130,7 @@ class Access(QueueKeys):
         none="schedule",
     )  # fmt: skip
     capacity_spread_ratio: float = quantity(
-        units.RATIO, "How much it differs from slot to slot: standard deviation of its logarithm, cut at two of them.",
+        units.RATIO, "How much it differs from slot to slot: standard deviation of its logarithm, cut at twice that.",
         "20 %", low="0 %", high="100 %",
     )  # fmt: skip
     wander_ratio: float = quantity(
@@ -147,7 +156,7 @@ class Access(QueueKeys):
         units.RATE, "The same: median of these tests.", "120 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
     )
     schedule_max_bps: int = quantity(
-        units.RATE, "The same: the best of them.", "370 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
+        units.RATE, "The same: the largest.", "370 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
     )
     schedule_up_min_bps: int = quantity(
         units.RATE, 'capacity_up = "schedule": least.', "5 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
@@ -208,6 +217,66 @@ class Access(QueueKeys):
         units.TIME, "The same: one-way delay besides propagation.", "5.5 ms", low="0 s", high="1 s"
     )
 
+    @classmethod
+    def idle(cls, *, follows: bool) -> Idle:
+        # An access link is always leolink's: only that knows tables of delays and capacities.
+        only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
+        return {**super().idle(follows=follows), "network": only}
+
+    @classmethod
+    def complete(cls, section: Section, problems: Problems) -> None:
+        """Fill in what the preset gives and check what keys say together; every broken rule goes to `problems`."""
+        known = keys(Access)
+        for key, text in ACCESS_PRESETS[value_of(section, Access, "preset")].keys.items():
+            attribute, declared = known[key]
+            if not section.gave(key):
+                section.values[attribute] = decode(text, declared, section.origin)
+        for least, most in _ORDERED:
+            low, high = (value_of(section, Access, known[key][0]) for key in (least, most))
+            if low > high:
+                origin = section.where(least if section.gave(least) else most)
+                problems.add(origin, f"access.{least}", f"is above {most}", f"write {most} too, or {least} below it")
+        _check_base(section, problems)
+        if value_of(section, Access, "outage_max_ns") > 2 * value_of(section, Access, "outage_reach_ns"):
+            rule = "does not fit between outage_reach before and outage_reach after a reconfiguration"
+            problems.add(section.where("outage_max"), "access.outage_max", rule, "at most twice outage_reach")
+        if value_of(section, Access, "handover_max_ns") >= value_of(section, Access, "period_ns"):
+            problems.add(section.where("handover_max"), "access.handover_max", "is not below period", "write less")
+        for when, idle in _idle(section).items():
+            for key in idle:
+                attribute, _ = known[key]
+                if section.values.get(attribute, getattr(Access, attribute)) != getattr(Access, attribute):
+                    rule = f"has no effect with {when}"
+                    problems.add(section.where(key), f"access.{key}", rule, "take it out")
+
+    @classmethod
+    def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
+        # At 250 Mbit/s it is reconfigured every 15 s, so that whole seconds around each would store a quarter of all
+        # packets; 100 ms of it and its queue are some 10 MB, of which Linux lets a socket's buffer hold about half.
+        return {
+            "run": {"duration": "60 s"},
+            "tcp": {"buffer_max": "64 MiB"},
+            "observe": {"packets_before": "100 ms", "packets_after": "400 ms"},
+        }
+
+    def places(self, stations: Sequence[Station]) -> Sequence[Station]:
+        """Terminal, gateway and point of presence, in this order."""
+        return (
+            Station(
+                name="terminal",
+                latitude_deg=self.terminal_latitude_deg,
+                longitude_deg=self.terminal_longitude_deg,
+                height_m=0.0,
+            ),
+            Station(
+                name="gateway",
+                latitude_deg=self.gateway_latitude_deg,
+                longitude_deg=self.gateway_longitude_deg,
+                height_m=0.0,
+            ),
+            Station(name="pop", latitude_deg=self.pop_latitude_deg, longitude_deg=self.pop_longitude_deg, height_m=0.0),
+        )
+
 
 ACCESS_PRESETS: Mapping[str, Preset] = {
     "peak": Preset(
@@ -223,32 +292,6 @@ ACCESS_PRESETS: Mapping[str, Preset] = {
 """What each preset fills in."""
 
 
-def complete_access(section: Section, problems: Problems) -> None:
-    """Fill in what the preset gives and check what keys say together; every broken rule goes to `problems`."""
-    known = keys(Access)
-    for key, text in ACCESS_PRESETS[value_of(section, Access, "preset")].keys.items():
-        attribute, declared = known[key]
-        if not section.gave(key):
-            section.values[attribute] = decode(text, declared, section.origin)
-    for least, most in _ORDERED:
-        low, high = (value_of(section, Access, known[key][0]) for key in (least, most))
-        if low > high:
-            origin = section.where(least if section.gave(least) else most)
-            problems.add(origin, f"access.{least}", f"is above {most}", f"write {most} too, or {least} below it")
-    _check_base(section, problems)
-    if value_of(section, Access, "outage_max_ns") > 2 * value_of(section, Access, "outage_reach_ns"):
-        rule = "does not fit between outage_reach before and outage_reach after a reconfiguration"
-        problems.add(section.where("outage_max"), "access.outage_max", rule, "at most twice outage_reach")
-    if value_of(section, Access, "handover_max_ns") >= value_of(section, Access, "period_ns"):
-        problems.add(section.where("handover_max"), "access.handover_max", "is not below period", "write less")
-    for when, idle in _idle(section).items():
-        for key in idle:
-            attribute, _ = known[key]
-            if section.values.get(attribute, getattr(Access, attribute)) != getattr(Access, attribute):
-                rule = f"has no effect with {when}"
-                problems.add(section.where(key), f"access.{key}", rule, "take it out")
-
-
 def _check_base(section: Section, problems: Problems) -> None:
     low, high, step = (
         value_of(section, Access, name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns")
@@ -261,21 +304,21 @@ def _check_base(section: Section, problems: Problems) -> None:
 
 def _idle(section: Section) -> dict[str, tuple[str, ...]]:
     """Keys that mean nothing with the others, by the reason."""
-    found: dict[str, tuple[str, ...]] = {}
+    idle_keys: dict[str, tuple[str, ...]] = {}
     if value_of(section, Access, "geometry") == "profile":
-        found['geometry = "profile"'] = _GEOMETRY
+        idle_keys['geometry = "profile"'] = _GEOMETRY
     else:
-        found['geometry = "constellation"'] = ("base_rtt_min", "base_rtt_max", "base_step_min")
+        idle_keys['geometry = "constellation"'] = ("base_rtt_min", "base_rtt_max", "base_step_min")
     if value_of(section, Access, "handover") == "hold":
-        found['handover = "hold"'] = ("spike_min", "spike_max")
+        idle_keys['handover = "hold"'] = ("spike_min", "spike_max")
     scheduled = [value_of(section, Access, name) is None for name in ("capacity_bps", "capacity_up_bps")]
     if not scheduled[0]:
-        found["a capacity that is given"] = ("schedule_min", "schedule_median", "schedule_max")
+        idle_keys["a capacity that is given"] = ("schedule_min", "schedule_median", "schedule_max")
     if not scheduled[1]:
-        found["a capacity_up that is given"] = ("schedule_up_min", "schedule_up_median", "schedule_up_max")
+        idle_keys["a capacity_up that is given"] = ("schedule_up_min", "schedule_up_median", "schedule_up_max")
     if not any(scheduled):
-        found["capacities that are given"] = ("busy_hour", "busy")
-    return found
+        idle_keys["capacities that are given"] = ("busy_hour", "busy")
+    return idle_keys
 
 
 _ORDERED = (

@@ -18,8 +18,8 @@ destination = "dish"
 def access_of(folder, keys: str = "", overrides=()) -> Access:
     path = folder / "scenario.toml"
     path.write_text(SCENARIO.format(keys=keys), encoding="utf-8")
-    access = resolve(load(path, overrides)).access
-    assert access is not None
+    access = resolve(load(path, overrides)).medium
+    assert isinstance(access, Access)
     return access
 
 
@@ -60,5 +60,5 @@ def test_setting_the_preset_of_a_plan_takes_its_losses(tmp_path):
     path = tmp_path / "scenario.toml"
     path.write_text(SCENARIO.format(keys='preset = "peak"'), encoding="utf-8")
     (tmp_path / "plan.toml").write_text(resolve(load(path)).to_toml(), encoding="utf-8")
-    again = resolve(load(tmp_path / "plan.toml", ["access.preset=off-peak"])).access
+    again = resolve(load(tmp_path / "plan.toml", ["access.preset=off-peak"])).medium
     assert again.residual_loss_ratio == 1e-5

@@ -12,32 +12,22 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from leowarp import plainfiles, tomltext
 from leowarp.errors import ScenarioError
+from leowarp.layout import PLAN
+from leowarp.scenario.links import Ground, Isl
+from leowarp.scenario.medium import MEDIA
+from leowarp.scenario.medium_section import MediumSection
+from leowarp.scenario.node import Node
 from leowarp.scenario.positions import KeyPath, key_lines
-from leowarp.scenario.problems import PLAN_FILE, Origin, Problem, ScenarioProblems
+from leowarp.scenario.problems import Origin, Problem, ScenarioProblems
+from leowarp.scenario.queues import QueueKeys
 
 Overrides = Mapping[str, Any] | Sequence[str]
-
-
-@dataclass(frozen=True)
-class Node:
-    """A value of a scenario text: a dict or a list of nodes, or a scalar."""
-
-    value: Any
-    origin: Origin
-
-    def get(self, *path: str) -> Node | None:
-        """The node at a path of keys, or None."""
-        node: Node | None = self
-        for part in path:
-            node = node.value.get(part) if node is not None and isinstance(node.value, dict) else None
-        return node
 
 
 def read_document(path: Path, overrides: Overrides = ()) -> Node:
@@ -49,7 +39,7 @@ def read_document(path: Path, overrides: Overrides = ()) -> Node:
         If a file cannot be read, is not TOML, or extends itself; if an override is malformed.
     """
     if path.is_dir():
-        path = path / PLAN_FILE
+        path = path / PLAN
     node = _read_layers(path, ())
     for layer in override_layers(overrides, path, node):
         node = merge(node, layer)
@@ -122,7 +112,7 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
 def _read_file(path: Path) -> Node:
     try:
         # A scenario may be reached through a link of the user's own; a run directory has none.
-        content = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=path.name != PLAN_FILE)
+        content = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=path.name != PLAN)
         text = content.decode("utf-8-sig")
     except FileNotFoundError:
         raise ScenarioError(f"there is no scenario file {path}", "check the path; examples/ holds some") from None
@@ -239,8 +229,8 @@ def _without_governed(lower: Node, upper: Node) -> Node:
 def _without(node: Node, paths: Iterable[tuple[str, ...]]) -> Node:
     """The node without these keys, unless an override set them: overrides are all of one rank."""
     for path in paths:
-        found = node.get(*path)
-        if found is not None and found.origin.override is None:
+        lower = node.get(*path)
+        if lower is not None and lower.origin.override is None:
             children = dict(node.value)
             if len(path) == 1:
                 del children[path[0]]
@@ -265,18 +255,12 @@ def _flat(node: Node) -> Node:
 
 _LISTS = ("stations", "flows")
 
-_WALKER = ("pattern", "planes", "satellites_per_plane", "altitude", "inclination", "phasing", "node_offset")
-
 _TOLD = ("bbr_handover", "cubic_handover")
-_QUEUES = ("isl", "ground", "measured", "chain", "access", "mobile")
+_SECTIONS: dict[str, type[MediumSection] | type[QueueKeys]] = {**MEDIA, "isl": Isl, "ground": Ground}
 
 # A key -> keys beside it that a higher layer takes away by setting it.
 _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("constellation", "preset"): (*_WALKER, "tle", "tle_sha256"),
-    ("constellation", "tle"): (*_WALKER, "preset", "mu", "earth_rotation", "greenwich", "tle_sha256"),
-    ("jittered", "distribution"): ("table", "table_sha256"),
-    ("access", "preset"): ("residual_loss", "residual_loss_up"),
-    **{(name, "queue_discipline"): ("queue_parameters",) for name in _QUEUES},
+    **{(name, key): governed for name, section in _SECTIONS.items() for key, governed in section.GOVERNS.items()},
     ("name",): ("latitude", "longitude", "height"),  # of a station: lists replace, so only its own layer comes here
     ("packet_rate",): ("interval", "rate"),  # of a flow
     ("interval",): ("packet_rate",),
@@ -285,4 +269,6 @@ _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
 }
 
 # Of a governing key, the word with which it takes nothing away.
-_KEEPS: dict[tuple[str, ...], str] = {("jittered", "distribution"): "table"}
+_KEEPS: dict[tuple[str, ...], str] = {
+    (name, key): kept for name, section in MEDIA.items() for key, kept in section.KEEPS.items()
+}

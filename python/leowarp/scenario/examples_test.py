@@ -7,6 +7,7 @@ import pytest
 
 from leowarp.scenario import load, resolve
 from leowarp.scenario.reference import main
+from leowarp.scenario.schema import Access
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
@@ -78,18 +79,20 @@ def test_the_variants_differ_from_it_where_they_should_and_nowhere_else():
         '"net.ipv4.tcp_max_reordering" = "3"', '"net.ipv4.tcp_timestamps" = "0"', '"net.ipv4.tcp_dsack" = "0"',
     }  # fmt: skip
     assert [(station.name, station.latitude_deg) for station in plan_of("aalborg-cape-town").stations] == [
-        ("Aalborg", 57.048), ("Cape Town", -33.925),
-    ]  # fmt: skip
+        ("Aalborg", 57.048),
+        ("Cape Town", -33.925),
+    ]
 
 
 def test_the_starlink_example_and_its_variants_are_what_their_lines_say():
     plan = plan_of("starlink")
-    assert plan.access is not None
-    assert (plan.access.profile, plan.access.preset) == ("starlink", "peak")
-    assert (plan.access.period_ns, plan.access.phase_ns) == (15 * 10**9, 12 * 10**9)
+    assert isinstance(plan.medium, Access)
+    assert (plan.medium.profile, plan.medium.preset) == ("starlink", "peak")
+    assert (plan.medium.period_ns, plan.medium.phase_ns) == (15 * 10**9, 12 * 10**9)
     assert [(flow.kind, flow.source, flow.congestion_control) for flow in plan.flows] == [
-        ("tcp", "server", "cubic"), ("ping", "dish", None),
-    ]  # fmt: skip
+        ("tcp", "server", "cubic"),
+        ("ping", "dish", None),
+    ]
     text = (ROOT / "examples" / "starlink.toml").read_text(encoding="utf-8")
     variants = [line.split()[4:] for line in text.splitlines() if " --set " in line and "--cc-module" not in line]
     plans = [plan_of("starlink", [word for word in words if word != "--set"]) for words in variants]
@@ -115,7 +118,7 @@ def test_an_old_reference_page_is_noticed_and_rewritten(tmp_path, capsys):
 def test_the_jittered_examples_are_as_their_study_describes_them():
     probe, transfer = plan_of("jittered-probe"), plan_of("jittered-transfer")
     for plan in (probe, transfer):
-        path = plan.jittered
+        path = plan.medium
         assert path is not None
         assert (path.delay_ns, path.delay_up_ns, path.rate_bps, path.rate_up_bps) == (100_000_000, 0, 100_000_000, None)
         assert (path.queue_pkts, path.loss_ratio, plan.run.ends) == (5000, 0.0, "flows")

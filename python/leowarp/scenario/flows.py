@@ -3,17 +3,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from leowarp import units
-from leowarp.scenario import schema
-from leowarp.scenario.decode import Section, value_of
+from leowarp.scenario import sections
+from leowarp.scenario.decoding import Section, value_of
+from leowarp.scenario.draft import Draft
 from leowarp.scenario.key import keys
+from leowarp.scenario.node import Node
 from leowarp.scenario.problems import Problems, nearest
-
-if TYPE_CHECKING:
-    from leowarp.scenario.document import Node
-    from leowarp.scenario.load import Scenario
 
 FLOW_KEYS = {
     "tcp": ("congestion_control", "size", "rate"),
@@ -35,37 +31,37 @@ UDP_PAYLOAD_BYTES = 1200
 """What QUIC may count on (RFC 9000, 14): the default of udp flows."""
 
 
-def complete_flows(scenario: Scenario, document: Node, problems: Problems) -> None:
+def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
     """Fill in what a flow's kind and the run imply; every broken rule goes to `problems`."""
-    if not scenario.flows:
+    if not draft.flows:
         node = document.get("flows")
         hint = 'write [[flows]] and below it source = "Madrid" and destination = "Tokyo"'
         problems.add(document.origin if node is None else node.origin, "flows", "are missing", hint)
-    duration_ns = value_of(scenario.sections["run"], schema.Run, "duration_ns")
-    mtu_bytes = value_of(scenario.sections["network"], schema.Network, "mtu_bytes")
-    for section in scenario.flows:
-        kind = value_of(section, schema.Flow, "kind")
-        _check_ends(section, scenario, problems)
+    duration_ns = value_of(draft.sections["run"], sections.Run, "duration_ns")
+    mtu_bytes = value_of(draft.sections["network"], sections.Network, "mtu_bytes")
+    for section in draft.flows:
+        kind = value_of(section, sections.Flow, "kind")
+        _check_ends(section, draft, problems)
         _check_flow_keys(section, kind, problems)
         if kind == "tcp":
-            _check_congestion_control(section, scenario, problems)
+            _check_congestion_control(section, draft, problems)
         else:
             _complete_payload(section, kind, mtu_bytes, problems)
         _complete_flow_times(section, duration_ns, problems)
-    _check_replies(scenario, problems)
-    _check_ends_of_run(scenario, problems)
+    _check_replies(draft, problems)
+    _check_ends_of_run(draft, problems)
 
 
-def station_names(scenario: Scenario) -> list[str]:
+def station_names(draft: Draft) -> list[str]:
     """Names of the stations, in order."""
-    return [str(section.values["name"]) for section in scenario.stations if "name" in section.values]
+    return [str(section.values["name"]) for section in draft.stations if "name" in section.values]
 
 
-def _check_ends(section: Section, scenario: Scenario, problems: Problems) -> None:
-    stations = station_names(scenario)
+def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
+    stations = station_names(draft)
     for key in ("source", "destination"):
         name = section.values.get(key)
-        all_named = len(stations) == len(scenario.stations)
+        all_named = len(stations) == len(draft.stations)
         if name is not None and name not in stations and all_named:
             near = nearest(name, stations)
             guess = f'did you mean "{near}"? ' if near else ""
@@ -78,7 +74,7 @@ def _check_ends(section: Section, scenario: Scenario, problems: Problems) -> Non
 
 
 def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
-    known = keys(schema.Flow)
+    known = keys(sections.Flow)
     for key in dict.fromkeys(key for only in FLOW_KEYS.values() for key in only):
         if key in FLOW_KEYS[kind]:
             continue
@@ -110,19 +106,19 @@ def _complete_payload(section: Section, kind: str, mtu_bytes: int, problems: Pro
     most_bytes = mtu_bytes - PROBE_HEADERS_BYTES
     if kind == "udp" and not section.gave("payload"):
         section.values["payload_bytes"] = min(UDP_PAYLOAD_BYTES, most_bytes)
-    if value_of(section, schema.Flow, "payload_bytes") > most_bytes:
+    if value_of(section, sections.Flow, "payload_bytes") > most_bytes:
         rule = f"makes packets longer than network.mtu = {units.BYTES.format(mtu_bytes)}"
         problems.add(section.where("payload"), f"{section.name}.payload", rule, f"at most {most_bytes} B fit")
 
 
 def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
-    flood = value_of(section, schema.Flow, "flood")
+    flood = value_of(section, sections.Flow, "flood")
     if flood and paced:
         rule = "is given too, and a flood is paced by its replies"
         problems.add(
             section.where("packet_rate"), f"{section.name}.packet_rate", rule, 'write interval = "10 ms" instead'
         )
-    elif flood and not value_of(section, schema.Flow, "replies"):
+    elif flood and not value_of(section, sections.Flow, "replies"):
         rule = "is false, and a flood is paced by its replies"
         problems.add(
             section.where("replies"), f"{section.name}.replies", rule, "write replies = true, or flood = false"
@@ -135,14 +131,14 @@ def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
         problems.add(section.where("interval"), f"{section.name}.interval", rule, hint)
 
 
-def _check_replies(scenario: Scenario, problems: Problems) -> None:
+def _check_replies(draft: Draft, problems: Problems) -> None:
     # The destination's kernel answers all echo requests or none (icmp_echo_ignore_all).
     first: dict[str, tuple[str, bool]] = {}
-    for section in scenario.flows:
+    for section in draft.flows:
         destination = section.values.get("destination")
-        if value_of(section, schema.Flow, "kind") != "ping" or destination is None:
+        if value_of(section, sections.Flow, "kind") != "ping" or destination is None:
             continue
-        replies = value_of(section, schema.Flow, "replies")
+        replies = value_of(section, sections.Flow, "replies")
         other, theirs = first.setdefault(destination, (section.name, replies))
         if replies != theirs:
             rule = f"is {str(replies).lower()}, and of {other}, which also pings {destination}, it is not"
@@ -150,22 +146,22 @@ def _check_replies(scenario: Scenario, problems: Problems) -> None:
             problems.add(section.where("replies"), f"{section.name}.replies", rule, hint)
 
 
-def _check_ends_of_run(scenario: Scenario, problems: Problems) -> None:
-    run = scenario.sections["run"]
-    ends = [s for s in scenario.flows if s.values.get("size_bytes") is not None or s.values.get("packets") is not None]
-    if value_of(run, schema.Run, "ends") == "flows" and not ends:
+def _check_ends_of_run(draft: Draft, problems: Problems) -> None:
+    run = draft.sections["run"]
+    ends = [s for s in draft.flows if s.values.get("size_bytes") is not None or s.values.get("packets") is not None]
+    if value_of(run, sections.Run, "ends") == "flows" and not ends:
         rule = 'is "flows", and no flow has an end of its own'
         problems.add(run.where("ends"), "run.ends", rule, "give a tcp flow a size, or a ping or udp flow packets")
 
 
-def _check_congestion_control(section: Section, scenario: Scenario, problems: Problems) -> None:
-    name = value_of(section, schema.Flow, "congestion_control")
-    kernel = value_of(scenario.sections["guest"], schema.Guest, "kernel")
-    own = scenario.sections["guest"].gave("cc_modules")
-    if kernel == "default" and not own and name not in schema.CONGESTION_CONTROLS:
-        near = nearest(name, schema.CONGESTION_CONTROLS)
+def _check_congestion_control(section: Section, draft: Draft, problems: Problems) -> None:
+    name = value_of(section, sections.Flow, "congestion_control")
+    kernel = value_of(draft.sections["guest"], sections.Guest, "kernel")
+    own = draft.sections["guest"].gave("cc_modules")
+    if kernel == "default" and not own and name not in sections.CONGESTION_CONTROLS:
+        near = nearest(name, sections.CONGESTION_CONTROLS)
         guess = f'did you mean "{near}"? ' if near else ""
-        hint = f"{guess}it has: {', '.join(schema.CONGESTION_CONTROLS)}; a module of your own (guest.cc_modules) "
+        hint = f"{guess}it has: {', '.join(sections.CONGESTION_CONTROLS)}; a module of your own (guest.cc_modules) "
         hint += "or a kernel of your own (guest.kernel) may have others"
         rule = f'the guest kernel has no congestion control "{name}"'
         problems.add(section.where("congestion_control"), f"{section.name}.congestion_control", rule, hint)
@@ -175,7 +171,7 @@ def _check_congestion_control(section: Section, scenario: Scenario, problems: Pr
 
 
 def _complete_flow_times(section: Section, duration_ns: int, problems: Problems) -> None:
-    start_ns = value_of(section, schema.Flow, "start_ns")
+    start_ns = value_of(section, sections.Flow, "start_ns")
     stop_ns = section.values.get("stop_ns")
     if stop_ns is None:
         section.values["stop_ns"] = stop_ns = duration_ns

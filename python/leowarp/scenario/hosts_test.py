@@ -4,7 +4,7 @@
 import pytest
 
 from leowarp.scenario import load, resolve
-from leowarp.scenario.load_test import problems_of, write
+from leowarp.scenario.loading_test import problems_of, write
 
 CHAIN = """\
 name = "hosts"
@@ -108,8 +108,9 @@ def test_a_flood_has_a_longest_interval_or_none(tmp_path, rest, interval_ns):
     assert resolve(load(path)) == plan
     still = resolve(load(path, ["flows.0.flood=false"])).flows[0]
     assert (still.flood, still.interval_ns) == (False, 10**9)
-    again = resolve(load(write(tmp_path, resolve(load(chain(tmp_path, "", "ping"))).to_toml(), "p.toml"),
-                         ["flows.0.flood=true"])).flows[0]  # fmt: skip
+    again = resolve(
+        load(write(tmp_path, resolve(load(chain(tmp_path, "", "ping"))).to_toml(), "p.toml"), ["flows.0.flood=true"])
+    ).flows[0]
     assert (again.flood, again.interval_ns) == (True, 10_000_000)
 
 

@@ -80,7 +80,7 @@ class Key:
 
 
 def quantity(
-    of: Quantity,
+    measure: Quantity,
     doc: str,
     default: str | None = None,
     *,
@@ -89,8 +89,8 @@ def quantity(
     none: str | None = None,
 ) -> Any:
     """A quantity between `low` and `high`, or the word `none`."""
-    value = None if default is None or default == none else of.parse(default)
-    return _field(Key("quantity", doc, default, quantity=of, low=low, high=high, none=none), value)
+    value = None if default is None or default == none else measure.parse(default)
+    return _field(Key("quantity", doc, default, quantity=measure, low=low, high=high, none=none), value)
 
 
 def queue(doc: str, default: str) -> Any:
@@ -151,14 +151,14 @@ def table(doc: str) -> Any:
 @cache
 def keys(section: type) -> Mapping[str, tuple[str, Key]]:
     """The keys of a section as written in TOML, each with its attribute's name; those of its bases last."""
-    found = {}
+    declared = {}
     own = list(inspect.get_annotations(section))
     place = {name: number for number, name in enumerate(own)}
     for field in sorted(dataclasses.fields(section), key=lambda field: place.get(field.name, len(own))):
         key = field.metadata.get("key")
         if key is not None:
-            found[field.name.removesuffix(key.suffix)] = (field.name, key)
-    return MappingProxyType(found)
+            declared[field.name.removesuffix(key.suffix)] = (field.name, key)
+    return MappingProxyType(declared)
 
 
 def _field(key: Key, value: object, required: bool = False) -> Any:

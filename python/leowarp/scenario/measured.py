@@ -4,31 +4,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from leowarp import units
+from leowarp.scenario.decoding import Section
 from leowarp.scenario.key import InputFile, flag, instant, quantity, word
 from leowarp.scenario.key import file as named_file
+from leowarp.scenario.medium_section import MediumSection
+from leowarp.scenario.problems import Problems
 from leowarp.scenario.queues import QueueKeys
-
-if TYPE_CHECKING:
-    from leowarp.scenario.decode import Section
-    from leowarp.scenario.problems import Problems
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured(QueueKeys):
+class Measured(QueueKeys, MediumSection):
     """One link between hosts A and B that follows a measurement. A to B is the way down, from the internet to the user;
     B to A the way up. `run.start` is the time of the measurement at which the run begins.
     """
+
+    NAME: ClassVar = "measured"
 
     file: InputFile = named_file(  # noqa: RUF009
         "The delays: a CSV table with the columns `t_s, delay_ms` (or `rtt_ms`), and if known `rate_mbps, loss_ratio, "
         "delay_up_ms, rate_up_mbps, loss_up_ratio`; irtt's JSON; the output of `ping -D`; LeoReplayer's delays.",
         required=True,
     )
-    format: str = word("What wrote `file`; auto: seen in its content.", ("auto", "csv", "irtt", "ping", "leoreplayer"),
-                       "auto")  # fmt: skip
+    format: str = word(
+        "What wrote `file`; auto: seen in its content.", ("auto", "csv", "irtt", "ping", "leoreplayer"), "auto"
+    )
     file_up: InputFile | None = named_file(  # noqa: RUF009
         "One-way delays of the way up, in the same format, if `file` holds those of the way down alone."
     )
@@ -96,13 +98,13 @@ class Measured(QueueKeys):
     clock: str | None = instant(
         "What the wall clock showed at the measurement's time 0, if the file does not say it.", "none", none="none"
     )
-    overhead_bytes: int = quantity(units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B",
-                                   low="0 B", high="1000 B")  # fmt: skip
+    overhead_bytes: int = quantity(
+        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+    )
 
-
-def complete_measured(section: Section, problems: Problems) -> None:
-    """The rules that join its keys; every broken one goes to `problems`."""
-    for rate, capacity in (("rate", "capacity"), ("rate_up", "capacity_up")):
-        if section.values.get(f"{rate}_bps") is not None and section.values.get(capacity) is not None:
-            rule = f"has no effect: {capacity} says what this way could carry"
-            problems.add(section.where(rate), f"measured.{rate}", rule, f"take {rate} or {capacity} out")
+    @classmethod
+    def complete(cls, section: Section, problems: Problems) -> None:
+        for rate, capacity in (("rate", "capacity"), ("rate_up", "capacity_up")):
+            if section.values.get(f"{rate}_bps") is not None and section.values.get(capacity) is not None:
+                rule = f"has no effect: {capacity} says what this way could carry"
+                problems.add(section.where(rate), f"measured.{rate}", rule, f"take {rate} or {capacity} out")

@@ -5,6 +5,7 @@ import pytest
 
 from leowarp.errors import ScenarioError
 from leowarp.scenario import Plan, load, resolve
+from leowarp.scenario.schema import Measured
 
 
 def plan(folder: Path, *keys: str) -> Plan:
@@ -18,21 +19,29 @@ def plan(folder: Path, *keys: str) -> Plan:
 def test_a_plan_holds_every_file_and_gives_itself(tmp_path: Path) -> None:
     files = 'file_up = "up.txt"\ncapacity_up = "up.txt"'
     times = 'gap_after = "2 s"\nresample = "10 ms"\nclock = "2024-05-17T12:00:00Z"'
-    of = plan(tmp_path, files, times, 'rate = "50 Mbit/s"\nprobe_size = "84 B"\nrepeat = true')
-    assert [path.name for path in of.inputs()] == ["down.txt", "up.txt", "up.txt"]
-    (tmp_path / "plan.toml").write_text(of.to_toml())
+    resolved = plan(tmp_path, files, times, 'rate = "50 Mbit/s"\nprobe_size = "84 B"\nrepeat = true')
+    assert [path.name for path in resolved.inputs()] == ["down.txt", "up.txt", "up.txt"]
+    (tmp_path / "plan.toml").write_text(resolved.to_toml())
     again = resolve(load(tmp_path / "plan.toml"))
-    assert again == of
-    assert again.measured is not None
-    assert (again.measured.rate_bps, again.measured.rate_up_bps) == (50_000_000, None)
-    assert (again.measured.gap_after_ns, again.measured.probe_size_bytes) == (2_000_000_000, 84)
+    assert again == resolved
+    assert isinstance(again.medium, Measured)
+    assert (again.medium.rate_bps, again.medium.rate_up_bps) == (50_000_000, None)
+    assert (again.medium.gap_after_ns, again.medium.probe_size_bytes) == (2_000_000_000, 84)
 
 
 def test_defaults_are_those_of_a_table(tmp_path: Path) -> None:
-    of = plan(tmp_path).measured
-    assert of is not None
-    assert (of.file_up, of.capacity, of.clock, of.interval_ns, of.probe_size_bytes) == (None,) * 5
-    assert (of.gaps, of.rtt, of.lost_probes, of.interpolation, of.repeat) == ("error", "halves", "down", "hold", False)
+    resolved = plan(tmp_path).medium
+    assert isinstance(resolved, Measured)
+    assert (resolved.file_up, resolved.capacity, resolved.clock, resolved.interval_ns, resolved.probe_size_bytes) == (
+        None,
+    ) * 5
+    assert (resolved.gaps, resolved.rtt, resolved.lost_probes, resolved.interpolation, resolved.repeat) == (
+        "error",
+        "halves",
+        "down",
+        "hold",
+        False,
+    )
 
 
 def test_a_rate_beside_a_capacity_is_refused(tmp_path: Path) -> None:

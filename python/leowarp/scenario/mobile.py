@@ -6,18 +6,27 @@ What each value rests on is in design/lms-harq.md; the model is in docs/concepts
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from leowarp import units
-from leowarp.scenario.decode import Section, value_of
+from leowarp.scenario.constellation import FollowsConstellation
+from leowarp.scenario.decoding import Section, value_of
 from leowarp.scenario.key import InputFile, count, file, flag, keys, quantity, queue, text, word
+from leowarp.scenario.links import LARGEST_MTU_BYTES, SMALLEST_MTU_BYTES, Station
+from leowarp.scenario.medium_section import Idle
 from leowarp.scenario.problems import Problems
 from leowarp.scenario.queues import QueueKeys
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mobile(QueueKeys):
+class Mobile(QueueKeys, FollowsConstellation):
     """A path from the host server over a satellite to the moving host mobile, whose last hop fades."""
+
+    NAME: ClassVar = "mobile"
+    STATIONS: ClassVar = ("mobile", "server")
+    FOLLOWS: ClassVar = ("delays", "tauran-study")
 
     fading: bool = flag(
         "The last hop fades; without, it is in line of sight: every packet is decoded at once if `snr` allows it.",
@@ -66,9 +75,9 @@ class Mobile(QueueKeys):
     )
     modulation: str = word("Of the radio link.", ("bpsk", "qpsk", "8psk", "16qam"), "qpsk")
     data_bits: int = count("Data in a codeword, one IP packet: a multiple of 8.", 8920, 8, 1_000_000)
-    codeword_bits: int = count("Bits that the mother code makes of them.", 53520, 8, 10_000_000)
+    codeword_bits: int = count("Bits of a codeword that the mother code makes of the data.", 53520, 8, 10_000_000)
     rate_bps: int = quantity(
-        units.RATE, "Data bits a second on the last hop when no codeword is sent again.", "40 Mbit/s",
+        units.RATE, "Data bits per second on the last hop when no codeword is sent again.", "40 Mbit/s",
         low="10 kbit/s", high="10 Gbit/s",
     )  # fmt: skip
     retransmissions: int = count("At most so many; then the packet is lost.", 3, 0, 255)
@@ -154,33 +163,89 @@ class Mobile(QueueKeys):
         units.BYTES, "Bytes on the last hop per packet on top of its IP length.", "0 B", low="0 B", high="1000 B"
     )
 
+    @classmethod
+    def idle(cls, *, follows: bool) -> Idle:
+        # Routes over a constellation give it its delays; their links are not built. Its own link is always leolink's:
+        # only that knows tables of delays and capacities.
+        routed: Idle = {
+            "isl": ("rate", "overhead", "loss", *keys(QueueKeys)),
+            "ground": ("rate", "overhead", "loss", *keys(QueueKeys)),
+            "routing": ("in_flight", "leaving_links", "reverse"),
+        }
+        only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
+        return {**super().idle(follows=follows), **(routed if follows else {}), "network": only}
 
-def complete_mobile(section: Section, problems: Problems) -> None:
-    """Check what the keys say together; every broken rule goes to `problems`."""
-    data, code = (value_of(section, Mobile, name) for name in ("data_bits", "codeword_bits"))
-    if data % 8:
-        problems.add(section.where("data_bits"), "mobile.data_bits", f"{data} is no multiple of 8", "write 8920")
-    if data > code:
-        rule = f"{data} is more than the codeword has ({code})"
-        problems.add(section.where("data_bits"), "mobile.data_bits", rule, "write codeword_bits too")
-    first = value_of(section, Mobile, "first_bits")
-    if first is not None and not data <= first <= code:
-        rule = f"{first} is not between data_bits ({data}) and codeword_bits ({code})"
-        problems.add(section.where("first_bits"), "mobile.first_bits", rule, 'write first_bits = "rule"')
-    if value_of(section, Mobile, "frame_m") is not None and value_of(section, Mobile, "frames") != "common":
-        problems.add(section.where("frame"), "mobile.frame", 'has no effect with frames = "by-state"', "take one out")
-    driven = value_of(section, Mobile, "delays") == "constellation"
-    for key in ("forward_delay",) if driven else _GEOMETRY:
-        attribute, _ = keys(Mobile)[key]
-        if value_of(section, Mobile, attribute) != getattr(Mobile, attribute):
-            rule = f'has no effect with delays = "{"constellation" if driven else "constant"}"'
-            problems.add(section.where(key), f"mobile.{key}", rule, "take it out")
-    in_packets = section.values.get("queue_pkts", Mobile.queue_pkts)
-    if not value_of(section, Mobile, "resequencing") and (in_packets is None or in_packets > _OVERTAKING_QUEUE_PKTS):
-        rule = "where packets overtake each other the queue has a limit in packets"
-        hint = f'write queue = "500 pkts", at most {_OVERTAKING_QUEUE_PKTS}'
-        problems.add(section.where("queue"), "mobile.queue", rule, hint)
+    @classmethod
+    def complete(cls, section: Section, problems: Problems) -> None:
+        """Check what the keys say together; every broken rule goes to `problems`."""
+        data, code = (value_of(section, Mobile, name) for name in ("data_bits", "codeword_bits"))
+        if data % 8:
+            problems.add(section.where("data_bits"), "mobile.data_bits", f"{data} is no multiple of 8", "write 8920")
+        if data > code:
+            rule = f"{data} is more than the codeword has ({code})"
+            problems.add(section.where("data_bits"), "mobile.data_bits", rule, "write codeword_bits too")
+        first = value_of(section, Mobile, "first_bits")
+        if first is not None and not data <= first <= code:
+            rule = f"{first} is not between data_bits ({data}) and codeword_bits ({code})"
+            problems.add(section.where("first_bits"), "mobile.first_bits", rule, 'write first_bits = "rule"')
+        if value_of(section, Mobile, "frame_m") is not None and value_of(section, Mobile, "frames") != "common":
+            problems.add(
+                section.where("frame"), "mobile.frame", 'has no effect with frames = "by-state"', "take one out"
+            )
+        driven = value_of(section, Mobile, "delays") == "constellation"
+        for key in ("forward_delay",) if driven else _GEOMETRY:
+            attribute, _ = keys(Mobile)[key]
+            if value_of(section, Mobile, attribute) != getattr(Mobile, attribute):
+                rule = f'has no effect with delays = "{"constellation" if driven else "constant"}"'
+                problems.add(section.where(key), f"mobile.{key}", rule, "take it out")
+        in_packets = section.values.get("queue_pkts", Mobile.queue_pkts)
+        if not value_of(section, Mobile, "resequencing") and (
+            in_packets is None or in_packets > _OVERTAKING_QUEUE_PKTS
+        ):
+            rule = "where packets overtake each other the queue has a limit in packets"
+            hint = f'write queue = "500 pkts", at most {_OVERTAKING_QUEUE_PKTS}'
+            problems.add(section.where("queue"), "mobile.queue", rule, hint)
 
+    @classmethod
+    def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
+        # The packet that fills a codeword's data bits, as far as a packet may be that long or short.
+        packet_bytes = value_of(sections["mobile"], cls, "data_bits") // 8
+        mtu_bytes = min(max(packet_bytes, SMALLEST_MTU_BYTES), LARGEST_MTU_BYTES)
+        defaults: dict[str, Mapping[str, object]] = {"network": {"mtu": f"{mtu_bytes} B"}}
+        sky = sections.get("constellation")
+        if sky is None:
+            return defaults
+        # A file of elements has no grid.
+        without = ("isl",) if sky.values.get("tle") is not None else ()
+        return defaults | {name: texts for name, texts in ROUTED_DEFAULTS.items() if name not in without}
+
+    def places(self, stations: Sequence[Station]) -> Sequence[Station]:
+        """Terminal and gateway, in this order and under the names of its stations."""
+        terminal, gateway = self.STATIONS
+        return (
+            Station(
+                name=terminal,
+                latitude_deg=self.terminal_latitude_deg,
+                longitude_deg=self.terminal_longitude_deg,
+                height_m=0.0,
+            ),
+            Station(
+                name=gateway,
+                latitude_deg=self.gateway_latitude_deg,
+                longitude_deg=self.gateway_longitude_deg,
+                height_m=0.0,
+            ),
+        )
+
+
+ROUTED_DEFAULTS: Mapping[str, Mapping[str, object]] = {
+    "isl": {"rule": "plus-grid", "seam": False, "polar_cutoff": "60 deg"},
+    "ground": {"rule": "min-elevation", "min_elevation": "8.2 deg"},
+    "routing": {"interval": "10 s", "link_interval": "1 s"},
+}
+"""Of a channel whose delays come from routes: links, mask and the time between two looks are those of ns-2's model of
+Iridium (tcl/ex/sat-iridium.tcl), for `tauran2018` used ns-2. In between delays follow the satellites in steps of some
+30 us."""
 
 _GEOMETRY = ("last_satellite", "gateway_latitude", "gateway_longitude", "terminal_latitude", "terminal_longitude")
 

@@ -23,8 +23,8 @@ def plan_of(folder, keys: str = ""):
 
 def test_the_plan_has_every_key_and_loads_as_itself(tmp_path):
     plan = plan_of(tmp_path, 'snr = "7 dB"\nspeed = "3 km/h"\nfirst_bits = 10704')
-    assert (plan.mobile.snr_db, plan.mobile.first_bits) == (7.0, 10_704)
-    assert plan.mobile.speed_m_per_s == pytest.approx(3 / 3.6)
+    assert (plan.medium.snr_db, plan.medium.first_bits) == (7.0, 10_704)
+    assert plan.medium.speed_m_per_s == pytest.approx(3 / 3.6)
     (tmp_path / "plan.toml").write_text(plan.to_toml(), encoding="utf-8")
     assert resolve(load(tmp_path / "plan.toml")) == plan
 
@@ -52,10 +52,10 @@ def test_packets_are_as_long_as_a_codewords_data(tmp_path):
         ('threshold = "90 %"', "mobile.threshold"),
         ('rule = "last"', "mobile.rule"),
         ('[network]\nlink_model = "netem"', "network.link_model"),
-        ("[isl]\nrule = \"range\"", "isl.rule"),
-        ('[chain]\nhops = 2', "chain"),
+        ('[isl]\nrule = "range"', "isl.rule"),
+        ("[chain]\nhops = 2", "chain"),
     ],
-)  # fmt: skip
+)
 def test_wrong_keys_are_refused_by_name(tmp_path, keys, key):
     with pytest.raises(ScenarioError, match=key):
         plan_of(tmp_path, keys)

@@ -6,18 +6,16 @@ from __future__ import annotations
 import datetime
 import re
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leowarp import units
 from leowarp.errors import ScenarioError
-from leowarp.scenario import schema
-from leowarp.scenario.decode import Section, value_of
-from leowarp.scenario.document import Node
+from leowarp.scenario import sections
+from leowarp.scenario.decoding import Section, value_of
+from leowarp.scenario.draft import Draft
 from leowarp.scenario.hosts import DELACK_MODULE
+from leowarp.scenario.node import Node
 from leowarp.scenario.problems import Problems, nearest
-
-if TYPE_CHECKING:
-    from leowarp.scenario.load import Scenario
 
 HANDOVER_AWARE = ("bbr_handover", "cubic_handover")
 """Congestion controls of our own that know when the path changes; each is a module of its name."""
@@ -38,7 +36,7 @@ def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
     if not isinstance(node.value, dict):
         problems.add(node.origin, "modules", "is not a table", "write [modules.NAME] and its parameters below")
         return {}
-    found = {}
+    modules = {}
     for name, table in node.value.items():
         if _NAME.fullmatch(name) is None:
             rule = f"{name!r:.80} is not the name of a kernel module"
@@ -47,12 +45,12 @@ def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
             hint = f"write [modules.{name}] and its parameters below"
             problems.add(table.origin, f"modules.{name}", "is not a table", hint)
         else:
-            found[name] = Section(f"modules.{name}", table.origin, _parameters(name, table, problems))
-    return found
+            modules[name] = Section(f"modules.{name}", table.origin, _parameters(name, table, problems))
+    return modules
 
 
 def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for name, node in table.value.items():
         key = f"modules.{module}.{name}"
         lenient = node.origin.override is not None and isinstance(node.value, int) and not isinstance(node.value, bool)
@@ -69,13 +67,13 @@ def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
                 continue
             if not 0 <= value_ns < 2**63:
                 problems.add(node.origin, key, f'"{node.value}" is out of range', "allowed: 0 s to 292 years")
-            found[name] = str(value_ns)
+            parameters[name] = str(value_ns)
         elif not isinstance(value, str) or not value or not value.isprintable() or len(value) > _LONGEST_VALUE:
             rule = "is not a string of 1 to 200 printable characters"
             problems.add(node.origin, key, rule, f'write {name} = "1", value in quotes')
         else:
-            found[name] = value
-    return dict(sorted(found.items()))
+            parameters[name] = value
+    return dict(sorted(parameters.items()))
 
 
 def parameter_as_written(name: str, value: str) -> str:
@@ -83,66 +81,66 @@ def parameter_as_written(name: str, value: str) -> str:
     return units.TIME.format(int(value)) if name.endswith("_ns") else value
 
 
-def complete_modules(scenario: Scenario, problems: Problems) -> None:
+def complete_modules(draft: Draft, problems: Problems) -> None:
     """Check the modules' names, and fill in what the flows and an access link imply."""
-    guest = scenario.sections["guest"]
+    guest = draft.sections["guest"]
     own = _check_files(guest, problems)
-    if value_of(guest, schema.Guest, "kernel") == "default":
+    if value_of(guest, sections.Guest, "kernel") == "default":
         known = [*own, *HANDOVER_AWARE, *KERNELS_MODULES]
-        for name, section in scenario.modules.items():
+        for name, section in draft.modules.items():
             if name not in (*known, DELACK_MODULE):
                 near = nearest(name, known)
                 guess = f'did you mean "{near}"? ' if near else ""
                 rule = f"the guest kernel has no module {name} with parameters"
                 hint = f"{guess}known: {', '.join(known)}"
                 problems.add(section.origin, section.name, rule, hint)
-    _complete_delack(scenario, problems)
+    _complete_delack(draft, problems)
     for name in own:
-        scenario.modules.setdefault(name, Section(f"modules.{name}", guest.origin))
-    for section in scenario.flows:
-        name = value_of(section, schema.Flow, "congestion_control")
-        if value_of(section, schema.Flow, "kind") == "tcp" and name in HANDOVER_AWARE:
-            parameters = scenario.modules.setdefault(name, Section(f"modules.{name}", section.origin)).values
-            if "access" in scenario.sections:
-                for parameter, value_ns in _schedule(scenario.sections["access"]).items():
+        draft.modules.setdefault(name, Section(f"modules.{name}", guest.origin))
+    for section in draft.flows:
+        name = value_of(section, sections.Flow, "congestion_control")
+        if value_of(section, sections.Flow, "kind") == "tcp" and name in HANDOVER_AWARE:
+            parameters = draft.modules.setdefault(name, Section(f"modules.{name}", section.origin)).values
+            if "access" in draft.sections:
+                for parameter, value_ns in _schedule(draft.sections["access"]).items():
                     parameters.setdefault(parameter, str(value_ns))
 
 
-def _complete_delack(scenario: Scenario, problems: Problems) -> None:
+def _complete_delack(draft: Draft, problems: Problems) -> None:
     """The one timer of all hosts that delay their acknowledgements."""
-    given = scenario.modules.get(DELACK_MODULE)
+    given = draft.modules.get(DELACK_MODULE)
     if given is not None:
         rule = "has its parameters from [tcp]"
         hint = 'write [tcp] delayed_ack = "on" and delayed_ack_timer = "40 ms"'
         problems.add(given.origin, given.name, rule, hint)
         return
     timer: int | None = None
-    for station in scenario.stations:
-        host = scenario.hosts.get(str(station.values.get("name")), scenario.sections["tcp"])
-        of = {name: host.values.get(name, value_of(scenario.sections["tcp"], schema.Tcp, name))
-              for name in ("delayed_ack", "delayed_ack_timer_ns")}  # fmt: skip
-        if of["delayed_ack"] != "on":
+    for station in draft.stations:
+        host = draft.hosts.get(str(station.values.get("name")), draft.sections["tcp"])
+        common = draft.sections["tcp"]
+        if host.values.get("delayed_ack", value_of(common, sections.Tcp, "delayed_ack")) != "on":
             continue
-        timer = of["delayed_ack_timer_ns"] if timer is None else timer
-        if of["delayed_ack_timer_ns"] % _TICK_NS:
-            rule = f'"{units.TIME.format(of["delayed_ack_timer_ns"])}" is no whole number of ms, the kernel\'s ticks'
+        own_ns = host.values.get("delayed_ack_timer_ns", value_of(common, sections.Tcp, "delayed_ack_timer_ns"))
+        timer = own_ns if timer is None else timer
+        if own_ns % _TICK_NS:
+            rule = f'"{units.TIME.format(own_ns)}" is no whole number of ms, the kernel\'s ticks'
             problems.add(host.where("delayed_ack_timer"), f"{host.name}.delayed_ack_timer", rule, 'write "40 ms"')
-        if of["delayed_ack_timer_ns"] != timer:
+        if own_ns != timer:
             rule = f"differs from that of another host ({units.TIME.format(timer)}), and the guest kernel has one timer"
             problems.add(host.where("delayed_ack_timer"), f"{host.name}.delayed_ack_timer", rule, "write it into [tcp]")
     if timer is not None:
-        origin = scenario.sections["tcp"].origin
-        scenario.modules[DELACK_MODULE] = Section(f"modules.{DELACK_MODULE}", origin, {"max_ns": str(timer)})
+        origin = draft.sections["tcp"].origin
+        draft.modules[DELACK_MODULE] = Section(f"modules.{DELACK_MODULE}", origin, {"max_ns": str(timer)})
 
 
 def _schedule(access: Section) -> dict[str, int]:
     """An access link's period, and its first reconfiguration on the run's clock."""
-    clock = datetime.datetime.fromisoformat(value_of(access, schema.Access, "clock"))
-    period_ns = value_of(access, schema.Access, "period_ns")
+    clock = datetime.datetime.fromisoformat(value_of(access, sections.Access, "clock"))
+    period_ns = value_of(access, sections.Access, "period_ns")
     midnight = clock.replace(hour=0, minute=0, second=0, microsecond=0)
     shown_ns = (clock - midnight) // datetime.timedelta(microseconds=1) * 1000
     return {
-        "phase_ns": (value_of(access, schema.Access, "phase_ns") - shown_ns) % period_ns,
+        "phase_ns": (value_of(access, sections.Access, "phase_ns") - shown_ns) % period_ns,
         "period_ns": period_ns,
     }
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from leowarp.scenario import INPUTS_FOLDER, load, plan_inputs, resolve
-from leowarp.scenario.load_test import problems_of, write
+from leowarp.layout import INPUTS
+from leowarp.scenario import load, plan_inputs, resolve
+from leowarp.scenario.loading_test import problems_of, write
 
 CHAIN = """\
 name = "modules"
@@ -52,10 +53,10 @@ def test_a_module_of_ones_own_is_an_input_with_its_hash_and_brings_any_congestio
     text = plan.to_toml()
     assert '[modules.my_cc]\nshift = "4"\nwait_ns = "35 ms"\n' in text
     run = tmp_path / "run"
-    (run / INPUTS_FOLDER).mkdir(parents=True)
-    shutil.copy(file.path, run / INPUTS_FOLDER)
+    (run / INPUTS).mkdir(parents=True)
+    shutil.copy(file.path, run / INPUTS)
     assert resolve(load(write(run, text, "00-plan.toml"))) == plan
-    write(run / INPUTS_FOLDER, "int changed;\n", "my_cc.c")
+    write(run / INPUTS, "int changed;\n", "my_cc.c")
     assert [problem.key for problem in problems_of(run)] == ["guest.cc_modules"]
 
 
@@ -71,7 +72,7 @@ def test_a_module_without_parameters_is_told_to_the_guest_too(tmp_path):
 def test_a_module_set_in_place_of_a_plans_has_a_hash_of_its_own(tmp_path):
     plan = resolve(load(chain(tmp_path, OWN.format(parameters=""))))
     write(tmp_path, "int other;\n", "other.c")
-    (tmp_path / INPUTS_FOLDER).mkdir()
+    (tmp_path / INPUTS).mkdir()
     path = write(tmp_path, plan.to_toml().replace("\n[modules.my_cc]\n", "\n"), "plan.toml")
     other = resolve(load(path, [f'guest.cc_modules=["{tmp_path / "other.c"}"]']))
     assert [file.sha256 for file in other.guest.cc_modules] == [hashlib.sha256(b"int other;\n").hexdigest()]

@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from leowarp import plainfiles
+from leowarp.errors import ScenarioError
+from leowarp.layout import INPUTS
 from leowarp.scenario import schema
-from leowarp.scenario.decode import Section
+from leowarp.scenario.constellation import FollowsConstellation
+from leowarp.scenario.decoding import Section
+from leowarp.scenario.document import Overrides
 from leowarp.scenario.key import InputFile, keys
-from leowarp.scenario.load import TABLES, Scenario
+from leowarp.scenario.loading import TABLES, Scenario, load
+from leowarp.scenario.medium import MEDIA, Medium, medium_of
 from leowarp.scenario.problems import Problems
 from leowarp.scenario.profiles import guest_sysctls, host_sysctls
 from leowarp.scenario.schema import Plan
-
-INPUTS_FOLDER = "00-inputs"
-"""Where a run directory keeps copies of the files that its plan names."""
 
 T = TypeVar("T")
 
@@ -42,12 +44,14 @@ def resolve(scenario: Scenario) -> Plan:
     if kernel is not None:
         built["guest"] = dataclasses.replace(built["guest"], kernel_named_in=kernel.origin.named_in)
     tcp, guest = built["tcp"], built["guest"]
+    medium = _medium({name: built.pop(name) for name in MEDIA if name in built})
     stations = tuple(_built(schema.Station, section) for section in scenario.stations)
     hosts = tuple(_host(scenario, tcp, station.name) for station in stations)
     largest = max([tcp.buffer_max_bytes, *(host.tcp.buffer_max_bytes for host in hosts)])
     whole_guest = guest_sysctls(largest, guest.memory_bytes, guest.sysctl) | _pinned(scenario, "")
     return Plan(
         name=scenario.name,
+        medium=medium,
         stations=stations,
         flows=tuple(_built(schema.Flow, section) for section in scenario.flows),
         hosts=hosts,
@@ -57,9 +61,37 @@ def resolve(scenario: Scenario) -> Plan:
     )
 
 
+def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path | str | None = None) -> Plan:
+    """The plan of a scenario file with overrides, or the plan given; `kernel` replaces its guest kernel.
+
+    Raises
+    ------
+    ScenarioError
+        As `load` and `resolve`; and if a plan, in which everything is written out, is given overrides.
+    """
+    if isinstance(scenario, Plan):
+        if overrides:
+            raise ScenarioError("a resolved plan takes no overrides", hint="set them when the scenario is loaded")
+        plan = scenario
+    else:
+        plan = resolve(load(scenario, overrides))
+    if kernel is None:
+        return plan
+    chosen = str(kernel) if str(kernel) == "default" else str(Path(kernel).expanduser().resolve())
+    return dataclasses.replace(plan, guest=dataclasses.replace(plan.guest, kernel=chosen, kernel_named_in=None))
+
+
 def plan_inputs(plan: Plan) -> list[Path]:
     """Files that a plan names, to be copied into ``00-inputs/`` of the run directory."""
     return plan.inputs()
+
+
+def _medium(built: Mapping[str, Any]) -> Medium:
+    """The one medium, with the constellation that it follows, if it does."""
+    medium: Medium = built[medium_of(built).NAME]
+    if isinstance(medium, FollowsConstellation):
+        return dataclasses.replace(medium, constellation=built.get("constellation"))
+    return medium
 
 
 def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | None = None) -> T:
@@ -83,12 +115,12 @@ def _pinned(scenario: Scenario, host: str) -> dict[str, str]:
 def _found_files(
     scenario: Scenario, section: Section, problems: Problems
 ) -> dict[str, InputFile | tuple[InputFile, ...]]:
-    found: dict[str, InputFile | tuple[InputFile, ...]] = {}
+    files: dict[str, InputFile | tuple[InputFile, ...]] = {}
     for key, (attribute, declared) in keys(TABLES[section.name]).items():
         named, wanted = section.values.get(attribute), section.values.get(f"{key}_sha256")
         if declared.kind == "file" and named is not None:
             one = _found_file(section, key, named, wanted, problems)
-            found |= {attribute: one} if one is not None else {}
+            files |= {attribute: one} if one is not None else {}
         elif declared.kind == "files" and named is not None:
             hashes = wanted if wanted is not None else (None,) * len(named)
             if len(hashes) != len(named):
@@ -96,16 +128,16 @@ def _found_files(
                 problems.add(section.where(f"{key}_sha256"), f"{section.name}.{key}_sha256", rule, "take it out")
                 continue
             several = [_found_file(section, key, *pair, problems) for pair in zip(named, hashes, strict=True)]
-            found[attribute] = tuple(one for one in several if one is not None)
-    _check_names(section, found, problems)
-    return found
+            files[attribute] = tuple(one for one in several if one is not None)
+    _check_names(section, files, problems)
+    return files
 
 
-def _check_names(section: Section, found: Mapping[str, InputFile | tuple[InputFile, ...]], problems: Problems) -> None:
+def _check_names(section: Section, files: Mapping[str, InputFile | tuple[InputFile, ...]], problems: Problems) -> None:
     """Copies of the files lie in one folder: two of the same name are one file."""
     seen: dict[str, str] = {}
-    for attribute, of in found.items():
-        for one in of if isinstance(of, tuple) else (of,):
+    for attribute, named in files.items():
+        for one in named if isinstance(named, tuple) else (named,):
             if seen.setdefault(one.name, one.sha256) != one.sha256:
                 rule = f'another file of this section is called "{one.name}" too, and a run keeps copies of both'
                 problems.add(section.where(attribute), f"{section.name}.{attribute}", rule, "rename one of them")
@@ -114,11 +146,11 @@ def _check_names(section: Section, found: Mapping[str, InputFile | tuple[InputFi
 def _found_file(section: Section, key: str, name: str, wanted: str | None, problems: Problems) -> InputFile | None:
     origin = section.where(key)
     if origin.is_of_a_run and not plainfiles.is_plain_name(name):
-        rule = f'"{name}" leads out of the run directory, and the plan of a run names files of {INPUTS_FOLDER}/ alone'
+        rule = f'"{name}" leads out of the run directory, and the plan of a run names files of {INPUTS}/ alone'
         problems.add(origin, f"{section.name}.{key}", rule, "copy the plan to another name to use other files")
         return None
     # A plan names a file without its folder; beside it, in a run directory, lies the folder of copies.
-    places = [origin.folder / INPUTS_FOLDER / name, origin.folder / name]
+    places = [origin.folder / INPUTS / name, origin.folder / name]
     if origin.is_of_a_run:
         places = places[:1]
     elif wanted is None:

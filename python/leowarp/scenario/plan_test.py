@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leowarp import layout
 from leowarp.errors import ScenarioError
-from leowarp.scenario import INPUTS_FOLDER, load, plan_inputs, resolve, schema
+from leowarp.scenario import load, plan_inputs, resolve, schema
 from leowarp.scenario.key import Key, keys
-from leowarp.scenario.load import TABLES
-from leowarp.scenario.load_test import GOOD, write
+from leowarp.scenario.loading import TABLES
+from leowarp.scenario.loading_test import GOOD, write
 from leowarp.scenario.presets import PRESETS
 from leowarp.scenario.schema import Plan
 from leowarp.units import BYTES, PACKETS
@@ -162,9 +163,9 @@ def write_inputs(folder: Path) -> None:
 def again(folder: Path, plan: Plan, overrides=()) -> Plan:
     """The plan that its own text gives, as a run directory would hold it."""
     run = folder / "run"
-    (run / INPUTS_FOLDER).mkdir(parents=True, exist_ok=True)
+    (run / layout.INPUTS).mkdir(parents=True, exist_ok=True)
     for path in plan_inputs(plan):
-        shutil.copy(path, run / INPUTS_FOLDER)
+        shutil.copy(path, run / layout.INPUTS)
     (run / "00-plan.toml").write_text(plan.to_toml(), encoding="utf-8")
     return resolve(load(run, overrides))
 
@@ -293,7 +294,7 @@ def test_a_file_that_has_changed_since_the_plan_is_refused(tmp_path):
     write(tmp_path / "tables", "t_s\n", "path.csv")
     plan = resolve(load(write(tmp_path, MEASURED)))
     again(tmp_path, plan)
-    write(tmp_path / "run" / INPUTS_FOLDER, "t_s,changed\n", "path.csv")
+    write(tmp_path / "run" / layout.INPUTS, "t_s,changed\n", "path.csv")
     with pytest.raises(ScenarioError, match="the plan was made with"):
         resolve(load(tmp_path / "run"))
 
@@ -379,8 +380,9 @@ def test_a_flows_pace_set_on_a_plan_replaces_the_one_that_the_plan_spells_out(tm
     plan = resolve(load(write(tmp_path, JITTERED)))
     other = again(tmp_path, plan, ["flows.1.interval=10 ms", "flows.2.rate=1 Mbit/s"]).flows
     assert [(flow.packet_rate_pkts_per_s, flow.interval_ns, flow.rate_bps) for flow in other[1:]] == [
-        (None, 10_000_000, None), (None, None, 1_000_000),
-    ]  # fmt: skip
+        (None, 10_000_000, None),
+        (None, None, 1_000_000),
+    ]
     (tmp_path / "run" / "00-plan.toml").unlink()
     back = again(tmp_path, dataclasses.replace(plan, flows=other), ["flows.1.packet_rate=5 pkts/s"]).flows[1]
     assert (back.packet_rate_pkts_per_s, back.interval_ns) == (5.0, None)
@@ -390,13 +392,13 @@ def test_a_distribution_set_on_a_plan_takes_its_table_away(tmp_path):
     write_inputs(tmp_path)
     plan = resolve(load(write(tmp_path, JITTERED)))
     assert plan_inputs(plan) == [tmp_path / "delays.txt"]
-    normal = again(tmp_path, plan, ["jittered.distribution=normal"]).jittered
+    normal = again(tmp_path, plan, ["jittered.distribution=normal"]).medium
     assert normal is not None
     assert (normal.distribution, normal.table) == ("normal", None)
     same = again(tmp_path, plan, ["jittered.distribution=table"])
     assert same == plan
     write(tmp_path / "run", "5\n6\n", "others.txt")
-    changed = again(tmp_path, plan, [f"jittered.table={tmp_path}/run/others.txt", "jittered.jitter=0 s"]).jittered
+    changed = again(tmp_path, plan, [f"jittered.table={tmp_path}/run/others.txt", "jittered.jitter=0 s"]).medium
     assert changed is not None
     assert changed.table is not None
     assert (changed.table.name, changed.jitter_ns) == ("others.txt", 0)

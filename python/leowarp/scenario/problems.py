@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from leowarp.errors import ScenarioError
-
-PLAN_FILE = "00-plan.toml"
-"""What a run directory calls its plan."""
+from leowarp.layout import PLAN
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ class Origin:
     @property
     def is_of_a_run(self) -> bool:
         """Whether it was written in the plan of a run directory, which names nothing outside that directory."""
-        return not self._is_typed and self.file.name == PLAN_FILE
+        return not self._is_typed and self.file.name == PLAN
 
     @property
     def _is_typed(self) -> bool:
@@ -109,8 +107,8 @@ def _place(problem: Problem) -> tuple[bool, str, int]:
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that looks most like `word`, if one does."""
     # Long words are cut: matching costs the product of the lengths.
-    found = difflib.get_close_matches(word[:_LONGEST_WORD], list(known), n=1, cutoff=0.55)
-    return found[0] if found else None
+    nearest_words = difflib.get_close_matches(word[:_LONGEST_WORD], list(known), n=1, cutoff=0.55)
+    return nearest_words[0] if nearest_words else None
 
 
 def unknown_key_hint(key: str, known: Iterable[str], elsewhere: Mapping[str, str]) -> str:

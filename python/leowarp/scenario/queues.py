@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from leowarp import units
 from leowarp.errors import ScenarioError
-from leowarp.scenario.decode import Section, decode, value_of
+from leowarp.scenario.decoding import Section, decode, value_of
 from leowarp.scenario.key import Key, flag, queue, table, word
 from leowarp.scenario.problems import Problems, nearest
 
@@ -81,6 +82,8 @@ class QueueKeys:
     `queue_parameters` holds what was given, in the units of its names: ``{"target_ns": 5000000}``.
     """
 
+    GOVERNS: ClassVar[Mapping[str, tuple[str, ...]]] = {"queue_discipline": ("queue_parameters",)}
+
     queue_pkts: int | None = queue("Waiting packets that each direction of a link holds.", "500 pkts")
     queue_bytes: int | None = None
     queue_discipline: str = word(
@@ -107,7 +110,7 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
     node = section.nodes.get("queue_parameters")
     if node is None or "queue_parameters" not in section.values:
         return
-    found = {}
+    parameters = {}
     for name, child in node.value.items():
         key = f"{section.name}.queue_parameters.{name}"
         declared = PARAMETERS[kind].get(name)
@@ -119,9 +122,9 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
         except ScenarioError as error:
             problems.add(child.origin, key, error.message, error.hint)
             continue
-        found[name + declared.suffix] = declared.words.index(value) if declared.kind == "word" else int(value)
-    section.values["queue_parameters"] = dict(sorted(found.items()))
-    least, most = found.get("min_bytes"), found.get("max_bytes")
+        parameters[name + declared.suffix] = declared.words.index(value) if declared.kind == "word" else int(value)
+    section.values["queue_parameters"] = dict(sorted(parameters.items()))
+    least, most = parameters.get("min_bytes"), parameters.get("max_bytes")
     if least is not None and most is not None and least >= most:
         rule = f"min ({units.BYTES.format(least)}) is not below max ({units.BYTES.format(most)})"
         problems.add(node.origin, f"{section.name}.queue_parameters", rule, "red drops more and more between the two")

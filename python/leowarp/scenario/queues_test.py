@@ -4,8 +4,9 @@
 import pytest
 
 from leowarp.scenario import load, resolve
-from leowarp.scenario.load_test import problems_of, write
+from leowarp.scenario.loading_test import problems_of, write
 from leowarp.scenario.queues import DISCIPLINES, PARAMETERS
+from leowarp.scenario.schema import Chain
 
 CHAIN = """\
 name = "queued"
@@ -46,9 +47,9 @@ def test_parameters_are_numbers_in_the_plan_and_come_back(tmp_path, kind):
     assert {name.partition("_ns")[0] for name in numbers if name.endswith("_ns")} <= set(PARAMETERS[kind])
     assert len(numbers) == len(PARAMETERS[kind]), "every parameter of every discipline"
     plan = resolve(load(write(tmp_path, text(kind, f"queue_parameters = {written}"))))
-    assert plan.chain is not None
-    assert (plan.chain.queue_discipline, plan.chain.queue_parameters) == (kind, numbers)
-    assert plan.chain.ecn == (kind == "cake")
+    assert isinstance(plan.medium, Chain)
+    assert (plan.medium.queue_discipline, plan.medium.queue_parameters) == (kind, numbers)
+    assert plan.medium.ecn == (kind == "cake")
     assert resolve(load(write(tmp_path, plan.to_toml(), "plan.toml"))) == plan
 
 
@@ -91,9 +92,9 @@ def test_every_link_with_a_queue_has_the_keys_but_netems(tmp_path):
 def test_a_discipline_set_on_a_plan_takes_the_parameters_of_the_other_away(tmp_path):
     plan = resolve(load(write(tmp_path, text("codel", 'ecn = true\nqueue_parameters = { target = "5 ms" }'))))
     path = write(tmp_path, plan.to_toml(), "plan.toml")
-    other = resolve(load(path, ["chain.queue_discipline=pie"])).chain
+    other = resolve(load(path, ["chain.queue_discipline=pie"])).medium
     assert other is not None
     assert (other.queue_discipline, other.ecn, other.queue_parameters) == ("pie", True, {})
-    more = resolve(load(path, ["chain.queue_parameters.interval=50 ms"])).chain
+    more = resolve(load(path, ["chain.queue_parameters.interval=50 ms"])).medium
     assert more is not None
     assert more.queue_parameters == {"target_ns": 5_000_000, "interval_ns": 50_000_000}

@@ -14,7 +14,7 @@ from pathlib import Path
 from leowarp.scenario import schema
 from leowarp.scenario.gazetteer import PLACES
 from leowarp.scenario.key import Key, keys
-from leowarp.scenario.load import TABLES
+from leowarp.scenario.loading import TABLES
 from leowarp.scenario.presets import PRESETS
 from leowarp.scenario.profiles import PROFILE_SYSCTLS, guest_sysctls, host_sysctls
 from leowarp.scenario.queues import PARAMETERS

@@ -1,154 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan as a tree of frozen dataclasses. It is also the schema: every key of a scenario is declared here, once.
-
-A field is named after its TOML key plus the suffix of its unit: ``altitude = "1200 km"`` is ``altitude_m``. The
-loader, the writer and the reference page all read the declarations; nothing else lists the keys. Sections that belong
-together have a module of their own beside this one.
-"""
+"""The plan as a tree of frozen dataclasses, and its sections by name."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from leowarp import units
-from leowarp.scenario.access import Access
-from leowarp.scenario.hosts import CONGESTION_CONTROLS, PROFILES, Flow, Host, Tcp
-from leowarp.scenario.key import InputFile, count, files, flag, quantity, sysctl, text, word
-from leowarp.scenario.links import Ground, Isl, Network, Routing, Station
-from leowarp.scenario.measured import Measured
-from leowarp.scenario.media import Chain, Constellation, Jittered
-from leowarp.scenario.mobile import Mobile
+from leowarp.scenario.key import InputFile, keys
+from leowarp.scenario.sections import (
+    CONGESTION_CONTROLS,
+    PROFILES,
+    SCHEMA_VERSION,
+    Access,
+    Chain,
+    Constellation,
+    Flow,
+    Ground,
+    Guest,
+    Host,
+    Isl,
+    Jittered,
+    Measured,
+    Medium,
+    Mobile,
+    Network,
+    Observe,
+    PlanSections,
+    Routing,
+    Run,
+    Station,
+    Tcp,
+)
+from leowarp.scenario.write import plan_text
 
 __all__ = [
     "CONGESTION_CONTROLS", "PROFILES", "SCHEMA_VERSION", "Access", "Chain", "Constellation", "Flow", "Ground", "Guest",
-    "Host", "Isl", "Jittered", "Measured", "Mobile", "Network", "Observe", "Plan", "Routing", "Run", "Station", "Tcp",
+    "Host", "Isl", "Jittered", "Measured", "Medium", "Mobile", "Network", "Observe", "Plan", "Routing", "Run",
+    "Station", "Tcp",
 ]  # fmt: skip
 
-SCHEMA_VERSION = 1
-
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
-    """How long, from when, and which dice."""
-
-    duration_ns: int = quantity(units.TIME, "How long the run lasts.", low="1 ms", high="30 d", default="1000 s")
-    ends: str = word(
-        "What ends it: `duration`, or `linger` after the last flow that has a size or a number of packets (at the "
-        "latest `duration`).",
-        ("duration", "flows"),
-        "duration",
-    )
-    linger_ns: int = quantity(
-        units.TIME, 'ends = "flows": how long it goes on after the last of them.', "1 s", low="0 s", high="1 h"
-    )
-    start_ns: int = quantity(
-        units.TIME, "What the constellation's clock shows when the run's clock is 0.", "0 s", low="0 s", high="3650 d"
-    )
-    seed: int = count("Seed of every random choice; each component draws from a stream of its own.", 1, 0, 2**63 - 1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Observe:
-    """What is recorded, and how often."""
-
-    sockets_ns: int | None = quantity(
-        units.TIME, "Interval of the TCP_INFO samples.", "50 ms", low="1 ms", high="1 h", none="none"
-    )
-    counters_ns: int | None = quantity(
-        units.TIME, "Interval of the kernel's TCP counters; none: at the end alone.", "1 s", low="1 ms", high="1 h",
-        none="none",
-    )  # fmt: skip
-    queues_ns: int | None = quantity(
-        units.TIME, "Interval of the queue samples.", "50 ms", low="1 ms", high="1 h", none="none"
-    )
-    truth: bool = flag(
-        "Both ends of each flow are captured and matched; without, there are no packets, bins, drops of flows, echoes "
-        "and no reordering.",
-        True,
-    )
-    packets: str = word(
-        "Packets stored one by one: none, those around route changes, all; late, lost and retransmitted ones always.",
-        ("none", "changes", "all"),
-        "changes",
-    )
-    packets_before_ns: int = quantity(
-        units.TIME, "Storing begins this long before a route change.", "1 s", low="0 s", high="1 h"
-    )
-    packets_after_ns: int = quantity(
-        units.TIME, "Storing ends this long after a route change.", "3 s", low="0 s", high="1 h"
-    )
-    reordering_threshold_pkts: int = quantity(
-        units.PACKETS,
-        "RFC 5236's thresholds of displacement and buffer (DT, BT); a route change displaces by a queue and more.",
-        "1000 pkts", low="1 pkts", high="1000000 pkts",
-    )  # fmt: skip
-    reordering_window_ns: int | None = quantity(
-        units.TIME,
-        "Reordering is also measured in windows of this width; their borders lie half a window off its multiples.",
-        "10 s", low="1 ms", high="30 d", none="none",
-    )  # fmt: skip
-    pcap: str = word("Hosts of which a pcapng file is written.", ("none", "source", "destination", "both"), "none")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Guest:
-    """The guest kernel."""
-
-    memory_bytes: int = quantity(units.BYTES, "The guest's memory.", "1 GiB", low="128 MiB", high="256 GiB")
-    kernel: str = text('"default", or the path of a kernel tree or binary of your own.', "default")
-    cc_modules: tuple[InputFile, ...] = files(
-        "Congestion controls of your own, C files beside the scenario: each is compiled against the guest kernel and "
-        "loaded before the run as the module of the file's name. Flows may then name any congestion control."
-    )
-    sysctl: Mapping[str, str] = sysctl(
-        "Sysctls of the guest as a whole (those that Linux does not keep per network namespace)."
-    )
-    # The file that names the kernel; None: the user did, on the command line or in a call (guest/trust.py).
-    kernel_named_in: Path | None = dataclasses.field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """A scenario with every default written out: all that a run depends on.
-
-    Exactly one of `constellation`, `measured`, `chain`, `jittered`, `access` and `mobile` is not None; only an access
-    link and a mobile channel that a constellation drives have both. All but a constellation have two stations without
-    coordinates (A and B, dish and server, mobile and server), and their `isl`, `ground` and `routing` (of `jittered`
-    also `network`) hold defaults that nothing uses, but for a mobile channel's routes over a constellation. `sysctl`
-    holds what the guest as a whole gets, `hosts[i].sysctl` what each host gets; `modules` the parameters of kernel
-    modules, by module and name, times in ns: every module of one's own and every congestion control that knows of
-    handovers and that a flow uses is there, if only with no parameters.
-    """
-
-    name: str
-    run: Run = dataclasses.field(default_factory=Run)
-    constellation: Constellation | None = None
-    measured: Measured | None = None
-    chain: Chain | None = None
-    jittered: Jittered | None = None
-    access: Access | None = None
-    mobile: Mobile | None = None
-    stations: tuple[Station, ...]
-    isl: Isl = dataclasses.field(default_factory=Isl)
-    ground: Ground = dataclasses.field(default_factory=Ground)
-    routing: Routing = dataclasses.field(default_factory=Routing)
-    network: Network = dataclasses.field(default_factory=Network)
-    flows: tuple[Flow, ...]
-    tcp: Tcp = dataclasses.field(default_factory=Tcp)
-    hosts: tuple[Host, ...] = ()
-    modules: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
-    sysctl: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    observe: Observe = dataclasses.field(default_factory=Observe)
-    guest: Guest = dataclasses.field(default_factory=Guest)
+class Plan(PlanSections):
+    """A scenario with every default written out: all that a run depends on."""
 
     def to_toml(self) -> str:
         """The plan as a scenario text; loading it gives this plan again."""
-        from leowarp.scenario.write import plan_text
-
         return plan_text(self)
 
     def named_by_caller(self) -> Plan:
@@ -163,15 +61,14 @@ class Plan:
 
     def inputs(self) -> list[Path]:
         """Files that the plan names, to be copied into the run directory (`00-inputs/`)."""
-        found: list[Any] = []
-        if self.constellation is not None and self.constellation.tle is not None:
-            found.append(self.constellation.tle)
-        if self.measured is not None:
-            of = self.measured
-            found += [entry for entry in (of.file, of.file_up, of.capacity, of.capacity_up) if entry is not None]
-        if self.jittered is not None and self.jittered.table is not None:
-            found.append(self.jittered.table)
-        if self.mobile is not None and self.mobile.environments is not None:
-            found.append(self.mobile.environments)
-        found += self.guest.cc_modules
-        return [entry.path for entry in found]
+        sky = () if self.constellation in (None, self.medium) else (self.constellation,)
+        files: list[InputFile] = []
+        for part in (*sky, self.medium, self.guest):
+            section: type = type(part)
+            for attribute, declared in keys(section).values():
+                value = getattr(part, attribute)
+                if declared.kind == "file" and value is not None:
+                    files.append(value)
+                elif declared.kind == "files":
+                    files += value
+        return [entry.path for entry in files]

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from leowarp.scenario import schema
-from leowarp.scenario.complete import MEDIA, WALKER_KEYS, medium_of, without_effect
+from leowarp.scenario import sections
+from leowarp.scenario.constellation import WALKER_KEYS, Constellation
 from leowarp.scenario.flows import FLOW_KEYS, PACE_KEYS
 from leowarp.scenario.hosts import DELACK_MODULE
 from leowarp.scenario.key import InputFile, Key, keys
@@ -20,7 +20,7 @@ from leowarp.units import BYTES, PACKETS
 
 # Implements RFC 4737, 1.3 (context).
 # Implements RFC 4737, 6 (packet generation).
-def plan_text(plan: schema.Plan) -> str:
+def plan_text(plan: sections.PlanSections) -> str:
     """The plan as a scenario text."""
     return "\n".join(_lines(plan)) + "\n"
 
@@ -31,21 +31,20 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _lines(plan: schema.Plan) -> Iterator[str]:
+def _lines(plan: sections.PlanSections) -> Iterator[str]:
     yield "# A plan: a scenario with every default written out. Loading it gives the same run."
     yield f"name = {quoted(plan.name)}"
-    yield f"schema = {schema.SCHEMA_VERSION}"
+    yield f"schema = {sections.SCHEMA_VERSION}"
     yield from _table("run", plan.run)
-    medium = medium_of([name for name in MEDIA if getattr(plan, name) is not None])
-    if plan.constellation is not None:
-        elements = plan.constellation.tle is not None
-        yield from _table("constellation", plan.constellation, WALKER_KEYS if elements else ())
-    if medium != "constellation":
-        yield from _table(medium, getattr(plan, medium))
-    else:
+    medium, sky = plan.medium, plan.constellation
+    if sky is not None:
+        yield from _table(sky.NAME, sky, () if sky.tle is None else WALKER_KEYS)
+    if not isinstance(medium, Constellation):
+        yield from _table(medium.NAME, medium)
+    if medium.STATIONS is None:
         for station in plan.stations:
             yield from _table("stations", station, double=True)
-    idle = without_effect(medium, driven=plan.constellation is not None)
+    idle = medium.idle(follows=sky is not None)
     for name in ("isl", "ground", "routing", "network"):
         without = idle.get(name, ())
         if without is not None:
@@ -76,12 +75,12 @@ def _module(name: str, parameters: Mapping[str, str]) -> Iterator[str]:
         yield f"{parameter} = {quoted(parameter_as_written(parameter, value))}"
 
 
-def _host(host: schema.Host, common: schema.Tcp) -> Iterator[str]:
+def _host(host: sections.Host, common: sections.Tcp) -> Iterator[str]:
     name = f"hosts.{host.name if _BARE_KEY.fullmatch(host.name) else quoted(host.name)}"
-    differs = [key for key, (attribute, _) in keys(schema.Tcp).items()
+    differs = [key for key, (attribute, _) in keys(sections.Tcp).items()
                if getattr(host.tcp, attribute) != getattr(common, attribute)]  # fmt: skip
     if differs:
-        yield from _table(f"{name}.tcp", host.tcp, set(keys(schema.Tcp)) - set(differs))
+        yield from _table(f"{name}.tcp", host.tcp, set(keys(sections.Tcp)) - set(differs))
     yield from _sysctls(f"{name}.sysctl", host.sysctl, "Of this host: what its [tcp] comes to.")
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many runs: studies of one's own from one file, and published studies made again, each claim judged.
 
->>> run_study("jitter-sweep.toml").table().to_pandas()     # doctest: +SKIP
+>>> run_study("queue-sweep.toml").table().to_pandas()     # doctest: +SKIP
 >>> reproduce("frederiksen2024").claims[0]["verdict"]      # doctest: +SKIP
 """
 

@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import leowarp
-from leowarp import rundir, scenario
+from leowarp import layout, recorded, scenario
 from leowarp.errors import LeowarpError, ScenarioError
-from leowarp.many import Job, run_many
 from leowarp.progress import OnProgress
+from leowarp.running.many import Job, run_many
+from leowarp.version import VERSION
 
 
 @dataclass(frozen=True)
-class StudyRun:
-    """One run of a study.
+class ExampleRun:
+    """One run of a study: an example scenario with some of its keys replaced.
 
     Attributes
     ----------
@@ -54,7 +55,7 @@ def example_file(name: str) -> Path:
 
 def make_runs(
     folder: Path,
-    runs: Sequence[StudyRun],
+    runs: Sequence[ExampleRun],
     *,
     settings: Mapping[str, Any],
     at_once: int | None,
@@ -84,11 +85,11 @@ def make_runs(
     return {run.slug: done[run.slug] for run in runs if run.slug in done}, failed
 
 
-def write_study(folder: Path, key: str, runs: Sequence[StudyRun], settings: Mapping[str, Any]) -> None:
+def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Mapping[str, Any]) -> None:
     """`study.toml`: which runs, from which scenario, with what replaced, and the hash of each plan."""
-    lines = [f"study = {json.dumps(key)}", "schema = 1", f"leowarp = {json.dumps(leowarp.__version__)}", ""]
+    lines = [f"study = {json.dumps(key)}", "schema = 1", f"leowarp = {json.dumps(VERSION)}", ""]
     for run in runs:
-        plan = folder / "runs" / run.slug / rundir.PLAN
+        plan = folder / "runs" / run.slug / layout.PLAN
         lines += [
             "[[runs]]",
             f"slug = {json.dumps(run.slug)}",
@@ -112,7 +113,7 @@ def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
     for slug, path in made.items():
         target = results / f"run={slug}"
         target.mkdir(parents=True)
-        shutil.copyfile(path / rundir.METRICS, target / "metrics.parquet")
+        shutil.copyfile(path / layout.METRICS, target / "metrics.parquet")
 
 
 def _plan_text(job: Job) -> str:
@@ -120,9 +121,9 @@ def _plan_text(job: Job) -> str:
 
 
 def _is_made(target: Path, plan: str) -> bool:
-    if rundir.why_incomplete(target) is not None:
+    if recorded.why_incomplete(target) is not None:
         return False
-    return (target / rundir.PLAN).read_text(encoding="utf-8") == plan
+    return (target / layout.PLAN).read_text(encoding="utf-8") == plan
 
 
 def _toml(value: Any) -> str:

@@ -43,9 +43,10 @@ def write_study_page(
         Section("claims", "Claims", _verdicts(claims) + _claims_table(claims)),
         Section("figures", "Figures", _figures(folder, figures)),
         *sections,
-        Section("again", "How to make this again",
-                f"<pre>{html.text(command)}</pre><p>Runs that are complete are kept.</p>"),
-    ]  # fmt: skip
+        Section(
+            "again", "How to make this again", f"<pre>{html.text(command)}</pre><p>Runs that are complete are kept.</p>"
+        ),
+    ]
     body = f"<h1>{html.text(title)}</h1>\n<p>{html.text(lead)}</p>\n" + html.warning_box(warnings)
     body += html.navigation((part.name, part.heading) for part in parts)
     body += "".join(html.section(part.name, part.heading, part.content) for part in parts)

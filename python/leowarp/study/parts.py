@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp import rundir
+from leowarp import recorded
 from leowarp.errors import LeowarpError
 from leowarp.progress import clock
 from leowarp.report import html
@@ -92,14 +92,14 @@ def warnings_said(rows: Mapping[str, pd.DataFrame]) -> list[str]:
 def _note_cost(folder: Path, part: str, wall_s: float) -> None:
     """Adds what a start took by the wall clock: a study that was interrupted has several."""
     path = folder / COST
-    spent = rundir.read_json(path) if path.exists() else {}
+    spent = recorded.read_json(path) if path.exists() else {}
     spent[part] = spent.get(part, 0.0) + wall_s
-    rundir.write_json(path, spent)
+    recorded.write_json(path, spent)
 
 
 def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
     """What each group took."""
-    wall = rundir.read_json(folder / COST)
+    wall = recorded.read_json(folder / COST)
     lines = [_cost_row(part.name, part.why, rows[part.name], part.runs, float(wall[part.name])) for part in parts]
     everything = pd.concat(list(rows.values()), ignore_index=True)
     lines.append(_cost_row("all", "", everything, sum(part.runs for part in parts), sum(wall.values())))
@@ -125,7 +125,7 @@ def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float
 def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
     """What the runs took, for the terminal."""
     every = pd.concat(list(rows.values()), ignore_index=True)
-    wall_s = sum(rundir.read_json(folder / COST).values())
+    wall_s = sum(recorded.read_json(folder / COST).values())
     return (
         f"{len(every):,} runs, {every['cpu_s'].sum():,.0f} CPU s ({every['guest_cpu_s'].sum():,.0f} in the guest), "
         f"{every['cpu_s'].mean():.2f} CPU s a run; {clock(wall_s)} by the wall clock, in all starts"

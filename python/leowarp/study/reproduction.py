@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from leowarp import plainfiles, rundir
+from leowarp import plainfiles, recorded
 from leowarp.errors import LeowarpError, ScenarioError
 from leowarp.study.claim import Claim, judged
 from leowarp.study.page import DrawnFigure, Section, write_study_page
@@ -142,7 +142,7 @@ def reproduce(
     folder.mkdir(parents=True, exist_ok=True)
     material = room.make(Making(folder, at_once, kernel, force, progress), **options)
     rows = _judge_all(room.CLAIMS, material)
-    rundir.write_json(folder / "claims.json", {"study": key, "runs": material.runs, "claims": rows})
+    recorded.write_json(folder / "claims.json", {"study": key, "runs": material.runs, "claims": rows})
     warnings = [error.message for error in material.failures.values()] + material.warnings
     page = write_study_page(
         folder, room.TITLE, room.LEAD, rows, material.figures, material.sections, warnings,
@@ -152,6 +152,9 @@ def reproduce(
 
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:
+    """A row a claim; one whose runs failed "cannot be told", with the error of the first of them as what
+    was measured.
+    """
     rows = []
     for claim in claims:
         missing = [slug for slug in claim.runs if slug in material.failures]
@@ -179,6 +182,7 @@ def _json_safe(value: Any) -> Any:
 
 
 def _command(key: str, out: str | Path | None, options: Mapping[str, Any]) -> str:
+    """What to type to get the same again, for the page."""
     words = [f"leowarp reproduce {key}"]
     if out is not None:
         words.append(f"--out {out}")

@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from leowarp import rundir, scenario
+from leowarp import layout, scenario
 from leowarp.errors import GuestError, ScenarioError, TraceError
 from leowarp.metrics import metrics, read_tables
-from leowarp.metrics.synthetic import write_synthetic_run
 from leowarp.report import RunView
 from leowarp.study import STUDIES, Claim, Outcome, reproduce
 from leowarp.study import directory as directories
@@ -22,6 +21,7 @@ from leowarp.study.claim import holds_if, judged
 from leowarp.study.frederiksen2024 import figures as study_figures
 from leowarp.study.frederiksen2024.claims import CLAIMS
 from leowarp.study.frederiksen2024.runs import ALGORITHMS, CORE, SCENARIOS, all_runs
+from support.synthetic.run import write_synthetic_run
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def made(monkeypatch, template):
                 continue
             shutil.copytree(template, out, dirs_exist_ok=True)
             plan = scenario.resolve(scenario.load(job.scenario, job.set)).to_toml()
-            (out / rundir.PLAN).write_text(plan, encoding="utf-8")
+            (out / layout.PLAN).write_text(plan, encoding="utf-8")
             if "Aalborg" in plan:
                 renamed(out, {"Madrid": "Aalborg", "Tokyo": "Cape Town"})
             results.append(out)
@@ -73,7 +73,7 @@ def renamed(run, names):
             return f"{prefix}:{names[rest]}" if prefix and rest in names else names.get(value, value)
         return value
 
-    for path in [run / rundir.ROUTES, run / rundir.TIMELINE, *sorted((run / rundir.TRACE).glob("*.parquet"))]:
+    for path in [run / layout.ROUTES, run / layout.TIMELINE, *sorted((run / layout.TRACE).glob("*.parquet"))]:
         table = pq.read_table(path)
         schema = table.schema
         meta = dict(schema.metadata or {})
@@ -135,8 +135,8 @@ def test_complete_runs_of_the_same_plan_are_kept(made, tmp_path):
     redo(tmp_path / "study")
     made.asked.clear()
     shutil.rmtree(tmp_path / "study" / "runs" / "bbr")
-    (tmp_path / "study" / "runs" / "reno" / rundir.INCOMPLETE).write_text("interrupted")
-    plan = tmp_path / "study" / "runs" / "cubic" / rundir.PLAN
+    (tmp_path / "study" / "runs" / "reno" / layout.INCOMPLETE).write_text("interrupted")
+    plan = tmp_path / "study" / "runs" / "cubic" / layout.PLAN
     plan.write_text(plan.read_text().replace("seed = 1", "seed = 2"))
     redo(tmp_path / "study")
     assert sorted(made.asked) == ["bbr", "cubic", "reno"]
@@ -194,8 +194,8 @@ def test_parts_make_a_verdict(parts, verdict):
 
 
 def test_evidence_of_the_synthetic_run(template):
-    from leowarp.metrics import synthetic as syn
     from leowarp.study.frederiksen2024 import evidence as ev
+    from support.synthetic import run as syn
 
     run = RunView(template)
     assert ev.isl_delay_span_ns(run) == (31 - 20) * syn.MS

@@ -5,19 +5,48 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from leowarp.routes import Routes
 from leowarp.routes.schema import table_schema
-from leowarp.scenario.schema import Chain, Ground, Isl, Measured, Mobile, Plan
+from leowarp.scenario.schema import Plan
+from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
 
 _ORDER = ("node", "link", "queue", "rate", "delay", "jitter", "loss", "capacity", "channel", "route", "path")
 _RANKS = {event: rank for rank, event in enumerate(_ORDER)}
 _LINK_DOWN_RANK = len(_ORDER)
+
+
+class LinkKeys(Protocol):
+    """What every section of a plan says that describes links with a queue."""
+
+    @property
+    def overhead_bytes(self) -> int: ...
+    @property
+    def queue_pkts(self) -> int | None: ...
+    @property
+    def queue_bytes(self) -> int | None: ...
+    @property
+    def queue_discipline(self) -> str: ...
+    @property
+    def ecn(self) -> bool: ...
+    @property
+    def queue_parameters(self) -> Mapping[str, int]: ...
+
+
+class SteadyLinkKeys(LinkKeys, Protocol):
+    """The same of links whose rate and loss are one number each, both ways and all the time."""
+
+    @property
+    def rate_bps(self) -> int | None: ...
+    @property
+    def loss_ratio(self) -> float: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,31 +95,30 @@ class LinkKind:
     queue_parameters: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
-    def shaped(plan: Plan, kind: str, of: Isl | Ground | Chain | Measured | Mobile, on_down: str) -> LinkKind:
-        """A link with a queue, as a part of the plan describes it."""
+    def shaped(plan: Plan, kind: str, section: SteadyLinkKeys, on_down: str) -> LinkKind:
+        """A link with a queue, one rate and one loss both ways, as a section of the plan describes it."""
+        link = LinkKind.queued(plan, kind, section, on_down)
+        return replace(link, rate_bps=section.rate_bps, loss_ratio=section.loss_ratio, has_own_rate=True)
+
+    @staticmethod
+    def queued(plan: Plan, kind: str, section: LinkKeys, on_down: str) -> LinkKind:
+        """A link with a queue as a section of the plan describes it, whose rates and losses come by direction."""
         discipline, counts = plan.network.link_model, plan.network.queue_counts
-        if discipline == "netem" and of.queue_bytes is not None:
+        if discipline == "netem" and section.queue_bytes is not None:
             raise ValueError("netem limits packets, not bytes: not a resolved plan")
-        if isinstance(of, Measured | Mobile):
-            # Their rates are of directions, their losses those of a channel
-            by_direction, rate_bps, loss_ratio = True, None, 0.0
-        else:
-            by_direction, rate_bps, loss_ratio = False, of.rate_bps, of.loss_ratio
         return LinkKind(
             kind=kind,
             discipline=discipline,
             on_down=on_down,
-            overhead_bytes=of.overhead_bytes,
-            rate_bps=rate_bps,
-            limit_pkts=of.queue_pkts,
-            limit_bytes=of.queue_bytes,
-            loss_ratio=loss_ratio,
-            has_own_rate=not by_direction,
+            overhead_bytes=section.overhead_bytes,
+            limit_pkts=section.queue_pkts,
+            limit_bytes=section.queue_bytes,
+            has_own_rate=False,
             limit_counts_flying=discipline == "netem" and counts == "waiting",
             full_packet_bytes=plan.network.mtu_bytes,
-            queue=of.queue_discipline,
-            ecn=of.ecn,
-            queue_parameters=of.queue_parameters,
+            queue=section.queue_discipline,
+            ecn=section.ecn,
+            queue_parameters=section.queue_parameters,
         )
 
     @staticmethod
@@ -141,23 +169,23 @@ class Events:
     def node(self, node: int, kind: str) -> None:
         self._add(0, "node", a=self._names[node], kind=kind)
 
-    def link_up(self, t_ns: int, a: int, b: int, of: LinkKind) -> None:
+    def link_up(self, t_ns: int, a: int, b: int, link: LinkKind) -> None:
         """A link comes up, with its rate and loss in both directions; a queue it has from the start."""
         is_first = (a, b) not in self._links
-        self._link(t_ns, a, b, of, up=True)
+        self._link(t_ns, a, b, link, up=True)
         for sender, receiver in ((a, b), (b, a)):
-            if of.queue != "fifo" and is_first:
+            if link.queue != "fifo" and is_first:
                 self.queue(
-                    sender, receiver, of.queue, ecn=of.ecn, parameters=of.queue_parameters,
-                    limit_pkts=of.limit_pkts, limit_bytes=of.limit_bytes,
+                    sender, receiver, link.queue, ecn=link.ecn, parameters=link.queue_parameters,
+                    limit_pkts=link.limit_pkts, limit_bytes=link.limit_bytes,
                 )  # fmt: skip
-            if of.has_own_rate:
-                self.rate(t_ns, sender, receiver, of.rate_bps)
-            if of.loss_ratio:
-                self.loss(t_ns, sender, receiver, of.loss_ratio)
+            if link.has_own_rate:
+                self.rate(t_ns, sender, receiver, link.rate_bps)
+            if link.loss_ratio:
+                self.loss(t_ns, sender, receiver, link.loss_ratio)
 
-    def link_down(self, t_ns: int, a: int, b: int, of: LinkKind) -> None:
-        self._link(t_ns, a, b, of, up=False)
+    def link_down(self, t_ns: int, a: int, b: int, link: LinkKind) -> None:
+        self._link(t_ns, a, b, link, up=False)
 
     def make_room_for_flying(self, longest_ns: Mapping[tuple[int, int], int], rate_bps: int | None = None) -> None:
         """Raise netem's limits by what the delay line holds, given each link's longest delay in the run.
@@ -165,8 +193,10 @@ class Events:
         `rate_bps` stands in for links whose rate changes (the highest then); else each link's own is taken.
         """
         for ends, longest in longest_ns.items():
-            for row, of in self._links.get(ends, ()):
-                row["limit_pkts"] = of.limit_with_flying_pkts(longest, of.rate_bps if rate_bps is None else rate_bps)
+            for row, link in self._links.get(ends, ()):
+                row["limit_pkts"] = link.limit_with_flying_pkts(
+                    longest, link.rate_bps if rate_bps is None else rate_bps
+                )
 
     def rate(self, t_ns: int, a: int, b: int, rate_bps: int | None) -> None:
         self._add(t_ns, "rate", a=self._names[a], b=self._names[b], rate_bps=rate_bps)
@@ -269,12 +299,22 @@ class Events:
             path_id=path_id,
         )
 
-    def path(self, t_ns: int, source: int, destination: int, path_id: int | None) -> None:
-        self._add(t_ns, "path", a=self._names[source], b=self._names[destination], path_id=path_id)
+    def path(self, t_ns: int, source: int, destination: int, path_id: int | None, change_id: int | None = None) -> None:
+        """Packets leave on a path from now on; `change_id` of the change that this is, None: it is none."""
+        a, b = self._names[source], self._names[destination]
+        self._add(t_ns, "path", a=a, b=b, path_id=path_id, change_id=change_id)
 
-    def table(self, metadata: Mapping[str, object]) -> pa.Table:
+    def paths(self, routes: Routes, pair: int, source: int, destination: int) -> None:
+        """The first path of a pair of the routes, whose hosts are `source` and `destination`, and each change of it."""
+        numbers = routes.numbers
+        for k, t_ns in enumerate(routes.t_ns.tolist()):
+            change_id = numbers.change_ids[k][pair]
+            if k == 0 or change_id is not None:
+                self.path(t_ns, source, destination, numbers.path_ids[k][pair], change_id)
+
+    def table(self, metadata: TimelineMetadata) -> pa.Table:
         """All events so far, in order."""
-        schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata)
+        schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata.values())
         parts = [pa.Table.from_pylist([row for _, _, row in self._rows], schema=schema)]
         ranks = [np.array([rank for _, rank, _ in self._rows], dtype=np.int64)]
         for bulk in self._bulks:
@@ -299,24 +339,24 @@ class Events:
         ends = {"a": self._named(np.full(len(t_ns), a)), "b": self._named(np.full(len(t_ns), b))}
         self._bulks.append(_Bulk(event, pa.array(t_ns, pa.int64()), {**ends, **values}))
 
-    def _link(self, t_ns: int, a: int, b: int, of: LinkKind, *, up: bool) -> None:
+    def _link(self, t_ns: int, a: int, b: int, link: LinkKind, *, up: bool) -> None:
         row = self._add(
             t_ns,
             "link",
             rank=_RANKS["link"] if up else _LINK_DOWN_RANK,
             a=self._names[a],
             b=self._names[b],
-            kind=of.kind,
+            kind=link.kind,
             up=up,
-            on_down=of.on_down,
-            limit_pkts=of.limit_pkts,
-            limit_bytes=of.limit_bytes,
-            discipline=of.discipline,
-            overhead_bytes=of.overhead_bytes,
-            in_order=None if of.in_order else False,
-            probe_bytes=of.probe_bytes or None,
+            on_down=link.on_down,
+            limit_pkts=link.limit_pkts,
+            limit_bytes=link.limit_bytes,
+            discipline=link.discipline,
+            overhead_bytes=link.overhead_bytes,
+            in_order=None if link.in_order else False,
+            probe_bytes=link.probe_bytes or None,
         )
-        self._links.setdefault((a, b), []).append((row, of))
+        self._links.setdefault((a, b), []).append((row, link))
 
     def _add(self, t_ns: int, event: str, *, rank: int | None = None, **values: object) -> dict[str, object]:
         row: dict[str, object] = {"t_ns": int(t_ns), "event": event, **values}

@@ -13,7 +13,7 @@ _Entry = tuple[int, int, int | None]
 
 
 class Forwarding:
-    """Next hops of all nodes, and the paths that hosts send on.
+    """Next hops of all nodes.
 
     Parameters
     ----------
@@ -57,9 +57,7 @@ class Forwarding:
                     self._next[entry] = after
                     self._by_link.setdefault(_link(node, after), set()).add(entry)
                     self._events.route(t_ns, node, host, after, path_id)
-        if pair not in self._path_ids or self._path_ids[pair] != path_id:
-            self._path_ids[pair] = path_id
-            self._events.path(t_ns, self._host_of[source], host, path_id)
+        self._path_ids[pair] = path_id
 
     def link_went_down(self, t_ns: int, a: int, b: int) -> None:
         """No entry may point over a link that is down."""

@@ -7,7 +7,7 @@ net/sched/sch_netem.c). As 16384 divides 2^32, each value is equally likely: the
 distribution function at the middles of 16384 equal shares of probability.
 
 A table here has mean 0 and standard deviation 1 and may reach further than 4: its values are divided by a power of two,
-the multiplier, and netem is told the standard deviation times that. No tail is clipped.
+the multiplier, and netem gets the standard deviation times that. No tail is clipped.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class Replay:
         elif kind == "path":
             self.path_id[ends] = event["path_id"]
         else:
-            # A queue is told at 0, before its link may be there
+            # A queue has its event at 0, before its link may be there
             if kind != "queue" and ends not in self.links and ends[::-1] not in self.links:
                 raise TraceError(f"replaying a timeline: {kind} at {event['t_ns']} ns on {ends}, which is no link")
             if kind == "queue":
@@ -115,7 +115,7 @@ class Replay:
             self.next_hop[key] = event["next_hop"]
 
 
-def replay(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay:
+def replayed(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay:
     """The network after all events up to an instant, that instant's included.
 
     Parameters

@@ -3,20 +3,35 @@
 
 from __future__ import annotations
 
+from leowarp.nodes import host_node
+from leowarp.routes import Routes, fixed_routes
 from leowarp.scenario.schema import Plan
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.forwarding import Forwarding
 
+ENDS = ("A", "B")
+"""The stations at the first and the last router."""
 
-def row_of_routers(plan: Plan, hops: int, link: LinkKind) -> tuple[Events, dict[str, int]]:
-    """Events of the row at 0, links without delay so far; and the number of each node.
 
-    Routers ``r0`` to ``r<hops>``; the hosts of A and B hang on the first and the last by wires.
+def routers(hops: int) -> list[str]:
+    """Their names, one more than there are links."""
+    return [f"r{i}" for i in range(hops + 1)]
+
+
+def row_routes(hops: int, delay_ns: int | None) -> Routes:
+    """The way along the row and the way back; `delay_ns` of all links together, None: it is not known."""
+    there = tuple(range(hops + 1))
+    return fixed_routes(routers(hops), ENDS, (there, there[::-1]), (delay_ns, delay_ns))
+
+
+def row_events(plan: Plan, routes: Routes, link: LinkKind) -> Events:
+    """Events of the row at 0, links without delay so far; `routes` are those of `row_routes`.
+
+    Nodes are the routers, then the hosts of A and B, which hang on the first and the last router by wires.
     """
-    names = [*(f"r{i}" for i in range(hops + 1)), "host:A", "host:B"]
-    number = {name: i for i, name in enumerate(names)}
-    events = Events(names)
-    host_of = {0: number["host:A"], hops: number["host:B"]}
+    events = Events([*routes.nodes, *(host_node(station) for station in ENDS)])
+    hops = len(routes.nodes) - 1
+    host_of = {0: hops + 1, hops: hops + 2}
     for router in range(hops + 1):
         events.node(router, "router")
     for router, host in host_of.items():
@@ -25,9 +40,8 @@ def row_of_routers(plan: Plan, hops: int, link: LinkKind) -> tuple[Events, dict[
     for router in range(hops):
         events.link_up(0, router, router + 1, link)
     forwarding = Forwarding(events, host_of, by_path=plan.routing.in_flight == "source")
-    there = tuple(range(hops + 1))
-    pairs = [(0, hops), (hops, 0)]
-    forwarding.attach_hosts(pairs)
-    for pair, path in zip(pairs, (there, there[::-1]), strict=True):
-        forwarding.follow(0, pair, path, 0)
-    return events, number
+    forwarding.attach_hosts(routes.pairs)
+    for i, pair in enumerate(routes.pairs):
+        forwarding.follow(0, pair, routes.paths[0][i], routes.numbers.path_ids[0][i])
+        events.paths(routes, i, *(host_of[router] for router in pair))
+    return events

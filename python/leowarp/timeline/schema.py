@@ -77,4 +77,7 @@ TIMELINE = (
         "of a link: size of the packets that measured the channel's delay, which holds their own time on the link; "
         "null: it holds none",
     ),
-)  # fmt: skip
+    column(
+        "change_id", pa.int32(), "", "of path: number of the change, from 0 for each a and b; null: the first path at 0"
+    ),
+)

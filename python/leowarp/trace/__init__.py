@@ -2,7 +2,7 @@
 """What a run left behind: typed tables in `30-trace/`, one Parquet file each."""
 
 from leowarp.trace.captures import packets_from_captures
-from leowarp.trace.convert import TRACE_TABLES, check_types, convert, metadata_of, read, read_output
+from leowarp.trace.convert import TRACE_TABLES, check_types, convert, read, read_output
 from leowarp.trace.manifest import Stopwatch, list_files, write_manifest
 from leowarp.trace.records import open_records, read_records, write_parquet
 from leowarp.trace.schema import TABLES, Column, TableSchema
@@ -16,7 +16,6 @@ __all__ = [
     "check_types",
     "convert",
     "list_files",
-    "metadata_of",
     "open_records",
     "packets_from_captures",
     "read",

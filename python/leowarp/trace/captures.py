@@ -8,7 +8,6 @@ a second opinion on what the agent computed as the packets passed.
 from __future__ import annotations
 
 import bisect
-import json
 from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -231,8 +230,7 @@ def _table(rows: list[_Packet], zero_ns: int, connections: dict[Ends, tuple[int,
     for ends, (_, opener) in connections.items():
         accepts = next((end for end in ends if end != opener), opener)
         flows.append({"kind": "tcp", "source": _text(opener), "destination": _text(accepts)})
-    metadata = {**(schema.metadata or {}), b"flows": json.dumps(flows).encode()}
-    return pa.Table.from_arrays(columns, schema=schema.with_metadata(metadata))
+    return pa.Table.from_arrays(columns, schema=PACKETS.arrow({"flows": flows}))
 
 
 def _text(end: tuple[bytes, int]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from leowarp import parquetfiles
 from leowarp.errors import TraceError
+from leowarp.metadata import DAMAGED
 from leowarp.trace.records import RecordFile, open_records, read_records, write_parquet
 from leowarp.trace.schema import TABLES
 
@@ -154,21 +155,6 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
     return found
 
 
-def metadata_of(table: pa.Table | pa.Schema, key: str) -> Any:
-    """A value from a table's metadata (`directions`, `hosts`, `flows`), or None if the table has none."""
-    raw = (table.schema if isinstance(table, pa.Table) else table).metadata or {}
-    value = raw.get(key.encode())
-    if value is None:
-        return None
-    try:
-        told = json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise TraceError(f"cannot read a table: its metadata {key!r} is no JSON ({error})", hint=_DAMAGED) from error
-    if told is not None and key in _SHAPES and not _SHAPES[key](told):
-        raise TraceError(f"cannot read a table: its metadata {key!r} is not as leowarp writes it", hint=_DAMAGED)
-    return told
-
-
 def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
     """Raises TraceError if a column has another kind of values than its schema says, or misses some that it needs.
 
@@ -181,12 +167,12 @@ def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
         if _kind(field.type) != _kind(wanted.type):
             raise TraceError(
                 f"cannot read {where}: its column {field.name} is of type {field.type}, not {wanted.type}",
-                hint=_DAMAGED,
+                hint=DAMAGED,
             )
         if not wanted.nullable and (missing := table[field.name].null_count):
             raise TraceError(
                 f"cannot read {where}: its column {field.name} misses {missing} values, and none may be missing",
-                hint=_DAMAGED,
+                hint=DAMAGED,
             )
 
 
@@ -200,19 +186,6 @@ def _kind(of: pa.DataType) -> str:
     if pa.types.is_list(of) or pa.types.is_large_list(of):
         return f"list of {_kind(of.value_type)}"
     return str(of)
-
-
-def _texts(value: Any, length: int | None = None) -> bool:
-    return isinstance(value, list) and length in (None, len(value)) and all(isinstance(one, str) for one in value)
-
-
-# What metadata must be like, so that whoever reads it needs not ask.
-_SHAPES: dict[str, Callable[[Any], bool]] = {
-    "directions": lambda told: isinstance(told, list) and all(_texts(ends, 3) for ends in told),
-    "hosts": _texts,
-    "virtual_ns": lambda told: isinstance(told, int) and 0 <= told < 2**63,
-}
-_DAMAGED = "the file is damaged, or no leowarp wrote it; make the run again"
 
 
 def _end(output: Path) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from leowarp.errors import TraceError
+from leowarp.metadata import decode_metadata
 from leowarp.trace import TABLES, convert, read, read_output
-from leowarp.trace.convert import metadata_of
 from leowarp.trace.encode import encode_records
 
 
@@ -38,9 +38,9 @@ def test_names_of_hosts_flows_and_directions_stand_in_each_table(output, tmp_pat
     (tmp_path / "setup.json").write_text(json.dumps(setup))
     convert(output, tmp_path / "30-trace", tmp_path / "setup.json")
     table = read(tmp_path / "30-trace", "links")
-    assert metadata_of(table, "hosts") == ["host:A"]
-    assert metadata_of(table, "directions") == [["host:A", "r0", "wire"], ["r0", "host:A", "wire"]]
-    assert metadata_of(table, "flows")[0]["destination"] == "host:A"
+    assert decode_metadata(table.schema, "hosts") == ["host:A"]
+    assert decode_metadata(table.schema, "directions") == [["host:A", "r0", "wire"], ["r0", "host:A", "wire"]]
+    assert decode_metadata(table.schema, "flows")[0]["destination"] == "host:A"
 
 
 def test_tables_in_memory_are_those_that_would_be_written(output, tmp_path):
@@ -52,7 +52,7 @@ def test_tables_in_memory_are_those_that_would_be_written(output, tmp_path):
     assert set(tables) == set(TABLES)
     for name, table in tables.items():
         assert table.equals(read(tmp_path / "30-trace", name), check_metadata=True)
-        assert metadata_of(table, "virtual_ns") == 7
+        assert decode_metadata(table.schema, "virtual_ns") == 7
     assert tables["echoes"]["received_ns"].to_pylist() == [9, None]
     (output / "end.json").write_text('{"ok": true, "records": {"echoes": 3}}')
     with pytest.raises(TraceError, match="2 records of 3"):

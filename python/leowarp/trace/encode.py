@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from leowarp.trace.schema import TABLES, Column
+from leowarp.trace.records import MAGIC, WIRE_TYPES, missing_value
+from leowarp.trace.schema import TABLES
 
 
 def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: Any) -> bytes:
@@ -28,15 +28,14 @@ def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: An
     """
     schema = TABLES[table]
     rows = max((len(values) for values in columns.values()), default=0)
-    types = {column.name: wire_type(column) for column in schema.columns}
     fields = [
-        {"name": column.name, "type": types[column.name], "unit": column.unit, "doc": column.doc}
+        {"name": column.name, "type": column.kind.wire, "unit": column.unit, "doc": column.doc}
         for column in schema.columns
     ]
-    dtype = np.dtype([(name, _NUMPY[kind]) for name, kind in types.items()])
+    dtype = np.dtype([(column.name, WIRE_TYPES[column.kind.wire]) for column in schema.columns])
     records = np.empty(rows, dtype)
-    for name, kind in types.items():
-        missing = missing_value(kind)
+    for name in schema.names:
+        missing = missing_value(dtype[name])
         given = columns.get(name, [None] * rows)
         records[name] = [missing if value is None else value for value in given]
     header = {"table": table, "record_bytes": dtype.itemsize, "fields": fields, **extra}
@@ -46,24 +45,4 @@ def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: An
 def frame(header: bytes, records: bytes) -> bytes:
     """A record file around a header and records that are already bytes."""
     padded = header + b" " * (-(12 + len(header)) % 8)
-    return b"LEOWARP1" + len(padded).to_bytes(4, "little") + padded + records
-
-
-def wire_type(column: Column) -> str:
-    """Narrow wire type of a column."""
-    if pa.types.is_boolean(column.type) or column.type == pa.uint8():
-        return "u8"
-    if pa.types.is_dictionary(column.type):
-        return "u32"
-    return {"int64": "i64", "int32": "i32", "double": "f64"}[str(column.type)]
-
-
-def missing_value(kind: str) -> float | int:
-    """The sentinel that says a value is missing."""
-    if kind == "f64":
-        return float("nan")
-    limits = np.iinfo(np.dtype(_NUMPY[kind]))
-    return int(limits.min if kind.startswith("i") else limits.max)
-
-
-_NUMPY = {"i64": "<i8", "u64": "<u8", "i32": "<i4", "u32": "<u4", "u16": "<u2", "u8": "u1", "f64": "<f8"}
+    return MAGIC + len(padded).to_bytes(4, "little") + padded + records

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from leowarp import plainfiles
+from leowarp.layout import GUEST, INCOMPLETE, MANIFEST
+from leowarp.version import VERSION
 
 MANIFEST_VERSION = 1
-_NAME = "manifest.json"
-_NOT_LISTED = (_NAME, "INCOMPLETE")
+_NOT_LISTED = (MANIFEST, INCOMPLETE)
 _LIBRARIES = ("numpy", "scipy", "sgp4", "pyarrow", "pandas", "matplotlib")
 
 
@@ -49,7 +50,7 @@ def write_manifest(
     """
     content = {
         "manifest_version": MANIFEST_VERSION,
-        "leowarp_version": leowarp_version(),
+        "leowarp_version": VERSION,
         "seed": seed,
         "kernel": kernel,
         "agent": agent,
@@ -63,12 +64,12 @@ def write_manifest(
 
 def list_files(directory: Path) -> None:
     """Writes the manifest's list of files anew, after a stage that adds or replaces some; the rest stays."""
-    _write(directory, json.loads(plainfiles.read(directory / _NAME, plainfiles.MOST_JSON_BYTES)))
+    _write(directory, json.loads(plainfiles.read(directory / MANIFEST, plainfiles.MOST_JSON_BYTES)))
 
 
 def _write(directory: Path, content: dict[str, Any]) -> None:
     text = json.dumps(content | {"files": files_of_run(directory)}, indent=2) + "\n"
-    plainfiles.write(directory / _NAME, text.encode())
+    plainfiles.write(directory / MANIFEST, text.encode())
 
 
 def files_of_run(directory: Path) -> dict[str, str]:
@@ -83,20 +84,13 @@ def sha256_of_files(directory: Path) -> dict[str, str]:
 
 
 def _is_listed(name: str) -> bool:
-    return name not in _NOT_LISTED and not name.startswith(".guest/") and not name.endswith(".partial")
+    return name not in _NOT_LISTED and not name.startswith(f"{GUEST}/") and not name.endswith(plainfiles.PARTIAL)
 
 
 def sha256_of_file(path: Path) -> str:
     """The sha256 of a file, in hexadecimal."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def leowarp_version() -> str:
-    """The version of this package."""
-    from leowarp import __version__
-
-    return __version__
 
 
 def library_versions() -> dict[str, str]:

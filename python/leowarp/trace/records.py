@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leowarp.errors import TraceError
-from leowarp.trace.schema import TABLES, Column, TableSchema
+from leowarp.trace.schema import TABLES, Column, Kind, TableSchema
 
 
 @dataclass(frozen=True)
@@ -142,9 +142,9 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
     unknown = []
     known = {column.name: column for column in table.columns}
     for entry in header["fields"]:
-        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or entry.get("type") not in _TYPES:
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or entry.get("type") not in WIRE_TYPES:
             raise _malformed(
-                path, f"its field {entry!r} lacks a name or has a type that is none of {', '.join(_TYPES)}"
+                path, f"its field {entry!r} lacks a name or has a type that is none of {', '.join(WIRE_TYPES)}"
             )
         name = entry["name"]
         # The agent writes the unit of what has none as "1".
@@ -152,11 +152,10 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
         if name in names:
             raise _malformed(path, f"its field {name} appears twice")
         names.append(name)
-        types.append(_TYPES[entry["type"]])
+        types.append(WIRE_TYPES[entry["type"]])
         if name not in known:
-            unknown.append(
-                Column(name, pa.from_numpy_dtype(np.dtype(types[-1])), str(unit), str(entry.get("doc") or ""))
-            )
+            kind = Kind(pa.from_numpy_dtype(np.dtype(types[-1])), entry["type"])
+            unknown.append(Column(name, kind, str(unit), str(entry.get("doc") or "")))
         elif unit != known[name].unit:
             raise _malformed(
                 path, f"its field {name} has the unit {unit!r}, the table's schema says {known[name].unit!r}"
@@ -175,7 +174,7 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
 
 def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, first_row: int) -> pa.Array:
     values = np.ascontiguousarray(chunk[column.name])
-    sentinels = np.isnan(values) if values.dtype.kind == "f" else values == _sentinel(values.dtype)
+    sentinels = np.isnan(values) if values.dtype.kind == "f" else values == missing_value(values.dtype)
     missing = sentinels if sentinels.any() else None
     if missing is not None and not column.nullable:
         raise _malformed(path, f"column {column.name} misses its value in record {first_row + int(missing.argmax())}")
@@ -228,7 +227,10 @@ def _is_position(column: Column) -> bool:
     return column.unit in ("ns", "bytes") and column.type == pa.int64()
 
 
-def _sentinel(dtype: np.dtype) -> int:
+def missing_value(dtype: np.dtype) -> float | int:
+    """What says in a record that a value is missing (design/interfaces.md, section 5)."""
+    if dtype.kind == "f":
+        return float("nan")
     limits = np.iinfo(dtype)
     return int(limits.min if dtype.kind == "i" else limits.max)
 
@@ -243,6 +245,7 @@ def _malformed(path: Path, what: str) -> TraceError:
 MAGIC = b"LEOWARP1"
 _PREAMBLE = struct.Struct("<8sI")
 _HEADER_MAX_BYTES = 1 << 22
-_TYPES = {"i64": "<i8", "u64": "<u8", "i32": "<i4", "u32": "<u4", "u16": "<u2", "u8": "u1", "f64": "<f8"}
+WIRE_TYPES = {"i64": "<i8", "u64": "<u8", "i32": "<i4", "u32": "<u4", "u16": "<u2", "u8": "u1", "f64": "<f8"}
+"""numpy's name of each type of the records."""
 # 2^19 rows of the widest table (sockets, about 300 bytes) are 160 MB at most; of packets 40 MB.
 ROW_GROUP_ROWS = 1 << 18

@@ -13,12 +13,18 @@ from hypothesis import strategies as st
 
 from leowarp.errors import TraceError
 from leowarp.trace import TABLES, open_records, read_records, write_parquet
-from leowarp.trace.encode import encode_records, frame, wire_type
+from leowarp.trace.encode import encode_records, frame
 
+# What both the record and the Parquet column can hold, the record's sentinel left out.
 _RANGES = {
-    "i64": st.integers(-(2**63) + 1, 2**63 - 1),
-    "i32": st.integers(-(2**31) + 1, 2**31 - 1),
-    "f64": st.floats(allow_nan=False),
+    ("i64", "int64"): st.integers(-(2**63) + 1, 2**63 - 1),
+    ("u64", "int64"): st.integers(0, 2**63 - 1),
+    ("u32", "int64"): st.integers(0, 2**32 - 2),
+    ("u32", "int32"): st.integers(0, 2**31 - 1),
+    ("i32", "int32"): st.integers(-(2**31) + 1, 2**31 - 1),
+    ("u16", "int32"): st.integers(0, 2**16 - 2),
+    ("u8", "uint8"): st.integers(0, 2**8 - 2),
+    ("f64", "double"): st.floats(allow_nan=False),
 }
 NAMES = ["TcpRetransSegs", "TcpExtTCPDSACKRecv", "TcpExtTCPFullUndo"]
 
@@ -28,10 +34,8 @@ def _values(column):
         values = st.booleans()
     elif pa.types.is_dictionary(column.type):
         values = st.integers(0, len(NAMES) - 1)
-    elif column.type == pa.uint8():
-        values = st.integers(0, 254)
     else:
-        values = _RANGES[wire_type(column)]
+        values = _RANGES[column.kind.wire, str(column.type)]
     return st.none() | values if column.nullable else values
 
 
@@ -105,7 +109,7 @@ def test_a_unit_that_the_schema_does_not_have_is_refused(tmp_path):
     content = encode_records("sockets", {"t_ns": [0], "flow": [0]})
     path = tmp_path / "sockets.rec"
     path.write_bytes(
-        content.replace(b'"srtt_us", "type": "i64", "unit": "us"', b'"srtt_us", "type": "i64", "unit": "ns"')
+        content.replace(b'"srtt_us", "type": "u32", "unit": "us"', b'"srtt_us", "type": "u32", "unit": "ns"')
     )
     with pytest.raises(TraceError, match=r"srtt_us has the unit 'ns'.*'us'"):
         read_records(path)

@@ -1,18 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of the trace tables: name, type, unit, meaning.
+"""Columns of the trace tables: name, types, unit, meaning.
 
-This is the one place where they are written. Parquet field metadata, the pandas attributes, the check of what the
-guest wrote and `docs/reference/tables.md` are made from it.
+This is the one place where they are written. The agent's half of them (`crates/timeline/src/record/tables.rs`, made by
+`make docs`), Parquet field metadata, the pandas attributes, the check of what the guest wrote and
+`docs/reference/tables.md` are made from it.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from leowarp.metadata import encode_metadata
+
 SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a value is stored: its Arrow `type` in Parquet, and `wire`, the type in the guest's records.
+
+    `wire` is one of `i64 u64 i32 u32 u16 u8 f64`, little endian (design/interfaces.md, section 5).
+    """
+
+    type: pa.DataType
+    wire: str
 
 
 @dataclass(frozen=True)
@@ -20,10 +33,15 @@ class Column:
     """One column: `unit` is "" for what has none; a column that is not `nullable` never misses a value."""
 
     name: str
-    type: pa.DataType
+    kind: Kind
     unit: str
     doc: str
     nullable: bool = True
+
+    @property
+    def type(self) -> pa.DataType:
+        """Arrow type in Parquet."""
+        return self.kind.type
 
     def field(self) -> pa.Field:
         """Arrow field with `unit` and `doc` as its metadata."""
@@ -32,9 +50,10 @@ class Column:
 
 @dataclass(frozen=True)
 class TableSchema:
-    """One table of `30-trace/`."""
+    """One table of `30-trace/`: `record` is what one row of it is called in Rust."""
 
     name: str
+    record: str
     doc: str
     columns: tuple[Column, ...]
 
@@ -49,94 +68,102 @@ class TableSchema:
             "leowarp.schema": str(SCHEMA_VERSION),
             "doc": self.doc,
         }
-        for key in sorted(metadata or {}):
-            entries[key] = json.dumps((metadata or {})[key], sort_keys=True, ensure_ascii=False)
+        entries.update(encode_metadata(metadata or {}))
         return pa.schema([column.field() for column in self.columns], metadata=entries)
 
 
-def _key(name: str, type_: pa.DataType, unit: str, doc: str) -> Column:
-    return Column(name, type_, unit, doc, nullable=False)
+def _key(name: str, kind: Kind, unit: str, doc: str) -> Column:
+    return Column(name, kind, unit, doc, nullable=False)
 
 
-_I64, _I32, _U8, _F64, _BOOL, _TEXT = pa.int64(), pa.int32(), pa.uint8(), pa.float64(), pa.bool_(), pa.string()
+# Parquet gets signed integers, which every reader of it can compute with; the records what the kernel counts in.
+_I64, _U64, _U32 = Kind(pa.int64(), "i64"), Kind(pa.int64(), "u64"), Kind(pa.int64(), "u32")
+_I32, _U16 = Kind(pa.int32(), "i32"), Kind(pa.int32(), "u16")
+# A number of something, or a size of one packet: far from 2^31. The reader refuses what is not.
+_U31 = Kind(pa.int32(), "u32")
+_U8, _BOOL, _F64 = Kind(pa.uint8(), "u8"), Kind(pa.bool_(), "u8"), Kind(pa.float64(), "f64")
+# The record holds an index into the header's `names`.
+_NAME = Kind(pa.dictionary(pa.int32(), pa.string()), "u32")
 _NS, _B, _P = "ns", "bytes", "pkts"
 _T = _key("t_ns", _I64, _NS, "time since the run's start")
-_FLOW = _key("flow", _I32, "", "number of the flow, as in the plan, from 0")
+_FLOW = _key("flow", _U31, "", "number of the flow, as in the plan, from 0")
 _DIRECTION_OF_FLOW = _key("direction", _U8, "", "0: from the flow's source to its destination (data), 1: back (ACKs)")
 _LINK_DIRECTION = _key(
-    "direction", _I32, "", "2 * link + (0 for a>b, 1 for b>a); the table's metadata `directions` names both ends"
+    "direction", _U31, "", "2 * link + (0 for a>b, 1 for b>a); the table's metadata `directions` names both ends"
 )
 _CAUSE = "1 queue full, 2 loss of the link, 3 link down, 4 no route, 5 unknown"
 
 SOCKETS = TableSchema(
     "sockets",
+    "Socket",
     "TCP_INFO of each flow's sender, and what its receiver has read, at every `observe.sockets`.",
     (
         _T,
         _FLOW,
         Column("state", _U8, "", "TCP state of the sender (1 established, 2 SYN sent, ... as in linux/tcp_states.h)"),
         Column("ca_state", _U8, "", "0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss"),
-        Column("cwnd_pkts", _I64, _P, "congestion window"),
-        Column("ssthresh_pkts", _I64, _P, "slow start threshold; null: none was set yet (the kernel's infinity)"),
-        Column("srtt_us", _I64, "us", "smoothed round-trip time"),
-        Column("rttvar_us", _I64, "us", "round-trip time variation"),
+        Column("cwnd_pkts", _U32, _P, "congestion window"),
+        Column("ssthresh_pkts", _U32, _P, "slow start threshold; null: none was set yet (the kernel's infinity)"),
+        Column("srtt_us", _U32, "us", "smoothed round-trip time"),
+        Column("rttvar_us", _U32, "us", "round-trip time variation"),
         Column(
-            "min_rtt_us", _I64, "us", "smallest round-trip time in the kernel's window; null before the first sample"
+            "min_rtt_us", _U32, "us", "smallest round-trip time in the kernel's window; null before the first sample"
         ),
-        Column("rto_us", _I64, "us", "retransmission timeout"),
-        Column("pacing_bps", _I64, "bit/s", "pacing rate; null: not limited"),
-        Column("delivery_rate_bps", _I64, "bit/s", "most recent delivery rate sample of the kernel"),
+        Column("rto_us", _U32, "us", "retransmission timeout"),
+        Column("pacing_bps", _U64, "bit/s", "pacing rate; null: not limited"),
+        Column("delivery_rate_bps", _U64, "bit/s", "most recent delivery rate sample of the kernel"),
         Column("delivery_rate_app_limited", _BOOL, "", "whether that sample was limited by the application"),
-        Column("bytes_acked", _I64, _B, "bytes cumulatively acknowledged"),
-        Column("bytes_sent", _I64, _B, "payload bytes sent, retransmissions included"),
-        Column("bytes_retrans", _I64, _B, "payload bytes retransmitted"),
-        Column("bytes_received", _I64, _B, "bytes received in order at the receiver's socket"),
-        Column("segs_out_pkts", _I64, _P, "segments sent, retransmissions included"),
-        Column("retrans_pkts", _I64, _P, "segments retransmitted so far (tcpi_total_retrans)"),
-        Column("lost_pkts", _I64, _P, "segments that the sender now holds for lost"),
-        Column("sacked_pkts", _I64, _P, "segments now selectively acknowledged"),
-        Column("unacked_pkts", _I64, _P, "segments now sent and not acknowledged"),
-        Column("dsack_pkts", _I64, _P, "duplicate SACKs received so far"),
-        Column("reordering_pkts", _I64, _P, "the sender's reordering metric (starts at net.ipv4.tcp_reordering)"),
-        Column("reord_seen", _I64, "", "reordering events that the sender has seen so far"),
-        Column("delivered_pkts", _I64, _P, "segments delivered so far, as the sender's SACK scoreboard knows"),
-        Column("delivered_ce_pkts", _I64, _P, "of those, acknowledged with ECE"),
-        Column("rcv_ooopack_pkts", _I64, _P, "segments that arrived out of order at the receiver so far"),
-        Column("snd_mss_bytes", _I64, _B, "sender's maximum segment size"),
-        Column("busy_us", _I64, "us", "time with data to send or in flight"),
-        Column("rwnd_limited_us", _I64, "us", "of that, limited by the receiver's window"),
-        Column("sndbuf_limited_us", _I64, "us", "of that, limited by the send buffer"),
-        Column("notsent_bytes", _I64, _B, "bytes in the send buffer not sent yet"),
-        Column("bbr_bw_bps", _I64, "bit/s", "BBR's bottleneck estimate; null for other congestion controls"),
-        Column("bbr_min_rtt_us", _I64, "us", "BBR's minimum round-trip time; null for others"),
+        Column("bytes_acked", _U64, _B, "bytes cumulatively acknowledged"),
+        Column("bytes_sent", _U64, _B, "payload bytes sent, retransmissions included"),
+        Column("bytes_retrans", _U64, _B, "payload bytes retransmitted"),
+        Column("bytes_received", _U64, _B, "bytes received in order at the receiver's socket"),
+        Column("segs_out_pkts", _U32, _P, "segments sent, retransmissions included"),
+        Column("retrans_pkts", _U32, _P, "segments retransmitted so far (tcpi_total_retrans)"),
+        Column("lost_pkts", _U32, _P, "segments that the sender now holds for lost"),
+        Column("sacked_pkts", _U32, _P, "segments now selectively acknowledged"),
+        Column("unacked_pkts", _U32, _P, "segments now sent and not acknowledged"),
+        Column("dsack_pkts", _U32, _P, "duplicate SACKs received so far"),
+        Column("reordering_pkts", _U32, _P, "the sender's reordering metric (starts at net.ipv4.tcp_reordering)"),
+        Column("reord_seen", _U32, "", "reordering events that the sender has seen so far"),
+        Column("delivered_pkts", _U32, _P, "segments delivered so far, as the sender's SACK scoreboard knows"),
+        Column("delivered_ce_pkts", _U32, _P, "of those, acknowledged with ECE"),
+        Column("rcv_ooopack_pkts", _U32, _P, "segments that arrived out of order at the receiver so far"),
+        Column("snd_mss_bytes", _U32, _B, "sender's maximum segment size"),
+        Column("busy_us", _U64, "us", "time with data to send or in flight"),
+        Column("rwnd_limited_us", _U64, "us", "of that, limited by the receiver's window"),
+        Column("sndbuf_limited_us", _U64, "us", "of that, limited by the send buffer"),
+        Column("notsent_bytes", _U32, _B, "bytes in the send buffer not sent yet"),
+        Column("bbr_bw_bps", _U64, "bit/s", "BBR's bottleneck estimate; null for other congestion controls"),
+        Column("bbr_min_rtt_us", _U32, "us", "BBR's minimum round-trip time; null for others"),
         Column("bbr_pacing_gain", _F64, "", "BBR's pacing gain; null for others"),
         Column("bbr_cwnd_gain", _F64, "", "BBR's window gain; null for others"),
-        Column("retrans_out_pkts", _I64, _P, "retransmitted segments now in flight"),
+        Column("retrans_out_pkts", _U32, _P, "retransmitted segments now in flight"),
         Column("backoff", _U8, "", "doublings of the retransmission timeout now in force"),
-        Column("snd_wnd_bytes", _I64, _B, "the receiver's window as last advertised"),
-        Column("rto_pkts", _I32, "", "retransmission timeouts so far, those of the handshake included"),
-        Column("rcv_rtt_us", _I64, "us", "the receiver's own estimate of the round-trip time"),
-        Column("rcv_space_bytes", _I64, _B, "the receiver's window autotuning estimate"),
+        Column("snd_wnd_bytes", _U32, _B, "the receiver's window as last advertised"),
+        Column("rto_pkts", _U16, "", "retransmission timeouts so far, those of the handshake included"),
+        Column("rcv_rtt_us", _U32, "us", "the receiver's own estimate of the round-trip time"),
+        Column("rcv_space_bytes", _U32, _B, "the receiver's window autotuning estimate"),
     ),
 )
 
 PACKETS = TableSchema(
     "packets",
+    "Packet",
     "Packet truth: when each stored packet was sent, and when it arrived or where and why it was lost.",
     (
         _FLOW,
         _DIRECTION_OF_FLOW,
         _key("sent_ns", _I64, _NS, "when it left the sending host's interface"),
         Column("received_ns", _I64, _NS, "when it reached the other host; null: lost, or in flight at the end"),
-        Column("seq", _I64, _B, "first payload byte, from the flow's start (tcp); number of the packet (ping, udp)"),
-        Column("len_bytes", _I32, _B, "payload"),
-        Column("ack", _I64, _B, "cumulative acknowledgement, bytes from the flow's start"),
+        Column("seq", _U64, _B, "first payload byte, from the flow's start (tcp); number of the packet (ping, udp)"),
+        Column("len_bytes", _U31, _B, "payload"),
+        Column("ack", _U64, _B, "cumulative acknowledgement, bytes from the flow's start"),
         Column("is_retransmission", _BOOL, "", "whether bytes of it were sent before"),
         Column("is_spurious", _BOOL, "", "whether its original arrived too; null for first transmissions"),
         Column("is_late", _BOOL, "", "first transmission that arrived after one sent later; null: never arrived"),
-        Column("extent_pkts", _I32, _P, "reordering extent of a late packet (RFC 4737, 4.2.1); null: not late"),
-        Column("path_id", _I32, "", "path on which it left, see 10-routes.parquet"),
-        Column("drop_direction", _I32, "", "direction of the link that lost it; null: not lost there"),
+        Column("extent_pkts", _U31, _P, "reordering extent of a late packet (RFC 4737, 4.2.1); null: not late"),
+        Column("path_id", _U31, "", "path on which it left, see 10-routes.parquet"),
+        Column("drop_direction", _U31, "", "direction of the link that lost it; null: not lost there"),
         Column("drop_cause", _U8, "", _CAUSE + "; null: not lost"),
         Column("stored_because", _U8, "", "sum of: 1 inside a window, 2 late, 4 lost, 8 retransmission"),
     ),
@@ -144,19 +171,20 @@ PACKETS = TableSchema(
 
 BINS = TableSchema(
     "bins",
+    "Bin",
     "Packets of each flow and direction by 50 ms of the time at which they were sent; complete, whatever is stored.",
     (
         _T,
         _FLOW,
         _DIRECTION_OF_FLOW,
-        Column("sent_pkts", _I64, _P, "sent"),
-        Column("sent_bytes", _I64, _B, "payload sent"),
-        Column("delivered_pkts", _I64, _P, "of those, arrived"),
-        Column("delivered_bytes", _I64, _B, "payload of those"),
-        Column("lost_pkts", _I64, _P, "of those, lost"),
-        Column("late_pkts", _I64, _P, "first transmissions that arrived after one sent later"),
-        Column("retrans_pkts", _I64, _P, "retransmissions sent"),
-        Column("spurious_pkts", _I64, _P, "retransmissions whose original arrived too"),
+        Column("sent_pkts", _U32, _P, "sent"),
+        Column("sent_bytes", _U64, _B, "payload sent"),
+        Column("delivered_pkts", _U32, _P, "of those, arrived"),
+        Column("delivered_bytes", _U64, _B, "payload of those"),
+        Column("lost_pkts", _U32, _P, "of those, lost"),
+        Column("late_pkts", _U32, _P, "first transmissions that arrived after one sent later"),
+        Column("retrans_pkts", _U32, _P, "retransmissions sent"),
+        Column("spurious_pkts", _U32, _P, "retransmissions whose original arrived too"),
         Column("owd_min_ns", _I64, _NS, "smallest one-way delay; null: nothing arrived"),
         Column("owd_max_ns", _I64, _NS, "largest one-way delay; null: nothing arrived"),
         Column("owd_sum_ns", _I64, _NS, "sum of the one-way delays of delivered_pkts"),
@@ -165,6 +193,7 @@ BINS = TableSchema(
 
 DELAYS = TableSchema(
     "delays",
+    "DelayBin",
     "Delays of all packets of each flow, counted in bins of at most 1/128 of the delay and 8.192 us; none is empty.",
     (
         _FLOW,
@@ -175,32 +204,34 @@ DELAYS = TableSchema(
         ),
         Column("lower_ns", _I64, _NS, "smallest delay of the bin; null: data packets that no packet back answered so"),
         Column("upper_ns", _I64, _NS, "end of the bin, which is not part of it; null as `lower_ns`"),
-        _key("pkts", _I64, _P, "packets whose delay fell into the bin"),
+        _key("pkts", _U32, _P, "packets whose delay fell into the bin"),
     ),
 )  # fmt: skip
 
 LINKS = TableSchema(
     "links",
+    "Queue",
     "Queue of each direction of a link at every `observe.queues`, only where something changed.",
     (
         _T,
         _LINK_DIRECTION,
-        Column("queue_pkts", _I64, _P, "packets waiting"),
-        Column("queue_bytes", _I64, _B, "bytes waiting, as the kernel counts them"),
-        Column("queue_max_pkts", _I64, _P, "most packets waiting at once since the sample before; null: netem"),
+        Column("queue_pkts", _U32, _P, "packets waiting"),
+        Column("queue_bytes", _U64, _B, "bytes waiting, as the kernel counts them"),
+        Column("queue_max_pkts", _U32, _P, "most packets waiting at once since the sample before; null: netem"),
     ),
 )
 
 
 def _counted(stem: str, what: str) -> tuple[Column, Column]:
     return (
-        Column(f"{stem}_pkts", _I64, _P, f"packets {what}"),
-        Column(f"{stem}_bytes", _I64, _B, f"bytes {what}, as the kernel counts them"),
+        Column(f"{stem}_pkts", _U64, _P, f"packets {what}"),
+        Column(f"{stem}_bytes", _U64, _B, f"bytes {what}, as the kernel counts them"),
     )
 
 
 LINKTOTALS = TableSchema(
     "linktotals",
+    "LinkTotal",
     "Balance of each direction of a link at the end: offered = delivered + dropped by cause + held.",
     (
         _LINK_DIRECTION,
@@ -210,40 +241,43 @@ LINKTOTALS = TableSchema(
         *_counted("dropped_loss", "dropped by the link's loss ratio"),
         *_counted("dropped_down", "dropped as the link went down"),
         *_counted("held", "in the queue or flying at the end"),
-        Column("queue_max_pkts", _I64, _P, "most packets that ever waited at once; null: netem"),
-        Column("busy_ns", _I64, _NS, "time spent transmitting; null: netem"),
+        Column("queue_max_pkts", _U32, _P, "most packets that ever waited at once; null: netem"),
+        Column("busy_ns", _U64, _NS, "time spent transmitting; null: netem"),
     ),
 )
 
 COUNTERS = TableSchema(
     "counters",
+    "Counter",
     "The kernel's own counters (/proc/net/snmp, /proc/net/netstat) of each host, whenever one changed.",
     (
         _T,
-        _key("host", _I32, "", "number of the host; the table's metadata `hosts` names them"),
-        _key("counter", pa.dictionary(_I32, _TEXT), "", "the kernel's name of the counter, e.g. TcpExtTCPDSACKRecv"),
-        Column("value", _I64, "", "value of the counter since the run's start"),
+        _key("host", _U31, "", "number of the host; the table's metadata `hosts` names them"),
+        _key("counter", _NAME, "", "the kernel's name of the counter, e.g. TcpExtTCPDSACKRecv"),
+        Column("value", _U64, "", "value of the counter since the run's start"),
     ),
 )
 
 DROPS = TableSchema(
     "drops",
+    "Drop",
     "Every packet lost, ACKs and probes too: dropped on a link, or between links (no route, or unknown where).",
     (
         _key("t_ns", _I64, _NS, "when it was dropped; if no link tells (`direction` null), when it was sent"),
         Column(
-            "direction", _I32, "", "direction of the link that dropped it, numbered as in `links`; null: none tells"
+            "direction", _U31, "", "direction of the link that dropped it, numbered as in `links`; null: none tells"
         ),
         Column("cause", _U8, "", _CAUSE),
-        Column("flow", _I32, "", "flow it belonged to; null: none (for instance ARP)"),
+        Column("flow", _U31, "", "flow it belonged to; null: none (for instance ARP)"),
         Column("flow_direction", _U8, "", "0: data, 1: back; null: of no flow"),
-        Column("seq", _I64, _B, "first payload byte from the flow's start; null: unknown"),
-        Column("len_bytes", _I32, _B, "payload; null: unknown"),
+        Column("seq", _U64, _B, "first payload byte from the flow's start; null: unknown"),
+        Column("len_bytes", _U31, _B, "payload; null: unknown"),
     ),
 )
 
 FLOWS = TableSchema(
     "flows",
+    "FlowEnd",
     "One row a flow, at the end.",
     (
         _FLOW,
@@ -251,10 +285,10 @@ FLOWS = TableSchema(
         Column("first_byte_ns", _I64, _NS, "when the receiver got its first byte"),
         Column("last_byte_ns", _I64, _NS, "when the receiver got its last byte"),
         Column("completion_ns", _I64, _NS, "from the start to the last byte; null: had no size, or did not finish"),
-        Column("bytes", _I64, _B, "bytes that the receiver got in order"),
-        Column("error", _I32, "", "errno with which the flow ended; 0: none"),
+        Column("bytes", _U64, _B, "bytes that the receiver got in order"),
+        Column("error", _U31, "", "errno with which the flow ended; 0: none"),
         Column(
-            "duplicate_acks_pkts", _I64, _P,
+            "duplicate_acks_pkts", _U64, _P,
             "duplicate ACKs that reached the sender (RFC 5681, 2; a smaller window is no news); null: not TCP, or "
             "packets were not followed",
         ),
@@ -266,24 +300,26 @@ FLOWS = TableSchema(
 
 ACKS = TableSchema(
     "acks",
+    "AckWait",
     "How the receiver of each TCP flow acknowledged: one row for all ACKs that answer as many segments after as long.",
     (
         _FLOW,
-        _key("segments_pkts", _I32, _P, "data segments that arrived since the ACK before, in order or not"),
+        _key("segments_pkts", _U31, _P, "data segments that arrived since the ACK before, in order or not"),
         Column(
             "wait_ns", _I64, _NS,
             "from the arrival of the first of them to the ACK's sending, rounded down to 0.1 ms; null: there is none",
         ),
-        _key("acks_pkts", _I64, _P, "ACKs sent, that of the SYN left out"),
+        _key("acks_pkts", _U64, _P, "ACKs sent, that of the SYN left out"),
     ),
 )  # fmt: skip
 
 ECHOES = TableSchema(
     "echoes",
+    "Echo",
     "Probe packets of ping and udp flows.",
     (
         _FLOW,
-        _key("index", _I64, "", "number of the probe, from 0"),
+        _key("index", _U32, "", "number of the probe, from 0"),
         _key("sent_ns", _I64, _NS, "when it left"),
         Column("received_ns", _I64, _NS, "when it reached the destination; null: lost"),
         Column("reply_ns", _I64, _NS, "when the reply was back (ping); null: lost, or udp"),
@@ -291,10 +327,11 @@ ECHOES = TableSchema(
 )
 
 _SCOPE = _key("scope", _U8, "", "0 the whole run, 1 a window of sending time, 2 around a change of the flow's path")
-_SCOPE_NUMBER = _key("number", _I32, "", "of the window or of the change, from 0; 0 for the whole run")
+_SCOPE_NUMBER = _key("number", _U31, "", "of the window or of the change, from 0; 0 for the whole run")
 
 REORDERING = TableSchema(
     "reordering",
+    "ReorderingRow",
     "Reordering of each flow's first transmissions (RFC 4737, RFC 5236): in the run, in windows, around path changes.",
     (
         _FLOW,
@@ -302,33 +339,34 @@ REORDERING = TableSchema(
         _SCOPE_NUMBER,
         _key("t_ns", _I64, _NS, "first sending time of the scope"),
         _key("end_ns", _I64, _NS, "end of the scope, which is not part of it"),
-        Column("sent_pkts", _I64, _P, "first transmissions sent"),
-        Column("received_pkts", _I64, _P, "of those, arrived, each counted once"),
-        Column("lost_pkts", _I64, _P, "of those, never arrived"),
-        Column("reordered_pkts", _I64, _P, "arrived after one sent later (RFC 4737, 3.3)"),
+        Column("sent_pkts", _U64, _P, "first transmissions sent"),
+        Column("received_pkts", _U64, _P, "of those, arrived, each counted once"),
+        Column("lost_pkts", _U64, _P, "of those, never arrived"),
+        Column("reordered_pkts", _U64, _P, "arrived after one sent later (RFC 4737, 3.3)"),
         Column("extent_mean_pkts", _F64, _P, "mean reordering extent (RFC 4737, 4.2); null: none reordered"),
-        Column("extent_max_pkts", _I64, _P, "largest reordering extent; null: none reordered"),
+        Column("extent_max_pkts", _U32, _P, "largest reordering extent; null: none reordered"),
         Column("late_time_mean_ns", _F64, _NS, "mean late time (RFC 4737, 4.3); null: none reordered"),
         Column("late_time_max_ns", _I64, _NS, "largest late time; null: none reordered"),
         Column("byte_offset_mean_bytes", _F64, _B, "mean byte offset (RFC 4737, 4.4); null: none reordered"),
-        Column("byte_offset_max_bytes", _I64, _B, "largest byte offset; null: none reordered"),
-        Column("discontinuities", _I64, "", "reordering discontinuities (RFC 4737, 4.5)"),
+        Column("byte_offset_max_bytes", _U64, _B, "largest byte offset; null: none reordered"),
+        Column("discontinuities", _U64, "", "reordering discontinuities (RFC 4737, 4.5)"),
         Column("gap_mean_pkts", _F64, _P, "mean gap between discontinuities (RFC 4737, 4.5); null: fewer than two"),
         Column("gap_mean_ns", _F64, _NS, "the same in time of arrival; null: fewer than two"),
-        Column("runs", _I64, "", "reordering-free runs (RFC 4737, 4.6)"),
+        Column("runs", _U64, "", "reordering-free runs (RFC 4737, 4.6)"),
         Column("run_mean_pkts", _F64, _P, "mean length of a run (a/x); null: none"),
         Column("run_variability_ratio", _F64, "", "variability of their lengths, (q/a)/(a/x); null: none"),
-        Column("density_pkts", _I64, _P, "packets that the reorder density counts (N' of RFC 5236)"),
-        Column("density_beyond_pkts", _I64, _P, "arrivals that its threshold turned into losses"),
+        Column("density_pkts", _U64, _P, "packets that the reorder density counts (N' of RFC 5236)"),
+        Column("density_beyond_pkts", _U64, _P, "arrivals that its threshold turned into losses"),
         Column("mean_displacement_pkts", _F64, _P, "mean of abs(displacement) over the density; null: nothing counted"),
         Column("entropy_nats", _F64, "nat", "entropy of the reorder density; null: nothing counted"),
         Column("buffer_mean_pkts", _F64, _P, "mean buffer occupancy (RFC 5236, 5); null: nothing counted"),
-        Column("reordered3_pkts", _I64, _P, "3-reordered: came right after three sent later (RFC 4737, 5.3)"),
+        Column("reordered3_pkts", _U64, _P, "3-reordered: came right after three sent later (RFC 4737, 5.3)"),
     ),
 )
 
 DENSITIES = TableSchema(
     "densities",
+    "Density",
     "Histograms of the scopes of `reordering`: each bar that is not 0.",
     (
         _FLOW,
@@ -336,7 +374,7 @@ DENSITIES = TableSchema(
         _SCOPE_NUMBER,
         _key("kind", _U8, "", "0 reorder density, 1 reorder buffer-occupancy density, 2 n-reordering, 3 extent"),
         _key("index", _I32, "", "displacement in packets (late positive), occupancy in packets, n, extent in packets"),
-        _key("pkts", _I64, _P, "packets of that index; of n-reordering all that are n-reordered, so cumulative"),
+        _key("pkts", _U64, _P, "packets of that index; of n-reordering all that are n-reordered, so cumulative"),
     ),
 )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's tables and the schema here are two texts of one agreement."""
+"""What the agent writes into the headers of its records is what the schema says."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo to ask the Rust side")
-def test_the_agent_writes_the_columns_and_units_of_the_schema():
+def test_the_agent_writes_the_columns_types_units_and_texts_of_the_schema():
     answer = subprocess.run(
         ["cargo", "run", "--quiet", "--package", "leowarp-timeline", "--example", "schema"],
         cwd=ROOT,
@@ -23,7 +23,10 @@ def test_the_agent_writes_the_columns_and_units_of_the_schema():
         text=True,
     )
     theirs = {
-        table["table"]: {field["name"]: "" if field["unit"] == "1" else field["unit"] for field in table["fields"]}
+        table["table"]: [(field["name"], field["type"], field["unit"], field["doc"]) for field in table["fields"]]
         for table in json.loads(answer.stdout)["tables"]
     }
-    assert theirs == {name: {column.name: column.unit for column in table.columns} for name, table in TABLES.items()}
+    assert theirs == {
+        name: [(column.name, column.kind.wire, column.unit or "1", column.doc) for column in table.columns]
+        for name, table in TABLES.items()
+    }

@@ -25,7 +25,7 @@ pub struct Flood {
     pub flow: usize,
     socket: OwnedFd,
     /// Run time at which it came to its end; i64::MIN = it has not, or nobody asks.
-    pub end_ns: Arc<AtomicI64>,
+    end_ns: Arc<AtomicI64>,
     /// Taken by its thread.
     sender: Option<Sender>,
 }
@@ -73,6 +73,11 @@ impl Flood {
         let thread = std::thread::Builder::new().name(format!("flood {}", self.flow)).stack_size(STACK_BYTES);
         let started = thread.spawn(body);
         started.map(|_| ()).map_err(|source| Error::Kernel { attempt: "start a flood's thread".into(), source })
+    }
+
+    /// Run time at which it came to its end, if the run's end is watched for.
+    pub fn end_ns(&self) -> Option<i64> {
+        Some(self.end_ns.load(SeqCst)).filter(|&t_ns| t_ns != i64::MIN)
     }
 
     pub fn set_tos(&self, tos: u8) -> Result<()> {

@@ -6,3 +6,75 @@ pub mod flood;
 pub mod probe;
 pub mod socket;
 pub mod tcp;
+pub mod tcp_info;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::frame::DESTINATION_PORT;
+use crate::network::{Network, PathChange};
+use flood::Flood;
+use leowarp_timeline::setup::{FlowKind, Setup};
+use probe::Probe;
+use tcp::Transfer;
+
+/// All flows of a run, each kind in the order of their numbers.
+pub struct Flows {
+    pub transfers: Vec<Transfer>,
+    pub probes: Vec<Probe>,
+    pub floods: Vec<Flood>,
+}
+
+impl Flows {
+    /// Opens their sockets.
+    pub fn open(network: &Network, setup: &Setup) -> Result<Self> {
+        let mut flows = Self { transfers: Vec::new(), probes: Vec::new(), floods: Vec::new() };
+        for (i, flow) in setup.flows.iter().enumerate() {
+            match flow.kind {
+                FlowKind::Tcp => flows.transfers.push(Transfer::open(network, setup, i)?),
+                FlowKind::Ping if flow.flood => flows.floods.push(Flood::open(network, setup, i)?),
+                FlowKind::Ping | FlowKind::Udp => flows.probes.push(Probe::open(network, setup, i)?),
+            }
+        }
+        Ok(flows)
+    }
+
+    /// Starts the threads of those that have some. They sleep until their flow starts.
+    pub fn start(&mut self, context: &Context) -> Result<()> {
+        for transfer in &self.transfers {
+            let flow = &context.setup.flows[transfer.flow];
+            let to = context.setup.hosts[flow.destination].address;
+            let to = socket::address(to, DESTINATION_PORT + transfer.flow as u16);
+            transfer.start(context.clock, flow, to, &context.ending)?;
+        }
+        self.floods.iter_mut().try_for_each(|flood| flood.start(context.clock, &context.ending))
+    }
+
+    /// Has the sockets of the flows concerned mark what they send from now on with the path's tag.
+    pub fn mark(&self, setup: &Setup, changes: &[PathChange]) -> Result<()> {
+        for change in changes {
+            let ends = (change.source, change.destination);
+            let sends_data = |flow: usize| (setup.flows[flow].source, setup.flows[flow].destination) == ends;
+            let sends_acks = |flow: usize| (setup.flows[flow].destination, setup.flows[flow].source) == ends;
+            for transfer in &self.transfers {
+                if sends_data(transfer.flow) {
+                    transfer.set_tos(true, change.tos)?;
+                } else if sends_acks(transfer.flow) {
+                    transfer.set_tos(false, change.tos)?;
+                }
+            }
+            for probe in self.probes.iter().filter(|p| sends_data(p.flow)) {
+                probe.set_tos(change.tos)?;
+            }
+            for flood in self.floods.iter().filter(|f| sends_data(f.flow)) {
+                flood.set_tos(change.tos)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Of each flow with threads of its own that has come to its end: its number, and when.
+    pub fn ends_ns(&self) -> impl Iterator<Item = (usize, i64)> + '_ {
+        let transfers = self.transfers.iter().filter_map(|t| Some((t.flow, t.end_ns()?)));
+        transfers.chain(self.floods.iter().filter_map(|f| Some((f.flow, f.end_ns()?))))
+    }
+}

@@ -2,14 +2,13 @@
 //! Sockets, in the namespace of the calling thread.
 
 use crate::error::{check, Error, Result};
+use std::mem::MaybeUninit;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// The upper-layer protocol that delays acknowledgements (guest/ulp/delack.c).
 const DELACK: &str = "delack";
 const TCP_ULP: i32 = 31;
-/// Offset in `struct tcp_info` (include/uapi/linux/tcp.h).
-const TCPI_RCV_WND: usize = 232;
 
 /// An address with a port as the kernel takes it.
 pub fn address(ip: Ipv4Addr, port: u16) -> libc::sockaddr_in {
@@ -54,13 +53,24 @@ pub fn set<T>(fd: i32, level: i32, option: i32, value: &T, attempt: &str) -> Res
     check(result, attempt).map(|_| ())
 }
 
-/// Reads an option into a buffer; how many bytes of it were set, or the errno.
-pub fn get(fd: i32, level: i32, option: i32, buffer: &mut [u8]) -> std::result::Result<usize, i32> {
-    let mut size = buffer.len() as u32;
-    // SAFETY: the buffer lives through the call and has the size that is said.
-    match unsafe { libc::getsockopt(fd, level, option, buffer.as_mut_ptr().cast(), &raw mut size) } {
-        0 => Ok(size as usize),
-        _ => Err(errno()),
+/// A C struct of which any bytes are a value.
+///
+/// # Safety
+///
+/// It consists of integers, without padding.
+pub unsafe trait Plain: Copy {}
+
+/// An option that is a struct, and how many bytes of it the kernel wrote, all others having all bits set; or the errno.
+pub fn get<T: Plain>(fd: i32, level: i32, option: i32) -> std::result::Result<(T, usize), i32> {
+    let mut value = MaybeUninit::<T>::uninit();
+    let mut size = size_of::<T>() as u32;
+    // SAFETY: the value lives through the call and has the size that is said; any bytes make one.
+    unsafe {
+        std::ptr::write_bytes(value.as_mut_ptr(), 0xff, 1);
+        match libc::getsockopt(fd, level, option, value.as_mut_ptr().cast(), &raw mut size) {
+            0 => Ok((value.assume_init(), size as usize)),
+            _ => Err(errno()),
+        }
     }
 }
 
@@ -86,15 +96,6 @@ pub fn set_congestion_control(fd: &OwnedFd, name: &str) -> Result<()> {
         what: format!("congestion_control = {name:?}: this guest kernel does not have it"),
         hint: format!("{}it has: {available}", crate::modules::offers()?),
     })
-}
-
-/// The window that the receiver advertised last (`tcp_sock.rcv_wnd`); 0 if the kernel does not tell it (before 6.2).
-pub fn receive_window_bytes(fd: i32) -> u32 {
-    let mut info = [0u8; TCPI_RCV_WND + 4];
-    match get(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info) {
-        Ok(size) if size == info.len() => u32::from_ne_bytes(info[TCPI_RCV_WND..].try_into().unwrap_or_default()),
-        _ => 0,
-    }
 }
 
 /// Wakes the reader of a socket when so much waits to be read; false on failure.

@@ -14,7 +14,7 @@
 //! Implements RFC 4737, 5 (resemblance to TCP).
 //! Implements RFC 4737, 6 (TCP-like streams).
 
-use super::socket;
+use super::{socket, tcp_info};
 use crate::clock::Clock;
 use crate::ending::Ending;
 use crate::error::{check, Error, Result};
@@ -43,8 +43,8 @@ const STACK_BYTES: usize = 256 * 1024;
 
 /// What the threads of a flow and its observers share.
 #[derive(Debug)]
-pub struct Shared {
-    pub sender: OwnedFd,
+struct Shared {
+    sender: OwnedFd,
     listener: OwnedFd,
     /// The accepted socket; -1 = not accepted yet.
     receiver: AtomicI32,
@@ -53,9 +53,9 @@ pub struct Shared {
     /// Payload of a full segment.
     segment_bytes: u64,
     /// Run time at which the connection stood at the source; i64::MIN = it does not.
-    pub connect_ns: AtomicI64,
+    connect_ns: AtomicI64,
     /// What ended it early; 0 = nothing.
-    pub error: AtomicI32,
+    error: AtomicI32,
     stop: AtomicBool,
     /// The sending thread does not use the socket any more.
     ended: AtomicBool,
@@ -63,16 +63,16 @@ pub struct Shared {
     /// What the receiver has read.
     read_bytes: AtomicU64,
     /// Run time at which the receiver read the end of the stream; i64::MIN = it has not, or nobody asks.
-    pub complete_ns: AtomicI64,
+    complete_ns: AtomicI64,
     /// Run time at which the transfer came to its end, well or not; i64::MIN = it has not, or nobody asks.
-    pub end_ns: AtomicI64,
+    end_ns: AtomicI64,
 }
 
 /// A transfer that is ready to run.
 #[derive(Debug, Clone)]
 pub struct Transfer {
     pub flow: usize,
-    pub shared: Arc<Shared>,
+    shared: Arc<Shared>,
 }
 
 impl Transfer {
@@ -138,9 +138,34 @@ impl Transfer {
         )
     }
 
+    /// The connecting socket.
+    pub fn sender(&self) -> i32 {
+        self.shared.sender.as_raw_fd()
+    }
+
     /// The accepted socket.
     pub fn receiver(&self) -> Option<i32> {
         Some(self.shared.receiver.load(SeqCst)).filter(|&fd| fd >= 0)
+    }
+
+    /// Run time at which the connection stood at the source.
+    pub fn connect_ns(&self) -> Option<i64> {
+        instant(&self.shared.connect_ns)
+    }
+
+    /// Run time at which the receiver read the end of the stream, if the run's end is watched for.
+    pub fn complete_ns(&self) -> Option<i64> {
+        instant(&self.shared.complete_ns)
+    }
+
+    /// Run time at which it came to its end, well or not, if the run's end is watched for.
+    pub fn end_ns(&self) -> Option<i64> {
+        instant(&self.shared.end_ns)
+    }
+
+    /// What ended it early; 0 = nothing.
+    pub fn errno(&self) -> i32 {
+        self.shared.error.load(SeqCst)
     }
 
     /// Ends the transfer at this instant: what is queued at the sender is never sent.
@@ -166,11 +191,11 @@ impl Transfer {
     /// Payload that the receiver has got in order: what it has read, and what still waits to be read.
     pub fn received_bytes(&self) -> Result<u64> {
         let read_bytes = self.shared.read_bytes.load(SeqCst);
-        if self.shared.complete_ns.load(SeqCst) != i64::MIN {
+        if self.complete_ns().is_some() {
             return Ok(read_bytes);
         }
         // The reader may be in the middle of a system call that reads a gigabyte.
-        self.receiver().map_or(Ok(0), crate::sample::received_bytes)
+        self.receiver().map_or(Ok(0), tcp_info::received_bytes)
     }
 
     /// Marks what both ends send: data if the flow goes that way, acknowledgements if it goes the other.
@@ -185,6 +210,11 @@ impl Transfer {
         socket::set_tos(self.shared.listener.as_raw_fd(), tos)?;
         self.receiver().map_or(Ok(()), |fd| socket::set_tos(fd, tos))
     }
+}
+
+/// i64::MIN = none yet.
+fn instant(cell: &AtomicI64) -> Option<i64> {
+    Some(cell.load(SeqCst)).filter(|&t_ns| t_ns != i64::MIN)
 }
 
 /// A signal that does nothing but interrupt a system call.
@@ -226,7 +256,7 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
         let mut low_water_bytes = 0;
         let n = loop {
             if low_water_bytes < MOST_LOW_WATER_BYTES {
-                let wanted = socket::receive_window_bytes(fd) / per_low_water;
+                let wanted = tcp_info::receive_window_bytes(fd) / per_low_water;
                 low_water_bytes = wanted.clamp(low_water_bytes.max(1), MOST_LOW_WATER_BYTES);
                 if !socket::set_low_water(fd, low_water_bytes) {
                     shared.error.store(socket::errno(), SeqCst);

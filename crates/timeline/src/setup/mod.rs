@@ -17,7 +17,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// The version of `setup.json`, `events.bin` and `tables.bin` that this crate reads.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The whole of `setup.json`.
 #[derive(Debug, Clone, Deserialize)]

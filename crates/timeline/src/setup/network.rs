@@ -133,7 +133,7 @@ pub enum LinkKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Discipline {
-    /// Ours (`guest/qdisc/leolink.c`).
+    /// Ours (`guest/qdisc`).
     Leolink,
     /// The kernel's.
     Netem,

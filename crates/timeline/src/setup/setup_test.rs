@@ -4,7 +4,7 @@ use super::*;
 /// A setup with everything in it, and a link with room for tables.
 pub fn example() -> serde_json::Value {
     serde_json::json!({
-        "version": 3, "duration_ns": 10, "seed": 1, "drain_ns": 0, "ends": "flows", "linger_ns": 1,
+        "version": 4, "duration_ns": 10, "seed": 1, "drain_ns": 0, "ends": "flows", "linger_ns": 1,
         "nodes": [{"name": "host:A", "kind": "host"}, {"name": "A", "kind": "ground"}, {"name": "host:B", "kind": "host"}],
         "mtu_bytes": 1115,
         "hosts": [{"node": 0, "address": "10.1.0.1", "sysctl": {}, "pacing": "internal", "delayed_ack": "on"}, {"node": 2, "address": "10.1.0.2", "sysctl": {}}],

@@ -20,6 +20,11 @@ MS = 1_000_000
 
 # Implements claim 1.6 of frederiksen2024 (figure 6).
 def drops_after_changes(sample: Sample) -> Outcome:
+    """After how many route changes some 50 ms bin loses more than half of the mean of the second before.
+
+    In-order goodput stops whenever one packet is missing, and so it falls for a packet that is merely late. SACK-aware
+    delivery does not; changes without any drop are counted by themselves, to tell reordering from loss.
+    """
     count: dict[str, dict[str, int]] = {"50 %": {}, "90 %": {}}
     series_count: dict[str, int] = {}
     without_loss: dict[str, int] = {}
@@ -57,6 +62,7 @@ def drops_after_changes(sample: Sample) -> Outcome:
 
 # Implements claim 1.7 of frederiksen2024 (figure 7).
 def window_growth(sample: Sample) -> Outcome:
+    """Median growth of the window after changes with late packets, packets/s, by algorithm."""
     growth = {slug: ev.median(ev.growth_pkts_per_s(sample[slug])) for slug in ALGORITHMS}
     if any(np.isnan(value) for value in growth.values()):
         return NONE_TO_TEST
@@ -72,6 +78,11 @@ def window_growth(sample: Sample) -> Outcome:
 
 # Implements claim 1.8 of frederiksen2024 (figure 7).
 def spike_after_a_second(sample: Sample) -> Outcome:
+    """Retransmissions, fall of the window, and the time of the first retransmission after changes with late packets.
+
+    Ten retransmissions are taken for a spike; one or two are what any loss costs. The verdict is "partly" if spike or
+    fall are there without the second of delay (`_gap_text` says why a sender would not take that long).
+    """
     rows: dict[str, dict[str, Any]] = {}
     parts: dict[str, bool] = {}
     some = False
@@ -106,6 +117,7 @@ def spike_after_a_second(sample: Sample) -> Outcome:
 
 # Implements claim 1.9 of frederiksen2024 (figure 7).
 def cubic_recovers_first(sample: Sample) -> Outcome:
+    """Time from the first to the last retransmission after a change, of those at most 5 s after it."""
     span, length = {}, {}
     for slug in ALGORITHMS:
         found = ev.reordered(sample[slug])
@@ -127,6 +139,10 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
 
 # Implements claim 1.10 of frederiksen2024 (figure 8).
 def rtt_shapes(sample: Sample) -> Outcome:
+    """For how many changes the smoothed RTT has the course that the paper describes, for each algorithm.
+
+    The margins (10 %, 5 %, 2 %) are ours; the claim has the course in words.
+    """
     shares: dict[str, float] = {}
     for slug in ALGORITHMS:
         found = _rtt_around(sample[slug])
@@ -156,6 +172,10 @@ def rtt_shapes(sample: Sample) -> Outcome:
 
 # Implements claim 1.11 of frederiksen2024 (figure 8).
 def bbr_held_by_window(sample: Sample) -> Outcome:
+    """For how much of the time BBR is paced above the links' rate, and is held by its window; the window over its BDP.
+
+    The study has 3 BDP. In tcp_bbr.c it is `bbr_cwnd_gain`, 2, and in STARTUP `bbr_high_gain`, 2.885.
+    """
     run = sample["bbr"]
     samples, weights = ev.window_weights(run)
     capacity = ev.capacity_bps(run)
@@ -203,6 +223,10 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
 
 # Implements claim 1.17 of frederiksen2024 (figure 7).
 def transient_length(sample: Sample) -> Outcome:
+    """For how long goodput is below 90 % of what it was, over all changes with late packets of the three runs.
+
+    Transients that are not over after 5 s have no length and are counted apart: without them the median is too small.
+    """
     lengths = []
     unfinished = 0
     for slug in ALGORITHMS:
@@ -229,6 +253,11 @@ def transient_length(sample: Sample) -> Outcome:
 
 # Implements claim 1.18 of frederiksen2024 (section II).
 def reordering_by_shorter_routes(sample: Sample) -> Outcome:
+    """How many changes with late packets go to a shorter path, and how many packets are late.
+
+    A packet is overtaken when the wait that the abandoned link's queue imposes is longer than what the new path costs
+    more, so the new path need not be shorter. The cause counts those for which the queue decides.
+    """
     found = pd.concat([ev.reordered(sample[slug]) for slug in ALGORITHMS])
     if len(found) == 0:
         return NONE_TO_TEST
@@ -261,6 +290,12 @@ def reordering_by_shorter_routes(sample: Sample) -> Outcome:
 
 # Implements claim 1.19 of frederiksen2024 (section II).
 def raised_threshold(sample: Sample) -> Outcome:
+    """Pairs of runs with a duplicate-ACK threshold of 3 and of 300: what it absorbs, and what it breaks.
+
+    Linux 6.12's own TCP finds losses by time (RACK, RFC 8985) and heeds the threshold only until it has seen
+    reordering, so absorbing is judged on classic TCP, without RACK. Breaking needs losses: a full-rate flow has more
+    than 300 packets in flight, which find a loss by themselves; hence a thin flow too.
+    """
     rows: dict[str, dict[str, Any]] = {}
     for slug in THRESHOLD_SLUGS:
         run = sample[slug]
@@ -290,7 +325,7 @@ def raised_threshold(sample: Sample) -> Outcome:
     if absorbed and not any(broken.values()):
         verdict = "does not hold"
     text = "; ".join(
-        f"{slug}: {row['spurious_retransmissions_pkts']} retransmissions in vain, {row['timeouts']} timeouts, a loss "
+        f"{slug}: {row['spurious_retransmissions_pkts']} spurious retransmissions, {row['timeouts']} timeouts, a loss "
         f"repaired after {row['repair_median_ms']:.0f} ms (median of {row['data_drops_pkts']} drops), "
         f"{row['goodput_mean_mbps']:.2f} Mbit/s"
         for slug, row in rows.items()
@@ -303,7 +338,7 @@ def raised_threshold(sample: Sample) -> Outcome:
     if verdict != "holds":
         flight = {slug: ev.median(sample[slug].tables.sockets["unacked_pkts"]) for slug in THRESHOLD_SLUGS[-4:]}
         cause = (
-            f"with classic TCP {left['threshold-300-classic']:.0%} of the retransmissions in vain are left at "
+            f"with classic TCP {left['threshold-300-classic']:.0%} of the spurious retransmissions are left at "
             f"threshold 300, with Linux 6.12 {left['threshold-300-linux']:.0%} (RACK finds losses by time and heeds no "
             f"threshold once it has seen reordering); median packets in flight "
             + ", ".join(f"{slug} {value:.0f}" for slug, value in flight.items())
@@ -350,19 +385,21 @@ def _sender_text(sample: Sample) -> str:
 
 
 def _reordered_text(sample: Sample, slugs: tuple[str, ...]) -> str:
+    """For causes: how many changes made packets late, and what was sent again after them, by algorithm."""
     parts = []
     for slug in slugs:
         found = ev.reordered(sample[slug])
-        again, vain = found["retransmissions_pkts"].sum(), found["spurious_retransmissions_pkts"].sum()
+        again, spurious = found["retransmissions_pkts"].sum(), found["spurious_retransmissions_pkts"].sum()
         parts.append(
             f"{NAMES[slug]}: {len(found)} of {len(sample[slug].changes)} changes made packets late, "
             f"followed by {int(again)} "
-            f"retransmissions of which {int(vain)} were in vain"
+            f"retransmissions of which {int(spurious)} were spurious"
         )
     return "; ".join(parts)
 
 
 def _gap_text(sample: Sample) -> str:
+    """For causes: the smoothed RTT, after which a sender knows of late packets."""
     found = {slug: _median_of(sample[slug], "srtt_before_us") / 1e3 for slug in ALGORITHMS}
     return (
         f"smoothed RTT before those changes {_plain(found, 'ms')}: the first reordered packets are reported to the "
@@ -419,7 +456,7 @@ CLAIMS = (
           ALGORITHMS, reordering_by_shorter_routes),
     Claim("1.19", "Raising the duplicate-ACK threshold cannot absorb it without breaking loss detection.", "II",
           "CUBIC with net.ipv4.tcp_reordering and tcp_max_reordering = 300. Absorbed: classic TCP keeps at most 10 % "
-          "of its retransmissions in vain. Broken: classic TCP has more timeouts at 300 than at 3, or takes twice as "
+          "of its spurious retransmissions. Broken: classic TCP has more timeouts at 300 than at 3, or takes twice as "
           "long (median; 1.5 times is given too) to repair a loss, with a full-rate flow over ISLs that lose 0.001 %, "
           "and with a thin flow of 5 Mbit/s over ISLs that lose 0.01 %. Holds: both broken; does not hold: absorbed "
           "and none broken; else partly. Linux 6.12's own TCP at 300 is given beside it. (The thin flow was added "

@@ -10,7 +10,7 @@ import pandas as pd
 
 from leowarp.errors import TraceError
 from leowarp.metrics import DATA, goodput, holding_ns, path_queues, weighted_quantile
-from leowarp.metrics.changes import change_instants, pair_routes
+from leowarp.metrics.changes import pair_routes, path_changes
 from leowarp.metrics.link_values import LinkValues
 from leowarp.metrics.tables import floats, truths
 from leowarp.report import RunView
@@ -71,10 +71,9 @@ def reordered(run: RunView) -> pd.DataFrame:
 
 def counters(run: RunView) -> dict[str, int]:
     """The sender's TCP counters at the end of the run; names as in /proc/net/netstat."""
-    table, hosts = run.tables.counters, run.tables.hosts
+    table = run.tables.counters
     sender = run.plan.flows[run.main_flow].source
-    number = hosts.index(f"host:{sender}") if f"host:{sender}" in hosts else hosts.index(sender)
-    mine = table[table["host"] == number]
+    mine = table[table["host"] == run.tables.host_number(sender)]
     last = mine.sort_values("t_ns", kind="stable").groupby("counter", observed=True)["value"].last()
     known = {str(name).removeprefix("TcpExt").lstrip("."): int(value) for name, value in last.items()}
     absent = [name for name in COUNTERS if name not in known]
@@ -128,9 +127,9 @@ def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
     t_ns, rate = frame["t_ns"].to_numpy(), frame["goodput_bps"].to_numpy()
     flow = run.plan.flows[run.main_flow]
-    for change_ns, _, _ in change_instants(run.tables, (flow.source, flow.destination)):
-        before = rate[(t_ns >= change_ns - 1_000_000_000) & (t_ns < change_ns)]
-        after = rate[(t_ns >= change_ns) & (t_ns < change_ns + window_ns)]
+    for change in path_changes(run.tables, (flow.source, flow.destination)):
+        before = rate[(t_ns >= change.t_ns - 1_000_000_000) & (t_ns < change.t_ns)]
+        after = rate[(t_ns >= change.t_ns) & (t_ns < change.t_ns + window_ns)]
         if len(before) and len(after):
             expected += float(before.mean()) * len(after)
             missing += float(before.mean()) * len(after) - float(after.sum())

@@ -81,7 +81,7 @@ def _runs_table(views: Mapping[str, RunView]) -> str:
             run.summary["cpu_s"],
         ])  # fmt: skip
     header = ["run", "algorithm", "goodput, Mbit/s", "srtt median, ms", "srtt 99 %, ms", "route changes",
-              "with late packets", "late packets", "retransmitted", "in vain", "dropped", "CPU, s"]  # fmt: skip
+              "with late packets", "late packets", "retransmitted", "spurious", "dropped", "CPU, s"]  # fmt: skip
     return html.table("Each run's own page has its route changes, recovery, links and plan", header, rows,
                       left=frozenset((0, 1)), raw=frozenset((0,)))  # fmt: skip
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from leowarp.study.directory import StudyRun
+from leowarp.study.directory import ExampleRun
 
 BASE, NINE, CAPE = "madrid-tokyo.toml", "madrid-tokyo-nine-planes.toml", "aalborg-cape-town.toml"
 CLASSIC, EMULATOR = "madrid-tokyo-classic.toml", "madrid-tokyo-emulator.toml"
@@ -14,11 +14,11 @@ SCENARIOS = ("cubic", "nine-planes", "aalborg-cape-town")
 """Slugs of the three scenarios with CUBIC."""
 
 CORE = (
-    StudyRun("reno", BASE, {CC: "reno"}, "baseline, Reno"),
-    StudyRun("cubic", BASE, {CC: "cubic"}, "baseline, CUBIC"),
-    StudyRun("bbr", BASE, {CC: "bbr"}, "baseline, BBR"),
-    StudyRun("nine-planes", NINE, {CC: "cubic"}, "9 orbital planes, CUBIC"),
-    StudyRun("aalborg-cape-town", CAPE, {CC: "cubic"}, "Aalborg to Cape Town, CUBIC"),
+    ExampleRun("reno", BASE, {CC: "reno"}, "baseline, Reno"),
+    ExampleRun("cubic", BASE, {CC: "cubic"}, "baseline, CUBIC"),
+    ExampleRun("bbr", BASE, {CC: "bbr"}, "baseline, BBR"),
+    ExampleRun("nine-planes", NINE, {CC: "cubic"}, "9 orbital planes, CUBIC"),
+    ExampleRun("aalborg-cape-town", CAPE, {CC: "cubic"}, "Aalborg to Cape Town, CUBIC"),
 )
 """The study's five runs."""
 
@@ -26,11 +26,11 @@ SAMPLE_STARTS_S = (0, 1000, 2000)
 """Constellation clock at which each sample begins: the first is the study's, the others tell how much is chance."""
 
 CLASSIC_RUNS = tuple(
-    StudyRun(f"classic-{name}", CLASSIC, {CC: name}, f"TCP without RACK, timestamps and DSACK: {name}")
+    ExampleRun(f"classic-{name}", CLASSIC, {CC: name}, f"TCP without RACK, timestamps and DSACK: {name}")
     for name in ALGORITHMS
 )
 EMULATOR_RUNS = tuple(
-    StudyRun(f"emulator-{name}", EMULATOR, {CC: name}, f"links as the study's emulator made them: {name}")
+    ExampleRun(f"emulator-{name}", EMULATOR, {CC: name}, f"links as the study's emulator made them: {name}")
     for name in ALGORITHMS
 )
 
@@ -41,19 +41,19 @@ THIN = {"flows.0.rate": "5 Mbit/s", "isl.loss": "0.01 %"}
 """A flow with some 40 packets in flight: fewer than the raised threshold ever sees as duplicate ACKs."""
 
 THRESHOLD_RUNS = (
-    StudyRun("threshold-300-linux", BASE, {CC: "cubic", "tcp.sysctl": RAISED}, "Linux 6.12, threshold 300"),
-    StudyRun("threshold-300-classic", CLASSIC, {CC: "cubic", "tcp.sysctl": RAISED}, "classic TCP, threshold 300"),
-    StudyRun(
+    ExampleRun("threshold-300-linux", BASE, {CC: "cubic", "tcp.sysctl": RAISED}, "Linux 6.12, threshold 300"),
+    ExampleRun("threshold-300-classic", CLASSIC, {CC: "cubic", "tcp.sysctl": RAISED}, "classic TCP, threshold 300"),
+    ExampleRun(
         "threshold-3-lossy", CLASSIC, {CC: "cubic", "isl.loss": "0.001 %"}, "classic TCP, threshold 3, links that lose"
     ),
-    StudyRun(
+    ExampleRun(
         "threshold-300-lossy", CLASSIC, {CC: "cubic", "tcp.sysctl": RAISED, "isl.loss": "0.001 %"},
         "classic TCP, threshold 300, links that lose",
     ),
-    StudyRun(
+    ExampleRun(
         "threshold-3-thin", CLASSIC, {CC: "cubic", **THIN}, "classic TCP, threshold 3, a thin flow, links that lose"
     ),
-    StudyRun(
+    ExampleRun(
         "threshold-300-thin", CLASSIC, {CC: "cubic", "tcp.sysctl": RAISED, **THIN},
         "classic TCP, threshold 300, a thin flow, links that lose",
     ),
@@ -61,15 +61,15 @@ THRESHOLD_RUNS = (
 """For claim 1.19: does the threshold absorb the reordering, and is a real loss still found without a timeout?"""
 
 
-def all_runs(samples: int = len(SAMPLE_STARTS_S)) -> tuple[StudyRun, ...]:
+def all_runs(samples: int = len(SAMPLE_STARTS_S)) -> tuple[ExampleRun, ...]:
     """Every run, the study's five first; `samples` of each of those five."""
     return (*CORE, *further_samples(samples), *CLASSIC_RUNS, *EMULATOR_RUNS, *THRESHOLD_RUNS)
 
 
-def further_samples(samples: int) -> tuple[StudyRun, ...]:
+def further_samples(samples: int) -> tuple[ExampleRun, ...]:
     """The five runs at other times of the constellation."""
     return tuple(
-        StudyRun(
+        ExampleRun(
             sample_slug(run.slug, start_s), run.example, {**run.set, "run.start": f"{start_s} s"},
             f"{run.why}, from {start_s} s of the constellation's clock on",
         )

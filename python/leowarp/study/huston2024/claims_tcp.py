@@ -20,7 +20,11 @@ M = 1e-6
 
 # Implements claim 3.7 of huston2024 (figure 6).
 def cubic_at_peak(frames: Frames) -> Outcome:
-    """3.7"""
+    """A CUBIC session's first peak, its fall, and its mean, against what its link could have carried.
+
+    Peak and fall are means of half a second (`BIN_NS`). What ended slow start is given with them: whether that was
+    HyStart or a loss decides how high the peak is.
+    """
     traces: list[Trace] = frames["traces"]["cubic", PEAK]
     peaks = np.array([trace.goodput_bps[trace.t_s < 2.0].max() for trace in traces])
     falls = np.array([_lowest_after_peak(trace) for trace in traces])
@@ -44,12 +48,14 @@ def cubic_at_peak(frames: Frames) -> Outcome:
         f"slow start is ended by {ev.slow_start_ends(traces)}: of a window far below what the path holds it is jitter "
         f"and the moving base delay that look to HyStart like a queue that fills. {ev.why_cut(frames, 'cubic')}"
     )
-    return _told(parts, text, numbers, why, why)
+    return _with_why(parts, text, numbers, why, why)
 
 
 # Implements claim 3.8 of huston2024 (figure 7).
 def cubic_off_peak(frames: Frames) -> Outcome:
-    """3.8"""
+    """Mean from 12 s on, when the first reconfiguration is over, and the ratio of the session's mean to
+    that at peak.
+    """
     settled = middle([trace.between(12.0, trace.end_s) for trace in frames["traces"]["cubic", OFF_PEAK]])
     off, peak = ev.goodput_bps(frames, "cubic", OFF_PEAK), ev.goodput_bps(frames, "cubic")
     ratio = off.median / peak.median
@@ -67,7 +73,11 @@ def cubic_off_peak(frames: Frames) -> Outcome:
 
 # Implements claim 3.9 of huston2024 (figures 8, 9).
 def bbr_is_revised(frames: Frames) -> Outcome:
-    """3.9"""
+    """Whether BBR's goodput moves at reconfigurations more than it does anyway.
+
+    "Anyway" is the difference between the halves of a slot. The first 2 s of a slot are left out: BBR's estimate of the
+    bandwidth is the maximum of ten round trips (tcp_bbr.c, bbr_bw_rtts), so it follows a fall of capacity late.
+    """
     traces: list[Trace] = frames["traces"]["bbr", PEAK]
     start = middle([trace.between(2.0, 10.0) for trace in traces])
     across, within = [], []
@@ -100,12 +110,12 @@ def bbr_is_revised(frames: Frames) -> Outcome:
     cause = "" if all(parts.values()) else (
         f"{ev.why_bbr(frames)}; the link's capacity is {capacity[PEAK]} Mbit/s at peak, {capacity[OFF_PEAK]} off-peak"
     )  # fmt: skip
-    return _told(parts, text, numbers, ev.why_bbr(frames), cause)
+    return _with_why(parts, text, numbers, ev.why_bbr(frames), cause)
 
 
 # Implements claim 3.10 of huston2024 (text).
 def reno_is_poor(frames: Frames) -> Outcome:
-    """3.10"""
+    """Reno's share of its link's capacity, and its goodput over CUBIC's, seed by seed."""
     used, ratio = ev.used_ratio(frames, "reno"), ev.gain(frames, "reno", "cubic")
     parts = {"less than CUBIC": ratio.below(1.0), "poor": used.median < 0.2}
     text = (
@@ -114,12 +124,16 @@ def reno_is_poor(frames: Frames) -> Outcome:
     )
     cause = "" if all(parts.values()) else f"{ev.why_cut(frames, 'reno')}. {ev.why_cut(frames, 'cubic')}"
     numbers = {"used_ratio": used.numbers(), "of_cubic_ratio": ratio.numbers()} | _counts(frames, "reno", PEAK)
-    return _told(parts, text, numbers, ev.why_cut(frames, "reno"), cause)
+    return _with_why(parts, text, numbers, ev.why_cut(frames, "reno"), cause)
 
 
 # Implements claim 3.11 of huston2024 (text).
 def sack_matters(frames: Frames) -> Outcome:
-    """3.11"""
+    """What CUBIC, Reno and BBR keep of their goodput without SACK, at peak, off-peak and without isolated loss.
+
+    The verdict is on CUBIC at peak. The others are there for the cause: a single loss a window NewReno repairs in one
+    round trip as SACK does, so that how much SACK gives depends on how many packets are lost at once.
+    """
     ratio = ev.gain(frames, "cubic-nosack", "cubic")
     verdict: Verdict = "holds" if ratio.median < 0.5 else "partly" if ratio.below(1.0) else "does not hold"
     text = (
@@ -147,14 +161,15 @@ def sack_matters(frames: Frames) -> Outcome:
             "loss (bictcp_update), which is faster. "
             + ". ".join(
                 ev.after_timeouts(frames, name, preset)
-                for preset in (PEAK, OFF_PEAK, CLEAN_PEAK) for name in ("cubic-nosack", "cubic")
+                for preset in (PEAK, OFF_PEAK, CLEAN_PEAK)
+                for name in ("cubic-nosack", "cubic")
             )
             + ". "
             + ". ".join(
                 f"{preset}: {ev.what_it_did(frames, 'cubic-nosack', preset)}; {ev.what_it_did(frames, 'cubic', preset)}"
                 for preset in (PEAK, OFF_PEAK, CLEAN_PEAK)
             )
-        )  # fmt: skip
+        )
     numbers: dict[str, Any] = {"ratio": ratio.numbers()}
     for name in ("cubic", "reno", "bbr"):
         for preset in (PEAK, OFF_PEAK, CLEAN_PEAK):
@@ -166,7 +181,9 @@ def sack_matters(frames: Frames) -> Outcome:
 
 # Implements claim 3.12 of huston2024 (text).
 def handover_aware_bbr(frames: Frames) -> Outcome:
-    """3.12"""
+    """BBR that defers its probing against BBR: goodput, retransmissions and the 99th percentile of RTT,
+    seed by seed.
+    """
     goodput = ev.gain(frames, "bbr_handover", "bbr")
     again = ev.gain(frames, "bbr_handover", "bbr", "retransmissions_pkts")
     rtt = ev.gain(frames, "bbr_handover", "bbr", "rtt_p99_ns")
@@ -190,7 +207,7 @@ def handover_aware_bbr(frames: Frames) -> Outcome:
 
 # Implements claim 3.13 of huston2024 (text).
 def handover_aware_cubic(frames: Frames) -> Outcome:
-    """3.13"""
+    """CUBIC that repairs the losses of handovers without a cut, against CUBIC and against BBR, seed by seed."""
     goodput, of_bbr = ev.gain(frames, "cubic_handover", "cubic"), ev.gain(frames, "cubic_handover", "bbr")
     parts = {"gains": goodput.above(1.0), "less than BBR": of_bbr.below(1.0)}
     text = (
@@ -200,7 +217,7 @@ def handover_aware_cubic(frames: Frames) -> Outcome:
     both = f"{ev.why_cut(frames, 'cubic_handover')}. {ev.why_cut(frames, 'cubic')}"
     cause = "" if all(parts.values()) else both
     numbers = {"goodput_ratio": goodput.numbers(), "of_bbr_ratio": of_bbr.numbers()}
-    return _told(parts, text, numbers | _counts(frames, "cubic_handover", PEAK), both, cause)
+    return _with_why(parts, text, numbers | _counts(frames, "cubic_handover", PEAK), both, cause)
 
 
 AQMS = ("fq_codel", "cake", "pie", "red", "codel")
@@ -208,7 +225,9 @@ AQMS = ("fq_codel", "cake", "pie", "red", "codel")
 
 # Implements claim 3.14 of huston2024 (text).
 def ecn_approaches_bbr(frames: Frames) -> Outcome:
-    """3.14"""
+    """CUBIC with ECN over fq_codel against plain CUBIC and BBR; ECN off under the same queue tells what ECN itself
+    adds.
+    """
     name = "cubic-ecn-fq_codel"
     gained, of_bbr = ev.gain(frames, name, "cubic"), ev.gain(frames, name, "bbr")
     without = ev.gain(frames, name, "cubic-fq_codel")
@@ -238,7 +257,9 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
 
 # Implements claim 3.15 of huston2024 (text).
 def bbr_starves_others(frames: Frames) -> Outcome:
-    """3.15"""
+    """A CUBIC flow's share beside BBR, beside another CUBIC and beside Reno: the latter two say what a fair share is
+    here.
+    """
     rows = frames["beside"]
     found: dict[str, Middle] = {}
     for variant in ("bbr", "cubic", "reno"):
@@ -262,7 +283,7 @@ def bbr_starves_others(frames: Frames) -> Outcome:
     )
 
 
-def _told(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: str, cause: str) -> Outcome:
+def _with_why(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: str, cause: str) -> Outcome:
     """What was measured with its counts; of a claim that does not hold whole they stand in the cause alone."""
     if all(parts.values()):
         return Outcome(holds_if(parts), f"{text}. {why}", numbers, "")
@@ -270,7 +291,7 @@ def _told(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: str, 
 
 
 def _lowest_after_peak(trace: Trace) -> float:
-    """The lowest half second of the second after the largest of the first 2 s."""
+    """The lowest half second of the second after the largest of the first 2 s, bit/s."""
     early = trace.t_s < 2.0
     at_s = float(trace.t_s[early][int(np.argmax(trace.goodput_bps[early]))])
     after = (trace.t_s > at_s) & (trace.t_s <= at_s + 1.0)
@@ -278,6 +299,7 @@ def _lowest_after_peak(trace: Trace) -> float:
 
 
 def _counts(frames: Frames, variant: str, preset: str) -> dict[str, Any]:
+    """Losses, cuts and regrowth of the sessions whose traces are kept, for `claims.json`; empty if none are."""
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return {}

@@ -55,7 +55,9 @@ def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
 
 
 def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
-    """One variant's traces: the path is the same for all."""
+    """One variant's traces at a preset: capacity and reconfigurations are the path's, which is the same for all
+    variants.
+    """
     for (_, hour), traces in frames["traces"].items():
         if hour == preset and traces:
             return list(traces)
@@ -84,8 +86,9 @@ def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
     """
     every = pd.concat([trace.cuts for trace in traces], ignore_index=True)
     if not len(every):
-        return dict.fromkeys(("cuts", "grown_ratio", "grown_p50_s", "apart_p50_s", "after_p50_pkts", "needed_p50_s"),
-                             math.nan) | {"cuts": 0.0}  # fmt: skip
+        return dict.fromkeys(
+            ("cuts", "grown_ratio", "grown_p50_s", "apart_p50_s", "after_p50_pkts", "needed_p50_s"), math.nan
+        ) | {"cuts": 0.0}
     apart = np.concatenate([np.diff(trace.cuts["t_s"].to_numpy()) for trace in traces])
     grown = every["grown_after_s"].dropna()
     return {
@@ -115,7 +118,10 @@ def why_cut(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
-    """The same for BBR, which does not cut: its estimate against what the link carries."""
+    """The same for BBR, which does not cut: its estimate of the bottleneck against what the link carries.
+
+    `bbr_bw` (tcp_bbr.c) is the maximum over ten round trips, so it stays high for a while after capacity has fallen.
+    """
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}: no trace is kept"
@@ -149,13 +155,15 @@ def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
     return (
         f"{label(variant)}: {count('recoveries')} recoveries ({count('undos')} taken back), "
         f"{count('timeouts')} timeouts, {count('retransmissions_pkts')} retransmissions "
-        f"({count('spurious_pkts')} in vain), {count('marked_pkts')} packets marked, "
+        f"({count('spurious_pkts')} spurious), {count('marked_pkts')} packets marked, "
         f"{count('dropped_queue_pkts')} packets dropped by queues and {count('dropped_loss_pkts')} by the link"
     )
 
 
 def single_loss_ratio(frames: Frames, variant: str, preset: str = PEAK) -> float:
-    """Share of the cuts by losses before which exactly one packet was lost."""
+    """Share of the cuts by losses before which exactly one packet was lost: those that NewReno repairs as
+    fast as SACK.
+    """
     every = pd.concat([trace.cuts for trace in frames["traces"].get((variant, preset), [])], ignore_index=True)
     return share(every.loc[every["lost_pkts"] > 0, "lost_pkts"] == 1)
 
@@ -169,14 +177,14 @@ def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", pres
 def slow_start_ends(traces: Sequence[Trace]) -> str:
     """What ended slow start, in sessions, when, and at which windows."""
     ends = pd.DataFrame([vars(trace.slow_start) for trace in traces])
-    told = []
+    texts = []
     for by, mine in ends.groupby("by", sort=True):
         name = f"HyStart by {by}" if by in ("delay", "ACK train") else f"a loss ({KIND_TEXT.get(str(by), by)})"
-        told.append(
+        texts.append(
             f"{name} in {len(mine)} of {len(ends)} sessions, after {mine['end_s'].median():.2f} s in the median, with "
             f"{mine['window_pkts'].min():.0f} to {mine['window_pkts'].max():.0f} packets"
         )
-    return ", ".join(told)
+    return ", ".join(texts)
 
 
 def after_timeouts(frames: Frames, variant: str, preset: str = PEAK) -> str:
@@ -189,8 +197,9 @@ def after_timeouts(frames: Frames, variant: str, preset: str = PEAK) -> str:
     grown = (
         f"the window grew by {100 * every['growth_ratio'].median():.1f} % a round trip from the repair of a timeout to "
         f"the next cut, to {every['to_pkts'].median():.0f} packets (medians of {len(every)})"
-        if len(every) else "no repair of a timeout was followed by five round trips without a cut"
-    )  # fmt: skip
+        if len(every)
+        else "no repair of a timeout was followed by five round trips without a cut"
+    )
     return f"{label(variant)}, {preset}: {grown}; repairing for {spent.text(100, 1)} % of the time"
 
 

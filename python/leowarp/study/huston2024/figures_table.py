@@ -120,8 +120,9 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
     for variant in MAIN:
         cells = [ev.of(rows[rows["loss_ratio"] == ratio], variant.name, "goodput_bps") for ratio in ratios]
         style = line_style(ALGORITHMS[variant.name])
-        axes.fill_between(x, [c.low / 1e6 for c in cells], [c.high / 1e6 for c in cells], color=style["color"],
-                          alpha=0.2, linewidth=0)  # fmt: skip
+        axes.fill_between(
+            x, [c.low / 1e6 for c in cells], [c.high / 1e6 for c in cells], color=style["color"], alpha=0.2, linewidth=0
+        )
         axes.plot(x, [c.median / 1e6 for c in cells], marker=DOTS[ALGORITHMS[variant.name]], markersize=3,
                   label=variant.label, **style)  # fmt: skip
     axes.set_xscale("log")

@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 
 from leowarp import units
-from leowarp.batch import shareable
 from leowarp.errors import GuestError, TraceError
 from leowarp.report import style
+from leowarp.running.shared_boot import shareable
 from leowarp.scenario import load, resolve
 from leowarp.study import example_file, reproduce
 from leowarp.study import parts as study_parts
 from leowarp.study import statistics as st
 from leowarp.study.claim import judged
 from leowarp.study.huston2024 import evidence as ev
-from leowarp.study.huston2024 import figures, material, results, runs, synthetic, tables, traces
+from leowarp.study.huston2024 import figures, material, results, runs, tables, traces
 from leowarp.study.huston2024 import pings as pg
 from leowarp.study.huston2024.claims import CLAIMS
 from leowarp.study.huston2024.rules import Rules
@@ -28,6 +28,7 @@ from leowarp.study.huston2024.runs import OFF_PEAK, PEAK
 from leowarp.study.huston2024.traces import cuts, losses
 from leowarp.study.sweep import StudyFile
 from leowarp.study.sweep.expand import expand
+from support.studies import huston2024 as synthetic
 
 S, MS = 1_000_000_000, 1_000_000
 
@@ -74,7 +75,7 @@ def test_scenarios_are_what_the_groups_take_them_for():
     flows = {index: (flow.source, flow.stop_ns - flow.start_ns) for index, flow in enumerate(plan.flows)}
     assert {flows[index] for index in runs.DOWN_FLOWS} == {("server", runs.TEST_S * S)}
     assert {flows[index] for index in runs.UP_FLOWS} == {("dish", runs.TEST_S * S)}
-    assert plan.access.capacity_bps is None
+    assert plan.medium.capacity_bps is None
     plan = resolve(load(example_file(runs.TCP_SCENARIO)))
     assert plan.run.duration_ns == runs.DURATION_S * S
     assert plan.flows[0].source == "server"
@@ -93,8 +94,8 @@ def test_variants_differ_in_what_their_names_say():
     for name, plan in groups["beside"].items():
         assert [flow.congestion_control for flow in plan.flows] == [runs.BY_NAME[name].congestion_control, "cubic"]
     for plan in groups["clean"].values():
-        assert (plan.access.residual_loss_ratio, plan.access.residual_loss_up_ratio) == (0, 0)
-        assert plan.access.preset == runs.PEAK
+        assert (plan.medium.residual_loss_ratio, plan.medium.residual_loss_up_ratio) == (0, 0)
+        assert plan.medium.preset == runs.PEAK
     for name, plan in [*alone.items(), *groups["beside"].items(), *groups["clean"].items()]:
         assert plan.flows[0].congestion_control == runs.BY_NAME[name].congestion_control
         assert plan.tcp.pacing == ("fq" if name.endswith("-fq") else "internal")
@@ -103,7 +104,7 @@ def test_variants_differ_in_what_their_names_say():
         assert (sysctl["net.ipv4.tcp_dsack"] == "0") == (name == "cubic-nodsack")
         assert (sysctl["net.ipv4.tcp_recovery"] == "0") == (name == "cubic-norack")
         assert (sysctl["net.ipv4.tcp_ecn"] == "1") == ("-ecn-" in name)
-        assert (plan.access.queue_discipline == "fifo") == ("codel" not in name and "-ecn-" not in name)
+        assert (plan.medium.queue_discipline == "fifo") == ("codel" not in name and "-ecn-" not in name)
 
 
 # --- Statistics
@@ -308,7 +309,7 @@ def flood(**how):
         ("3.15", {"beside": synthetic.beside({"bbr": 0.4})}, "partly"),
         ("3.15", {"beside": synthetic.beside({"bbr": 0.5})}, "does not hold"),
     ],
-)  # fmt: skip
+)
 # Tests claims 3.2 to 3.6 of huston2024.
 # Tests claims 3.8 to 3.16 of huston2024.
 def test_a_claim_that_does_not_hold_says_why(number, changed, verdict, as_the_study_says):
@@ -390,8 +391,7 @@ def engine(monkeypatch, as_the_study_says):
     def frames_of(rows, folder):
         groups = {"flood": ["flood"], "paced": ["paced"], "capacity": ["capacity"], "beside": ["beside"],
                   "sessions": ["main"], "traces": ["main"]}  # fmt: skip
-        found = {name: frame for name, frame in as_the_study_says.items()
-                 if not set(groups.get(name, [])) & failing}  # fmt: skip
+        found = {name: frame for name, frame in as_the_study_says.items() if not set(groups.get(name, [])) & failing}
         return found, None
 
     monkeypatch.setattr(material, "_frames", frames_of)

@@ -110,7 +110,7 @@ OTHERS = (
     Variant("bbr-fq", "BBR, paced by fq", "bbr", {"tcp.pacing": "fq"}, "pacing: BBR's own timers otherwise"),
     Variant("bbr_handover-fq", "BBR, handover-aware, fq", "bbr_handover", {"tcp.pacing": "fq"}, "pacing"),
     Variant("cubic_handover-fq", "CUBIC, handover-aware, fq", "cubic_handover", {"tcp.pacing": "fq"}, "pacing"),
-)  # fmt: skip
+)
 """Other queues, and pacing by fq."""
 
 REPAIRS = (
@@ -161,6 +161,7 @@ def parts() -> tuple[Part, ...]:
 
 
 def _pings(name: str, why: str, seconds: int, seeds: int, intervals: Sequence[str]) -> Part:
+    """Pings of the dish; all run directories stay, since claims look at single probes."""
     content = _content(name, PING_SCENARIO, {}, seeds)
     content["set"] = {"run.duration": f"{seconds} s", "flows.0.flood": bool(intervals)}
     content["keep"] = {"runs": "all"}
@@ -170,6 +171,9 @@ def _pings(name: str, why: str, seconds: int, seeds: int, intervals: Sequence[st
 
 
 def _sessions(name: str, why: str, variants: Sequence[Variant], presets: Sequence[str], *, keep: bool) -> Part:
+    """TCP sessions of some variants at some presets. A quick reproduction makes fewer seeds off-peak of what is not
+    compared.
+    """
     content = _content(name, TCP_SCENARIO, {"access.preset": {"label": "preset", "values": list(presets)}}, SEEDS)
     content["together"] = [_in_step(variants)]
     if keep:
@@ -181,15 +185,18 @@ def _sessions(name: str, why: str, variants: Sequence[Variant], presets: Sequenc
 
 
 def _clean() -> Part:
+    """The variants of `CLEAN` without isolated loss: at peak it cuts windows so often that handovers hardly show."""
     content = _content("clean", TCP_SCENARIO, {}, SEEDS)
     content["together"] = [_in_step(CLEAN)]
     content["set"] |= dict.fromkeys(LOSS_KEYS, LOSSES[0])
     content["keep"] = {"runs": "all"}
-    return Part("clean", "no isolated loss: handovers alone", content, len(CLEAN) * SEEDS,
-                _few_seeds(CLEAN_QUICK_SEEDS))  # fmt: skip
+    return Part(
+        "clean", "no isolated loss: handovers alone", content, len(CLEAN) * SEEDS, _few_seeds(CLEAN_QUICK_SEEDS)
+    )
 
 
 def _beside() -> Part:
+    """Each variant beside one CUBIC flow; those that would change the CUBIC flow's host too are left out."""
     variants = tuple(variant for variant in VARIANTS if variant.name not in NEVER_BESIDE)
     content = _content("beside", TCP_SCENARIO, {}, SEEDS)
     content["together"] = [_in_step(variants)]
@@ -201,23 +208,24 @@ def _beside() -> Part:
 
 
 def _losses() -> Part:
+    """The study's three over isolated loss, both ways alike: what results owe to that number of the profile."""
     content = _content("losses", TCP_SCENARIO, {}, LOSS_SEEDS)
     content["parameters"]["flows.0.congestion_control"] = {
-        "label": "congestion_control", "values": [variant.congestion_control for variant in MAIN],
-    }  # fmt: skip
+        "label": "congestion_control",
+        "values": [variant.congestion_control for variant in MAIN],
+    }
     first, *rest = LOSS_KEYS
     content["together"] = [{first: {"label": "loss", "values": list(LOSSES)}} | {key: list(LOSSES) for key in rest}]
     return Part("losses", "sensitivity to isolated loss", content, len(MAIN) * len(LOSSES) * LOSS_SEEDS, _few_seeds(1))
 
 
 def _phases() -> Part:
+    """The handover-aware congestion controls with a schedule that is wrong by `PHASE_ERRORS_S`."""
     content = _content("phases", TCP_SCENARIO, {}, PHASE_SEEDS)
     names = ("bbr_handover", "cubic_handover")
     content["parameters"]["flows.0.congestion_control"] = {"label": "congestion_control", "values": list(names)}
-    told = [f"{FIRST_RECONFIGURATION_S + late_s:g} s" for late_s in PHASE_ERRORS_S]
-    content["together"] = [
-        {f"modules.{name}.phase_ns": {"label": f"phase_{name}", "values": told} for name in names}
-    ]  # fmt: skip
+    phases = [f"{FIRST_RECONFIGURATION_S + late_s:g} s" for late_s in PHASE_ERRORS_S]
+    content["together"] = [{f"modules.{name}.phase_ns": {"label": f"phase_{name}", "values": phases} for name in names}]
     runs = len(names) * len(PHASE_ERRORS_S) * PHASE_SEEDS
     return Part("phases", "a schedule that is wrong", content, runs, _few_seeds(1))
 
@@ -262,9 +270,10 @@ def _in_step(variants: Sequence[Variant]) -> dict[str, Any]:
     table: dict[str, Any] = {
         "name": [variant.name for variant in variants],
         "flows.0.congestion_control": {
-            "label": "congestion_control", "values": [variant.congestion_control for variant in variants],
+            "label": "congestion_control",
+            "values": [variant.congestion_control for variant in variants],
         },
-    }  # fmt: skip
+    }
     for key, default in _KEYS.items():
         values = [variant.set.get(key, default) for variant in variants]
         if any(value != default for value in values):

@@ -46,7 +46,7 @@ _NO_THRESHOLD = 2**30
 """The kernel's `TCP_INFINITE_SSTHRESH` is the largest int."""
 
 _FEWEST_TRIPS = 5
-"""Round trips over which a growth is told."""
+"""Round trips over which a growth is measured."""
 
 
 @dataclass(frozen=True)
@@ -159,8 +159,7 @@ def trace_of(run: RunView, bin_ns: int = BIN_NS, series: str = "in_order") -> Tr
 
 def _hystart(tables: Tables, source: str) -> pd.DataFrame:
     """`t_ns`, `by`: when a host's counters were first read with an end of slow start that HyStart had found."""
-    host = next((place for place, name in enumerate(tables.hosts) if name in (source, f"host:{source}")), None)
-    mine = tables.counters[(tables.counters["host"] == host) & (tables.counters["value"] > 0)]
+    mine = tables.counters[(tables.counters["host"] == tables.host_number(source)) & (tables.counters["value"] > 0)]
     rows = []
     for by, counter in (("delay", "TcpExt.TCPHystartDelayDetect"), ("ACK train", "TcpExt.TCPHystartTrainDetect")):
         read_ns = mine.loc[mine["counter"] == counter, "t_ns"]
@@ -178,8 +177,8 @@ def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFram
     if not len(places):
         return SlowStart(OPEN_ENDED, math.nan, math.nan)
     at_ns = int(t_ns[places[0]])
-    told = [*lost.loc[lost["t_s"] <= at_ns / 1e9, "kind"], *hystart["by"], NO_LOSS]
-    return SlowStart(str(told[0]), at_ns / 1e9, float(ssthresh_pkts[places[0]]))
+    causes = [*lost.loc[lost["t_s"] <= at_ns / 1e9, "kind"], *hystart["by"], NO_LOSS]
+    return SlowStart(str(causes[0]), at_ns / 1e9, float(ssthresh_pkts[places[0]]))
 
 
 def after_timeouts(

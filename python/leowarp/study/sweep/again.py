@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import leowarp
-from leowarp import rundir
+from leowarp import layout
 from leowarp.errors import ScenarioError
 from leowarp.progress import OnProgress
+from leowarp.running.writing import write_plan
 from leowarp.study.sweep.plans import input_of, read_plans, refuse_strange
 from leowarp.study.sweep.rows import COSTS, FAILED, flat
 from leowarp.study.sweep.status import row_of_run
@@ -70,8 +71,8 @@ def run_again(
     run = next(iter(read_plans(folder, run_id)))
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch:
         inputs = {name: input_of(folder, name) for name in run.inputs}
-        rundir.write_plan(Path(scratch), run.plan, inputs)
-        plan = Path(scratch) / rundir.PLAN
+        write_plan(Path(scratch), run.plan, inputs)
+        plan = Path(scratch) / layout.PLAN
         made = leowarp.run(plan, (), out, force=force, report=report, progress=progress, trust=trust)
     now = {name: value for name, value in flat(made.summary).items() if name not in COSTS}
     stored = {name: row.get(f"summary_{name}", row.get(name)) for name in now}

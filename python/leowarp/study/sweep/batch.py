@@ -4,20 +4,20 @@
 from __future__ import annotations
 
 import base64
-import importlib
+import pickle
 import shutil
 import time
-import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import leowarp
-from leowarp import errors, rundir, scenario
-from leowarp.errors import HostError, LeowarpError
-
-MAKER = "leowarp.study.sweep.maker"
+from leowarp import layout, scenario
+from leowarp.errors import HostError, encode_error
+from leowarp.running.workers import Tell
+from leowarp.running.writing import write_plan
+from leowarp.study.sweep.maker import Maker
+from leowarp.version import VERSION
 
 CHECK_S = 30.0
 """A worker makes sure so often that kernel and agent are still those of the study, which takes it 0.15 s; in a checkout
@@ -59,8 +59,8 @@ class Batch:
         Checksums of kernel and agent that the worker's must have.
     version : str
         Of leowarp, likewise.
-    maker : str
-        Name of the module that makes the runs.
+    maker : Maker
+        What makes the runs.
     """
 
     number: int
@@ -69,20 +69,36 @@ class Batch:
     kernel: str
     image: tuple[str, str]
     version: str
-    maker: str = MAKER
+    maker: Maker
 
-    def told(self) -> dict[str, Any]:
+    def work(self, scratch: Path, tell: Tell) -> None:
+        """Makes the runs, in the process of a worker (`leowarp.running.workers.Task`)."""
+        for place, result in results_of(self, scratch):
+            tell(place=place, result=result)
+
+    def encode(self) -> dict[str, Any]:
         """As JSON has it."""
-        return asdict(self)
+        # The maker is an object of any class, so it is pickled. That is safe here: a batch goes from the process that
+        # runs the study to its own workers, and never comes from a file.
+        return {
+            "number": self.number,
+            "orders": [asdict(order) for order in self.orders],
+            "inputs": dict(self.inputs),
+            "kernel": self.kernel,
+            "image": list(self.image),
+            "version": self.version,
+            "maker": encode_file(pickle.dumps(self.maker)),
+        }
 
     @classmethod
-    def heard(cls, told: Mapping[str, Any]) -> Batch:
-        """The batch that `told` describes."""
-        orders = tuple(Order(**{**order, "inputs": tuple(order["inputs"])}) for order in told["orders"])
-        return cls(**{**told, "orders": orders, "image": tuple(told["image"])})
+    def decode(cls, encoded: Mapping[str, Any]) -> Batch:
+        """The batch of which `encoded` is the JSON."""
+        orders = tuple(Order(**{**order, "inputs": tuple(order["inputs"])}) for order in encoded["orders"])
+        maker = pickle.loads(base64.b64decode(encoded["maker"]))
+        return cls(**{**encoded, "orders": orders, "image": tuple(encoded["image"]), "maker": maker})
 
 
-def encoded(content: bytes) -> str:
+def encode_file(content: bytes) -> str:
     """A file's content for `Batch.inputs`."""
     return base64.b64encode(content).decode()
 
@@ -95,62 +111,47 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
     HostError
         If this machine's leowarp, kernel or agent is not the one that the study wants.
     """
-    maker = importlib.import_module(batch.maker)
-    _check(batch, maker)
+    _check(batch)
     scratch.mkdir(parents=True, exist_ok=True)
     try:
         plans = [_plan(batch, order, scratch / "plans" / f"{place:04d}") for place, order in enumerate(batch.orders)]
         out = [None if order.out is None else Path(order.out) for order in batch.orders]
-        for made in maker.make(plans, scratch / "work", out=out):
+        for made in batch.maker.make(plans, scratch / "work", out=out):
             yield (
                 made.index,
                 {
                     "summary": made.summary,
                     "costs": made.costs,
                     "warnings": list(made.warnings),
-                    "error": None if made.error is None else told_error(made.error),
+                    "error": None if made.error is None else encode_error(made.error),
                 },
             )
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def told_error(error: BaseException) -> dict[str, Any]:
-    """An error as JSON has it: its kind, what was wrong and what to do; of an unexpected one its last words."""
-    if isinstance(error, LeowarpError):
-        kind = next(cls.__name__ for cls in type(error).__mro__ if cls.__module__ == errors.__name__)
-        return {"kind": kind, "message": error.message, "hint": error.hint}
-    where = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(where[-1].filename).name}:{where[-1].lineno})" if where else ""
-    return {"kind": type(error).__name__, "message": f"{error!r}{place}", "hint": None}
-
-
-def heard_error(told: Mapping[str, Any]) -> LeowarpError:
-    """The error that `told_error` put down."""
-    kind = getattr(errors, str(told["kind"]), None)
-    if not (isinstance(kind, type) and issubclass(kind, LeowarpError)):
-        kind = LeowarpError
-    return kind(str(told["message"]), hint=told.get("hint"))
-
-
 def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
+    """The plan of an order, with its files beside it in a folder of its own, as a run directory has them."""
     folder.mkdir(parents=True)
     inputs = {name: base64.b64decode(batch.inputs[name]) for name in order.inputs}
-    rundir.write_plan(folder, order.plan, inputs)
+    write_plan(folder, order.plan, inputs)
     # Whoever started the study was asked what may run (`engine`).
-    return scenario.resolve(scenario.load(folder / rundir.PLAN)).named_by_caller()
+    return scenario.resolve(scenario.load(folder / layout.PLAN)).named_by_caller()
 
 
-def _check(batch: Batch, maker: Any) -> None:
-    if batch.version != leowarp.__version__:
+def _check(batch: Batch) -> None:
+    """Raises HostError if leowarp, kernel or agent of this worker are not those of the study, at most
+    every `CHECK_S`.
+    """
+    if batch.version != VERSION:
         raise HostError(
-            f"this worker has leowarp {leowarp.__version__}, and the study was started with {batch.version}",
+            f"this worker has leowarp {VERSION}, and the study was started with {batch.version}",
             hint="install the same version on every machine",
         )
     now = time.monotonic()
     if now - _CHECKED.get((batch.maker, batch.kernel, batch.image), -CHECK_S) < CHECK_S:
         return
-    mine: Sequence[str] = maker.image_sha256(batch.kernel)
+    mine = batch.maker.image_sha256(batch.kernel)
     for what, here, wanted in zip(("kernel", "agent"), mine, batch.image, strict=True):
         if here != wanted:
             raise HostError(
@@ -160,5 +161,5 @@ def _check(batch: Batch, maker: Any) -> None:
     _CHECKED[batch.maker, batch.kernel, batch.image] = now
 
 
-_CHECKED: dict[tuple[str, str, tuple[str, str]], float] = {}
+_CHECKED: dict[tuple[Maker, str, tuple[str, str]], float] = {}
 """What this process has found to be right, and when."""

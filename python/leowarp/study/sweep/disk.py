@@ -14,7 +14,10 @@ from pathlib import Path
 from leowarp.errors import HostError
 
 TEMPORARY = ".partial"
+"""Such files begin with a dot besides, so that no reader of a data set takes one for a part of it."""
+
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# What the kernel (ENOSYS) or the file system (EINVAL, for instance NFS; rename(2)) says that cannot exchange names.
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -135,12 +138,14 @@ def is_out_of_space(error: OSError) -> bool:
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
+    """os.write may write less than it is given, for instance when a signal comes."""
     view = memoryview(content)
     while view:
         view = view[os.write(descriptor, view) :]
 
 
 def _exchanged(new: Path, old: Path) -> bool:
+    """Exchanges two names in one step; False where the kernel or the file system cannot."""
     libc = ctypes.CDLL(None, use_errno=True)
     # renameat2(2) of Linux; Python has no function for it.
     if not hasattr(libc, "renameat2"):
@@ -154,4 +159,5 @@ def _exchanged(new: Path, old: Path) -> bool:
 
 
 def _aside(path: Path) -> Path:
+    """Where `exchange` keeps the old directory for a moment on a file system that cannot exchange names."""
     return path.with_name(f".{path.name}.aside")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,17 +11,17 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-import leowarp
-from leowarp.errors import LeowarpError, ScenarioError
+from leowarp.errors import LeowarpError, ScenarioError, decode_error
 from leowarp.guest import trust
 from leowarp.progress import building, shown
+from leowarp.running.workers import LocalWorkers
 from leowarp.study.sweep import disk
-from leowarp.study.sweep.batch import MAKER, heard_error
 from leowarp.study.sweep.display import OnStudyProgress, StudyDisplay
 from leowarp.study.sweep.expand import PlannedRun, expand
 from leowarp.study.sweep.file import StudyFile
 from leowarp.study.sweep.keys import column_name, column_types, plan_key
 from leowarp.study.sweep.lock import LOCK, Holding
+from leowarp.study.sweep.maker import GUESTS, Maker
 from leowarp.study.sweep.page import PAGE, write_page
 from leowarp.study.sweep.plans import (
     PLANS,
@@ -37,9 +36,9 @@ from leowarp.study.sweep.plans import (
     write_plans,
 )
 from leowarp.study.sweep.rows import FAILED, RESERVED, Origin
-from leowarp.study.sweep.session import Session, Task
+from leowarp.study.sweep.session import Session, Task, Workers
 from leowarp.study.sweep.store import Layout, Store
-from leowarp.study.sweep.workers import LocalWorkers, Workers
+from leowarp.version import VERSION
 
 STUDY = "study.toml"
 SCRATCH = ".scratch"
@@ -84,14 +83,14 @@ class Options:
     progress: bool | OnStudyProgress = True
     only: Callable[[StudyRun], bool] | None = None
     retry_failed: bool = False
-    maker: str = MAKER
+    maker: Maker = GUESTS
     trust: bool = False
 
 
 def run_study(
     study: StudyFile | Path | str, out: Path | str | None = None, *, at_once: int | None = None,
     scheduler: str | None = None, progress: bool | OnStudyProgress = True,
-    only: Callable[[StudyRun], bool] | None = None, retry_failed: bool = False, maker: str = MAKER,
+    only: Callable[[StudyRun], bool] | None = None, retry_failed: bool = False, maker: Maker = GUESTS,
     trust: bool = False,
 ) -> StudyResult:  # fmt: skip
     """Makes the runs of a study that have no result yet.
@@ -112,8 +111,8 @@ def run_study(
         Which runs are asked for (a `StudyRun` has `values` and `seed`); the others are left for later.
     retry_failed : bool
         Whether failed runs of earlier starts are made again.
-    maker : str
-        Name of the module that makes runs.
+    maker : Maker
+        What makes the runs; it is pickled on its way to the workers.
     trust : bool
         Whether kernels and modules that a file names may run, though they were never accepted.
 
@@ -135,7 +134,7 @@ def run_study(
         facts, file, runs = read_facts(folder), None, read_plans(folder)
         return _held(folder, facts, file, runs, options)
     file = study if isinstance(study, StudyFile) else StudyFile.load(study)
-    planned = expand(file, importlib.import_module(maker).shareable)
+    planned = expand(file, maker.shareable)
     folder = Path(out) if out is not None else Path("studies") / file.name
     return _held(folder, StudyFacts(file.name, file.keep, layout_of(file)), file, planned, options)
 
@@ -168,6 +167,10 @@ def layout_of(file: StudyFile) -> Layout:
 def _held(
     folder: Path, facts: StudyFacts, file: StudyFile | None, runs: Sequence[PlannedRun | StudyRun], options: Options
 ) -> StudyResult:
+    """What `run_study` does once runs are known: asks what may run, takes the lock, writes the plans, makes the runs.
+
+    Code is asked about before anything is written, so that a study that is refused leaves no trace.
+    """
     _refuse_what_is_not_ours(folder, facts.name)
     trust.demand_code(_code_of(folder, runs, options.trust))
     with disk.writing(folder):
@@ -189,12 +192,17 @@ def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool)
     alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
     found: dict[trust.Code, None] = {}
     for run in alike.values():
-        told = trust.code_of(run.combination.plan.guest) if isinstance(run, PlannedRun) else code_of(folder, run)
-        found |= {replace(code, named_in=None) if may_run else code: None for code in told}
+        codes = trust.code_of(run.combination.plan.guest) if isinstance(run, PlannedRun) else code_of(folder, run)
+        found |= {replace(code, named_in=None) if may_run else code: None for code in codes}
     return list(found)
 
 
 def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: int, options: Options) -> StudyResult:
+    """Makes what is missing of the runs that are asked for, and gives all of their rows.
+
+    The workers end and their scratch goes whatever happens, Ctrl-C included; the page is written from the data set, so
+    it also shows runs of earlier starts.
+    """
     asked = [run for run in runs if options.only is None or options.only(run)]
     store = Store(folder, facts.layout)
     try:
@@ -224,6 +232,7 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
 
 
 def _workers(folder: Path, missing: int, options: Options) -> Workers:
+    """Workers of the scheduler that was named, or as many processes as there are cores, but no more than runs."""
     if options.scheduler is not None:
         from leowarp.study.sweep.scheduler import DaskWorkers
 
@@ -233,24 +242,30 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
         # What workers that were killed have left
         disk.remove(scratch)
         scratch.mkdir()
-    return LocalWorkers(min(options.at_once or len(os.sched_getaffinity(0)), missing), scratch.resolve())
+    return LocalWorkers(
+        min(options.at_once or len(os.sched_getaffinity(0)), missing), scratch.resolve(), "a worker of the study"
+    )
 
 
 def _origin(kernel: str, options: Options) -> Origin:
-    maker = importlib.import_module(options.maker)
+    """What makes the runs of a kernel: checksums, and leowarp's version. Builds what is not there."""
     with building(options.progress is True) as built:
-        kernel_sha256, agent_sha256 = maker.image_sha256(kernel, built.message, built.steps)
-    return Origin(kernel_sha256, agent_sha256, leowarp.__version__)
+        kernel_sha256, agent_sha256 = options.maker.image_sha256(kernel, built.message, built.steps)
+    return Origin(kernel_sha256, agent_sha256, VERSION)
 
 
 def _failures(table: pa.Table) -> dict[str, LeowarpError]:
     failed = table.filter(pc.equal(table["status"], FAILED))
     columns = {"run_id": "run_id", "error_kind": "kind", "error": "message", "error_hint": "hint"}
     rows = failed.select(list(columns)).rename_columns(list(columns.values())).to_pylist()
-    return {row["run_id"]: heard_error(row) for row in rows}
+    return {row["run_id"]: decode_error(row) for row in rows}
 
 
 def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
+    """Raises ScenarioError if the directory holds another study, or anything that is not a study's.
+
+    A directory with a lock and nothing else is a study's that was ended before its plans were written.
+    """
     if not folder.exists():
         return
     if not folder.is_dir():

@@ -17,9 +17,9 @@ import pytest
 import leowarp
 from leowarp.errors import GuestError, HostError, LeowarpError, ScenarioError
 from leowarp.study.sweep import disk
-from leowarp.study.sweep.in_process_for_tests import Unsynced, made_so_far
 from leowarp.study.sweep.outstanding import BATCH_S, LARGEST_BATCH, batch_size
 from leowarp.study.sweep.status import study_status
+from support.sweep.in_process import Unsynced, made_so_far
 
 
 def say(fake, seed, what):
@@ -257,14 +257,15 @@ def test_batches_grow_with_cheap_runs_and_shrink_towards_the_end():
 
 
 def test_columns_have_one_type_in_all_files_whatever_comes_first(quick, study_file, tmp_path, monkeypatch):
-    from leowarp.study.sweep import fake_for_tests, store
+    from leowarp.study.sweep import store
+    from support.sweep import maker
 
     def summary(plan):
         late = {1: None, 2: 5, 3: 2.5}[plan.run.seed]
         more = {"words": "text"} if plan.run.seed == 3 else {"words": None}
         return {"late_pkts": late, **more, "flows": []}
 
-    monkeypatch.setattr(fake_for_tests, "summary", summary)
+    monkeypatch.setattr(maker, "summary", summary)
     monkeypatch.setattr(store, "FLUSH_ROWS", 1)
     seen = set()
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import os
 from collections.abc import Sequence
@@ -13,12 +12,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from leowarp.media import planned
 from leowarp.progress import clock
 from leowarp.scenario import Plan
-from leowarp.study.sweep.batch import MAKER
 from leowarp.study.sweep.expand import PlannedRun, expand
 from leowarp.study.sweep.file import StudyFile
 from leowarp.study.sweep.keys import column_name, text_of
+from leowarp.study.sweep.maker import GUESTS, Maker
 from leowarp.study.sweep.store import read_results
 
 SHOWN_RUNS = 5
@@ -28,7 +28,7 @@ SEGMENT_BYTES = 1448
 """Payload of a full TCP segment with timestamps over Ethernet's 1500 B."""
 
 
-def dry_run(path: Path | str, out: Path | str | None = None, maker: str | None = None) -> dict[str, Any]:
+def dry_run(path: Path | str, out: Path | str | None = None, maker: Maker = GUESTS) -> dict[str, Any]:
     """What `run_study` would do: `study, out, runs, made, batches..., parameters, costs, first_runs`.
 
     Raises
@@ -37,7 +37,7 @@ def dry_run(path: Path | str, out: Path | str | None = None, maker: str | None =
         As `run_study`, if the study file is wrong.
     """
     file = StudyFile.load(path)
-    runs = expand(file, importlib.import_module(maker or MAKER).shareable)
+    runs = expand(file, maker.shareable)
     folder = Path(out) if out is not None else Path("studies") / file.name
     table, _ = read_results(folder)
     made = _made(table, runs)
@@ -72,7 +72,7 @@ def dry_run(path: Path | str, out: Path | str | None = None, maker: str | None =
 def guessed_cpu_s(plan: Plan) -> float:
     """CPU seconds of a run, guessed from packets and hops."""
     packets = sum(_packets(plan, place) for place in range(len(plan.flows)))
-    return RUN_CPU_S + packets * (PACKET_CPU_S + _hops(plan) * HOP_CPU_S)
+    return RUN_CPU_S + packets * (PACKET_CPU_S + planned(plan).likely_hops() * HOP_CPU_S)
 
 
 def _made(table: pa.Table | None, runs: Sequence[PlannedRun]) -> int:
@@ -94,29 +94,16 @@ def _packets(plan: Plan, place: int) -> float:
     """Packets of a flow, those of the way back included."""
     flow = plan.flows[place]
     lasts_s = (flow.stop_ns - flow.start_ns) / 1e9
-    rates = [rate for rate in (_rate_bps(plan), flow.rate_bps) if rate is not None]
+    rates = [rate for rate in (planned(plan).likely_rate_bps(), flow.rate_bps) if rate is not None]
     if flow.kind == "tcp":
         by_rate = min(rates, default=UNSHAPED_BPS) * lasts_s / 8 / SEGMENT_BYTES
         by_size = math.inf if flow.size_bytes is None else flow.size_bytes / SEGMENT_BYTES
         return 1.5 * min(by_rate, by_size)
-    most = getattr(flow, "packets", None) or math.inf
-    per_s = getattr(flow, "packets_per_s", None)
+    most = math.inf if flow.packets is None else flow.packets
+    per_s = flow.packet_rate_pkts_per_s
     if per_s is None:
         per_s = 1e9 / flow.interval_ns if flow.interval_ns else (flow.rate_bps or 0) / 8 / (flow.payload_bytes or 1)
     return 2 * min(most, per_s * lasts_s)
-
-
-def _rate_bps(plan: Plan) -> float | None:
-    for medium in (plan.chain, getattr(plan, "jittered", None), plan.isl if plan.constellation is not None else None):
-        if medium is not None:
-            return medium.rate_bps
-    return None
-
-
-def _hops(plan: Plan) -> int:
-    if plan.constellation is not None:
-        return 8
-    return plan.chain.hops if plan.chain is not None else 1
 
 
 def _parameters(file: StudyFile) -> list[dict[str, Any]]:

@@ -13,17 +13,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from leowarp import scenario, timeline
+from leowarp import media, scenario
 from leowarp.errors import ScenarioError
 from leowarp.scenario import Plan
-from leowarp.scenario.document import Node
+from leowarp.scenario.node import Node
 from leowarp.scenario.problems import Problem, ScenarioProblems
 from leowarp.study.sweep.file import Condition, Parameter, StudyFile
 from leowarp.study.sweep.keys import columns_of
 
 _OTHER_SEED = 987_654_321
+"""Of no study: shows in which place of a plan's text the seed stands."""
+
 MOST_PROBLEMS = 20
-"""Mistakes told at once: a study of thousands of combinations repeats itself."""
+"""Mistakes shown at once: a study of thousands of combinations repeats itself."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +104,8 @@ class PlannedRun:
         return tuple(self.combination.plan.inputs())
 
     def __str__(self) -> str:
-        told = [f"{key} = {value}" for key, value in self.values.items()]
-        return ", ".join([*told, f"seed {self.seed}"])
+        settings = [f"{key} = {value}" for key, value in self.values.items()]
+        return ", ".join([*settings, f"seed {self.seed}"])
 
 
 def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedRun]:
@@ -124,14 +126,14 @@ def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedR
     for values in _combinations(study):
         try:
             combinations.append(_combination(study, values, shareable))
-            timeline.check(combinations[-1].plan)
+            media.check(combinations[-1].plan)
         except ScenarioProblems as error:
             for problem in error.problems:
-                wrong.setdefault(problem, _told(values))
+                wrong.setdefault(problem, _named(values))
             if len(wrong) >= MOST_PROBLEMS:
                 break
         except ScenarioError as error:
-            raise ScenarioError(f"{study.name}, {_told(values)}: {error.message}", error.hint) from error
+            raise ScenarioError(f"{study.name}, {_named(values)}: {error.message}", error.hint) from error
     if wrong:
         raise _no_plans(study, wrong)
     if not combinations:
@@ -149,6 +151,10 @@ def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedR
 
 
 def _combinations(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
+    """The product of all dimensions, without what `exclude` and `only` leave out: key -> parameter and value.
+
+    The last dimension varies fastest, as digits of a number do.
+    """
     steps = [
         [{parameter.key: (parameter, value) for parameter, value in zip(joined, step, strict=True)}
          for step in zip(*(parameter.values for parameter in joined), strict=True)]
@@ -165,12 +171,17 @@ def _combinations(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]
 
 
 def _meets(condition: Condition, values: Mapping[str, Any]) -> bool:
+    """Whether a combination has, of each key of the condition, one of the values that it names."""
     return all(values[key] in allowed for key, allowed in condition.values.items())
 
 
 def _combination(
     study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]], shareable: Callable[[Plan], bool]
 ) -> Combination:
+    """One combination as a plan, with its values and columns.
+
+    The scenario is loaded anew for each: an error then names the file and line of the value that made it wrong.
+    """
     overrides: dict[str, Any] = dict(study.set)
     overrides |= {key: node for key, (_, node) in varied.items()}
     plan = scenario.resolve(scenario.load(study.scenario, overrides))
@@ -189,6 +200,7 @@ def _combination(
 
 
 def _refuse_twins(runs: list[PlannedRun]) -> None:
+    """Raises if two runs have the same plan: results are keyed by the plan's hash, so one would stand for both."""
     seen: dict[tuple[str, str, int], PlannedRun] = {}
     for run in runs:
         twin = seen.setdefault((*run.combination.around_seed, run.seed), run)
@@ -209,17 +221,19 @@ def _refuse_equal_names(runs: list[PlannedRun]) -> None:
 
 
 def _no_plans(study: StudyFile, wrong: Mapping[Problem, str]) -> ScenarioError:
+    """All mistakes in one error; the combination is named where what is wrong was varied."""
     lines = []
-    for problem, told in wrong.items():
+    for problem, combination in wrong.items():
         lines.append(str(problem))
-        if told and problem.key not in study.set:
-            lines.append(f"    in the combination {told}")
+        if combination and problem.key not in study.set:
+            lines.append(f"    in the combination {combination}")
     more = " (and perhaps more)" if len(wrong) >= MOST_PROBLEMS else ""
     count = "" if len(wrong) == 1 else f"{len(wrong)} errors{more}:\n"
     return ScenarioError(f"the study {study.name} has combinations that are no plan; {count}" + "\n".join(lines))
 
 
-def _told(values: Mapping[str, tuple[Parameter, Node]]) -> str:
+def _named(values: Mapping[str, tuple[Parameter, Node]]) -> str:
+    """A combination for a message."""
     return ", ".join(f"{key} = {plain_value(node)}" for key, (_, node) in values.items())
 
 

@@ -52,12 +52,14 @@ def test_a_runs_plan_is_that_of_the_scenario_with_the_keys_set(study_file, tmp_p
 
 
 def test_runs_share_a_boot_if_they_may_and_the_guest_is_the_same(study_file):
-    memory = ('"flows.0" =', '"flows.1.start" = "1 s"\n"flows.0" ='), (
-        "[[exclude]]", '[[together]]\n"guest.memory" = ["1 GiB", "2 GiB"]\n[[exclude]]'
-    )  # fmt: skip
+    memory = (
+        ('"flows.0" =', '"flows.1.start" = "1 s"\n"flows.0" ='),
+        ("[[exclude]]", '[[together]]\n"guest.memory" = ["1 GiB", "2 GiB"]\n[[exclude]]'),
+    )
     runs = runs_of(study_file(*memory, text=WHOLE), lambda plan: plan.flows[0].congestion_control == "bic")
-    boots = {(run.values["flows.0.congestion_control"], run.values["guest.memory"]): run.combination.boot
-             for run in runs}  # fmt: skip
+    boots = {
+        (run.values["flows.0.congestion_control"], run.values["guest.memory"]): run.combination.boot for run in runs
+    }
     assert boots["cubic", "1 GiB"] == boots["cubic", "2 GiB"] == ""
     assert len({boots["bic", "1 GiB"], boots["bic", "2 GiB"], ""}) == 3
 
@@ -139,4 +141,4 @@ def test_parameters_of_queues_and_of_modules_are_varied_like_any_key(tmp_path):
     plans = [run.combination.plan for run in runs_of(path)]
     assert [plan.modules for plan in plans] == [{"my_cc": {"hold_ns": f"{ms}000000"}} for ms in (35, 50)]
     assert {plan.guest.cc_modules[0].path for plan in plans} == {tmp_path / "my_cc.c"}
-    assert all(plan.access.queue_parameters == {"target_ns": 5_000_000} for plan in plans)
+    assert all(plan.medium.queue_parameters == {"target_ns": 5_000_000} for plan in plans)

@@ -25,6 +25,7 @@ KEYS = ("name", "schema", "scenario", "set", "parameters", "together", "exclude"
 KEEP = ("none", "failed", "all")
 STUDY_SCHEMA = 1
 MOST_SEEDS = 1_000_000
+"""Every seed becomes a row of `plans.parquet` before anything runs; a mistyped count should not fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,10 @@ class StudyFile:
 
 
 class _Varied:
-    """The dimensions of `[parameters]` and `[[together]]`."""
+    """The dimensions of `[parameters]` and `[[together]]`.
+
+    Mistakes go to `problems`, so that one look finds all of them; what is wrong is left out of `dimensions`.
+    """
 
     def __init__(self, problems: Problems) -> None:
         self._problems = problems
@@ -151,8 +155,8 @@ class _Varied:
             joined = self._parameters(node, f"together.{number}")
             lengths = {parameter.key: len(parameter.values) for parameter in joined}
             if len(set(lengths.values())) > 1:
-                told = ", ".join(f"{key} has {length}" for key, length in lengths.items())
-                rule = f"parameters that go in step have equally many values: {told}"
+                counts = ", ".join(f"{key} has {length}" for key, length in lengths.items())
+                rule = f"parameters that go in step have equally many values: {counts}"
                 self._problems.add(node.origin, f"together.{number}", rule, "fill the shorter list")
             elif joined:
                 self.dimensions.append(tuple(joined))
@@ -169,6 +173,9 @@ class _Varied:
         return found
 
     def _parameter(self, key: str, parts: tuple[str, ...], node: Node) -> Parameter | None:
+        """A parameter: a list of values, or a table with `values` or a range, and perhaps a label; None if it
+        is wrong.
+        """
         label, values = None, node
         if isinstance(node.value, dict):
             label = self._label(key, node.get("label"))
@@ -195,6 +202,7 @@ class _Varied:
         return Parameter(key, parts, tuple(values.value), label, node.origin)
 
     def _range(self, key: str, parts: tuple[str, ...], node: Node, label: str | None) -> Parameter | None:
+        """A parameter whose values are a range, written out in the unit of the plan's key."""
         known = plan_key(parts)
         if known is None:
             # The scenario's own check says so with the nearest key; any value leads there.
@@ -208,6 +216,9 @@ class _Varied:
         return Parameter(key, parts, tuple(Node(value, node.origin) for value in values), label, node.origin)
 
     def _label(self, key: str, node: Node | None) -> str | None:
+        """The label, if it can name a column everywhere: letters, digits and underscores, not beginning with a
+        digit.
+        """
         if node is None:
             return None
         if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", node.value) is None:
@@ -218,6 +229,7 @@ class _Varied:
 
 
 def _name(document: Node, problems: Problems) -> str:
+    """The study's name, which is that of its directory: nothing that leads out of `studies/`."""
     node = document.get("name")
     if node is None:
         problems.add(document.origin, "name", "is missing", 'write name = "..." first')
@@ -230,6 +242,7 @@ def _name(document: Node, problems: Problems) -> str:
 
 
 def _scenario(document: Node, problems: Problems) -> Path:
+    """The scenario's file: beside the study, or an example of that name."""
     node = document.get("scenario")
     if node is None:
         hint = 'write scenario = "jittered.toml": a file beside the study, or the name of an example'
@@ -256,6 +269,7 @@ def _settings(document: Node, problems: Problems) -> dict[str, Node]:
 def _conditions(
     document: Node, name: str, varied: Mapping[str, list[Any]], problems: Problems
 ) -> tuple[Condition, ...]:
+    """`exclude` or `only`: a value that no parameter has is an error and not a condition that never holds."""
     found = []
     for number, table in enumerate(_tables(document, name, problems)):
         values: dict[str, tuple[Any, ...]] = {}
@@ -278,6 +292,7 @@ def _conditions(
 
 
 def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
+    """The seeds, from `first` and `count` or a `list`; None if there is no section."""
     table = document.get("seeds")
     if table is None:
         return None
@@ -313,6 +328,7 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
 
 
 def _keep(document: Node, problems: Problems) -> str:
+    """What stays of run directories; "none" if it is not said."""
     table = document.get("keep")
     if table is None:
         return KEEP[0]
@@ -333,6 +349,7 @@ def _check_seed_key(study: StudyFile, varied: _Varied, problems: Problems) -> No
 
 
 def _tables(document: Node, name: str, problems: Problems) -> list[Node]:
+    """The tables of `[[name]]`, in order."""
     node = document.get(name)
     if node is None:
         return []
@@ -369,6 +386,7 @@ def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], N
 
 
 def _quoted(part: str) -> str:
+    """A part of a dotted key as TOML wants it: with quotes if it is no bare key."""
     return part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else json.dumps(part, ensure_ascii=False)
 
 

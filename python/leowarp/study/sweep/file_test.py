@@ -106,7 +106,7 @@ def test_columns_and_partition_follow_from_the_parameters(study_file):
         ('"chain.queue" =', '"chain.delay" =', 12, "chain.delay: is varied twice", "take one"),
         ('label = "cc"', 'label = "c c"', 11, "is not a name of letters", "names a column"),
         ('"chain.delay" = "2 ms"', '"chain.dely" = "2 ms"', 14, "is not varied", 'did you mean "chain.delay"?'),
-        ('"chain.delay" = "2 ms"', '"chain.delay" = "3 ms"', 14, "is none of its values", 'did you mean'),
+        ('"chain.delay" = "2 ms"', '"chain.delay" = "3 ms"', 14, "is none of its values", "did you mean"),
         ("[3, 5]", "[]", 16, "is empty", "first = 1"),
         ("[3, 5]", "[3, -5]", 16, "-5 is no seed", "allowed: 0 to"),
         ("list = [3, 5]", "first = 1", 16, "seeds.count: must be given", "count = 30"),
@@ -114,7 +114,7 @@ def test_columns_and_partition_follow_from_the_parameters(study_file):
         ('runs = "failed"', 'runs = "some"', 18, "none, failed or all", 'runs = "failed"'),
         ("run.duration =", "run.seed = 1 #", 4, "[seeds] sets it too", "one of them"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_names_line_key_and_cure(study_file, old, new, line, says, hint):
     path = study_file((old, new), text=WHOLE)
     with pytest.raises(ScenarioError) as told:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from leowarp.scenario import Plan, schema
 from leowarp.scenario.key import Key, keys
-from leowarp.scenario.load import TABLES
+from leowarp.scenario.loading import TABLES
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,10 @@ class PlanKey:
         """What the plan says."""
         owner: Any = plan
         for part in self.parts[:-1]:
-            if isinstance(owner, tuple):
+            # A plan has its medium under one name, whichever of the sections of a scenario it is.
+            if owner is plan and part == plan.medium.NAME:
+                owner = plan.medium
+            elif isinstance(owner, tuple):
                 owner = owner[int(part)] if part.isdecimal() else next(host for host in owner if host.name == part)
             else:
                 owner = getattr(owner, part)

@@ -15,6 +15,7 @@ from leowarp.errors import ScenarioError
 
 LOCK = "study.lock"
 TRIES, PAUSE_S = 4, 0.05
+"""`holder` takes the lock for a moment to find out whether it is free; whoever starts meanwhile tries again."""
 
 
 class Holding:
@@ -45,7 +46,6 @@ class Holding:
         return self
 
     def _locked(self) -> bool:
-        # Who asks for the holder holds it for a moment, too.
         for _ in range(TRIES):
             try:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,39 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes the runs: batches of them in one boot. A test puts a module with the same functions in its place."""
+"""What makes the runs of a study: `Maker`, and the one that boots guests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from leowarp.guest import guest_image
 from leowarp.progress import BuildProgress, silent
 from leowarp.scenario import Plan
 
 if TYPE_CHECKING:
-    from leowarp.batch import Made
+    from leowarp.running.shared_boot import Made
 
 
-def make(plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
-    """Each run as it is made, by its place in `plans`."""
-    from leowarp import batch
+class Maker(Protocol):
+    """Makes the runs of a study, in the process of a worker.
 
-    return batch.make(plans, scratch, out=list(out) if any(out) else None)
+    It reaches a worker pickled, on this machine through a pipe and on others through Dask, so it is an object of a
+    class that the worker can import, and holds nothing that lives in one process alone. It is hashable: a worker
+    remembers for which makers it has compared the checksums.
+    """
+
+    def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
+        """Each run as it is made, by its place in `plans`, with its directory in `out` if that is not None."""
+
+    def shareable(self, plan: Plan) -> bool:
+        """Whether a plan's run may share a boot with others."""
+
+    def image_sha256(
+        self,
+        kernel: str,
+        on_message: Callable[[str], None] = lambda text: None,
+        on_progress: Callable[[BuildProgress], None] = silent,
+    ) -> tuple[str, str]:
+        """Checksums of the guest's kernel and of its agent, which are built if they are not there."""
 
 
-def shareable(plan: Plan) -> bool:
-    """Whether a plan's run may share a boot with others."""
-    from leowarp import batch
+@dataclass(frozen=True)
+class GuestMaker:
+    """Boots guests, several runs in one boot where they may share it (`leowarp.running.shared_boot`)."""
 
-    return batch.shareable(plan)
+    def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
+        """See `Maker`; raises what `shared_boot.make` raises."""
+        from leowarp.running import shared_boot
+
+        return shared_boot.make(plans, scratch, out=list(out) if any(out) else None)
+
+    def shareable(self, plan: Plan) -> bool:
+        """See `Maker`: nothing in the run draws from the kernel's random pool."""
+        from leowarp.running import shared_boot
+
+        return shared_boot.shareable(plan)
+
+    def image_sha256(
+        self,
+        kernel: str,
+        on_message: Callable[[str], None] = lambda text: None,
+        on_progress: Callable[[BuildProgress], None] = silent,
+    ) -> tuple[str, str]:
+        """See `Maker`; a build of the kernel takes minutes, and tells of its steps."""
+        image = guest_image(kernel, on_message=on_message, on_progress=on_progress)
+        return image.kernel_facts["linux_sha256"], image.agent_facts["agent_sha256"]
 
 
-def image_sha256(
-    kernel: str,
-    on_message: Callable[[str], None] = lambda text: None,
-    on_progress: Callable[[BuildProgress], None] = silent,
-) -> tuple[str, str]:
-    """Checksums of the guest's kernel and of its agent, which are built if they are not there."""
-    image = guest_image(kernel, on_message=on_message, on_progress=on_progress)
-    return image.kernel_facts["linux_sha256"], image.agent_facts["agent_sha256"]
+GUESTS = GuestMaker()
+"""What makes runs if nobody says otherwise."""

@@ -98,19 +98,19 @@ def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
         found.append(
             f"{removed:,} runs are in results/ (in_study is false) and no longer in the study; not counted here"
         )
-    told = frame["warnings"].explode().dropna().value_counts()
-    return [*found, *(f"{count:,} runs: {text}" for text, count in told.head(10).items())]
+    counts = frame["warnings"].explode().dropna().value_counts()
+    return [*found, *(f"{count:,} runs: {text}" for text, count in counts.head(10).items())]
 
 
 def _matrix(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric: str) -> str:
     """Means over seeds: the parameter with the most values down, the others across; darker is larger."""
     from leowarp.report import html
 
-    told = [values[run_id] for run_id in frame["run_id"]]
-    keys = list(told[0])
-    down = max(keys, key=lambda key: len({str(one[key]) for one in told}), default=None)
-    lines = [str(one[down]) if down is not None else "all" for one in told]
-    columns = [", ".join(str(one[key]) for key in keys if key != down) or "all" for one in told]
+    values_of_runs = [values[run_id] for run_id in frame["run_id"]]
+    keys = list(values_of_runs[0])
+    down = max(keys, key=lambda key: len({str(one[key]) for one in values_of_runs}), default=None)
+    lines = [str(one[down]) if down is not None else "all" for one in values_of_runs]
+    columns = [", ".join(str(one[key]) for key in keys if key != down) or "all" for one in values_of_runs]
     means = frame[metric].groupby([lines, columns], sort=False).mean().unstack(sort=False)
     means = means.reindex(index=list(dict.fromkeys(lines)), columns=list(dict.fromkeys(columns)))
     if len(means) > MOST_LINES or len(means.columns) > MOST_COLUMNS:

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp import parquetfiles, plainfiles, rundir, tomltext
+from leowarp import layout, parquetfiles, plainfiles, tomltext
 from leowarp.errors import TraceError
 from leowarp.guest.trust import Code
 from leowarp.study.sweep import disk
@@ -140,7 +140,7 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
 def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
     """Copies the files that plans name into `00-inputs/`."""
     for path in sorted(set(paths)):
-        copy = folder / rundir.INPUTS / path.name
+        copy = folder / layout.INPUTS / path.name
         content = path.read_bytes()
         if not copy.exists() or copy.read_bytes() != content:
             copy.parent.mkdir(exist_ok=True)
@@ -157,9 +157,9 @@ def read_facts(folder: Path) -> StudyFacts:
     """
     path = _path(folder)
     try:
-        told = json.loads((parquetfiles.read_schema(path, hint=_HINT).metadata or {})[b"leowarp.study"])
-        parameters = {name: pa.type_for_alias(kind) for name, kind in told["parameters"].items()}
-        texts = name, keep, partition = told["name"], told["keep"], told["partition"]
+        stored = json.loads((parquetfiles.read_schema(path, hint=_HINT).metadata or {})[b"leowarp.study"])
+        parameters = {name: pa.type_for_alias(kind) for name, kind in stored["parameters"].items()}
+        texts = name, keep, partition = stored["name"], stored["keep"], stored["partition"]
         if not all(plainfiles.is_plain_name(text) for text in texts) or keep not in KEEP:
             raise ValueError(f"name, keep and partition are {texts}")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -186,7 +186,7 @@ def input_of(folder: Path, name: str) -> bytes:
     TraceError
         If it cannot be read.
     """
-    path = folder / rundir.INPUTS / name
+    path = folder / layout.INPUTS / name
     try:
         return plainfiles.read(path, plainfiles.MOST_INPUT_BYTES)
     except OSError as error:
@@ -210,7 +210,7 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(path, error) from error
     found = [] if kernel == "default" else [Code("guest.kernel", Path(kernel).expanduser(), path)]
-    return found + [Code("guest.cc_modules", folder / rundir.INPUTS / name, path) for name in modules]
+    return found + [Code("guest.cc_modules", folder / layout.INPUTS / name, path) for name in modules]
 
 
 def refuse_strange(folder: Path) -> None:
@@ -222,6 +222,7 @@ def refuse_strange(folder: Path) -> None:
 
 
 def _path(folder: Path) -> Path:
+    """The file of plans, without which a directory is no study's."""
     path = folder / PLANS
     if not path.exists():
         raise TraceError(f"cannot open {folder} as a study: it has no {PLANS}", hint="name the directory of a study")
@@ -229,6 +230,9 @@ def _path(folder: Path) -> Path:
 
 
 def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
+    """Plans as a table. The text of a plan stands there in two parts, before and after its seed: equal for all seeds of
+    a combination, they compress well.
+    """
     columns: dict[str, list[Any]] = {
         "run_id": [run.run_id for run in runs],
         "number": [run.number for run in runs],
@@ -244,14 +248,14 @@ def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
         "before_seed": [run.around_seed[0] for run in runs],
         "after_seed": [run.around_seed[1] for run in runs],
     }
-    told = {
+    facts_json = {
         "name": facts.name,
         "keep": facts.keep,
         "parameters": {name: str(kind) for name, kind in facts.layout.parameters.items()},
         "partition": facts.layout.partition,
     }
     arrays = {name: pa.array(values, _TYPES.get(name, pa.string())) for name, values in columns.items()}
-    return pa.table(arrays, metadata={"leowarp.study": json.dumps(told)})
+    return pa.table(arrays, metadata={"leowarp.study": json.dumps(facts_json)})
 
 
 def _damaged(path: Path, error: Exception) -> TraceError:

@@ -20,6 +20,7 @@ from leowarp.units import BYTES, PACKETS, Quantity
 RANGE_KEYS = ("from", "to", "count", "step", "scale")
 SCALES = ("linear", "log")
 MOST_VALUES = 1_000_000
+"""A step that is too small by a unit ("1 us" for "1 ms") is an error and not a list that fills the memory."""
 
 
 def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
@@ -72,6 +73,7 @@ class _Kind:
             raise ScenarioError(f"a {key.declared.kind} has no range", "write a list of values")
 
     def number(self, given: Any) -> Fraction:
+        """A text as an exact number in the kept unit; of a count, the integer itself."""
         if self._quantity is not None:
             return Fraction(self._quantity.parse(given))
         if isinstance(given, bool) or not isinstance(given, int):
@@ -79,6 +81,7 @@ class _Kind:
         return Fraction(given)
 
     def text(self, number: Fraction) -> Any:
+        """A number as a scenario has it."""
         if self._quantity is None:
             return round(number)
         # In the unit of the range's beginning, which `number` has found to be one.
@@ -86,6 +89,7 @@ class _Kind:
 
 
 def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fraction]:
+    """`count` numbers from first to last. Fractions: 0 to 1 in 10 steps gives 0.3, not 0.30000000000000004."""
     if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_VALUES:
         raise ScenarioError(f"count = {count!r}: must be an integer of 2 to {MOST_VALUES}", "both ends count")
     if scale == "linear":
@@ -98,6 +102,7 @@ def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fra
 
 
 def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
+    """first, first + step, ... up to last, which is reached only if it is a whole number of steps away."""
     if step == 0 or (last - first) / step < 0:
         raise ScenarioError("the step does not lead from `from` to `to`", "write a step towards `to`")
     count = int((last - first) / step) + 1

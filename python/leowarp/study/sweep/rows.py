@@ -23,6 +23,8 @@ RESERVED = frozenset({*FIRST, *LAST, *COSTS})
 
 OK, FAILED = "ok", "failed"
 _LEFT_OUT = ("name", "flow")
+"""Keys of a summary that are no scalars: what the row is called by, and the flow's number, which the prefix says."""
+
 _BY = re.compile(r"(?P<what>\w+)_by_[a-z]+(?P<unit>_[a-z]+)")
 
 
@@ -77,6 +79,9 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _scalars(section: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """The scalars of a section, objects within flattened: `{"fairness": {"jain_index": 1}}` is
+    `fairness_jain_index`.
+    """
     found: dict[str, Any] = {}
     for key, value in section.items():
         if key in _LEFT_OUT:
@@ -131,6 +136,7 @@ def schema_of(
 
 
 def _type_of(value: Any) -> pa.DataType | None:
+    """The narrowest type of a value; None of None, which fits any. Whole numbers beyond 64 bits are floats."""
     match value:
         case None:
             return None
@@ -146,6 +152,7 @@ def _type_of(value: Any) -> pa.DataType | None:
 
 
 def _wider(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | None:
+    """The type that holds both: of an integer and a float the float, of anything else that differs text."""
     if one is None or other is None or one == other:
         return one if other is None else other
     numbers = {pa.int64(), pa.float64()}
@@ -153,6 +160,7 @@ def _wider(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | 
 
 
 def _field(name: str, kind: pa.DataType | None) -> pa.Field:
+    """A column with its unit, by the end of its name, in the metadata."""
     unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
     metadata = {"unit": unit} if unit else {}
     # Null so far in every run: a number until a run says something else.
@@ -160,6 +168,7 @@ def _field(name: str, kind: pa.DataType | None) -> pa.Field:
 
 
 def _is_open(field: pa.Field) -> bool:
+    """Whether a column has been null in every run so far, so that its type is not settled."""
     return (field.metadata or {}).get(b"open") == b"yes"
 
 

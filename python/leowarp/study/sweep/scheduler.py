@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.errors import HostError
-from leowarp.study.sweep.batch import Batch, results_of, told_error
-from leowarp.study.sweep.workers import BatchEnded, Event, RunMade
+from leowarp.errors import HostError, encode_error
+from leowarp.running.workers import BatchEnded, Event, RunMade
+from leowarp.study.sweep.batch import Batch, results_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -56,7 +56,7 @@ class DaskWorkers:
     def give(self, batch: Batch) -> None:
         """Has some worker make a batch."""
         # Not pure: a batch is never the same computation as another.
-        self._under_way[self._client.submit(_results, batch.told(), pure=False)] = batch.number
+        self._under_way[self._client.submit(_results, batch.encode(), pure=False)] = batch.number
 
     def wait(self, timeout_s: float) -> list[Event]:
         """The results of the batches that are done."""
@@ -71,10 +71,10 @@ class DaskWorkers:
                 done = wait(list(self._under_way), timeout=timeout_s, return_when="FIRST_COMPLETED").done
         except TimeoutError:
             return []
-        return [event for future in list(self._under_way) if future in done for event in self._heard(future)]
+        return [event for future in list(self._under_way) if future in done for event in self._events_of(future)]
 
     def end(self) -> list[Event]:
-        """Cancels what is under way; a batch that a worker has begun goes on there and is not heard of again."""
+        """Cancels what is under way; a batch that a worker has begun goes on there and does not report any more."""
         if self._client.status == "running":
             self._client.cancel(list(self._under_way), force=True)
         self._under_way = {}
@@ -89,13 +89,16 @@ class DaskWorkers:
             self.size = len(self._client.nthreads())
             self._counted_at = time.monotonic()
 
-    def _heard(self, future: Future) -> list[Event]:
+    def _events_of(self, future: Future) -> list[Event]:
+        """What became of a batch; nothing if the worker that had its result is lost, because Dask then makes
+        it again.
+        """
         from distributed import KilledWorker
 
         if future.status in ("cancelled", "lost"):
             raise self._gone()
         try:
-            told = future.result(timeout=CONNECT_S)
+            answer = future.result(timeout=CONNECT_S)
         except TimeoutError:
             # The worker that had the result is lost, and another one makes it again.
             return []
@@ -105,17 +108,18 @@ class DaskWorkers:
             # What `_results` could not catch: leowarp is missing there, or another version.
             message = f"a worker of {self._address} could not begin: {error!r}"
             hint = "install the same leowarp on every machine; the worker's log says more"
-            fault = told_error(HostError(message, hint))
+            fault = encode_error(HostError(message, hint))
             return [BatchEnded(self._under_way.pop(future), fault)]
         number = self._under_way.pop(future)
-        made = [RunMade(number, place, result) for place, result in told["results"]]
-        return [*made, BatchEnded(number, told["fault"])]
+        made = [RunMade(number, place, result) for place, result in answer["results"]]
+        return [*made, BatchEnded(number, answer["fault"])]
 
     def _gone(self) -> HostError:
         return HostError(f"the scheduler {self._address} went away", "start it and then the study again")
 
 
 def _connected(address: str) -> Client:
+    """A client of the scheduler; HostError if there is no Dask, or nobody answers within `CONNECT_S`."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -130,16 +134,16 @@ def _connected(address: str) -> Client:
         ) from error
 
 
-def _results(told: Mapping[str, Any]) -> dict[str, Any]:
+def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
     """A task: what became of each run of a batch, and the fault that ended it early."""
     results: list[tuple[int, Mapping[str, Any]]] = []
     fault = None
     # One at a time in a process with several threads: a run's CPU time is that of its process.
     with _AT_WORK, tempfile.TemporaryDirectory(prefix="leowarp-") as scratch:
         try:
-            results += results_of(Batch.heard(told), Path(scratch) / "batch")
+            results += results_of(Batch.decode(encoded), Path(scratch) / "batch")
         except Exception as error:
-            fault = told_error(error)
+            fault = encode_error(error)
     return {"results": results, "fault": fault}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from leowarp.errors import HostError, ScenarioError
 from leowarp.study.sweep import scheduler
-from leowarp.study.sweep.in_process_for_tests import made_so_far
+from support.sweep.in_process import made_so_far
 from support.waiting import wait_until
 
 MANY = (("count = 3", "count = 10"), ('"1.5 ms"]', '"1.5 ms", "2 ms"]'))

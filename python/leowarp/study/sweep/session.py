@@ -6,17 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from leowarp.errors import HostError, LeowarpError
+from leowarp.errors import HostError, LeowarpError, decode_error
+from leowarp.running.workers import BatchEnded, Event, RunMade
 from leowarp.study.sweep import disk
-from leowarp.study.sweep.batch import Batch, Order, encoded, heard_error
+from leowarp.study.sweep.batch import Batch, Order, encode_file
 from leowarp.study.sweep.display import OnStudyProgress, Pace, StudyProgress
+from leowarp.study.sweep.maker import Maker
 from leowarp.study.sweep.outstanding import Outstanding, batch_size
 from leowarp.study.sweep.plans import StudyRun, input_of
 from leowarp.study.sweep.rows import FAILED, row_of
 from leowarp.study.sweep.store import Store
-from leowarp.study.sweep.workers import BatchEnded, Event, RunMade, Workers
 
 MOST_LOST_WORKERS = 3
 """A run that costs as many workers their life is failed."""
@@ -42,15 +43,15 @@ class Task:
         Those asked for, whether they are there or not.
     keep : str
         Whole run directories that stay: none, failed, all.
-    maker : str
-        Name of the module that makes runs.
+    maker : Maker
+        What makes the runs.
     """
 
     name: str
     folder: Path
     runs: Sequence[StudyRun]
     keep: str
-    maker: str
+    maker: Maker
 
 
 @dataclass
@@ -61,6 +62,27 @@ class _UnderWay:
     @property
     def is_alone(self) -> bool:
         return len(self.runs) == 1
+
+
+class Workers(Protocol):
+    """Those who make the runs, on this machine (`LocalWorkers`) or on others (`DaskWorkers`)."""
+
+    @property
+    def size(self) -> int:
+        """How many work at a time."""
+
+    @property
+    def free(self) -> int:
+        """How many more batches would be begun now."""
+
+    def give(self, batch: Batch) -> None:
+        """Has a batch made."""
+
+    def wait(self, timeout_s: float) -> list[Event]:
+        """What has happened; waits for something to happen, but not longer than this."""
+
+    def end(self) -> list[Event]:
+        """Ends all of them, and what they have under way; returns what they had made and nobody had heard of."""
 
 
 class Session:
@@ -96,20 +118,21 @@ class Session:
         KeyboardInterrupt
             After Ctrl-C; what was made until then is in the store.
         """
-        self._tell()
+        self._show_progress()
         try:
             while self._outstanding or self._under_way:
                 self._give()
                 self._write(self._rows(self._workers.wait(WAIT_S)))
-                self._tell()
+                self._show_progress()
             self._write(self._aside_at_the_end())
-            self._tell()
+            self._show_progress()
         except KeyboardInterrupt:
-            # What was made and not yet heard of.
+            # What was made and not reported yet.
             self._write(self._rows(self._workers.end()))
             raise
 
     def _give(self) -> None:
+        """Gives batches to workers that are free, as large as the pace so far suggests."""
         while self._outstanding and self._workers.free > 0:
             rate = self._pace.rate_per_s
             run_s = self._workers.size / rate if rate else None
@@ -119,6 +142,11 @@ class Session:
             self._workers.give(self._batch(self._given, runs))
 
     def _batch(self, number: int, runs: list[StudyRun]) -> Batch:
+        """The batch for these runs, all of one kernel and origin (`Outstanding` keeps others apart).
+
+        With `keep = "failed"` a run keeps its directory only if it is alone: in company it has no directory, and if it
+        fails there it is made again alone.
+        """
         first = runs[0]
         is_kept = self._task.keep == "all" or (self._task.keep == "failed" and len(runs) == 1)
         orders = tuple(
@@ -132,7 +160,7 @@ class Session:
         origin = first.origin
         image = (origin.kernel_sha256, origin.agent_sha256)
         names = sorted({name for run in runs for name in run.inputs})
-        inputs = {name: encoded(input_of(self._task.folder, name)) for name in names}
+        inputs = {name: encode_file(input_of(self._task.folder, name)) for name in names}
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
 
     def _fresh_directory(self, run: StudyRun) -> Path:
@@ -150,6 +178,9 @@ class Session:
         return rows
 
     def _after_run(self, event: RunMade) -> list[dict[str, Any]]:
+        """The rows that a run which was made leads to: none if it failed in company, since another run of its boot may
+        be to blame.
+        """
         batch = self._under_way[event.batch]
         run = batch.unfinished.pop(event.place)
         if event.result["error"] is None:
@@ -161,6 +192,9 @@ class Session:
         return []
 
     def _after_batch(self, event: BatchEnded) -> list[dict[str, Any]]:
+        """The rows that the end of a batch leads to: what was not made is made again, each run alone, unless it was
+        alone.
+        """
         batch = self._under_way.pop(event.batch)
         unfinished = list(batch.unfinished.values())
         if not unfinished:
@@ -175,6 +209,9 @@ class Session:
         return []
 
     def _after_loss(self, batch: _UnderWay, unfinished: list[StudyRun], lost: int) -> list[dict[str, Any]]:
+        """What is done with runs whose worker died: once together, then each alone, until `MOST_LOST_WORKERS` have died
+        of it.
+        """
         # Which of them it was is not known: they are tried together once more, then each alone.
         rows, together = [], []
         for run in reversed(unfinished):
@@ -191,6 +228,9 @@ class Session:
         return rows
 
     def _good(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The row of a run that was made, and of those put aside: the machine is able to make runs, so those failed by
+        themselves.
+        """
         self._any_good = True
         rows = [self._row(run, result), *(self._row(*one) for one in self._put_aside)]
         self._put_aside = []
@@ -199,6 +239,11 @@ class Session:
         return rows
 
     def _bad(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The row of a run that failed; one that failed for what the machine lacks is put aside until another run was
+        made.
+
+        Raises HostError after `MOST_HOST_ERRORS` of these in a row.
+        """
         if result["error"]["kind"] != HostError.__name__:
             return [self._row(run, result)]
         # The machine's fault, or the run asks for more than any machine has: the next runs tell.
@@ -214,7 +259,7 @@ class Session:
 
     def _stopped(self) -> LeowarpError:
         run, result = self._put_aside[-1]
-        error = heard_error(result["error"])
+        error = decode_error(result["error"])
         hint = f"{error.hint}; then start the study again" if error.hint else "mend it and start the study again"
         return HostError(f"the study stopped at the run {run.run_id} ({run}): {error.message}", hint=hint)
 
@@ -228,7 +273,7 @@ class Session:
             self._failed += sum(row["status"] == FAILED for row in rows)
             self._pace.made(len(rows), [row["cpu_s"] for row in rows if row.get("cpu_s") is not None])
 
-    def _tell(self) -> None:
+    def _show_progress(self) -> None:
         progress = StudyProgress(
             self._task.name, self._done, len(self._task.runs), self._failed, self._workers.size,
             self._pace.rate_per_s, self._pace.cpu_s_per_run,

@@ -32,6 +32,9 @@ RESULTS = "results"
 JOURNAL = "journal.jsonl"
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
+"""Rows move into a Parquet file when there are so many, or so long after the last time: each file is a sync, and a
+journal that grows is read anew at every look at the study."""
+
 MOST_FILES = 200
 """More files than this in the data set are put together while the study runs; at its end they always are."""
 
@@ -40,6 +43,7 @@ LOOKS = 20
 
 _HINT = "it is damaged, or no leowarp wrote it: take it out, and start the study again"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
+"""What Hive, and with it pyarrow, Spark and DuckDB, call the folder of a missing value."""
 
 
 @dataclass(frozen=True)
@@ -184,6 +188,7 @@ class Store:
         return self._folder / f".{RESULTS}.new"
 
     def _write_anew(self, table: pa.Table) -> None:
+        """Replaces the whole data set, in one step: a reader sees the old files or the new ones."""
         beside = self._beside()
         disk.remove(beside)
         beside.mkdir()
@@ -197,6 +202,12 @@ class Store:
         self._files = files
 
     def _write_parts(self, table: pa.Table, target: Path, kind: str) -> int:
+        """Writes a table as one file a partition and returns how many; the partition's column stands in the folders'
+        names.
+
+        Names of files are random: two starts of a study must not write the same one. Column and type of the partition
+        go into the files' metadata, since a folder's name is text whatever the column was.
+        """
         key = self._layout.partition
         values = _partitions(table, key)
         distinct = sorted(set(values))
@@ -261,6 +272,7 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
 
 
 def _whole(path: Path) -> pa.Table:
+    """A file of results; FileNotFoundError if it has gone."""
     try:
         return parquetfiles.read_table(path, hint=_HINT)
     except TraceError as error:
@@ -275,6 +287,7 @@ def _damaged(path: Path, why: object) -> TraceError:
 
 
 def _read_journal(path: Path) -> list[dict[str, Any]]:
+    """The rows of the journal that are whole."""
     rows = []
     for line in path.read_bytes().split(b"\n") if path.exists() else ():
         try:
@@ -288,11 +301,13 @@ def _read_journal(path: Path) -> list[dict[str, Any]]:
 
 
 def _joined(tables: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:
+    """Tables below each other, with the columns and types of a schema."""
     whole = [pa.table([_cast(table, field) for field in schema], schema=schema) for table in tables]
     return pa.concat_tables(whole).combine_chunks()
 
 
 def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
+    """A column in a field's type; nulls if the table has none, or nulls of whatever type."""
     column = table[field.name] if field.name in table.schema.names else None
     if column is None or column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(table), field.type)])
@@ -300,6 +315,7 @@ def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
 
 
 def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, Mapping[str, Any]]]) -> pa.Table:
+    """See `Store.align`; a row of no run in the study keeps the numbers and parameters that it had."""
     table = _joined([table], schema)
     ids = table["run_id"].to_pylist()
     present = [run_id in runs for run_id in ids]
@@ -316,10 +332,14 @@ def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, M
 
 
 def _partitions(table: pa.Table, key: str) -> list[str]:
+    """The partition's value of each row, as text of a folder's name."""
     return [_NULL if value is None else str(value) for value in table[key].to_pylist()]
 
 
 def _written_partition(results: Path) -> str | None:
+    """The column that the files on disk are partitioned by, which another version of the study file may
+    have changed.
+    """
     return next((path.name.partition("=")[0] for path in results.iterdir() if path.is_dir()), None)
 
 

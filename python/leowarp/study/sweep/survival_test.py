@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from leowarp.study.sweep import disk, engine
 from leowarp.study.sweep import store as stores
-from leowarp.study.sweep.in_process_for_tests import Disk, InProcess, Kill
+from support.sweep.in_process import Disk, InProcess, Kill
 
 KILLS = st.lists(st.tuples(st.integers(1, 60), st.sampled_from(["before", "half", "after", "interrupt"])), max_size=4)
 

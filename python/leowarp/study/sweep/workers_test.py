@@ -10,16 +10,17 @@ from pathlib import Path
 import pytest
 
 from leowarp.errors import HostError
-from leowarp.study.sweep.conftest import FAKE
-from leowarp.study.sweep.in_process_for_tests import made_so_far
 from leowarp.study.sweep.status import study_status
 from leowarp.study.sweep.store import read_results
+from support.sweep.in_process import made_so_far
 from support.waiting import wait_until, wait_until_gone
 
-STARTER = f"""
+STARTER = """
 import sys
+from pathlib import Path
 from leowarp.study.sweep import run_study
-run_study(sys.argv[1], sys.argv[2], at_once=2, maker={FAKE!r})
+from support.sweep.maker import FakeMaker
+run_study(sys.argv[1], sys.argv[2], at_once=2, maker=FakeMaker(Path(sys.argv[3])))
 """
 
 
@@ -27,7 +28,7 @@ run_study(sys.argv[1], sys.argv[2], at_once=2, maker={FAKE!r})
 def start(spawn, fake, study_file, tmp_path):
     """Starts a study of 36 runs in a process of its own."""
     file = study_file(("count = 3", "count = 9"))
-    command = [sys.executable, "-c", STARTER, file, tmp_path / "out"]
+    command = [sys.executable, "-c", STARTER, file, tmp_path / "out", fake]
     return lambda: spawn(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
 
 
@@ -45,7 +46,7 @@ def workers_of(parent):
             words = path.read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"leowarp.study.sweep.worker" in words and str(parent).encode() in words:
+        if b"leowarp.running.worker" in words and str(parent).encode() in words:
             found.append(int(path.parent.name))
     return found
 

@@ -26,7 +26,7 @@ SIGNS = {
 
 # Implements claim 4.4 of tauran2018 (figures 3, 4).
 def helps_newreno(frames: Frames) -> Outcome:
-    """4.4"""
+    """What delayed ACKs change for NewReno without resequencing: goodput, and signs of loss per packet sent."""
     gain = ev.effect(frames, "goodput_bps", "reno", resequencing=False)
     signs = {column: ev.effect(frames, column, "reno", resequencing=False) for column in SIGNS}
     parts = {"goodput": gain.above(0.0)} | {column: found.below(0.0) for column, found in signs.items()}
@@ -40,7 +40,10 @@ def helps_newreno(frames: Frames) -> Outcome:
 
 # Implements claim 4.5 of tauran2018 (figures 3, 4).
 def leaves_cubic(frames: Frames) -> Outcome:
-    """4.5"""
+    """The same for CUBIC, whose goodput is to stay within 10 %.
+
+    An interval that holds 0 would not do for "stays": it holds 0 whenever there are few seeds. So the median is judged.
+    """
     gain = ev.effect(frames, "goodput_bps", "cubic", resequencing=False)
     signs = {
         column: ev.effect(frames, column, "cubic", resequencing=False)
@@ -64,7 +67,7 @@ def leaves_cubic(frames: Frames) -> Outcome:
 
 # Implements claim 4.6 of tauran2018 (figure 5).
 def costs_with_resequencing(frames: Frames) -> Outcome:
-    """4.6"""
+    """What delayed ACKs change with resequencing, at all SNRs and from `HIGH_SNR_DB` on, for NewReno and CUBIC."""
     all_snrs = {name: ev.effect(frames, "goodput_bps", name, resequencing=True) for name in ("reno", "cubic")}
     high = {
         name: ev.effect(frames, "goodput_bps", name, resequencing=True, from_db=HIGH_SNR_DB)
@@ -93,7 +96,11 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
 
 # Implements claim 4.7 of tauran2018 (text).
 def hybla(frames: Frames) -> Outcome:
-    """4.7"""
+    """Hybla's goodput with and without delayed ACKs against the study's numbers and the other two.
+
+    tcp_hybla.c adds to the window for each ACK and not, as tcp_slow_start and tcp_cong_avoid_ai do, for each segment
+    that an ACK acknowledges: so delayed ACKs slow its growth, and theirs not.
+    """
     curves = {
         (name, delayed): ev.curve(frames, "goodput_bps", name, resequencing=False, delayed_ack=delayed)
         for name in ("reno", "cubic", "hybla")
@@ -134,22 +141,22 @@ def _hybla_elsewhere(frames: Frames) -> str:
     """What delayed ACKs cost Hybla where fewer losses cut its window."""
     rows = frames["profiles"]
     rows = rows[(rows["congestion_control"] == "hybla") & ~rows["resequencing"]]
-    told = []
+    texts = []
     for profile in ("classic", "linux"):
         on, off = (
             middle(rows.loc[(rows["profile"] == profile) & (rows["delayed_ack"] == delayed), "goodput_bps"])
             for delayed in (ON, OFF)
         )
-        told.append(f"profile {profile} {ev.kbps(on)} kbit/s with and {ev.kbps(off)} without")
+        texts.append(f"profile {profile} {ev.kbps(on)} kbit/s with and {ev.kbps(off)} without")
     return (
         "Linux's Hybla grows its window by ACKs and not by segments (tcp_hybla.c), so that delayed ACKs slow it; how "
-        f"much that costs hangs on how long a window grows before it is cut: {'; '.join(told)}"
+        f"much that costs hangs on how long a window grows before it is cut: {'; '.join(texts)}"
     )
 
 
 # Implements claim 4.8 of tauran2018 (figure 6).
 def slows_growth(frames: Frames) -> Outcome:
-    """4.8"""
+    """How much later the window is 500 packets with delayed ACKs, for one flow over a path without loss."""
     most = growth.GROWN_PKTS[1]
     slower = {
         name: frames["growth"][name, ON].reaches_s(most) / frames["growth"][name, OFF].reaches_s(most)
@@ -167,7 +174,7 @@ def slows_growth(frames: Frames) -> Outcome:
 
 # Implements claim 4.9 of tauran2018 (table 1).
 def retransmissions(frames: Frames) -> Outcome:
-    """4.9"""
+    """Retransmissions a session at each SNR with delayed ACKs: their order over algorithms, and whether they fall."""
     curves = {
         name: ev.curve(frames, "retransmissions_pkts", name, resequencing=False, delayed_ack=ON)
         for name in ("reno", "cubic", "hybla")
@@ -188,14 +195,17 @@ def retransmissions(frames: Frames) -> Outcome:
     numbers = {f"{name}_pkts": [value.numbers() for value in values] for name, values in curves.items()}
     cause = ""
     if not all(parts.values()):
-        told = (ev.what_it_did(frames, name, resequencing=False) for name in curves)
-        cause = f"not so: {_failed(parts)}. {'. '.join(told)}"
+        texts = (ev.what_it_did(frames, name, resequencing=False) for name in curves)
+        cause = f"not so: {_failed(parts)}. {'. '.join(texts)}"
     return Outcome(holds_if(parts), text, numbers, cause)
 
 
 # Implements claim 4.10 of tauran2018 (text).
 def pairs_wait(frames: Frames) -> Outcome:
-    """4.10"""
+    """Of ACKs of two segments, the share whose second came `WAIT_MS` or more after the first, with resequencing.
+
+    A wait ends with the receiver's timer, at 40 ms (TCP_DELACK_MIN), at the latest.
+    """
     found = {
         name: middle([trace.long_pairs_ratio(WAIT_MS) for trace in _traces(frames, name, ON)])
         for name in ("reno", "cubic")
@@ -215,7 +225,11 @@ def pairs_wait(frames: Frames) -> Outcome:
 
 # Implements claim 4.11 of tauran2018 (figure 7).
 def timeouts_rise(frames: Frames) -> Outcome:
-    """4.11"""
+    """What delayed ACKs change in the RTT variation, the RTO, and retransmissions by timeout, with resequencing.
+
+    Linux's RTO is never less than SRTT and 200 ms (TCP_RTO_MIN), so it need not follow the variation: the cause says
+    for how much of the time that floor holds.
+    """
     columns = {
         "rttvar_us": "RTT variation",
         "rto_us": "RTO",
@@ -272,6 +286,7 @@ def _cause(frames: Frames, parts: dict[str, bool], name: str, *, resequencing: b
 
 
 def _traces(frames: Frames, name: str, delayed: str) -> list[ev.Trace]:
+    """Traces with resequencing, one an SNR, of seed 1."""
     return ev.traces(frames, name, resequencing=True, delayed_ack=delayed)
 
 

@@ -23,7 +23,10 @@ OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
 
 # Implements claim 4.1 of tauran2018 (text).
 def residual_loss(frames: Frames) -> Outcome:
-    """4.1"""
+    """Share of the packets that the link lost after all retransmissions of HARQ, by SNR.
+
+    Of TCP's packets, not of all codewords: TCP sends few while the channel is bad, so the two differ. Both are given.
+    """
     found = packets_lost(frames)
     low, high = found[min(found)], found[max(found)]
     falls = all(later.median < sooner.median for sooner, later in itertools.pairwise(found.values()))
@@ -64,7 +67,10 @@ def packets_lost(frames: Frames) -> dict[float, Middle]:
 
 # Implements claim 4.2 of tauran2018 (figure 3).
 def goodput_is_low(frames: Frames) -> Outcome:
-    """4.2"""
+    """Goodput without resequencing at each SNR, and that of the same path without fading.
+
+    The latter shows that it is the channel and not the path that limits; of its 60 s the last 40 count.
+    """
     curves = {
         (control, delayed): ev.curve(frames, "goodput_bps", control, resequencing=False, delayed_ack=delayed)
         for control, delayed in OURS
@@ -99,7 +105,10 @@ def _settled_bps(frames: Frames, control: str) -> float:
 
 # Implements claim 4.3 of tauran2018 (figure 4).
 def signs_of_loss_stay(frames: Frames) -> Outcome:
-    """4.3"""
+    """Duplicate ACKs and spurious retransmissions per 100 packets at each SNR.
+
+    A share of packets, not a count: a session that is faster sends more packets and so has more of both.
+    """
     parts, lines, numbers = {}, [], {}
     stays_half = True
     for control, delayed in OURS:
@@ -127,7 +136,7 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
 
 # Implements claim 4.12 of tauran2018 (figure 5).
 def resequencing_helps(frames: Frames) -> Outcome:
-    """4.12"""
+    """Goodput with resequencing over that without, paired by SNR and seed: the same fading for both."""
     parts, lines, numbers = {}, [], {}
     doubled = True
     for control, delayed in OURS:
@@ -147,8 +156,8 @@ def resequencing_helps(frames: Frames) -> Outcome:
     )
     cause = ""
     if not all(parts.values()):
-        told = (ev.what_it_did(frames, "reno", resequencing=order) for order in (True, False))
-        cause = ". ".join(told)
+        texts = (ev.what_it_did(frames, "reno", resequencing=order) for order in (True, False))
+        cause = ". ".join(texts)
     return Outcome(holds_if(parts), text, numbers, cause)
 
 

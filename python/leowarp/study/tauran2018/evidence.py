@@ -116,10 +116,10 @@ def percent(value: Middle) -> str:
     if not value.known:
         return "unknown"
 
-    def told(part: float) -> str:
+    def percent(part: float) -> str:
         return f"{100 * part:+.1f}" if math.isfinite(part) else "from none to some"
 
-    return f"{told(value.median)} % ({told(value.low)} to {told(value.high)})"
+    return f"{percent(value.median)} % ({percent(value.low)} to {percent(value.high)})"
 
 
 def kbps(value: Middle) -> str:
@@ -156,7 +156,7 @@ def _counts(rows: pd.DataFrame) -> str:
         f"{mean('sent_pkts'):,.0f} packets sent, {100 * mean('late_ratio'):.1f} % of them overtaken, "
         f"{mean('lost_pkts'):,.0f} lost by the link, {mean('dropped_pkts'):,.0f} by the queue; "
         f"{mean('recoveries'):,.0f} recoveries ({mean('undos'):,.0f} taken back), {mean('timeouts'):,.0f} timeouts, "
-        f"{mean('retransmissions_pkts'):,.0f} retransmissions ({spurious:,.0f} in vain); median window "
+        f"{mean('retransmissions_pkts'):,.0f} retransmissions ({spurious:,.0f} spurious); median window "
         f"{mean('cwnd_pkts'):.1f} packets, SRTT {mean('srtt_us') / 1e3:.0f} ms"
     )
 

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import pandas as pd
 
 from leowarp.errors import TraceError
+from leowarp.media.mobile import rows_of
 from leowarp.scenario import load, resolve
+from leowarp.scenario.schema import Mobile
 from leowarp.study.directory import example_file
 from leowarp.study.tauran2018 import runs
-from leowarp.timeline.from_mobile import rows_of
 
 COLUMNS = {
     "goodput_bps": "flow0_goodput_mean_bps",
@@ -75,8 +76,9 @@ def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"
         for seed in seeds:
             overrides = {"mobile.snr": runs.snr_text(snr_db), "run.seed": seed, "run.duration": duration}
             plan = resolve(load(example_file(runs.SCENARIO), overrides))
-            _, outcomes = rows_of(plan)
-            shares = outcomes.decoded_shares(plan.mobile.retransmissions) if plan.mobile is not None else []
+            assert isinstance(plan.medium, Mobile), "the study's path is a mobile channel"
+            _, outcomes = rows_of(plan, plan.medium)
+            shares = outcomes.decoded_shares(plan.medium.retransmissions)
             found.append({"snr_db": float(snr_db), "seed": seed, "lost_ratio": outcomes.loss_ratio}
                          | {f"decoded{again}_ratio": share for again, share in enumerate(shares)})  # fmt: skip
     return pd.DataFrame(found)

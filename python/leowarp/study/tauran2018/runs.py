@@ -115,6 +115,7 @@ def setting(assumption: Assumption, value: Any) -> str:
 
 
 def _sessions(name: str, why: str, first: int, seeds: int, *, keep: bool) -> Part:
+    """Sessions over all SNRs, with and without resequencing and delayed ACKs; seeds from `first` on."""
     content = _content(name, SNRS_DB, ALGORITHMS, first, seeds)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     if keep:
@@ -145,6 +146,9 @@ def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequen
 
 
 def _profiles() -> Part:
+    """Other TCPs at fewer SNRs and seeds: a profile and its delayed ACKs go in step, since not every pair means
+    something.
+    """
     content = _content("profiles", FEW_SNRS_DB, ALGORITHMS, 1, PROFILE_SEEDS)
     content["together"] = [
         {
@@ -153,11 +157,13 @@ def _profiles() -> Part:
         }
     ]
     runs = len(FEW_SNRS_DB) * len(ALGORITHMS) * 2 * len(OTHER_TCPS) * PROFILE_SEEDS
-    return Part("profiles", "what SACK, RACK and Linux's own delayed ACKs change", content, runs,
-                _few(1, (ASSUMPTION_SNR_DB,)))  # fmt: skip
+    return Part(
+        "profiles", "what SACK, RACK and Linux's own delayed ACKs change", content, runs, _few(1, (ASSUMPTION_SNR_DB,))
+    )
 
 
 def _by_acks() -> Part:
+    """NewReno and CUBIC with windows that grow by ACKs, at fewer SNRs: what Linux's growth by segments changes."""
     content = _content("by_acks", FEW_SNRS_DB, tuple(BY_ACKS.values()), 1, SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     return Part("by_acks", "NewReno and CUBIC with windows that grow by ACKs", content,

@@ -91,9 +91,9 @@ def profiles(frames: Mapping[str, Any]) -> str:
     header = ["", "resequencing", "profile", "delayed ACKs",
               *(f"kbit/s at {snr_db:g} dB" for snr_db in sorted(found["snr_db"].unique())), "ACKs a segment",
               "recoveries", "taken back", "timeouts", "spurious, %"]  # fmt: skip
-    told = "; ".join(f"{name}: {text}" for name, text in PROFILE_TEXT.items())
+    texts = "; ".join(f"{name}: {text}" for name, text in PROFILE_TEXT.items())
     return html.table(f"The same sessions on other TCPs; {HOW}; counts are means", header, rows) + (
-        f"<p>{html.text(told)}.</p>"
+        f"<p>{html.text(texts)}.</p>"
     )
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leowarp.batch import shareable
 from leowarp.errors import GuestError, TraceError
 from leowarp.report import style
+from leowarp.running.shared_boot import shareable
 from leowarp.scenario import load, resolve
 from leowarp.study import example_file, reproduce
 from leowarp.study import parts as study_parts
@@ -19,10 +19,11 @@ from leowarp.study.claim import judged
 from leowarp.study.sweep import StudyFile
 from leowarp.study.sweep.expand import expand
 from leowarp.study.tauran2018 import evidence as ev
-from leowarp.study.tauran2018 import figures, material, results, runs, synthetic, tables
+from leowarp.study.tauran2018 import figures, material, results, runs, tables
 from leowarp.study.tauran2018.claims import CLAIMS
 from leowarp.study.tauran2018.rules import Rules
 from leowarp.study.tauran2018.runs import OFF, ON
+from support.studies import tauran2018 as synthetic
 
 S, MS = 1_000_000_000, 1_000_000
 
@@ -57,7 +58,7 @@ def test_a_part_has_as_many_runs_as_it_says_and_a_quick_one_some_of_them(name):
 
 def test_the_scenario_is_the_studys():
     plan = resolve(load(example_file(runs.SCENARIO)))
-    mobile = plan.mobile
+    mobile = plan.medium
     assert (plan.run.duration_ns, plan.network.mtu_bytes) == (runs.DURATION_S * S, 1115)
     assert (mobile.modulation, mobile.data_bits, mobile.codeword_bits) == ("qpsk", 8920, 53520)
     assert (mobile.retransmissions, mobile.first_delay_ns, mobile.retransmission_delay_ns) == (3, 10 * MS, 20 * MS)
@@ -89,10 +90,10 @@ def test_assumptions_are_the_scenarios_own_and_one_is_changed_at_a_time():
 def test_growth_meets_no_fading_and_other_tcps_are_what_their_names_say():
     _, found = planned("growth")
     for plan in (run.combination.plan for run in found):
-        assert (plan.mobile.fading, plan.mobile.delays, plan.tcp.profile) == (False, "constant", runs.STUDY_PROFILE)
+        assert (plan.medium.fading, plan.medium.delays, plan.tcp.profile) == (False, "constant", runs.STUDY_PROFILE)
     _, found = planned("growth_by_acks")
     for plan in (run.combination.plan for run in found):
-        assert not plan.mobile.fading
+        assert not plan.medium.fading
         assert [file.path.stem for file in plan.guest.cc_modules] == list(runs.BY_ACKS.values())
     _, found = planned("profiles")
     for run in found:
@@ -147,8 +148,9 @@ def test_effects_pair_equal_snrs_and_seeds_and_take_sessions_without_any_timeout
     )  # fmt: skip
     found = ev.effects({"sessions": frame}, "timeouts_ratio", "reno", resequencing=True)
     assert found["change"].tolist() == [0.5, 0.0, 0.0, np.inf]
-    assert "from none to some" in ev.percent(ev.effect({"sessions": frame}, "timeouts_ratio", "reno",
-                                                       resequencing=True, from_db=9.0))  # fmt: skip
+    assert "from none to some" in ev.percent(
+        ev.effect({"sessions": frame}, "timeouts_ratio", "reno", resequencing=True, from_db=9.0)
+    )
     assert ev.percent(ev.middle([])) == "unknown"
 
 
@@ -219,7 +221,7 @@ def scaled(column, factor, **where):
         ("4.12", scaled("goodput_bps", 0.1, resequencing=True), "does not hold"),
         ("4.12", scaled("goodput_bps", 0.1, resequencing=True, congestion_control="reno"), "partly"),
     ],
-)  # fmt: skip
+)
 # Tests claims 4.1 to 4.9 of tauran2018.
 # Tests claims 4.11 to 4.12 of tauran2018.
 def test_a_claim_that_does_not_hold_says_why(number, changed, verdict, as_the_study_says):

@@ -54,30 +54,33 @@ def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) ->
 
 def growth_text(frames: Frames) -> str:
     """What the window grows by: ACKs, or the segments that they acknowledge."""
-    told = []
+    texts = []
     for name in ("reno", "cubic"):
         on, off = (_growth_an_ack(frames, name, delayed) for delayed in (ON, OFF))
-        told.append(
+        texts.append(
             f"{ev.label(name)} {on[0]:.2f} and {off[0]:.2f} packets an ACK, {on[1]:.2f} and {off[1]:.2f} a segment"
         )
     return (
         "Linux grows the window by the segments that an ACK acknowledges, not by ACKs (tcp_slow_start, "
         "tcp_cong_avoid_ai; RFC 3465 without its limit): in slow start without loss, delayed ACKs on and off, "
-        f"{'; '.join(told)}"
+        f"{'; '.join(texts)}"
     )
 
 
 def held_text(frames: Frames) -> str:
-    """For how long the receiver's window held the sender until it reached the larger of `GROWN_PKTS`; empty: never."""
-    told, held = [], False
+    """For how long the receiver's window held the sender until it reached the larger of `GROWN_PKTS`; empty: never.
+
+    The kernel counts it (`tcpi_rwnd_limited`): a window that is held does not show what delayed ACKs do to its growth.
+    """
+    texts, held = [], False
     for name in ("reno", "cubic"):
         traces = [frames["growth"][name, delayed] for delayed in (ON, OFF)]
         held_ms = [trace.rwnd_limited_us[trace.t_s <= trace.reaches_s(GROWN_PKTS[1])].max() / 1e3 for trace in traces]
         held |= max(held_ms) >= HELD_MS
-        told.append(f"{ev.label(name)} for {held_ms[0]:.0f} ms and {held_ms[1]:.0f} ms")
+        texts.append(f"{ev.label(name)} for {held_ms[0]:.0f} ms and {held_ms[1]:.0f} ms")
     if not held:
         return ""
-    return f". Until then the receiver's window held the sender, delayed ACKs on and off, {', '.join(told)}"
+    return f". Until then the receiver's window held the sender, delayed ACKs on and off, {', '.join(texts)}"
 
 
 def _growth_an_ack(frames: Frames, name: str, delayed: str) -> tuple[float, float]:

@@ -29,6 +29,10 @@ STRAIGHT_MS = (0.6, 4.0)
 
 # Implements claim 2.1 of torres2020 (tables 1, 2).
 def worked_example(frames: Frames) -> Outcome:
+    """The study's example through the library that measures every run: no run is needed.
+
+    RD and MD are exact fractions; 1e-12 is rounding of doubles. The study prints the entropy with two decimals.
+    """
     found = reordering.density(np.array(EXAMPLE), threshold_pkts=simulation.THRESHOLD_PKTS)
     density = dict(zip(found.displacement_pkts.tolist(), found.share.tolist(), strict=True))
     md, entropy = found.mean_displacement_pkts, found.entropy_nats
@@ -46,11 +50,16 @@ def worked_example(frames: Frames) -> Outcome:
         f"{md:g}; E_r {entropy:.6f}",
         {"density": density, "mean_displacement_pkts": md, "entropy_nats": entropy},
         "" if all(parts.values()) else "the library that measures every run computes them otherwise",
-    )  # fmt: skip
+    )
 
 
 # Implements claim 2.2 of torres2020 (figures 2, 3).
 def shape_mirrors(frames: Frames) -> Outcome:
+    """Kolmogorov distance of RD, its displacements over the packet rate, to each distribution of delay.
+
+    Of equal variance, uniform and normal are 0.057 apart, and the exponential 0.21 and 0.16 from these: so being near
+    is not enough, its own distribution must be the nearest.
+    """
     shapes = frames["shapes"]
     distance: dict[str, dict[str, float]] = {}
     for name in DISTRIBUTIONS:
@@ -81,6 +90,10 @@ def shape_mirrors(frames: Frames) -> Outcome:
 
 # Implements claim 2.3 of torres2020 (figure 4).
 def displacement_grows(frames: Frames) -> Outcome:
+    """MD over jitter for each distribution: at 1 ms, off a line through 0, and in which order.
+
+    Linearity is judged where the closed form says that there is any (`STRAIGHT_MS`); the whole grid is given too.
+    """
     table = ev.pivot(frames["probes"], "mean_displacement_pkts")
     jittered = table[table.index > 0]
     at_one = {name: float(table.loc[1.0, name]) for name in DISTRIBUTIONS}
@@ -107,6 +120,11 @@ def displacement_grows(frames: Frames) -> Outcome:
 
 # Implements claim 2.4 of torres2020 (figure 5).
 def entropy_grows(frames: Frames) -> Outcome:
+    """E_r over the logarithm of jitter for each distribution: how straight, and in which order.
+
+    Scaling a delay by c shifts the entropy of a continuous distribution by ln(c); where the jitter is no more than the
+    spacing of packets, displacements are few whole numbers and that does not hold.
+    """
     table = ev.pivot(frames["probes"], "entropy_nats")
     jittered = table[table.index > 0]
     straight = jittered[(jittered.index >= STRAIGHT_MS[0]) & (jittered.index <= STRAIGHT_MS[1])]
@@ -137,10 +155,12 @@ def entropy_grows(frames: Frames) -> Outcome:
 
 
 def _over_logarithm(table: pd.DataFrame, name: str) -> tuple[float, float, float]:
+    """Slope, intercept and R2 of E_r over ln(jitter)."""
     return ev.straight_line(np.log(table.index.to_numpy()), table[name].to_numpy())
 
 
 def _bent(table: pd.DataFrame, name: str, per_ms: float) -> float:
+    """Largest deviation of MD from `per_ms` times the jitter, as a ratio."""
     return float((table[name] / (table.index * per_ms) - 1).abs().max())
 
 

@@ -24,21 +24,25 @@ SAME_ENTROPY = 3.8
 
 # Implements claim 2.5 of torres2020 (figure 6).
 def collapse_against_displacement(frames: Frames) -> Outcome:
+    """At which MD throughput collapses, for each distribution: see `_collapse_md`."""
     return _as_measured(frames, _collapse_md, DISTRIBUTIONS, ("bic",))
 
 
 # Implements claim 2.6 of torres2020 (figure 7).
 def collapse_against_entropy(frames: Frames) -> Outcome:
+    """At which E_r throughput collapses, for each distribution: see `_collapse_entropy`."""
     return _as_measured(frames, _collapse_entropy, DISTRIBUTIONS, ("bic",))
 
 
 # Implements claim 2.7 of torres2020 (figure 8).
 def four_algorithms(frames: Frames) -> Outcome:
+    """Up to which E_r each of four algorithms holds, with normal jitter: see `_collapse_by_algorithm`."""
     return _as_measured(frames, _collapse_by_algorithm, ("normal",), FIGURE_8)
 
 
 # Implements claim 2.8 of torres2020 (section V).
 def same_metric_other_throughput(frames: Frames) -> Outcome:
+    """How far distributions are apart at equal MD and at equal E_r: see `_apart`."""
     return _as_measured(frames, _apart, DISTRIBUTIONS, ("bic",))
 
 
@@ -69,6 +73,10 @@ def _lines(
 
 
 def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
+    """Whether each curve falls below half, at which MD, and over how wide a range of jitter.
+
+    A curve collapses at its first point below half; that it was above 90 % before is the width's other end.
+    """
     texts, at, span, half = [], {}, {}, {}
     for (name, _), line in lines.items():
         well, collapsed = ev.last_at_or_above(line, WELL), ev.first_below(line, COLLAPSED)
@@ -90,6 +98,10 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
+    """Where along the axis of E_r, and along that of MD, each curve collapses; and the study's two numbers at E_r 3.8.
+
+    Places are shares of the largest value measured on each axis, since the two have no common scale.
+    """
     place: dict[str, dict[str, float]] = {"entropy_nats": {}, "mean_displacement_pkts": {}}
     at_same, texts = {}, []
     for (name, _), line in lines.items():
@@ -113,6 +125,11 @@ def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any
 
 
 def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
+    """Whether the study's E_r of collapse lies between the last point at 90 % and the first below it, for each
+    algorithm.
+
+    Our grid says only between which two points that is, so the interval counts, and 0.3 to either side of it.
+    """
     texts, holds_to, parts, half = [], {}, {}, {}
     for (_, algorithm), line in lines.items():
         well, dip = ev.last_at_or_above(line, WELL), ev.first_below(line, WELL)
@@ -135,6 +152,7 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
 
 
 def _apart(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
+    """Largest vertical distance of curves at equal MD and at equal E_r, against what seeds alone make of it."""
     by_name = {name: line for (name, _), line in lines.items()}
     apart: dict[str, tuple[float, float]] = {
         column: ev.spread_between(by_name, column) for column in ("mean_displacement_pkts", "entropy_nats")

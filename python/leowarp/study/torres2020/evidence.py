@@ -136,7 +136,7 @@ def sender_did(mechanisms: pd.DataFrame, profile: str, congestion_control: str, 
 
     return (
         f"{median('recoveries')} recoveries, {median('undos')} of them taken back, {median('spurious_pkts')} "
-        f"retransmissions in vain, {median('lost_pkts')} packets lost"
+        f"spurious retransmissions, {median('lost_pkts')} packets lost"
     )
 
 

@@ -128,7 +128,7 @@ def _mechanisms(frames: Mapping[str, Any]) -> str:
     table = html.table(caption, ["algorithm, TCP", *_MECHANISM_COLUMNS], rows)
     texts = "".join(f"<li><strong>{name}</strong>: {html.text(text)}</li>" for name, text in runs.PROFILE_TEXT.items())
     note = (
-        "In vain: the original arrived too. Threshold: duplicate ACKs that the sender had come to wait for by the end. "
+        "Spurious: the original arrived, too. Threshold: duplicate ACKs that the sender waited for at the end. "
         "Own E_r (threshold 200) and largest extent are those of the transfer's first transmissions. TCP sends in "
         "bursts, and a burst that leaves at one instant is shuffled whole, however small the jitter: with a large "
         "window they are larger than the probe's."
@@ -141,7 +141,7 @@ _MECHANISM_COLUMNS = {
     "recoveries": ("recoveries", 1),
     "taken back": ("undos", 1),
     "retransmitted": ("retransmissions_pkts", 1),
-    "in vain": ("spurious_pkts", 1),
+    "spurious": ("spurious_pkts", 1),
     "lost": ("lost_pkts", 1),
     "DSACKs": ("dsacks_pkts", 1),
     "reordering seen": ("reordering_events", 1),

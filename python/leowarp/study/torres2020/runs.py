@@ -32,13 +32,13 @@ NAMED_US = (0, 75, 858.5, 1000, 1247.5, 10_000)
 and 3, and the ends of the grid."""
 
 JITTERS_US = (
-    *(12.5 * step for step in range(9)),                                # 0 to 0.1 ms: westwood's collapse
-    *range(125, 501, 25),                                               # to 0.5 ms
-    *(550, 600, 650, 700, 750, 800, 858.5, 900, 950, 1000),             # to 1 ms: the others'
-    *(1100, 1247.5, 1400, 1500, 1600, 1800, 2000),                      # to 2 ms
-    *(2250, 2500, 2750, 3000, 3250, 3500, 3750, 4000, 4500, 5000),      # to 5 ms
-    *(5500, 6000, 6500, 7000, 7500, 8000, 8500, 9000, 9500, 10_000),    # to 10 ms
-)  # fmt: skip
+    *(12.5 * step for step in range(9)),  # 0 to 0.1 ms: westwood's collapse
+    *range(125, 501, 25),  # to 0.5 ms
+    *(550, 600, 650, 700, 750, 800, 858.5, 900, 950, 1000),  # to 1 ms: the others'
+    *(1100, 1247.5, 1400, 1500, 1600, 1800, 2000),  # to 2 ms
+    *(2250, 2500, 2750, 3000, 3250, 3500, 3750, 4000, 4500, 5000),  # to 5 ms
+    *(5500, 6000, 6500, 7000, 7500, 8000, 8500, 9000, 9500, 10_000),  # to 10 ms
+)
 """62 jitters from 0 to 10 ms. The study names six of them and how many there are; the rest is an assumption: denser
 where the study's collapses lie, and where E_r, a logarithm, moves fast."""
 
@@ -89,6 +89,7 @@ def parts() -> tuple[Part, ...]:
 
 
 def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
+    """The study's transfers, on Linux as it is, over the whole grid of jitters."""
     content = _content(name, SCENARIO, distributions, JITTERS_US, SEEDS)
     content["parameters"] |= _algorithms(algorithms)
     count = len(distributions) * len(algorithms) * len(JITTERS_US) * SEEDS
@@ -96,6 +97,7 @@ def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Se
 
 
 def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
+    """The same on each of `PROFILES`, over a coarser grid: which part of TCP decides what jitter costs."""
     content = _content(name, SCENARIO, distributions, MECHANISM_US, MECHANISM_SEEDS)
     content["parameters"] |= _algorithms(algorithms)
     content["set"] = {"observe.sockets": "100 ms", "observe.truth": True}
@@ -112,6 +114,7 @@ def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[st
 
 
 def _probes(name: str, why: str, jitters_us: Sequence[float], quick_us: tuple[float, ...]) -> Part:
+    """Probes at given jitters, one seed."""
     content = _content(name, PROBE_SCENARIO, DISTRIBUTIONS, jitters_us, 1)
     return Part(name, why, content, len(DISTRIBUTIONS) * len(jitters_us), _quick(quick_us, 1))
 

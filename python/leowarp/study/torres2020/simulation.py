@@ -27,9 +27,7 @@ PROBE_RATE_PKTS_PER_S = 8235.0
 THRESHOLD_PKTS = 200
 """The study's probe: table 3, and D_T of section 3."""
 
-MEAN_DEVIATION = MappingProxyType(
-    {"uniform": np.sqrt(3) / 2, "normal": np.sqrt(2 / np.pi), "exponential": 2 / np.e}
-)  # fmt: skip
+MEAN_DEVIATION = MappingProxyType({"uniform": np.sqrt(3) / 2, "normal": np.sqrt(2 / np.pi), "exponential": 2 / np.e})
 """E|x| of each distribution, brought to standard deviation 1."""
 
 

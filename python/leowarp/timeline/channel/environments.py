@@ -133,13 +133,13 @@ def _read(path: Path) -> tuple[Environment, ...]:
     entries = document.get("environments") if isinstance(document, dict) else None
     if not isinstance(entries, list) or not entries:
         raise ScenarioError(f"{path}: no list `environments`", _HINT)
-    found: list[Environment] = []
+    several: list[Environment] = []
     for number, entry in enumerate(entries, 1):
         one = _Entry(entry, f"{path}: environment {number}").environment()
-        if any((one.name, one.elevation_deg) == (other.name, other.elevation_deg) for other in found):
+        if any((one.name, one.elevation_deg) == (other.name, other.elevation_deg) for other in several):
             raise ScenarioError(f"{path}: {one.name!r} at {one.elevation_deg:g} degrees is there twice", _HINT)
-        found.append(one)
-    return tuple(found)
+        several.append(one)
+    return tuple(several)
 
 
 class _Entry:
@@ -197,7 +197,7 @@ class _Entry:
             raise ScenarioError(
                 f"{self.where}: `transitions` is not {n} rows of {n} numbers, one for each state", _HINT
             )
-        found = []
+        shares = []
         for number, row in enumerate(rows, 1):
             values = [self._value(value, f"transitions, row {number}", 0, 1) for value in row]
             total = math.fsum(values)
@@ -206,8 +206,8 @@ class _Entry:
                     f"{self.where}: row {number} of `transitions` sums to {total:.6g}, not to 1",
                     "each row holds the probabilities of every next state, its own among them",
                 )
-            found.append(tuple(value / total for value in values))
-        reached = np.linalg.matrix_power(np.eye(n) + np.array(found), n) > 0
+            shares.append(tuple(value / total for value in values))
+        reached = np.linalg.matrix_power(np.eye(n) + np.array(shares), n) > 0
         if not reached.all():
             here, there = (int(i) + 1 for i in np.argwhere(~reached)[0])
             raise ScenarioError(
@@ -215,7 +215,7 @@ class _Entry:
                 "not defined by the chain",
                 "leave out a state that does not occur",
             )
-        return tuple(found)
+        return tuple(shares)
 
     def _lengths(self, values: Any, n: int) -> tuple[float, ...]:
         if not isinstance(values, list) or len(values) != n:

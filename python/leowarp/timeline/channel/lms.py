@@ -118,36 +118,36 @@ class LandMobile:
         ScenarioError
             If there is no such environment, or its table lacks a length that was not given either.
         """
-        found = environment(self.environment, self.elevation_deg, self.environments_path)
+        surroundings = environment(self.environment, self.elevation_deg, self.environments_path)
         if self.correlation_m is not None:
-            found = dataclasses.replace(found, correlation_m=self.correlation_m)
+            surroundings = dataclasses.replace(surroundings, correlation_m=self.correlation_m)
         if self.transition_m is not None:
-            found = dataclasses.replace(found, transition_m=self.transition_m)
+            surroundings = dataclasses.replace(surroundings, transition_m=self.transition_m)
         if self.frame_m is not None:
-            found = dataclasses.replace(found, state_lengths_m=(self.frame_m,) * len(found.states))
+            surroundings = dataclasses.replace(surroundings, state_lengths_m=(self.frame_m,) * len(surroundings.states))
         lacking = [
             key
             for value, key in (
-                (found.correlation_m, "correlation distance (correlation)"),
-                (found.state_lengths_m, "length of states (frame)"),
-                (found.transition_m, "length of slopes (transition)"),
+                (surroundings.correlation_m, "correlation distance (correlation)"),
+                (surroundings.state_lengths_m, "length of states (frame)"),
+                (surroundings.transition_m, "length of slopes (transition)"),
             )
             if value is None
         ]
         if lacking:
             raise ScenarioError(
-                f"environment {found.name!r} at {found.elevation_deg:g} degrees: its table has no "
+                f"environment {surroundings.name!r} at {surroundings.elevation_deg:g} degrees: its table has no "
                 f"{', no '.join(lacking)}",
                 "give it: nothing is borrowed from another environment or elevation (of others at 40 degrees, "
                 "correlation distances are 1.5 to 2.5 m, frames 3 to 9 m, slopes 2 to 12 m)",
             )
-        assert found.correlation_m is not None
-        assert found.state_lengths_m is not None
-        assert found.transition_m is not None
-        lengths = np.array(found.state_lengths_m)
+        assert surroundings.correlation_m is not None
+        assert surroundings.state_lengths_m is not None
+        assert surroundings.transition_m is not None
+        lengths = np.array(surroundings.state_lengths_m)
         if self.frames == "common":
-            lengths = np.full(len(lengths), float(found.state_shares @ lengths))
-        return Model(found, lengths, found.correlation_m, found.transition_m)
+            lengths = np.full(len(lengths), float(surroundings.state_shares @ lengths))
+        return Model(surroundings, lengths, surroundings.correlation_m, surroundings.transition_m)
 
 
 @dataclass(frozen=True)

@@ -116,9 +116,9 @@ class Shadowing:
             before = 0.0
         else:
             before = self._keeps * self._last
-        found, _ = lfilter([1.0], [1.0, -self._keeps], noise, zi=np.array([before]))
-        self._last = float(found[-1])
-        return found
+        values, _ = lfilter([1.0], [1.0, -self._keeps], noise, zi=np.array([before]))
+        self._last = float(values[-1])
+        return values
 
 
 class Multipath:

@@ -62,11 +62,11 @@ class Realisation:
         A packet whose transmission begins within codeword k meets what codeword k met. One that is lost has the delay
         after which the link gives it up, so that a link in order holds its followers until then.
         """
-        found = self.outcomes
+        outcomes = self.outcomes
         # One number tells outcomes apart: retransmissions, and whether it is lost.
-        kind = found.retransmissions.astype(np.int16) * 2 + found.lost
+        kind = outcomes.retransmissions.astype(np.int16) * 2 + outcomes.lost
         first = np.concatenate(([0], np.flatnonzero(np.diff(kind)) + 1))
-        return ChannelRows(self.starts_ns[first], found.delay_ns[first], found.lost[first].astype(np.float64))
+        return ChannelRows(self.starts_ns[first], outcomes.delay_ns[first], outcomes.lost[first].astype(np.float64))
 
 
 def realisation(
@@ -106,5 +106,5 @@ def channel_rows(
     channel: LandMobile | None, parameters: Harq, snr_db: float, duration_ns: int, seed: int
 ) -> tuple[ChannelRows, Outcomes]:
     """`realisation` as rows, and what became of all codewords."""
-    found = realisation(channel, parameters, snr_db, duration_ns, seed)
-    return found.rows(), found.outcomes
+    made = realisation(channel, parameters, snr_db, duration_ns, seed)
+    return made.rows(), made.outcomes

@@ -75,5 +75,6 @@ def _blocks(power: PowerSeries, snr_db: float, schema: pa.Schema) -> Iterator[pa
         t_ns = np.arange(begin, begin + len(level_db), dtype=np.int64) * power.spacing_ns
         states = pa.DictionaryArray.from_arrays(power.states[begin : begin + BLOCK_ROWS], names)
         columns = [t_ns, level_db, (level_db + snr_db).astype(np.float32), states.cast(schema.field("state").type)]
-        yield pa.record_batch([column if isinstance(column, pa.Array) else pa.array(column) for column in columns],
-                              schema=schema)  # fmt: skip
+        yield pa.record_batch(
+            [column if isinstance(column, pa.Array) else pa.array(column) for column in columns], schema=schema
+        )

@@ -70,7 +70,7 @@ def state_rows(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
 
 
 def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
-    found = np.quantile(power.level_db, SHARES)
+    levels_db = np.quantile(power.level_db, SHARES)
     model = channel.model() if channel is not None else None
     mean_db = 10 * math.log10(float(np.mean(10 ** (power.level_db.astype(np.float64) / 10))))
     if model is None:
@@ -81,7 +81,7 @@ def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
         expected = [*(mixture_quantile_db(states, shares, share) for share in SHARES), 10 * math.log10(mean)]
     rows: list[Row] = [
         ("quantile", None, share, float(level), closed, "dB")
-        for share, level, closed in zip(SHARES, found, expected, strict=False)
+        for share, level, closed in zip(SHARES, levels_db, expected, strict=False)
     ]
     return [*rows, ("mean_power", None, None, mean_db, expected[-1], "dB")]
 

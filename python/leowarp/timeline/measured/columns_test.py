@@ -8,7 +8,7 @@ from leowarp.errors import ScenarioError
 from leowarp.timeline.measured import read
 from leowarp.timeline.measured.columns import guess, parsed_columns
 from leowarp.timeline.measured.files import format_of
-from leowarp.timeline.measured.synthetic_for_tests import MS, S
+from support.synthetic.dish import MS, S
 
 THREE = "1694477135.6833403\t1\t44.5\n1694477135.8295577\t2\t40.9\n1694477136.1228523\t4\t42.4\n"
 TWO = "1734546419040668928,17.8\n1734546419057035008,17.9\n1734546419070138880,18.9\n"

@@ -2,9 +2,9 @@
 """How often an answer is right, as made-up recordings show it.
 
 The odds of `search` are odds only if signs are as independent as they are taken for, and the best of very many
-candidates is compared. So they are a score, and what it is worth was read off 130 made-up recordings of known truth (`tests/support/recordings.py`, seeds 0 to 129): 39 without a period had scores up to -5.3, of 91 with one all
-but 3 had higher ones. Among those, the wrong answers were ones whose runner-up was near. `finding_test.py` holds the
-result to 200 other ones.
+candidates is compared. So they are a score, and what it is worth was read off made-up recordings of known truth
+(`tests/support/recordings.py`; `finding_test.py` names the seeds). Of those without a period nearly all had scores
+below -5, of those with one nearly all had higher ones; among these, most wrong answers had a runner-up that was near.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BELIEVED = -5.0
 _SLOPE = 1.2
 _MARGIN_SLOPE, _MARGIN_OFFSET = 0.6, -0.5
 _NONE_AT_MOST = 0.95
-"""A schedule may leave no sign that can be seen: of 42 recordings in which none was found, 3 had one."""
+"""A schedule may leave no sign that can be seen."""
 
 
 def believed(found: Search | None) -> bool:

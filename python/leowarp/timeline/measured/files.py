@@ -15,7 +15,7 @@ from leowarp.timeline.measured.lines import FORMATS_HINT, numbered, text_of
 from leowarp.timeline.measured.mahimahi import OPPORTUNITY_BYTES, read_mahimahi
 from leowarp.timeline.measured.measurement import Capacity, Measurement
 from leowarp.timeline.measured.ping import looks_like_ping, read_ping
-from leowarp.timeline.measured.repeated import repeated_capacity
+from leowarp.timeline.measured.repetition import repeated_capacity
 from leowarp.timeline.measured.table import looks_like_csv, read_capacity_csv, read_csv
 
 

@@ -14,7 +14,7 @@ from leowarp.errors import ScenarioError
 from leowarp.timeline.measured import Measurement, Series, read, read_capacity
 from leowarp.timeline.measured.files import format_of
 from leowarp.timeline.measured.mahimahi import capacity_of
-from leowarp.timeline.measured.synthetic_for_tests import MS, S
+from support.synthetic.dish import MS, S
 
 NOON_NS = 1_715_947_200 * S  # 2024-05-17T12:00:00Z
 
@@ -54,27 +54,37 @@ def test_irtt_gives_round_trips_ways_of_loss_and_one_way_delays(tmp_path: Path) 
         trip(3, NOON_NS + 30 * MS, None, True),
         trip(4, NOON_NS + 41 * MS, 29_000_000, False, send=11_000_000, receive=18_000_000),
     ]
-    of = read(written(tmp_path, irtt_text(trips), "a.json"))
-    assert (of.format, of.wall_ns, of.probe_bytes, of.probes) == ("irtt", NOON_NS, 88, True)
-    series = round_trip_of(of)
+    measurement = read(written(tmp_path, irtt_text(trips), "a.json"))
+    assert (measurement.format, measurement.wall_ns, measurement.probe_bytes, measurement.probes) == (
+        "irtt",
+        NOON_NS,
+        88,
+        True,
+    )
+    series = round_trip_of(measurement)
     assert series.t_ns.tolist() == [0, 10 * MS, 20 * MS, 30 * MS, 41 * MS]
     assert series.delay_ns[[0, 4]].tolist() == [30_123_456, 29_000_000]
     assert series.lost.tolist() == [False, True, True, True, False]
-    assert of.lost_up is not None
-    assert of.lost_down is not None
-    assert (of.lost_up.tolist().index(True), of.lost_down.tolist().index(True)) == (1, 2)
-    assert of.up is not None
-    assert of.down is not None
+    assert measurement.lost_up is not None
+    assert measurement.lost_down is not None
+    assert (measurement.lost_up.tolist().index(True), measurement.lost_down.tolist().index(True)) == (1, 2)
+    assert measurement.up is not None
+    assert measurement.down is not None
     # Of a probe that never came back nothing is known of the way on which it was not lost.
-    assert of.up.t_ns.tolist() == [0, 10 * MS, 41 * MS]
-    assert of.down.delay_ns[[0, 2]].tolist() == [18_123_456, 18_000_000]
+    assert measurement.up.t_ns.tolist() == [0, 10 * MS, 41 * MS]
+    assert measurement.down.delay_ns[[0, 2]].tolist() == [18_123_456, 18_000_000]
 
 
 def test_irtt_packed_and_without_clocks_of_the_server(tmp_path: Path) -> None:
     path = tmp_path / "a.json.gz"
     path.write_bytes(gzip.compress(irtt_text([trip(0, NOON_NS, 5), trip(1, NOON_NS + 7, 6)]).encode()))
-    of = read(path)
-    assert (of.format, of.down, of.up, len(round_trip_of(of))) == ("irtt", None, None, 2)
+    measurement = read(path)
+    assert (measurement.format, measurement.down, measurement.up, len(round_trip_of(measurement))) == (
+        "irtt",
+        None,
+        None,
+        2,
+    )
 
 
 PING = (
@@ -92,15 +102,15 @@ PING = (
 
 
 def test_ping_with_time_stamps(tmp_path: Path) -> None:
-    of = read(written(tmp_path, PING))
-    assert (of.format, of.wall_ns, of.probe_bytes) == ("ping", NOON_NS, 84)
-    series = round_trip_of(of)
+    measurement = read(written(tmp_path, PING))
+    assert (measurement.format, measurement.wall_ns, measurement.probe_bytes) == ("ping", NOON_NS, 84)
+    series = round_trip_of(measurement)
     assert series.t_ns.tolist() == [0, 100 * MS, 200 * MS, 300 * MS, 400 * MS]
     assert series.lost.tolist() == [False, False, True, True, False]
     assert series.delay_ns[[0, 1, 4]].tolist() == [30_100_000, 30_250_000, 31_000_000]
-    assert any("1 duplicates" in note for note in of.notes)
+    assert any("1 duplicates" in note for note in measurement.notes)
     # As a notebook names files
-    assert read(str(written(tmp_path, PING))).notes == of.notes
+    assert read(str(written(tmp_path, PING))).notes == measurement.notes
 
 
 def test_ping_without_time_stamps_needs_an_interval(tmp_path: Path) -> None:
@@ -109,10 +119,10 @@ def test_ping_without_time_stamps_needs_an_interval(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="trace:1: replies without time stamps") as raised:
         read(path)
     assert 'interval = "1 s"' in str(raised.value.hint)
-    of = read(path, interval_ns=200 * MS)
-    assert round_trip_of(of).t_ns.tolist() == [0, 200 * MS, 400 * MS, 600 * MS]
-    assert round_trip_of(of).lost.tolist() == [False, False, True, False]
-    assert (of.probe_bytes, of.wall_ns) == (104, None)
+    measurement = read(path, interval_ns=200 * MS)
+    assert round_trip_of(measurement).t_ns.tolist() == [0, 200 * MS, 400 * MS, 600 * MS]
+    assert round_trip_of(measurement).lost.tolist() == [False, False, True, False]
+    assert (measurement.probe_bytes, measurement.wall_ns) == (104, None)
 
 
 @pytest.mark.parametrize("first", [1, 60_000, 65_535])
@@ -134,9 +144,9 @@ def test_an_outage_longer_than_half_of_all_sequence_numbers_is_told_by_the_clock
 
 def test_replies_out_of_order_are_put_in_order(tmp_path: Path) -> None:
     text = ping_line(NOON_NS, 1, 30.0) + ping_line(NOON_NS + 20 * MS, 3, 20.0) + ping_line(NOON_NS + 10 * MS, 2, 40.0)
-    of = read(written(tmp_path, text))
-    assert round_trip_of(of).delay_ns.tolist() == [30 * MS, 40 * MS, 20 * MS]
-    assert any("after a later" in note for note in of.notes)
+    measurement = read(written(tmp_path, text))
+    assert round_trip_of(measurement).delay_ns.tolist() == [30 * MS, 40 * MS, 20 * MS]
+    assert any("after a later" in note for note in measurement.notes)
 
 
 def test_a_last_line_that_was_cut_off_is_passed_over(tmp_path: Path) -> None:
@@ -145,23 +155,23 @@ def test_a_last_line_that_was_cut_off_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_leoreplayer_is_one_delay_for_each_10_ms(tmp_path: Path) -> None:
-    of = read(written(tmp_path, "12\n12\n16\n"))
-    assert of.down is not None
-    assert (of.format, of.probes, of.end_ns) == ("leoreplayer", False, 30 * MS)
-    assert of.down.t_ns.tolist() == [0, 10 * MS, 20 * MS]
-    assert of.down.delay_ns.tolist() == [12 * MS, 12 * MS, 16 * MS]
+    measurement = read(written(tmp_path, "12\n12\n16\n"))
+    assert measurement.down is not None
+    assert (measurement.format, measurement.probes, measurement.end_ns) == ("leoreplayer", False, 30 * MS)
+    assert measurement.down.t_ns.tolist() == [0, 10 * MS, 20 * MS]
+    assert measurement.down.delay_ns.tolist() == [12 * MS, 12 * MS, 16 * MS]
 
 
 def test_a_table_may_hold_round_trips_losses_and_times_of_the_wall_clock(tmp_path: Path) -> None:
     text = "t_s,rtt_ms,rate_mbps\n1715947200.5,30,10\n1715947201,lost,0\n1715947202,down,\n1715947203,31,unshaped\n"
-    of = read(written(tmp_path, text))
-    series = round_trip_of(of)
-    assert (of.format, of.wall_ns, of.probes) == ("csv", NOON_NS + S // 2, False)
+    measurement = read(written(tmp_path, text))
+    series = round_trip_of(measurement)
+    assert (measurement.format, measurement.wall_ns, measurement.probes) == ("csv", NOON_NS + S // 2, False)
     assert series.t_ns.tolist() == [0, S // 2, 3 * S // 2, 5 * S // 2]
     assert (series.lost.tolist(), series.cut.tolist()) == ([False, True, False, False], [False, False, True, False])
-    assert of.capacity_down is not None
-    assert of.capacity_down.rate_bps.tolist() == [10_000_000, 0, -1]  # no connection: as the row before
-    assert of.capacity_down.t_ns.tolist() == [0, S // 2, 5 * S // 2]
+    assert measurement.capacity_down is not None
+    assert measurement.capacity_down.rate_bps.tolist() == [10_000_000, 0, -1]  # no connection: as the row before
+    assert measurement.capacity_down.t_ns.tolist() == [0, S // 2, 5 * S // 2]
 
 
 def test_a_table_of_capacity(tmp_path: Path) -> None:
@@ -189,11 +199,11 @@ def test_mahimahi_opportunities_are_the_capacity_of_the_millisecond_before(tmp_p
 def test_the_integral_of_the_capacity_is_the_opportunities(times: list[int], rounds: int, packet: int) -> None:
     times_ms = np.sort(np.array([*times, 401]))
     repeated = np.add.outer(np.arange(rounds) * 401, times_ms).ravel()
-    of = capacity_of(repeated, packet)
-    ends = np.append(of.t_ns[1:], of.end_ns)
+    measurement = capacity_of(repeated, packet)
+    ends = np.append(measurement.t_ns[1:], measurement.end_ns)
     for at_ms in (1, 17, 100, 400, 401, 401 * rounds):
         at_ns = at_ms * MS
-        sent_bits = (of.rate_bps * np.clip(np.minimum(ends, at_ns) - of.t_ns, 0, None)).sum() / S
+        sent_bits = (measurement.rate_bps * np.clip(np.minimum(ends, at_ns) - measurement.t_ns, 0, None)).sum() / S
         assert sent_bits == (repeated <= at_ms).sum() * packet * 8
 
 
@@ -222,14 +232,15 @@ def test_what_was_measured_is_read_whatever_wrote_it(
             for place, (t_ns, rtt) in enumerate(zip(sent, rtts, strict=True))
             if rtt is not None
         ),
-        "csv": "t_s,rtt_ms\n" + "".join(
+        "csv": "t_s,rtt_ms\n"
+        + "".join(
             f"{t_ns / 1e9:.3f},{'lost' if rtt is None else rtt / 10}\n" for t_ns, rtt in zip(sent, rtts, strict=True)
         ),
-    }  # fmt: skip
+    }
     for kind, text in texts.items():
-        of = read(written(tmp_path, text))
-        series = round_trip_of(of)
-        assert (of.format, of.wall_ns) == (kind, NOON_NS)
+        measurement = read(written(tmp_path, text))
+        series = round_trip_of(measurement)
+        assert (measurement.format, measurement.wall_ns) == (kind, NOON_NS)
         assert np.array_equal(series.t_ns, np.array(sent) - NOON_NS)
         assert np.array_equal(series.delay_ns, want, equal_nan=True)
 
@@ -299,8 +310,8 @@ lines = st.sampled_from(A_LINE.replace("\n", "|").split("|"))
 def test_any_text_is_read_or_refused(tmp_path: Path, text: list[str], interval: bool) -> None:
     path = written(tmp_path, "\n".join(text))
     try:
-        of = read(path, interval_ns=S if interval else None)
+        measurement = read(path, interval_ns=S if interval else None)
     except ScenarioError:
         return
-    assert of.format == format_of(path)
-    assert all(len(series) and (np.diff(series.t_ns) > 0).all() for series in of.series.values())
+    assert measurement.format == format_of(path)
+    assert all(len(series) and (np.diff(series.t_ns) > 0).all() for series in measurement.series.values())

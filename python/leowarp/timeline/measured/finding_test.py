@@ -13,8 +13,8 @@ from leowarp.timeline.measured import Description, Measurement, Series, describe
 from leowarp.timeline.measured.finding import find
 from leowarp.timeline.measured.numbered_probes import sent_in_order
 from leowarp.timeline.measured.schedule import Schedule
-from leowarp.timeline.measured.synthetic_for_tests import MS, S, dish
 from support.recordings import Recording, Truth, recording
+from support.synthetic.dish import MS, S, dish
 
 CALIBRATED = range(0, 130)
 JUDGED = range(2000, 2200)

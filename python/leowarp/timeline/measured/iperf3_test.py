@@ -7,7 +7,7 @@ import pytest
 
 from leowarp.errors import ScenarioError
 from leowarp.timeline.measured import describe, read
-from leowarp.timeline.measured.synthetic_for_tests import MS, S
+from support.synthetic.dish import MS, S
 
 
 def interval(number: int, bps: float, **more: float) -> dict[str, Any]:

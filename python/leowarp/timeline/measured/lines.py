@@ -41,7 +41,7 @@ def numbered(text: str) -> list[tuple[int, str]]:
     return [(number, line) for number, line in lines if line and not line.startswith("#")]
 
 
-def whole_numbers(path: Path, of: str, hint: str, highest: int) -> tuple[NDArray[np.int64], list[tuple[int, str]]]:
+def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArray[np.int64], list[tuple[int, str]]]:
     """A file of one whole number a line, from 0 on; and its lines, as `numbered`.
 
     Raises
@@ -54,7 +54,7 @@ def whole_numbers(path: Path, of: str, hint: str, highest: int) -> tuple[NDArray
         raise ScenarioError(f"{path} is empty", hint)
     for line, text in lines:
         if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) > highest:
-            raise ScenarioError(f"{path}:{line}: {text[:40]!r} is not {of} (a whole number up to {highest})", hint)
+            raise ScenarioError(f"{path}:{line}: {text[:40]!r} is not {what} (a whole number up to {highest})", hint)
     return np.array([int(text) for _, text in lines], dtype=np.int64), lines
 
 

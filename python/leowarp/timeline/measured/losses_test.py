@@ -4,7 +4,7 @@ import numpy as np
 from leowarp.timeline.measured.losses import long_losses, loss_of
 from leowarp.timeline.measured.measurement import Measurement, Series
 from leowarp.timeline.measured.schedule import Schedule
-from leowarp.timeline.measured.synthetic_for_tests import MS, S
+from support.synthetic.dish import MS, S
 
 T_NS = np.arange(0, 300 * S, 20 * MS)
 SCHEDULE = Schedule(15 * S, 0)

@@ -94,7 +94,7 @@ class Capacity:
 UNSHAPED = -1
 
 PING_BYTES = 84
-"""IP length of what ping sends if it is not told otherwise (56 bytes of data)."""
+"""IP length of what ping sends unless an option says otherwise (56 bytes of data)."""
 
 
 @dataclass(frozen=True)
@@ -226,5 +226,5 @@ class Measurement:
     @property
     def series(self) -> dict[str, Series]:
         """What was measured, by name: round_trip, down, up."""
-        found = {"round_trip": self.round_trip, "down": self.down, "up": self.up}
-        return {name: series for name, series in found.items() if series is not None}
+        by_name = {"round_trip": self.round_trip, "down": self.down, "up": self.up}
+        return {name: series for name, series in by_name.items() if series is not None}

@@ -16,7 +16,7 @@ from leowarp.errors import ScenarioError
 from leowarp.scenario.schema import Measured
 from leowarp.timeline.measured.description import GAP_INTERVALS
 from leowarp.timeline.measured.measurement import Delays, Flags, Measurement, Series, Times
-from leowarp.timeline.measured.repeated import MOST_ROWS, repeated
+from leowarp.timeline.measured.repetition import MOST_ROWS, repeated
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class _Way:
     """Length of the trace, when it is repeated."""
 
 
-def channel_rows(measurement: Measurement, of: Measured, begin_ns: int, end_ns: int) -> tuple[Rows, Rows]:
+def channel_rows(measurement: Measurement, keys: Measured, begin_ns: int, end_ns: int) -> tuple[Rows, Rows]:
     """Rows of the way down and of the way up, for the stretch [begin, end) of the measurement's clock.
 
     Raises
@@ -60,18 +60,18 @@ def channel_rows(measurement: Measurement, of: Measured, begin_ns: int, end_ns: 
     ScenarioError
         If a gap is in that stretch and nobody said what to do, if nothing is known of a way, or if clocks disagree.
     """
-    down, up = _ways(measurement, of)
-    return _rows(down, of, begin_ns, end_ns), _rows(up, of, begin_ns, end_ns)
+    down, up = _ways(measurement, keys)
+    return _rows(down, keys, begin_ns, end_ns), _rows(up, keys, begin_ns, end_ns)
 
 
-def _ways(measurement: Measurement, of: Measured) -> tuple[_Way, _Way]:
+def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
     trips = measurement.round_trip
     if trips is None:
         down = measurement.down
         if down is None or not len(down):
             raise ScenarioError(f"{measurement.source}: it holds no delays", "measured.file is a file of delays")
         up = measurement.up if measurement.up is not None else down
-        return _one_way("down", measurement, down, of), _one_way("up", measurement, up, of)
+        return _one_way("down", measurement, down, keys), _one_way("up", measurement, up, keys)
     loss_up_ratio = trips.loss_ratio if measurement.loss_up_ratio is None else measurement.loss_up_ratio
     unknown = trips.lost & ~_or_none(measurement.lost_down, trips) & ~_or_none(measurement.lost_up, trips)
     ways = []
@@ -79,20 +79,20 @@ def _ways(measurement: Measurement, of: Measured) -> tuple[_Way, _Way]:
         ("down", measurement.lost_down, trips.loss_ratio),
         ("up", measurement.lost_up, loss_up_ratio),
     ):
-        blamed = unknown if of.lost_probes in (name, "both") else np.zeros_like(unknown)
-        lost_here = _or_none(lost, trips) | blamed if of.lost_probes != "none" else np.zeros_like(unknown)
-        series = replace(trips, delay_ns=_share(measurement, trips, name, of), lost=lost_here, loss_ratio=loss_ratio)
+        blamed = unknown if keys.lost_probes in (name, "both") else np.zeros_like(unknown)
+        lost_here = _or_none(lost, trips) | blamed if keys.lost_probes != "none" else np.zeros_like(unknown)
+        series = replace(trips, delay_ns=_share(measurement, trips, name, keys), lost=lost_here, loss_ratio=loss_ratio)
         ways.append(_way(name, measurement, series))
     return ways[0], ways[1]
 
 
-def _share(measurement: Measurement, trips: Series, name: str, of: Measured) -> Delays:
-    if of.rtt == "one-way":
+def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -> Delays:
+    if keys.rtt == "one-way":
         return _measured_one_way(measurement, trips, name)
-    if of.rtt == "halves":
+    if keys.rtt == "halves":
         # The two halves of an odd number of ns still add up to it.
         return np.floor(trips.delay_ns / 2) if name == "down" else np.ceil(trips.delay_ns / 2)
-    return trips.delay_ns if of.rtt == name else trips.delay_ns * 0.0
+    return trips.delay_ns if keys.rtt == name else trips.delay_ns * 0.0
 
 
 def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Delays:
@@ -114,9 +114,9 @@ def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Del
     return delay_ns
 
 
-def _one_way(name: str, measurement: Measurement, series: Series, of: Measured) -> _Way:
+def _one_way(name: str, measurement: Measurement, series: Series, keys: Measured) -> _Way:
     # Who measures one way knows on which way a probe was lost.
-    lost = series.lost if of.lost_probes != "none" else np.zeros_like(series.lost)
+    lost = series.lost if keys.lost_probes != "none" else np.zeros_like(series.lost)
     return _way(name, measurement, replace(series, lost=lost))
 
 
@@ -139,39 +139,39 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
     )
 
 
-def _rows(way: _Way, of: Measured, begin_ns: int, end_ns: int) -> Rows:
-    if of.repeat:
+def _rows(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> Rows:
+    if keys.repeat:
         t_ns, place = repeated(way.t_ns, way.period_ns, end_ns)
         way = replace(
             way, t_ns=t_ns, delay_ns=way.delay_ns[place], loss_ratio=way.loss_ratio[place], cut=way.cut[place]
         )
     interval_ns = int(np.median(np.diff(way.t_ns))) if len(way.t_ns) > 1 else None
-    gaps = _gaps(way, of, interval_ns, begin_ns, end_ns) if way.probes else np.empty(0, dtype=np.int64)
+    gaps = _gaps(way, keys, interval_ns, begin_ns, end_ns) if way.probes else np.empty(0, dtype=np.int64)
     way = replace(way, delay_ns=_held(way))
-    straight = np.full(len(way.t_ns), of.interpolation == "linear")
-    straight[gaps] = of.gaps == "linear"
-    if of.gaps == "down" and len(gaps) and interval_ns is not None:
+    straight = np.full(len(way.t_ns), keys.interpolation == "linear")
+    straight[gaps] = keys.gaps == "linear"
+    if keys.gaps == "down" and len(gaps) and interval_ns is not None:
         way, straight = _with_cuts(way, straight, gaps, interval_ns)
-    if of.resample_ns is not None:
-        way = _resampled(way, of.resample_ns, of.resample_rule, end_ns)
-        straight = np.full(len(way.t_ns), of.interpolation == "linear")
+    if keys.resample_ns is not None:
+        way = _resampled(way, keys.resample_ns, keys.resample_rule, end_ns)
+        straight = np.full(len(way.t_ns), keys.interpolation == "linear")
     if straight.any():
-        way = _with_lines(way, straight, of.interpolation_step_ns)
+        way = _with_lines(way, straight, keys.interpolation_step_ns)
     changed = np.diff(way.delay_ns, prepend=-1) != 0
     changed |= np.diff(way.loss_ratio, prepend=-1) != 0
     return Rows(way.t_ns[changed], np.round(way.delay_ns[changed]).astype(np.int64), way.loss_ratio[changed])
 
 
-def _gaps(way: _Way, of: Measured, interval_ns: int | None, begin_ns: int, end_ns: int) -> NDArray[np.int64]:
+def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end_ns: int) -> NDArray[np.int64]:
     """Places of the samples after which there is a gap, the last one included; an error if that is one."""
-    limit_ns = of.gap_after_ns
+    limit_ns = keys.gap_after_ns
     if limit_ns is None:
         if interval_ns is None:
             return np.empty(0, dtype=np.int64)
         limit_ns = GAP_INTERVALS * interval_ns
     until_ns = np.append(way.t_ns[1:], max(end_ns, int(way.t_ns[-1])))
     gaps = np.flatnonzero(until_ns - way.t_ns > limit_ns)
-    if of.gaps != "error":
+    if keys.gaps != "error":
         return gaps
     in_run = gaps[(until_ns[gaps] > begin_ns) & (way.t_ns[gaps] < end_ns)]
     if len(in_run):

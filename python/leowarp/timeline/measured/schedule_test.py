@@ -7,7 +7,7 @@ import pytest
 from leowarp.timeline.measured.finding import find
 from leowarp.timeline.measured.measurement import Series
 from leowarp.timeline.measured.schedule import Schedule
-from leowarp.timeline.measured.synthetic_for_tests import MS, S, dish
+from support.synthetic.dish import MS, S, dish
 
 
 def found(**of: Any) -> Schedule | None:

@@ -3,7 +3,7 @@ import numpy as np
 
 from leowarp.timeline.measured.measurement import Series
 from leowarp.timeline.measured.spikes import find_spikes
-from leowarp.timeline.measured.synthetic_for_tests import MS, S
+from support.synthetic.dish import MS, S
 
 
 def test_spikes_are_runs_over_their_level() -> None:

@@ -135,10 +135,10 @@ class _Table:
         return np.array([cell == word for cell in self.columns[name]], dtype=bool)
 
     def numbers(
-        self, name: str, without: NDArray[np.bool_], of: Callable[[Decimal], Decimal | None]
+        self, name: str, without: NDArray[np.bool_], convert: Callable[[Decimal], Decimal | None]
     ) -> NDArray[np.float64]:
         """A column; nan where `without`."""
-        return np.array([float(value) for value in self._decimals(name, without, of)])
+        return np.array([float(value) for value in self._decimals(name, without, convert)])
 
     def capacity(self, name: str, t_ns: NDArray[np.int64], cut: NDArray[np.bool_]) -> Capacity | None:
         if name not in self.columns:
@@ -162,7 +162,7 @@ class _Table:
                     raise self._error(int(place), name, "a row that is down has no other values")
 
     def _decimals(
-        self, name: str, without: NDArray[np.bool_] | None, of: Callable[[Decimal], Decimal | None]
+        self, name: str, without: NDArray[np.bool_] | None, convert: Callable[[Decimal], Decimal | None]
     ) -> Iterable[Decimal]:
         for place, text in enumerate(self.columns[name]):
             if without is not None and without[place]:
@@ -176,8 +176,8 @@ class _Table:
                 value = Decimal("nan")
             if not value.is_finite():
                 raise self._error(place, name, "not a number")
-            low, high = _RANGES[of]
-            kept = of(value) if low <= value <= high else None
+            low, high = _RANGES[convert]
+            kept = convert(value) if low <= value <= high else None
             if kept is None:
                 raise self._error(place, name, f"must be from {low} to {high}")
             yield kept

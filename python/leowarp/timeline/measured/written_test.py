@@ -6,8 +6,8 @@ import pytest
 
 from leowarp.errors import ScenarioError
 from leowarp.timeline.measured import Capacity, Measurement, read, read_capacity
-from leowarp.timeline.measured.synthetic_for_tests import MS, S
 from leowarp.timeline.measured.written import csv_of, csv_path, write_csv
+from support.synthetic.dish import MS, S
 
 NOON_NS = 1_715_947_200 * S
 

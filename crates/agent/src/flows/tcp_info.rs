@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the kernel tells of a TCP socket: TCP_INFO and TCP_CC_INFO.
+
+use super::socket::{self, Plain};
+use crate::error::{Error, Result};
+use std::mem::offset_of;
+
+/// `struct tcp_info` of Linux 6.12, include/uapi/linux/tcp.h, under the kernel's own names (libc's leaves out the byte of
+/// `tcpi_delivery_rate_app_limited`). It only ever grew at its end, so an older kernel writes a first part of it: a field
+/// that it does not know keeps all its bits set, which is the missing value of a column. Comments say what came when.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct TcpInfo {
+    pub tcpi_state: u8,
+    pub tcpi_ca_state: u8,
+    pub tcpi_retransmits: u8,
+    pub tcpi_probes: u8,
+    pub tcpi_backoff: u8,
+    pub tcpi_options: u8,
+    /// Two bit fields: `tcpi_snd_wscale`, `tcpi_rcv_wscale`.
+    pub tcpi_wscales: u8,
+    /// Two bit fields: `tcpi_delivery_rate_app_limited` (the lowest bit), `tcpi_fastopen_client_fail`.
+    pub tcpi_flags: u8,
+    pub tcpi_rto: u32,
+    pub tcpi_ato: u32,
+    pub tcpi_snd_mss: u32,
+    pub tcpi_rcv_mss: u32,
+    pub tcpi_unacked: u32,
+    pub tcpi_sacked: u32,
+    pub tcpi_lost: u32,
+    pub tcpi_retrans: u32,
+    pub tcpi_fackets: u32,
+    pub tcpi_last_data_sent: u32,
+    pub tcpi_last_ack_sent: u32,
+    pub tcpi_last_data_recv: u32,
+    pub tcpi_last_ack_recv: u32,
+    pub tcpi_pmtu: u32,
+    pub tcpi_rcv_ssthresh: u32,
+    pub tcpi_rtt: u32,
+    pub tcpi_rttvar: u32,
+    pub tcpi_snd_ssthresh: u32,
+    pub tcpi_snd_cwnd: u32,
+    pub tcpi_advmss: u32,
+    pub tcpi_reordering: u32,
+    pub tcpi_rcv_rtt: u32,
+    pub tcpi_rcv_space: u32,
+    pub tcpi_total_retrans: u32,
+    // Linux 3.15 and newer.
+    pub tcpi_pacing_rate: u64,
+    pub tcpi_max_pacing_rate: u64,
+    // Linux 4.1 and newer.
+    pub tcpi_bytes_acked: u64,
+    pub tcpi_bytes_received: u64,
+    // Linux 4.2 and newer.
+    pub tcpi_segs_out: u32,
+    pub tcpi_segs_in: u32,
+    // Linux 4.6 and newer.
+    pub tcpi_notsent_bytes: u32,
+    pub tcpi_min_rtt: u32,
+    pub tcpi_data_segs_in: u32,
+    pub tcpi_data_segs_out: u32,
+    // Linux 4.9 and newer.
+    pub tcpi_delivery_rate: u64,
+    // Linux 4.10 and newer.
+    pub tcpi_busy_time: u64,
+    pub tcpi_rwnd_limited: u64,
+    pub tcpi_sndbuf_limited: u64,
+    // Linux 4.18 and newer.
+    pub tcpi_delivered: u32,
+    pub tcpi_delivered_ce: u32,
+    // Linux 4.19 and newer.
+    pub tcpi_bytes_sent: u64,
+    pub tcpi_bytes_retrans: u64,
+    pub tcpi_dsack_dups: u32,
+    pub tcpi_reord_seen: u32,
+    // Linux 5.4 and newer.
+    pub tcpi_rcv_ooopack: u32,
+    pub tcpi_snd_wnd: u32,
+    // Linux 6.2 and newer.
+    pub tcpi_rcv_wnd: u32,
+    pub tcpi_rehash: u32,
+    // Linux 6.7 and newer.
+    pub tcpi_total_rto: u16,
+    pub tcpi_total_rto_recoveries: u16,
+    pub tcpi_total_rto_time: u32,
+}
+
+// SAFETY: integers alone, without padding (the test below adds them up).
+unsafe impl Plain for TcpInfo {}
+
+/// `struct tcp_bbr_info` of include/uapi/linux/inet_diag.h: what BBR answers to TCP_CC_INFO.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct BbrInfo {
+    pub bbr_bw_lo: u32,
+    pub bbr_bw_hi: u32,
+    pub bbr_min_rtt: u32,
+    pub bbr_pacing_gain: u32,
+    pub bbr_cwnd_gain: u32,
+}
+
+// SAFETY: integers alone, without padding.
+unsafe impl Plain for BbrInfo {}
+
+/// What every kernel that the agent runs on knows: Linux 5.4.
+const LEAST_BYTES: usize = offset_of!(TcpInfo, tcpi_rcv_wnd);
+const ESTABLISHED: u8 = 1;
+
+impl TcpInfo {
+    /// Of a socket.
+    pub fn read(fd: i32) -> Result<Self> {
+        match socket::get(fd, libc::IPPROTO_TCP, libc::TCP_INFO) {
+            Ok((info, n)) if n >= LEAST_BYTES => Ok(info),
+            Ok((_, n)) => Err(Error::Lacks {
+                what: format!("TCP_INFO of this guest kernel has {n} bytes, at least {LEAST_BYTES} are needed"),
+                hint: "use Linux 6.7 or newer".into(),
+            }),
+            Err(errno) => Err(Error::errno("read TCP_INFO", errno)),
+        }
+    }
+
+    /// The connection stands, and nobody has closed it (`TCP_ESTABLISHED`, include/net/tcp_states.h).
+    pub fn is_established(&self) -> bool {
+        self.tcpi_state == ESTABLISHED
+    }
+
+    /// Whether the application, not the network, limited the latest sample of the delivery rate.
+    pub fn is_app_limited(&self) -> bool {
+        self.tcpi_flags & 1 != 0
+    }
+}
+
+impl BbrInfo {
+    /// Of a socket; none if its congestion control is another. BBR, whatever it is called, is the one that says this
+    /// much; Vegas, DCTCP and their like say 16 bytes, others none.
+    pub fn read(fd: i32) -> Result<Option<Self>> {
+        match socket::get(fd, libc::IPPROTO_TCP, libc::TCP_CC_INFO) {
+            Ok((info, n)) => Ok((n == size_of::<Self>()).then_some(info)),
+            Err(errno) => Err(Error::errno("read TCP_CC_INFO", errno)),
+        }
+    }
+
+    /// Bandwidth estimate, bytes a second.
+    pub fn bandwidth_bytes_per_s(&self) -> u64 {
+        u64::from(self.bbr_bw_hi) << 32 | u64::from(self.bbr_bw_lo)
+    }
+}
+
+/// Payload that a socket has received in order. Once the other side has ended its stream it is one more: its end counts.
+pub fn received_bytes(fd: i32) -> Result<u64> {
+    TcpInfo::read(fd).map(|info| info.tcpi_bytes_received)
+}
+
+/// The window that the receiver advertised last (`tcp_sock.rcv_wnd`); 0 if the kernel does not tell it (before 6.2).
+pub fn receive_window_bytes(fd: i32) -> u32 {
+    TcpInfo::read(fd).map_or(0, |info| if info.tcpi_rcv_wnd == u32::MAX { 0 } else { info.tcpi_rcv_wnd })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Offsets in Linux 6.12's `struct tcp_info`, the last field of each version among them;
+    /// tests/guest/tcp_info_test.py has a compiler compare every field with the header of the kernel that was built.
+    #[test]
+    fn fields_are_where_the_kernel_has_them() {
+        for (name, ours, theirs) in [
+            ("tcpi_rto", offset_of!(TcpInfo, tcpi_rto), 8),
+            ("tcpi_total_retrans", offset_of!(TcpInfo, tcpi_total_retrans), 100),
+            ("tcpi_max_pacing_rate", offset_of!(TcpInfo, tcpi_max_pacing_rate), 112),
+            ("tcpi_bytes_received", offset_of!(TcpInfo, tcpi_bytes_received), 128),
+            ("tcpi_segs_in", offset_of!(TcpInfo, tcpi_segs_in), 140),
+            ("tcpi_data_segs_out", offset_of!(TcpInfo, tcpi_data_segs_out), 156),
+            ("tcpi_delivery_rate", offset_of!(TcpInfo, tcpi_delivery_rate), 160),
+            ("tcpi_sndbuf_limited", offset_of!(TcpInfo, tcpi_sndbuf_limited), 184),
+            ("tcpi_delivered_ce", offset_of!(TcpInfo, tcpi_delivered_ce), 196),
+            ("tcpi_reord_seen", offset_of!(TcpInfo, tcpi_reord_seen), 220),
+            ("tcpi_snd_wnd", offset_of!(TcpInfo, tcpi_snd_wnd), 228),
+            ("tcpi_rehash", offset_of!(TcpInfo, tcpi_rehash), 236),
+            ("tcpi_total_rto_time", offset_of!(TcpInfo, tcpi_total_rto_time), 244),
+        ] {
+            assert_eq!(ours, theirs, "{name}");
+        }
+        assert_eq!((size_of::<TcpInfo>(), size_of::<BbrInfo>(), LEAST_BYTES), (248, 20, 232));
+    }
+
+    #[test]
+    fn a_socket_of_this_machine_answers_and_what_its_kernel_lacks_stays_missing() {
+        let fd = socket::open(libc::SOCK_STREAM, 0).expect("a TCP socket");
+        let fd = std::os::fd::AsRawFd::as_raw_fd(&fd);
+        let (info, n) = socket::get::<TcpInfo>(fd, libc::IPPROTO_TCP, libc::TCP_INFO).expect("TCP_INFO");
+        // TCP_CLOSE, include/net/tcp_states.h
+        assert_eq!(info.tcpi_state, 7);
+        assert_eq!(info.tcpi_total_rto == u16::MAX, n < 242, "{n} bytes");
+    }
+}

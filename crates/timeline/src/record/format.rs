@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How a file of records is written: its header, its records, what says that a value is missing.
+
+/// A column.
+#[derive(Debug, Clone, Copy, serde::Serialize)]
+pub struct Field {
+    /// Column name; a quantity's ends in its unit.
+    pub name: &'static str,
+    /// `i64 u64 i32 u32 u16 u8 f64`, little endian.
+    #[serde(rename = "type")]
+    pub type_: &'static str,
+    /// `ns`, `pkts`, ..., or `1` where there is none.
+    pub unit: &'static str,
+    /// One sentence.
+    pub doc: &'static str,
+}
+
+/// A table.
+#[derive(Debug, Clone, Copy, serde::Serialize)]
+pub struct Table {
+    /// File name without `.rec`.
+    pub table: &'static str,
+    /// Bytes of one record, packed.
+    pub record_bytes: usize,
+    /// In order.
+    pub fields: &'static [Field],
+}
+
+/// First bytes of each file.
+pub const MAGIC: &[u8; 8] = b"LEOWARP1";
+
+/// The value that says in a record that there is none.
+pub trait Missing {
+    /// The least of a signed type, the greatest of an unsigned one, NaN.
+    const MISSING: Self;
+}
+
+macro_rules! missing {
+    ($($type:ty: $value:expr,)*) => { $(impl Missing for $type { const MISSING: Self = $value; })* };
+}
+
+missing! {
+    i64: i64::MIN,
+    u64: u64::MAX,
+    i32: i32::MIN,
+    u32: u32::MAX,
+    u16: u16::MAX,
+    u8: u8::MAX,
+    f64: f64::NAN,
+}
+
+/// A record of some table.
+pub trait Record {
+    /// Which.
+    const TABLE: Table;
+    /// Appends the record's bytes.
+    fn put(&self, out: &mut Vec<u8>);
+}
+
+/// The first bytes of a file of `table`: magic, length, JSON padded so that records start at a multiple of 8. `extra`
+/// holds what else a reader must know (`names` of counters, for instance).
+pub fn header(table: &Table, extra: &serde_json::Map<String, serde_json::Value>) -> Vec<u8> {
+    let mut json = serde_json::Map::new();
+    json.insert("table".into(), table.table.into());
+    json.insert("record_bytes".into(), table.record_bytes.into());
+    json.insert("fields".into(), serde_json::json!(table.fields));
+    json.extend(extra.iter().map(|(k, v)| (k.clone(), v.clone())));
+    let mut text = serde_json::Value::Object(json).to_string().into_bytes();
+    while (MAGIC.len() + 4 + text.len()) % 8 != 0 {
+        text.push(b' ');
+    }
+    let mut out = MAGIC.to_vec();
+    out.extend(u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend(text);
+    out
+}
+
+macro_rules! tables {
+    ($($(#[$meta:meta])* $table:literal $record:ident { $($field:ident: $type:ident [$unit:literal, $doc:literal],)* })*) => {
+        $(
+            $(#[$meta])*
+            #[derive(Debug, Clone, Copy, PartialEq)]
+            pub struct $record {
+                $(#[doc = $doc] pub $field: $type,)*
+            }
+
+            impl Record for $record {
+                const TABLE: Table = Table {
+                    table: $table,
+                    record_bytes: 0 $(+ size_of::<$type>())*,
+                    fields: &[$(Field { name: stringify!($field), type_: stringify!($type), unit: $unit, doc: $doc },)*],
+                };
+                fn put(&self, out: &mut Vec<u8>) {
+                    let mut bytes = [0u8; <Self as Record>::TABLE.record_bytes];
+                    let mut at = 0;
+                    $(
+                        bytes[at..at + size_of::<$type>()].copy_from_slice(&self.$field.to_le_bytes());
+                        at += size_of::<$type>();
+                    )*
+                    debug_assert_eq!(at, bytes.len());
+                    out.extend_from_slice(&bytes);
+                }
+            }
+        )*
+
+        /// Every table.
+        pub const TABLES: &[Table] = &[$($record::TABLE,)*];
+    };
+}
+pub(super) use tables;

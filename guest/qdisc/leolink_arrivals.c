@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The clock of leolink: one time-travel event for the earliest arrival of all links. */
+#include <linux/irqflags.h>
+#include <linux/mm.h>
+#include <linux/time-internal.h>
+#include "leolink.h"
+
+/*
+ * Arrivals that are due, one for each link that holds packets: a binary heap in an array, with room for every link.
+ * Equal instants come in the order in which they were entered, so that runs repeat.
+ */
+struct arrival {
+	u64 at_ns;
+	u64 order;
+	struct leolink_sched *q;
+};
+
+static struct arrival *heap;	/* from 1 on */
+static u32 heap_count, heap_room, links;
+static u64 arrivals_entered;
+static struct time_travel_event next_arrival;
+static u64 (*deliver)(struct leolink_sched *q, u64 now);
+
+static bool before(const struct arrival *a, const struct arrival *b)
+{
+	return a->at_ns < b->at_ns || (a->at_ns == b->at_ns && a->order < b->order);
+}
+
+static void put(u32 place, struct arrival a)
+{
+	heap[place] = a;
+	a.q->place = place;
+}
+
+/* Puts `a` where it belongs, from the hole at `place`. */
+static void settle(u32 place, struct arrival a)
+{
+	while (place > 1 && before(&a, &heap[place / 2])) {
+		put(place, heap[place / 2]);
+		place /= 2;
+	}
+	for (;;) {
+		u32 child = 2 * place;
+
+		if (child > heap_count)
+			break;
+		if (child < heap_count && before(&heap[child + 1], &heap[child]))
+			child++;
+		if (!before(&heap[child], &a))
+			break;
+		put(place, heap[child]);
+		place = child;
+	}
+	put(place, a);
+}
+
+static void set_next_arrival(u64 now)
+{
+	if (heap_count && next_arrival.pending && next_arrival.time == heap[1].at_ns)
+		return;
+	time_travel_del_event(&next_arrival);
+	if (heap_count)
+		time_travel_add_event_rel(&next_arrival, heap[1].at_ns > now ? heap[1].at_ns - now : 0);
+}
+
+static void enter(struct leolink_sched *q, u64 at_ns)
+{
+	if (!q->place)
+		q->place = ++heap_count;
+	q->due_ns = at_ns;
+	settle(q->place, (struct arrival){ at_ns, ++arrivals_entered, q });
+}
+
+static void leave(struct leolink_sched *q)
+{
+	u32 place = q->place;
+	struct arrival last = heap[heap_count--];
+
+	q->place = 0;
+	if (last.q != q)
+		settle(place, last);
+}
+
+/* Interrupt: the earliest arrival is due. */
+static void fire(struct time_travel_event *e)
+{
+	u64 now = now_ns();
+
+	while (heap_count && heap[1].at_ns <= now) {
+		struct leolink_sched *q = heap[1].q;
+		u64 next_ns = deliver(q, now);
+
+		if (next_ns == U64_MAX)
+			leave(q);
+		else
+			enter(q, next_ns);
+	}
+	set_next_arrival(now);
+}
+
+/* Has a link delivered at an instant, which takes the place of the one before. */
+void leolink_arm(struct leolink_sched *q, u64 at_ns, u64 now)
+{
+	unsigned long flags;
+
+	if (q->place && q->due_ns == at_ns)
+		return;
+	local_irq_save(flags);
+	enter(q, at_ns);
+	set_next_arrival(now);
+	local_irq_restore(flags);
+}
+
+void leolink_disarm(struct leolink_sched *q)
+{
+	unsigned long flags;
+
+	if (!q->place)
+		return;
+	local_irq_save(flags);
+	leave(q);
+	set_next_arrival(now_ns());
+	local_irq_restore(flags);
+}
+
+/* Room for the arrival of one more link. May sleep. */
+int leolink_arrivals_join(void)
+{
+	if (links == heap_room) {
+		u32 room = max(64u, 2 * heap_room);
+		struct arrival *more = kvmalloc_array(room + 1, sizeof(*more), GFP_KERNEL), *old = heap;
+		unsigned long flags;
+
+		if (!more)
+			return -ENOMEM;
+		local_irq_save(flags);
+		if (old)
+			memcpy(more, old, (heap_count + 1) * sizeof(*more));
+		heap = more;
+		heap_room = room;
+		local_irq_restore(flags);
+		kvfree(old);
+	}
+	links++;
+	return 0;
+}
+
+void leolink_arrivals_leave(void)
+{
+	links--;
+}
+
+/* Names what delivers what has arrived, in an interrupt, and returns when that link is due again; U64_MAX = not by now. */
+void __init leolink_arrivals_register(u64 (*function)(struct leolink_sched *q, u64 now))
+{
+	deliver = function;
+	next_arrival.fn = fire;
+}

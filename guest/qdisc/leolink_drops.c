@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which packets were lost: a ring that the agent reads as /proc/leolink/drops, binary. */
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+#include "leolink.h"
+
+#define DROPS_MAX 65536
+
+static struct leolink_drop *drops;
+static u32 drops_head, drops_count;
+static u64 drops_overrun;
+
+void leolink_record_drop(struct leolink_sched *q, struct sk_buff *skb, enum leolink_cause cause, u64 now)
+{
+	u32 bytes = link_bytes(q, skb);
+	struct leolink_drop *d;
+	int offset = skb_network_offset(skb), length;
+
+	q->r.dropped_pkts[cause]++;
+	q->r.dropped_bytes[cause] += bytes;
+	if (drops_count == DROPS_MAX) {
+		drops_overrun++;
+		return;
+	}
+	d = &drops[(drops_head + drops_count++) % DROPS_MAX];
+	length = min_t(int, sizeof(d->data), (int)skb->len - offset);
+	d->t_ns = now;
+	d->id = q->r.id;
+	d->cause = cause + 1;
+	d->frame_bytes = qdisc_pkt_len(skb);
+	memset(d->data, 0, sizeof(d->data));
+	d->captured = length > 0 && !skb_copy_bits(skb, offset, d->data, length) ? length : 0;
+}
+
+/* What has been read is gone; a full ring is an error of the reader's, said once it reads. */
+ssize_t leolink_drops_read(struct file *f, char __user *to, size_t size, loff_t *pos)
+{
+	size_t done = 0;
+
+	if (drops_overrun)
+		return -EOVERFLOW;
+	while (drops_count && done + sizeof(*drops) <= size) {
+		struct leolink_drop d;
+
+		local_bh_disable();
+		d = drops[drops_head];
+		drops_head = (drops_head + 1) % DROPS_MAX;
+		drops_count--;
+		local_bh_enable();
+		if (copy_to_user(to + done, &d, sizeof(d)))
+			return -EFAULT;
+		done += sizeof(d);
+	}
+	return done;
+}
+
+int __init leolink_drops_register(void)
+{
+	BUILD_BUG_ON(sizeof(struct leolink_drop) != 64);
+	drops = vzalloc(DROPS_MAX * sizeof(*drops));
+	return drops ? 0 : -ENOMEM;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the agent reads of leolink: /proc/leolink/links and /proc/leolink/drops, binary. */
+#include <linux/proc_fs.h>
+#include <linux/rtnetlink.h>
+#include "leolink.h"
+
+static LIST_HEAD(links);
+
+/* Both under RTNL. */
+void leolink_links_join(struct leolink_sched *q)
+{
+	list_add_tail(&q->all, &links);
+}
+
+void leolink_links_leave(struct leolink_sched *q)
+{
+	list_del(&q->all);
+}
+
+static ssize_t links_read(struct file *f, char __user *to, size_t size, loff_t *pos)
+{
+	struct leolink_sched *q;
+	size_t done = 0;
+	loff_t at = 0;
+	u64 now;
+	int cause;
+
+	if (*pos % sizeof(q->r))
+		return -EINVAL;
+	rtnl_lock();
+	now = now_ns();
+	list_for_each_entry(q, &links, all) {
+		struct leolink_record r;
+
+		if (at < *pos) {
+			at += sizeof(r);
+			continue;
+		}
+		if (done + sizeof(r) > size)
+			break;
+		local_bh_disable();
+		leolink_advance_any(q, now);
+		r = q->r;
+		r.held_pkts = r.offered_pkts - r.delivered_pkts;
+		r.held_bytes = r.offered_bytes - r.delivered_bytes;
+		for (cause = 0; cause < CAUSES; cause++) {
+			r.held_pkts -= r.dropped_pkts[cause];
+			r.held_bytes -= r.dropped_bytes[cause];
+		}
+		q->r.max_pkts_since_read = q->r.waiting_pkts;
+		local_bh_enable();
+		if (copy_to_user(to + done, &r, sizeof(r))) {
+			rtnl_unlock();
+			return -EFAULT;
+		}
+		done += sizeof(r);
+	}
+	rtnl_unlock();
+	*pos += done;
+	return done;
+}
+
+static const struct proc_ops links_ops = { .proc_read = links_read };
+static const struct proc_ops drops_ops = { .proc_read = leolink_drops_read };
+
+int __init leolink_proc_register(void)
+{
+	struct proc_dir_entry *dir;
+
+	BUILD_BUG_ON(sizeof(struct leolink_record) != 136);
+	BUILD_BUG_ON(sizeof(struct leolink_row) != 24);
+	dir = proc_mkdir("leolink", NULL);
+	if (!dir || !proc_create("links", 0400, dir, &links_ops) || !proc_create("drops", 0400, dir, &drops_ops))
+		return -ENOMEM;
+	return 0;
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * leolink: one direction of an emulated link, in the exact virtual time of User Mode Linux.
+ *
+ * Before working on this file read net/sched/sch_netem.c (what it replaces), net/sched/sch_generic.c (who calls
+ * it) and arch/um/kernel/time.c (the clock).
+ *
+ *	queue -> serialiser -> delay line
+ *
+ * A packet of `bytes` (frame length plus the link's overhead) that is offered at `now`
+ *
+ *	starts  at	start  = max(now, end of the transmission before it)
+ *	departs at	depart = start + 8 bytes / rate
+ *	arrives at	arrive = max(depart + delay, arrival of the packet before it)
+ *
+ * so a link is FIFO whatever happens to its delay. The delay is the one in force when the last bit departs. Packets
+ * with start > now wait, and only they count against the limit. A lost packet takes its place in the queue and on the
+ * wire, and is discarded where it would have arrived.
+ *
+ * With tables (leolink_table.c) what the link does is known beforehand, to the nanosecond:
+ *
+ *	starts  at	the first instant from max(now, end of the transmission before it) on at which capacity is above 0
+ *	departs at	depart = when the capacity since then has added up to 8 bytes
+ *	arrives at	arrive = max(depart, depart - probe + delay(start), arrival of the packet before it)
+ *
+ * where probe is the time that probe_bytes would have taken: a delay that was measured holds the transmission of the
+ * packet that measured it. Packets that overtake (leolink_overtake.c) do not wait for the one before; another queueing
+ * discipline can stand in place of the FIFO (leolink_child.c).
+ *
+ * What netem does otherwise: its limit counts the delay line too, a rate or delay that changes does not reach packets
+ * already queued, its counters do not say why a packet was dropped, and each packet costs a pass through the clock
+ * event device, which is half of all the time of a run (design/leolink.md).
+ *
+ * User Mode Linux has one processor and no preemption here: what is shared between an interrupt and the rest is
+ * guarded by local_irq_save, the rest by the qdisc's own lock.
+ */
+#include <linux/init.h>
+#include <linux/netdevice.h>
+#include <linux/prefetch.h>
+#include <linux/time-internal.h>
+#include "leolink.h"
+
+static void arm_for_head(struct leolink_sched *q, u64 now)
+{
+	struct sk_buff *head = q->sch->q.head;
+
+	if (head && cb(head)->arrive_ns != U64_MAX)
+		leolink_arm(q, cb(head)->arrive_ns, now);
+	else
+		leolink_disarm(q);
+}
+
+static bool has_no_room(const struct leolink_sched *q, u32 bytes)
+{
+	return q->r.waiting_pkts >= q->limit_pkts ||
+	       (q->limit_bytes != U32_MAX && q->r.waiting_bytes + bytes > q->limit_bytes);
+}
+
+static bool has_no_capacity(struct leolink_sched *q, u64 now)
+{
+	return q->capacity.count && !q->capacity.rows[leolink_table_find(&q->capacity, now)].value;
+}
+
+static int refuse(struct leolink_sched *q, struct sk_buff *skb, enum leolink_cause cause, u64 now,
+		  struct sk_buff **to_free)
+{
+	leolink_record_drop(q, skb, cause, now);
+	return qdisc_drop(skb, q->sch, to_free);
+}
+
+static int enqueue_special(struct leolink_sched *q, struct sk_buff *skb, struct sk_buff **to_free, u64 now)
+{
+	bool waits;
+	int ret;
+
+	if (q->child) {
+		ret = leolink_child_enqueue(q, skb, to_free, now);
+		leolink_child_rearm(q, now);
+		return ret;
+	}
+	leolink_advance_any(q, now);
+	waits = q->busy_until_ns > now || has_no_capacity(q, now);
+	if (waits && has_no_room(q, link_bytes(q, skb)))
+		return refuse(q, skb, CAUSE_QUEUE, now, to_free);
+	leolink_transmit(q, skb, now);
+	if (!q->place || q->overtakes)
+		arm_for_head(q, now);
+	return NET_XMIT_SUCCESS;
+}
+
+static int leolink_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	struct leolink_sched *q = qdisc_priv(sch);
+	u32 bytes = link_bytes(q, skb);
+	u64 now = now_ns(), start;
+
+	q->r.offered_pkts++;
+	q->r.offered_bytes += bytes;
+	if (unlikely(q->down))
+		return refuse(q, skb, CAUSE_DOWN, now, to_free);
+	if (unlikely(!q->plain))
+		return enqueue_special(q, skb, to_free, now);
+
+	leolink_advance(q, now);
+	start = max(now, q->busy_until_ns);
+	if (start > now && has_no_room(q, bytes))
+		return refuse(q, skb, CAUSE_QUEUE, now, to_free);
+	leolink_transmit_plain(q, skb, start, now);
+	if (!q->place)
+		leolink_arm(q, cb(sch->q.head)->arrive_ns, now);
+	return NET_XMIT_SUCCESS;
+}
+
+/* The next packet will be wanted in a few microseconds of real time, and has left the cache while it was under way. */
+static void prefetch_packet(const struct sk_buff *skb)
+{
+	prefetch(skb);
+	prefetch(skb->cb);
+	prefetch(&skb->len);
+	prefetch(&skb->head);
+	prefetch(skb->data);
+}
+
+/* leolink_advance for a link that is not plain; the head is to leave the list. */
+static void before_dequeue(struct leolink_sched *q, struct sk_buff *head, u64 now)
+{
+	leolink_advance_any(q, now);
+	if (q->overtakes)
+		leolink_forget_neighbours(head);
+}
+
+/* Takes the head if it has arrived, NULL if it has not or there is none. Lost packets end here. */
+static struct sk_buff *due(struct leolink_sched *q, u64 now)
+{
+	struct Qdisc *sch = q->sch;
+	struct sk_buff *skb;
+
+	while ((skb = sch->q.head) && cb(skb)->arrive_ns <= now) {
+		bool lost = cb(skb)->lost;
+
+		if (unlikely(!q->plain))
+			before_dequeue(q, skb, now);
+		else
+			leolink_advance(q, now);
+		__qdisc_dequeue_head(&sch->q);
+		if (!lost) {
+			q->r.delivered_pkts++;
+			q->r.delivered_bytes += link_bytes(q, skb);
+			if (sch->q.head)
+				prefetch_packet(sch->q.head);
+			return skb;
+		}
+		leolink_record_drop(q, skb, CAUSE_LOSS, now);
+		dev_kfree_skb_any(skb);
+	}
+	return NULL;
+}
+
+/* The transmit path: only packets that are due at once (no delay, no rate) or that deliver leaves to it. */
+static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
+{
+	struct leolink_sched *q = qdisc_priv(sch);
+	u64 now = now_ns();
+	struct sk_buff *skb;
+
+	/* called after each enqueue too, when nothing has arrived: without a look at the head, which is out of the cache */
+	if (q->place && q->due_ns > now)
+		return NULL;
+	if (unlikely(!q->plain) && q->child) {
+		leolink_child_pull(q, now);
+		skb = due(q, now);
+		leolink_child_rearm(q, now);
+		return skb;
+	}
+	skb = due(q, now);
+	if (sch->q.head)
+		arm_for_head(q, now);
+	else
+		leolink_disarm(q);
+	return skb;
+}
+
+/*
+ * Interrupt: what has arrived goes straight into the receive queue of the device at the other end, as veth_xmit would
+ * put it, but without a pass through the transmit softirq (a tenth of all the time of a run). No lock is needed: the
+ * clock moves only when the processor is idle or a process reads it with softirqs on, so that this never interrupts
+ * the qdisc. A packet that a socket still owns takes the usual way, because its release must not happen here.
+ */
+static u64 deliver(struct leolink_sched *q, u64 now)
+{
+	struct net_device *dev = qdisc_dev(q->sch), *peer;
+	struct sk_buff *skb;
+
+	if (unlikely(!q->plain) && q->child) {
+		/* disciplines of the kernel's are not made for interrupts */
+		__netif_schedule(q->sch);
+		return U64_MAX;
+	}
+	rcu_read_lock();
+	peer = dev->netdev_ops->ndo_get_peer_dev ? dev->netdev_ops->ndo_get_peer_dev(dev) : NULL;
+	while (peer && q->sch->q.head && !q->sch->q.head->sk && (skb = due(q, now)))
+		dev_forward_skb(peer, skb);
+	rcu_read_unlock();
+	skb = q->sch->q.head;
+	if (!skb || cb(skb)->arrive_ns > now)
+		return skb ? cb(skb)->arrive_ns : U64_MAX;
+	__netif_schedule(q->sch);
+	return U64_MAX;
+}
+
+static int leolink_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+{
+	struct leolink_sched *q = qdisc_priv(sch);
+	int err;
+
+	if (time_travel_mode != TT_MODE_INFCPU) {
+		NL_SET_ERR_MSG_MOD(extack, "needs time-travel=inf-cpu");
+		return -EOPNOTSUPP;
+	}
+	err = leolink_arrivals_join();
+	if (err)
+		return err;
+	q->sch = sch;
+	q->limit_pkts = U32_MAX;
+	q->limit_bytes = U32_MAX;
+	q->r.id = U32_MAX;
+	leolink_links_join(q);
+	return leolink_change(sch, opt, extack);
+}
+
+static void leolink_reset(struct Qdisc *sch)
+{
+	struct leolink_sched *q = qdisc_priv(sch);
+
+	leolink_flush(sch, now_ns());
+	if (q->child)
+		qdisc_reset(q->child);
+}
+
+static void leolink_destroy(struct Qdisc *sch)
+{
+	struct leolink_sched *q = qdisc_priv(sch);
+
+	leolink_disarm(q);
+	if (q->child)
+		qdisc_put(q->child);
+	leolink_table_free(&q->capacity);
+	leolink_table_free(&q->channel);
+	kvfree(q->waiting);
+	/* core calls destroy after a failed init too, and init may have failed before the list was joined */
+	if (q->sch) {
+		leolink_links_leave(q);
+		leolink_arrivals_leave();
+	}
+}
+
+static struct Qdisc_ops leolink_ops __read_mostly = {
+	.id = "leolink",
+	.cl_ops = &leolink_class_ops,
+	.priv_size = sizeof(struct leolink_sched),
+	.enqueue = leolink_enqueue,
+	.dequeue = leolink_dequeue,
+	.peek = qdisc_peek_dequeued,
+	.init = leolink_init,
+	.reset = leolink_reset,
+	.destroy = leolink_destroy,
+	.change = leolink_change,
+	.dump = leolink_dump,
+};
+
+static int __init leolink_register(void)
+{
+	int err = leolink_drops_register();
+
+	if (!err)
+		err = leolink_proc_register();
+	if (err)
+		return err;
+	leolink_arrivals_register(deliver);
+	return register_qdisc(&leolink_ops);
+}
+device_initcall(leolink_register);

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* When a packet starts, departs and arrives, and whether it gets lost: leolink_qdisc.c's head has the rules. */
+#include <linux/math64.h>
+#include "leolink.h"
+
+/* How long the serialiser takes for a packet. */
+u32 leolink_serialise_ns(struct leolink_sched *q, u32 bytes)
+{
+	if (!q->rate_bps)
+		return 0;
+	if (bytes != q->last_bytes) {
+		q->last_bytes = bytes;
+		q->last_serialise_ns = div64_u64((u64)bytes * 8 * NSEC_PER_SEC + q->rate_bps / 2, q->rate_bps);
+	}
+	return q->last_serialise_ns;
+}
+
+/* Packets whose transmission has begun by now no longer wait, on any link. */
+void leolink_advance_any(struct leolink_sched *q, u64 now)
+{
+	if (q->overtakes)
+		leolink_waiting_advance(q, now);
+	else if (!q->child)
+		leolink_advance(q, now);
+}
+
+/* splitmix64: the link's own stream, so that another link's traffic does not change it */
+static u32 draw(struct leolink_sched *q)
+{
+	u64 z = (q->random += 0x9e3779b97f4a7c15ULL);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return (z ^ (z >> 31)) >> 32;
+}
+
+static bool is_lost(struct leolink_sched *q, u32 share)
+{
+	return share && (share == U32_MAX || draw(q) < share);
+}
+
+/* Fills in when a packet that is sent next starts, departs and arrives, and whether it gets lost. */
+static void schedule_by_rate(struct leolink_sched *q, struct sk_buff *skb, u64 start)
+{
+	struct leolink_cb *c = cb(skb);
+	u32 bytes = link_bytes(q, skb);
+
+	c->start_ns = start;
+	c->serialise_ns = leolink_serialise_ns(q, bytes);
+	c->lost = is_lost(q, q->loss);
+	q->busy_until_ns = start + c->serialise_ns;
+	q->r.busy_ns += c->serialise_ns;
+	c->arrive_ns = q->busy_until_ns + q->r.delay_ns;
+}
+
+/* The same by the tables. */
+static void schedule_by_table(struct leolink_sched *q, struct sk_buff *skb, u64 start)
+{
+	u64 depart = start, probe = 0, delay = q->r.delay_ns, rest;
+	struct leolink_cb *c = cb(skb);
+	u32 bytes = link_bytes(q, skb), loss = q->loss;
+
+	c->start_ns = start;
+	c->serialise_ns = 0;	/* tables do not change: nothing is worked out again */
+	if (start == U64_MAX) {
+		/* nothing is ever sent again */
+		c->lost = 0;
+		q->busy_until_ns = U64_MAX;
+		c->arrive_ns = U64_MAX;
+		return;
+	}
+	if (q->capacity.count) {
+		u32 row = leolink_table_find(&q->capacity, start);
+		u64 credit = start == q->sent_until_ns ? q->credit : 0;
+
+		depart = leolink_table_sent_ns(&q->capacity, row, start, bytes, credit, &q->credit);
+		q->sent_until_ns = depart;
+		if (q->probe_bytes)
+			probe = leolink_table_sent_ns(&q->capacity, row, start, q->probe_bytes, credit, &rest) - start;
+	} else {
+		depart += leolink_serialise_ns(q, bytes);
+		probe = leolink_serialise_ns(q, q->probe_bytes);
+	}
+	if (q->channel.count) {
+		const struct leolink_row *row = &q->channel.rows[leolink_table_find(&q->channel, start)];
+
+		delay = row->value;
+		loss = row->loss;
+	}
+	c->lost = is_lost(q, loss);
+	q->busy_until_ns = depart;
+	if (depart == U64_MAX) {
+		c->arrive_ns = U64_MAX;
+		return;
+	}
+	q->r.busy_ns += depart - start;
+	c->arrive_ns = delay > probe ? depart + (delay - probe) : depart;
+}
+
+/* Counts a packet that waits. */
+static void count_waiting(struct leolink_sched *q, u32 bytes)
+{
+	q->r.waiting_bytes += bytes;
+	q->r.waiting_pkts++;
+	q->r.max_pkts = max(q->r.max_pkts, q->r.waiting_pkts);
+	q->r.max_pkts_since_read = max(q->r.max_pkts_since_read, q->r.waiting_pkts);
+}
+
+/* Takes the last place in the queue and on the wire. */
+static void append(struct leolink_sched *q, struct sk_buff *skb, u64 now)
+{
+	struct leolink_cb *c = cb(skb);
+
+	c->arrive_ns = max(c->arrive_ns, q->last_arrive_ns);
+	q->last_arrive_ns = c->arrive_ns;
+	__qdisc_enqueue_tail(skb, &q->sch->q);
+	if (c->start_ns > now) {
+		if (!q->first_waiting)
+			q->first_waiting = skb;
+		count_waiting(q, link_bytes(q, skb));
+	}
+}
+
+/* Sends a packet over a plain link, at an instant from now on. */
+void leolink_transmit_plain(struct leolink_sched *q, struct sk_buff *skb, u64 start, u64 now)
+{
+	schedule_by_rate(q, skb, start);
+	append(q, skb, now);
+}
+
+/* Sends a packet over any link, now or when the serialiser is free. */
+void leolink_transmit(struct leolink_sched *q, struct sk_buff *skb, u64 now)
+{
+	u64 start = max(now, q->busy_until_ns);
+
+	if (leolink_has_table(q)) {
+		if (q->capacity.count && start != U64_MAX)
+			start = leolink_table_ready_ns(&q->capacity, start);
+		schedule_by_table(q, skb, start);
+	} else {
+		schedule_by_rate(q, skb, start);
+	}
+	if (!q->overtakes) {
+		append(q, skb, now);
+		return;
+	}
+	leolink_insert_by_arrival(q->sch, skb);
+	if (start > now) {
+		leolink_waiting_push(q, start, link_bytes(q, skb));
+		count_waiting(q, link_bytes(q, skb));
+	}
+}

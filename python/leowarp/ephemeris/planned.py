@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ephemeris of a plan: its orbits, its stations, and what to know before trusting them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.ephemeris.elements import elements_of
+from leowarp.ephemeris.frames import EcefMetres, EciMetres, TemeMetres, gmst_rad, julian_date
+from leowarp.ephemeris.sgp4_orbits import Sgp4Orbits
+from leowarp.ephemeris.stations import Stations, stations_on
+from leowarp.ephemeris.walker import Walker
+from leowarp.scenario.schema import Constellation, Plan
+
+
+class Orbits(Protocol):
+    """Satellites in motion, whatever moves them."""
+
+    @property
+    def names(self) -> list[str]: ...
+
+    def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres: ...
+
+    def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres | TemeMetres: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ephemeris:
+    """Where every satellite and every station is, on the run's clock.
+
+    Attributes
+    ----------
+    orbits : Orbits
+        A `Walker` pattern or `Sgp4Orbits`.
+    names : list of str
+        The satellites' names, in the order of the positions: ``s-PP-SS`` for a Walker pattern.
+    stations : Stations
+    warnings : tuple of str
+        What to check before trusting the positions.
+    """
+
+    orbits: Orbits
+    names: list[str]
+    stations: Stations
+    warnings: tuple[str, ...] = ()
+
+    def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
+        """Satellites in ECEF, float64, m: (n, 3) at one instant (ns of the run's clock), (k, n, 3) at k instants."""
+        return self.orbits.positions_ecef_m(t_ns)
+
+    def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres | TemeMetres:
+        """Satellites in the inertial frame (ECI of a Walker pattern, TEME of SGP4), float64, m; shape as above."""
+        return self.orbits.positions_eci_m(t_ns)
+
+
+def ephemeris_of(plan: Plan) -> Ephemeris | None:
+    """Where every node of a plan is; None for a plan without a constellation.
+
+    Raises
+    ------
+    ScenarioError
+        If the file of elements cannot be read, is malformed, or holds a satellite that SGP4 cannot propagate.
+    """
+    constellation = plan.constellation
+    if constellation is None:
+        return None
+    stations = stations_on(constellation.earth, constellation.earth_radius_m, plan.medium.places(plan.stations))
+    epoch = datetime.fromisoformat(constellation.epoch).replace(tzinfo=UTC)
+    if constellation.tle is None:
+        walker = _walker(constellation, epoch, plan.run.start_ns)
+        return Ephemeris(orbits=walker, names=walker.names, stations=stations)
+    names, elements = elements_of(constellation.tle.path)
+    orbits = Sgp4Orbits(
+        file=str(constellation.tle.path), names=names, elements=elements, epoch=epoch, start_ns=plan.run.start_ns
+    )
+    warnings = orbits.age_warnings(plan.run.duration_ns)
+    # An element set that fails does so early or at the end: better here than an hour into the run.
+    orbits.positions_teme_m(np.array([0, plan.run.duration_ns]))
+    return Ephemeris(orbits=orbits, names=names, stations=stations, warnings=tuple(warnings))
+
+
+def _walker(constellation: Constellation, epoch: datetime, start_ns: int) -> Walker:
+    keys = ("pattern", "planes", "satellites_per_plane", "altitude_m", "inclination_deg", "phasing", "node_offset_deg")
+    values: dict[str, Any] = {key: getattr(constellation, key) for key in keys}
+    missing = [key for key, value in values.items() if value is None]
+    if missing:
+        raise ValueError(f"constellation lacks {', '.join(missing)}: not a resolved plan")
+    if constellation.greenwich_deg is None:
+        greenwich_rad = float(gmst_rad(*julian_date(epoch)))
+    else:
+        greenwich_rad = math.radians(constellation.greenwich_deg)
+    return Walker(
+        planes=values["planes"],
+        satellites_per_plane=values["satellites_per_plane"],
+        radius_m=constellation.earth_radius_m + values["altitude_m"],
+        inclination_rad=math.radians(values["inclination_deg"]),
+        ascending_nodes_over_deg=180.0 if values["pattern"] == "star" else 360.0,
+        phasing=values["phasing"],
+        node_offset_rad=math.radians(values["node_offset_deg"]),
+        mu_m3_per_s2=constellation.mu_m3_per_s2,
+        earth_rotation_rad_per_s=constellation.earth_rotation_rad_per_s,
+        greenwich_rad=greenwich_rad,
+        start_ns=start_ns,
+    )

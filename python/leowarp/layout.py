@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of the files and directories of a run, and the place of a run that is given none."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+PLAN = "00-plan.toml"
+INPUTS = "00-inputs"
+ROUTES = "10-routes.parquet"
+TIMELINE = "20-timeline.parquet"
+TRACE = "30-trace"
+METRICS = "40-metrics.parquet"
+REPORT = "50-report"
+SUMMARY = "summary.json"
+MANIFEST = "manifest.json"
+INCOMPLETE = "INCOMPLETE"
+GUEST = ".guest"
+CONSOLE = "guest-console.txt"
+ARTEFACTS = (PLAN, INPUTS, ROUTES, TIMELINE, TRACE, METRICS, REPORT, SUMMARY, MANIFEST, GUEST, CONSOLE, INCOMPLETE)
+"""Everything that a run directory may hold: whatever has another name is somebody else's, and is never touched."""
+
+
+def default_directory(name: str, plan_text: str) -> Path:
+    """`runs/<name>-<first digits of the plan's sha256>`: the same plan, the same place."""
+    return Path("runs") / f"{name}-{hashlib.sha256(plan_text.encode()).hexdigest()[:10]}"

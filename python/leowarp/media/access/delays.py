@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Delay and loss over time: base, jitter, waiting for a frame, handover, outages, as one table a direction.
+
+Jitter is a function of time, in steps of whole frames, and not a draw for each packet: on a FIFO, packets that draw
+for themselves wait for the slowest before them, so that a busy flow would meet the largest of many draws all the time.
+Of steps, too, a fall by more than time passes bunches packets (they arrive when the last one before the fall does):
+that standing delay is measured in design/starlink-profile.md.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.media.access.profile import Drawn
+from leowarp.media.access.slots import Slots
+from leowarp.scenario.schema import Access
+from leowarp.streams import stream
+
+_ERLANG_ORDER = 3
+"""Shape of the jitter down: of order 3 the delays of LeoCC's public trace above each slot's least (mean 2.2 ms,
+standard deviation 1.2 ms; an exponential one would have 2.2, order 3 has 1.3)."""
+
+
+def channel_rows(
+    access: Access, way: str, slots: Slots, drawn: Drawn, *, seed: int, duration_ns: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Instants, delays (ns) and loss ratios of one direction's table."""
+    jitter_t_ns, jitter_ns = _jitter(access, way, seed, duration_ns)
+    frame_t_ns, waiting_ns = _waiting(access, duration_ns)
+    spike_t_ns, spike_ns = _spikes(access, slots, drawn)
+    outages = (drawn.outage_begin_ns, drawn.outage_end_ns)
+    t_ns = np.unique(np.concatenate([[0], slots.base_t_ns, jitter_t_ns, frame_t_ns, spike_t_ns, *outages]))
+    t_ns = t_ns[(t_ns >= 0) & (t_ns < duration_ns)]
+    delay_ns = slots.base_at_ns(t_ns)
+    for begins_ns, values_ns in ((jitter_t_ns, jitter_ns), (frame_t_ns, waiting_ns), (spike_t_ns, spike_ns)):
+        delay_ns = delay_ns + values_ns[np.searchsorted(begins_ns, t_ns, side="right") - 1]
+    residual = access.residual_loss_ratio if way == "down" else access.residual_loss_up_ratio
+    if residual is None:
+        raise ValueError("residual loss is not given: not a resolved plan")
+    lost = np.searchsorted(outages[0], t_ns, side="right") > np.searchsorted(outages[1], t_ns, side="right")
+    loss_ratio = np.where(lost, 1.0, residual)
+    changes = np.append(True, (np.diff(delay_ns) != 0) | (np.diff(loss_ratio) != 0))
+    return t_ns[changes], delay_ns[changes], loss_ratio[changes]
+
+
+def frame_border_ns(access: Access, frame: NDArray[np.int64]) -> NDArray[np.int64]:
+    """When frames begin; frame 0 begins with the run. 1/750 s is no whole number of ns."""
+    return (frame * 1_000_000_000 + access.frames_per_s // 2) // access.frames_per_s
+
+
+def _jitter(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """When the jitter takes which value; the first instant is 0."""
+    rng = stream(seed, f"access.jitter.{way}")
+    mean_ns, lasts_ns = (
+        (access.jitter_ns, access.jitter_step_ns) if way == "down" else (access.jitter_up_ns, access.jitter_up_step_ns)
+    )
+    frames_each = max(lasts_ns * access.frames_per_s / 1e9, 1.0)
+    frames = duration_ns * access.frames_per_s // 1_000_000_000 + 1
+    # More steps than the run can need: five standard deviations of their sum (each at most its mean), and some.
+    count = int(frames / frames_each + 5.0 * math.sqrt(frames / frames_each)) + 16
+    if way == "down":
+        lasts = rng.geometric(1.0 / frames_each, count)
+        values_ns = rng.gamma(_ERLANG_ORDER, mean_ns / _ERLANG_ORDER, count)
+    else:
+        lasts = rng.integers(math.ceil(frames_each / 2.0), math.floor(1.5 * frames_each) + 1, count)
+        values_ns = rng.uniform(0.0, 2.0 * mean_ns, count)
+    begins = np.append(0, np.cumsum(lasts)[:-1]).astype(np.int64)
+    return frame_border_ns(access, begins), np.rint(values_ns).astype(np.int64)
+
+
+def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Waiting for the next frame to begin: on average half a frame, or a sawtooth of steps."""
+    steps = access.frame_steps
+    if steps == 0:
+        return np.zeros(1, dtype=np.int64), np.array([500_000_000 // access.frames_per_s], dtype=np.int64)
+    frames = np.arange(duration_ns * access.frames_per_s // 1_000_000_000 + 1, dtype=np.int64)
+    begin_ns, end_ns = frame_border_ns(access, frames), frame_border_ns(access, frames + 1)
+    step = np.arange(steps, dtype=np.int64)
+    t_ns = begin_ns[:, None] + (end_ns - begin_ns)[:, None] * step // steps
+    # In the middle of its step, a packet waits for the rest of the frame.
+    middle_ns = begin_ns[:, None] + (end_ns - begin_ns)[:, None] * (2 * step + 1) // (2 * steps)
+    return t_ns.ravel(), (end_ns[:, None] - middle_ns).ravel()
+
+
+def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Delay of handovers on top of the rest, falling to 0 in equal steps of about a frame; none if packets are held."""
+    t_ns, values_ns = [np.array([min(int(slots.begin_ns[0]), 0) - 1])], [np.zeros(1, dtype=np.int64)]
+    for begin_ns, lasts_ns, spike_ns in zip(
+        slots.begin_ns.tolist(), drawn.handover_ns.tolist(), _spikes_of(drawn), strict=False
+    ):
+        steps = max(lasts_ns * access.frames_per_s // 1_000_000_000, 1)
+        step = np.arange(steps + 1)
+        t_ns.append(begin_ns + lasts_ns * step // steps)
+        values_ns.append(spike_ns * (steps - step) // steps)
+    return np.concatenate(t_ns), np.concatenate(values_ns)
+
+
+def _spikes_of(drawn: Drawn) -> list[int]:
+    return [] if drawn.spike_ns is None else drawn.spike_ns.tolist()

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+
+from support.probes import SECOND_NS, passed, pings, plan_of, profile_for
+
+QUIET = {"jitter_ns": 0, "jitter_up_ns": 0, "outage_share_ratio": 0.0, "residual_loss_ratio": 0.0,
+         "residual_loss_up_ratio": 0.0}  # fmt: skip
+
+
+def test_without_jitter_a_probe_meets_the_base_and_half_a_frame_each_way():
+    profile = profile_for(1, **QUIET)
+    t_ns = np.array([5, 20, 33, 50], dtype=np.int64) * SECOND_NS
+    expected_ns = 2 * (profile.slots.base_at_ns(t_ns) + 666_666)
+    assert np.array_equal(pings(profile, t_ns), expected_ns)
+
+
+def test_a_held_packet_leaves_when_the_handover_ends():
+    profile = profile_for(1, **QUIET)
+    begin_ns, lasts_ns = profile.slots.begin_ns[1], profile.drawn.handover_ns[1]
+    base_ns = 2 * (profile.slots.base_ns[1] + 666_666)
+    assert pings(profile, np.array([begin_ns]))[0] == base_ns + lasts_ns
+    assert pings(profile, np.array([begin_ns + lasts_ns - 1_000_000]))[0] == base_ns + 1_000_000
+    assert pings(profile, np.array([begin_ns + lasts_ns]))[0] == base_ns
+
+
+def test_a_handover_can_be_a_spike_and_hold_nothing():
+    profile = profile_for(1, handover="spike", **QUIET)
+    assert (profile.down.rate_bps > 0).all()
+    begin_ns, spike_ns = profile.slots.begin_ns[1], profile.drawn.spike_ns[1]
+    assert 30_000_000 <= spike_ns <= 50_000_000
+    base_ns = 2 * (profile.slots.base_ns[1] + 666_666)
+    top_ns = pings(profile, np.array([begin_ns]))[0]
+    # On the way back the spike has fallen already.
+    assert base_ns + spike_ns <= top_ns < base_ns + 1.7 * spike_ns
+    assert pings(profile, np.array([begin_ns + profile.drawn.handover_ns[1]]))[0] == base_ns
+
+
+def test_frames_can_be_a_sawtooth_of_the_same_mean():
+    steps = profile_for(0.5, frame_steps=8, **QUIET)
+    t_ns = np.arange(SECOND_NS, 2 * SECOND_NS, 7_919, dtype=np.int64)
+    waiting_ns = passed(steps.up, t_ns, np.random.default_rng(1))[0] - t_ns - steps.slots.base_at_ns(t_ns)
+    # Probes in a row all arrive with the last of their frame: half a step more than a probe alone would wait.
+    assert waiting_ns.mean() == pytest.approx(1e9 / 750 * (1 / 2 + 1 / 16), rel=0.05)
+    assert waiting_ns.min() < 1e9 / 750 / 8
+    assert waiting_ns.max() > 1e9 / 750 * 7 / 8
+
+
+@pytest.mark.parametrize("way", ["up", "down"])
+def test_jitter_has_the_mean_and_the_steps_that_were_asked_for(way):
+    # Handovers, outages and slots would add rows of their own.
+    profile = profile_for(
+        30, outage_share_ratio=0.0, base_step_min_ns=0, base_rtt_min_ns=20_000_000, base_rtt_max_ns=20_000_000
+    )
+    table = getattr(profile, way)
+    lasts_ns = np.diff(np.append(table.channel_t_ns, 30 * 60 * SECOND_NS))
+    jitter_ms = (table.delay_ns - 10_000_000 - 666_666) / 1e6
+    mean_ms, step_ms = (10.5, 6.0) if way == "up" else (2.2, 28.0)
+    assert np.average(jitter_ms, weights=lasts_ns) == pytest.approx(mean_ms, rel=0.02)
+    assert lasts_ns.mean() / 1e6 == pytest.approx(step_ms, rel=0.05)
+    frames = table.channel_t_ns * 750 / 1e9
+    assert np.abs(frames - np.rint(frames)).max() < 1e-5
+    assert jitter_ms.min() >= 0
+    if way == "up":
+        assert jitter_ms.max() <= 21
+    else:
+        # Public trace of 10 ms samples (SpaceNetLab/LeoCC at 867e673): correlation 0.70 after 10 ms, 0.34 after 30 ms
+        at = np.searchsorted(table.channel_t_ns, np.arange(0, 1700 * SECOND_NS, 10_000_000), side="right") - 1
+        samples = jitter_ms[at] - jitter_ms[at].mean()
+        for lag, expected in ((1, 0.70), (3, 0.34)):
+            assert (samples[lag:] * samples[:-lag]).mean() / samples.var() == pytest.approx(expected, abs=0.05)
+
+
+def test_a_plan_without_its_preset_is_refused():
+    with pytest.raises(ValueError, match="not a resolved plan"):
+        profile_for(1, residual_loss_ratio=None)
+
+
+def test_a_run_shorter_than_a_slot_has_one():
+    profile = profile_for(0.1)
+    assert profile.slots.begin_ns.tolist() == [-3 * SECOND_NS]
+    assert plan_of(0.1).run.duration_ns == 6 * SECOND_NS
+    assert profile.up.channel_t_ns[-1] < 6 * SECOND_NS

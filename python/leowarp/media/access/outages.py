@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Outages around reconfigurations: all that begins to be sent is lost, both ways at once.
+
+A probe once a second meets one phase of the second only. Were outages to begin at the reconfiguration itself, pings on
+the whole second would meet all of them or none. So their middles are spread over +-`outage_reach` by a triangle: the
+sum of a triangle of half-width 1 s over all whole seconds is the same at every phase.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.media.access.slots import Slots
+from leowarp.scenario.schema import Access
+from leowarp.streams import stream
+
+
+def outages_ns(
+    access: Access, slots: Slots, *, seed: int, duration_ns: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Beginnings and ends of the outages of a run, ascending and apart; arrays of shape (k,)."""
+    rng = stream(seed, "access.outages")
+    first_ns = int(slots.begin_ns[0])
+    around_ns = np.arange(first_ns, duration_ns + access.outage_reach_ns, access.period_ns, dtype=np.int64)
+    some = rng.random(len(around_ns)) < access.outage_share_ratio
+    # P(n) = (1 - again) again^(n - 1)
+    count = np.where(some, rng.geometric(1.0 - access.outage_again_ratio, len(around_ns)), 0)
+    around_ns = np.repeat(around_ns, count)
+    # ln(length) is uniform
+    low, high = np.log(access.outage_min_ns), np.log(access.outage_max_ns)
+    length_ns = np.exp(rng.uniform(low, high, len(around_ns)))
+    triangle = rng.random(len(around_ns)) + rng.random(len(around_ns)) - 1.0
+    middle_ns = around_ns + triangle * (access.outage_reach_ns - length_ns / 2.0)
+    begin_ns = np.rint(middle_ns - length_ns / 2.0).astype(np.int64)
+    end_ns = np.rint(middle_ns + length_ns / 2.0).astype(np.int64)
+    meets_run = (end_ns > 0) & (begin_ns < duration_ns)
+    return merged(begin_ns[meets_run], end_ns[meets_run])
+
+
+def merged(begin_ns: NDArray[np.int64], end_ns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The union of intervals as intervals that do not touch, ascending."""
+    order = np.argsort(begin_ns, kind="stable")
+    begin_ns, end_ns = begin_ns[order], np.maximum.accumulate(end_ns[order])
+    if not len(begin_ns):
+        return begin_ns, end_ns
+    apart = begin_ns[1:] > end_ns[:-1]
+    return begin_ns[np.append(True, apart)], end_ns[np.append(apart, True)]

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leowarp.media.access.outages import merged, outages_ns
+from leowarp.media.access.slots import slots_of
+from support.probes import SECOND_NS, plan_of
+
+
+@settings(max_examples=100)
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20)), max_size=12))
+def test_merged_intervals_cover_the_same_and_do_not_touch(intervals):
+    begin, lasts = (np.array(column, dtype=np.int64) for column in zip(*intervals, strict=True)) if intervals else (
+        np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    )  # fmt: skip
+    first, last = merged(begin, begin + lasts)
+    covered = {at for b, n in intervals for at in range(b, b + n)}
+    assert {at for b, e in zip(first.tolist(), last.tolist(), strict=True) for at in range(b, e)} == covered
+    assert (first[1:] > last[:-1]).all()
+
+
+HOURS = 10
+
+
+def outages_of_hours(**keys):
+    """Beginnings and ends."""
+    plan = plan_of(60 * HOURS, **keys)
+    return outages_ns(plan.medium, slots_of(plan, plan.medium), seed=1, duration_ns=plan.run.duration_ns)
+
+
+def test_outages_lie_within_their_reach_on_both_sides_alike():
+    begin_s, end_s = ((t_ns / 1e9 - 12 + 7.5) % 15 - 7.5 for t_ns in outages_of_hours())
+    assert begin_s.min() >= -1
+    assert end_s.max() <= 1
+    assert ((begin_s + end_s) / 2).mean() == pytest.approx(0, abs=0.02)
+
+
+def test_every_phase_of_the_second_is_hit_alike():
+    begin_ns, end_ns = outages_of_hours()
+    at_ns = np.arange(0, HOURS * 3600 * SECOND_NS, 5_000_000, dtype=np.int64)
+    out = np.searchsorted(begin_ns, at_ns, side="right") > np.searchsorted(end_ns, at_ns, side="right")
+    by_phase = out.reshape(-1, 20, 10).mean(axis=(0, 2))
+    # Middles of long outages lie in a narrower triangle, so it is flat to some percent only.
+    assert by_phase.max() / by_phase.min() < 1.25
+
+
+def test_their_lengths_are_uniform_in_the_logarithm():
+    # One each: nothing is merged.
+    begin_ns, end_ns = outages_of_hours(outage_again_ratio=0.0)
+    quantiles_s = np.quantile((end_ns - begin_ns) / 1e9, [0.0, 0.25, 0.5, 0.75, 1.0])
+    assert quantiles_s == pytest.approx(0.005 * 160 ** np.array([0, 0.25, 0.5, 0.75, 1]), rel=0.1)
+    assert len(begin_ns) == pytest.approx(0.7 * 240 * HOURS, rel=0.05)

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An access link's routes and its timeline."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from leowarp.ephemeris import Ephemeris
+from leowarp.media.access.routes import AccessRoutes, access_routes
+from leowarp.media.access.timeline import access_timeline
+from leowarp.media.protocol import PlannedMedium
+from leowarp.routes import Routes
+from leowarp.scenario.schema import Access
+
+
+class PlannedAccess(PlannedMedium[Access]):
+    """Hosts dish and server, terminal and gateway between them."""
+
+    def routes(self, ephemeris: Ephemeris | None) -> AccessRoutes:
+        return access_routes(self.plan, self.section, ephemeris)
+
+    def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+        assert isinstance(routes, AccessRoutes), "routes of another medium"
+        return access_timeline(self.plan, self.section, routes)
+
+    def likely_rate_bps(self) -> float | None:
+        given_bps = self.section.capacity_bps
+        return self.section.schedule_median_bps if given_bps is None else given_bps

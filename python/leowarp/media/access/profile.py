@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a profile makes: two tables for each direction of the link, and what was drawn on the way to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from leowarp.media.access.slots import Slots
+from leowarp.routes.schema import column, table_schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """One direction as the guest gets it (design/interfaces.md, section 13).
+
+    Attributes
+    ----------
+    capacity_t_ns, rate_bps : int64 arrays of shape (n,)
+        From each instant on; the first is 0. A rate of 0: nothing is sent.
+    channel_t_ns, delay_ns : int64 arrays of shape (m,)
+        For what begins to be sent from each instant on; the first is 0.
+    loss_ratio : float64 array of shape (m,)
+        0 to 1.
+    """
+
+    capacity_t_ns: NDArray[np.int64]
+    rate_bps: NDArray[np.int64]
+    channel_t_ns: NDArray[np.int64]
+    delay_ns: NDArray[np.int64]
+    loss_ratio: NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """What was drawn for each slot, and the outages; all on the run's clock.
+
+    Attributes
+    ----------
+    handover_ns : int64 array of shape (n,)
+        How long the handover at the slot's beginning lasts.
+    spike_ns : int64 array of shape (n,) or None
+        Delay on top at its beginning; None: packets are held instead.
+    capacity_bps, capacity_up_bps : int64 arrays of shape (n,)
+        Median of the slot.
+    outage_begin_ns, outage_end_ns : int64 arrays of shape (k,)
+        Ascending and apart; they may begin before the run and end after it.
+    """
+
+    handover_ns: NDArray[np.int64]
+    spike_ns: NDArray[np.int64] | None
+    capacity_bps: NDArray[np.int64]
+    capacity_up_bps: NDArray[np.int64]
+    outage_begin_ns: NDArray[np.int64]
+    outage_end_ns: NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """An access link over a run.
+
+    Attributes
+    ----------
+    up, down : Way
+        Terminal to gateway and back.
+    slots : Slots
+    drawn : Drawn
+    """
+
+    up: Way
+    down: Way
+    slots: Slots
+    drawn: Drawn
+
+    def slot_table(self) -> pa.Table:
+        """One row a slot; columns as in `SLOT_COLUMNS`."""
+        slots, drawn = self.slots, self.drawn
+        count = len(slots.begin_ns)
+        # An outage belongs to the reconfiguration that it lies nearest to.
+        middle_ns = (drawn.outage_begin_ns + drawn.outage_end_ns) // 2
+        borders_ns = slots.begin_ns[:-1] + np.diff(slots.begin_ns) // 2
+        of_slot = np.searchsorted(borders_ns, middle_ns, side="right")
+        lost_ns = np.zeros(count, dtype=np.int64)
+        np.add.at(lost_ns, of_slot, drawn.outage_end_ns - drawn.outage_begin_ns)
+        nothing = pa.nulls(count, pa.float64())
+        return pa.Table.from_arrays(
+            [
+                pa.array(np.arange(count)),
+                pa.array(slots.begin_ns),
+                pa.array(slots.names, pa.string()),
+                nothing if slots.elevation_deg is None else pa.array(slots.elevation_deg),
+                pa.array(slots.base_at_ns(slots.begin_ns)),
+                pa.array(drawn.handover_ns),
+                pa.nulls(count, pa.int64()) if drawn.spike_ns is None else pa.array(drawn.spike_ns),
+                pa.array(np.bincount(of_slot, minlength=count)),
+                pa.array(lost_ns),
+                pa.array(drawn.capacity_bps),
+                pa.array(drawn.capacity_up_bps),
+            ],
+            schema=table_schema("slots", "One row a slot of an access link.", SLOT_COLUMNS),
+        )
+
+    def outage_table(self) -> pa.Table:
+        """One row an outage: `begin_ns`, `end_ns`."""
+        return pa.Table.from_arrays(
+            [pa.array(self.drawn.outage_begin_ns), pa.array(self.drawn.outage_end_ns)],
+            schema=table_schema("outages", "One row an outage of an access link, both ways.", OUTAGE_COLUMNS),
+        )
+
+
+SLOT_COLUMNS = (
+    column("slot", pa.int64(), "", "its number, the path_id of its path", nullable=False),
+    column("begin_ns", pa.int64(), "ns", "its reconfiguration; of the first slot at 0 or before", nullable=False),
+    column("satellite", pa.string(), "", "what stands for it in the path", nullable=False),
+    column("elevation_deg", pa.float64(), "deg", "of the satellite above the terminal's horizon; null: no geometry"),
+    column("base_ns", pa.int64(), "ns", "one-way delay at its beginning, without jitter and waiting", nullable=False),
+    column("handover_ns", pa.int64(), "ns", "how long the handover at its beginning lasts", nullable=False),
+    column("spike_ns", pa.int64(), "ns", "delay on top when that begins; null: packets are held"),
+    column("outages", pa.int64(), "", "how many lie nearest to its reconfiguration", nullable=False),
+    column("outage_ns", pa.int64(), "ns", "how long they last together", nullable=False),
+    column("capacity_bps", pa.int64(), "bit/s", "median capacity down", nullable=False),
+    column("capacity_up_bps", pa.int64(), "bit/s", "median capacity up", nullable=False),
+)
+OUTAGE_COLUMNS = (
+    column("begin_ns", pa.int64(), "ns", "all that begins to be sent from then on is lost", nullable=False),
+    column("end_ns", pa.int64(), "ns", "until then", nullable=False),
+)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Routes of an access link: at each reconfiguration another path between its two stations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from leowarp.ephemeris import Ephemeris
+from leowarp.media.access.slots import Slots, slots_of
+from leowarp.routes.path_numbers import PathNumbers
+from leowarp.routes.paths import Path
+from leowarp.routes.table import PathValues, Routes, routes_table
+from leowarp.scenario.schema import Access, Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccessRoutes(Routes):
+    """Routes of an access link.
+
+    Attributes
+    ----------
+    slots : Slots
+        What they were made from.
+    """
+
+    slots: Slots
+
+
+def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> AccessRoutes:
+    """The path of each slot, there and back; `path_id` counts slots from 0.
+
+    Raises
+    ------
+    ScenarioError
+        As `slots_of` does.
+    """
+    stations = access.STATIONS
+    slots = slots_of(plan, access, ephemeris)
+    t_ns = np.maximum(slots.begin_ns, 0)
+    delay_ns = slots.base_at_ns(t_ns).tolist()
+    # What the path before would have had an instant later, with its satellite where it is now.
+    old_ns = slots.base_at_ns(slots.begin_ns[1:] - 1).tolist()
+    values = [
+        PathValues(
+            delay_ns=delay_ns[slot],
+            length_m=None if slots.length_m is None else float(slots.length_m[slot]),
+            old_delay_ns=old_ns[slot - 1] if slot else None,
+        )
+        for slot in range(len(slots.names))
+    ]
+    nodes = [*stations, *dict.fromkeys(slots.names)]
+    number = {name: i for i, name in enumerate(nodes)}
+    paths: list[list[Path | None]] = [[(0, number[name], 1), (1, number[name], 0)] for name in slots.names]
+    numbers = PathNumbers.of_path_ids([[slot, slot] for slot in range(len(paths))])
+    summary = _summary(slots, plan.run.duration_ns)
+    warnings = [] if ephemeris is None else [*ephemeris.warnings, *_clocks(plan, access)]
+    return AccessRoutes(
+        table=routes_table(
+            nodes=nodes,
+            ends=(stations, stations[::-1]),
+            t_ns=t_ns,
+            paths=paths,
+            numbers=numbers,
+            # Both ways have what the slot has.
+            values=[[value, value] for value in values],
+            summary=summary,
+            warnings=warnings,
+        ),
+        nodes=nodes,
+        t_ns=t_ns,
+        pairs=[(0, 1), (1, 0)],
+        paths=paths,
+        numbers=numbers,
+        summary=summary,
+        warnings=tuple(warnings),
+        slots=slots,
+    )
+
+
+def _clocks(plan: Plan, access: Access) -> list[str]:
+    """Satellites of a file of elements are somewhere at an instant; the reconfigurations should be at the same one."""
+    sky = access.constellation
+    if sky is None or sky.tle is None:
+        return []
+    at = datetime.fromisoformat(sky.epoch) + timedelta(microseconds=plan.run.start_ns / 1000)
+    if at == datetime.fromisoformat(access.clock):
+        return []
+    return [
+        f"the run begins at {access.clock} by access.clock and at {at.isoformat()} by constellation.epoch and "
+        "run.start: satellites and reconfigurations are not of the same instant"
+    ]
+
+
+def _summary(slots: Slots, duration_ns: int) -> dict[str, int | float]:
+    """Extremes and mean (over time) of the one-way base delay, and how many changes there are."""
+    held = np.append(np.maximum(slots.base_t_ns, 0), duration_ns).clip(max=duration_ns)
+    lasts_ns = np.diff(held)
+    in_run_ns = slots.base_ns[lasts_ns > 0]
+    begins_ns = slots.base_at_ns(np.maximum(slots.begin_ns, 0))
+    return {
+        "route_updates": len(slots.begin_ns),
+        "route_changes": len(slots.begin_ns) - 1,
+        "route_changes_shorter": int((begins_ns[1:] < slots.base_at_ns(slots.begin_ns[1:] - 1)).sum()),
+        "path_delay_min_ns": int(in_run_ns.min()),
+        "path_delay_mean_ns": float(np.average(slots.base_ns, weights=lasts_ns)),
+        "path_delay_max_ns": int(in_run_ns.max()),
+    }

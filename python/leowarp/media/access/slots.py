@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slots of an access link: from one reconfiguration to the next a path of its own, by draw or by geometry.
+
+The scheduler of Starlink is not published. By geometry, it takes one of the satellites that terminal and gateway both
+see above the mask from a slot's beginning to its end: a random one, the likelier the higher it stands above the mask
+for the terminal, or the highest. It may take the same one again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.ephemeris import EcefMetres, Ephemeris
+from leowarp.errors import ScenarioError
+from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S
+from leowarp.scenario.schema import Access, Plan
+from leowarp.streams import stream
+
+TERMINAL, GATEWAY, POP = range(3)
+"""Stations of the ephemeris of an access link, in the order of `Access.places`."""
+
+FIBRE_INDEX = 1.468
+"""Group index of glass fibre at 1550 nm (ITU-T G.652 fibre, data sheets); laid along the great circle here."""
+
+_REFRESHED_NS = 100_000_000
+"""By geometry a delay follows its satellite in such steps: 1 m/ns of range rate is far off, so each is under 5 us."""
+
+_SAMPLED_NS = 2_500_000_000
+"""Between such samples ranges are interpolated linearly; the error is below r'' dt^2 / 8 = 75 m, 0.25 us."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slots:
+    """The slots of a run.
+
+    Attributes
+    ----------
+    begin_ns : int64 array of shape (n,)
+        On the run's clock, ascending; the first is not after 0.
+    names : tuple of str
+        What stands for the satellite of each slot in a path.
+    base_t_ns, base_ns : int64 arrays of shape (m,)
+        One-way delay without jitter and waiting, the same up and down, from each instant on; the first is not after 0.
+    length_m : float64 array of shape (n,) or None
+        By geometry: terminal to satellite to gateway at the slot's beginning.
+    elevation_deg : float64 array of shape (n,) or None
+        By geometry: of the satellite above the terminal's horizon at the slot's beginning.
+    """
+
+    begin_ns: NDArray[np.int64]
+    names: tuple[str, ...]
+    base_t_ns: NDArray[np.int64]
+    base_ns: NDArray[np.int64]
+    length_m: NDArray[np.float64] | None = None
+    elevation_deg: NDArray[np.float64] | None = None
+
+    def base_at_ns(self, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The base delay at instants not before the first slot."""
+        return self.base_ns[np.searchsorted(self.base_t_ns, t_ns, side="right") - 1]
+
+
+def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> Slots:
+    """The slots of a plan with an access link.
+
+    Parameters
+    ----------
+    plan : Plan
+    access : Access
+        Its medium.
+    ephemeris : Ephemeris, optional
+        Of the same plan, if it has a constellation: stations terminal, gateway, point of presence.
+
+    Raises
+    ------
+    ScenarioError
+        If terminal and gateway see no satellite in common during a slot.
+    """
+    begin_ns = first_reconfiguration_ns(access) + access.period_ns * np.arange(
+        -1, plan.run.duration_ns // access.period_ns + 1, dtype=np.int64
+    )
+    begin_ns = begin_ns[begin_ns < plan.run.duration_ns]
+    if len(begin_ns) > 1 and begin_ns[1] == 0:
+        begin_ns = begin_ns[1:]
+    if access.geometry == "constellation":
+        if ephemeris is None:
+            raise ValueError("a plan with a constellation needs its ephemeris")
+        return _by_geometry(access, ephemeris, begin_ns, plan.run.seed)
+    # The RTT is what the study measured; half of it each way, as nothing public tells the two apart.
+    base_ns = _drawn_rtts_ns(access, len(begin_ns), plan.run.seed) // 2 + access.server_delay_ns
+    names = tuple(f"s-{slot}" for slot in range(len(begin_ns)))
+    return Slots(begin_ns=begin_ns, names=names, base_t_ns=begin_ns, base_ns=base_ns)
+
+
+def first_reconfiguration_ns(access: Access) -> int:
+    """The first one at or after the run's 0, on the run's clock."""
+    clock = datetime.fromisoformat(access.clock)
+    of_day_s = 3600 * clock.hour + 60 * clock.minute + clock.second
+    of_day_ns = 1_000_000_000 * of_day_s + 1000 * clock.microsecond
+    return (access.phase_ns - of_day_ns) % access.period_ns
+
+
+def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
+    """Uniform over what is at least a step away from the slot before."""
+    low, high, step = access.base_rtt_min_ns, access.base_rtt_max_ns, access.base_step_min_ns
+    draws = stream(seed, "access.base").random(slots)
+    base_ns = np.empty(slots, dtype=np.int64)
+    for slot, draw in enumerate(draws.tolist()):
+        if slot == 0:
+            base_ns[slot] = low + round(draw * (high - low))
+            continue
+        before = int(base_ns[slot - 1])
+        below, above = max(before - step - low, 0), max(high - before - step, 0)
+        place = round(draw * (below + above))
+        base_ns[slot] = low + place if place < below else before + step + place - below
+    return base_ns
+
+
+def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int64], seed: int) -> Slots:
+    stations = ephemeris.stations
+    pop_m = EcefMetres(stations.positions_ecef_m[POP])
+    fibre_s = float(stations.ground_distances_m(GATEWAY, pop_m)) * FIBRE_INDEX / SPEED_OF_LIGHT_M_PER_S
+    fixed_ns = round(1e9 * fibre_s) + access.processing_delay_ns + access.server_delay_ns
+    draws = stream(seed, "access.scheduler").random(len(begin_ns)).tolist()
+    samples = -(-access.period_ns // _SAMPLED_NS) + 1
+    names, lengths_m, elevations_deg = [], [], []
+    base_t_ns, base_ns = [], []
+    for t_ns, draw in zip(begin_ns.tolist(), draws, strict=True):
+        at_ns = t_ns + np.linspace(0, access.period_ns - 1, samples).astype(np.int64)
+        here_m = ephemeris.positions_ecef_m(at_ns)
+        seen_deg = stations.elevations_deg(TERMINAL, EcefMetres(here_m[[0, -1]]))
+        gateway_deg = stations.elevations_deg(GATEWAY, EcefMetres(here_m[[0, -1]]))
+        visible = np.flatnonzero((np.minimum(seen_deg, gateway_deg) >= access.min_elevation_deg).all(axis=0))
+        if not len(visible):
+            raise _blind(access, t_ns, np.minimum(seen_deg, gateway_deg).min(axis=0))
+        satellite = _scheduled(access, visible, seen_deg[0, visible], draw)
+        path_m = EcefMetres(here_m[:, satellite])
+        ranges_m = stations.slant_ranges_m(TERMINAL, path_m) + stations.slant_ranges_m(GATEWAY, path_m)
+        names.append(ephemeris.names[satellite])
+        lengths_m.append(float(ranges_m[0]))
+        elevations_deg.append(float(seen_deg[0, satellite]))
+        refreshed_ns = np.arange(t_ns, t_ns + access.period_ns, _REFRESHED_NS, dtype=np.int64)
+        base_t_ns.append(refreshed_ns)
+        moving_s = np.interp(refreshed_ns, at_ns, ranges_m) / SPEED_OF_LIGHT_M_PER_S
+        base_ns.append(fixed_ns + np.rint(1e9 * moving_s).astype(np.int64))
+    return Slots(
+        begin_ns=begin_ns,
+        names=tuple(names),
+        base_t_ns=np.concatenate(base_t_ns),
+        base_ns=np.concatenate(base_ns),
+        length_m=np.array(lengths_m),
+        elevation_deg=np.array(elevations_deg),
+    )
+
+
+def _scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.float64], draw: float) -> int:
+    """The scheduler's choice of the visible; of equal ones the first."""
+    if access.scheduler == "highest":
+        return int(visible[np.argmax(seen_deg)])
+    # 1e-9: on the mask itself is still visible
+    shares = np.cumsum(seen_deg - access.min_elevation_deg + 1e-9)
+    return int(visible[np.searchsorted(shares, draw * shares[-1], side="right")])
+
+
+def _blind(access: Access, t_ns: int, best_deg: NDArray[np.float64]) -> ScenarioError:
+    highest_deg = float(best_deg.max())
+    return ScenarioError(
+        f"terminal and gateway see no satellite in common through the slot that begins at {t_ns / 1e9:g} s: "
+        f"access.min_elevation asks for {access.min_elevation_deg:g} deg, and the best stays above "
+        f"{highest_deg:.1f} deg for both",
+        f'set access.min_elevation = "{max(np.floor(highest_deg), 0):.0f} deg", bring the gateway nearer, or take a '
+        "constellation with more satellites",
+    )

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The profile of a Starlink dish (`starlink`): parameters, slots and a seed to the tables of both directions.
+
+What it models and what each number rests on: docs/guides/access-links.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.media.access.capacity import capacity_rows, slot_levels_bps
+from leowarp.media.access.delays import channel_rows
+from leowarp.media.access.outages import merged, outages_ns
+from leowarp.media.access.profile import Drawn, Profile, Way
+from leowarp.media.access.slots import Slots
+from leowarp.scenario.schema import Access
+from leowarp.streams import stream
+
+
+def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: int) -> Profile:
+    """An access link over a run.
+
+    Parameters
+    ----------
+    access : Access
+        Of a resolved plan.
+    slots : Slots
+        Of the same plan (`slots.slots_of`).
+    seed : int
+        ``run.seed``; each component draws from a stream of its own, named ``access.*``.
+    duration_ns : int
+    """
+    count = len(slots.begin_ns)
+    handover_ns = _uniform_ns(seed, "access.handover", access.handover_min_ns, access.handover_max_ns, count)
+    spike_ns = None
+    held = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    if access.handover == "hold":
+        held = merged(slots.begin_ns, slots.begin_ns + handover_ns)
+    else:
+        spike_ns = _uniform_ns(seed, "access.spike", access.spike_min_ns, access.spike_max_ns, count)
+    outage_begin_ns, outage_end_ns = outages_ns(access, slots, seed=seed, duration_ns=duration_ns)
+    levels = {way: slot_levels_bps(access, way, count, seed) for way in ("up", "down")}
+    drawn = Drawn(
+        handover_ns=handover_ns,
+        spike_ns=spike_ns,
+        capacity_bps=levels["down"],
+        capacity_up_bps=levels["up"],
+        outage_begin_ns=outage_begin_ns,
+        outage_end_ns=outage_end_ns,
+    )
+
+    def made(way: str) -> Way:
+        capacity_t_ns, rate_bps = capacity_rows(
+            access, way, slots.begin_ns, levels[way], held, seed=seed, duration_ns=duration_ns
+        )
+        channel_t_ns, delay_ns, loss_ratio = channel_rows(access, way, slots, drawn, seed=seed, duration_ns=duration_ns)
+        return Way(
+            capacity_t_ns=capacity_t_ns,
+            rate_bps=rate_bps,
+            channel_t_ns=channel_t_ns,
+            delay_ns=delay_ns,
+            loss_ratio=loss_ratio,
+        )
+
+    return Profile(up=made("up"), down=made("down"), slots=slots, drawn=drawn)
+
+
+def _uniform_ns(seed: int, name: str, low_ns: int, high_ns: int, count: int) -> NDArray[np.int64]:
+    return stream(seed, name).integers(low_ns, high_ns, count, dtype=np.int64, endpoint=True)

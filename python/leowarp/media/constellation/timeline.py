@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The timeline of a constellation: links and routes as they change.
+
+What exists when. A link is made when a path first uses it (``instantiate = "all"``: when its rule first gives it at a
+route update). After that:
+
+- ``drain``, ``source``: it lives to the end of the run, so that what is under way arrives by the old routes, which
+  nodes that the new path does not touch keep. Its delay follows the satellites while a path uses it and for one route
+  interval more; then it stays until the link is used again, because nothing is on it.
+- ``drop``: it goes down at the route update after which no path uses it, and loses what it holds.
+- ``neighbours = "arp"``: it goes down 5 s after it was last used and is a new link when it is used again, so that
+  neighbours are asked for anew, as in the study's emulator, which tears links down after a sleep of 5 s.
+- ``leaving_links = "strict"``: it also goes down at the L2 instant that finds it out of its rule's range.
+- ``instantiate = "all"``: links that their rule gives are up, in use or not. One that it no longer gives and no path
+  uses goes down at the next route update but one (drain, source) or at once (drop).
+
+Delays are set when a link comes into use and at the L2 instants 0, ``routing.link_interval``, ...; a delay that stays
+the same is no event. A rule `range` with ``instantiate = "all"`` is costly: 648 satellites within 3000 km have some
+6,000 links at a time, each a pair of network interfaces in the guest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from leowarp.ephemeris import Ephemeris
+from leowarp.nodes import host_node
+from leowarp.routes import Leaving, Routes
+from leowarp.routes.links import delays_ns, lengths_m
+from leowarp.routes.observed import l2_instants_ns, links_of, node_positions_m
+from leowarp.scenario.schema import Plan
+from leowarp.timeline.events import Events, LinkKind
+from leowarp.timeline.forwarding import Forwarding
+from leowarp.timeline.metadata import TimelineMetadata
+
+TEARDOWN_AFTER_NS = 5_000_000_000
+"""The study's emulator tears a link down 5 s after the route update that abandons it (satellite_tcp_emulator,
+main.go: ``time.Sleep(5 * time.Second)``)."""
+
+Codes = NDArray[np.int64]
+"""Links as single numbers, ``a * nodes + b`` with a < b; sorted."""
+
+
+def constellation_timeline(plan: Plan, ephemeris: Ephemeris, routes: Routes) -> pa.Table:
+    """The timeline of a constellation's routes.
+
+    Parameters
+    ----------
+    plan : Plan
+    ephemeris : Ephemeris
+    routes : Routes
+        Both of the same plan.
+
+    Returns
+    -------
+    timeline : pyarrow.Table
+        Columns as in `timeline.schema`; metadata `warnings` (JSON list).
+    """
+    return _Builder(plan, ephemeris, routes).build()
+
+
+class _Builder:
+    def __init__(self, plan: Plan, ephemeris: Ephemeris, routes: Routes) -> None:
+        self._plan, self._ephemeris, self._routes = plan, ephemeris, routes
+        self._satellites, self._nodes = len(ephemeris.names), len(routes.nodes)
+        hosts = [host_node(name) for name in ephemeris.stations.names]
+        self._events = Events([*routes.nodes, *hosts])
+        stations = range(self._satellites, self._nodes)
+        self._host_of = {station: self._nodes + i for i, station in enumerate(stations)}
+        self._forwarding = Forwarding(self._events, self._host_of, by_path=plan.routing.in_flight == "source")
+        self._torn_down_later = plan.network.neighbours == "arp" and plan.routing.in_flight != "drop"
+        on_down = "drop" if plan.routing.in_flight == "drop" or plan.network.neighbours == "arp" else "drain"
+        self._isl = LinkKind.shaped(plan, "isl", plan.isl, on_down)
+        if plan.network.endpoints == "satellites":
+            self._gsl = LinkKind.ideal(plan, "gsl", on_down, plan.ground.overhead_bytes)
+        else:
+            self._gsl = LinkKind.shaped(plan, "gsl", plan.ground, on_down)
+        self._up: set[int] = set()
+        self._teardown_ns: dict[int, int] = {}
+        self._delays = _Delays()
+
+    def build(self) -> pa.Table:
+        routes, plan = self._routes, self._plan
+        self._build_nodes()
+        needed = live = np.empty(0, dtype=np.int64)
+        clock_ns = l2_instants_ns(plan)
+        until_ns = np.append(routes.t_ns[1:], plan.run.duration_ns)
+        for k, (t_ns, end_ns) in enumerate(zip(routes.t_ns.tolist(), until_ns.tolist(), strict=True)):
+            before, needed = needed, self._needed(k)
+            fresh, live = live, np.union1d(before, needed)
+            self._tear_down(t_ns, needed)
+            for code in needed.tolist():
+                if code not in self._up:
+                    self._take_up(t_ns, code)
+            refreshed = live if t_ns % plan.routing.link_interval_ns == 0 else np.setdiff1d(live, fresh)
+            self._set_delays(t_ns, refreshed)
+            for i, (pair, path) in enumerate(zip(routes.pairs, routes.paths[k], strict=True)):
+                self._forwarding.follow(t_ns, pair, path, routes.numbers.path_ids[k][i])
+            self._abandon(t_ns, needed, before)
+            self._between_updates(clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)], t_ns, end_ns, live)
+        self._tear_down(plan.run.duration_ns, np.empty(0, dtype=np.int64))
+        self._make_room_for_flying()
+        return self._events.table(TimelineMetadata(warnings=[]))
+
+    def _build_nodes(self) -> None:
+        plan, routes = self._plan, self._routes
+        if plan.network.instantiate == "all":
+            satellites = list(range(self._satellites))
+        else:
+            used = {node for now in routes.paths for path in now if path is not None for node in path[1:-1]}
+            satellites = sorted(used)
+        for node in satellites:
+            self._events.node(node, "satellite")
+        for station, host in self._host_of.items():
+            self._events.node(station, "ground")
+            self._events.node(host, "host")
+            self._events.link_up(0, host, station, LinkKind.ideal(plan, "wire"))
+        self._forwarding.attach_hosts(routes.pairs)
+        for i, (source, destination) in enumerate(routes.pairs):
+            self._events.paths(routes, i, self._host_of[source], self._host_of[destination])
+
+    def _needed(self, k: int) -> Codes:
+        """Links that are up because of route update k: those in use, and with "all" those that the rule gives."""
+        links = links_of(self._routes.paths[k])
+        if self._routes.isl is not None:
+            links = np.concatenate([links, self._routes.isl[k]])
+        return np.unique(links[:, 0] * self._nodes + links[:, 1])
+
+    def _between_updates(self, clock_ns: NDArray[np.int64], t_ns: int, end_ns: int, live: Codes) -> None:
+        """L2 instants and links that leave, up to the next route update."""
+        leaving: dict[int, list[Leaving]] = {}
+        if self._plan.routing.leaving_links == "strict":
+            for left in self._routes.leavings:
+                if t_ns < left.t_ns < end_ns:
+                    leaving.setdefault(left.t_ns, []).append(left)
+        for at_ns in clock_ns.tolist():
+            for left in leaving.get(at_ns, ()):
+                code = left.a * self._nodes + left.b
+                self._forwarding.link_went_down(at_ns, left.a, left.b)
+                self._take_down(at_ns, code)
+                live = live[live != code]
+            self._set_delays(at_ns, live)
+
+    def _abandon(self, t_ns: int, needed: Codes, before: Codes) -> None:
+        """What happens to links that no path uses any more after a route update."""
+        if self._plan.routing.in_flight == "drop":
+            kept = needed
+        elif self._torn_down_later:
+            for code in sorted(self._up.difference(needed.tolist())):
+                self._teardown_ns.setdefault(code, t_ns + TEARDOWN_AFTER_NS)
+            return
+        elif self._routes.isl is not None:
+            kept = np.union1d(needed, before)
+        else:
+            return
+        for code in sorted(self._up.difference(kept.tolist())):
+            self._forwarding.link_went_down(t_ns, *divmod(code, self._nodes))
+            self._take_down(t_ns, code)
+
+    def _tear_down(self, until_ns: int, needed: Codes) -> None:
+        """Links whose teardown is due before an instant; those needed then are spared if theirs is not due yet."""
+        for code in [code for code, at_ns in self._teardown_ns.items() if at_ns < until_ns]:
+            at_ns = self._teardown_ns.pop(code)
+            if code in self._up:
+                self._forwarding.link_went_down(at_ns, *divmod(code, self._nodes))
+                self._take_down(at_ns, code)
+        for code in needed.tolist():
+            self._teardown_ns.pop(code, None)
+
+    def _take_up(self, t_ns: int, code: int) -> None:
+        a, b = divmod(code, self._nodes)
+        self._up.add(code)
+        self._delays.forget(code)
+        self._events.link_up(t_ns, a, b, self._kind(b))
+
+    def _take_down(self, t_ns: int, code: int) -> None:
+        a, b = divmod(code, self._nodes)
+        self._up.discard(code)
+        self._events.link_down(t_ns, a, b, self._kind(b))
+
+    def _kind(self, b: int) -> LinkKind:
+        return self._gsl if b >= self._satellites else self._isl
+
+    def _set_delays(self, t_ns: int, links: Codes) -> None:
+        """Delay events of those links that are up and whose delay is another than before."""
+        if not len(links):
+            return
+        a, b = np.divmod(links, self._nodes)
+        length_m = lengths_m(node_positions_m(self._ephemeris, t_ns), np.column_stack([a, b]))
+        delay_ns = delays_ns(self._plan, length_m, b >= self._satellites)
+        changed = self._delays.changed(links, delay_ns)
+        if len(self._up) < len(links) or not self._up.issuperset(links.tolist()):
+            changed &= np.array([code in self._up for code in links.tolist()])
+        self._delays.set(links[changed], delay_ns[changed])
+        self._events.delays(t_ns, a[changed], b[changed], delay_ns[changed])
+
+    def _make_room_for_flying(self) -> None:
+        if self._isl.limit_counts_flying:
+            longest = self._delays.longest_ns()
+            self._events.make_room_for_flying({divmod(code, self._nodes): ns for code, ns in longest.items()})
+
+
+class _Delays:
+    """The delay that each link has now, and its longest so far."""
+
+    def __init__(self) -> None:
+        self._codes = np.empty(0, dtype=np.int64)
+        self._now_ns = np.empty(0, dtype=np.int64)
+        self._longest_ns = np.empty(0, dtype=np.int64)
+
+    def changed(self, codes: Codes, delay_ns: NDArray[np.int64]) -> NDArray[np.bool_]:
+        self._make_known(codes)
+        return self._now_ns[np.searchsorted(self._codes, codes)] != delay_ns
+
+    def set(self, codes: Codes, delay_ns: NDArray[np.int64]) -> None:
+        at = np.searchsorted(self._codes, codes)
+        self._now_ns[at] = delay_ns
+        self._longest_ns[at] = np.maximum(self._longest_ns[at], delay_ns)
+
+    def forget(self, code: int) -> None:
+        """A link that comes up has no delay until it is set."""
+        at = np.searchsorted(self._codes, code)
+        if at < len(self._codes) and self._codes[at] == code:
+            self._now_ns[at] = _UNSET
+
+    def longest_ns(self) -> dict[int, int]:
+        return dict(zip(self._codes.tolist(), self._longest_ns.tolist(), strict=True))
+
+    def _make_known(self, codes: Codes) -> None:
+        new = np.setdiff1d(codes, self._codes)
+        if len(new):
+            at = np.searchsorted(self._codes, new)
+            self._codes = np.insert(self._codes, at, new)
+            self._now_ns = np.insert(self._now_ns, at, _UNSET)
+            self._longest_ns = np.insert(self._longest_ns, at, 0)
+
+
+_UNSET = -1

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A jittered path and its timeline."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from leowarp.ephemeris import Ephemeris
+from leowarp.media.jittered.timeline import ENDS, NODES, ROUTER, A, B, jittered_timeline
+from leowarp.media.protocol import PlannedMedium, SteadyLinks
+from leowarp.routes import Routes, fixed_routes
+from leowarp.scenario.schema import Jittered
+
+
+class PlannedJittered(PlannedMedium[Jittered]):
+    """Hosts A and B at one router."""
+
+    def routes(self, ephemeris: Ephemeris | None) -> Routes:
+        # The links that have values are those from the router to each host.
+        return fixed_routes(NODES, ENDS, ((ROUTER, B), (ROUTER, A)), (self.section.delay_ns, self.section.delay_up_ns))
+
+    def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+        return jittered_timeline(self.plan, self.section, routes)
+
+    def steady_links(self) -> tuple[SteadyLinks, ...]:
+        return (self.section,)

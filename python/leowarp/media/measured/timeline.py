@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The timeline of a measured path: one link that follows a measurement.
+
+A to B is the way down, B to A the way up. With leolink the guest has both ways as tables from the start (events
+`capacity` and `channel`), exact to the nanosecond; netem gets each change when it comes.
+
+- A row holds from its time on, until the next row; the last one to the end of the run.
+- `run.start` is the time of the measurement at which the run begins.
+- No connection is a loss of every packet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from leowarp.errors import ScenarioError
+from leowarp.routes import Routes
+from leowarp.scenario.schema import Measured, Plan
+from leowarp.timeline.events import Events, LinkKind
+from leowarp.timeline.measured.measurement import UNSHAPED, Capacity, Measurement, Times
+from leowarp.timeline.measured.planned import measurement_of, probe_bytes_of, unshaped
+from leowarp.timeline.measured.rows import Rows, channel_rows
+from leowarp.timeline.metadata import TimelineMetadata
+from leowarp.timeline.rounding import rounded_ns
+from leowarp.timeline.row_of_routers import row_events
+
+
+def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
+    """The timeline of a plan's ``[measured]``; columns as in `timeline.schema`, metadata `warnings`.
+
+    Raises
+    ------
+    ScenarioError
+        If a file cannot be read or breaks a rule of its format, or the run goes where nothing was measured.
+    """
+    begin_ns = plan.run.start_ns
+    end_ns = begin_ns + plan.run.duration_ns
+    measured = measurement_of(keys, end_ns)
+    channels = channel_rows(measured, keys, begin_ns, end_ns)
+    capacities = [
+        unshaped() if capacity is None else capacity
+        for capacity in (measured.capacity_down, measured.capacity_up or _same_way_back(measured, keys))
+    ]
+    for rows in channels:
+        _check_begin(measured.source, rows.t_ns, begin_ns)
+    for file, capacity in zip((keys.capacity, keys.capacity_up or keys.capacity), capacities, strict=True):
+        _check_begin(measured.source if file is None else str(file.path), capacity.t_ns, begin_ns)
+        if file is not None:
+            _check_end(str(file.path), capacity, end_ns)
+    probe_bytes = probe_bytes_of(measured, keys)
+    link = LinkKind.queued(plan, "isl", keys, "drain")
+    tables = link.discipline == "leolink"
+    # What serialises the probe is its bytes on the link, as of every packet.
+    link = replace(link, probe_bytes=probe_bytes + keys.overhead_bytes if probe_bytes and tables else 0)
+    events = row_events(plan, routes, link)
+    channels_in_run = [_rows_in_run(plan, rows, begin_ns, end_ns) for rows in channels]
+    capacities_in_run = [_capacity_in_run(capacity, begin_ns, end_ns) for capacity in capacities]
+    for sender, (rows, capacity) in enumerate(zip(channels_in_run, capacities_in_run, strict=True)):
+        if tables:
+            rates = np.ma.masked_equal(capacity.rate_bps, UNSHAPED)
+            events.capacity(sender, 1 - sender, capacity.t_ns, rates)
+            events.channel(sender, 1 - sender, rows.t_ns, rows.delay_ns, rows.loss_ratio)
+        else:
+            _play(events, sender, rows, capacity)
+    if link.limit_counts_flying:
+        longest_ns = max(int(rows.delay_ns.max()) for rows in channels_in_run)
+        highest_bps = max(int(capacity.rate_bps.max()) for capacity in capacities_in_run)
+        events.make_room_for_flying({(0, 1): longest_ns}, None if highest_bps == UNSHAPED else highest_bps)
+    warnings = [f"{measured.source}: {note}" for note in measured.notes]
+    warnings += _warnings(measured, keys, capacities, end_ns)
+    if probe_bytes and not tables:
+        warnings.append(
+            f"{measured.source}: netem adds the time that a packet takes on the link to what the probes of "
+            f"{probe_bytes} B measured, and their own time is in that already"
+        )
+    return events.table(TimelineMetadata(warnings=warnings))
+
+
+def _same_way_back(measured: Measurement, keys: Measured) -> Capacity | None:
+    """A table without a column for the rate of the way up means that of the way down."""
+    table = measured.format == "csv" and keys.capacity is None and keys.rate_bps is None and keys.file_up is None
+    return measured.capacity_down if table and keys.rate_up_bps is None else None
+
+
+def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
+    if t_ns[0] > begin_ns:
+        raise ScenarioError(
+            f"{source}: it begins at {t_ns[0] / 1e9:g} s, the run at {begin_ns / 1e9:g} s of its clock: the path is "
+            "unknown before",
+            f'begin the table at 0, or set run.start = "{t_ns[0] / 1e9:g} s"',
+        )
+
+
+def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
+    """Opportunities end with the trace: nothing can be held."""
+    if capacity.t_ns[-1] < capacity.end_ns < end_ns:
+        raise ScenarioError(
+            f"{source}: the trace ends at {capacity.end_ns / 1e9:g} s, the run at {end_ns / 1e9:g} s of its clock",
+            f'write measured.repeat = true, or a run.duration that ends at "{capacity.end_ns / 1e9:g} s"',
+        )
+
+
+def _in_run(t_ns: Times, begin_ns: int, end_ns: int) -> tuple[Times, slice]:
+    """Times on the run's clock, the first 0, and the places of their rows."""
+    # Of the rows up to the run's start only the last is in force.
+    first = int(np.searchsorted(t_ns, begin_ns, side="right")) - 1
+    after = max(int(np.searchsorted(t_ns, end_ns, side="left")), first + 1)
+    return np.maximum(t_ns[first:after] - begin_ns, 0), slice(first, after)
+
+
+def _rows_in_run(plan: Plan, rows: Rows, begin_ns: int, end_ns: int) -> Rows:
+    t_ns, chosen = _in_run(rows.t_ns, begin_ns, end_ns)
+    return Rows(t_ns, rounded_ns(plan, rows.delay_ns[chosen]), rows.loss_ratio[chosen])
+
+
+def _capacity_in_run(capacity: Capacity, begin_ns: int, end_ns: int) -> Capacity:
+    t_ns, chosen = _in_run(capacity.t_ns, begin_ns, end_ns)
+    return Capacity(t_ns=t_ns, rate_bps=capacity.rate_bps[chosen], end_ns=capacity.end_ns - begin_ns)
+
+
+def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
+    """The same for a link that gets each change when it comes."""
+    ends = np.array([sender]), np.array([1 - sender])
+    for t_ns, rate_bps in zip(capacity.t_ns.tolist(), capacity.rate_bps.tolist(), strict=True):
+        if rate_bps == 0:
+            raise ScenarioError(
+                f"netem cannot send nothing, and the capacity is 0 at {t_ns / 1e9:g} s of the run",
+                'write network.link_model = "leolink"',
+            )
+        events.rate(t_ns, sender, 1 - sender, None if rate_bps == UNSHAPED else rate_bps)
+    for place in np.flatnonzero(np.diff(rows.delay_ns, prepend=-1)):
+        events.delays(int(rows.t_ns[place]), *ends, rows.delay_ns[place : place + 1], both_ways=False)
+    for place in np.flatnonzero(np.diff(rows.loss_ratio, prepend=0.0)):
+        events.loss(int(rows.t_ns[place]), sender, 1 - sender, float(rows.loss_ratio[place]))
+
+
+def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity], end_ns: int) -> list[str]:
+    """Tables whose last row is held for longer than any other. (Probes that end are a gap.)"""
+    if keys.repeat:
+        return []
+    tables = {} if measured.probes else {measured.source: next(iter(measured.series.values())).t_ns}
+    if keys.file_up is not None and measured.up is not None:
+        tables[str(keys.file_up.path)] = measured.up.t_ns
+    for file, capacity in zip((keys.capacity, keys.capacity_up), capacities, strict=True):
+        if file is not None:
+            tables[str(file.path)] = capacity.t_ns
+    warnings = []
+    for source, t_ns in tables.items():
+        longest_ns = int(np.diff(t_ns).max()) if len(t_ns) > 1 else 0
+        held_ns = end_ns - int(t_ns[-1])
+        if longest_ns and held_ns > longest_ns:
+            warnings.append(
+                f"{source}: the table ends at {t_ns[-1] / 1e9:g} s and its last row is held for {held_ns / 1e9:g} s, "
+                f"longer than any other ({longest_ns / 1e9:g} s)"
+            )
+    return warnings

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A mobile channel: the fading last hop to a moving terminal, repaired by hybrid ARQ."""
+
+from leowarp.media.mobile.parameters import described, fading_of, harq_of, realisation_of, rows_of, warnings_about
+from leowarp.media.mobile.planned import PlannedMobile
+from leowarp.media.mobile.timeline import GATEWAY, SATELLITE, TERMINAL
+
+__all__ = [
+    "GATEWAY",
+    "SATELLITE",
+    "TERMINAL",
+    "PlannedMobile",
+    "described",
+    "fading_of",
+    "harq_of",
+    "realisation_of",
+    "rows_of",
+    "warnings_about",
+]

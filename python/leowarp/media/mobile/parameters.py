@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan's mobile channel in the terms of the channel model: its parameters, what they come to, what to know before."""
+
+from __future__ import annotations
+
+from leowarp.scenario.links import SMALLEST_MTU_BYTES
+from leowarp.scenario.schema import Mobile, Plan
+from leowarp.timeline.channel import ChannelRows, Harq, LandMobile, Outcomes, Realisation, realisation
+from leowarp.timeline.metadata import CodewordSummary
+
+
+def fading_of(mobile: Mobile) -> LandMobile | None:
+    """The channel's parameters; None: nothing fades."""
+    if not mobile.fading:
+        return None
+    return LandMobile(
+        environment=mobile.environment,
+        elevation_deg=mobile.elevation_deg,
+        environments_path=None if mobile.environments is None else mobile.environments.path,
+        speed_m_per_s=mobile.speed_m_per_s,
+        carrier_hz=mobile.carrier_hz,
+        correlation_m=mobile.correlation_m,
+        transition_m=mobile.transition_m,
+        frames=mobile.frames,
+        frame_m=mobile.frame_m,
+        samples_per_wavelength=mobile.samples_per_wavelength,
+    )
+
+
+def harq_of(mobile: Mobile) -> Harq:
+    """The link layer's parameters."""
+    return Harq(
+        kind=mobile.harq,
+        modulation=mobile.modulation,
+        data_bits=mobile.data_bits,
+        codeword_bits=mobile.codeword_bits,
+        rate_bps=mobile.rate_bps,
+        retransmissions=mobile.retransmissions,
+        first_delay_ns=mobile.first_delay_ns,
+        retransmission_delay_ns=mobile.retransmission_delay_ns,
+        threshold_kind=mobile.threshold_kind,
+        threshold_ratio=mobile.threshold_ratio,
+        rule=mobile.rule,
+        first_target_ratio=mobile.first_target_ratio,
+        target_ratio=mobile.target_ratio,
+        last_sends_rest=mobile.last_sends_rest,
+        first_bits=mobile.first_bits,
+    )
+
+
+def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
+    """Power, codewords and what became of them on the last hop, over the whole run: equal plans have equal ones."""
+    return realisation(fading_of(mobile), harq_of(mobile), mobile.snr_db, plan.run.duration_ns, plan.run.seed)
+
+
+def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
+    """What the last hop does to packets, over the whole run."""
+    realised = realisation_of(plan, mobile)
+    return realised.rows(), realised.outcomes
+
+
+def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
+    """What became of the codewords, in a few numbers."""
+    return CodewordSummary(
+        codewords=len(outcomes.lost),
+        loss_ratio=outcomes.loss_ratio,
+        decoded_shares=outcomes.decoded_shares(mobile.retransmissions),
+        first_bits=outcomes.first_bits,
+        symbols_ratio=outcomes.symbols_ratio,
+    )
+
+
+def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
+    """What to know before trusting a run over the channel."""
+    warnings = []
+    packet_bytes = mobile.data_bits // 8
+    if plan.network.mtu_bytes > packet_bytes:
+        warnings.append(
+            f"network.mtu = {plan.network.mtu_bytes} B is more than a codeword's {packet_bytes} B of data: a packet "
+            "that takes several codewords meets what the one meets in which it begins"
+            + (f'; write network.mtu = "{packet_bytes} B"' if packet_bytes >= SMALLEST_MTU_BYTES else "")
+        )
+    if mobile.fading and mobile.speed_m_per_s == 0:
+        still = "the channel is one draw for the whole run; another seed is another place"
+        warnings.append(f"mobile.speed = 0 m/s: {still}")
+    return warnings

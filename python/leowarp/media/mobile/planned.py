@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A mobile channel's routes and its timeline."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from leowarp.ephemeris import Ephemeris
+from leowarp.media.mobile.parameters import fading_of
+from leowarp.media.mobile.routes import last_hop_of
+from leowarp.media.mobile.timeline import ROUTERS, mobile_timeline
+from leowarp.media.protocol import PlannedMedium
+from leowarp.routes import Routes, constellation_routes, fixed_routes
+from leowarp.scenario.schema import Mobile
+
+
+class PlannedMobile(PlannedMedium[Mobile]):
+    """Hosts mobile and server; terminal, satellite and gateway between them."""
+
+    def routes(self, ephemeris: Ephemeris | None) -> Routes:
+        if ephemeris is not None:
+            return constellation_routes(self.plan, ephemeris, last_hop_of(self.section))
+        # The way to the terminal: what a packet takes that is decoded at once.
+        last_hop, forward_ns = last_hop_of(self.section), self.section.forward_delay_ns
+        delays_ns = forward_ns + last_hop.leaving_ns, forward_ns + last_hop.arriving_ns
+        there = tuple(range(len(ROUTERS)))
+        return fixed_routes(ROUTERS, self.section.STATIONS, (there, there[::-1]), delays_ns)
+
+    def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+        return mobile_timeline(self.plan, self.section, ephemeris, routes)
+
+    def likely_rate_bps(self) -> float | None:
+        return self.section.rate_bps
+
+    def check(self) -> None:
+        # The table of environments is read here, not when the plan is made.
+        fading = fading_of(self.section)
+        if fading is not None:
+            fading.model()

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Routes to a mobile terminal: the last satellite by each rule, and delays whose last hop is the channel's."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from leowarp.ephemeris import Ephemeris, ephemeris_of
+from leowarp.errors import ScenarioError
+from leowarp.media import routes_of
+from leowarp.routes import Routes
+from leowarp.routes.last_hop import TERMINAL
+from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S
+from leowarp.routes.observed import node_positions_m
+from leowarp.scenario.schema import Constellation, Flow, Ground, Isl, Mobile, Plan, Routing, Station
+from support.plans import chain
+
+SECOND_NS = 1_000_000_000
+MS = 1_000_000
+STAR = Constellation(
+    pattern="star", planes=6, satellites_per_plane=11, altitude_m=800e3, inclination_deg=86.4, phasing=3
+)
+
+
+def driven(duration_s: float = 600, *, ground: Ground | None = None, isl: Isl | None = None, **mobile) -> Plan:
+    """As a scenario with the preset tauran-study and `delays = "constellation"` resolves."""
+    nowhere = {"latitude_deg": None, "longitude_deg": None, "height_m": None}
+    return dataclasses.replace(
+        chain(duration_s=duration_s),
+        medium=Mobile(delays="constellation", constellation=STAR, **mobile),
+        stations=tuple(Station(name=name, **nowhere) for name in ("mobile", "server")),
+        flows=(Flow(source="server", destination="mobile"),),
+        isl=isl or Isl(rule="plus-grid", seam=False, polar_cutoff_deg=60.0),
+        ground=ground or Ground(rule="min-elevation", min_elevation_deg=8.2),
+        routing=Routing(interval_ns=10 * SECOND_NS, link_interval_ns=SECOND_NS),
+    )
+
+
+def made(plan: Plan) -> tuple[Ephemeris, Routes]:
+    sky = ephemeris_of(plan)
+    assert sky is not None
+    return sky, routes_of(plan, sky)
+
+
+def last_satellites(found: Routes) -> list[int]:
+    return [now[0][-2] for now in found.paths if now[0] is not None]
+
+
+def seen_deg(sky: Ephemeris, t_ns: int) -> np.ndarray:
+    return sky.stations.elevations_deg(TERMINAL, sky.positions_ecef_m(t_ns))
+
+
+def test_the_pair_of_the_defaults_has_the_studys_70_to_90_ms_over_600_s():
+    _, found = made(driven())
+    assert 70 * MS <= found.summary["forward_delay_min_ns"] < 71 * MS
+    assert 88 * MS < found.summary["forward_delay_max_ns"] <= 90 * MS
+    assert found.summary["forward_delay_mean_ns"] == pytest.approx(80 * MS, abs=MS)
+    assert found.summary["route_changes"] >= 4
+    assert found.summary["no_path_s"] == 0
+
+
+def test_a_delay_is_slant_range_and_links_up_to_the_last_satellite_and_then_the_channels():
+    plan = driven(60, first_delay_ns=11 * MS, return_delay_ns=7 * MS)
+    sky, found = made(plan)
+    for row in found.table.to_pylist():
+        index = {name: i for i, name in enumerate(found.nodes)}
+        path = [index[name] for name in row["path"]]
+        there = path if row["source"] == "server" else path[::-1]
+        nodes_m = node_positions_m(sky, row["t_ns"])[there]
+        links_m = [float(np.linalg.norm(b - a)) for a, b in itertools.pairwise(nodes_m)]
+        channel_ns = 11 * MS if row["source"] == "server" else 7 * MS
+        expected_ns = sum(links_m[:-1]) / SPEED_OF_LIGHT_M_PER_S * 1e9 + channel_ns
+        assert row["delay_ns"] == pytest.approx(expected_ns, abs=len(path))
+        assert row["length_m"] == pytest.approx(sum(links_m))
+
+
+def test_a_satellite_is_kept_until_it_is_below_the_mask_and_then_the_highest_follows():
+    sky, found = made(driven())
+    last = last_satellites(found)
+    for t_ns, before, now in zip(found.t_ns.tolist()[1:], last[:-1], last[1:], strict=True):
+        elevations_deg = seen_deg(sky, t_ns)
+        if elevations_deg[before] >= 8.2:
+            assert now == before
+        else:
+            assert now == int(np.argmax(elevations_deg))
+    assert len(set(last)) > 1
+
+
+def test_the_highest_is_the_last_at_every_update():
+    sky, found = made(driven(last_satellite="highest"))
+    assert last_satellites(found) == [int(np.argmax(seen_deg(sky, t_ns))) for t_ns in found.t_ns.tolist()]
+
+
+def test_the_shortest_route_is_no_longer_than_that_of_any_rule():
+    lengths_m = {
+        rule: [row["length_m"] for row in made(driven(200, last_satellite=rule))[1].table.to_pylist()]
+        for rule in ("kept", "highest", "shortest")
+    }
+    for rule in ("kept", "highest"):
+        assert all(
+            free <= bound + 0.3 for free, bound in zip(lengths_m["shortest"], lengths_m[rule], strict=True)
+        )  # 0.3 m: the tie rule keeps a path within 1 ns
+
+
+def test_links_by_range_find_the_route_to_another_last_satellite():
+    """Of which the length of the path in force is no bound."""
+    keys = {"last_satellite": "highest", "terminal_longitude_deg": 60.0}
+    plan = driven(isl=Isl(rule="range", max_range_m=4_500e3), **keys)
+    _, found = made(plan)
+    routing = Routing(interval_ns=10 * SECOND_NS, metric="delay")  # sees all links at each update
+    _, by_delay = made(dataclasses.replace(plan, routing=routing))
+    assert len(set(last_satellites(found))) > 1
+    assert [now[0] for now in found.paths] == [now[0] for now in by_delay.paths]
+
+
+def test_a_terminal_that_never_sees_a_satellite_is_refused():
+    with pytest.raises(ScenarioError, match="station mobile sees no satellite"):
+        made(driven(20, ground=Ground(rule="min-elevation", min_elevation_deg=89.9)))
+
+
+def test_who_sees_nothing_for_a_while_has_no_path_for_that_time():
+    ground = Ground(rule="min-elevation", min_elevation_deg=20.0)
+    sky, found = made(driven(600, ground=ground))
+    blind = [bool(seen_deg(sky, t_ns).max() < 20.0) for t_ns in found.t_ns.tolist()]
+    assert any(blind)
+    for now, none_seen in zip(found.paths, blind, strict=True):
+        assert now[0] is None or not none_seen

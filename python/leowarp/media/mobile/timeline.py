@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The timeline of a mobile channel: hosts mobile and server; terminal, satellite and gateway between them.
+
+The link from satellite to terminal is the one that fades. The terminal is a router of its own, not the host: a host's
+capture sees a packet when its own link begins to send it, so that the time in that link's queue would be taken for the
+application's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from leowarp.ephemeris import Ephemeris
+from leowarp.media.mobile.parameters import described, rows_of, warnings_about
+from leowarp.media.mobile.routes import last_hop_of
+from leowarp.nodes import host_node
+from leowarp.routes import Routes
+from leowarp.routes.observed import PathDelays, l2_instants_ns
+from leowarp.scenario.schema import Mobile, Plan
+from leowarp.timeline.events import Events, LinkKind
+from leowarp.timeline.metadata import TimelineMetadata
+from leowarp.timeline.rounding import rounded_ns
+
+ROUTERS = TERMINAL, SATELLITE, GATEWAY = "terminal", "satellite", "gateway"
+"""From the mobile host on; the link from satellite to terminal is the one that fades."""
+
+NODES = (*ROUTERS, *(host_node(station) for station in Mobile.STATIONS))
+_TERMINAL, _SATELLITE, _GATEWAY, _MOBILE, _SERVER = range(5)
+_ROW = (_MOBILE, _TERMINAL, _SATELLITE, _GATEWAY, _SERVER)
+
+
+def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+    """The timeline of a plan's ``[mobile]``; columns as in `timeline.schema`.
+
+    Parameters
+    ----------
+    plan : Plan
+    mobile : Mobile
+        Its medium.
+    ephemeris : Ephemeris or None
+        Of the same plan, if it has a constellation. Then the delay of the link between gateway and satellite is that of
+        the path in force up to its last satellite, at each route update and each L2 instant.
+    routes : Routes
+        Of the same plan.
+
+    Metadata: `harq`, what became of all codewords of the run, whether they carried a packet or not: `codewords`,
+    `loss_ratio`, `decoded_shares` (after 0, 1, ... retransmissions), `first_bits`, `symbols_ratio`; `warnings`.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such environment, or its table lacks a length that the plan does not give.
+    """
+    rows, outcomes = rows_of(plan, mobile)
+    last_hop = replace(LinkKind.queued(plan, "gsl", mobile, "drain"), in_order=mobile.resequencing)
+    events = Events(NODES)
+    for node, kind in enumerate(("router", "router", "router", "host", "host")):
+        events.node(node, kind)
+    events.link_up(0, _MOBILE, _TERMINAL, LinkKind.ideal(plan, "wire"))
+    events.link_up(0, _TERMINAL, _SATELLITE, last_hop)
+    events.link_up(0, _SATELLITE, _GATEWAY, LinkKind.ideal(plan, "isl"))
+    events.link_up(0, _SERVER, _GATEWAY, LinkKind.ideal(plan, "wire"))
+    events.rate(0, _SATELLITE, _TERMINAL, mobile.rate_bps)
+    events.rate(0, _TERMINAL, _SATELLITE, mobile.return_rate_bps)
+    events.channel(_SATELLITE, _TERMINAL, rows.t_ns, rounded_ns(plan, rows.delay_ns), rows.loss_ratio)
+    _delay(plan, events, 0, _TERMINAL, _SATELLITE, mobile.return_delay_ns)
+    for there in (_ROW, _ROW[::-1]):
+        for node, next_hop in pairwise(there):
+            events.route(0, node, there[-1], next_hop, None)
+    if ephemeris is None:
+        for a, b in ((_GATEWAY, _SATELLITE), (_SATELLITE, _GATEWAY)):
+            _delay(plan, events, 0, a, b, mobile.forward_delay_ns)
+        for pair, there in enumerate((_ROW, _ROW[::-1])):
+            events.paths(routes, pair, there[0], there[-1])
+    else:
+        _follow(plan, events, PathDelays(plan, ephemeris, last_hop_of(mobile)), routes)
+    return events.table(TimelineMetadata(warnings=warnings_about(plan, mobile), harq=described(mobile, outcomes)))
+
+
+def _delay(plan: Plan, events: Events, t_ns: int, a: int, b: int, delay_ns: int) -> None:
+    one = np.array([rounded_ns(plan, delay_ns)], dtype=np.int64)
+    events.delays(t_ns, np.array([a]), np.array([b]), one, both_ways=False)
+
+
+def _follow(plan: Plan, events: Events, delays: PathDelays, routes: Routes) -> None:
+    """Paths and delays over the run; without a path the two routers at its ends know no next hop."""
+    ends = dict(zip(Mobile.STATIONS, ((_MOBILE, _TERMINAL), (_SERVER, _GATEWAY)), strict=True))
+    for i, pair in enumerate(routes.pairs):
+        (source, router), (destination, _) = (ends[routes.nodes[node]] for node in pair)
+        events.paths(routes, i, source, destination)
+        there_is_one = True
+        for t_ns, paths in zip(routes.t_ns.tolist(), routes.paths, strict=True):
+            if (paths[i] is not None) != there_is_one:
+                there_is_one = not there_is_one
+                events.route(t_ns, router, destination, _SATELLITE if there_is_one else None, None)
+    clock_ns = l2_instants_ns(plan)
+    until_ns = [*routes.t_ns[1:].tolist(), plan.run.duration_ns]
+    now_ns = -1
+    for t_ns, end_ns, paths in zip(routes.t_ns.tolist(), until_ns, routes.paths, strict=True):
+        path = paths[0]
+        if path is None:
+            continue
+        at_ns = np.unique(np.append(clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)], t_ns))
+        forward_ns = delays.forward_ns(at_ns, path)
+        changes = np.diff(forward_ns, prepend=now_ns) != 0
+        for instant_ns, delay_ns in zip(at_ns[changes].tolist(), forward_ns[changes].tolist(), strict=True):
+            ways = np.array([_GATEWAY]), np.array([_SATELLITE]), np.array([delay_ns], dtype=np.int64)
+            events.delays(instant_ns, *ways)
+        now_ns = int(forward_ns[-1])

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The protocol of a medium: what a plan's packets go through, as stations, routes and a timeline."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Generic, Protocol, TypeVar
+
+import pyarrow as pa
+
+from leowarp.ephemeris import Ephemeris
+from leowarp.routes import Routes
+from leowarp.scenario.medium_section import MediumSection
+from leowarp.scenario.queues import QueueKeys
+from leowarp.scenario.schema import Plan
+
+
+class SteadyLinks(Protocol):
+    """What a section says of links whose rate is one number, both ways and all the time."""
+
+    @property
+    def rate_bps(self) -> int | None: ...
+    @property
+    def overhead_bytes(self) -> int: ...
+
+
+SectionT = TypeVar("SectionT", bound=MediumSection)
+
+
+class PlannedMedium(ABC, Generic[SectionT]):
+    """A medium as a plan has it. Each medium derives its own; `registry.planned` finds it by the section's type.
+
+    Parameters
+    ----------
+    plan : Plan
+    section : MediumSection
+        `plan.medium`, by its own type.
+    """
+
+    def __init__(self, plan: Plan, section: SectionT) -> None:
+        self.plan, self.section = plan, section
+
+    def stations(self) -> tuple[str, ...]:
+        """Names of the stations that talk through it."""
+        return self.section.STATIONS or tuple(station.name for station in self.plan.stations)
+
+    @abstractmethod
+    def routes(self, ephemeris: Ephemeris | None) -> Routes:
+        """Which way packets go.
+
+        Parameters
+        ----------
+        ephemeris : Ephemeris or None
+            Of the same plan; None if that has no constellation.
+
+        Raises
+        ------
+        ScenarioError
+            If two that talk never have a path.
+        """
+
+    @abstractmethod
+    def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+        """Everything that happens to the network, as events.
+
+        Parameters
+        ----------
+        ephemeris : Ephemeris or None
+        routes : Routes
+            What `routes` gave for the same plan.
+
+        Returns
+        -------
+        timeline : pyarrow.Table
+            Columns as in `timeline.schema`; metadata `warnings` (JSON list).
+
+        Raises
+        ------
+        ScenarioError
+            If a file that the plan names cannot be read, or does not fit the run.
+        """
+
+    def check(self) -> None:
+        """Refuse early what `timeline` would refuse late: whoever shows a plan or builds a kernel for it asks first.
+
+        Raises
+        ------
+        ScenarioError
+            As `timeline` does.
+        """
+
+    def steady_links(self) -> tuple[SteadyLinks, ...]:
+        """The sections whose links have one rate, both ways and all the time; none if rates come from tables."""
+        return ()
+
+    def likely_rate_bps(self) -> float | None:
+        """What it carries to the user, roughly, before anything is computed; None: it is unshaped, or not known yet."""
+        return min((link.rate_bps for link in self.steady_links() if link.rate_bps is not None), default=None)
+
+    def likely_hops(self) -> int:
+        """How many links a packet passes, roughly."""
+        return 1
+
+    def queue_disciplines(self) -> frozenset[str]:
+        """What waits before the serialisers of its links."""
+        return frozenset((self.section.queue_discipline,)) if isinstance(self.section, QueueKeys) else frozenset()

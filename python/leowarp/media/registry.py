@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the type of `plan.medium` to the class that plans it: the one list of media outside the scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from leowarp.ephemeris import Ephemeris, ephemeris_of
+from leowarp.media.access import PlannedAccess
+from leowarp.media.chain import PlannedChain
+from leowarp.media.constellation import PlannedConstellation
+from leowarp.media.jittered import PlannedJittered
+from leowarp.media.measured import PlannedMeasured
+from leowarp.media.mobile import PlannedMobile
+from leowarp.media.protocol import PlannedMedium
+from leowarp.routes import Routes
+from leowarp.scenario.schema import Access, Chain, Constellation, Jittered, Measured, Mobile, Plan
+
+_PLANNED: Mapping[type, type[PlannedMedium[Any]]] = {
+    Constellation: PlannedConstellation,
+    Measured: PlannedMeasured,
+    Chain: PlannedChain,
+    Jittered: PlannedJittered,
+    Access: PlannedAccess,
+    Mobile: PlannedMobile,
+}
+
+
+def planned(plan: Plan) -> PlannedMedium[Any]:
+    """The medium of a plan."""
+    return _PLANNED[type(plan.medium)](plan, plan.medium)
+
+
+def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
+    """Which way a plan's packets go; see `PlannedMedium.routes`.
+
+    Parameters
+    ----------
+    plan : Plan
+    ephemeris : Ephemeris, optional
+        Of the same plan; None for a plan without a constellation.
+    """
+    if ephemeris is None and plan.constellation is not None:
+        raise ValueError("a plan with a constellation needs its ephemeris")
+    return planned(plan).routes(ephemeris)
+
+
+def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | None = None) -> pa.Table:
+    """Everything that happens to a plan's network, as events; see `PlannedMedium.timeline`.
+
+    Parameters
+    ----------
+    plan : Plan
+    ephemeris, routes : optional
+        Of the same plan, if there are already; computed otherwise.
+    """
+    medium = planned(plan)
+    if ephemeris is None:
+        ephemeris = ephemeris_of(plan)
+    if routes is None:
+        routes = medium.routes(ephemeris)
+    return medium.timeline(ephemeris, routes)
+
+
+def check(plan: Plan) -> None:
+    """Refuse a plan whose timeline would be refused for the content of a file; see `PlannedMedium.check`."""
+    planned(plan).check()

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of nodes that follow from those of stations."""
+
+_HOST_PREFIX = "host:"
+
+
+def host_node(station: str) -> str:
+    """Node of a station's host, where its flows begin and end: `host:Madrid` hangs by a wire on the node `Madrid`."""
+    return _HOST_PREFIX + station

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Routes of a medium whose one path never changes, each way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from leowarp.routes.path_numbers import PathNumbers
+from leowarp.routes.paths import Path
+from leowarp.routes.table import PathValues, Routes, routes_table
+
+
+def fixed_routes(
+    nodes: Sequence[str],
+    stations: tuple[str, str],
+    paths: tuple[Path, Path],
+    delays_ns: tuple[int | None, int | None],
+) -> Routes:
+    """The path there and the path back.
+
+    Parameters
+    ----------
+    nodes : sequence of str
+        Their names.
+    stations : (str, str)
+        The source of the path there and its destination, as the rows name them.
+    paths : (Path, Path)
+        From the first station and back, as places in `nodes`.
+    delays_ns : (int or None, int or None)
+        One way; None: the timeline alone knows.
+    """
+    summary: dict[str, int | float] = {"route_updates": 1, "route_changes": 0, "route_changes_shorter": 0}
+    if delays_ns[0] is not None:
+        for which in ("min", "mean", "max"):
+            summary[f"path_delay_{which}_ns"] = delays_ns[0]
+    t_ns = np.zeros(1, dtype=np.int64)
+    every: list[list[Path | None]] = [[*paths]]
+    numbers = PathNumbers.of_paths(every)
+    table = routes_table(
+        nodes=nodes,
+        ends=(stations, stations[::-1]),
+        t_ns=t_ns,
+        paths=every,
+        numbers=numbers,
+        values=[[PathValues(delay_ns=delay_ns) for delay_ns in delays_ns]],
+        summary=summary,
+        warnings=(),
+    )
+    return Routes(
+        table=table,
+        nodes=list(nodes),
+        t_ns=t_ns,
+        pairs=[(path[0], path[-1]) for path in paths],
+        paths=every,
+        numbers=numbers,
+        summary=summary,
+    )

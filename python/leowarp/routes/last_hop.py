@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A last hop of its own kind on routes over a constellation: who is the last satellite, and what that link takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.ephemeris import EcefMetres, Stations
+from leowarp.routes.paths import Path
+
+TERMINAL = 0
+"""Station of the ephemeris that the last hop leads to; the other is the gateway."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastHop:
+    """What a medium puts in place of the ground link to its terminal.
+
+    Attributes
+    ----------
+    rule : str
+        Which of the satellites that the terminal sees is the last: kept, highest or shortest.
+    leaving_ns, arriving_ns : int
+        One-way delay of the link from the terminal and (at least) towards it. Propagation is in it, so that it stands
+        in place of the link's own.
+    """
+
+    rule: str
+    leaving_ns: int
+    arriving_ns: int
+
+    def link_of(self, satellites: int, path: Path) -> tuple[int, int]:
+        """Which link of a path it is, and its delay in ns; `satellites`: how many nodes are satellites."""
+        if path[0] == satellites + TERMINAL:
+            return 0, self.leaving_ns
+        return len(path) - 2, self.arriving_ns
+
+
+class LastSatellite:
+    """The one satellite that the terminal uses of those that it sees, from one route update to the next.
+
+    ``kept`` is what ns-2's terminals do: they look for another satellite when the one that they have is below the mask
+    (sat-hand.cc, ``TermLinkHandoffMgr::handoff``; that first tries the next satellite of the same plane).
+    """
+
+    def __init__(self, rule: str, stations: Stations) -> None:
+        self._rule, self._stations = rule, stations
+        self._now: int | None = None
+
+    def of(self, seen: NDArray[np.bool_], satellites_m: EcefMetres) -> NDArray[np.bool_]:
+        """Which of the satellites that are seen a route may end with, (n,); one, none, or (``shortest``) all."""
+        if self._rule == "shortest":
+            return seen
+        visible = np.flatnonzero(seen)
+        kept = self._rule == "kept" and self._now is not None and bool(seen[self._now])
+        if not len(visible):
+            self._now = None
+        elif not kept:
+            elevations_deg = self._stations.elevations_deg(TERMINAL, EcefMetres(satellites_m[visible]))
+            self._now = int(visible[np.argmax(elevations_deg)])
+        only = np.zeros_like(seen)
+        if self._now is not None:
+            only[self._now] = True
+        return only

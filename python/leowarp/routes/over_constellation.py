@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Routes over a constellation: at each route update (L3) the links that the rules give, and shortest paths over them.
+
+The updates are at 0, ``routing.interval``, 2 ``routing.interval``, ... before the end of the run. Each sees the
+satellites where they are at its own instant, whether or not the links' delays (L2) are refreshed then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.ephemeris import EcefMetres, Ephemeris
+from leowarp.errors import ScenarioError
+from leowarp.routes.last_hop import TERMINAL, LastHop, LastSatellite
+from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S, IslRule, RangeRule, delays_ns, in_view, isl_rule, lengths_m
+from leowarp.routes.observed import PathDelays, leavings
+from leowarp.routes.path_numbers import PathNumbers
+from leowarp.routes.paths import Graph, Path, as_forwarded
+from leowarp.routes.table import PathValues, Routes, routes_table
+from leowarp.scenario.schema import Plan
+
+_INSTANTS_AT_ONCE = 32
+"""Positions are computed for so many instants at a time: 32 x 1584 satellites are 1.2 MB, within the L2 cache."""
+
+
+def constellation_routes(plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | None = None) -> Routes:
+    """Which way packets go at each route update.
+
+    Parameters
+    ----------
+    plan : Plan
+    ephemeris : Ephemeris
+        Of the same plan.
+    last_hop : LastHop, optional
+        What the medium puts in place of the ground link to station `TERMINAL`.
+
+    Raises
+    ------
+    ScenarioError
+        If a station that talks sees no satellite in the whole run, or two that talk never have a path.
+    """
+    network = _Network(plan=plan, ephemeris=ephemeris, rule=isl_rule(plan), forward=_talking(plan), last_hop=last_hop)
+    t_ns = np.arange(0, plan.run.duration_ns, plan.routing.interval_ns, dtype=np.int64)
+    pairs = network.ordered_pairs()
+    paths: list[list[Path | None]] = []
+    isl: list[NDArray[np.intp]] | None = [] if plan.network.instantiate == "all" else None
+    watch = _Sightings(network)
+    last = None if last_hop is None else LastSatellite(last_hop.rule, ephemeris.stations)
+    for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE):
+        satellites_m = ephemeris.positions_ecef_m(t_ns[begin : begin + _INSTANTS_AT_ONCE])
+        in_sight = watch.views(satellites_m)
+        for at, here_m in enumerate(satellites_m):
+            links = network.links(EcefMetres(here_m), paths[-1] if paths else None)
+            if isl is not None:
+                isl.append(links)
+            seen = {s: views[at] for s, views in in_sight.items()}
+            if last is not None:
+                seen[TERMINAL] = last.of(seen[TERMINAL], EcefMetres(here_m))
+            graph = network.graph(EcefMetres(here_m), links, seen)
+            paths.append(network.paths(graph, paths[-1] if paths else None))
+    watch.raise_if_blind()
+    return _described(network, t_ns, pairs, paths, isl)
+
+
+def _talking(plan: Plan) -> list[tuple[int, int]]:
+    """Pairs of stations with a flow, each once, as its first flow goes; without flows, every pair."""
+    index = {station.name: i for i, station in enumerate(plan.stations)}
+    if not plan.flows:
+        return [(a, b) for a in range(len(index)) for b in range(a + 1, len(index))]
+    pairs: list[tuple[int, int]] = []
+    for flow in plan.flows:
+        pair = index[flow.source], index[flow.destination]
+        if pair not in pairs and pair[::-1] not in pairs:
+            pairs.append(pair)
+    return pairs
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Network:
+    """A plan's rules over its ephemeris."""
+
+    plan: Plan
+    ephemeris: Ephemeris
+    rule: IslRule
+    forward: list[tuple[int, int]]
+    last_hop: LastHop | None
+
+    @property
+    def satellites(self) -> int:
+        return len(self.ephemeris.names)
+
+    def ordered_pairs(self) -> list[tuple[int, int]]:
+        """Pairs of node ids, each way there followed by its way back."""
+        n = self.satellites
+        return [pair for a, b in self.forward for pair in ((n + a, n + b), (n + b, n + a))]
+
+    def talking_stations(self) -> list[int]:
+        return sorted({station for pair in self.forward for station in pair})
+
+    def links(self, satellites_m: EcefMetres, before: list[Path | None] | None) -> NDArray[np.intp]:
+        """Links between satellites at an instant: all of the rule, or all of it that a shortest path can use.
+
+        The rule `range` makes up to 65,000 links of 1584 satellites. A path in force that still exists bounds the
+        length of the shortest: satellites outside the ellipsoid around the two stations are on none.
+        """
+        plan = self.plan
+        # The path in force may end with another last satellite than one may now.
+        bounded = isinstance(self.rule, RangeRule) and plan.routing.metric == "distance" and self.last_hop is None
+        if not bounded or plan.routing.ground_cost != "slant-range" or plan.network.instantiate == "all":
+            return self.rule.pairs(satellites_m)
+        inside = np.zeros(self.satellites, dtype=bool)
+        for (a, b), path in zip(self.forward, (before or [None] * 2 * len(self.forward))[::2], strict=True):
+            if path is None or not self._exists(satellites_m, path):
+                return self.rule.pairs(satellites_m)
+            to_a_m, to_b_m = (self.ephemeris.stations.slant_ranges_m(s, satellites_m) for s in (a, b))
+            length_m = to_a_m[path[1]] + to_b_m[path[-2]] + lengths_m(satellites_m, _isl_of(path)).sum()
+            # 1 m and 6 decimals for what the tie rule and rounding may add
+            inside |= to_a_m + to_b_m <= length_m * (1 + 1e-6) + 1.0
+        some = np.flatnonzero(inside)
+        return some[self.rule.pairs(EcefMetres(satellites_m[some]))]
+
+    def _exists(self, satellites_m: EcefMetres, path: Path) -> bool:
+        """Whether all links of a path are within their rules now."""
+        for station, satellite in ((path[0], path[1]), (path[-1], path[-2])):
+            here_m = EcefMetres(satellites_m[satellite])
+            if not in_view(self.plan.ground, self.ephemeris.stations, station - self.satellites, here_m):
+                return False
+        return bool(self.rule.holds(satellites_m, _isl_of(path)).all())
+
+    def graph(self, satellites_m: EcefMetres, links: NDArray[np.intp], in_sight: dict[int, NDArray[np.bool_]]) -> Graph:
+        """The network at an instant, with costs by the plan's metric."""
+        routing, stations = self.plan.routing, self.ephemeris.stations
+        ground: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = [
+            (np.empty(0, dtype=np.intp), np.empty(0)) for _ in stations.names
+        ]
+        for station, seen in in_sight.items():
+            visible = np.flatnonzero(seen)
+            if routing.ground_cost == "ground-distance":
+                length_m = stations.ground_distances_m(station, EcefMetres(satellites_m[visible]))
+            else:
+                length_m = stations.slant_ranges_m(station, EcefMetres(satellites_m[visible]))
+            ground[station] = (visible, self._ground_cost(length_m))
+        isl_m = lengths_m(satellites_m, links)
+        if routing.metric == "hops":
+            cost = np.ones(len(isl_m))
+        elif routing.metric == "delay":
+            cost = delays_ns(self.plan, isl_m, False).astype(np.float64)
+        else:
+            cost = isl_m
+        return Graph.of_links(self.satellites, links, np.maximum(cost, 2.0 * _TOLERANCES[routing.metric]), ground)
+
+    def _ground_cost(self, length_m: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.plan.routing.metric == "hops":
+            return np.ones(len(length_m))
+        if self.plan.routing.metric == "distance":
+            return length_m
+        if self.plan.routing.ground_cost == "ground-distance":
+            return length_m / SPEED_OF_LIGHT_M_PER_S * 1e9
+        return delays_ns(self.plan, length_m, True).astype(np.float64)
+
+    def paths(self, graph: Graph, before: list[Path | None] | None) -> list[Path | None]:
+        """The path of each ordered pair; `before` is what was in force."""
+        n, mirrored = self.satellites, self.plan.routing.reverse == "mirror"
+        pairs = self.ordered_pairs()
+        wanted = [i for i in range(len(pairs)) if not mirrored or i % 2 == 0]
+        current = before if before is not None else [None] * len(pairs)
+        tolerance = _TOLERANCES[self.plan.routing.metric]
+        # A path in force bounds the least cost from above, and with it how far the search must go.
+        limits: dict[int, float] = {}
+        for i in wanted:
+            path, end = current[i], pairs[i][1] - n
+            cost = np.inf if path is None else graph.cost_of(path)
+            limits[end] = max(limits.get(end, 0.0), cost + tolerance)
+        ends = list(limits)
+        costs = graph.costs_to(ends, list(limits.values()))
+        paths: list[Path | None] = []
+        for i in wanted:
+            source, destination = pairs[i][0] - n, pairs[i][1] - n
+            to_destination = costs[ends.index(destination)]
+            path = graph.shortest(source, destination, to_destination, tolerance, current[i])
+            paths.append(path)
+            if mirrored:
+                paths.append(None if path is None else path[::-1])
+        # `source`: packets carry their path, so that two paths through a node do not meet in its table.
+        return paths if self.plan.routing.in_flight == "source" or len(paths) == 2 else as_forwarded(paths)
+
+
+def _isl_of(path: Path) -> NDArray[np.intp]:
+    satellites = np.array(path[1:-1], dtype=np.intp)
+    return np.column_stack([satellites[:-1], satellites[1:]])
+
+
+_TOLERANCES = {"distance": SPEED_OF_LIGHT_M_PER_S * 1e-9, "delay": 1.0, "hops": 0.5}
+"""What is equal by the tie rule, in the metric's own unit (m, ns, links)."""
+
+
+class _Sightings:
+    """Which satellites the stations that talk have seen, and how near those came that they did not."""
+
+    def __init__(self, network: _Network) -> None:
+        self._network = network
+        stations = network.talking_stations()
+        self._seen = dict.fromkeys(stations, False)
+        self._highest_deg = dict.fromkeys(stations, -90.0)
+        self._nearest_m = dict.fromkeys(stations, np.inf)
+
+    def views(self, satellites_m: EcefMetres) -> dict[int, NDArray[np.bool_]]:
+        """For each station that talks, which satellites it sees at each instant, (k, n)."""
+        plan, stations = self._network.plan, self._network.ephemeris.stations
+        seen = {}
+        for station in self._seen:
+            seen[station] = in_view(plan.ground, stations, station, satellites_m)
+            if seen[station].any():
+                self._seen[station] = True
+            elif not self._seen[station]:
+                highest = float(stations.elevations_deg(station, satellites_m).max())
+                nearest = float(stations.ground_distances_m(station, satellites_m).min())
+                self._highest_deg[station] = max(self._highest_deg[station], highest)
+                self._nearest_m[station] = min(self._nearest_m[station], nearest)
+        return seen
+
+    def raise_if_blind(self) -> None:
+        blind = [station for station, seen in self._seen.items() if not seen]
+        if not blind:
+            return
+        plan, names = self._network.plan, self._network.ephemeris.stations.names
+        station = blind[0]
+        updates = -(-plan.run.duration_ns // plan.routing.interval_ns)
+        others = "" if len(blind) == 1 else f" (nor do {', '.join(names[s] for s in blind[1:])})"
+        if plan.ground.rule == "ground-range":
+            raise ScenarioError(
+                f"station {names[station]} sees no satellite at any of {updates} route updates{others}: "
+                f'ground.rule = "ground-range" asks for a sub-satellite point within '
+                f"{plan.ground.max_ground_range_m / 1e3:g} km, the nearest was {self._nearest_m[station] / 1e3:.0f} km "
+                f"away (elevation at best {self._highest_deg[station]:.1f} deg)",
+                f'set ground.max_ground_range = "{np.ceil(self._nearest_m[station] / 1e4) * 10:.0f} km" or more, '
+                "or take a constellation whose inclination reaches the station",
+            )
+        lower = max(np.floor(self._highest_deg[station]), 0.0)
+        hint = "take a constellation whose inclination reaches the station"
+        if self._highest_deg[station] > 0:
+            hint = f'set ground.min_elevation = "{lower:.0f} deg" or less, or {hint}'
+        raise ScenarioError(
+            f"station {names[station]} sees no satellite at any of {updates} route updates{others}: ground.rule = "
+            f'"min-elevation" asks for {plan.ground.min_elevation_deg:g} deg, the highest satellite stood at '
+            f"{self._highest_deg[station]:.1f} deg (sub-satellite point {self._nearest_m[station] / 1e3:.0f} km away)",
+            hint,
+        )
+
+
+def _described(
+    network: _Network,
+    t_ns: NDArray[np.int64],
+    pairs: list[tuple[int, int]],
+    paths: list[list[Path | None]],
+    isl: list[NDArray[np.intp]] | None,
+) -> Routes:
+    plan, ephemeris = network.plan, network.ephemeris
+    nodes = [*ephemeris.names, *ephemeris.stations.names]
+    left = leavings(plan, ephemeris, network.rule, t_ns, paths)
+    delays = PathDelays(plan, ephemeris, network.last_hop)
+    numbers = PathNumbers.of_paths(paths)
+    values: list[list[PathValues]] = []
+    changes, shorter = 0, 0
+    for k, (at_ns, now) in enumerate(zip(t_ns.tolist(), paths, strict=True)):
+        row = []
+        for i, path in enumerate(now):
+            length_m, delay_ns = (None, None) if path is None else delays.at(at_ns, path)
+            old = paths[k - 1][i] if numbers.change_ids[k][i] is not None else None
+            old_delay_ns = None if old is None else delays.at(at_ns, old)[1]
+            row.append(PathValues(delay_ns=delay_ns, length_m=length_m, old_delay_ns=old_delay_ns))
+            # Each pair of stations counts once: the way back follows the way there.
+            if i % 2 == 0 and delay_ns is not None and old_delay_ns is not None:
+                changes += 1
+                shorter += delay_ns < old_delay_ns
+        values.append(row)
+    warnings = list(ephemeris.warnings) + list(_outages(plan, nodes, pairs, paths))
+    summary: dict[str, int | float] = {
+        "route_updates": len(t_ns),
+        "route_changes": changes,
+        "route_changes_shorter": shorter,
+        "no_path_s": _without_path_ns(plan, t_ns, paths) / 1e9,
+        "leaving_links": len(left),
+        **delays.over_run(t_ns, paths),
+    }
+    summary |= _forward(network, paths, summary)
+    return Routes(
+        table=routes_table(
+            nodes=nodes,
+            ends=[(nodes[source], nodes[destination]) for source, destination in pairs],
+            t_ns=t_ns,
+            paths=paths,
+            numbers=numbers,
+            values=values,
+            summary=summary,
+            warnings=warnings,
+        ),
+        nodes=nodes,
+        t_ns=t_ns,
+        pairs=pairs,
+        paths=paths,
+        numbers=numbers,
+        isl=isl,
+        leavings=tuple(left),
+        summary=summary,
+        warnings=tuple(warnings),
+    )
+
+
+def _forward(
+    network: _Network, paths: Sequence[Sequence[Path | None]], summary: dict[str, int | float]
+) -> dict[str, int | float]:
+    """With a last hop of its own: extremes and mean of the delay between gateway and last satellite."""
+    path = next((now[0] for now in paths if now[0] is not None), None)
+    if path is None or network.last_hop is None:
+        return {}
+    _, last_hop_ns = network.last_hop.link_of(network.satellites, path)
+    names = ("min_ns", "mean_ns", "max_ns")
+    return {f"forward_delay_{name}": summary[f"path_delay_{name}"] - last_hop_ns for name in names}
+
+
+def _without_path_ns(plan: Plan, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> int:
+    """Time during which some pair has no path."""
+    until = np.append(t_ns[1:], plan.run.duration_ns)
+    return int(sum(end - t for t, end, now in zip(t_ns, until, paths, strict=True) if None in now))
+
+
+def _outages(
+    plan: Plan, nodes: list[str], pairs: list[tuple[int, int]], paths: Sequence[Sequence[Path | None]]
+) -> Iterator[str]:
+    for i, (source, destination) in enumerate(pairs):
+        if i % 2:
+            continue
+        without = [k for k, now in enumerate(paths) if now[i] is None]
+        if len(without) == len(paths):
+            raise ScenarioError(
+                f"there is no path from {nodes[source]} to {nodes[destination]} at any of {len(paths)} route updates: "
+                f'both see satellites, but the links of isl.rule = "{plan.isl.rule}" join none of them',
+                _no_path_hint(plan),
+            )
+        if without:
+            first_s = without[0] * plan.routing.interval_ns / 1e9
+            yield (
+                f"no path from {nodes[source]} to {nodes[destination]} after {len(without)} of {len(paths)} route "
+                f"updates (one every {plan.routing.interval_ns / 1e9:g} s), the first at {first_s:g} s"
+            )
+
+
+def _no_path_hint(plan: Plan) -> str:
+    if plan.isl.rule == "range":
+        range_km = plan.isl.max_range_m / 1e3
+        return f"set isl.max_range above {range_km:g} km, or relax isl.grazing_height and isl.terminals"
+    if plan.isl.rule == "none":
+        return 'set isl.rule = "range" or "plus-grid": without links between satellites one must see both stations'
+    return "set isl.seam = true, or relax isl.polar_cutoff and isl.grazing_height"

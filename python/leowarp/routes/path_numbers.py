@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers of paths and of their changes. They are given here alone: routes and timeline store them, and the guest, the
+trace and the metrics take them from there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from leowarp.routes.paths import Path
+
+
+@dataclass(frozen=True)
+class PathNumbers:
+    """What path each pair is on after each route update, and where that is another than before.
+
+    Attributes
+    ----------
+    path_ids : list of k lists of (int or None)
+        For each update and pair, the number of its path; None: it has none.
+    change_ids : list of k lists of (int or None)
+        Likewise the number of the change, from 0 for each pair; None: the path is the one of the update before. What
+        is there at the first update is no change.
+    """
+
+    path_ids: list[list[int | None]]
+    change_ids: list[list[int | None]]
+
+    @classmethod
+    def of_path_ids(cls, path_ids: Sequence[Sequence[int | None]]) -> PathNumbers:
+        """A change is another path id, even if the nodes are the same: an access link has a path a slot."""
+        counts = [0] * len(path_ids[0]) if path_ids else []
+        change_ids: list[list[int | None]] = []
+        before = path_ids[0] if path_ids else ()
+        for now in path_ids:
+            row: list[int | None] = [None] * len(now)
+            for pair, (old, new) in enumerate(zip(before, now, strict=True)):
+                if old != new:
+                    row[pair], counts[pair] = counts[pair], counts[pair] + 1
+            change_ids.append(row)
+            before = now
+        return cls([list(now) for now in path_ids], change_ids)
+
+    @classmethod
+    def of_paths(cls, paths: Sequence[Sequence[Path | None]]) -> PathNumbers:
+        """Distinct node sequences are numbered from 0 in order of first use, for each destination."""
+        known: dict[int, dict[Path, int]] = {}
+
+        def path_id(path: Path | None) -> int | None:
+            if path is None:
+                return None
+            to_destination = known.setdefault(path[-1], {})
+            return to_destination.setdefault(path, len(to_destination))
+
+        return cls.of_path_ids([[path_id(path) for path in now] for now in paths])
+
+
+def with_change_ids(table: pa.Table) -> pa.Table:
+    """A routes table with its column `change_id`; one of a run that was made before there was the column gets it."""
+    if "change_id" in table.column_names or not {"t_ns", "source", "destination", "path_id"} <= set(table.column_names):
+        return table
+    ends = list(zip(table["source"].to_pylist(), table["destination"].to_pylist(), strict=True))
+    change_ids: list[int | None] = [None] * len(table)
+    t_ns, path_ids = table["t_ns"].to_pylist(), table["path_id"].to_pylist()
+    for pair in dict.fromkeys(ends):
+        rows = sorted((row for row, own in enumerate(ends) if own == pair), key=lambda row: t_ns[row])
+        numbers = PathNumbers.of_path_ids([[path_ids[row]] for row in rows])
+        for row, (change_id,) in zip(rows, numbers.change_ids, strict=True):
+            change_ids[row] = change_id
+    return table.append_column("change_id", pa.array(change_ids, pa.int32()))

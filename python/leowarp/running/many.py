@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several runs at once, in as many processes as there are cores (`workers`).
+
+A run that fails or is killed touches no other, their CPU seconds stay apart, and no guard around the caller's main
+module is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from leowarp.errors import GuestError, LeowarpError, ScenarioError, decode_error
+from leowarp.guest import guest_image
+from leowarp.progress import OnProgress, Progress, building, shown
+from leowarp.result import Run
+from leowarp.running.whole_run import WholeRun
+from leowarp.running.workers import BatchEnded, LocalWorkers, RunMade
+
+WAIT_S = 1.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run to be made: as the arguments of `leowarp.run`.
+
+    Attributes
+    ----------
+    scenario : path
+        A scenario or plan file.
+    out : path
+        The run directory to write.
+    set : mapping
+        Dotted keys of the scenario and the values that replace theirs.
+    label : str, optional
+        Its name on the progress display; the directory's name if not given.
+    """
+
+    scenario: Path | str
+    out: Path | str
+    set: Mapping[str, Any] = field(default_factory=dict)
+    label: str | None = None
+
+
+def run_many(
+    jobs: Sequence[Job],
+    *,
+    at_once: int | None = None,
+    kernel: Path | str | None = None,
+    force: bool = False,
+    report: bool = True,
+    progress: bool | OnProgress = True,
+    failures: Literal["raise", "return"] = "raise",
+    trust: bool = False,
+) -> list[Run | LeowarpError]:
+    """The runs of `jobs`, in their order.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+    at_once : int, optional
+        How many at a time; as many as there are usable cores if not given.
+    kernel, force, report, trust
+        As for `leowarp.run`.
+    progress : bool or callable
+        True: one display for all on stderr. A callable gets each `Progress`.
+    failures : {"raise", "return"}
+        Whether the first failure is raised once all have ended, or each stands in the list in place of its run.
+    """
+    outs = [str(Path(job.out).resolve()) for job in jobs]
+    twice = next((out for out in outs if outs.count(out) > 1), None)
+    if twice is not None:
+        raise ScenarioError(f"cannot make two runs in {twice}", hint="give each job a directory of its own")
+    # Once and visibly, before processes that would all wait for it in silence.
+    with building(progress) as built:
+        guest_image(kernel or "default", on_message=built.message, on_progress=built.steps)
+    options = {"kernel": kernel, "force": force, "report": report, "trust": trust}
+    tasks = [WholeRun(number, job.scenario, dict(job.set), job.out, options) for number, job in enumerate(jobs)]
+    results = _made(tasks, [job.label or Path(job.out).name for job in jobs], at_once, progress)
+    if failures == "raise":
+        for result in results:
+            if isinstance(result, LeowarpError):
+                raise result
+    return results
+
+
+def _made(
+    tasks: Sequence[WholeRun], labels: Sequence[str], at_once: int | None, progress: bool | OnProgress
+) -> list[Run | LeowarpError]:
+    """What became of each task, in their order."""
+    if not tasks:
+        return []
+    made: set[int] = set()
+    results: dict[int, Run | LeowarpError] = {}
+    waiting = deque(tasks)
+    count = max(1, min(at_once or len(os.sched_getaffinity(0)), len(tasks)))
+    with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch, shown(progress) as show:
+
+        def on_progress(number: int, told: Mapping[str, Any]) -> None:
+            # A run is done once its worker has let go of it.
+            if told["stage"] != "done":
+                show(Progress(**{**told, "run": labels[number]}))
+
+        workers = LocalWorkers(count, Path(scratch), on_progress=on_progress)
+        try:
+            while len(results) < len(tasks):
+                while waiting and workers.free:
+                    workers.give(waiting.popleft())
+                for event in workers.wait(WAIT_S):
+                    number = event.batch
+                    if isinstance(event, RunMade):
+                        made.add(number)
+                        continue
+                    show(Progress(labels[number], "done" if number in made else "failed"))
+                    results[number] = Run(tasks[number].out) if number in made else _failure(labels[number], event)
+        finally:
+            # Also after Ctrl-C: each is interrupted once, marks its run directory, and ends its guest.
+            workers.end()
+    return [results[number] for number in range(len(tasks))]
+
+
+def _failure(label: str, ended: BatchEnded) -> LeowarpError:
+    if ended.fault is None:
+        return GuestError(f"the run {label} {ended.death}")
+    error = decode_error(ended.fault)
+    return type(error)(f"the run {label} failed: {error.message}", hint=error.hint)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run, from a scenario to its report: the whole street into a run directory (`leowarp.run`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leowarp.layout import GUEST, TRACE, default_directory
+from leowarp.progress import OnProgress, Progress, building, shown
+from leowarp.running.street import judged, prepared
+from leowarp.running.writing import Writing, write_plan
+
+if TYPE_CHECKING:
+    from leowarp.result import Run
+    from leowarp.scenario import Plan
+
+
+def run(
+    scenario: Path | str | Plan, set: Mapping[str, Any] | Sequence[str] = (), out: Path | str | None = None, *,
+    kernel: Path | str | None = None, force: bool = False, report: bool = True, progress: bool | OnProgress = True,
+    trust: bool = False,
+) -> Run:  # fmt: skip
+    """The run of a scenario (a file or a plan): every stage, into a run directory.
+
+    Parameters
+    ----------
+    set : mapping of str to value, or sequence of "KEY=VALUE"
+        Dotted keys and what replaces them: `{"run.duration": "60 s", "flows.0.congestion_control": "bbr"}`.
+    out : path, optional
+        The run directory; `runs/<name>-<hash of the plan>` if not given. `force` replaces a complete run there.
+    kernel : path, optional
+        A kernel tree or binary in place of the plan's `guest.kernel`.
+    report : bool
+        Whether to make figures and page. `progress`: a display on stderr, or what gets each `leowarp.Progress`.
+    trust : bool
+        Whether a kernel and modules that a file names may run, though they were not named here and never accepted.
+
+    Raises any `LeowarpError`; the directory then is marked incomplete, with the reason in its file `INCOMPLETE`. Only a
+    report that fails leaves it complete: `leowarp report` makes figures and page from what is there.
+    """
+    # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
+    from leowarp import guest, media, metrics, trace
+    from leowarp import report as reports
+    from leowarp.result import Run
+    from leowarp.scenario import plan_of
+
+    plan = plan_of(scenario, set, kernel)
+    plan = plan.named_by_caller() if trust else plan
+    guest.demand_trust(plan)
+    media.check(plan)
+    target = Path(out) if out is not None else default_directory(plan.name, plan.to_toml())
+    inputs = {path.name: path.read_bytes() for path in plan.inputs()}
+    with building(progress) as built:
+        image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
+        guest.check_fits(plan, image)
+        guest.compile_modules(plan, image, built.message)
+    watch = trace.Stopwatch()
+    with shown(progress) as show:
+
+        def stage(name: str, t_ns: int | None = None, wall_s: float = 0.0) -> None:
+            show(Progress(target.name, name, t_ns or 0, plan.run.duration_ns, wall_s))
+
+        with Writing(target, force=force) as directory:
+            stage("timeline")
+            write_plan(directory, plan.to_toml(), inputs)
+            given = prepared(plan, directory)
+            stage("guest")
+            done = guest.run(
+                image, plan, given.timeline, directory, lambda at: stage("guest", at.virtual_ns, at.wall_s)
+            )
+            stage("trace")
+            trace.convert(done.out_dir, directory / TRACE, directory / GUEST / "in" / "setup.json")
+            done.discard()
+            stage("metrics")
+            costs = watch.costs(done.end["virtual_ns"] / 1e9, done.cpu_s, done.peak_memory_bytes)
+            found = judged(plan, metrics.read_tables(directory), given, done, image.kernel_facts)
+            found.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(directory)
+            trace.write_manifest(directory, plan.run.seed, image.kernel_facts, image.agent_facts, found.warnings, costs)
+        # A run of hours stays complete if its page cannot be made: `leowarp report` makes it anew.
+        if report:
+            stage("report")
+            reports.write_report(target)
+            trace.list_files(target)
+        stage("done")
+    return Run(target)

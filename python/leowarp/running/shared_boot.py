@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many small runs, several in one boot, of which only the summary stays: what a study of thousands is made of.
+
+A run gives the same in a batch as alone (design/interfaces.md, section 11), so any of them can be made again as a
+whole run directory: `leowarp.run(plan)`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leowarp.errors import GuestError, LeowarpError
+from leowarp.running.one import run
+from leowarp.running.street import Prepared, judged, prepared
+
+if TYPE_CHECKING:
+    from leowarp.guest import GuestImage, GuestResult
+    from leowarp.scenario import Plan
+
+WITHOUT_RANDOM_NUMBERS = frozenset((
+    "reno", "cubic", "cubic_handover", "bic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "scalable",
+    "vegas", "veno", "westwood", "yeah",
+))  # fmt: skip
+"""Congestion controls of 6.12 and of our own that draw nothing from the kernel's random pool; bbr (tcp_bbr.c, the phase
+of its gain cycle), bbr_handover with it, and cdg (tcp_cdg.c, its backoff) do."""
+
+QUEUES_WITHOUT_RANDOM_NUMBERS = frozenset(("fifo", "codel"))
+"""Queue disciplines that draw nothing either: pie and red draw a random number for each packet, and fq_codel, fq_pie
+and cake tell flows apart by hashes that begin with a random number (flow_dissector.c, sk_txhash)."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What became of one run.
+
+    Attributes
+    ----------
+    index : int
+        Its place among the plans.
+    summary : dict or None
+        As in `summary.json`; None if it failed.
+    costs : dict
+        `virtual_s, wall_s, cpu_s, guest_cpu_s, host_cpu_s, guest_peak_memory_bytes`; what a batch spent in its guest is
+        shared out equally, and `batch_runs` says among how many.
+    warnings : list of str
+    error : LeowarpError or None
+    """
+
+    index: int
+    summary: dict[str, Any] | None
+    costs: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    error: LeowarpError | None = None
+
+
+def shareable(plan: Plan) -> bool:
+    """Whether a plan's run may share a boot: nothing in it draws from the kernel's random pool, which goes on from run
+    to run, and the kernel is ours, whose clock does not tell how long ago it was booted. What a module of one's own
+    draws nobody knows."""
+    from leowarp import media
+
+    is_ours = plan.guest.kernel == "default" and not plan.guest.cc_modules
+    controls = {flow.congestion_control for flow in plan.flows if flow.kind == "tcp"}
+    # sch_fq, too, hashes what belongs to no socket.
+    paced = any(host.pacing == "fq" for host in plan.hosts)
+    return (
+        is_ours
+        and plan.network.neighbours == "static"
+        and controls <= WITHOUT_RANDOM_NUMBERS
+        and media.planned(plan).queue_disciplines() <= QUEUES_WITHOUT_RANDOM_NUMBERS
+        and not paced
+    )
+
+
+def make(
+    plans: Sequence[Plan],
+    scratch: Path,
+    *,
+    kernel: Path | str | None = None,
+    out: Sequence[Path | None] | None = None,
+    on_progress: Callable[[int, int | None], None] = lambda index, virtual_ns: None,
+) -> Iterator[Made]:
+    """The run of each plan; those that may share a boot do.
+
+    Parameters
+    ----------
+    plans : sequence of Plan
+    scratch : path
+        Where the guests work; nothing that is needed afterwards stays there.
+    kernel : path, optional
+        In place of the plans' own.
+    out : sequence of path or None, optional
+        For each plan a directory to keep its whole run in, or None.
+    on_progress : callable
+        Called now and then with the place of the run under way and its clock.
+    """
+    from leowarp.guest import guest_image
+
+    kept = list(out) if out is not None else [None] * len(plans)
+    groups: dict[str, list[int]] = {}
+    for index, plan in enumerate(plans):
+        if kept[index] is not None or kernel is not None or not shareable(plan):
+            yield _whole(index, plan, kernel, kept[index] or Path(scratch) / "run")
+        else:
+            groups.setdefault(plan.boot(), []).append(index)
+    for indices in groups.values():
+        image = guest_image(plans[indices[0]].guest)
+        while indices:
+            left = yield from _boot(image, plans, indices, Path(scratch), on_progress)
+            if len(left) == len(indices):
+                raise GuestError(f"the guest ended before the first of {len(left)} runs, without a reason")
+            indices = left
+
+
+def _whole(index: int, plan: Plan, kernel: Path | str | None, out: Path) -> Made:
+    """A run with a boot and a directory of its own."""
+    try:
+        made = run(plan, out=out, kernel=kernel, force=True, report=False, progress=False)
+    except LeowarpError as error:
+        return Made(index, None, error=error)
+    return Made(index, made.summary, {**made.manifest["costs"], "batch_runs": 1}, list(made.warnings))
+
+
+def _boot(
+    image: GuestImage, plans: Sequence[Plan], indices: list[int], scratch: Path,
+    on_progress: Callable[[int, int | None], None],
+) -> Generator[Made, None, list[int]]:  # fmt: skip
+    """One boot; gives the places of the runs whose turn did not come."""
+    from leowarp import guest
+
+    ready, failed = [], []
+    for index in indices:
+        began_s = time.process_time()
+        try:
+            given = prepared(plans[index])
+        except LeowarpError as error:
+            failed.append(Made(index, None, error=error))
+            continue
+        ready.append((index, given, time.process_time() - began_s))
+    yield from failed
+    if not ready:
+        return []
+    results = guest.run_batch(
+        image,
+        [(plans[index], given.timeline) for index, given, _ in ready],
+        scratch / "batch",
+        lambda progress, number: on_progress(ready[number][0], progress.virtual_ns),
+    )
+    left = []
+    for number, ((index, given, spent_s), result) in enumerate(zip(ready, results, strict=True)):
+        if result is None:
+            left.append(index)
+        elif isinstance(result, LeowarpError):
+            yield Made(index, None, error=result)
+        else:
+            setup = scratch / "batch" / "in" / f"{number:04d}" / "setup.json"
+            yield _summed(index, plans[index], given, result, setup, spent_s, image, len(ready))
+    return left
+
+
+def _summed(
+    index: int, plan: Plan, given: Prepared, result: GuestResult, setup: Path, spent_s: float, image: GuestImage,
+    batch_runs: int,
+) -> Made:  # fmt: skip
+    from leowarp import metrics, trace
+
+    began_s = time.process_time()
+    try:
+        recorded = trace.read_output(result.out_dir, setup)
+        tables = metrics.tables_of(recorded, routes=given.routes, timeline=given.timeline, where=f"run {index}")
+        found = judged(plan, tables, given, result, image.kernel_facts)
+    except LeowarpError as error:
+        return Made(index, None, error=error)
+    host_cpu_s = spent_s + time.process_time() - began_s
+    costs = {
+        "virtual_s": found.metrics.end_ns / 1e9,
+        "wall_s": result.wall_s + host_cpu_s,
+        "cpu_s": result.cpu_s + host_cpu_s,
+        "guest_cpu_s": result.cpu_s,
+        "host_cpu_s": host_cpu_s,
+        "guest_peak_memory_bytes": result.peak_memory_bytes,
+        "batch_runs": batch_runs,
+    }
+    summary = found.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).summary
+    return Made(index, summary, costs, found.warnings)

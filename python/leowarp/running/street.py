@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The street in two halves, on either side of the guest: a plan implies an ephemeris, that implies routes, those imply
+a timeline; and what the guest made of it, a trace, has metrics. Every run comes this way, alone or with others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leowarp.layout import ROUTES, TIMELINE
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from leowarp.guest import GuestResult
+    from leowarp.metrics import Metrics, Tables
+    from leowarp.scenario import Plan
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a guest is booted on, and what is to be checked before its results are trusted.
+
+    Attributes
+    ----------
+    routes, timeline : pyarrow.Table
+        As in `10-routes.parquet` and `20-timeline.parquet`.
+    warnings : list of str
+    """
+
+    routes: pa.Table
+    timeline: pa.Table
+    warnings: list[str]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a run's trace says: its metrics, and every warning of plan, guest and metrics."""
+
+    metrics: Metrics
+    warnings: list[str]
+
+
+def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
+    """Routes and timeline of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    directory : path, optional
+        A run directory that is being written: each table is written there as soon as it is made, so that the routes of
+        a timeline that cannot be made are there to be looked at.
+
+    Raises
+    ------
+    LeowarpError
+        Whatever the rooms say.
+    """
+    # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
+    from leowarp import ephemeris, media, timeline
+
+    sky = ephemeris.ephemeris_of(plan)
+    ways = media.routes_of(plan, sky)
+    if directory is not None:
+        timeline.write_table(ways.table, directory / ROUTES)
+    events = media.timeline_of(plan, sky, ways)
+    if directory is not None:
+        timeline.write_table(events, directory / TIMELINE)
+    return Prepared(ways.table, events, [*ways.warnings, *timeline.warnings_of(events)])
+
+
+def judged(plan: Plan, tables: Tables, given: Prepared, made: GuestResult, kernel_facts: Mapping[str, Any]) -> Judged:
+    """Metrics and warnings of a run that the guest has made.
+
+    Parameters
+    ----------
+    tables : Tables
+        Its trace with its routes and its timeline, read from a run directory or held in memory.
+    kernel_facts : mapping
+        `GuestImage.kernel_facts` of the kernel that made it.
+
+    Raises
+    ------
+    TraceError
+        If packets or bytes do not add up.
+    """
+    from leowarp import metrics
+
+    numbers = metrics.metrics(tables, plan)
+    warnings = [*kernel_facts["warnings"], *given.warnings, *made.end["warnings"], *numbers.warnings]
+    return Judged(numbers, warnings)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run into a directory of its own as a task for a worker; it imports no more than the worker needs to begin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leowarp.errors import LeowarpError, unexpected
+from leowarp.running import one
+
+if TYPE_CHECKING:
+    from leowarp.running.workers import Tell
+
+
+@dataclass(frozen=True)
+class WholeRun:
+    """A task (`leowarp.running.workers.Task`) of one run.
+
+    Attributes
+    ----------
+    number : int
+    scenario : path
+    set : mapping
+    out : path
+    options : mapping
+        `kernel`, `force`, `report`, `trust`: all as the arguments of `leowarp.run`.
+    """
+
+    number: int
+    scenario: Path | str
+    set: Mapping[str, Any]
+    out: Path | str
+    options: Mapping[str, Any]
+
+    def work(self, scratch: Path, tell: Tell) -> None:
+        """Makes the run and tells its progress; the directory is all of its result. Raises a `LeowarpError`."""
+        try:
+            one.run(self.scenario, self.set, self.out, progress=lambda at: tell(progress=asdict(at)), **self.options)
+        except LeowarpError:
+            raise
+        except Exception as error:
+            # As the command line says it
+            raise unexpected(error) from error
+        tell(place=0, result={})

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes of this machine that make runs: given tasks, they say what has become of each.
+
+A worker that dies takes no other with it, and is replaced. Runs of one worker are made one after the other, so that the
+processor time of each can be told.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import pickle
+import selectors
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from leowarp.errors import HostError
+from leowarp.guest.own_time import end_patiently
+
+PATIENCE_S = 10.0
+"""How much time of its own (`OwnTime`) a worker has to end before it is killed."""
+
+
+class Tell(Protocol):
+    """How a task says from within its worker what it has done; all of it can be written as JSON."""
+
+    def __call__(self, *, place: int = ..., result: Mapping[str, Any] = ..., progress: Mapping[str, Any] = ...) -> None:
+        """Either the `result` of the run at a `place` of the task, or the `progress` of the one under way."""
+
+
+class Task(Protocol):
+    """Runs for one worker. It reaches the worker pickled, through a pipe, so its class can be imported there."""
+
+    @property
+    def number(self) -> int:
+        """What its events are known by."""
+
+    def work(self, scratch: Path, tell: Tell) -> None:
+        """Makes the runs, in the process of the worker. What it raises ends the task and is told as its fault."""
+
+
+@dataclass(frozen=True)
+class RunMade:
+    """A run of a task was made, well or not; `result` as the task told it."""
+
+    batch: int
+    place: int
+    result: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class BatchEnded:
+    """A task is over.
+
+    Attributes
+    ----------
+    batch : int
+        Its number.
+    fault : mapping, optional
+        The error that ended it early, as `errors.encode_error` writes it.
+    lost : int
+        How many workers died over it.
+    death : str
+        How the last of them ended, and its last words.
+
+    Runs of the task for which there was no `RunMade` are unfinished.
+    """
+
+    batch: int
+    fault: Mapping[str, Any] | None = None
+    lost: int = 0
+    death: str = ""
+
+
+Event = RunMade | BatchEnded
+
+
+class LocalWorkers:
+    """Worker processes of this machine.
+
+    Parameters
+    ----------
+    count : int
+    scratch : Path
+        A directory for what they write while they work.
+    name : str
+        What errors call one of them.
+    on_progress : callable
+        Called within `wait` with the number of a task and the progress of its run.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        scratch: Path,
+        name: str = "a worker",
+        on_progress: Callable[[int, Mapping[str, Any]], None] = lambda number, progress: None,
+    ) -> None:
+        self._scratch, self._name, self._on_progress = scratch, name, on_progress
+        self._selector = selectors.DefaultSelector()
+        self._workers: list[_Process] = []
+        self._started = 0
+        self.size = count
+        try:
+            for _ in range(count):
+                self._start()
+        except BaseException:
+            self.end()
+            raise
+
+    @property
+    def free(self) -> int:
+        """Workers without a task."""
+        return sum(worker.batch is None for worker in self._workers)
+
+    def give(self, task: Task) -> None:
+        """Hands a task to a free worker."""
+        worker = next(worker for worker in self._workers if worker.batch is None)
+        worker.begin(task.number)
+        # Pickled, as it may hold objects of any class. That is safe: it goes from a process to its own children.
+        worker.give(json.dumps({"number": task.number, "task": base64.b64encode(pickle.dumps(task)).decode()}))
+
+    def wait(self, timeout_s: float) -> list[Event]:
+        """What the workers have said, and which of them have died; those are replaced."""
+        events: list[Event] = []
+        for key, _ in self._selector.select(timeout_s):
+            worker: _Process = key.data
+            for message in worker.lines():
+                if "progress" in message:
+                    self._on_progress(message["batch"], message["progress"])
+                else:
+                    events += _event(worker, message)
+            if worker.is_over:
+                self._replace_dead(worker, events)
+        return events
+
+    def end(self) -> list[Event]:
+        """Interrupts all workers, each of which ends its guest, and kills those that take too long."""
+        events: list[Event] = []
+        for worker in self._workers:
+            worker.interrupt()
+        end_patiently((worker.child for worker in self._workers), PATIENCE_S)
+        for worker in self._workers:
+            messages = [message for message in worker.lines() if "progress" not in message]
+            events += [event for message in messages for event in _event(worker, message)]
+            worker.close()
+        self._workers = []
+        self._selector.close()
+        return [event for event in events if isinstance(event, RunMade)]
+
+    def _start(self) -> None:
+        self._started += 1
+        worker = _Process(self._scratch / f"worker-{self._started}")
+        self._workers.append(worker)
+        self._selector.register(worker.stdout, selectors.EVENT_READ, worker)
+
+    def _replace_dead(self, worker: _Process, events: list[Event]) -> None:
+        """Takes a worker that has ended out and starts another; what it had under way has lost a worker.
+
+        One that ended before it could begin is an error of the machine: the next would end in the same way.
+        """
+        self._selector.unregister(worker.stdout)
+        self._workers.remove(worker)
+        end_patiently([worker.child], PATIENCE_S)
+        worker.close()
+        how, words = worker.how_it_ended(), worker.last_words()
+        if not worker.was_ready:
+            raise HostError(f"{self._name} {how} before it could begin: {words or 'no word'}")
+        if worker.batch is not None:
+            events.append(BatchEnded(worker.batch, lost=1, death=f"{how}; its last words: {words or 'none'}"))
+        self._start()
+
+
+class _Process:
+    """One worker process."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.batch: int | None = None
+        self.was_ready = False
+        self.is_over = False
+        self._partial = b""
+        self._words_before_bytes = 0
+        scratch.parent.mkdir(parents=True, exist_ok=True)
+        self._words = scratch.with_suffix(".stderr")
+        command = [sys.executable, "-m", "leowarp.running.worker", str(os.getpid()), str(scratch)]
+        with self._words.open("wb") as words:
+            # A session of its own: Ctrl-C reaches the parent alone, which then interrupts each worker once.
+            self.child = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words, start_new_session=True
+            )
+        assert self.child.stdout is not None
+        self.stdout = self.child.stdout
+        os.set_blocking(self.stdout.fileno(), False)
+
+    def begin(self, number: int) -> None:
+        """Notes that it has a task now; last words are those from here on."""
+        self.batch = number
+        self._words_before_bytes = self._words.stat().st_size
+
+    def give(self, line: str) -> None:
+        assert self.child.stdin is not None
+        # A worker that died is found by the end of its output.
+        with contextlib.suppress(BrokenPipeError):
+            self.child.stdin.write(line.encode() + b"\n")
+            self.child.stdin.flush()
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The messages that have come whole since the last call; sets `is_over` at the end of the output."""
+        while True:
+            try:
+                piece = os.read(self.stdout.fileno(), 1 << 20)
+            except BlockingIOError:
+                break
+            if not piece:
+                self.is_over = True
+                break
+            self._partial += piece
+        *whole, self._partial = self._partial.split(b"\n")
+        return [json.loads(line) for line in whole]
+
+    def interrupt(self) -> None:
+        if self.child.poll() is None:
+            self.child.send_signal(signal.SIGINT)
+
+    def how_it_ended(self) -> str:
+        status = self.child.wait()
+        return f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
+
+    def close(self) -> None:
+        self.stdout.close()
+        assert self.child.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.child.stdin.close()
+
+    def last_words(self) -> str:
+        words = self._words.read_bytes()[self._words_before_bytes :]
+        return words.decode(errors="replace").strip()[-2000:]
+
+
+def _event(worker: _Process, message: Mapping[str, Any]) -> list[Event]:
+    """What a message says: nothing new, a run, or the end of the batch, after which the worker is free."""
+    if "ready" in message:
+        worker.was_ready = True
+        return []
+    if "place" in message:
+        return [RunMade(message["batch"], message["place"], message["result"])]
+    worker.batch = None
+    return [BatchEnded(message["batch"], message["fault"])]

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writing a run directory, which is either complete or marked incomplete.
+
+While a run is being written, the directory holds a file `INCOMPLETE` that says why; the writer keeps it locked, so a
+writer that was killed is told from one that still works. The last step of a run is `manifest.json`, then the mark goes.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from leowarp import plainfiles
+from leowarp.errors import HostError, ScenarioError, TraceError
+from leowarp.layout import ARTEFACTS, INCOMPLETE, INPUTS, MANIFEST, PLAN
+from leowarp.recorded import why_incomplete
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+
+
+class Writing:
+    """A run directory while it is written: `with Writing(path, force=False) as directory:`.
+
+    It makes the directory and the mark `INCOMPLETE`, and locks that. An exception replaces the text of the mark by
+    its message and leaves what was written; a normal end takes the mark away, provided that there is a manifest.
+
+    Raises
+    ------
+    ScenarioError
+        If `path` holds a complete run and `force` is not set, or something that is no run.
+    HostError
+        If it cannot be written: no permission, no space.
+    """
+
+    def __init__(self, path: Path | str, *, force: bool = False) -> None:
+        self.path = Path(path)
+        self.force = force
+        self._mark = -1
+
+    def __enter__(self) -> Path:
+        self._refuse_what_is_not_ours()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            # NONBLOCK: a pipe that came there since the look above would be waited for.
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+            self._mark = os.open(self.path / INCOMPLETE, flags, 0o666)
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+        try:
+            fcntl.flock(self._mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._mark)
+            raise ScenarioError(
+                f"cannot write a run to {self.path}: another process is writing one there",
+                hint="wait for it, or choose another directory with --out",
+            ) from None
+        # The mark stands before anything of an older run goes.
+        self.because("the run was started and has not ended; a kill -9 or a power cut leaves it so")
+        for name in ARTEFACTS:
+            if name != INCOMPLETE:
+                _remove(self.path / name)
+            _remove(self.path / f"{name}{plainfiles.PARTIAL}")
+        return self.path
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            if error is None and not (self.path / MANIFEST).exists():
+                raise TraceError(f"the run in {self.path} ended without a manifest")
+            if error is None:
+                os.unlink(self.path / INCOMPLETE)
+            elif isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+                self.because(f"writing it failed: {error}")
+                raise _unwritable(self.path, error) from error
+            else:
+                self.because(f"{kind.__name__ if kind else 'error'}: {error}" if str(error) else "it was interrupted")
+        finally:
+            os.close(self._mark)
+
+    def because(self, reason: str) -> None:
+        """Writes why the directory is not complete."""
+        text = f"This run is not complete: {reason}\n".encode()
+        try:
+            os.truncate(self._mark, 0)
+            os.pwrite(self._mark, text, 0)
+        except OSError as error:
+            # A full disk is one of the reasons why runs end: then the mark alone, an empty file, must do.
+            if error.errno not in _NO_SPACE:
+                raise
+
+    def _refuse_what_is_not_ours(self) -> None:
+        if not self.path.exists():
+            return
+        if not self.path.is_dir():
+            raise ScenarioError(f"cannot write a run to {self.path}: it is a file", hint="choose another with --out")
+        # What a kill leaves of a file that was to appear whole is ours, too.
+        names = [entry.name for entry in self.path.iterdir()]
+        strange = sorted(name for name in names if name.removesuffix(plainfiles.PARTIAL) not in ARTEFACTS)
+        if strange:
+            raise ScenarioError(
+                f"cannot write a run to {self.path}: it holds {strange[0]!r}, which is not part of a run",
+                hint="choose an empty or a new directory with --out",
+            )
+        if (why := plainfiles.why_not_plain(self.path)) is not None:
+            raise ScenarioError(
+                f"cannot write a run to {self.path}: {why}, and nothing is written through one",
+                hint="choose an empty or a new directory with --out",
+            )
+        if why_incomplete(self.path) is None and not self.force:
+            raise ScenarioError(
+                f"cannot write a run to {self.path}: it holds a complete run",
+                hint="type --force to replace it, or choose another directory with --out",
+            )
+
+
+def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes]) -> None:
+    """Writes `00-plan.toml` and, if it names files, their copies in `00-inputs/`."""
+    plainfiles.write(directory / PLAN, plan_text.encode())
+    for name, content in inputs.items():
+        if not plainfiles.is_plain_name(name):
+            raise ScenarioError(f"cannot write the input {name!r} of a plan: it is not the name of a file")
+        (directory / INPUTS).mkdir(exist_ok=True)
+        plainfiles.write(directory / INPUTS / name, content)
+
+
+def _remove(path: Path) -> None:
+    """Removes a file or a directory of a run, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _unwritable(path: Path, error: OSError) -> HostError:
+    hint = "free some space, or choose another directory with --out"
+    if error.errno not in _NO_SPACE:
+        hint = "choose a directory that may be written with --out"
+    return HostError(f"cannot write the run directory {path}: {error}", hint=hint)

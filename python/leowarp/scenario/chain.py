@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`[chain]`: links in a row that never change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from leowarp import units
+from leowarp.scenario.key import count, quantity
+from leowarp.scenario.medium_section import MediumSection
+from leowarp.scenario.queues import QueueKeys
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain(QueueKeys, MediumSection):
+    """Routers r0 to rN in a row between hosts A and B, with one fixed path."""
+
+    NAME: ClassVar = "chain"
+
+    hops: int = count("Number of links between routers.", 1, 1, 200)
+    delay_ns: int = quantity(units.TIME, "One-way delay of each link.", "10 ms", low="0 s", high="60 s")
+    rate_bps: int | None = quantity(
+        units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s",
+        none="unshaped",
+    )  # fmt: skip
+    overhead_bytes: int = quantity(
+        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+    )
+    loss_ratio: float = quantity(
+        units.RATIO, "Share of packets that each link loses at random.", "0 %", low="0 %", high="100 %"
+    )

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What follows from a scenario's keys together: presets and places filled in, and the rules that join several keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from leowarp import units
+from leowarp.scenario import sections
+from leowarp.scenario.chain import Chain
+from leowarp.scenario.constellation import Constellation, FollowsConstellation
+from leowarp.scenario.decoding import Section, decode, value_of
+from leowarp.scenario.draft import Draft
+from leowarp.scenario.flows import complete_flows, station_names
+from leowarp.scenario.gazetteer import PLACES
+from leowarp.scenario.key import keys
+from leowarp.scenario.medium import MEDIA, medium_of
+from leowarp.scenario.medium_section import MediumSection
+from leowarp.scenario.modules import complete_modules
+from leowarp.scenario.node import Node
+from leowarp.scenario.problems import Problems, nearest
+from leowarp.scenario.profiles import is_per_host
+from leowarp.scenario.queues import QueueKeys, complete_queue
+
+
+def complete(draft: Draft, document: Node, problems: Problems) -> None:
+    """Fill in what follows from other keys; every broken rule goes to `problems`."""
+    medium = _check_medium(draft, document, problems)
+    given = [each for name, each in MEDIA.items() if name in draft.sections]
+    # A constellation before the stations, the others after: messages about one line come in this order.
+    for each in given:
+        if each is Constellation:
+            each.complete(draft.sections[each.NAME], problems)
+    if medium.STATIONS is None:
+        _complete_stations(draft, document, problems)
+    else:
+        _imply_stations(draft, medium, problems)
+    for each in given:
+        if each is not Constellation:
+            each.complete(draft.sections[each.NAME], problems)
+        _fill_in(draft, each.defaults(draft.sections))
+    complete_flows(draft, document, problems)
+    complete_modules(draft, problems)
+    _check_network(draft, problems)
+    _check_observe(draft, problems)
+    _check_hosts(draft, problems)
+
+
+def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[MediumSection]:
+    """What carries the packets."""
+    media = [name for name in MEDIA if name in draft.sections]
+    all_of_them = ", ".join(f"[{name}]" for name in MEDIA)
+    if not media:
+        rule = f"none of {all_of_them} is given"
+        problems.add(document.origin, "", rule, 'write [constellation] and below it preset = "oneweb-study"')
+        return Chain
+    medium = medium_of(media)
+    may_follow = issubclass(medium, FollowsConstellation)
+    for extra in media:
+        if extra == medium.NAME or (may_follow and extra == "constellation"):
+            continue
+        rule = f"[{medium.NAME}] is given too, and a scenario has exactly one of {all_of_them}"
+        problems.add(draft.sections[extra].origin, extra, rule, "take one of them out")
+    follows = issubclass(medium, FollowsConstellation) and _check_geometry(draft, medium, problems)
+    for name, only in medium.idle(follows=follows).items():
+        section = draft.sections[name]
+        for key in section.nodes:
+            if only is None or key in only:
+                rule = f"has no effect: what carries the packets is [{medium.NAME}]"
+                problems.add(section.where(key), f"{name}.{key}", rule, "take it out")
+    return medium
+
+
+def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: Problems) -> bool:
+    """A constellation is there if, and only if, the medium follows one; whether it should."""
+    key, preset = medium.FOLLOWS
+    section, sky = draft.sections[medium.NAME], draft.sections.get("constellation")
+    follows = section.values.get(key, "") == "constellation"
+    if follows and sky is None:
+        rule = 'is "constellation", and there is no [constellation]'
+        problems.add(section.where(key), f"{medium.NAME}.{key}", rule, f'write [constellation] preset = "{preset}"')
+    elif sky is not None and not follows:
+        rule = f"has no effect: what carries the packets is [{medium.NAME}], which does not follow it"
+        hint = f'write {key} = "constellation" into [{medium.NAME}], or take one of the two sections out'
+        problems.add(sky.origin, "constellation", rule, hint)
+    return follows
+
+
+def _fill_in(draft: Draft, defaults: Mapping[str, Mapping[str, object]]) -> None:
+    for name, texts in defaults.items():
+        section, known = draft.sections[name], keys(_DEFAULTED[name])
+        for key, text in texts.items():
+            attribute, declared = known[key]
+            if not section.gave(key):
+                section.values[attribute] = decode(text, declared, section.origin)
+
+
+def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None:
+    if not draft.stations:
+        node = document.get("stations")
+        origin = document.origin if node is None else node.origin
+        problems.add(origin, "stations", "are missing", 'write [[stations]] and below it name = "Madrid"')
+    seen: set[str] = set()
+    for section in draft.stations:
+        name = section.values.get("name")
+        if name is None:
+            continue
+        _check_station_name(section, name, seen, problems)
+        seen.add(name)
+        missing = [key for key in ("latitude", "longitude") if not section.gave(key)]
+        if name in PLACES:
+            place = dict(zip(("latitude", "longitude"), PLACES[name], strict=True))
+            if len(missing) == 2:
+                section.values["latitude_deg"] = units.ANGLE.parse(place["latitude"])
+                section.values["longitude_deg"] = units.ANGLE.parse(place["longitude"])
+                missing = []
+        if missing:
+            near = nearest(name, PLACES) if name not in PLACES else None
+            guess = f'did you mean the place "{near}"? else ' if near else ""
+            rule = f'"{name}" has no {" and no ".join(missing)}'
+            rule += "" if name in PLACES else ", and is not in the gazetteer"
+            hint = guess + "write " + " and ".join(f'{key} = "40.2 deg"' for key in missing)
+            problems.add(section.origin, section.name, rule, hint)
+
+
+def _check_station_name(section: Section, name: str, seen: set[str], problems: Problems) -> None:
+    origin, key = section.where("name"), f"{section.name}.name"
+    if name in seen:
+        problems.add(origin, key, f'there are two stations called "{name}"', "names tell stations apart")
+    if any(sign in name for sign in _SIGNS_NOT_IN_NAMES) or name.startswith("s-"):
+        rule = f'"{name}" has one of {" ".join(_SIGNS_NOT_IN_NAMES)} or begins like a satellite (s-)'
+        problems.add(origin, key, rule, "the tables write a>b and host:NAME")
+
+
+def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problems) -> None:
+    implied = medium.STATIONS or ()
+    for section in draft.stations:
+        name = section.values.get("name")
+        if name is not None and name not in implied:
+            rule = f'"{name}" cannot be placed: the stations of [{medium.NAME}] are {" and ".join(implied)}'
+            problems.add(section.where("name"), f"{section.name}.name", rule, "take out [[stations]]")
+        for key in section.nodes:
+            if key != "name":
+                rule = f"has no effect: what carries the packets is [{medium.NAME}]"
+                problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
+    origin = draft.sections["run"].origin
+    draft.stations[:] = [
+        Section(f"stations.{i}", origin, {"name": name, "latitude_deg": None, "longitude_deg": None, "height_m": None})
+        for i, name in enumerate(implied)
+    ]
+
+
+def _check_observe(draft: Draft, problems: Problems) -> None:
+    observe = draft.sections["observe"]
+    captured = value_of(observe, sections.Observe, "truth")
+    if value_of(observe, sections.Observe, "pcap") != "none" and not captured:
+        rule = "is asked for, and truth = false captures nothing"
+        problems.add(observe.where("pcap"), "observe.pcap", rule, 'write pcap = "none", or truth = true')
+
+
+def _check_network(draft: Draft, problems: Problems) -> None:
+    network = draft.sections["network"]
+    netem = value_of(network, sections.Network, "link_model") == "netem"
+    if value_of(network, sections.Network, "queue_counts") == "waiting-and-flying" and not netem:
+        rule = "only netem counts packets in the delay line; leolink's queue and delay line are apart"
+        problems.add(network.where("queue_counts"), "network.queue_counts", rule, 'write link_model = "netem" too')
+    queues = ("isl", "ground", *(name for name, medium in MEDIA.items() if issubclass(medium, QueueKeys)))
+    for name in queues:
+        section = draft.sections.get(name)
+        if section is None:
+            continue
+        if netem and section.values.get("queue_bytes") is not None:
+            rule = "netem's limit is in packets"
+            problems.add(section.where("queue"), f"{name}.queue", rule, 'write "500 pkts", or link_model = "leolink"')
+        complete_queue(section, QueueKeys, netem, problems)
+    constellation, isl = draft.sections.get("constellation"), draft.sections["isl"]
+    elements = constellation is not None and constellation.values.get("tle") is not None
+    if elements and value_of(isl, sections.Isl, "rule") == "plus-grid":
+        rule = "a grid needs planes and slots, which a file of orbital elements does not have"
+        problems.add(isl.where("rule"), "isl.rule", rule, 'write rule = "range"')
+
+
+def _check_hosts(draft: Draft, problems: Problems) -> None:
+    stations = station_names(draft)
+    for name in [name for name in draft.hosts | draft.pinned if name]:
+        if name not in stations:
+            near = nearest(name, stations)
+            guess = f'did you mean "{near}"? ' if near else ""
+            origin = (draft.hosts | draft.pinned)[name].origin
+            rule = f'there is no station "{name}"'
+            problems.add(origin, f"hosts.{name}", rule, f"{guess}stations: {', '.join(stations) or 'none'}")
+    for section in (draft.sections["tcp"], *draft.hosts.values(), *draft.pinned.values()):
+        for sysctl in section.values.get("sysctl", {}):
+            if not is_per_host(sysctl) and section.name:
+                rule = f"{sysctl} is one for the whole guest, not one a host"
+                problems.add(section.where("sysctl"), f"{section.name}.sysctl", rule, "write it into [guest.sysctl]")
+    pinned = [draft.pinned[""]] if "" in draft.pinned else []
+    for section in (draft.sections["guest"], *pinned):
+        for sysctl in section.values.get("sysctl", {}):
+            if is_per_host(sysctl):
+                rule = f"each host has its own {sysctl}"
+                hint = "write it into [tcp.sysctl] or [hosts.NAME.tcp.sysctl]"
+                problems.add(section.where("sysctl"), f"{section.name}.sysctl".lstrip("."), rule, hint)
+
+
+_DEFAULTED = {
+    "run": sections.Run, "network": sections.Network, "tcp": sections.Tcp, "observe": sections.Observe,
+    "isl": sections.Isl, "ground": sections.Ground, "routing": sections.Routing,
+}  # fmt: skip
+_SIGNS_NOT_IN_NAMES = (":", ">", "/", "\\", ",")

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`[constellation]`: where the satellites are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from leowarp import units
+from leowarp.scenario.decoding import Section, decode
+from leowarp.scenario.key import InputFile, count, file, instant, keys, quantity, text, word
+from leowarp.scenario.medium_section import Idle, MediumSection
+from leowarp.scenario.presets import PRESETS
+from leowarp.scenario.problems import Problems, nearest
+
+_SHAPE = ("pattern", "planes", "satellites_per_plane", "altitude", "inclination", "phasing", "node_offset")
+WALKER_KEYS = ("preset", *_SHAPE, "mu", "earth_rotation")
+"""Keys that mean nothing when a file of orbital elements is given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constellation(MediumSection):
+    """Where the satellites are: a Walker pattern, or a file of orbital elements."""
+
+    NAME: ClassVar = "constellation"
+    STATIONS: ClassVar = None
+    GOVERNS: ClassVar = {
+        "preset": (*_SHAPE, "tle", "tle_sha256"),
+        "tle": (*_SHAPE, "preset", "mu", "earth_rotation", "greenwich", "tle_sha256"),
+    }
+
+    preset: str | None = text("Name of a built-in constellation; fills the keys below, each can be overridden.", "none")
+    pattern: str | None = word("Ascending nodes over 180 deg (star) or over 360 deg (delta).", ("star", "delta"), None)
+    planes: int | None = count("Number of orbital planes.", None, 1, 1000)
+    satellites_per_plane: int | None = count("Number of satellites in each plane.", None, 1, 1000)
+    altitude_m: float | None = quantity(
+        units.LENGTH, "Height of the circular orbits above `earth_radius`.", None, low="100 km", high="50000 km"
+    )
+    inclination_deg: float | None = quantity(
+        units.ANGLE, "Inclination of every plane.", None, low="0 deg", high="180 deg"
+    )
+    phasing: int | None = count(
+        "Walker's F: satellite s of plane p starts at argument of latitude 360 s/S + 360 F p/(P S) deg.", 0, 0, 10**6
+    )
+    node_offset_deg: float | None = quantity(
+        units.ANGLE, "Right ascension of plane 0's ascending node.", "0 deg", low="-360 deg", high="360 deg"
+    )
+    tle: InputFile | None = file(  # noqa: RUF009
+        "A TLE, 3LE or OMM file in place of the Walker keys; SGP4 propagates it."
+    )
+    epoch: str = instant(
+        "The instant (UTC) at which the constellation's clock is 0; to be given with `tle`.", "2000-01-01T00:00:00Z"
+    )
+    earth: str = word(
+        "The figure that stations stand on: a sphere of `earth_radius`, or the WGS84 ellipsoid (default with `tle`).",
+        ("sphere", "wgs84"),
+        "sphere",
+    )
+    earth_radius_m: float = quantity(
+        units.LENGTH, "Radius of the sphere; altitudes count from it.", "6378.137 km", low="6000 km", high="7000 km"
+    )
+    mu_m3_per_s2: float = quantity(
+        units.GRAVITY, "The Earth's gravitational parameter; sets the orbits' period.", "398600.4418 km3/s2",
+        low="300000 km3/s2", high="500000 km3/s2",
+    )  # fmt: skip
+    earth_rotation_rad_per_s: float = quantity(
+        units.ANGULAR_RATE, "How fast the Earth turns.", "7.2921158553e-5 rad/s", low="-1 rad/s", high="1 rad/s"
+    )
+    greenwich_deg: float | None = quantity(
+        units.ANGLE,
+        'Angle of Greenwich from the vernal equinox at constellation clock 0; "gmst": sidereal time at `epoch` '
+        "(always so with `tle`).",
+        "0 deg",
+        low="-360 deg",
+        high="360 deg",
+        none="gmst",
+    )
+
+    @classmethod
+    def idle(cls, *, follows: bool) -> Idle:
+        return {}
+
+    @classmethod
+    def complete(cls, section: Section, problems: Problems) -> None:
+        """Fill in the preset; without one the Walker keys are needed, with a file of elements they mean nothing."""
+        preset = section.values.get("preset")
+        if preset is not None and preset not in PRESETS:
+            near = nearest(preset, PRESETS)
+            guess = f'did you mean "{near}"? ' if near else ""
+            rule = f'there is no constellation "{preset}"'
+            problems.add(section.where("preset"), "constellation.preset", rule, f"{guess}known: {', '.join(PRESETS)}")
+        if section.values.get("tle") is not None:
+            _complete_elements(section, problems)
+            return
+        known = keys(Constellation)
+        for key, written in PRESETS[preset].keys.items() if preset in PRESETS else ():
+            attribute, declared = known[key]
+            if not section.gave(key):
+                section.values[attribute] = decode(written, declared, section.origin)
+        for key in ("pattern", "planes", "satellites_per_plane", "altitude", "inclination"):
+            wrong_preset = section.gave("preset") and (preset is not None or "preset" not in section.values)
+            if known[key][0] not in section.values and not section.gave(key) and not wrong_preset:
+                hint = f"write it, or preset = one of: {', '.join(PRESETS)}"
+                problems.add(section.origin, f"constellation.{key}", "is missing", hint)
+        if section.gave("tle_sha256"):
+            rule = "has no effect without tle"
+            problems.add(section.where("tle_sha256"), "constellation.tle_sha256", rule, "take it out")
+        planes, phasing = section.values.get("planes"), section.values.get("phasing", 0)
+        if planes is not None and phasing >= planes:
+            rule = f"{phasing} is not below the number of planes ({planes}), as Walker's F is"
+            problems.add(section.where("phasing"), "constellation.phasing", rule, f"allowed: 0 to {planes - 1}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FollowsConstellation(MediumSection):
+    """Base of the media that may take delays from satellites that move.
+
+    Attributes
+    ----------
+    FOLLOWS : (str, str)
+        The key that says "constellation" if it does, and a preset to propose.
+    constellation : Constellation or None
+        The scenario's ``[constellation]``, no key of this section. None: it does not follow one.
+    """
+
+    FOLLOWS: ClassVar[tuple[str, str]]
+
+    constellation: Constellation | None = None
+
+
+def _complete_elements(section: Section, problems: Problems) -> None:
+    for key in WALKER_KEYS:
+        if section.gave(key) and not (key == "preset" and section.values.get("preset") is None):
+            rule = "has no effect: the orbits come from the file named by tle"
+            problems.add(section.where(key), f"constellation.{key}", rule, f"take out {key} or tle")
+    if not section.gave("epoch"):
+        rule = "is missing, and a file of orbital elements (tle) is only right near its own epoch"
+        problems.add(section.where("tle"), "constellation.epoch", rule, 'write epoch = "2022-09-14T00:00:00Z"')
+    if section.gave("greenwich") and section.values.get("greenwich_deg", 0.0) is not None:
+        rule = "satellites from orbital elements are turned to the Earth by sidereal time"
+        hint = 'write greenwich = "gmst", or nothing'
+        problems.add(section.where("greenwich"), "constellation.greenwich", rule, hint)
+    for attribute in ("pattern", "planes", "satellites_per_plane", "altitude_m", "inclination_deg", "phasing",
+                      "node_offset_deg", "greenwich_deg", "preset"):  # fmt: skip
+        section.values[attribute] = None
+    section.values.setdefault("earth", "wgs84")

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A section's nodes to the values of its keys: units, words and ranges, and nothing about other sections."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from leowarp.errors import ScenarioError
+from leowarp.scenario.key import Key, keys
+from leowarp.scenario.node import Node
+from leowarp.scenario.problems import Origin, Problems, nearest, unknown_key_hint
+from leowarp.units import BYTES, PACKETS
+
+
+@dataclass
+class Section:
+    """What a scenario says about one section.
+
+    Attributes
+    ----------
+    name : str
+        Its dotted name (``flows.0``).
+    origin : Origin
+        Where it begins.
+    values : dict
+        Attribute -> value, of the keys that were given and are right.
+    nodes : dict
+        Key -> node, of all valid keys that were given, wrong values included.
+    """
+
+    name: str
+    origin: Origin
+    values: dict[str, Any] = field(default_factory=dict)
+    nodes: dict[str, Node] = field(default_factory=dict)
+
+    def where(self, key: str) -> Origin:
+        """The place of a key, or of the section if it was not given."""
+        return self.nodes[key].origin if key in self.nodes else self.origin
+
+    def gave(self, key: str) -> bool:
+        """Whether the key was written."""
+        return key in self.nodes
+
+
+def value_of(section: Section, schema: type, attribute: str) -> Any:
+    """A value as given, or its default."""
+    return section.values.get(attribute, getattr(schema, attribute))
+
+
+def decode_section(
+    name: str, schema: type, node: Node, problems: Problems, elsewhere: dict[str, str] | None = None
+) -> Section:
+    """The values of a section; every mistake goes to `problems`.
+
+    Parameters
+    ----------
+    elsewhere : dict, optional
+        Key -> section that has it, for hints about keys in the wrong section.
+    """
+    section = Section(name, node.origin)
+    prefix = f"{name}." if name else ""
+    known = keys(schema)
+    hashes = {f"{key}_sha256": declared for key, (_, declared) in known.items() if declared.kind in ("file", "files")}
+    if not isinstance(node.value, dict):
+        problems.add(node.origin, name, f"{node.value!r} is not a table", f"write [{name}] and its keys below")
+        return section
+    for key, child in node.value.items():
+        if key in known:
+            section.nodes[key] = child
+            _decode_key(section, key, *known[key], child, problems)
+        elif key in hashes:
+            section.nodes[key] = child
+            decoder = _hashes if hashes[key].kind == "files" else _hash
+            section.values[key] = _checked(decoder, child, prefix + key, problems)
+        else:
+            hint = unknown_key_hint(key, known, elsewhere or {})
+            problems.add(child.origin, prefix + key, "there is no such key", hint)
+    for key, (_, declared) in known.items():
+        if declared.required and key not in node.value:
+            problems.add(node.origin, prefix + key, "is missing", f"{declared.doc} {_example(key, declared)}")
+    return section
+
+
+def _decode_key(section: Section, key: str, attribute: str, declared: Key, node: Node, problems: Problems) -> None:
+    name = f"{section.name}.{key}".lstrip(".")
+    if declared.kind == "queue":
+        value = _checked(lambda raw: _queue(raw, declared), node, name, problems)
+        if value is not None:
+            section.values["queue_pkts"], section.values["queue_bytes"] = value
+        return
+    before = len(problems.found)
+    value = _checked(lambda raw: decode(raw, declared, node.origin), node, name, problems)
+    if len(problems.found) == before:
+        section.values[attribute] = value
+
+
+def decode(raw: Any, declared: Key, origin: Origin) -> Any:
+    """The value of a key as the plan keeps it.
+
+    Raises
+    ------
+    ScenarioError
+        With the value and the rule that it breaks.
+    """
+    if declared.none is not None and raw == declared.none:
+        return None
+    match declared.kind:
+        case "quantity":
+            return _quantity(raw, declared)
+        case "count":
+            return _count(raw, declared)
+        case "word":
+            return _word(raw, declared)
+        case "flag":
+            if not isinstance(raw, bool):
+                hint = "write true or false, without quotes" + (f', or "{declared.none}"' if declared.none else "")
+                raise ScenarioError(f"{_shown(raw)} is neither true nor false", hint)
+            return raw
+        case "instant":
+            return _instant(raw)
+        case "sysctl":
+            return _sysctl(raw, lenient=origin.override is not None)
+        case "file" | "text":
+            return _text(raw)
+        case "files":
+            if not isinstance(raw, list):
+                raise ScenarioError(f"{_shown(raw)} is not a list", 'write ["one.c"], in brackets')
+            return tuple(_text(name) for name in raw)
+        case "table":
+            if not isinstance(raw, dict):
+                raise ScenarioError(f"{_shown(raw)} is not a table", 'write { target = "5 ms" }')
+            return raw
+    raise AssertionError(f"no decoder for keys of kind {declared.kind}")
+
+
+def _checked(decoder: Callable[[Any], Any], node: Node, name: str, problems: Problems) -> Any:
+    try:
+        return decoder(_plain(node))
+    except ScenarioError as error:
+        problems.add(node.origin, name, error.message, error.hint)
+        return None
+
+
+def _plain(node: Node) -> Any:
+    if isinstance(node.value, dict):
+        return {key: _plain(child) for key, child in node.value.items()}
+    if isinstance(node.value, list):
+        return [_plain(child) for child in node.value]
+    return node.value
+
+
+def _quantity(raw: Any, declared: Key) -> int | float:
+    assert declared.quantity is not None
+    try:
+        value = declared.quantity.parse(raw)
+    except ScenarioError as error:
+        hint = error.hint
+        if declared.none is not None:
+            hint = f'{hint}; or the word "{declared.none}"' if hint else f'or the word "{declared.none}"'
+        raise ScenarioError(error.message, hint) from None
+    if not declared.quantity.parse(declared.low) <= value <= declared.quantity.parse(declared.high):
+        raise ScenarioError(f'"{raw}" is out of range', f"allowed: {declared.low} to {declared.high}")
+    return value
+
+
+def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
+    if raw == declared.none:
+        return None, None
+    unit = re.search(r"[^\W\d_]+\s*$", raw) if isinstance(raw, str) else None
+    try:
+        in_bytes = unit is not None and unit[0].strip() in BYTES.units
+        limit = (BYTES if in_bytes else PACKETS).parse(raw)
+    except ScenarioError as error:
+        rule = error.message.replace(PACKETS.name, "a queue")
+        raise ScenarioError(rule, 'a queue is like "500 pkts", "64 kB" or "unlimited"') from None
+    if not 1 <= limit <= _LARGEST_QUEUE:
+        raise ScenarioError(f'"{raw}" is out of range', f"allowed: 1 to {_LARGEST_QUEUE} packets or bytes")
+    return (None, int(limit)) if in_bytes else (int(limit), None)
+
+
+def _count(raw: Any, declared: Key) -> int:
+    if isinstance(raw, bool) or not isinstance(raw, int):
+        also = f' or "{declared.none}"' if declared.none else ""
+        raise ScenarioError(f"{_shown(raw)} is not a bare integer", f"a count is an integer without quotes{also}")
+    if not declared.low <= raw <= declared.high:
+        raise ScenarioError(f"{_shown(raw)} is out of range", f"allowed: {declared.low} to {declared.high}")
+    return raw
+
+
+def _word(raw: Any, declared: Key) -> str:
+    if raw not in declared.words:
+        near = nearest(raw, declared.words) if isinstance(raw, str) else None
+        guess = f'did you mean "{near}"? ' if near else ""
+        raise ScenarioError(f"{_shown(raw)} is not allowed here", f"{guess}allowed: {', '.join(declared.words)}")
+    return str(raw)
+
+
+def _text(raw: Any) -> str:
+    if not isinstance(raw, str):
+        raise ScenarioError(f"{_shown(raw)} is not a string", "write it in quotes")
+    if not raw or raw != raw.strip() or not raw.isprintable() or len(raw) > _LONGEST_TEXT:
+        rule = f"{_shown(raw)} is empty, too long, or has blanks at its ends or control characters"
+        raise ScenarioError(rule, f"a name has 1 to {_LONGEST_TEXT} printable characters")
+    return raw
+
+
+def _instant(raw: Any) -> str:
+    hint = 'an instant of UTC is like "2022-09-14T00:00:00Z"'
+    try:
+        instant = raw if isinstance(raw, datetime.datetime) else datetime.datetime.fromisoformat(raw)
+    except (ValueError, TypeError):
+        raise ScenarioError(f"{_shown(raw)} is not an instant", hint) from None
+    if instant.tzinfo is None:
+        raise ScenarioError(f'"{raw}" has no time zone', hint)
+    try:
+        utc = instant.astimezone(datetime.UTC)
+    except OverflowError:
+        raise ScenarioError(f'"{raw}" is out of range', hint) from None
+    if not 1957 <= utc.year <= 2200:
+        raise ScenarioError(f'"{raw}" is out of range', "allowed: the years 1957 to 2200")
+    return utc.isoformat().replace("+00:00", "Z")
+
+
+def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
+    if not isinstance(raw, dict):
+        raise ScenarioError(f"{_shown(raw)} is not a table", 'write { "net.ipv4.tcp_ecn" = "1" }')
+    values: dict[str, str] = {}
+    for name, value in raw.items():
+        # A shell eats the quotes of --set tcp.sysctl.net.ipv4.tcp_ecn=1, so there a bare integer is a text.
+        if lenient and isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)
+        if name in _SYSCTLS_THAT_START:
+            raise ScenarioError(f"{name} would have the guest's kernel start a program", "leave it out")
+        if _SYSCTL_NAME.fullmatch(name) is None:
+            raise ScenarioError(f"{name!r} is not the name of a sysctl", "names are like net.ipv4.tcp_ecn")
+        if not isinstance(value, str) or not value or not value.isprintable() or len(value) > _LONGEST_TEXT:
+            raise ScenarioError(f"{name} = {_shown(value)} is not a string", f'write "{name}" = "1", value in quotes')
+        values[name] = value
+    return dict(sorted(values.items()))
+
+
+def _hash(raw: Any) -> str:
+    if not isinstance(raw, str) or re.fullmatch(r"[0-9a-f]{64}", raw) is None:
+        rule = f"{_shown(raw)} is not a sha256 (64 hexadecimal digits)"
+        raise ScenarioError(rule, "leave it out to accept any content")
+    return raw
+
+
+def _hashes(raw: Any) -> tuple[str, ...]:
+    if not isinstance(raw, list):
+        raise ScenarioError(f"{_shown(raw)} is not a list of sha256", "leave it out to accept any content")
+    return tuple(_hash(one) for one in raw)
+
+
+def _example(key: str, declared: Key) -> str:
+    return f'Write {key} = "..."' if declared.quantity is None else f'Write {key} = "{declared.quantity.example}"'
+
+
+def _shown(raw: Any) -> str:
+    if isinstance(raw, str):
+        text = f'"{raw}"' if raw.isprintable() else repr(raw)
+    elif isinstance(raw, bool):
+        text = str(raw).lower()
+    elif isinstance(raw, dict):
+        text = "a table"
+    elif isinstance(raw, list):
+        text = "a list"
+    elif isinstance(raw, int) and abs(raw) >= 10**_LONGEST_SHOWN:
+        text = f"an integer beyond 10^{_LONGEST_SHOWN}"  # str() of a huge one is refused by Python itself
+    else:
+        text = str(raw)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
+_LARGEST_QUEUE = 10**9
+_LONGEST_TEXT = 200
+_LONGEST_SHOWN = 60
+# Linux 6.12: fs/coredump.c, kernel/module/kmod.c, lib/kobject_uevent.c, kernel/reboot.c
+_SYSCTLS_THAT_START = ("kernel.core_pattern", "kernel.modprobe", "kernel.hotplug", "kernel.poweroff_cmd")
+_SYSCTL_NAME = re.compile(r"[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_*-]+)+")

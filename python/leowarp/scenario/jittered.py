@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`[jittered]`: a path on which each packet has a random delay of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from leowarp import units
+from leowarp.scenario.decoding import Section, value_of
+from leowarp.scenario.key import InputFile, file, quantity, queue, word
+from leowarp.scenario.medium_section import Idle, MediumSection
+from leowarp.scenario.problems import Problems
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jittered(MediumSection):
+    """Hosts A and B and one router: each packet to B has a random delay of its own, so packets overtake each other."""
+
+    NAME: ClassVar = "jittered"
+    GOVERNS: ClassVar = {"distribution": ("table", "table_sha256")}
+    KEEPS: ClassVar = {"distribution": "table"}
+
+    delay_ns: int = quantity(units.TIME, "Mean one-way delay, A to B.", "100 ms", low="0 s", high="60 s")
+    delay_up_ns: int = quantity(units.TIME, "One-way delay, B to A; never jittered.", "0 s", low="0 s", high="60 s")
+    jitter_ns: int = quantity(
+        units.TIME, "Standard deviation of a packet's delay, A to B, whatever the distribution.", "1 ms", low="0 s",
+        high="2 s",
+    )  # fmt: skip
+    distribution: str = word(
+        "Of the delays: uniform (mean +- sqrt(3) jitter), normal, exponential (on top of delay - jitter), or that of "
+        "the samples in `table`.",
+        ("uniform", "normal", "exponential", "table"),
+        "normal",
+    )
+    table: InputFile | None = file(  # noqa: RUF009
+        'distribution = "table": a text file of samples, one number a line, in any unit; brought to the mean `delay` '
+        "and the standard deviation `jitter`."
+    )
+    rate_bps: int | None = quantity(
+        units.RATE, "Rate of the link, A to B; packets are serialised in the order in which their delays end.",
+        "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s", none="unshaped",
+    )  # fmt: skip
+    rate_up_bps: int | None = quantity(
+        units.RATE, "The same, B to A.", "unshaped", low="8 kbit/s", high="1000 Gbit/s", none="unshaped"
+    )
+    queue_pkts: int | None = queue(
+        "netem's own limit in each direction: packets waiting and flying. Not in bytes:", "5000 pkts"
+    )
+    queue_bytes: int | None = None
+    overhead_bytes: int = quantity(
+        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+    )
+    loss_ratio: float = quantity(
+        units.RATIO, "Share of packets that are lost at random, A to B.", "0 %", low="0 %", high="100 %"
+    )
+
+    @classmethod
+    def idle(cls, *, follows: bool) -> Idle:
+        # A jittered link is always netem's, and its hosts hang on it by wires.
+        only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")
+        return {**super().idle(follows=follows), "network": only}
+
+    @classmethod
+    def complete(cls, section: Section, problems: Problems) -> None:
+        drawn = value_of(section, Jittered, "distribution") == "table"
+        given = section.values.get("table") is not None
+        if drawn and not given and not (section.gave("table") and "table" not in section.values):
+            rule = 'is missing, and distribution is "table"'
+            problems.add(section.where("distribution"), "jittered.table", rule, 'write table = "delays.txt"')
+        for key in ("table", "table_sha256"):
+            if section.gave(key) and not drawn and (given or key != "table"):
+                rule = 'has no effect without distribution = "table"'
+                problems.add(
+                    section.where(key), f"jittered.{key}", rule, 'take it out, or write distribution = "table"'
+                )
+        if section.values.get("queue_bytes") is not None:
+            rule = "netem's limit is in packets"
+            problems.add(section.where("queue"), "jittered.queue", rule, 'write "5000 pkts"')

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scenario file to a `Scenario`: checked text. Looks at nothing but the file, what it extends, and the overrides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from leowarp.scenario import schema
+from leowarp.scenario.completion import complete
+from leowarp.scenario.decoding import Section, decode_section
+from leowarp.scenario.document import Overrides, read_document
+from leowarp.scenario.draft import Draft
+from leowarp.scenario.key import Key, keys
+from leowarp.scenario.medium import MEDIA
+from leowarp.scenario.modules import decode_modules
+from leowarp.scenario.node import Node
+from leowarp.scenario.problems import Problems, unknown_key_hint
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario whose every key is right by itself and together with the others.
+
+    Attributes
+    ----------
+    path : Path
+        The file it was read from.
+    name : str
+        The run's name.
+    sections : dict
+        Section name -> what was said about it; absent ones are there, empty.
+    stations, flows : tuple of Section
+        In the order of the file.
+    hosts : dict
+        Station name -> its own ``[hosts.NAME.tcp]``, empty if it has none.
+    pinned : dict
+        Station name -> the ``[hosts.NAME.sysctl]`` that a plan spells out; "" -> ``[sysctl]``, of the whole guest.
+    modules : dict
+        Kernel module -> its parameters; their values as a plan has them.
+    """
+
+    path: Path
+    name: str
+    sections: Mapping[str, Section] = field(repr=False)
+    stations: tuple[Section, ...] = field(repr=False)
+    flows: tuple[Section, ...] = field(repr=False)
+    hosts: Mapping[str, Section] = field(repr=False)
+    pinned: Mapping[str, Section] = field(repr=False)
+    modules: Mapping[str, Section] = field(repr=False)
+
+
+def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
+    """Read a scenario file, or the plan in a run directory.
+
+    Parameters
+    ----------
+    path : str or Path
+        A TOML file, or a run directory.
+    overrides : list of "KEY=VALUE" or dict
+        Dotted keys on top of the file, list places as numbers (``flows.0.congestion_control``). In a list, values
+        are TOML, or else plain text; in a dict they are what they are.
+
+    Raises
+    ------
+    ScenarioError
+        With every mistake in it: file, line, key, value, rule and what to write instead.
+    """
+    path = Path(path)
+    document = read_document(path, overrides)
+    problems = Problems()
+    draft = _decode(document, problems)
+    complete(draft, document, problems)
+    problems.raise_any()
+    return Scenario(
+        path=path,
+        name=draft.name,
+        sections=draft.sections,
+        stations=tuple(draft.stations),
+        flows=tuple(draft.flows),
+        hosts=draft.hosts,
+        pinned=draft.pinned,
+        modules=draft.modules,
+    )
+
+
+def _decode(document: Node, problems: Problems) -> Draft:
+    known = ("schema", "extends", "name", *TABLES, "stations", "flows", "hosts", "modules", "sysctl")
+    elsewhere = {key: name for name, section in TABLES.items() for key in keys(section)}
+    for key, node in document.value.items():
+        if key not in known:
+            problems.add(node.origin, key, "there is no such key", unknown_key_hint(key, known, elsewhere))
+    sections = {}
+    for name, section in TABLES.items():
+        given = document.get(name)
+        if given is not None or name not in MEDIA:
+            node = given if given is not None else Node({}, document.origin)
+            sections[name] = decode_section(name, section, node, problems, elsewhere)
+    draft = Draft(
+        name=_name(document, problems),
+        sections=sections,
+        stations=_list(document, "stations", schema.Station, problems),
+        flows=_list(document, "flows", schema.Flow, problems),
+        modules=decode_modules(document.get("modules"), problems),
+    )
+    _decode_hosts(draft, document, problems)
+    return draft
+
+
+def _name(document: Node, problems: Problems) -> str:
+    version = document.get("schema")
+    if version is not None and (version.value != schema.SCHEMA_VERSION or isinstance(version.value, bool)):
+        rule = f"this leowarp reads schema = {schema.SCHEMA_VERSION}"
+        problems.add(version.origin, "schema", rule, "a newer leowarp may have written this file")
+    node = document.get("name")
+    if node is None:
+        problems.add(document.origin, "name", "is missing", 'Write name = "..." first; a variant has a name of its own')
+        return ""
+    if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", node.value) is None:
+        rule = f"{node.value!r:.80} is not a name of 1 to 100 letters, digits, dots, dashes and underscores"
+        problems.add(node.origin, "name", rule, "the run directory takes its name from it")
+        return ""
+    return node.value
+
+
+def _list(document: Node, name: str, section: type, problems: Problems) -> list[Section]:
+    node = document.get(name)
+    if node is None:
+        return []
+    if not isinstance(node.value, list):
+        problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
+        return []
+    return [decode_section(f"{name}.{i}", section, child, problems) for i, child in enumerate(node.value)]
+
+
+def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:
+    _pin(draft, "", document.get("sysctl"), problems)
+    hosts = document.get("hosts")
+    if hosts is None:
+        return
+    if not isinstance(hosts.value, dict):
+        problems.add(hosts.origin, "hosts", "is not a table", "write [hosts.NAME.tcp]")
+        return
+    for name, node in hosts.value.items():
+        if not isinstance(node.value, dict):
+            problems.add(node.origin, f"hosts.{name}", "is not a table", f"write [hosts.{name}.tcp]")
+            continue
+        for key, child in node.value.items():
+            if key == "tcp":
+                draft.hosts[name] = decode_section(f"hosts.{name}.tcp", schema.Tcp, child, problems)
+            elif key == "sysctl":
+                _pin(draft, name, child, problems)
+            else:
+                problems.add(child.origin, f"hosts.{name}.{key}", "there is no such key", "known here: tcp, sysctl")
+
+
+def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None:
+    if node is not None:
+        name = f"hosts.{host}" if host else ""
+        draft.pinned[host] = decode_section(name, _Pinned, Node({"sysctl": node}, node.origin), problems)
+
+
+@dataclass(frozen=True)
+class _Pinned:
+    sysctl: Any = field(default_factory=dict, metadata={"key": Key("sysctl", "", {})})
+
+
+TABLES: dict[str, type] = {
+    "run": schema.Run,
+    **MEDIA,
+    "isl": schema.Isl,
+    "ground": schema.Ground,
+    "routing": schema.Routing,
+    "network": schema.Network,
+    "tcp": schema.Tcp,
+    "observe": schema.Observe,
+    "guest": schema.Guest,
+}
+"""The tables of a scenario and the dataclass of each, in the order in which a plan writes them."""

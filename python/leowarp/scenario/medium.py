@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What carries the packets: a plan has exactly one of these media."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import get_args
+
+from leowarp.scenario.access import Access
+from leowarp.scenario.chain import Chain
+from leowarp.scenario.constellation import Constellation, FollowsConstellation
+from leowarp.scenario.jittered import Jittered
+from leowarp.scenario.measured import Measured
+from leowarp.scenario.medium_section import MediumSection
+from leowarp.scenario.mobile import Mobile
+
+Medium = Constellation | Measured | Chain | Jittered | Access | Mobile
+"""The type says which medium it is. Messages name the sections in this order."""
+
+MEDIA: Mapping[str, type[MediumSection]] = {medium.NAME: medium for medium in get_args(Medium)}
+"""By section."""
+
+
+def medium_of(given: Iterable[str]) -> type[MediumSection]:
+    """What carries the packets, of the media whose sections are given: one that follows a constellation goes first."""
+    media = [MEDIA[name] for name in MEDIA if name in set(given)]
+    return next((medium for medium in media if issubclass(medium, FollowsConstellation)), media[0])

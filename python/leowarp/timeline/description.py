@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a timeline says in a few numbers."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from leowarp.metadata import decode_metadata
+
+
+def warnings_of(table: pa.Table) -> list[str]:
+    """The warnings that a timeline or routes table carries."""
+    return decode_metadata(table.schema, "warnings") or []
+
+
+def describe(table: pa.Table) -> dict[str, object]:
+    """What a timeline holds: events, nodes and links by kind, changes of path, range of the delays.
+
+    Returns
+    -------
+    summary : dict
+        `events`, `nodes`, `links` (dicts of counts by kind), `path_changes`, `route_changes` (entries of routing
+        tables after 0), `links_taken_down`, `delay_min_ns`, `delay_max_ns` (null without delays), `last_event_ns`.
+    """
+    events = table.group_by("event").aggregate([([], "count_all")])
+    counted = dict(zip(events["event"].to_pylist(), events["count_all"].to_pylist(), strict=True))
+    links = table.filter(pc.field("event") == "link")
+    later = pc.field("t_ns") > 0
+    delay = table["delay_ns"]
+    extremes = pc.min_max(delay).as_py()
+    distinct = links.group_by(["a", "b", "kind"]).aggregate([])
+    return {
+        "events": {name: counted[name] for name in sorted(counted)},
+        "nodes": _by_kind(table.filter(pc.field("event") == "node")),
+        "links": _by_kind(distinct),
+        "path_changes": table.filter((pc.field("event") == "path") & later).num_rows,
+        "route_changes": table.filter((pc.field("event") == "route") & later).num_rows,
+        "links_taken_down": links.filter(~pc.field("up")).num_rows,
+        "delay_min_ns": extremes["min"],
+        "delay_max_ns": extremes["max"],
+        "last_event_ns": pc.max(table["t_ns"]).as_py(),
+    }
+
+
+def _by_kind(table: pa.Table) -> dict[str, int]:
+    kinds = table["kind"].to_pylist()
+    return {kind: kinds.count(kind) for kind in sorted(set(kinds))}

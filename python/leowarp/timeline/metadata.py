@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a timeline says beside its events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import pyarrow as pa
+
+from leowarp.errors import TraceError
+from leowarp.metadata import decode_metadata
+
+
+@dataclass(frozen=True)
+class CodewordSummary:
+    """What became of all codewords of a mobile channel (HARQ), whether they carried a packet or not.
+
+    Attributes
+    ----------
+    codewords : int
+    loss_ratio : float
+        Share that was never decoded.
+    decoded_shares : list of float
+        Share decoded after 0, 1, ... retransmissions.
+    first_bits : int
+        Bits of a first transmission.
+    symbols_ratio : float
+        Symbols sent over those of the first transmissions alone.
+    """
+
+    codewords: int
+    loss_ratio: float
+    decoded_shares: list[float]
+    first_bits: int
+    symbols_ratio: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimelineMetadata:
+    """Metadata of `20-timeline.parquet`; None is not written.
+
+    Attributes
+    ----------
+    warnings : list of str
+        What to know before trusting a run of it.
+    slots, outages : list of dict, optional
+        What was drawn for an access link: rows with the columns `SLOT_COLUMNS`, `OUTAGE_COLUMNS` of `media.access`.
+    jitter_table : list of float, optional
+        Equally likely values of mean 0 and standard deviation 1: the distribution `table` of jitter.
+    harq : CodewordSummary, optional
+        Of a mobile channel.
+    """
+
+    warnings: list[str]
+    slots: list[dict[str, Any]] | None = None
+    outages: list[dict[str, Any]] | None = None
+    jitter_table: list[float] | None = None
+    harq: CodewordSummary | None = None
+
+    def values(self) -> dict[str, object]:
+        """As `encode_metadata` and `table_schema` take them."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        if self.harq is not None:
+            given["harq"] = asdict(self.harq)
+        return {name: value for name, value in given.items() if value is not None}
+
+    @classmethod
+    def of(cls, schema: pa.Schema) -> TimelineMetadata:
+        """What a timeline with this schema carries; one without metadata, of a user's own, has no warnings.
+
+        Raises
+        ------
+        TraceError
+            If `harq` is not what this version writes.
+        """
+        given = {field.name: decode_metadata(schema, field.name) for field in fields(cls)}
+        return cls(**given | {"warnings": given["warnings"] or [], "harq": _codewords(given["harq"])})
+
+
+def _codewords(value: Mapping[str, Any] | None) -> CodewordSummary | None:
+    if value is None:
+        return None
+    try:
+        return CodewordSummary(**value)
+    except TypeError as error:
+        raise TraceError(
+            f"reading the timeline's metadata `harq`: {error}", "another version of leowarp made the run; make it again"
+        ) from None

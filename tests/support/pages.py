@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of the documentation, and what stands in their fenced blocks.
+
+A whole file in a page stands in a fenced block below a line `<!-- file: NAME -->`, a study below one with `study:`.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), ROOT / "design" / "interfaces.md"]
+_FENCE = re.compile(r"^(?:<!-- (?:file|study): (?P<file>\S+) -->\n+)?```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
+_INLINE = re.compile(r"`(leowarp [^`]+)`")
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def prose(page: Path) -> str:
+    return re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+def blocks(page: Path, *kinds: str) -> Iterator[tuple[str | None, str]]:
+    """The name (if it is a whole file) and the text of each fenced block of these kinds."""
+    for match in _FENCE.finditer(page.read_text(encoding="utf-8")):
+        if match["kind"] in kinds:
+            yield match["file"], match["text"]
+
+
+def files(page: Path) -> dict[str, str]:
+    """The whole files in a page: name to text."""
+    return {name: text for name, text in blocks(page, "toml", "csv", "c", "") if name}
+
+
+def typed(page: Path) -> Iterator[str]:
+    """Each line that a page says to type, without its comment."""
+    for _, text in blocks(page, "", "sh", "console"):
+        for line in text.replace("\\\n", " ").splitlines():
+            yield re.sub(r"\s+#\s.*$", "", line.strip().removeprefix("$ "))
+
+
+def commands(page: Path) -> Iterator[tuple[str, bool]]:
+    """Each command `leowarp ...`, and whether it stands in a sentence."""
+    yield from ((line, False) for line in typed(page) if line.startswith("leowarp "))
+    yield from ((match.split(" | ")[0], True) for match in _INLINE.findall(prose(page)))

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Probes over a profile without a guest: each waits, is delayed, held back by the one before it, and maybe lost."""
+
+from __future__ import annotations
+
+import dataclasses
+from bisect import bisect_right
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.media.access.profile import Profile, Way
+from leowarp.media.access.slots import slots_of
+from leowarp.media.access.starlink import starlink_profile
+from leowarp.scenario.schema import Access, Plan
+from support.plans import chain
+
+SECOND_NS = 1_000_000_000
+BEYOND = 1 << 62
+"""Later than any instant, more than any rate."""
+
+
+def plan_of(minutes: float, seed: int = 1, **keys: Any) -> Plan:
+    """A plan with an access link at peak hours; keys as attributes of `Access`."""
+    access = Access(**({"residual_loss_ratio": 1e-4, "residual_loss_up_ratio": 1e-4} | keys))
+    plan = dataclasses.replace(chain(), medium=access)
+    run = dataclasses.replace(plan.run, duration_ns=int(minutes * 60) * SECOND_NS, seed=seed)
+    return dataclasses.replace(plan, run=run)
+
+
+def profile_for(minutes: float, seed: int = 1, **keys: Any) -> Profile:
+    """What such a plan's link does."""
+    plan = plan_of(minutes, seed, **keys)
+    access = plan.medium
+    assert isinstance(access, Access)
+    return starlink_profile(access, slots_of(plan, access), seed=seed, duration_ns=plan.run.duration_ns)
+
+
+def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """When probes begin to be sent: at once, or when the capacity is above 0 again. Their own length counts nothing."""
+    row = np.searchsorted(way.capacity_t_ns, t_ns, side="right") - 1
+    sends = np.flatnonzero(way.rate_bps > 0)
+    after = np.searchsorted(sends, row)
+    begins_ns = np.append(way.capacity_t_ns[sends], np.iinfo(np.int64).max)
+    return np.maximum(t_ns, begins_ns[after])
+
+
+def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Arrivals of probes (those that were lost would have arrived then), and which of them were lost.
+
+    `t_ns` ascends; a probe does not arrive before the one before it, lost or not.
+    """
+    start_ns = departures_ns(way, t_ns)
+    row = np.searchsorted(way.channel_t_ns, start_ns, side="right") - 1
+    lost = rng.random(len(t_ns)) < way.loss_ratio[row]
+    return np.maximum.accumulate(start_ns + way.delay_ns[row]), lost
+
+
+def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
+    """Arrivals of packets of one size, one by one: each is sent after the one before, at what the capacity then is."""
+    rates = list(zip(way.capacity_t_ns.tolist(), way.rate_bps.tolist(), strict=True))
+    channel_t_ns, delays_ns = way.channel_t_ns.tolist(), way.delay_ns.tolist()
+    arrives_ns, busy_ns, last_ns = [], 0, 0
+    for at_ns in t_ns.tolist():
+        row = bisect_right(rates, (max(at_ns, busy_ns), BEYOND)) - 1
+        while rates[row][1] == 0:
+            row += 1
+        start_ns = max(at_ns, busy_ns, rates[row][0])
+        delay_ns = delays_ns[bisect_right(channel_t_ns, start_ns) - 1]
+        busy_ns, left = start_ns, bits * 1_000_000_000
+        while left > 0:
+            after_ns = rates[row + 1][0] if row + 1 < len(rates) else BEYOND
+            ends_ns = busy_ns + -(-left // rates[row][1]) if rates[row][1] else after_ns
+            left -= (min(ends_ns, after_ns) - busy_ns) * rates[row][1]
+            busy_ns, row = min(ends_ns, after_ns), row + 1
+        last_ns = max(last_ns, busy_ns + delay_ns)
+        arrives_ns.append(last_ns)
+    return np.array(arrives_ns)
+
+
+def pings(profile: Profile, t_ns: NDArray[np.int64], seed: int = 0) -> NDArray[np.float64]:
+    """RTTs of pings from the terminal at given instants, ns; nan: lost either way."""
+    rng = np.random.default_rng(seed)
+    there_ns, lost_there = passed(profile.up, t_ns, rng)
+    rtt_ns = np.full(len(t_ns), np.nan)
+    back_ns, lost_back = passed(profile.down, there_ns[~lost_there], rng)
+    rtt_ns[~lost_there] = np.where(lost_back, np.nan, back_ns - t_ns[~lost_there])
+    return rtt_ns
+
+
+def pings_by_reply(profile: Profile, until_ns: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Sending instants and RTTs of pings of which each is sent when the one before is answered, or 1 s after it."""
+    rng = np.random.default_rng(seed)
+    sent_ns, rtts_ns = [], []
+    t_ns = 0
+    while t_ns < until_ns:
+        sent_ns.append(t_ns)
+        rtt_ns = float("nan")
+        there_ns, lost = _one(profile.up, t_ns, rng)
+        if not lost:
+            back_ns, lost = _one(profile.down, there_ns, rng)
+            rtt_ns = float("nan") if lost else float(back_ns - t_ns)
+        rtts_ns.append(rtt_ns)
+        t_ns += 1_000_000_000 if lost else round(rtt_ns)
+    return np.array(sent_ns), np.array(rtts_ns)
+
+
+def _one(way: Way, t_ns: int, rng: np.random.Generator) -> tuple[int, bool]:
+    arrives_ns, lost = passed(way, np.array([t_ns]), rng)
+    return int(arrives_ns[0]), bool(lost[0])

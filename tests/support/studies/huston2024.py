@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Made-up results of the study: what tests judge and draw. Each number is chosen, none is measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics import Probes
+from leowarp.study.huston2024 import runs
+from leowarp.study.huston2024.pings import MS, Pings, S
+from leowarp.study.huston2024.runs import CLEAN_PEAK, OFF_PEAK, PEAK
+from leowarp.study.huston2024.traces import SlowStart, Trace, after_timeouts, cuts, losses
+
+SEEDS = 7
+PATH_BPS = 250e6
+
+GOODPUT_BPS = {
+    "reno": 30e6, "cubic": 45e6, "bbr": 220e6, "bbr_handover": 240e6, "cubic_handover": 90e6,
+    "cubic-ecn-fq_codel": 200e6, "cubic-nosack": 15e6,
+}  # fmt: skip
+"""At peak, as the study says or proposes; those it does not name get what CUBIC gets."""
+
+OFF_PEAK_BPS = {"reno": 120e6, "cubic": 165e6, "bbr": 225e6}
+
+CUBIC_BESIDE = {"bbr": 0.08, "reno": 0.6}
+"""What a CUBIC flow gets of what the two have."""
+
+
+def frames(**changed: Any) -> dict[str, Any]:
+    """All data sets, as the study says; `changed` replaces some."""
+    made = {
+        "flood": {runs.REGULAR: [pings(seed, 10 * MS) for seed in (1, 2)],
+                  runs.ANSWERED: [pings(seed, 27 * MS) for seed in (1, 2)]},
+        "paced": [pings(seed, S, seconds=1800, loses=range(2)) for seed in (1, 2, 3)],
+        "capacity": capacity(),
+        "sessions": sessions(),
+        "traces": traces(),
+        "beside": beside(),
+        "losses": loss_rows(),
+        "phases": phase_rows(),
+    }  # fmt: skip
+    made["shown"] = {key: found[0] for key, found in made["traces"].items()}
+    return made | changed
+
+
+def pings(
+    seed: int, spacing_ns: int, *, seconds: int = 380, loses: range = range(0, 5), rise_ms: float = 40.0,
+    jitter_ms: float = 10.05,
+) -> Pings:  # fmt: skip
+    """Replies every `spacing_ns`; a reconfiguration every 15 s from 12 s on, after which nothing passes for `rise_ms`.
+
+    `loses`: of every seven reconfigurations, those that cost the first probe sent after them. Within a slot the
+    round-trip time is its base and one of three values up to `jitter_ms`, of which successive ones differ by two thirds
+    of that on average.
+    """
+    random = np.random.default_rng(seed)
+    # Before each reconfiguration the base is about 30 ms and steps by 3 ms at least.
+    changes_ns = np.arange(12 * S, seconds * S, 15 * S)
+    base_ms = np.resize([28.0, 32.0, 25.0, 30.0], len(changes_ns) + 1)
+    sent_ns = np.arange(0, seconds * S, spacing_ns, dtype="int64")
+    slot = np.searchsorted(changes_ns, sent_ns, side="right")
+    phase = np.arange(len(sent_ns)) + int(random.integers(3))
+    rtt_ms = base_ms[slot] + np.array([0.0, 0.5, 1.0])[phase % 3] * jitter_ms
+    since_ns = np.where(slot > 0, sent_ns - np.append(0, changes_ns)[slot], 10**15)
+    rtt_ms = np.maximum(rtt_ms, base_ms[slot] + rise_ms - since_ns / MS)
+    lost = np.zeros(len(sent_ns), dtype=bool)
+    for number, t_ns in enumerate(changes_ns.tolist()):
+        if number % 7 in loses:
+            lost[np.searchsorted(sent_ns, t_ns + spacing_ns * (spacing_ns < S // 2))] = True
+    # One reconfiguration of the study's worst kind.
+    worst = (slot == 5) & (since_ns < spacing_ns)
+    rtt_ms = np.where(worst, 80.0, rtt_ms)
+    return Pings(seed, Probes(sent_ns, np.where(lost, np.nan, rtt_ms * MS)), changes_ns, seconds * S)
+
+
+def capacity(down_bps: float = 120e6, up_bps: float = 15e6) -> pd.DataFrame:
+    """Every tenth test; medians as given, from 10 to 370 and from 5 to 50 Mbit/s."""
+    at = pd.to_datetime(runs.capacity_instants()[::10], utc=True)
+    half = len(at) // 2
+    frame = pd.DataFrame({"test": np.arange(len(at)) + 1, "at": at})
+    for name, median, low, high in (("down", down_bps, 10e6, 370e6), ("up", up_bps, 5e6, 50e6)):
+        below, above = np.linspace(low, median, half + 1)[:-1], np.linspace(median, high, len(at) - half)
+        frame[f"{name}_link_bps"] = 1.25 * median
+        frame[f"{name}_bps"] = np.random.default_rng(1).permutation(np.concatenate([below, above]))
+    frame["hour"] = frame["at"].dt.hour
+    return frame
+
+
+def sessions(goodput_bps: dict[str, float] | None = None) -> pd.DataFrame:
+    """Rows as `results.sessions` gives them; seeds differ by 1 % each, alike for all variants."""
+    peak = GOODPUT_BPS | (goodput_bps or {})
+    rows = []
+    cells = [(variant.name, PEAK, peak.get(variant.name, peak["cubic"])) for variant in runs.VARIANTS]
+    cells += [(name, OFF_PEAK, rate_bps) for name, rate_bps in OFF_PEAK_BPS.items()]
+    cells += [(variant.name, CLEAN_PEAK, 200e6) for variant in runs.CLEAN]
+    for variant, preset, rate_bps in cells:
+        aware = variant.endswith("_handover")
+        for seed in range(1, SEEDS + 1):
+            rows.append({
+                "variant": variant, "preset": preset, "seed": seed, "goodput_bps": rate_bps * (1 + 0.01 * seed),
+                "rtt_p99_ns": 90e6 + seed * 1e6, "rtt_p50_ns": 40e6, "recovery_p50_ns": 0.4e9 + seed * 1e7,
+                "recovered_ratio": 1.0, "retransmissions_pkts": 80.0 if aware else 100.0, "spurious_pkts": 1.0,
+                "sent_pkts": 100_000.0, "lost_pkts": 99.0, "recoveries": 12.0, "undos": 0.0, "timeouts": 1.0,
+                "marked_pkts": 0.0, "cwnd_p50_pkts": 300.0, "dropped_queue_pkts": 5.0, "dropped_loss_pkts": 94.0,
+                "retransmitted_ratio": 0.001, "cpu_s": 3.0,
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def traces() -> dict[tuple[str, str], list[Trace]]:
+    """Traces of the main variants and the cures."""
+    keys = [(variant.name, preset) for variant in runs.MAIN for preset in (PEAK, OFF_PEAK)]
+    keys += [(variant.name, PEAK) for variant in runs.CURES]
+    return {key: [trace(*key, seed) for seed in range(1, SEEDS + 1)] for key in keys}
+
+
+def trace(variant: str, preset: str, seed: int) -> Trace:
+    """BBR: a rate for each slot, 250, then 350, then 200. Others: 240 Mbit/s at first, 50 within the second after, then
+    their own rate; a cut at each reconfiguration but the first two of four, where isolated losses cause it.
+
+    Off-peak there is neither that fall nor a loss.
+    """
+    t_s = np.arange(0, 60, 0.5)
+    changes_ns = np.array([12, 27, 42, 57]) * S
+    if variant.startswith("bbr"):
+        goodput_bps = np.array([250e6, 350e6, 200e6, 250e6, 250e6])[np.searchsorted(changes_ns / S, t_s, side="right")]
+    else:
+        rate_bps = (GOODPUT_BPS if preset == PEAK else OFF_PEAK_BPS)[variant]
+        goodput_bps = np.full(len(t_s), 200e6 if preset == OFF_PEAK else rate_bps)
+        if preset == PEAK:
+            goodput_bps[(t_s >= 1.5) & (t_s < 2)] = 240e6
+            goodput_bps[(t_s >= 2) & (t_s < 3)] = 50e6
+    sampled_ns = np.arange(0, 60 * S, 50 * MS)
+    cut_s = [] if variant.startswith("bbr") or preset == OFF_PEAK else [2.0, 8.0, 27.05, 42.05]
+    cause = {2.0: 1, 8.0: 2, 27.05: 2, 42.05: 2}
+    drops = pd.DataFrame(
+        {"t_ns": [int(at_s * S) - 20 * MS for at_s in cut_s], "cause": [cause[at] for at in cut_s]}, dtype="int64"
+    )
+    cwnd, ssthresh = window_pkts(sampled_ns / S, cut_s)
+    lost = losses(drops, changes_ns)
+    found = cuts(sampled_ns, cwnd, ssthresh, lost)
+    calm = np.zeros(len(sampled_ns))
+    return Trace(
+        seed=seed, end_s=60.0, reconfigurations_s=changes_ns / S, t_s=t_s, goodput_bps=goodput_bps,
+        capacity_bps=np.full(len(t_s), PATH_BPS), cwnd_t_s=sampled_ns / S, cwnd_pkts=cwnd,
+        bbr_bps=np.full(len(sampled_ns), 260e6 if variant.startswith("bbr") else np.nan), losses=lost,
+        cuts=found, slow_start=SlowStart("delay", 0.4, 1000.0),
+        timeouts=after_timeouts(sampled_ns, calm, cwnd, np.full(len(cwnd), 4e4), found["t_s"].to_numpy()),
+        repairing_ratio=0.05,
+    )  # fmt: skip
+
+
+def window_pkts(t_s: np.ndarray, cut_s: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    """(window, slow-start threshold): 1000 packets, cut to 0.7 at each instant, growing by 100 packets a second to
+    where it was and 10 more."""
+    top = 1000.0
+    cwnd, ssthresh = np.full(len(t_s), 1000.0), np.full(len(t_s), 2.0**31 - 1)
+    for place in range(1, len(t_s)):
+        cwnd[place] = min(top, cwnd[place - 1] + 100 * (t_s[place] - t_s[place - 1]))
+        ssthresh[place] = ssthresh[place - 1]
+        if any(t_s[place - 1] < at_s <= t_s[place] for at_s in cut_s):
+            cwnd[place] = ssthresh[place] = np.floor(0.7 * cwnd[place])
+            top += 10
+    return cwnd, ssthresh
+
+
+def beside(cubic: dict[str, float] | None = None) -> pd.DataFrame:
+    """Each variant beside CUBIC; `cubic` says what CUBIC gets beside some."""
+    left = CUBIC_BESIDE | (cubic or {})
+    rows = []
+    for variant in runs.VARIANTS:
+        share = 1 - left.get(variant.name, 0.5)
+        for seed in range(1, SEEDS + 1):
+            total_bps = 200e6 * (1 + 0.01 * seed)
+            rows.append({
+                "variant": variant.name, "seed": seed, "share_ratio": share, "goodput_bps": share * total_bps,
+                "jain_index": 1 / (2 * (share**2 + (1 - share) ** 2)), "beside_goodput_bps": (1 - share) * total_bps,
+                "cpu_s": 4.0,
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def loss_rows() -> pd.DataFrame:
+    """Goodput that falls with the square root of loss for CUBIC and Reno, and stays for BBR."""
+    rows = []
+    for variant in runs.MAIN:
+        for text in runs.LOSSES:
+            loss = float(text.split()[0]) / 100
+            fallen = 1.0 if variant.name == "bbr" else 1 / (1 + 300 * loss**0.5)
+            for seed in range(1, 4):
+                rows.append({"variant": variant.name, "loss_ratio": loss, "seed": seed,
+                             "goodput_bps": 220e6 * fallen * (1 + 0.02 * seed)})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def phase_rows() -> pd.DataFrame:
+    """All of the gain with the right schedule, none with one that is 4 s late or more."""
+    rows = []
+    for name, base in (("bbr_handover", "bbr"), ("cubic_handover", "cubic")):
+        for late_s in runs.PHASE_ERRORS_S:
+            at_bps = GOODPUT_BPS[name if late_s < 4 else base]
+            for seed in range(1, 4):
+                rows.append({"variant": name, "late_s": late_s, "seed": seed, "goodput_bps": at_bps * (1 + 0.01 * seed),
+                             "retransmissions_pkts": 80.0, "rtt_p99_ns": 9e7})  # fmt: skip
+    return pd.DataFrame(rows)

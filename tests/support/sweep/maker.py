@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes runs that boot nothing, notes that they were made, and does what their seed says.
+
+A file `seed-<N>` in the maker's folder says what the run of that seed does: `fail`, `host`, `raise`, `kill`,
+`kill-once`, or `down` (in company). A file `most` says which line of `made` is the last whose run goes on; later ones
+wait for leave.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from leowarp.errors import GuestError, HostError, LeowarpError
+
+TESTS = Path(__file__).parents[2]
+
+
+def let_workers_import(monkeypatch):
+    """Workers get the maker pickled, and must find its class: they inherit the environment, not pytest's path."""
+    paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+
+
+def kill_this_process():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@dataclass
+class Made:
+    index: int
+    summary: dict[str, Any] | None
+    costs: dict[str, Any] = field(default_factory=lambda: {"cpu_s": 0.5, "wall_s": 0.25})
+    warnings: list[str] = field(default_factory=list)
+    error: LeowarpError | None = None
+
+
+@dataclass(frozen=True)
+class FakeMaker:
+    """A `leowarp.study.sweep.maker.Maker`.
+
+    Attributes
+    ----------
+    folder : Path
+        Gets a line of `made` per run that was begun, and may hold the files that say what runs do.
+    die : callable
+        What a run does that kills its worker; another where the worker is the test itself.
+    """
+
+    folder: Path
+    die: Callable[[], None] = kill_this_process
+
+    def make(self, plans, scratch, *, out):
+        scratch.mkdir(parents=True)
+        (scratch / "rubbish").write_text("of a worker")
+        for index, plan in enumerate(plans):
+            yield self._made(index, plan, out[index], len(plans) == 1)
+
+    def shareable(self, plan):
+        return plan.flows[0].congestion_control != "bbr"
+
+    def image_sha256(self, kernel, on_message=None, on_progress=None):
+        # Workers ask without a word to show.
+        in_worker = on_message is None and (self.folder / "worker-image").exists()
+        image = self.folder / ("worker-image" if in_worker else "image")
+        return ("k" * 64, image.read_text() if image.exists() else "a" * 64)
+
+    def _made(self, index, plan, out, alone):
+        seed = plan.run.seed
+        told = self.folder / f"seed-{seed}"
+        todo = told.read_text() if told.exists() else ""
+        with (self.folder / "made").open("a") as log:
+            log.write(f"{plan.medium.delay_ns} {plan.flows[0].congestion_control} {seed} {todo}\n")
+            log.flush()
+            end_bytes = log.tell()
+        self._wait_for_leave((self.folder / "made").read_bytes()[:end_bytes].count(b"\n"))
+        if out is not None:
+            out.mkdir()
+            (out / "00-plan.toml").write_text(plan.to_toml())
+        match todo:
+            case "fail":
+                return Made(index, None, error=GuestError(f"the guest of seed {seed} panicked", "look at its console"))
+            case "down" if not alone:
+                return Made(index, None, error=GuestError("another run took the guest down"))
+            case "host":
+                return Made(index, None, error=HostError("the file system of the scratch is full", "free some space"))
+            case "raise":
+                raise ZeroDivisionError("a mistake of ours")
+            case "kill":
+                self.die()
+            case "kill-once":
+                with suppress(FileNotFoundError):
+                    told.unlink()
+                    self.die()
+        return Made(index, summary(plan), warnings=["look twice"] if seed == 2 else [])
+
+    def _wait_for_leave(self, line):
+        most = self.folder / "most"
+        while most.exists() and line > int(most.read_text()):
+            time.sleep(0.01)
+
+
+def summary(plan):
+    flow = {"flow": 0, "kind": "tcp", "goodput_mean_bps": plan.medium.delay_ns / 7 + plan.run.seed, "lost_pkts": None,
+            "completion_ns": 10**9 + plan.run.seed}  # fmt: skip
+    return {"name": plan.name, "drops_pkts": 3, "drops_by_cause_pkts": {"queue": 2, "loss": 1}, "cpu_s": None,
+            "wall_s": None, "flows": [flow]}  # fmt: skip

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reordering of the synthetic run's packets, by the definitions and without hurry: RFC 4737 and RFC 5236.
+
+Independent of the crate that measures in the guest, so that the two can be compared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+THRESHOLD_PKTS = 200
+RUN, WINDOW, CHANGE = 0, 1, 2
+DENSITY, BUFFER_DENSITY, N_REORDERING, EXTENT = 0, 1, 2, 3
+
+
+def reordering_tables(
+    data: pd.DataFrame, scopes: Iterable[tuple[int, int, int, int]], payload_bytes: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The tables `reordering` and `densities` of flow 0.
+
+    Parameters
+    ----------
+    data : DataFrame
+        `number`, `sent_ns`, `received_ns` (missing = never arrived), `is_retransmission`.
+    scopes : iterable of (scope, number, t_ns, end_ns)
+        Sending times from t_ns up to and without end_ns.
+    """
+    first = data[~data["is_retransmission"].astype(bool)].sort_values("sent_ns", kind="stable")
+    rows, bars = [], []
+    for scope, number, t_ns, end_ns in scopes:
+        mine = first[first["sent_ns"].between(t_ns, end_ns, inclusive="left")]
+        row, histograms = measured(
+            mine["sent_ns"].to_numpy(), mine["received_ns"].to_numpy("float64", na_value=np.nan), payload_bytes
+        )
+        rows.append({"flow": 0, "scope": scope, "number": number, "t_ns": t_ns, "end_ns": end_ns, **row})
+        bars += [
+            {"flow": 0, "scope": scope, "number": number, "kind": kind, "index": index, "pkts": pkts}
+            for kind, histogram in histograms.items()
+            for index, pkts in sorted(histogram.items())
+        ]
+    return pd.DataFrame(rows), pd.DataFrame(bars)
+
+
+def measured(
+    sent_ns: np.ndarray, received_ns: np.ndarray, payload_bytes: int, threshold_pkts: int = THRESHOLD_PKTS
+) -> tuple[dict[str, Any], dict[int, Counter[int]]]:
+    """Scalars and histograms of one sequence of packets, numbered by sending; received_ns is nan for the lost.
+
+    Right only where no packet is displaced by more than the threshold: such a one counts as lost, and that shifts all
+    others, which is left to the RFC's algorithm.
+    """
+    arrived = np.flatnonzero(~np.isnan(received_ns))
+    arrivals = arrived[np.argsort(received_ns[arrived], kind="stable")]
+    when_ns = received_ns[arrivals].astype("int64")
+    late = _late(arrivals)
+    extents = {place: place - first for place, first in late.items()}
+    # Each late packet ends a run of packets in order; that under way at the end counts into `a` alone (RFC 4737, 4.6).
+    runs, in_order = np.diff([-1, *sorted(late)]) - 1, len(arrivals) - len(late)
+    breaks = sorted(set(late.values()))
+    ns = [int(when_ns[place]) for place in breaks]
+    # RI: the numbers that arrived at all, in order; displacement is RI minus the number (RFC 5236, 3.3).
+    displaced = np.sort(arrivals) - arrivals
+    counted = displaced[np.abs(displaced) <= threshold_pkts]
+    density = Counter(int(d) for d in counted)
+    occupancy = Counter(buffer_occupancy(arrivals, threshold_pkts))
+    shares = np.array(list(density.values())) / max(len(counted), 1)
+    times = [int(when_ns[place] - when_ns[first]) for place, first in late.items()]
+    offsets = [payload_bytes * int((arrivals[:place] > arrivals[place]).sum()) for place in late]
+    n_reordered = Counter(n for place in late for n in range(1, _n_of(arrivals, place) + 1))
+    row = {
+        "sent_pkts": len(sent_ns), "received_pkts": len(arrivals), "lost_pkts": len(sent_ns) - len(arrivals),
+        "reordered_pkts": len(late), "discontinuities": len(breaks), "runs": len(runs),
+        "density_pkts": len(counted), "density_beyond_pkts": len(arrivals) - len(counted),
+        "reordered3_pkts": n_reordered[3],
+        "extent_mean_pkts": _mean(list(extents.values())), "extent_max_pkts": max(extents.values(), default=None),
+        "late_time_mean_ns": _mean(times), "late_time_max_ns": max(times, default=None),
+        "byte_offset_mean_bytes": _mean(offsets), "byte_offset_max_bytes": max(offsets, default=None),
+        "gap_mean_pkts": _mean(np.diff(breaks)), "gap_mean_ns": _mean(np.diff(ns)),
+        "run_mean_pkts": in_order / len(runs) if len(runs) else None,
+        "run_variability_ratio": float((runs**2).sum() / in_order**2 * len(runs)) if len(runs) and in_order else None,
+        "mean_displacement_pkts": _mean(np.abs(counted)),
+        "entropy_nats": float(-(shares * np.log(shares)).sum()) + 0.0 if len(counted) else None,
+        "buffer_mean_pkts": _mean(list(occupancy.elements())),
+    }  # fmt: skip
+    return row, {DENSITY: density, BUFFER_DENSITY: occupancy, N_REORDERING: n_reordered,
+                 EXTENT: Counter(int(e) for e in extents.values())}  # fmt: skip
+
+
+def buffer_occupancy(arrivals: Iterable[int], threshold_pkts: int) -> list[int]:
+    """Packets in the buffer after each arrival that it takes (RFC 5236, 7.2); numbered from the first that was sent."""
+    expected, occupancy = 0, []
+    held: set[int] = set()
+    for number in arrivals:
+        if number < expected:
+            # Given up before: it counts no more.
+            continue
+        if number > expected and len(held) == threshold_pkts:
+            # Full: what is expected is given up, up to the first that is here.
+            expected = min(*held, number)
+        held.add(number)
+        while expected in held:
+            held.discard(expected)
+            expected += 1
+        occupancy.append(len(held))
+    return occupancy
+
+
+def _late(arrivals: np.ndarray) -> dict[int, int]:
+    """Places of late packets in the order of arrival, each with the place of the first that overtook it."""
+    highest = np.maximum.accumulate(arrivals) if len(arrivals) else arrivals
+    places = np.flatnonzero(arrivals < highest)
+    return {int(place): int(np.searchsorted(highest, arrivals[place], side="right")) for place in places}
+
+
+def _n_of(arrivals: np.ndarray, place: int) -> int:
+    """How many packets right before this one were all sent later (RFC 4737, 5.3)."""
+    n = 0
+    while n < place and arrivals[place - 1 - n] > arrivals[place]:
+        n += 1
+    return n
+
+
+def _mean(values: Any) -> float | None:
+    return float(np.mean(values)) if len(values) else None

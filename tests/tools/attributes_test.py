@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No attribute is read with a default: one that was renamed, or never was there, would be taken for missing."""
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def defaults(text):
+    """Lines that call `getattr` with three arguments."""
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Call(func=ast.Name(id="getattr"), args=[_, _, _]):
+                yield node.lineno
+
+
+def test_no_attribute_is_read_with_a_default():
+    package = ROOT / "python" / "leowarp"
+    modules = [path for path in sorted(package.rglob("*.py")) if not path.name.endswith("_test.py")]
+    assert len(modules) > 200
+    assert [(path.name, line) for path in modules for line in defaults(path.read_text())] == []
+
+
+def test_a_default_is_seen():
+    assert list(defaults("a = getattr(b, 'c')\nd = getattr(b, 'c', None)\n")) == [2]

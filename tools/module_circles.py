@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that the modules of each Rust crate, and the C files of the guest kernel, use each other one way: no circle.
+
+    python tools/module_circles.py             # status 1 names each circle
+    python tools/module_circles.py --graph     # prints every module and what it imports
+
+The compilers refuse circles of crates, not of modules or of files. `make check` runs this. Test modules are left out:
+they look at what they test.
+
+A crate's root names all its modules, so that a module which uses something that the root itself defines is in a circle
+with it; what the root only exports again is its module's.
+"""
+
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = "#[cfg(test)]\nmod tests {"
+CRATE_ROOTS = ("lib", "main")
+PATH = re.compile(r"(?<!::)\b(crate|super|self)::(?=[\w{])")
+NAME = re.compile(r"\w+")
+C_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+# What a file defines for others: a function, or a value of a structure, that is not static
+C_DEFINITION = re.compile(r"^(?!static\b)[a-z][\w \t*]*?\b(\w+)(?:\([^;{}]*\)\s*\{| = \{)", re.MULTILINE)
+
+
+def main(arguments: list[str]) -> int:
+    status = 0
+    graphs = {source.parent.name: graph(source) for source in sorted(ROOT.glob("crates/*/src"))}
+    for place, imports in (graphs | {"guest": c_graph(ROOT / "guest")}).items():
+        if "--graph" in arguments:
+            print(place)
+            for module, imported in sorted(imports.items()):
+                print(f"  {module} -> {', '.join(sorted(imported))}")
+        for circle in circles(imports):
+            print(f"{place}: these modules import each other: {' - '.join(sorted(circle))}", file=sys.stderr)
+            status = 1
+    return status
+
+
+def graph(source: Path) -> dict[str, set[str]]:
+    """What each module of a crate imports, by the path of both below the crate; its root is `lib` or `main`."""
+    texts = {}
+    for path in source.rglob("*.rs"):
+        parts = [part for part in path.relative_to(source).with_suffix("").parts if part != "mod"]
+        if not parts[-1].endswith("_test"):
+            texts["::".join(parts)] = re.sub(r"//.*", "", path.read_text(encoding="utf-8").split(TESTS)[0])
+    root = next(name for name in CRATE_ROOTS if name in texts)
+    exported = {
+        path[-1]: "::".join(path[:-1]) for path in named([], texts[root], texts) if "::".join(path[:-1]) in texts
+    }
+    found = {}
+    for module, text in texts.items():
+        if module == root:
+            found[module] = {name for name in texts if "::" not in name and name != root}
+        else:
+            owners = (owner(path, texts, exported, root) for path in named(module.split("::"), text, texts))
+            found[module] = {name for name in owners if name != module}
+    return found
+
+
+def named(here: list[str], text: str, modules: Collection[str]) -> Iterator[list[str]]:
+    """Paths below the crate that a module's text names, as the lists of their parts."""
+    starts = {"crate": [], "super": here[:-1], "self": here}
+    for match in PATH.finditer(text):
+        for path in expanded(text, match.end()):
+            start = starts[match[1]]
+            while path[0] == "super":
+                start, path = start[:-1], path[1:]
+            yield [*start, *path]
+    # The modules below a module can be named in its own file without `self::`
+    children = [name for *above, name in (module.split("::") for module in modules) if above == here]
+    for match in re.finditer(rf"(?<![\w:])(?=({'|'.join(children)})::)", text) if children else ():
+        yield from ([*here, *path] for path in expanded(text, match.end()))
+
+
+def expanded(text: str, at: int) -> list[list[str]]:
+    """The paths that begin at a place: one, or as many as its braces list."""
+    parts = []
+    while match := NAME.match(text, at):
+        parts.append(match[0])
+        at = match.end()
+        if not text.startswith("::", at):
+            return [parts]
+        at += 2
+    if not text.startswith("{", at):
+        return [parts]
+    found = []
+    while text[at] != "}":
+        at = re.compile(r"[{,\s]*").match(text, at).end()
+        if text[at] != "}":
+            found += [[*parts, *path] for path in expanded(text, at)]
+            at = item_end(text, at)
+    return found
+
+
+def item_end(text: str, at: int) -> int:
+    """Where an item of a list in braces ends: at the next comma or brace of its own level."""
+    depth = 0
+    while depth or text[at] not in ",}":
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        at += 1
+    return at
+
+
+def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str, str], root: str) -> str:
+    """The module that a path leads into; the rest of it is a type or function there."""
+    for length in range(len(path), 0, -1):
+        if (name := "::".join(path[:length])) in modules:
+            return name
+    return exported.get(path[0], root) if path else root
+
+
+def c_graph(directory: Path) -> dict[str, set[str]]:
+    """The files of C in a directory's folders, by their stems, and those of which each uses a function or value."""
+    texts = {path.stem: C_COMMENT.sub("", path.read_text(encoding="utf-8")) for path in directory.glob("*/*.c")}
+    owner = {name: stem for stem, text in texts.items() for name in C_DEFINITION.findall(text)}
+    used = {stem: {owner[name] for name in NAME.findall(text) if name in owner} for stem, text in texts.items()}
+    return {stem: names - {stem} for stem, names in used.items()}
+
+
+def circles(imports: dict[str, set[str]]) -> list[set[str]]:
+    """Sets of modules each of which imports, by way of others, all of its set."""
+    reach = {module: reachable(module, imports) for module in imports}
+    found = {frozenset(m for m in reach[module] if module in reach[m]) for module in imports if module in reach[module]}
+    return sorted((set(circle) for circle in found), key=sorted)
+
+
+def reachable(module: str, imports: dict[str, set[str]]) -> set[str]:
+    """All that a module imports, by way of others too; itself only if it is in a circle."""
+    found: set[str] = set()
+    ahead = list(imports[module])
+    while ahead:
+        following = ahead.pop()
+        if following not in found:
+            found.add(following)
+            ahead += imports[following]
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent's half of the trace's columns, made from `leowarp.trace.schema`: Rust for the macro `tables!`.
+
+    python tools/record_tables.py crates/timeline/src/record/tables.rs
+
+The file is committed, so that the agent is built without Python; a test fails when it is old.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from leowarp.trace.schema import TABLES, Column
+
+HEAD = """\
+// SPDX-License-Identifier: Apache-2.0
+//! The columns of each table. Made from python/leowarp/trace/schema.py by `make docs`; do not edit.
+//!
+//! Where a text says "null", the record holds the missing value of the column's type.
+
+use super::format::{tables, Field, Record, Table};
+
+tables! {
+"""
+
+
+def rust() -> str:
+    """The text of `tables.rs`."""
+    return HEAD + "".join(f"{line}\n" for line in lines()) + "}\n"
+
+
+def lines() -> Iterator[str]:
+    """What the macro `tables!` gets: for each table its text, name, struct and columns."""
+    for table in TABLES.values():
+        yield f"    /// {table.doc}"
+        yield f"    {text(table.name)} {table.record} {{"
+        for column in table.columns:
+            yield f"        {column.name}: {column.kind.wire} [{text(unit(column))}, {text(column.doc)}],"
+        yield "    }"
+
+
+def unit(column: Column) -> str:
+    """The agent's header has "1" where there is no unit (design/interfaces.md, section 5)."""
+    return column.unit or "1"
+
+
+def text(value: str) -> str:
+    """A Rust string literal: of printable text the same as JSON's."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    Path(sys.argv[1]).write_text(rust(), encoding="utf-8")

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that a factor of a power of ten gives the unit that the names beside it say: `python tools/units_check.py`.
+
+The name of a quantity ends in its unit (CONTRIBUTING.md). So of `start_s = start_ns / 1e6` it can be told that a second
+is not a million nanoseconds. Compared are: what is multiplied or divided by a power of ten of three zeros or more; the
+two sides of a sum, a difference or a comparison; and with these the name that gets the result (a variable, an
+attribute, an argument, a key, a column, the function that returns it) or, in a text, the unit that follows it.
+
+What has no unit in its name is not checked. Exit status 1 names each line where two units differ.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ENDINGS = {
+    "ns": ("time", -9), "us": ("time", -6), "ms": ("time", -3), "s": ("time", 0),
+    "bps": ("rate", 0), "kbps": ("rate", 3), "mbps": ("rate", 6), "gbps": ("rate", 9),
+    "m": ("length", 0), "km": ("length", 3),
+    "bytes": ("size", 0), "kb": ("size", 3), "mb": ("size", 6), "gb": ("size", 9),
+    "hz": ("frequency", 0), "khz": ("frequency", 3), "mhz": ("frequency", 6), "ghz": ("frequency", 9),
+}  # fmt: skip
+TEXTS = {
+    "ns": ("time", -9), "us": ("time", -6), "ms": ("time", -3), "s": ("time", 0),
+    "bit/s": ("rate", 0), "kbit/s": ("rate", 3), "Mbit/s": ("rate", 6), "Gbit/s": ("rate", 9),
+    "km": ("length", 3), "kB": ("size", 3), "MB": ("size", 6), "GB": ("size", 9), "GHz": ("frequency", 9),
+}  # fmt: skip
+"""As a text says them after a number. Metres are left out: `m` also is how a minute is said."""
+FOLLOWS = re.compile(r"\s?(" + "|".join(map(re.escape, TEXTS)) + r")(?![\w/])")
+SAME_UNIT_FUNCTIONS = frozenset((
+    "abs", "float", "int", "max", "min", "round", "sorted", "sum", "floats", "list", "array", "asarray", "ceil",
+    "floor", "diff", "mean", "median", "quantile", "percentile", "nanmean", "nanmedian", "append", "nanmax",
+    "nanmin", "unique", "cumsum", "maximum", "minimum", "rint", "concatenate", "sort", "fsum", "Decimal", "float64",
+    "int64",
+))  # fmt: skip
+SAME_UNIT_METHODS = frozenset((
+    "to_numpy", "astype", "dropna", "max", "min", "mean", "median", "sum", "quantile", "item", "tolist", "round",
+    "abs", "diff", "copy", "fillna", "first", "last", "to_list", "iloc", "loc", "values", "to_integral_value",
+    "cumsum", "std",
+))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A power of ten of a dimension's first unit: of time, -9 is a nanosecond."""
+
+    dimension: str
+    exponent: int
+    is_multiple: bool = field(default=False, compare=False)
+    """Times a number that may have a dimension of its own: 8 bits a byte, 5 bytes a nanosecond."""
+
+
+def unit_of_name(name: str) -> Unit | None:
+    """The unit that a name ends in; none if it is "per" something, or of a power of it."""
+    parts = name.lower().split("_")
+    if len(parts) < 2 or parts[-1] not in ENDINGS or {"per", "bit", "kbit", "mbit", "gbit"}.intersection(parts):
+        return None
+    return Unit(*ENDINGS[parts[-1]])
+
+
+def power_of_ten(node: ast.AST) -> int | None:
+    """k, if a node is the number 10^k, and |k| is 3 or more."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and isinstance(node.left, ast.Constant):
+        if node.left.value == 10 and isinstance(node.right, ast.Constant) and isinstance(node.right.value, int):
+            return node.right.value
+        return None
+    if not isinstance(node, ast.Constant) or isinstance(node.value, bool) or not isinstance(node.value, int | float):
+        return None
+    exponent = next((k for k in range(-12, 13) if node.value == 10**k), None)
+    return exponent if exponent is not None and abs(exponent) >= 3 else None
+
+
+def is_plain_number(node: ast.AST) -> bool:
+    """Whether a node is a number, or something whose name says that it is a ratio."""
+    match node:
+        case ast.Constant(value=value):
+            # 10 and 100 may be parts of a conversion, and large numbers are constants of nature.
+            return isinstance(value, int | float) and abs(value) < 100 and abs(value) != 10
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name.lower().endswith("ratio")
+    return False
+
+
+class Checker(ast.NodeVisitor):
+    """The faults of one file, as (line, text)."""
+
+    def __init__(self) -> None:
+        self.faults: list[tuple[int, str]] = []
+        self.conversions = self.compared = 0
+        self._functions: list[str] = []
+
+    def unit(self, node: ast.AST | None) -> Unit | None:
+        """What an expression is in; None if its names do not say."""
+        match node:
+            case ast.Name(id=name):
+                return unit_of_name(name)
+            case ast.Attribute(value=value, attr=name):
+                return self.unit(value) if name in SAME_UNIT_METHODS else unit_of_name(name)
+            case ast.Subscript(value=value, slice=ast.Constant(value=str(key))):
+                return unit_of_name(key)
+            case ast.Subscript(value=value, slice=ast.Tuple(elts=[_, ast.Constant(value=str(key))])):
+                return unit_of_name(key)
+            case ast.Subscript(value=value):
+                return self.unit(value)
+            case ast.UnaryOp(operand=operand):
+                return self.unit(operand)
+            case ast.IfExp(body=body, orelse=orelse):
+                return self.unit(body) or self.unit(orelse)
+            case ast.BoolOp(values=[first, *_]):
+                return self.unit(first)
+            case ast.GeneratorExp(elt=each) | ast.ListComp(elt=each):
+                return self.unit(each)
+            case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in SAME_UNIT_FUNCTIONS:
+                return self.unit(first)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="np" | "math"), attr=name), args=[first, *_]):
+                return self.unit(first) if name in SAME_UNIT_FUNCTIONS else None
+            case ast.Call(func=ast.Attribute(value=value, attr=name)):
+                return self.unit(value) if name in SAME_UNIT_METHODS else unit_of_name(name)
+            case ast.Call(func=ast.Name(id=name)):
+                return unit_of_name(name)
+            case ast.BinOp(op=ast.Add() | ast.Sub(), left=left, right=right):
+                return self.unit(left) or self.unit(right)
+            case ast.BinOp(op=ast.Mult() | ast.Div() | ast.FloorDiv()):
+                return self._product(node)
+        return None
+
+    def _product(self, node: ast.BinOp) -> Unit | None:
+        by, of = power_of_ten(node.right), self.unit(node.left)
+        if by is None and isinstance(node.op, ast.Mult):
+            by, of = power_of_ten(node.left), self.unit(node.right)
+        if by is None:
+            return self._multiple(node)
+        if of is None:
+            return None
+        if isinstance(node.op, ast.Mult):
+            by = -by
+        # A count of units of 10^e is one of units of 10^(e + k) after a division by 10^k.
+        return replace(of, exponent=of.exponent + by)
+
+    def _multiple(self, node: ast.BinOp) -> Unit | None:
+        """Twice, a third, or a ratio of something is in the same unit."""
+        of = None
+        if is_plain_number(node.right):
+            of = self.unit(node.left)
+        elif isinstance(node.op, ast.Mult) and is_plain_number(node.left):
+            of = self.unit(node.right)
+        return None if of is None else replace(of, is_multiple=True)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        if isinstance(node.op, ast.Mult | ast.Div | ast.FloorDiv):
+            self.conversions += power_of_ten(node.right) is not None or power_of_ten(node.left) is not None
+        if isinstance(node.op, ast.Add | ast.Sub):
+            self._compare(node, self.unit(node.left), self.unit(node.right), "the two sides")
+        self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        for left, right in zip([node.left, *node.comparators], node.comparators, strict=False):
+            self._compare(node, self.unit(left), self.unit(right), "the two sides")
+        self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        for target in node.targets:
+            self._pair(target, node.value)
+        self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        self._pair(node.target, node.value)
+        self.generic_visit(node)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self._pair(node.target, node.value)
+        self.generic_visit(node)
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        if node.arg is not None:
+            self._compare(node.value, unit_of_name(node.arg), self.unit(node.value), f"the argument {node.arg}")
+        self.generic_visit(node)
+
+    def visit_Dict(self, node: ast.Dict) -> None:
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                self._compare(value, unit_of_name(key.value), self.unit(value), f"the key {key.value}")
+        self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self._functions.append(node.name)
+        self.generic_visit(node)
+        self._functions.pop()
+
+    def visit_Return(self, node: ast.Return) -> None:
+        if self._functions and node.value is not None:
+            name = self._functions[-1]
+            self._compare(node, unit_of_name(name), self.unit(node.value), f"what {name} returns")
+        self.generic_visit(node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        for value, text in zip(node.values, node.values[1:], strict=False):
+            if isinstance(value, ast.FormattedValue) and isinstance(text, ast.Constant):
+                said = FOLLOWS.match(str(text.value))
+                if said is not None:
+                    self._compare(value, Unit(*TEXTS[said[1]]), self.unit(value.value), f'the text "{said[1]}"')
+        self.generic_visit(node)
+
+    def _pair(self, target: ast.AST, value: ast.AST | None) -> None:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            for one, its in zip(target.elts, value.elts, strict=True):
+                self._pair(one, its)
+        elif not isinstance(target, ast.Tuple | ast.List):
+            self._compare(value or target, self.unit(target), self.unit(value), "what it is assigned to")
+
+    def _compare(self, node: ast.AST, wanted: Unit | None, found: Unit | None, what: str) -> None:
+        if wanted is None or found is None:
+            return
+        if wanted.dimension != found.dimension and (wanted.is_multiple or found.is_multiple):
+            return
+        self.compared += 1
+        if wanted != found:
+            self.faults.append((node.lineno, f"{what}: {_said(wanted)} and {_said(found)}"))
+
+
+def _said(unit: Unit) -> str:
+    known = [text for text, facts in TEXTS.items() if facts == (unit.dimension, unit.exponent)]
+    return known[0] if known else f"10^{unit.exponent} of {unit.dimension}"
+
+
+def faults_of(text: str) -> tuple[list[tuple[int, str]], int, int]:
+    """Faults of a file by line, how many conversions it has, and how many pairs of units were compared."""
+    checker = Checker()
+    checker.visit(ast.parse(text))
+    return checker.faults, checker.conversions, checker.compared
+
+
+def sources() -> Iterator[Path]:
+    """Every Python file of the package, its tests, and what was measured for its design."""
+    for folder in ("python", "tests", "design", "bench"):
+        yield from sorted((ROOT / folder).rglob("*.py"))
+
+
+def main() -> int:
+    conversions = compared = wrong = 0
+    for path in sources():
+        faults, here, pairs = faults_of(path.read_text(encoding="utf-8"))
+        conversions, compared, wrong = conversions + here, compared + pairs, wrong + len(faults)
+        for line, text in faults:
+            print(f"{path.relative_to(ROOT)}:{line}: units differ: {text}")
+    print(f"units: {conversions} factors of powers of ten, {compared} pairs of units compared, {wrong} differ")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
