@@ -204,7 +204,8 @@ def _dish(dice: np.random.Generator, interval_ns: int) -> tuple[NDArray[np.int64
         if trap in ("half spikes", "thirds"):
             parts = 2 if trap == "half spikes" else 3
             part = np.floor(into_ns / (period_ns / parts)).astype(np.int64)
-            rtt_ns += _spikes(dice, np.asarray(into_ns % (period_ns / parts)), slot * parts + part, slots * parts, likely,
+            into_part_ns = np.asarray(into_ns % (period_ns / parts), dtype=np.float64)
+            rtt_ns += _spikes(dice, into_part_ns, slot * parts + part, slots * parts, likely,
                               max(height_ns, 4 * noise_ns), interval_ns)  # fmt: skip
     if signs[2]:
         likely, length_ns = dice.uniform(0.4, 0.95), max(_log_uniform(dice, 20, 400) * MS, 1.2 * interval_ns)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often period and phase are right, over recordings that are made up; `CALIBRATED` seeds made the confidence."""
+"""How often period and phase are right, over recordings that are made up; the search was developed with other seeds (`DEVELOPED`)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from leowarp.timeline.measured.schedule import Schedule
 from support.recordings import Recording, Truth, recording
 from support.synthetic.dish import MS, S, dish
 
-CALIBRATED = range(0, 130)
-JUDGED = range(2000, 2200)
+DEVELOPED = (range(0, 200), range(1000, 1200), range(2000, 2200))
+JUDGED = range(3000, 3200)
 
 PERIOD_RATIO = 0.01
 PHASE_NS = S // 2
@@ -79,12 +79,13 @@ def phase_error_ns(found: Schedule, truth: Truth, span_ns: int) -> float:
 
 
 @pytest.mark.slow
-def test_of_two_hundred_recordings_95_in_100_are_right_and_of_the_sure_ones_nine_of_ten() -> None:
+def test_of_two_hundred_recordings_nine_of_ten_are_right_and_of_the_sure_ones_as_many() -> None:
     of = [judged(seed) for seed in JUDGED]
     confusion = Counter((one.truth.kind, one.answer) for one in of)
     wrong = [(one.seed, one.answer, round(one.confidence_ratio, 2)) for one in of if not one.right]
     print(confusion, wrong)  # shown if it fails
-    assert sum(one.right for one in of) >= 0.95 * len(of), wrong
+    assert all(seeds.stop <= JUDGED.start for seeds in DEVELOPED)
+    assert sum(one.right for one in of) >= 0.9 * len(of), wrong
     sure = [one for one in of if one.confidence_ratio >= 0.9]
     assert len(sure) >= 0.7 * len(of)  # who is never sure is never wrong
     assert sum(one.right for one in sure) >= 0.9 * len(sure), wrong

@@ -19,13 +19,14 @@ from leowarp.timeline.measured.measurement import Series
 from leowarp.timeline.measured.signs import LOSSES, SIGNS, STEPS, TOGETHER, Signs, signs
 
 SHORTEST_S, LONGEST_S = 4.0, 120.0
-"""Periods that are looked for; the longest only if the measurement holds three of it."""
+"""Periods that are looked for; the longest only if the measurement holds four of it."""
 
 USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
 """What is believed beforehand of periods near (1 %) these, in s; the rest lies anywhere. 15 s is that of the one
 constellation whose reconfigurations are published (`timeline.access`); schedules of machines are round."""
 
 _USUAL_WITHIN = 0.01
+_FEWEST_PERIODS = 4
 _KNOWN_S = (5.0, 6.0, 7.5, 10.0, 12.0, 15.0, 20.0, 30.0, 45.0, 60.0)
 _RELATIVES = (1 / 4, 1 / 3, 1 / 2, 2 / 3, 3 / 2, 2.0, 3.0, 4.0)
 _HARMONICS = (1, 2, 4, 8)
@@ -84,12 +85,12 @@ class Search:
 
 
 def search(series: Series) -> Search | None:
-    """The search's result; None if the series is too short to hold three periods."""
+    """The search's result; None if the series is too short to hold four periods."""
     found = signs(series)
     if found is None:
         return None
     ratios = Ratios.from_signs(found)
-    longest_s = min(LONGEST_S, ratios.span_s / 3)
+    longest_s = min(LONGEST_S, ratios.span_s / _FEWEST_PERIODS)
     if longest_s <= SHORTEST_S:
         return None
     together = int(found.rows(TOGETHER)[0])
