@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often period and phase are right, over recordings that are made up; the search was developed with other seeds (`DEVELOPED`)."""
+"""How often period and phase are right, over made-up recordings; the search was developed with others (`DEVELOPED`)."""
 
 from __future__ import annotations
 
