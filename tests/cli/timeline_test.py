@@ -136,7 +136,7 @@ def test_a_table_without_a_header_is_guessed_said_folded_and_converted(leowarp, 
     words = " ".join(leowarp("timeline", "describe", table, *said, "--folded", folded).out.split())
     assert "every 15.000 s" in words
     assert "confidence in that 99" in words
-    assert "by losses alone every 15.0" in words
+    assert "by steps alone every 15.0" in words
     assert folded.read_text().startswith("<?xml")
     assert "9000 rows, from columns" in leowarp("timeline", "convert", table, *said).out
     assert leowarp("timeline", "convert", table, *said).status == 2  # it is there
