@@ -16,7 +16,7 @@ SPREAD := -n auto --dist worksteal
 NATIVE := python/leowarp/_native.abi3.so
 NATIVE_SOURCES := Cargo.toml Cargo.lock tools/native.py $(shell find crates/py crates/reorder crates/arrivals -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help setup kernel doctor demo test test-fast check bench wheel docs lock clean
+.PHONY: help setup kernel doctor demo test test-fast check bench wheel docs page lock clean
 
 help: ## print this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -45,6 +45,7 @@ check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dep
 	@$(PYTHON) tools/module_circles.py
 	@cargo fmt --check
 	@cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	@tools/page.sh check
 
 bench: kernel ## speed and memory, as the table of docs/performance.md
 	@$(PYTHON) bench/bench.py
@@ -58,6 +59,9 @@ docs: $(INSTALLED) ## make the reference pages and the agent's table of columns 
 	@$(PYTHON) -m leowarp.cli.reference docs/reference/tables.md
 	@$(PYTHON) tools/clauses.py --page docs/reference/clauses.md
 	@$(PYTHON) tools/record_tables.py crates/timeline/src/record/tables.rs
+
+page: ## build the page of `leowarp view` anew from web/ (needs node and npm; what it builds is in the repository)
+	@tools/page.sh build
 
 doctor: $(NATIVE) ## say what this machine lacks; else build the kernel, if it is not in the cache, and boot a guest
 	@$(LEOWARP) doctor --build --quiet

@@ -6,7 +6,7 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["support.processes", "support.watchdog"]
+pytest_plugins = ["support.processes", "support.watchdog", "support.chromium"]
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and what they start inherits that: the tests
 # of interruptions would wait for something that cannot come.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that every dependency's licence goes with Apache-2.0: Python's by pip-licenses, Rust's by cargo metadata.
+"""Checks that every dependency's licence goes with Apache-2.0: Python's by pip-licenses, Rust's by cargo metadata,
+the page's by its lock file.
 
 For Rust the rules are those of deny.toml, which `cargo deny check` obeys too: its licences, and that every crate comes
 from a registry that it allows. No Debian package has cargo-deny, and it is a large program to compile.
@@ -17,6 +18,7 @@ from importlib import metadata
 from pathlib import Path
 
 CRATES_IO = "https://github.com/rust-lang/crates.io-index"
+NPM = "https://registry.npmjs.org/"
 # Licences that let an Apache-2.0 program use, link or ship the work. MPL-2.0 is per file: used unchanged, as a library.
 COMPATIBLE = {
     "0BSD",
@@ -57,7 +59,7 @@ LOOKED_UP = {
 
 
 def main() -> int:
-    bad = [*_python(), *_rust()]
+    bad = [*_python(), *_rust(), *_npm()]
     for line in bad:
         print(line, file=sys.stderr)
     return 1 if bad else 0
@@ -115,6 +117,28 @@ def against_deny(packages: list[dict], rules: dict) -> list[str]:
         # No source: a crate of this workspace
         if source is not None and source not in registries:
             bad.append(f"{package['name']}: comes from {source}")
+    return bad
+
+
+def _npm() -> list[str]:
+    packages = json.loads(Path("web/package-lock.json").read_text())["packages"]
+    print(f"{len(packages) - 1} npm packages")
+    return of_npm_lock(packages)
+
+
+def of_npm_lock(packages: dict[str, dict]) -> list[str]:
+    """What is wrong with the packages of a package-lock.json: a line each."""
+    bad = []
+    for place, package in packages.items():
+        # "": the page itself
+        if place == "":
+            continue
+        name, licence = place.rpartition("node_modules/")[2], package.get("license", "none")
+        if not compatible(licence):
+            bad.append(f"{name}: {licence}")
+        # A lock may leave out where: then it comes from the registry that npm is set to, and the checksum decides.
+        if not str(package.get("resolved", NPM)).startswith(NPM) or "integrity" not in package:
+            bad.append(f"{name}: comes from {package.get('resolved', 'the registry')} without a checksum, or elsewhere")
     return bad
 
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the modules of each Rust crate, and the C files of the guest kernel, use each other one way: no circle.
+"""Checks that Python's modules, those of each Rust crate, and the C files of the guest kernel use each other one way.
 
     python tools/module_circles.py             # status 1 names each circle
     python tools/module_circles.py --graph     # prints every module and what it imports
 
-The compilers refuse circles of crates, not of modules or of files. `make check` runs this. Test modules are left out:
-they look at what they test.
+The compilers refuse circles of crates, not of modules or of files; import-linter knows the layers of pyproject.toml,
+not what modules of one layer's package do to each other. `make check` runs this. Rust's test modules are left out: they
+look at what they test. Imports for type checking alone count, and so does an import inside a function.
 
 A crate's root names all its modules, so that a module which uses something that the root itself defines is in a circle
 with it; what the root only exports again is its module's.
@@ -15,6 +16,8 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+
+import grimp
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = "#[cfg(test)]\nmod tests {"
@@ -29,7 +32,8 @@ C_DEFINITION = re.compile(r"^(?!static\b)[a-z][\w \t*]*?\b(\w+)(?:\([^;{}]*\)\s*
 def main(arguments: list[str]) -> int:
     status = 0
     graphs = {source.parent.name: graph(source) for source in sorted(ROOT.glob("crates/*/src"))}
-    for place, imports in (graphs | {"guest": c_graph(ROOT / "guest")}).items():
+    graphs |= {"guest": c_graph(ROOT / "guest"), "python": python_graph("leowarp")}
+    for place, imports in graphs.items():
         if "--graph" in arguments:
             print(place)
             for module, imported in sorted(imports.items()):
@@ -111,6 +115,12 @@ def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str,
         if (name := "::".join(path[:length])) in modules:
             return name
     return exported.get(path[0], root) if path else root
+
+
+def python_graph(package: str) -> dict[str, set[str]]:
+    """What each module of a package imports of the same package."""
+    built = grimp.build_graph(package, cache_dir=None)
+    return {module: set(built.find_modules_directly_imported_by(module)) for module in built.modules}
 
 
 def c_graph(directory: Path) -> dict[str, set[str]]:

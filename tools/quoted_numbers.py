@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "docs" / "numbers.toml"
 STORE = ROOT / "docs" / "numbers"
 COSTS = {"cpu_s", "wall_s"}
+VERSIONS = {"leowarp_version", "linux_version", "linux_sha256"}
 # What is printed must not depend on the terminal of whoever makes it again
 WIDTH = {"COLUMNS": "120", "NO_COLOR": "1"}
 _FIELD = re.compile(r"\{([^{}]+?)(?::([^{}:]*))?\}")
@@ -184,7 +185,8 @@ def result(
     names: dict[str, Any] = {"lw": lw, "np": np, "pd": pd, "here": here, "answers": answers}
     if out is not None:
         opened = lw.open(out)
-        found["linux_version"] = opened.manifest["kernel"]["linux_version"]
+        # What draws from the kernel's random pool (BBR) is another run with each build of it
+        found |= {name: opened.manifest["kernel"][name] for name in ("linux_version", "linux_sha256")}
         found["summary"] = known(opened.summary)
         long = opened.metrics()
 
@@ -250,7 +252,9 @@ def changes(run: Made, new: dict[str, Any], store: Path = STORE) -> list[str]:
     """What a run gave otherwise than what is stored; versions may differ."""
     path = store / f"{run.name}.json"
     old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return list(moved(*({**of, "leowarp_version": "", "linux_version": ""} for of in (old, new)), run.name))
+    return list(
+        moved(*({name: each for name, each in of.items() if name not in VERSIONS} for of in (old, new)), run.name)
+    )
 
 
 def main() -> int:

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from leowarp.result import Run
@@ -86,7 +87,14 @@ def _drawn(run: Run, name: str) -> Figure:
     return report.figure(run, name)
 
 
+def _moving(runs: Sequence[Run]) -> str:
+    from leowarp import view
+
+    return view.page(runs)
+
+
 Run.drawing = _drawn
+Run.moving = _moving
 
 
 def __getattr__(name: str) -> Any:

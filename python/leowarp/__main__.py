@@ -14,24 +14,24 @@ def lacking(wheel: str) -> "list[str]":
     needed = re.search(r"-cp3(\d+)-abi3-manylinux_2_(\d+)_x86_64\.whl$", wheel)
     if needed is None:
         return [f"a wheel that is named as `make wheel` names it (this is {wheel})"]
-    found = []
+    lacks = []
     machine = f"{platform.system()} {platform.machine()}"
     if machine != "Linux x86_64":
-        found.append(f"Linux x86_64 (this is {machine})")
+        lacks.append(f"Linux x86_64 (this is {machine})")
     if sys.version_info[:2] < (3, int(needed[1])):
-        found.append(f"Python 3.{needed[1]} or newer (this is {platform.python_version()})")
+        lacks.append(f"Python 3.{needed[1]} or newer (this is {platform.python_version()})")
     library, version = platform.libc_ver()
     numbers = re.findall(r"\d+", version)
     if library != "glibc" or tuple(map(int, numbers[:2])) < (2, int(needed[2])):
-        found.append(f"glibc 2.{needed[2]} or newer (this is {version or 'another C library'})")
-    return found
+        lacks.append(f"glibc 2.{needed[2]} or newer (this is {version or 'another C library'})")
+    return lacks
 
 
 def answer(wheel: str) -> None:
     """Print that nothing is lacking, or end with the sentence that says what is."""
-    found = lacking(wheel)
-    if found:
-        sys.exit(f"leowarp needs {' and '.join(found)}; Debian 12, Ubuntu 24.04 and Fedora 37 have all of it")
+    lacks = lacking(wheel)
+    if lacks:
+        sys.exit(f"leowarp needs {' and '.join(lacks)}; Debian 12, Ubuntu 24.04 and Fedora 37 have all of it")
     print(f"this machine has what the wheel needs; type: pip install {wheel}")
 
 

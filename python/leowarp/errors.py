@@ -78,6 +78,7 @@ def unexpected(error: Exception) -> LeowarpError:
     if isinstance(error, OSError) and error.filename is not None:
         hint = "LEOWARP_DEBUG=1 shows what it was needed for"
         return HostError(f"{error.filename}: {error.strerror}{where}", hint=hint)
+    # Cut: the text of an error may quote a file of any length.
     return UnexpectedError(
         f"{type(error).__name__}: {str(error) or 'no more is known'}{where}"[:2000],
         hint="no rule foresees this: a file that is damaged or was made by something else than leowarp "
@@ -101,6 +102,7 @@ def encode_error(error: BaseException) -> dict[str, Any]:
 
 def decode_error(encoded: Mapping[str, Any]) -> LeowarpError:
     """The error that `encode_error` wrote; one that is not of ours becomes a plain `LeowarpError`."""
+    # A name from another process is looked up here alone, and taken only if it is one of the classes above.
     kind = globals().get(str(encoded["kind"]))
     if not (isinstance(kind, type) and issubclass(kind, LeowarpError)):
         kind = LeowarpError

@@ -23,5 +23,8 @@ ARTEFACTS = (PLAN, INPUTS, ROUTES, TIMELINE, TRACE, METRICS, REPORT, SUMMARY, MA
 
 
 def default_directory(name: str, plan_text: str) -> Path:
-    """`runs/<name>-<first digits of the plan's sha256>`: the same plan, the same place."""
+    """`runs/<name>-<first digits of the plan's sha256>`: the same plan, the same place.
+
+    Ten hexadecimal digits, 40 bits: a thousand plans of one name share a place with a probability of 5e-7.
+    """
     return Path("runs") / f"{name}-{hashlib.sha256(plan_text.encode()).hexdigest()[:10]}"

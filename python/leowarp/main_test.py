@@ -27,9 +27,9 @@ WHEEL = "leowarp-0.1.0-cp311-abi3-manylinux_2_34_x86_64.whl"
 def test_each_thing_that_a_machine_lacks_is_named_with_what_it_has(monkeypatch, python, glibc, says):
     monkeypatch.setattr(sys, "version_info", python)
     monkeypatch.setattr(platform, "libc_ver", lambda: glibc)
-    found = entry.lacking(WHEEL)
-    assert len(found) == len(says)
-    for sentence, expected in zip(found, says, strict=True):
+    lacks = entry.lacking(WHEEL)
+    assert len(lacks) == len(says)
+    for sentence, expected in zip(lacks, says, strict=True):
         assert sentence.startswith(expected)
 
 

@@ -32,18 +32,19 @@ def overview(summary: dict[str, Any]) -> list[Section]:
     summary : dict
         As in `summary.json`.
     """
-    found = []
+    sections = []
     for kind, (title, rows) in _KINDS.items():
         flows = [flow for flow in summary["flows"] if _kind(flow) == kind]
         if not flows:
             continue
+        # One way for all flows stands in the title, in place of a row of equal texts.
         ways = list(dict.fromkeys(_way(flow) for flow in flows))
         same = len(ways) == 1 and ways[0] is not None
         lead = () if same else (("from, to", tuple(_way(flow) for flow in flows)),)
         table = _rows(rows, [{**summary, **flow} for flow in flows], scalars.FLOW_SCALARS)
         names = tuple(f"flow {flow.get('flow', 0)}" for flow in flows)
-        found.append(Section(f"{title}, {ways[0]}" if same else title, names, (*lead, *table)))
-    return [*found, Section("Run", (summary.get("name") or "",), _rows(_RUN, [summary], scalars.RUN_SCALARS))]
+        sections.append(Section(f"{title}, {ways[0]}" if same else title, names, (*lead, *table)))
+    return [*sections, Section("Run", (summary.get("name") or "",), _rows(_RUN, [summary], scalars.RUN_SCALARS))]
 
 
 def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[Section]:
@@ -55,15 +56,17 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
         What each run is called.
     """
     flows = [{(flow.get("flow", 0), _kind(flow)): flow for flow in summary["flows"]} for summary in summaries]
-    found = []
+    sections = []
     for number, kind in sorted({key for of_run in flows for key in of_run}):
         title, rows = _KINDS[kind]
         mine = [of_run.get((number, kind)) for of_run in flows]
         ways = {_way(flow) for flow in mine if flow is not None}
         way = f", {ways.pop()}" if len(ways) == 1 and None not in ways else ""
         of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
-        found.append(Section(f"Flow {number}: {title}{way}", tuple(names), _rows(rows, of_runs, scalars.FLOW_SCALARS)))
-    return [*found, Section("Runs", tuple(names), _rows(_RUN, summaries, scalars.RUN_SCALARS))]
+        sections.append(
+            Section(f"Flow {number}: {title}{way}", tuple(names), _rows(rows, of_runs, scalars.FLOW_SCALARS))
+        )
+    return [*sections, Section("Runs", tuple(names), _rows(_RUN, summaries, scalars.RUN_SCALARS))]
 
 
 class _Shown(Enum):
@@ -104,7 +107,7 @@ class _Row:
 def _rows(
     rows: Sequence[_Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]
 ) -> tuple[tuple[str, tuple[str | None, ...]], ...]:
-    found = []
+    shown = []
     columns = [scalars.flat(column) for column in columns]
     for row in rows:
         scalar = declared[row.name]
@@ -112,8 +115,8 @@ def _rows(
         assert label is not None, f"{row.name} is declared as none of the overview's"
         values = [tuple(column.get(key) for key in (row.name, *row.also)) for column in columns]
         if _is_shown(row, values, columns):
-            found.append((label, tuple(text(*value) if value[0] is not None else None for value in values)))
-    return tuple(found)
+            shown.append((label, tuple(text(*value) if value[0] is not None else None for value in values)))
+    return tuple(shown)
 
 
 def _is_shown(row: _Row, values: list[tuple[Any, ...]], columns: Sequence[dict[str, Any]]) -> bool:

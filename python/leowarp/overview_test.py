@@ -112,10 +112,10 @@ def test_probes_without_replies_have_one_way_delays(probe):
 
 def test_runs_stand_side_by_side_flow_by_flow():
     reno = SUMMARY | {"name": "two", "flows": [TCP | {"congestion_control": "reno", "late_pkts": 9}]}
-    found = {section.title: section for section in compared(["cubic", "reno"], [SUMMARY, reno])}
-    assert list(found) == ["Flow 0: TCP, A to B", "Flow 1: Pings, B to A", "Runs"]
-    assert {section.columns for section in found.values()} == {("cubic", "reno")}
-    rows = dict(found["Flow 0: TCP, A to B"].rows)
+    sections = {section.title: section for section in compared(["cubic", "reno"], [SUMMARY, reno])}
+    assert list(sections) == ["Flow 0: TCP, A to B", "Flow 1: Pings, B to A", "Runs"]
+    assert {section.columns for section in sections.values()} == {("cubic", "reno")}
+    rows = dict(sections["Flow 0: TCP, A to B"].rows)
     assert rows["congestion control"] == ("cubic", "reno")
     assert rows["late packets (overtaken)"] == ("0", "9")
-    assert dict(found["Flow 1: Pings, B to A"].rows)["sent"] == ("600", None)
+    assert dict(sections["Flow 1: Pings, B to A"].rows)["sent"] == ("600", None)

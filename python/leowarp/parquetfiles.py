@@ -46,6 +46,7 @@ def read_table(
             raise TraceError(f"cannot read {path}: it says that it holds {facts.num_rows} rows", hint=hint)
         # Not as a data set: a folder's name would add a column.
         table = pq.read_table(path, columns=columns, filters=filters, partitioning=None)
+        # Arrow takes a file's word until it is asked to check: damage would show where values are used, not here.
         table.validate(full=True)
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise _unreadable(path, error, hint) from error
@@ -53,7 +54,13 @@ def read_table(
 
 
 def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
-    """The schema of a table with its metadata. Raises as `read_table`."""
+    """The schema of a table with its metadata, without reading a row.
+
+    Raises
+    ------
+    TraceError
+        As `read_table`.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -125,7 +125,9 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
         is_of_shell = links and str(path).startswith(_DEVICES) and not stat.S_ISDIR(mode)
         if not stat.S_ISREG(mode) and not is_of_shell:
             raise OSError(0, f"it is {kind_of(mode)}", str(path))
+        # O_NONBLOCK was for opening alone: a read of /dev/stdin would otherwise fail before its writer has written.
         os.set_blocking(descriptor, True)
+        # One byte more than allowed tells a file that is too long, whatever size it claimed.
         content = file.read(most_bytes + 1)
     if len(content) > most_bytes:
         raise OSError(0, f"it has more than {most_bytes >> 20} MiB", str(path))
@@ -133,8 +135,15 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Writes a file that appears whole, in the place of one that is there; never through a link."""
+    """Writes a file that appears whole, in the place of one that is there; never through a link.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; nothing of it is left then.
+    """
     partial = path.with_name(path.name + PARTIAL)
+    # What a killed writer left; O_EXCL below would trip over it.
     with contextlib.suppress(FileNotFoundError):
         os.unlink(partial)
     try:

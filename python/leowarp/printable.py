@@ -37,5 +37,6 @@ def _json_escaped(char: str) -> str:
     code = ord(char)
     if code < 0x10000:
         return f"\\u{code:04x}"
+    # JSON escapes UTF-16: beyond the first plane a pair of surrogates (RFC 8259, section 7).
     high, low = divmod(code - 0x10000, 0x400)
     return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"

@@ -16,6 +16,7 @@ from leowarp.printable import one_line, visible
 
 STAGES = ("timeline", "guest", "trace", "metrics", "report", "done", "failed")
 PLAIN_INTERVAL_S = 5.0
+"""Between two plain lines of a run."""
 # Of a build's plain lines: ten seconds at first, later a quarter of the time so far, so that a log of hours has 30.
 BUILD_INTERVAL_S = 10.0
 
@@ -45,6 +46,7 @@ class Progress:
     @property
     def speed(self) -> float | None:
         """Virtual seconds per second of the wall clock; None while nothing can be said."""
+        # Booting takes up to that; a speed of it would say nothing.
         return self.t_ns / 1e9 / self.wall_s if self.wall_s > 0.2 and self.t_ns > 0 else None
 
     @property

@@ -30,6 +30,7 @@ def why_incomplete(path: Path) -> str | None:
     if not path.is_dir():
         return "it is not a directory" if path.exists() else "there is no such directory"
     mark = path / INCOMPLETE
+    # lexists: a link that leads nowhere is a mark, too.
     if os.path.lexists(mark):
         try:
             text = plainfiles.read(mark, _LONGEST_MARK_BYTES).decode(errors="replace").strip()
@@ -58,8 +59,15 @@ def refuse_strange(path: Path) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object out of a run directory. Raises TraceError if it is none."""
+    """A JSON object out of a run directory.
 
+    Raises
+    ------
+    TraceError
+        If it is none, is nested too deeply, or has more than `plainfiles.MOST_JSON_BYTES`.
+    """
+
+    # Python's json takes NaN and Infinity, which RFC 8259 (section 6) does not have.
     def refuse(word: str) -> float:
         raise ValueError(f"{word} is no number of JSON")
 
@@ -75,7 +83,13 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_summary(run: Path) -> dict[str, Any]:
-    """`summary.json` of a run directory. Raises TraceError if it is none."""
+    """`summary.json` of a run directory.
+
+    Raises
+    ------
+    TraceError
+        If it is none, or holds what is no scalar.
+    """
     path = run / SUMMARY
     value = read_json(path)
     if (why := why_no_summary(value)) is not None:
@@ -84,7 +98,13 @@ def read_summary(run: Path) -> dict[str, Any]:
 
 
 def read_manifest(run: Path) -> dict[str, Any]:
-    """`manifest.json` of a run directory. Raises TraceError if it is none."""
+    """`manifest.json` of a run directory.
+
+    Raises
+    ------
+    TraceError
+        If it is none, or an entry is of another type than leowarp writes.
+    """
     path = run / MANIFEST
     value = read_json(path)
     if (why := why_no_manifest(value)) is not None:
@@ -107,8 +127,8 @@ def why_no_summary(value: Mapping[str, Any]) -> str | None:
             return f"flow {number} is of no kind that leowarp has"
         if not isinstance(flow.get("flow", 0), int):
             return f"the number of flow {number} is no whole number"
-    for of in (value, *flows):
-        for name, item in of.items():
+    for entry in (value, *flows):
+        for name, item in entry.items():
             if name != "flows" and not _is_scalar(name, item) and not _is_table_of_scalars(item):
                 return f"{name!r:.80} is {type(item).__name__} {item!r:.40}, and no scalar of a run is"
     return None

@@ -6,11 +6,13 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from leowarp import plainfiles
 from leowarp.errors import TraceError
 from leowarp.layout import METRICS, PLAN, REPORT, ROUTES, TIMELINE, TRACE
 from leowarp.metadata import decode_metadata
@@ -24,6 +26,23 @@ if TYPE_CHECKING:
 
     from leowarp.metrics import Metrics, Tables
     from leowarp.scenario import Plan
+
+
+@dataclass(frozen=True)
+class View:
+    """A page on which runs move, as a notebook shows it: in a frame, where its own policy holds."""
+
+    text: str
+
+    def _repr_html_(self) -> str:
+        # srcdoc is an attribute: quotes and ampersands would end it or be read as something else.
+        return (
+            '<iframe style="width: 100%; height: 820px; border: 0" sandbox="allow-scripts" '
+            f'srcdoc="{html.escape(self.text)}"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"View({len(self.text)} characters)"
 
 
 class Run:
@@ -45,6 +64,9 @@ class Run:
     drawing: ClassVar[Callable[[Run, str], Figure]]
     """Gives a figure of a run by its name. Figures stand above runs, because they read them; so the top of the package,
     which knows both, sets this (`leowarp/__init__.py`)."""
+
+    moving: ClassVar[Callable[[Sequence[Run]], str]]
+    """Gives the page on which runs move, as text; set there, too."""
 
     def __init__(self, path: Path | str, *, complete: bool = True) -> None:
         self.path = Path(path)
@@ -96,7 +118,19 @@ class Run:
         return list(self.manifest["warnings"])
 
     def table(self, name: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
-        """A table as Arrow: a trace table, `routes`, `timeline` or `metrics`."""
+        """A table as Arrow: a trace table, `routes`, `timeline` or `metrics`.
+
+        Parameters
+        ----------
+        name : str
+        columns, filters
+            As for `pyarrow.parquet.read_table`: only these columns, only these rows.
+
+        Raises
+        ------
+        TraceError
+            If the run has no such table, or its file is damaged.
+        """
         own = {"routes": ROUTES, "timeline": TIMELINE, "metrics": METRICS}
         if name not in own:
             from leowarp import trace
@@ -120,7 +154,10 @@ class Run:
         return self._frame("sockets", flow)
 
     def packets(self, flow: int | None = None) -> pd.DataFrame:
-        """Packet truth: the stored packets, each with its arrival or its place and cause of loss."""
+        """Packet truth: the stored packets, each with its arrival or its place and cause of loss.
+
+        Which are stored is `observe.packets`; late, lost and repeated ones always are (docs/concepts/truth.md).
+        """
         return self._frame("packets", flow)
 
     def bins(self, flow: int | None = None) -> pd.DataFrame:
@@ -144,11 +181,11 @@ class Run:
         return self._frame("acks", flow)
 
     def drops(self) -> pd.DataFrame:
-        """Every packet dropped on a link."""
+        """Every packet that was lost, ACKs and probes too, with place and cause; `direction` null: between links."""
         return self._frame("drops")
 
     def counters(self) -> pd.DataFrame:
-        """The kernel's counters by time, host (by name) and counter."""
+        """The kernel's counters since the run's start, by time, host (by name) and counter; a row a change."""
         table = self.table("counters")
         frame = _frame_of(table)
         hosts = decode_metadata(table.schema, "hosts")
@@ -219,7 +256,12 @@ class Run:
         return metrics.tables_of(trace, **planned, where=self.path), metrics.flow_pairs(self.plan.flows)
 
     def figure(self, name: str) -> Figure:
-        """A figure of the report by its name, for instance "goodput", as a matplotlib Figure."""
+        """A figure of the report by its name, for instance "goodput".
+
+        Returns
+        -------
+        figure : matplotlib.figure.Figure
+        """
         return Run.drawing(self, name)
 
     def _with_ends(self, name: str) -> pd.DataFrame:
@@ -230,6 +272,21 @@ class Run:
             for place, column in ((0, "from"), (1, "to"), (2, "kind")):
                 frame[column] = frame["direction"].map({i: end[place] for i, end in enumerate(directions)})
         return frame
+
+    def view(self, *others: Run, out: Path | str | None = None) -> View:
+        """The run, and others beside it with the same clock, as one page on which it moves; a notebook shows it.
+
+        Parameters
+        ----------
+        others : Run
+        out : path, optional
+            A file to write it to as well.
+        """
+        found = View(Run.moving((self, *others)))
+        if out is not None:
+            plainfiles.refuse_link(Path(out))
+            plainfiles.write(Path(out), found.text.encode())
+        return found
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r})"

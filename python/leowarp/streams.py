@@ -17,6 +17,15 @@ def stream(seed: int, name: str, *numbers: int) -> np.random.Generator:
         Of the component (``access.outages``).
     numbers : int
         Not negative; they tell apart streams of one component.
+
+    Returns
+    -------
+    generator : numpy.random.Generator
+        PCG64, named and not numpy's default: another default would change results.
+
+    References
+    ----------
+    `numpy.random.SeedSequence` with a spawn key: streams of different keys are independent of each other.
     """
     # A name's bytes are below 256, so that 256 separates it from the numbers.
     key = (*name.encode(), *((256, *numbers) if numbers else ()))

@@ -25,8 +25,8 @@ def loads(text: str) -> dict[str, Any]:
     RecursionError
         If it is nested too deeply.
     """
-    if (found := _LONG_KEY.search(text)) is not None:
-        line = text.count("\n", 0, found.start()) + 1
+    if (long_key := _LONG_KEY.search(text)) is not None:
+        line = text.count("\n", 0, long_key.start()) + 1
         raise ValueError(f"a key of more than {MOST_PARTS} parts (at line {line}, column 1)")
     return tomllib.loads(text)
 

@@ -76,7 +76,13 @@ class Quantity:
             raise ScenarioError(f"{text!r} is too large for {self.name}") from None
 
     def format(self, value: int | float) -> str:
-        """Write a number with a unit so that `parse` gives the same number back."""
+        """Write a number with a unit so that `parse` gives the same number back.
+
+        Raises
+        ------
+        ValueError
+            If it is a float that is not finite.
+        """
         return _format(self, value)
 
     def _format(self, value: int | float) -> str:
@@ -94,7 +100,13 @@ class Quantity:
         return f"{_decimal(number)} {unit}"
 
     def format_in(self, value: int | float, unit: str) -> str:
-        """Write a number in a given unit, or as `format` does if it has no short decimal there."""
+        """Write a number in a given unit, or as `format` does if it has no exact decimal there.
+
+        Raises
+        ------
+        KeyError
+            If it is no unit of this quantity.
+        """
         exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
         number = _decimal(exact / self.units[unit])
         return self.format(value) if number is None else f"{number} {unit}"
@@ -105,6 +117,7 @@ class Quantity:
         return "s" if "s" in self.written else self.written[-1]
 
     def _split(self, text: object) -> tuple[Fraction, str]:
+        # TOML's true and false are ints to Python.
         if isinstance(text, bool) or not isinstance(text, int | float | str):
             raise ScenarioError(f"{self.name} is a string with a unit", f'write it like "{self.example}"')
         if not isinstance(text, str):
@@ -124,6 +137,7 @@ class Quantity:
         known = ", ".join(self.units)
         if unit in self.mistakes:
             return f"{self.mistakes[unit]}; {self.name} is in one of: {known}"
+        # Of a unit of two letters one wrong one leaves a similarity of 0.5, below difflib's own cutoff of 0.6.
         near = difflib.get_close_matches(unit, self.units, n=1, cutoff=0.4)
         did_you_mean = f'did you mean "{near[0]}"? ' if near else ""
         return f"{did_you_mean}{self.name} is in one of: {known}"
@@ -152,6 +166,7 @@ def _decimal(value: Fraction) -> str | None:
         stripped = digits.lstrip("0")
         mantissa = stripped.rstrip("0")
         exponent = len(stripped) - 1 - places
+        # Exact too: a power of ten in place of many zeros.
         text = f"{mantissa[0]}.{mantissa[1:]}".rstrip(".") + f"e{exponent}"
     return sign + text
 
@@ -165,6 +180,7 @@ _NUMBER = re.compile(
     r"(?P<number>[+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?(?:[eE][+-]?[0-9]{1,3})?)"
     r"\s*(?P<unit>[^0-9\s.+-]\S*|)"
 )
+# Longer numbers with a unit are nobody's; the limit also bounds the time of the pattern above and of messages.
 _LONGEST_TEXT = 80
 _LONGEST_PLAIN = 24
 _SMALLEST_PLAIN = Fraction(1, 1000)

@@ -17,6 +17,7 @@ import pytest
 import leowarp as lw
 from leowarp import layout, scenario
 from leowarp.errors import LeowarpError, ScenarioError, TraceError
+from leowarp.guest.image import GuestImage
 from leowarp.metrics import metrics, read_tables
 from leowarp.running.writing import Writing
 from leowarp.study import run_study
@@ -121,7 +122,7 @@ def test_leowarp_run_says_so(leowarp_within, tmp_path, precious):
     (tmp_path / "out" / layout.INCOMPLETE).symlink_to(precious)
     with pytest.MonkeyPatch.context() as patch:
         # No kernel is built for it.
-        patch.setattr("leowarp.guest.guest_image", lambda *given, **named: None)
+        patch.setattr("leowarp.guest.guest_image", lambda *given, **named: GuestImage(Path("linux"), Path("agent")))
         patch.setattr("leowarp.guest.check_fits", lambda *given: None)
         patch.setattr("leowarp.guest.compile_modules", lambda *given: [])
         assert refused(leowarp_within("run", CHAIN, "--out", tmp_path / "out"), "INCOMPLETE in it is a symbolic link")
@@ -129,7 +130,7 @@ def test_leowarp_run_says_so(leowarp_within, tmp_path, precious):
 
 VERBS = (
     ("verify",), ("metrics",), ("metrics", "--again"), ("report",), ("export", "sockets"), ("export", "pcapng"),
-    ("timeline", "describe"), ("compare",),
+    ("timeline", "describe"), ("compare",), ("view",), ("export", "--czml"),
 )  # fmt: skip
 
 
@@ -169,7 +170,9 @@ def test_python_opens_none_either(run, precious):
             attempt(run)
 
 
-@pytest.mark.parametrize("words", [("export", "RUN", "sockets", "--out"), ("plan", "RUN", "--out")])
+@pytest.mark.parametrize(
+    "words", [("export", "RUN", "sockets", "--out"), ("plan", "RUN", "--out"), ("view", "RUN", "--out")]
+)
 def test_files_that_the_user_names_are_not_written_through_links(leowarp_within, run, precious, tmp_path, words):
     (tmp_path / "out.csv").symlink_to(precious)
     typed_words = [run if word == "RUN" else word for word in words]
@@ -458,6 +461,7 @@ NASTY = "\x1b]0;owned\x07\x1b[31m\u202e[red]<script>alert(1)</script>\x9b\udcff"
 OBEYED = set("\x1b\x07\x9b\u202e")
 
 
+@pytest.mark.slow
 def test_nothing_of_a_file_is_obeyed_by_a_terminal(leowarp_within, run):
     summary = json.loads((run / layout.SUMMARY).read_text())
     summary["flows"][0] |= {"source": NASTY, "congestion_control": NASTY}

@@ -47,7 +47,7 @@ def test_a_measurement_is_described_in_text_and_drawn(leowarp, pings, tmp_path):
     out = leowarp("timeline", "describe", pings, "--slots", "--figure", figure).out
     assert "every 15.000 s" in out
     assert "at seconds 9.00 24.00 39.00 54.00" in " ".join(out.split())
-    assert "(100 % of them)" in out
+    assert "(100 % of the lost)" in out
     assert "slot begins" in out
     assert figure.read_text().startswith("<?xml")
 

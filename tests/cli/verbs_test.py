@@ -11,6 +11,9 @@ import pyarrow.csv as pacsv
 import pytest
 
 import leowarp as lw
+from leowarp import layout, scenario
+from leowarp.metrics import metrics, read_tables
+from support.synthetic.run import write_synthetic_run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MADRID_TOKYO = EXAMPLES / "madrid-tokyo.toml"
@@ -38,7 +41,7 @@ def test_help_names_every_verb(leowarp):
     assert answer.status == 0
     for verb in (
         "run", "report", "reproduce", "compare", "plan", "ephemeris", "routes", "timeline", "metrics", "export",
-        "kernel", "doctor", "verify", "demo", "version", "reorder",
+        "kernel", "doctor", "verify", "demo", "version", "reorder", "view",
     ):  # fmt: skip
         assert verb in answer.out
 
@@ -153,6 +156,27 @@ def test_captures_are_exported_or_the_command_that_makes_them_is_told(leowarp, w
     without = leowarp("export", write_run("b"), "pcapng")
     assert without.status == 5
     assert "--set observe.pcap=both" in without.err
+
+
+def test_the_moving_page_of_a_run_is_one_of_its_files(leowarp_within, tmp_path):
+    run = write_synthetic_run(tmp_path / "run")
+    metrics(read_tables(run), scenario.plan_of(run / layout.PLAN)).write(run)
+    answer = leowarp_within("view", run, "--json")
+    page = run / "50-report" / "view.html"
+    assert json.loads(answer.out) == {"runs": [str(run)], "view": str(page), "bytes": page.stat().st_size}
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert "50-report/view.html" in lw.open(run).manifest["files"]
+
+
+def test_what_does_not_move_is_not_exported_as_czml(leowarp_within, write_run):
+    run = write_run()
+    answer = leowarp_within("export", run, "--czml")
+    assert answer.status == 2
+    assert "no constellation" in answer.err
+    for words in ((), ("sockets", "--czml"), ("--czml", "--flow", "0")):
+        answer = leowarp_within("export", run, *words)
+        assert answer.status == 2
+        assert "--czml" in answer.err
 
 
 def test_metrics_print_what_is_missing_only_if_asked_and_as_a_dash(leowarp, write_run):

@@ -4,8 +4,9 @@
 import numpy as np
 import pytest
 
-from leowarp import guest, scenario, trace
+from leowarp import guest, layout, scenario, trace
 from leowarp.timeline.events import Events, LinkKind
+from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.row_of_routers import row_events, row_routes
 
 pytestmark = pytest.mark.guest
@@ -56,8 +57,10 @@ class Guest:
         kind = LinkKind(**{**common, "has_own_rate": False, **link})
         events = row_events(plan, row_routes(1, None), kind)
         fill(events)
-        self.done = guest.run(guest.guest_image("default"), plan, events.table({}), self.tmp_path)
-        tables = trace.read_output(self.done.out_dir, self.tmp_path / guest.DIRECTORY / "in" / "setup.json")
+        self.done = guest.run(
+            guest.guest_image("default"), plan, events.table(TimelineMetadata(warnings=[])), self.tmp_path
+        )
+        tables = trace.read_output(self.done.out_dir, self.tmp_path / layout.GUEST / "in" / "setup.json")
         return {name: table.to_pandas() for name, table in tables.items()}
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import leowarp as lw
-from leowarp import ephemeris, guest, media, scenario, trace
+from leowarp import ephemeris, guest, layout, media, scenario, trace
 
 pytestmark = pytest.mark.guest
 
@@ -183,7 +183,7 @@ def test_a_change_takes_the_draws_as_they_come(tmp_path):
     sent_ns, delays = [], []
     for name, events in (("usual", usual), ("changed", changed)):
         done = guest.run(image, plan, events, tmp_path / name)
-        setup = tmp_path / name / guest.DIRECTORY / "in" / "setup.json"
+        setup = tmp_path / name / layout.GUEST / "in" / "setup.json"
         echoes = trace.read_output(done.out_dir, setup)["echoes"].to_pandas()
         sent_ns.append(echoes["sent_ns"].to_numpy("int64"))
         delays.append((echoes["received_ns"] - echoes["sent_ns"]).to_numpy(float))

@@ -122,8 +122,8 @@ capacity 5 18446744073709551615 0
 0 route s-00-01 host:B s-00-01 r0 Some(12)
 0 up A host:B
 30 route r0 host:A none None
-30 path host:A host:B Some(12)
-60 path host:B host:A None
+30 path host:A host:B Some(12) None
+60 path host:B host:A None None
 60 down s-00-01 r0 true
 """
 

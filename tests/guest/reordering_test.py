@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 
 import leowarp as lw
-from leowarp import guest, reordering, scenario, trace
+from leowarp import guest, layout, reordering, scenario, trace
 from leowarp.timeline.events import Events, LinkKind
+from leowarp.timeline.metadata import TimelineMetadata
 
 pytestmark = pytest.mark.guest
 
@@ -62,7 +63,7 @@ def three_paths(plan, delays_ms: list[int], switches_ms: list[int]):
     for path_id, (t_ms, middle) in enumerate(zip([0, *switches_ms], via, strict=True)):
         events.route(t_ms * MS, s, host_b, middle, path_id)
         events.path(t_ms * MS, host_a, host_b, path_id, path_id - 1 if path_id else None)
-    return events.table({"warnings": []})
+    return events.table(TimelineMetadata(warnings=[]))
 
 
 # Tests RFC 4737, 5.4 (histogram of n-reordering).
@@ -75,7 +76,7 @@ def test_a_probe_over_a_known_swap_gives_the_closed_form_exactly(tmp_path):
     # half a millisecond before the first packet that takes it, so that nothing hangs on order within an instant
     events = three_paths(plan, [100, 10, 200], [1030, 1080])
     done = guest.run(guest.guest_image(plan.guest.kernel), plan, events, tmp_path)
-    tables = trace.read_output(done.out_dir, tmp_path / guest.DIRECTORY / "in" / "setup.json")
+    tables = trace.read_output(done.out_dir, tmp_path / layout.GUEST / "in" / "setup.json")
     whole = tables["reordering"].to_pandas().query("scope == 0").iloc[0]
     densities = tables["densities"].to_pandas()
     assert (whole.sent_pkts, whole.received_pkts, whole.lost_pkts, whole.reordered_pkts) == (100, 100, 0, old)

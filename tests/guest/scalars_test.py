@@ -41,7 +41,6 @@ OF_TCP_ALONE = {"congestion_control", "connect_ns", "completion_ns"}
 
 
 @pytest.mark.guest
-@pytest.mark.timeout(900)
 def test_every_declared_scalar_is_known_of_some_run(tmp_path):
     own = tmp_path / "two-transfers.toml"
     own.write_text(TWO_TRANSFERS)

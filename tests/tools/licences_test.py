@@ -43,3 +43,23 @@ def crate(licence: str | None, source: str | None = CRATES_IO) -> dict:
 )
 def test_crates_are_held_to_deny_toml(licences, package, wrong):
     assert licences.against_deny([package], RULES) == wrong
+
+
+def npm(licence="ISC", resolved="https://registry.npmjs.org/some/-/some-1.0.0.tgz", **more):
+    return {"": {}, "node_modules/some": {"license": licence, "resolved": resolved, "integrity": "sha512-x", **more}}
+
+
+@pytest.mark.parametrize(
+    ("packages", "wrong"),
+    [
+        (npm(), 0),
+        (npm("MIT"), 0),
+        (npm("GPL-3.0-only"), 1),
+        (npm(resolved="https://example.org/some.tgz"), 1),
+        ({"node_modules/some": {"license": "ISC", "resolved": "https://registry.npmjs.org/some.tgz"}}, 1),
+        ({"node_modules/some": {"license": "ISC", "integrity": "sha512-x"}}, 0),
+        ({"node_modules/some": {}}, 2),
+    ],
+)
+def test_packages_of_the_page_are_held_to_the_same_licences(licences, packages, wrong):
+    assert len(licences.of_npm_lock(packages)) == wrong

@@ -80,5 +80,16 @@ def test_files_of_c_use_what_others_define(module_circles, tmp_path):
     assert module_circles.circles(module_circles.c_graph(tmp_path)) == [{"low", "high"}]
 
 
+def test_modules_of_python_import_each_other(module_circles, tmp_path, monkeypatch):
+    package = tmp_path / "leowarp_in_a_circle"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "above.py").write_text("from leowarp_in_a_circle import below\n")
+    (package / "below.py").write_text("def late() -> None:\n    from leowarp_in_a_circle.above import below\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    imports = module_circles.python_graph(package.name)
+    assert module_circles.circles(imports) == [{f"{package.name}.above", f"{package.name}.below"}]
+
+
 def test_our_own_have_none(module_circles, capsys):
     assert module_circles.main([]) == 0, capsys.readouterr().err

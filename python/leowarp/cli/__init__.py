@@ -18,12 +18,14 @@ def main() -> None:
         app(prog_name="leowarp")
     except BrokenPipeError:
         # The reader of our output (head, less) has gone: nothing is wrong, and nobody is there to tell.
+        # Python flushes stdout as it exits, which would raise once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as raised:
         if os.environ.get("LEOWARP_DEBUG") == "1":
             raise
         error = raised if isinstance(raised, LeowarpError) else unexpected(raised)
+        # The verb may not have got so far as to read its options.
         if "--json" in sys.argv[1:]:
             print_error_json(error)
         print_error(error)

@@ -13,6 +13,7 @@ from leowarp.cli import (
     run_verbs,
     study_verbs,
     timeline_verbs,
+    view_verb,
 )
 from leowarp.cli.options import verb_of
 from leowarp.cli.output import interruptible
@@ -21,6 +22,7 @@ from leowarp.cli.reorder_request import Request
 app = typer.Typer(
     name="leowarp",
     no_args_is_help=True,
+    # Errors are printed by `main`, in one form.
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -31,6 +33,7 @@ app = typer.Typer(
 
 _RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel needed)", "Results", "This machine"
 
+# These take minutes, and whoever ends them must know what stays.
 for _verb in (run_verbs.run, run_verbs.demo, run_verbs.reproduce, run_verbs.verify):
     app.command(rich_help_panel=_RUN)(interruptible(_verb))
 app.add_typer(study_verbs.study_app, name="study", rich_help_panel=_RUN)
@@ -41,6 +44,7 @@ app.add_typer(timeline_verbs.timeline_app, name="timeline", rich_help_panel=_STR
 app.command(rich_help_panel=_RESULTS)(result_verbs.metrics)
 app.command(rich_help_panel=_RESULTS)(result_verbs.report)
 app.command(rich_help_panel=_RESULTS)(result_verbs.compare)
+app.command(rich_help_panel=_RESULTS)(view_verb.view)
 app.command(rich_help_panel=_RESULTS)(result_verbs.export)
 app.command(rich_help_panel=_RESULTS)(interruptible(verb_of(reorder_verb.reorder, Request)))
 app.add_typer(guest_verbs.kernel_app, name="kernel", rich_help_panel=_MACHINE)

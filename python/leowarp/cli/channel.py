@@ -32,12 +32,12 @@ class MobileChannel:
     plan: Plan
     mobile: Mobile
     fading: LandMobile | None
-    found: Realisation
+    realisation: Realisation
 
     @property
     def power(self) -> PowerSeries:
         """The power series, relative to line of sight (0 dB), one level every `spacing_ns`."""
-        return self.found.power
+        return self.realisation.power
 
     @property
     def steady(self) -> bool:
@@ -63,24 +63,24 @@ def channel_of(plan: Plan, source: str) -> MobileChannel:
             f"{source} has no mobile channel",
             f"a scenario with [mobile], as examples/mobile.toml; its events: leowarp timeline {source}",
         )
-    found = realisation_of(plan, plan.medium).until(plan.run.duration_ns)
-    return MobileChannel(plan, plan.medium, fading_of(plan.medium), found)
+    realisation = realisation_of(plan, plan.medium).until(plan.run.duration_ns)
+    return MobileChannel(plan, plan.medium, fading_of(plan.medium), realisation)
 
 
-def title(of: MobileChannel) -> str:
+def title(channel: MobileChannel) -> str:
     """Scenario, environment, speed, carrier, duration and seed."""
-    run = f"{of.plan.run.duration_ns / 1e9:g} s, seed {of.plan.run.seed}"
-    if of.fading is None:
-        return f"{of.plan.name}: no fading, {run}"
+    run = f"{channel.plan.run.duration_ns / 1e9:g} s, seed {channel.plan.run.seed}"
+    if channel.fading is None:
+        return f"{channel.plan.name}: no fading, {run}"
     return (
-        f"{of.plan.name}: {of.fading.environment}, {of.fading.elevation_deg:g} deg, "
-        f"{3.6 * of.fading.speed_m_per_s:.6g} km/h, {of.fading.carrier_hz / 1e9:g} GHz, {run}"
+        f"{channel.plan.name}: {channel.fading.environment}, {channel.fading.elevation_deg:g} deg, "
+        f"{3.6 * channel.fading.speed_m_per_s:.6g} km/h, {channel.fading.carrier_hz / 1e9:g} GHz, {run}"
     )
 
 
-def level_rows(of: MobileChannel) -> list[Row]:
+def level_rows(channel: MobileChannel) -> list[Row]:
     """What the power did, and what the model says: shares and stays of the states, quantiles, mean."""
-    rows = of.statistics.to_pylist()
+    rows = channel.statistics.to_pylist()
 
     def line(name: str, row: dict[str, Any], scale: float, unit: str, digits: int) -> Row:
         return name, *(
@@ -100,24 +100,24 @@ def level_rows(of: MobileChannel) -> list[Row]:
     return [*shares, *dwells, *levels, *means]
 
 
-def fade_rows(of: MobileChannel) -> list[Row]:
+def fade_rows(channel: MobileChannel) -> list[Row]:
     """Fades below some levels: Es/N0 there, how many a second, how long."""
-    found: dict[float, dict[str, Any]] = {}
-    for row in of.statistics.to_pylist():
+    by_level: dict[float, dict[str, Any]] = {}
+    for row in channel.statistics.to_pylist():
         if row["statistic"] in ("crossing_rate", "fade_duration") and row["at"] in FADE_LEVELS_DB:
-            found.setdefault(row["at"], {})[row["statistic"]] = row["value"]
+            by_level.setdefault(row["at"], {})[row["statistic"]] = row["value"]
     return [
         (
-            f"below {level_db:g} dB", f"{of.mobile.snr_db + level_db:g} dB", f"{values['crossing_rate']:.2f}",
+            f"below {level_db:g} dB", f"{channel.mobile.snr_db + level_db:g} dB", f"{values['crossing_rate']:.2f}",
             None if values["fade_duration"] is None else f"{1e3 * values['fade_duration']:.2f} ms",
         )
-        for level_db, values in found.items()
+        for level_db, values in by_level.items()
     ]  # fmt: skip
 
 
-def codeword_rows(of: MobileChannel) -> list[Row]:
-    """Share of all codewords decoded after 0, 1, ... retransmissions, and lost."""
-    harq, outcomes = harq_of(of.mobile), of.found.outcomes
+def codeword_rows(channel: MobileChannel) -> list[Row]:
+    """Share of all codewords decoded after 0, 1, ... retransmissions, with the delay that each has, and lost."""
+    harq, outcomes = harq_of(channel.mobile), channel.realisation.outcomes
     rows: list[Row] = [
         (
             f"decoded after {again} retransmission{'' if again == 1 else 's'}",
@@ -129,10 +129,10 @@ def codeword_rows(of: MobileChannel) -> list[Row]:
     return [*rows, ("lost", f"{100 * outcomes.loss_ratio:.3f} %", None)]
 
 
-def link_rows(of: MobileChannel) -> list[Row]:
+def link_rows(channel: MobileChannel) -> list[Row]:
     """What the link layer works with."""
-    numbers = harq_numbers(of)
-    harq = harq_of(of.mobile)
+    numbers = harq_numbers(channel)
+    harq = harq_of(channel.mobile)
     if numbers["threshold_bits"] is None:
         threshold = f"by code rate, at most {harq.needed_ratio:g} times the {harq.data_bits} data bits"
     else:
@@ -140,7 +140,7 @@ def link_rows(of: MobileChannel) -> list[Row]:
             f"{numbers['threshold_bits']:.0f} bits ({harq.threshold_ratio:g} times the {harq.data_bits} of data)"
         )
     return [
-        ("SNR: Es/N0 at line of sight (a level of 0 dB)", f"{of.mobile.snr_db:g} dB"),
+        ("SNR: Es/N0 at line of sight (a level of 0 dB)", f"{channel.mobile.snr_db:g} dB"),
         ("hybrid ARQ, rule, modulation", f"{harq.kind}, {harq.rule}, {harq.modulation}"),
         ("codewords", f"{numbers['codewords']}, one every {harq.codeword_period_ns / 1e3:g} us"),
         ("mutual information that decodes", threshold),
@@ -150,37 +150,37 @@ def link_rows(of: MobileChannel) -> list[Row]:
     ]
 
 
-def harq_numbers(of: MobileChannel) -> dict[str, Any]:
+def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
     """What became of all codewords, and what the link layer works with."""
-    harq = harq_of(of.mobile)
-    symbols = of.found.outcomes.first_bits / BITS_PER_SYMBOL[harq.modulation]
+    harq = harq_of(channel.mobile)
+    symbols = channel.realisation.outcomes.first_bits / BITS_PER_SYMBOL[harq.modulation]
     constant = harq.threshold_kind == "constant"
-    return asdict(described(of.mobile, of.found.outcomes)) | {
+    return asdict(described(channel.mobile, channel.realisation.outcomes)) | {
         "symbol_rate_hz": symbols * 1e9 / harq.codeword_period_ns,
         "threshold_bits": harq.threshold_ratio * harq.data_bits if constant else None,
     }
 
 
-def as_json(of: MobileChannel) -> dict[str, Any]:
+def as_json(channel: MobileChannel) -> dict[str, Any]:
     """All of it as one object; statistics as `timeline.channel.statistics.COLUMNS`."""
-    return about(of) | {
-        "spacing_ns": of.power.spacing_ns,
-        "samples": len(of.power.level_db),
-        "is_steady": of.steady,
-        "statistics": of.statistics.to_pylist(),
-        "harq": harq_numbers(of),
-        "warnings": warnings_about(of.plan, of.mobile),
+    return about(channel) | {
+        "spacing_ns": channel.power.spacing_ns,
+        "samples": len(channel.power.level_db),
+        "is_steady": channel.steady,
+        "statistics": channel.statistics.to_pylist(),
+        "harq": harq_numbers(channel),
+        "warnings": warnings_about(channel.plan, channel.mobile),
     }
 
 
-def about(of: MobileChannel) -> dict[str, object]:
+def about(channel: MobileChannel) -> dict[str, object]:
     """What the channel was made from."""
-    fading = of.fading
+    fading = channel.fading
     return {
-        "scenario": of.plan.name,
-        "seed": of.plan.run.seed,
-        "duration_ns": of.plan.run.duration_ns,
-        "snr_db": of.mobile.snr_db,
+        "scenario": channel.plan.name,
+        "seed": channel.plan.run.seed,
+        "duration_ns": channel.plan.run.duration_ns,
+        "snr_db": channel.mobile.snr_db,
         "environment": None if fading is None else fading.environment,
         "elevation_deg": None if fading is None else fading.elevation_deg,
         "speed_m_per_s": None if fading is None else fading.speed_m_per_s,

@@ -34,7 +34,7 @@ def labels(runs: Sequence[Run]) -> list[str]:
     """A short name for each run: its directory's, or as much of the path as tells them apart."""
     parts: list[Any] = [run.path.resolve().parts for run in runs]
     for depth in range(1, max(len(part) for part in parts) + 1):
-        found = ["/".join(part[-depth:]) for part in parts]
-        if len(set(found)) == len(found):
-            return found
+        endings = ["/".join(part[-depth:]) for part in parts]
+        if len(set(endings)) == len(endings):
+            return endings
     return ["/".join(part) for part in parts]

@@ -31,11 +31,27 @@ def measurements(
     settings: list[str] | None,
     columns: tuple[str, ...] | None = None,
 ) -> list[Measurement]:
-    """What a path names: a measured file, a scenario, or a run (then one for each of its ping flows)."""
+    """What a path names: a measured file, a scenario, or a run (then one for each of its ping flows).
+
+    Parameters
+    ----------
+    format : str
+        "auto", or what wrote the file.
+    interval_ns : int, optional
+        Between two lines of a format that does not say it.
+    capacity : path, optional
+        What the path could carry, beside a file of delays.
+
+    Raises
+    ------
+    ScenarioError, TraceError
+        If the path names nothing that was measured, or a file is not of its format: with file and line.
+    """
     if path.is_dir():
         return _of_run(path)
     if path.suffix == ".toml":
         return [_of_plan(plan_of(path, settings), str(path))]
+    # A file may hold capacity and no delay: a Mahimahi trace, a table of rates.
     kind = capacity_format_of(path) if format == "auto" and columns is None else None
     if kind is not None or format == "mahimahi":
         down, up, wall_ns = read_capacity(path, kind or format)
@@ -74,7 +90,7 @@ def _of_run(path: Path) -> list[Measurement]:
 
     run = Run(path)
     plan, echoes = run.plan, run.table("echoes")
-    found = []
+    pings = []
     for number, flow in enumerate(plan.flows):
         if flow.kind != "ping" or not flow.replies:
             continue
@@ -84,101 +100,106 @@ def _of_run(path: Path) -> list[Measurement]:
         rtt_ns = of_flow["reply_ns"].to_numpy().astype(np.float64) - sent_ns
         # Two probes of the same instant are one sample: times of a measurement ascend.
         kept = np.diff(sent_ns, prepend=-1) > 0
+        # Where the run has a wall clock, reconfigurations are told in seconds of its minute.
         wall_ns = wall_ns_of(plan.medium.clock) if isinstance(plan.medium, Access) else None
         source = f"{path}, flow {number}"
-        found.append(Measurement.of_round_trips(sent_ns[kept], rtt_ns[kept], wall_ns=wall_ns, source=source))
-    if not found:
+        pings.append(Measurement.of_round_trips(sent_ns[kept], rtt_ns[kept], wall_ns=wall_ns, source=source))
+    if not pings:
         raise ScenarioError(f"{path}: the run has no pings", 'a probe is a flow with kind = "ping"')
-    return found
+    return pings
 
 
-def lines(of: Description) -> dict[str, str]:
+def lines(description: Description) -> dict[str, str]:
     """A description as names and texts, in the order in which they are read."""
-    found = {"samples": f"{of.samples}", "span": f"{of.span_ns / 1e9:g} s"} if of.samples else {}
-    if of.interval_ns is not None:
-        found["interval"] = f"{of.interval_ns / 1e6:g} ms"
-    if of.samples:
-        longest = max((gap.length_ns for gap in of.gaps), default=0)
-        found["gaps"] = f"{len(of.gaps)}" + (f", the longest {longest / 1e9:g} s" if of.gaps else "")
-        found |= _delay_lines(of) | _schedule_lines(of) | _loss_lines(of)
-    found |= _recorder_lines(of)
-    if of.transfer is not None:
-        found |= _transfer_lines(of.transfer)
-    for name, capacity in (("down", of.capacity_down), ("up", of.capacity_up)):
+    values = (
+        {"samples": f"{description.samples}", "span": f"{description.span_ns / 1e9:g} s"} if description.samples else {}
+    )
+    if description.interval_ns is not None:
+        values["interval"] = f"{description.interval_ns / 1e6:g} ms"
+    if description.samples:
+        longest = max((gap.length_ns for gap in description.gaps), default=0)
+        values["gaps"] = f"{len(description.gaps)}" + (f", the longest {longest / 1e9:g} s" if description.gaps else "")
+        values |= _delay_lines(description) | _schedule_lines(description) | _loss_lines(description)
+    values |= _recorder_lines(description)
+    if description.transfer is not None:
+        values |= _transfer_lines(description.transfer)
+    for name, capacity in (("down", description.capacity_down), ("up", description.capacity_up)):
         if capacity is None:
             continue
         if capacity.mean_bps is None:
-            found[f"capacity {name}"] = "unshaped"
+            values[f"capacity {name}"] = "unshaped"
             continue
-        found[f"capacity {name}, mean"] = f"{capacity.mean_bps / 1e6:.2f} Mbit/s"
-        found[f"capacity {name}: 5 %, median, 95 %"] = _mbps(capacity.quantiles_bps, (0.05, 0.5, 0.95))
+        values[f"capacity {name}, mean"] = f"{capacity.mean_bps / 1e6:.2f} Mbit/s"
+        values[f"capacity {name}: 5 %, median, 95 %"] = _mbps(capacity.quantiles_bps, (0.05, 0.5, 0.95))
         if capacity.interval_ns is not None:
             steps = _mbps(capacity.steps_bps, (0.5, 0.95))
             rows = f"{capacity.interval_ns / 1e6:g} ms"
-            found[f"capacity {name}, step from row to row ({rows}): median, 95 %"] = steps
-        found[f"capacity {name}, none at all"] = f"{capacity.zero_ns / 1e9:g} s"
-    return found
+            values[f"capacity {name}, step from row to row ({rows}): median, 95 %"] = steps
+        values[f"capacity {name}, none at all"] = f"{capacity.zero_ns / 1e9:g} s"
+    return values
 
 
-def _delay_lines(of: Description) -> dict[str, str]:
+def _delay_lines(description: Description) -> dict[str, str]:
     """Mean and quantiles, ms: those of round trips, or of one way where there is nothing else."""
-    if of.mean_ns is None:
+    if description.mean_ns is None:
         return {"delay": "every probe was lost"}
-    found = {"delay, mean": f"{of.mean_ns / 1e6:.3f} ms"}
+    values = {"delay, mean": f"{description.mean_ns / 1e6:.3f} ms"}
     for names, of_these in (("least, 1 %, 5 %", (0.0, 0.01, 0.05)), ("25 %, median, 75 %", (0.25, 0.5, 0.75)),
                             ("95 %, 99 %, most", (0.95, 0.99, 1.0))):  # fmt: skip
-        found[f"delay: {names}"] = ", ".join(f"{of.quantiles_ns[q] / 1e6:.3f}" for q in of_these) + " ms"
-    if of.mean_abs_step_ns is not None:
-        found["mean difference of one and the next"] = f"{of.mean_abs_step_ns / 1e6:.3f} ms"
-    return found
+        values[f"delay: {names}"] = ", ".join(f"{description.quantiles_ns[q] / 1e6:.3f}" for q in of_these) + " ms"
+    if description.mean_abs_step_ns is not None:
+        values["mean difference of one and the next"] = f"{description.mean_abs_step_ns / 1e6:.3f} ms"
+    return values
 
 
-def _schedule_lines(of: Description) -> dict[str, str]:
+def _schedule_lines(description: Description) -> dict[str, str]:
     """Reconfigurations that were found in the data, the steps between slots, and spikes.
 
     Times are of the measurement's own clock; seconds of a minute are given where the wall clock is known, because that
     is how a schedule of 15 s was described first (12, 27, 42, 57 s).
     """
-    heights_ms = [spike.height_ns / 1e6 for spike in of.spikes]
-    spikes = {"spikes": f"{len(of.spikes)}"}
-    if of.spikes:
-        lengths_ms = [spike.length_ns / 1e6 for spike in of.spikes]
+    heights_ms = [spike.height_ns / 1e6 for spike in description.spikes]
+    spikes = {"spikes": f"{len(description.spikes)}"}
+    if description.spikes:
+        lengths_ms = [spike.length_ns / 1e6 for spike in description.spikes]
         spikes["spikes: median height, length"] = f"{np.median(heights_ms):.1f} ms, {np.median(lengths_ms):g} ms"
-    if of.schedule is None:
-        return {"reconfigurations": "no period found"} | _confidence_lines(of) | spikes
-    every_s, first_s = of.schedule.period_ns / 1e9, of.schedule.phase_ns / 1e9
-    found = {"reconfigurations": f"every {every_s:.3f} s, at {first_s:.3f} s + k times that"}
-    found |= _confidence_lines(of)
-    if of.seconds_of_minute is not None:
-        found["on the wall clock"] = "at seconds " + " ".join(f"{second:.2f}" for second in of.seconds_of_minute)
-    found["slots"] = f"{len(of.slots)}"
-    steps_ms = np.abs(np.array(of.steps_ns)) / 1e6
+    if description.schedule is None:
+        return {"reconfigurations": "no period found"} | _confidence_lines(description) | spikes
+    every_s, first_s = description.schedule.period_ns / 1e9, description.schedule.phase_ns / 1e9
+    values = {"reconfigurations": f"every {every_s:.3f} s, at {first_s:.3f} s + k times that"}
+    values |= _confidence_lines(description)
+    if description.seconds_of_minute is not None:
+        values["on the wall clock"] = "at seconds " + " ".join(
+            f"{second:.2f}" for second in description.seconds_of_minute
+        )
+    values["slots"] = f"{len(description.slots)}"
+    steps_ms = np.abs(np.array(description.steps_ns)) / 1e6
     if len(steps_ms):
-        found["step of the least delay: median, most"] = f"{np.median(steps_ms):.3f}, {steps_ms.max():.3f} ms"
-    slot_spikes_ms = [slot.spike_ns / 1e6 for slot in of.slots if slot.spike_ns is not None]
+        values["step of the least delay: median, most"] = f"{np.median(steps_ms):.3f}, {steps_ms.max():.3f} ms"
+    slot_spikes_ms = [slot.spike_ns / 1e6 for slot in description.slots if slot.spike_ns is not None]
     if slot_spikes_ms:
-        found["worst within 1 s of a slot's beginning, over its least: median, most"] = (
+        values["worst within 1 s of a slot's beginning, over its least: median, most"] = (
             f"{np.median(slot_spikes_ms):.1f}, {max(slot_spikes_ms):.1f} ms"
         )
-    spikes["spikes"] += f", {of.spikes_at_reconfigurations} within 1 s of a reconfiguration"
-    return found | spikes
+    spikes["spikes"] += f", {description.spikes_at_reconfigurations} within 1 s of a reconfiguration"
+    return values | spikes
 
 
-def _confidence_lines(of: Description) -> dict[str, str]:
+def _confidence_lines(description: Description) -> dict[str, str]:
     """How sure the answer is, what else it could be, and what each sign by itself says."""
-    finding = of.finding
+    finding = description.finding
     if finding is None:
         return {}
-    found = {"confidence in that": _chance(finding.confidence_ratio)}
+    values = {"confidence in that": _chance(finding.confidence_ratio)}
     if any(ratio >= _WORTH_TELLING for _, ratio in finding.runners_up):
-        found["it could also be"] = "; ".join(
+        values["it could also be"] = "; ".join(
             f"{_every(one)} ({_chance(ratio)})" for one, ratio in finding.runners_up if ratio >= _WORTH_TELLING
         )
     if finding.parts > 1:
-        found["within a period"] = f"something else happens at its {_PARTS[finding.parts]}"
+        values["within a period"] = f"something else happens at its {_PARTS[finding.parts]}"
     for sign, one in finding.by_sign.items():
-        found[f"by {sign} alone"] = _every(one)
-    return found
+        values[f"by {sign} alone"] = _every(one)
+    return values
 
 
 def _every(schedule: Schedule | None) -> str:
@@ -187,86 +208,94 @@ def _every(schedule: Schedule | None) -> str:
     return f"every {schedule.period_ns / 1e9:.3f} s at {schedule.phase_ns / 1e9:.2f} s"
 
 
-def _recorder_lines(of: Description) -> dict[str, str]:
+def _recorder_lines(description: Description) -> dict[str, str]:
     """What happened to the recording and not to the path."""
-    found = {}
-    if of.clock_steps:
-        found["the sender's clock was set"] = "; ".join(
+    values = {}
+    if description.clock_steps:
+        values["the sender's clock was set"] = "; ".join(
             f"{'forward' if step.by_ns > 0 else 'back'} by {abs(step.by_ns) / 1e9:.2f} s at {step.t_ns / 1e9:.2f} s"
-            for step in of.clock_steps
+            for step in description.clock_steps
         )
-    if of.duplicates:
-        found["duplicates, left out"] = f"{of.duplicates}"
-    return found
+    if description.duplicates:
+        values["duplicates, left out"] = f"{description.duplicates}"
+    return values
 
 
-def _transfer_lines(of: TransferDescription) -> dict[str, str]:
-    way = f"throughput {of.way}"
-    found = {f"{way}, mean": f"{of.mean_bps / 1e6:.2f} Mbit/s in {of.span_ns / 1e9:g} s"}
-    found[f"{way}: 5 %, median, 95 %"] = _mbps(of.quantiles_bps, (0.05, 0.5, 0.95))
-    found[f"{way}, nothing at all"] = f"{of.zero_ns / 1e9:g} s"
-    if of.retransmissions is not None:
-        found["retransmissions"] = f"{of.retransmissions}"
-    if of.median_cwnd_bytes is not None:
-        found["congestion window, median"] = f"{of.median_cwnd_bytes / 1e3:.1f} kB"
-    if of.median_rtt_ns is not None:
-        found["TCP's smoothed round trip, median"] = f"{of.median_rtt_ns / 1e6:.3f} ms"
-    return found
+def _transfer_lines(transfer: TransferDescription) -> dict[str, str]:
+    way = f"throughput {transfer.way}"
+    values = {f"{way}, mean": f"{transfer.mean_bps / 1e6:.2f} Mbit/s in {transfer.span_ns / 1e9:g} s"}
+    values[f"{way}: 5 %, median, 95 %"] = _mbps(transfer.quantiles_bps, (0.05, 0.5, 0.95))
+    values[f"{way}, nothing at all"] = f"{transfer.zero_ns / 1e9:g} s"
+    if transfer.retransmissions is not None:
+        values["retransmissions"] = f"{transfer.retransmissions}"
+    if transfer.median_cwnd_bytes is not None:
+        values["congestion window, median"] = f"{transfer.median_cwnd_bytes / 1e3:.1f} kB"
+    if transfer.median_rtt_ns is not None:
+        values["TCP's smoothed round trip, median"] = f"{transfer.median_rtt_ns / 1e6:.3f} ms"
+    return values
 
 
-def _loss_lines(of: Description) -> dict[str, str]:
+def _loss_lines(description: Description) -> dict[str, str]:
     """Lost probes, their runs, and how many lie near a reconfiguration.
 
     Near is within 1 s. The share of all probes there that are lost is given beside it: many losses there mean little if
     many probes are.
     """
-    loss = of.loss
-    found = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
+    loss = description.loss
+    values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
     if not loss.lost:
-        return found
+        return values
     if loss.lost_down is not None:
-        found["lost, known to be down, up"] = f"{loss.lost_down}, {loss.lost_up}"
-    found["runs of lost ones"] = f"{len(loss.runs)}, mean {np.mean(loss.runs):.2f}, longest {max(loss.runs)}"
+        values["lost, known to be down, up"] = f"{loss.lost_down}, {loss.lost_up}"
+    values["runs of lost ones"] = f"{len(loss.runs)}, mean {np.mean(loss.runs):.2f}, longest {max(loss.runs)}"
     for name, stretches in (("behind an obstacle", loss.obstructions), ("outages", loss.outages)):
         if stretches:
             longest = max(stretches, key=lambda one: one.length_ns)
-            found[f"lost, {name}"] = (
+            values[f"lost, {name}"] = (
                 f"{sum(one.lost for one in stretches)} in {len(stretches)}, "
                 f"the longest {longest.length_ns / 1e9:.1f} s at {longest.t_ns / 1e9:.1f} s"
             )
     if loss.in_handover_ratio is not None:
-        found["lost within 1 s of a reconfiguration"] = (
+        values["lost within 1 s of a reconfiguration"] = (
             f"{loss.in_handover} ({_percent(loss.in_handover_ratio)} of the lost)"
         )
-        found["share lost there; elsewhere"] = f"{_percent(loss.ratio_within)}; {_percent(loss.ratio_without)}"
-    return found
+        values["share lost there; elsewhere"] = f"{_percent(loss.ratio_within)}; {_percent(loss.ratio_without)}"
+    return values
 
 
-def slot_lines(of: Description) -> list[tuple[str | None, ...]]:
+def slot_lines(description: Description) -> list[tuple[str | None, ...]]:
     """A line for each slot: when it begins, its least delay, the step to it, its spike."""
-    return [(f"{slot.t_ns / 1e9:.3f} s", _ms(slot.base_ns), _ms(slot.step_ns), _ms(slot.spike_ns)) for slot in of.slots]
+    return [
+        (f"{slot.t_ns / 1e9:.3f} s", _ms(slot.base_ns), _ms(slot.step_ns), _ms(slot.spike_ns))
+        for slot in description.slots
+    ]
 
 
-def as_json(of: Description) -> dict[str, Any]:
+def as_json(description: Description) -> dict[str, Any]:
     """A description as one object; quantiles are named by their percentage."""
-    found = dataclasses.asdict(of)
-    found["loss"] |= {
-        name: getattr(of.loss, name) for name in ("ratio", "in_handover_ratio", "ratio_within", "ratio_without")
+    document = dataclasses.asdict(description)
+    document["loss"] |= {
+        name: getattr(description.loss, name)
+        for name in ("ratio", "in_handover_ratio", "ratio_within", "ratio_without")
     }
     for holder, key in _QUANTILES:
-        part = found if holder is None else found[holder]
+        part = document if holder is None else document[holder]
         if part is not None:
             part[key] = {f"{100 * share:g} %": value for share, value in part[key].items()}
-    return found
+    return document
 
 
 def _ms(nanoseconds: int | None) -> str | None:
     return None if nanoseconds is None else f"{nanoseconds / 1e6:.3f}"
 
 
-def _mbps(of: dict[float, float], shares: tuple[float, ...]) -> str:
+def _mbps(rate_by_share_bps: dict[float, float], shares: tuple[float, ...]) -> str:
     """Some quantiles as Mbit/s; "none" of a capacity that never changes from row to row."""
-    return ", ".join(f"{of[share] / 1e6:.2f}" for share in shares) + " Mbit/s" if of else "none"
+    return (
+        ", ".join(f"{rate_by_share_bps[share] / 1e6:.2f}" for share in shares) + " Mbit/s"
+        if rate_by_share_bps
+        else "none"
+    )
 
 
 def _chance(ratio: float) -> str:

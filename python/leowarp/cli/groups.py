@@ -20,6 +20,8 @@ class FileOrVerb(TyperGroup):
     default: ClassVar[str]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        # Once here, for the group's own options, and once where the verb is looked up; of words that have a verb
+        # nothing changes.
         return super().parse_args(ctx, self._with_verb(args))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

@@ -120,15 +120,16 @@ def routes(
     from leowarp.cli.output import print_json, print_table
 
     resolved = plan_of(file, set_)
-    found = media.routes_of(resolved, skies.ephemeris_of(resolved))
+    planned = media.routes_of(resolved, skies.ephemeris_of(resolved))
     # Ordered pairs come as the way there, then the way back.
-    ways = [(found.nodes[a], found.nodes[b]) for a, b in found.pairs][:: 1 if both else 2]
-    rows = [row for row in found.table.to_pylist() if _talks(row, ways, resolved) and (row["is_change"] or not changes)]
+    ways = [(planned.nodes[a], planned.nodes[b]) for a, b in planned.pairs][:: 1 if both else 2]
+    table = planned.table.to_pylist()
+    rows = [row for row in table if _talks(row, ways, resolved) and (row["is_change"] or not changes)]
     if json_:
-        print_json({"summary": found.summary, "warnings": list(found.warnings), "routes": rows})
+        print_json({"summary": planned.summary, "warnings": list(planned.warnings), "routes": rows})
         return
-    _notes(found.warnings)
-    say(f"{resolved.name}: {_scalars(found.summary)}")
+    _notes(planned.warnings)
+    say(f"{resolved.name}: {_scalars(planned.summary)}")
     several = ("source", "destination") if len({(row["source"], row["destination"]) for row in rows}) > 1 else ()
     print_table(
         None,
@@ -155,12 +156,14 @@ def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool
 
 
 def _scalars(summary: dict[str, Any]) -> str:
+    """The summary of the routes in a line."""
     return ", ".join(
         f"{key} {f'{value:.10g}' if isinstance(value, float) else value}" for key, value in summary.items()
     )
 
 
 def _ms(nanoseconds: int | None) -> str | None:
+    """A delay in ms to the ns; None stays None, which a table shows as a dash."""
     return None if nanoseconds is None else f"{nanoseconds / 1e6:.6f}"
 
 
@@ -183,6 +186,7 @@ def parsed(quantity: Any, option: str, text: str) -> int | float:
 
 
 def _notes(warnings: Any) -> None:
+    """Warnings on stderr, so that a table on stdout can be piped."""
     from leowarp.cli.output import note
 
     for warning in warnings:

@@ -89,5 +89,6 @@ def verb_of(act: Callable[[Request], None], request: type[Request]) -> Callable[
     ]
     verb.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     verb.__annotations__ = hints
+    # The verb's name and help are taken from the function that typer sees.
     verb.__name__, verb.__doc__ = act.__name__, act.__doc__
     return verb

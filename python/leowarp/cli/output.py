@@ -55,6 +55,7 @@ def print_table(
 
 def print_json(value: Any) -> None:
     """One JSON value on stdout. NaN is written as null, as JSON knows none."""
+    # allow_nan=False: Python would write NaN, which is no JSON (RFC 8259, 6).
     print(json_visible(json.dumps(clean(value), indent=2, ensure_ascii=False, allow_nan=False)))
 
 
@@ -74,6 +75,7 @@ def print_error(error: LeowarpError) -> None:
     from rich.text import Text
 
     err = console(stderr=True)
+    # Soft wrap: a message that is copied or searched for has no line ends of ours.
     err.print(Text.assemble(("error: ", "bold red"), visible(error.message)), soft_wrap=True)
     if error.hint:
         err.print(Text.assemble(("  hint: ", "bold"), visible(error.hint)), soft_wrap=True)
@@ -125,7 +127,7 @@ def frame_records(frame: Any) -> list[dict[str, Any]]:
 
 
 def _plain(text: str) -> Any:
+    """A text for rich that it does not read as markup: names of nodes and TOML hold square brackets."""
     from rich.text import Text
 
-    # Not markup: node names and TOML hold square brackets.
     return Text(visible(text))

@@ -87,6 +87,7 @@ def _lines() -> Iterator[str]:
 def _scalars() -> Iterator[str]:
     """The tables of scalars: of the run, of every flow, of those of one kind."""
     yield from _SCALARS.splitlines()
+    # By identity: TCP and probes may have scalars of one name and other words.
     common = {id(scalar) for scalar in scalars.COMMON}
     sections = {
         "Of the run": scalars.RUN,
@@ -124,6 +125,7 @@ def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
 
     A dictionary of strings is a way of storing strings, so it is called one.
     """
+    # As the data frames of users call them.
     kind = {"double": "float64", "list<item: string>": "list of string"}.get(str(field.type), str(field.type))
     if pa.types.is_dictionary(field.type):
         kind = "string"

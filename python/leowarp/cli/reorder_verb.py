@@ -46,6 +46,7 @@ def reorder(request: Request) -> None:
 
 # Implements RFC 4737, 1.3 (context).
 def _facts(measured: Measured, file: str) -> dict[str, Any]:
+    """What was measured: the file, the flow, what else a capture held, and what to look at (RFC 4737, 1.3)."""
     from dataclasses import asdict
 
     flow = None if measured.flow is None else asdict(measured.flow)
@@ -54,52 +55,55 @@ def _facts(measured: Measured, file: str) -> dict[str, Any]:
 
 
 def _print_flows(file: str, source: Source, as_json: bool) -> None:
+    """The flows of a capture, to choose one by its number."""
     from dataclasses import asdict
 
     from leowarp import reordering
     from leowarp.cli.output import print_json, print_table
 
-    found = reordering.flows(file, source=source)
+    listed = reordering.flows(file, source=source)
     if as_json:
-        print_json({"file": file, "flows": [asdict(flow) for flow in found]})
+        print_json({"file": file, "flows": [asdict(flow) for flow in listed]})
         return
     print_table(
-        f"{_name(file)}, flows: {len(found)}",
+        f"{_name(file)}, flows: {len(listed)}",
         ("flow", "protocol", "from", "to", "id", "packets", "payload, bytes", "seconds"),
         [
             (flow.flow, flow.protocol, flow.source, flow.destination, flow.id, flow.packets_pkts, flow.payload_bytes,
              _seconds(flow))
-            for flow in found
+            for flow in listed
         ],
         text=("protocol", "from", "to"),
     )  # fmt: skip
 
 
 def _seconds(flow: Flow) -> str | None:
+    """How long a flow lasted; None where the capture has no times."""
     if flow.first_ns is None or flow.last_ns is None:
         return None
     return f"{(flow.last_ns - flow.first_ns) / 1e9:.3f}"
 
 
 def _print_tables(measured: Measured, file: str) -> None:
+    """All metrics of a sequence: scalars, then RD, RBD and n-reordering."""
     from leowarp.cli.output import print_table
 
-    found = measured.reordering
+    result = measured.reordering
     title = _name(file) if measured.flow is None else f"{file}, {_flow_text(measured.flow)}"
-    print_table(title, ("quantity", "value"), [(name, _text(value)) for name, value in _scalars(found.to_dict())])
+    print_table(title, ("quantity", "value"), [(name, _text(value)) for name, value in _scalars(result.to_dict())])
     print_table(
-        f"RD: share of packets by displacement (early negative, late positive), D_T = {found.density.threshold_pkts}",
+        f"RD: share of packets by displacement (early negative, late positive), D_T = {result.density.threshold_pkts}",
         ("displacement", "packets", "share"),
         [(row, pkts, _text(share)) for row, pkts, share in
-         compact(found.density.displacement_pkts, found.density.pkts, found.density.counted_pkts)],
+         compact(result.density.displacement_pkts, result.density.pkts, result.density.counted_pkts)],
     )  # fmt: skip
     print_table(
-        f"RBD: share of arrivals by packets in the buffer, B_T = {found.buffer_density.threshold_pkts}",
+        f"RBD: share of arrivals by packets in the buffer, B_T = {result.buffer_density.threshold_pkts}",
         ("in the buffer", "arrivals", "share"),
         [(row, pkts, _text(share)) for row, pkts, share in
-         compact(found.buffer_density.occupancy_pkts, found.buffer_density.pkts, found.buffer_density.counted_pkts)],
+         compact(result.buffer_density.occupancy_pkts, result.buffer_density.pkts, result.buffer_density.counted_pkts)],
     )  # fmt: skip
-    n = found.n_reordering
+    n = result.n_reordering
     print_table(
         "n-reordering: share of the packets received",
         ("n", "packets", "share"),
@@ -124,10 +128,10 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
     ]
 
 
-def _scalars(found: dict[str, Any]) -> list[tuple[str, Any]]:
+def _scalars(document: dict[str, Any]) -> list[tuple[str, Any]]:
     """Quantities by name, those of extent, gaps and runs with their group before."""
     lines = []
-    for key, value in found.items():
+    for key, value in document.items():
         if key in ("density", "buffer_density", "n_reordering", "overtaken_ratio"):
             continue
         if isinstance(value, dict):
@@ -157,11 +161,11 @@ def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> 
     from leowarp.report import densities
     from leowarp.report.style import save
 
-    found = measured.reordering
-    rd, rbd, n = found.density, found.buffer_density, found.n_reordering
+    result = measured.reordering
+    rd, rbd, n = result.density, result.buffer_density, result.n_reordering
     where = _name(file) if measured.flow is None else f"{_name(file)}, {_flow_text(measured.flow)}"
-    counts = f"{where} · received: {found.received_pkts:,} · duplicates: {found.duplicate_pkts:,} · lost: "
-    counts += f"{found.lost_pkts:,}"
+    counts = f"{where} · received: {result.received_pkts:,} · duplicates: {result.duplicate_pkts:,} · lost: "
+    counts += f"{result.lost_pkts:,}"
     scalars = f"MD = {_text(rd.mean_displacement_pkts)} packets, E_r = {_text(rd.entropy_nats)} nats"
     mean = f"mean {_text(rbd.mean_occupancy_pkts)} packets"
     figures = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from leowarp import plainfiles
 from leowarp.cli import options
 from leowarp.cli.output import say
 from leowarp.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from leowarp.result import Run
 
 
 def metrics(
@@ -89,20 +92,31 @@ def compare(
 def export(
     run: options.RunPath,
     what: Annotated[
-        str, typer.Argument(metavar="TABLE", help="A table (sockets, packets, bins, links, ...), or pcapng.")
-    ],
+        str | None,
+        typer.Argument(metavar="[TABLE]", help="A table (sockets, packets, bins, links, ...), or pcapng."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="File, or for pcapng a directory; stdout for a table if not given."),
     ] = None,
     flow: Annotated[int | None, typer.Option("--flow", min=0, help="Only rows of this flow.")] = None,
+    czml_: Annotated[
+        bool, typer.Option("--czml", help="Satellites, stations and the links of paths for Cesium, instead of a table.")
+    ] = False,
 ) -> None:
-    """A table of a run as CSV, or the packet captures as pcapng."""
+    """A table of a run as CSV, the packet captures as pcapng, or what moves as CZML."""
     import leowarp
     from leowarp import export as exports
 
+    if (what is None) != czml_ or (czml_ and flow is not None):
+        raise ScenarioError(
+            "export needs either the name of a table, or --czml (which has no flows)",
+            hint=f"leowarp export {run} sockets, or leowarp export {run} --czml --out run.czml",
+        )
     opened = leowarp.open(run)
-    if what == "pcapng":
+    if what is None:
+        _export_czml(opened, out)
+    elif what == "pcapng":
         for path in exports.pcapng(opened, out or Path()):
             say(path)
     elif out is None:
@@ -119,3 +133,14 @@ def export(
         plainfiles.refuse_link(out)
         with out.open("wb") as stream:
             exports.csv(opened, what, stream, flow=flow)
+
+
+def _export_czml(run: Run, out: Path | None) -> None:
+    from leowarp.czml import czml
+
+    text = czml(run)
+    if out is None:
+        say(text)
+    else:
+        plainfiles.refuse_link(out)
+        out.write_text(text, encoding="utf-8")

@@ -161,6 +161,7 @@ def verify(
             f"{first.path} made again", ("file", "verdict", "sha256 before", "sha256 now"), rows, text=("verdict",)
         )
         say("identical: the same plan gave the same bytes" if same else "NOT identical")
+    # 1 and not 5: the trace can be read, it is another one.
     raise typer.Exit(0 if same else 1)
 
 

@@ -87,14 +87,14 @@ def status(directory: StudyDirectory, json_: options.Json = False) -> None:
     from leowarp.cli.output import print_json, print_table
     from leowarp.study.sweep.status import study_status
 
-    found = study_status(directory)
+    state = study_status(directory)
     if json_:
-        print_json(asdict(found) | {"path": str(found.path)})
+        print_json(asdict(state) | {"path": str(state.path)})
         return
-    print_table(f"{found.name} ({found.path})", ("quantity", "value"), _status_lines(found))
-    for failure in found.failures[:MOST_FAILURES]:
+    print_table(f"{state.name} ({state.path})", ("quantity", "value"), _status_lines(state))
+    for failure in state.failures[:MOST_FAILURES]:
         note(f"failed: {failure['run_id']} ({failure['run']}): {failure['error']}")
-    _note_more(len(found.failures), found.path)
+    _note_more(len(state.failures), state.path)
 
 
 @study_app.command()
@@ -131,24 +131,26 @@ def run_again(
 
 
 def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
+    """Prints what a study would be; nothing is built or run."""
     from leowarp.cli.output import print_json, print_table
     from leowarp.study.sweep.estimate import dry_run
 
-    found = dry_run(file, out)
+    forecast = dry_run(file, out)
     if as_json:
-        print_json(found)
+        print_json(forecast)
         return
-    rows = [(p["key"], p["column"], p["count"], p["values"]) for p in found["parameters"]]
-    print_table(f"{found['study']}: {found['runs']:,} runs", ("parameter", "column", "values", "which"), rows,
+    rows = [(p["key"], p["column"], p["count"], p["values"]) for p in forecast["parameters"]]
+    print_table(f"{forecast['study']}: {forecast['runs']:,} runs", ("parameter", "column", "values", "which"), rows,
                 text=("column", "which"))  # fmt: skip
-    print_table(None, ("quantity", "value"), [(line["quantity"], line["value"]) for line in found["costs"]])
-    for run in found["first_runs"]:
+    print_table(None, ("quantity", "value"), [(line["quantity"], line["value"]) for line in forecast["costs"]])
+    for run in forecast["first_runs"]:
         say(f"  {run}")
-    if found["runs"] > len(found["first_runs"]):
-        say(f"  ... and {found['runs'] - len(found['first_runs']):,} more")
+    if forecast["runs"] > len(forecast["first_runs"]):
+        say(f"  ... and {forecast['runs'] - len(forecast['first_runs']):,} more")
 
 
 def _print_result(made: StudyResult, as_json: bool) -> None:
+    """What was made: how many runs, where the results are, and the first failures with their messages."""
     from leowarp.cli.output import print_json, print_table
 
     runs = len(made.table(["run_id"]))
@@ -171,26 +173,29 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
 
 
 def _note_more(failed: int, path: Path) -> None:
+    """How many more failed than were named, and how to make them again."""
     if failed > MOST_FAILURES:
         note(f"... and {failed - MOST_FAILURES} more; all are in the results with status = failed")
     if failed:
         note(f"hint: leowarp study {path} --retry-failed makes them again")
 
 
-def _status_lines(found: StudyStatus) -> list[tuple[str, str]]:
+def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
+    """The state of a study as lines of a table."""
     lines = [
-        ("runs", f"{found.total:,}"),
-        ("done", f"{found.done:,}"),
-        ("failed, of those done", f"{found.failed:,}"),
-        ("CPU seconds so far", f"{found.cpu_s:,.1f}"),
-        ("at work", found.holder or "nobody"),
+        ("runs", f"{state.total:,}"),
+        ("done", f"{state.done:,}"),
+        ("failed, of those done", f"{state.failed:,}"),
+        ("CPU seconds so far", f"{state.cpu_s:,.1f}"),
+        ("at work", state.holder or "nobody"),
     ]
-    if found.removed:
-        lines.append(("in the results, but no longer in the study", f"{found.removed:,}"))
+    if state.removed:
+        lines.append(("in the results, but no longer in the study", f"{state.removed:,}"))
     return lines
 
 
 def _progress(kind: ProgressKind) -> bool | OnStudyProgress:
+    """What `run_study` takes as `progress`: a callable for JSON, else whether there is a display at all."""
     if kind is ProgressKind.json:
         from leowarp.study.sweep.display import json_lines
 

@@ -64,21 +64,22 @@ def _print_groups(
         # An object of which nothing is known is one null under its own name.
         groups.setdefault(scalar.name.partition(".")[0], scalar.group)
         groups[scalar.name] = scalar.group
-    written = list(dict.fromkeys(name for of in values for name in of if name != "flow"))
+    written = list(dict.fromkeys(name for summary in values for name in summary if name != "flow"))
     names = [*(name for name in groups if name in written), *(name for name in written if name not in groups)]
-    kept = [name for name in names if nulls or any(of.get(name) is not None for of in values)]
+    kept = [name for name in names if nulls or any(summary.get(name) is not None for summary in values)]
     rows: list[tuple[str | None, ...]] = []
     for group in (*scalars.Group, _OTHER):
         mine = [name for name in kept if groups.get(name, _OTHER) == group]
         if mine:
             rows.append((group, *("" for _ in columns)))
-            rows += [(f"  {name}", *(_text(of.get(name)) for of in values)) for name in mine]
+            rows += [(f"  {name}", *(_text(summary.get(name)) for summary in values)) for name in mine]
     print_table(title, ("", *columns), rows)
 
 
 def _text(value: Any) -> str | None:
     """Whole numbers with separators, others with six digits; large ones not as powers of ten."""
     if isinstance(value, float):
+        # From 1e6 on %g would write a power of ten.
         return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"

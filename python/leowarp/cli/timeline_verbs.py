@@ -158,31 +158,31 @@ def describe(
     from leowarp.timeline.measured import describe as described
 
     interval_ns, names_of_columns = _said(format_, interval, columns)
-    found: list[tuple[Measurement, Description]] = []
+    described_series: list[tuple[Measurement, Description]] = []
     for file in files:
         for measurement in measurements(file, format_, interval_ns, capacity, set_, names_of_columns):
             names: list[str | None] = [name for name in measurement.series if name not in _implied(measurement)]
-            found += [(measurement, described(measurement, series=name)) for name in names or [None]]
+            described_series += [(measurement, described(measurement, series=name)) for name in names or [None]]
     if figure is not None:
         from leowarp.report.measured import draw
 
-        draw(found, figure)
+        draw(described_series, figure)
     if folded is not None:
         from leowarp.report.folded import draw_folded
 
-        draw_folded(found, folded)
+        draw_folded(described_series, folded)
     if json_:
-        print_json({"described": [as_json(description) for _, description in found]})
+        print_json({"described": [as_json(description) for _, description in described_series]})
         return
-    for measurement in dict.fromkeys(measurement for measurement, _ in found):
+    for measurement in dict.fromkeys(measurement for measurement, _ in described_series):
         for text in measurement.notes:
             note(f"{measurement.source}: {text}")
-    titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in found]
-    cells = [lines(description) for _, description in found]
+    titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in described_series]
+    cells = [lines(description) for _, description in described_series]
     rows = [(name, *(cell.get(name) for cell in cells)) for name in dict.fromkeys(k for c in cells for k in c)]
     print_table(None, ("", *titles), rows)
     if slots:
-        for title, (_, description) in zip(titles, found, strict=True):
+        for title, (_, description) in zip(titles, described_series, strict=True):
             print_table(title, ("slot begins", "base ms", "step ms", "spike ms"), slot_lines(description))
 
 
@@ -233,25 +233,27 @@ def channel(
 
     if series is not None:
         check_suffix(series)
-    of = channels.channel_of(plan_of(file, set_), str(file))
+    drawn = channels.channel_of(plan_of(file, set_), str(file))
     if figure is not None:
         from leowarp.report.fading import draw
 
-        draw(of.power, of.fading, figure, channels.title(of))
+        draw(drawn.power, drawn.fading, figure, channels.title(drawn))
     if series is not None:
-        write_series(of.power, of.mobile.snr_db, series, channels.about(of))
+        write_series(drawn.power, drawn.mobile.snr_db, series, channels.about(drawn))
     if json_:
-        print_json(channels.as_json(of))
+        print_json(channels.as_json(drawn))
         return
-    for text in warnings_about(of.plan, of.mobile):
+    for text in warnings_about(drawn.plan, drawn.mobile):
         note(f"warning: {text}")
-    if of.steady:
-        say(f"{channels.title(of)}: the level is {float(of.power.level_db[0]):.2f} dB throughout")
+    if drawn.steady:
+        say(f"{channels.title(drawn)}: the level is {float(drawn.power.level_db[0]):.2f} dB throughout")
     else:
-        print_table(channels.title(of), ("power, 0 dB: line of sight", "series", "model"), channels.level_rows(of))
-        print_table(None, ("fades", "Es/N0 there", "a second", "mean length"), channels.fade_rows(of))
-    print_table("All codewords", ("", "share", "delay"), channels.codeword_rows(of))
-    print_table(None, ("link", "value"), channels.link_rows(of))
+        print_table(
+            channels.title(drawn), ("power, 0 dB: line of sight", "series", "model"), channels.level_rows(drawn)
+        )
+        print_table(None, ("fades", "Es/N0 there", "a second", "mean length"), channels.fade_rows(drawn))
+    print_table("All codewords", ("", "share", "delay"), channels.codeword_rows(drawn))
+    print_table(None, ("link", "value"), channels.link_rows(drawn))
 
 
 _SERIES = {"round_trip": "round trips", "down": "down", "up": "up", "none": "capacity"}

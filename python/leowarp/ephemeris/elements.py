@@ -73,6 +73,7 @@ def _named(path: Path, elements: list[Element]) -> list[str]:
             )
         lines[element.catalogue_number] = element.line
     plain = [re.sub(r"\s+", "_", element.name.strip()) for element in elements]
+    # Names need not be unique; catalogue numbers are, that was checked above.
     twice = {name for name in plain if plain.count(name) > 1} if len(set(plain)) < len(plain) else set()
     return [
         f"{name or 'sat'}-{element.catalogue_number}" if name in twice or not name else name
@@ -179,6 +180,7 @@ def _from_omm(path: Path, line: int, message: Mapping[str, object]) -> Element:
     fields = {key: str(value) for key, value in message.items() if key is not None}
     try:
         instant = datetime.fromisoformat(fields["EPOCH"].replace("Z", ""))
+        # The package reads this one form; sources write fewer digits, or a Z.
         fields["EPOCH"] = instant.strftime("%Y-%m-%dT%H:%M:%S.%f")
         satrec = Satrec()
         omm.initialize(satrec, _OMM_DEFAULTS | fields)

@@ -38,6 +38,10 @@ def turned_to_ecef_m(inertial_m: NDArray[np.float64], greenwich_rad: NDArray[np.
     inertial_m : float64 array of shape (k, n, 3) or (n, 3), m
         ECI or TEME.
     greenwich_rad : float64 array of shape (k,), or float, rad
+
+    Returns
+    -------
+    ecef_m : float64 array of the shape of `inertial_m`, m
     """
     # x_ecef = R3(theta) x_inertial
     cos, sin = np.cos(greenwich_rad), np.sin(greenwich_rad)
@@ -60,6 +64,11 @@ def julian_date(instant: datetime) -> tuple[float, float]:
     """Julian date of an instant (UTC) as a whole-and-a-half day and the fraction of a day since.
 
     Two numbers because one float resolves 40 us only; the pair is what `sgp4` takes.
+
+    Raises
+    ------
+    ValueError
+        If the instant has no time zone.
     """
     if instant.tzinfo is None:
         raise ValueError(f"{instant} has no time zone")
@@ -94,6 +103,15 @@ def geodetic_to_ecef_m(
     """ECEF position, shape (3,), of a geodetic latitude, longitude and height above an ellipsoid of revolution.
 
     A sphere is an ellipsoid of flattening 0.
+
+    Parameters
+    ----------
+    latitude_deg, longitude_deg : float
+        Geodetic, north and east positive.
+    height_m : float
+        Along the ellipsoid's normal.
+    equatorial_radius_m, flattening : float
+        a and f = 1 - b/a.
     """
     latitude_rad, longitude_rad = math.radians(latitude_deg), math.radians(longitude_deg)
     squared_eccentricity = flattening * (2.0 - flattening)
@@ -112,7 +130,10 @@ def geodetic_to_ecef_m(
 
 
 def vertical(latitude_deg: float, longitude_deg: float) -> NDArray[np.float64]:
-    """Unit vector (ECEF) that points up from a geodetic latitude and longitude, shape (3,)."""
+    """Unit vector (ECEF) that points up from a geodetic latitude and longitude, shape (3,).
+
+    The normal of the ellipsoid has just these two angles, whatever the flattening: geodetic latitude is defined so.
+    """
     latitude_rad, longitude_rad = math.radians(latitude_deg), math.radians(longitude_deg)
     return np.array(
         [
@@ -123,6 +144,7 @@ def vertical(latitude_deg: float, longitude_deg: float) -> NDArray[np.float64]:
     )
 
 
+# 2000-01-01T12:00, from which the centuries of the formula count.
 _J2000_JD = 2_451_545.0
 
 WGS84_EQUATORIAL_RADIUS_M = 6_378_137.0

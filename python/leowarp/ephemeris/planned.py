@@ -23,11 +23,14 @@ class Orbits(Protocol):
     """Satellites in motion, whatever moves them."""
 
     @property
-    def names(self) -> list[str]: ...
+    def names(self) -> list[str]:
+        """In the order of the positions."""
 
-    def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres: ...
+    def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
+        """In ECEF, float64, m: (n, 3) at one instant (ns of the run's clock), (k, n, 3) at k instants."""
 
-    def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres | TemeMetres: ...
+    def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres | TemeMetres:
+        """In the inertial frame that they move in; shape as above."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +103,7 @@ def _walker(constellation: Constellation, epoch: datetime, start_ns: int) -> Wal
         satellites_per_plane=values["satellites_per_plane"],
         radius_m=constellation.earth_radius_m + values["altitude_m"],
         inclination_rad=math.radians(values["inclination_deg"]),
+        # A star's planes over half a turn: over the other half the same planes descend.
         ascending_nodes_over_deg=180.0 if values["pattern"] == "star" else 360.0,
         phasing=values["phasing"],
         node_offset_rad=math.radians(values["node_offset_deg"]),

@@ -17,12 +17,25 @@ OLDEST_ELEMENTS_D = 366.0
 """Elements older (or younger) than this at the run are an error: SGP4's along-track error grows by 1 to 3 km a day
 (Vallado and Crawford, AIAA 2008-6770), so that after a year the positions mean nothing."""
 OLD_ELEMENTS_D = 14.0
-"""From this age on there is a warning."""
+"""From this age on there is a warning: by then 1 to 3 km a day have become tens of kilometres."""
 
 
 @dataclass(frozen=True)
 class Element:
-    """One satellite's elements and where they were read."""
+    """One satellite's elements and where they were read.
+
+    Attributes
+    ----------
+    name : str
+        As the file has it; may be empty.
+    catalogue_number : int
+        NORAD's.
+    line : int
+        Of the file, from 1, for messages.
+    satrec : Satrec
+        Initialised for SGP4 with the constants of WGS72, which the published elements are fitted with (Vallado,
+        Crawford, Hujsak, Kelso, AIAA 2006-6753).
+    """
 
     name: str
     catalogue_number: int
@@ -65,6 +78,7 @@ class Sgp4Orbits:
             If SGP4 fails for a satellite: named with its line, SGP4's own reason and the instant.
         """
         day, fraction = self._julian_date(t_ns)
+        # All satellites and instants in one call of the package's C++: (satellites, instants, 3).
         error, position_km, _ = self._satellites.sgp4(np.atleast_1d(day), np.atleast_1d(fraction))
         if error.any():
             self._raise_for(error, np.atleast_1d(np.asarray(t_ns)))
@@ -133,5 +147,6 @@ class Sgp4Orbits:
 
 
 def _instant(satrec: Satrec) -> datetime:
+    # The Julian date of 1970-01-01T00:00Z is 2440587.5.
     days = satrec.jdsatepoch - 2_440_587.5 + satrec.jdsatepochF
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)

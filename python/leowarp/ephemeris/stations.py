@@ -46,6 +46,7 @@ class Stations:
         """Angles of satellites at (..., 3) above a station's horizon; deg, negative below it."""
         sight_m = satellites_ecef_m - self.positions_ecef_m[station]
         up_m = sight_m @ self.verticals[station]
+        # Rounding can take the sine of a satellite in the zenith above 1.
         return np.degrees(np.arcsin(np.clip(up_m / np.linalg.norm(sight_m, axis=-1), -1.0, 1.0)))
 
     def ground_distances_m(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
@@ -61,7 +62,21 @@ class Stations:
 
 
 def stations_on(earth: str, sphere_radius_m: float, places: Sequence[Station]) -> Stations:
-    """The stations of a plan on a figure of the Earth ("sphere" or "wgs84")."""
+    """The stations of a plan on a figure of the Earth.
+
+    Parameters
+    ----------
+    earth : {"sphere", "wgs84"}
+    sphere_radius_m : float
+        Of the sphere; with "wgs84" distances on the ground are still measured on it.
+    places : sequence of Station
+        With coordinates.
+
+    Raises
+    ------
+    ValueError
+        If a place lacks coordinates.
+    """
     radius_m, flattening = (WGS84_EQUATORIAL_RADIUS_M, WGS84_FLATTENING) if earth == "wgs84" else (sphere_radius_m, 0.0)
     positions_m, verticals = [], []
     for place in places:

@@ -26,8 +26,19 @@ class Walker:
 
     Attributes
     ----------
+    planes, satellites_per_plane : int
+        P and S.
+    radius_m : float
+        Of the orbits, from the Earth's centre.
+    inclination_rad : float
     ascending_nodes_over_deg : float
         180 for a star, 360 for a delta.
+    phasing : int
+        Walker's F. Published sources of a constellation often leave it out; what a preset takes stands beside it.
+    node_offset_rad : float
+        Right ascension of plane 0's ascending node.
+    mu_m3_per_s2, earth_rotation_rad_per_s : float
+        The default `mu` is that of WGS84.
     start_ns : int
         What the constellation's clock shows when the run's clock is 0.
     greenwich_rad : float
@@ -53,11 +64,13 @@ class Walker:
 
     @property
     def period_s(self) -> float:
+        """One revolution in the inertial frame."""
         # T = 2 pi sqrt(a^3 / mu)
         return 2.0 * math.pi * math.sqrt(self.radius_m**3 / self.mu_m3_per_s2)
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres:
         """Where the satellites are in ECI at instants of the run's clock: (n, 3), or (k, n, 3) for k instants; m."""
+        # Closed form at each instant, not integrated: an error cannot grow over a run.
         clock_s = self._clock_s(t_ns)
         plane = np.repeat(np.arange(self.planes), self.satellites_per_plane)
         slot = np.tile(np.arange(self.satellites_per_plane), self.planes)
@@ -83,4 +96,5 @@ class Walker:
         return turned_to_ecef_m(self.positions_eci_m(t_ns), greenwich_rad)
 
     def _clock_s(self, t_ns: int | NDArray[np.int64]) -> NDArray[np.float64]:
+        # Added as whole nanoseconds, then one division: a float of large seconds would lose them.
         return (np.asarray(t_ns, dtype=np.int64) + self.start_ns) / 1e9

@@ -25,7 +25,15 @@ DEBIAN_PACKAGES = ["rustc-web", "cargo-web"]
 
 @dataclass(frozen=True)
 class Agent:
-    """A built agent: the program, and what it was built from."""
+    """A built agent.
+
+    Attributes
+    ----------
+    program : Path
+        A static program, the guest's `/init`.
+    facts : dict
+        What it was built from: sha256 of the sources, the compiler's version, sha256 of the program.
+    """
 
     program: Path
     facts: dict
@@ -108,6 +116,7 @@ def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
     # Panic messages hold the paths of sources; without the prefixes the same recipe would give other bytes elsewhere.
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     flags = [
+        # The initramfs has no libraries.
         "-Ctarget-feature=+crt-static",
         f"--remap-path-prefix={checkout}=leowarp",
         f"--remap-path-prefix={cargo_home}=cargo",

@@ -49,6 +49,7 @@ def run_batch(
     first = runs[0][0]
     if any((plan.guest, plan.sysctl) != (first.guest, first.sysctl) for plan, _ in runs):
         raise ValueError("the runs of a batch must have the guest's memory and parameters in common")
+    # As the agent looks for them: in/0000, in/0001, ... (design/interfaces.md, section 11).
     names = [f"{number:04d}" for number in range(len(runs))]
     shutil.rmtree(directory / "in", ignore_errors=True)
     for name, (plan, timeline) in zip(names, runs, strict=True):
@@ -69,6 +70,8 @@ def run_batch(
     culprit = -1
     spent = Spent(0, 0.0, 0.0, 0)
     try:
+        # One boot has one random pool, seeded by the first run. Runs that draw from it are never batched (bbr, red,
+        # pie, fq, ...: design/interfaces.md, section 11), so the other seeds are not missed.
         spent = watched.run(first.run.seed, first.guest.memory_bytes)
     except GuestError as error:
         broken = error
@@ -83,6 +86,7 @@ def run_batch(
     for number, name in enumerate(names):
         out = work / "out" / name
         if number in watched.errors:
+            # An error that the agent itself reports is of this run alone; the guest goes on with the next one.
             results.append(watched.failure(spent, number))
         elif number not in tried:
             results.append(broken if number == culprit else None)

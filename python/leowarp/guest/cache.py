@@ -60,14 +60,14 @@ def faults(entry: Path) -> list[str]:
         recorded = json.loads((entry / CHECKSUMS).read_text())
     except (OSError, ValueError) as error:
         return [f"{CHECKSUMS}: {error}"]
-    found = []
+    faulty = []
     for name, sha256 in recorded.items():
         try:
             if sha256_of_file(entry / name) != sha256:
-                found.append(f"{name}: its sha256 is not the recorded {sha256[:12]}...")
+                faulty.append(f"{name}: its sha256 is not the recorded {sha256[:12]}...")
         except OSError as error:
-            found.append(f"{name}: {error.strerror}")
-    return found
+            faulty.append(f"{name}: {error.strerror}")
+    return faulty
 
 
 def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None:
@@ -114,6 +114,7 @@ def entry_or_build(
         try:
             build(growing)
             _seal(growing)
+            # Within one file system a rename is all or nothing, so that a directory of this name is whole.
             growing.rename(entry)
         except BaseException:
             shutil.rmtree(growing, ignore_errors=True)

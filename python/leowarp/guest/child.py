@@ -53,6 +53,7 @@ class Child:
         self.returncode: int | None = None
         self.rusage: resource.struct_rusage | None = None
         self._ended: int | None = None
+        # The guest's process id comes back through a pipe: it is the launcher's sibling, so Popen does not know it.
         answer, pipe = os.pipe()
         told = b""
         try:
@@ -77,6 +78,7 @@ class Child:
             *_, why = ["no word of the launcher", *output.read_text(errors="replace").strip().splitlines()]
             raise HostError(f"starting {command[0]}: {why}")
         self.pid = int(told)
+        # A descriptor that is readable once the process has ended: select waits for it without polling or reaping.
         self._ended = os.pidfd_open(self.pid)
 
     def __enter__(self) -> Self:
@@ -117,6 +119,8 @@ def _launched(
     command: Sequence[str], directory: Path, environment: Mapping[str, str], output: Path, pipe: int
 ) -> subprocess.Popen[bytes]:
     launcher = Path(__file__).with_name("launch.py")
+    # -I and -S: no site-packages, no user's settings. The launcher stays small, and its size is what peak memory begins
+    # at.
     words = [sys.executable, "-I", "-S", str(launcher), str(os.getpid()), str(pipe), *command]
     try:
         with output.open("wb") as file:

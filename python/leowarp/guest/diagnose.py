@@ -133,12 +133,13 @@ def failure(
         return with_disk(GuestError, f"the guest reports: {agent_error['error']}", hint, work, console, console_file)
     for sign in _SIGNS:
         if match := re.search(sign.pattern, console):
-            found = match.groupdict()
-            what = ": ".join(text.strip() for name in ("where", "what") if (text := found.get(name)))
+            groups = match.groupdict()
+            what = ": ".join(text.strip() for name in ("where", "what") if (text := groups.get(name)))
             message = f"{sign.meaning} ({what})" if what else sign.meaning
             return with_disk(sign.error, message, sign.hint, work, console, console_file)
     if returncode == 0:
         return None
+    # Nothing of ours kills a guest that is still judged: a patience that ended raises before this.
     if returncode == -signal.SIGKILL:
         return HostError(
             "the guest was killed from outside (SIGKILL); usually this is the host's out-of-memory killer",

@@ -19,8 +19,11 @@ from leowarp.errors import ScenarioError
 from leowarp.guest.network import Network
 
 ROW = np.dtype([("t_ns", "<i8"), ("value", "<u8"), ("loss", "<u4"), ("zero", "<u4")])
+"""A row of `tables.bin`, 24 bytes: `value` is bit/s of a capacity, ns of a channel; `loss` is of a channel."""
 UNSHAPED = np.uint64(0xFFFFFFFFFFFFFFFF)
+"""A capacity without end; 0 is one of nothing."""
 CERTAIN = np.uint32(0xFFFFFFFF)
+"""Every packet is lost. Other probabilities are in units of 2^-32, what a random u32 is compared with."""
 
 _ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
 """Events that say at instants what a table says for good."""
@@ -61,16 +64,17 @@ class Directions:
             direction = network.ends(chosen).astype(np.int64)
             counts[event] = np.bincount(direction, minlength=2 * len(network.link_a))
             parts.append(_capacity(chosen) if event == "capacity" else _channel(chosen))
+            # All rows of a direction follow one another, its capacity first: the order that the guest reads them in.
             places.append(2 * direction + rank)
         place, rows = np.concatenate(places), np.concatenate(parts)
         # Stable, and the timeline is sorted by time
         order = np.argsort(place, kind="stable")
         place, rows = place[order], rows[order]
-        found = cls(counts["capacity"], counts["channel"], rows, _queues(timeline, network))
+        directions = cls(counts["capacity"], counts["channel"], rows, _queues(timeline, network))
         _check_times(place, rows["t_ns"], network)
-        _check_disciplines(found, network)
+        _check_disciplines(directions, network)
         _check_events(timeline, counts, network)
-        return found
+        return directions
 
     def of_link(self, link: int, in_order: bool | None, probe_bytes: int | None) -> list[dict[str, Any]] | None:
         """`directions` of a link; None if both are plain."""
@@ -116,25 +120,26 @@ def _channel(rows: pa.Table) -> np.ndarray:
         if not np.all((loss_ratio >= 0) & (loss_ratio <= 1)):
             raise ScenarioError("reading the timeline: the loss of a channel is missing or not from 0 to 1")
         records["value"] = delay_ns
+        # 2^32 does not fit into 32 bits; the largest number that does stands for certain.
         records["loss"] = np.minimum(np.rint(loss_ratio * 2.0**32), float(CERTAIN)).astype("<u4")
     return records
 
 
 def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
     chosen = timeline.filter(pc.field("event") == "queue")
-    found: dict[int, dict[str, Any]] = {}
+    queues: dict[int, dict[str, Any]] = {}
     names = ["queue", "ecn", "parameters", "limit_pkts", "limit_bytes"]
     for direction, row in zip(network.ends(chosen).tolist(), _taken(chosen, names), strict=True):
-        if direction in found:
+        if direction in queues:
             raise ScenarioError(f"reading the timeline: {network.words(direction)} has two queues")
-        found[direction] = {
+        queues[direction] = {
             "kind": row["queue"],
             "ecn": bool(row["ecn"]),
             "parameters": json.loads(row["parameters"] or "{}"),
             "limit_pkts": row["limit_pkts"],
             "limit_bytes": row["limit_bytes"],
         }
-    return found
+    return queues
 
 
 def _taken(rows: pa.Table, names: list[str]) -> list[dict[str, Any]]:
@@ -160,10 +165,10 @@ def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
         )
 
 
-def _check_disciplines(found: Directions, network: Network) -> None:
-    own = np.flatnonzero(found.capacity_rows + found.channel_rows).tolist()
+def _check_disciplines(directions: Directions, network: Network) -> None:
+    own = np.flatnonzero(directions.capacity_rows + directions.channel_rows).tolist()
     disciplines = network.links["discipline"].to_pylist()
-    for direction in {*own, *found.queues}:
+    for direction in {*own, *directions.queues}:
         if disciplines[direction // 2] != "leolink":
             raise ScenarioError(
                 f"reading the timeline: {network.words(direction)} has a table or a queue of its own, and its "
@@ -174,6 +179,8 @@ def _check_disciplines(found: Directions, network: Network) -> None:
 
 def _check_events(timeline: pa.Table, counts: dict[str, np.ndarray], network: Network) -> None:
     for event, table in _ROUGH.items():
+        # An event would change one value of what the table says for the whole run: which of the two holds is not
+        # defined.
         if not np.any(counts[table]):
             continue
         said = network.ends(timeline.filter(pc.field("event") == event))

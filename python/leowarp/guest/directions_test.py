@@ -24,12 +24,12 @@ WIRE = LinkKind(kind="wire", discipline="leolink", on_down="drain", overhead_byt
 
 def access(**changed) -> Events:
     """A terminal and its gateway, between two hosts."""
-    of = {"kind": "gsl", "discipline": "leolink", "on_down": "drop", "overhead_bytes": 14, "limit_pkts": 500}
+    common = {"kind": "gsl", "discipline": "leolink", "on_down": "drop", "overhead_bytes": 14, "limit_pkts": 500}
     made = Events(NAMES)
     for node, kind in enumerate(("host", "router", "router", "host")):
         made.node(node, kind)
     made.link_up(0, 0, 1, WIRE)
-    made.link_up(0, 1, 2, LinkKind(**{**of, "has_own_rate": False, **changed}))
+    made.link_up(0, 1, 2, LinkKind(**{**common, "has_own_rate": False, **changed}))
     made.link_up(0, 2, 3, WIRE)
     return made
 
@@ -153,4 +153,5 @@ def test_a_million_rows_take_no_loop(tmp_path: Path) -> None:
         table = made.table(TimelineMetadata(warnings=[]))
         spent.append(bytecodes(partial(write_input, plan(), table, tmp_path)))
         assert (tmp_path / "tables.bin").stat().st_size == 24 * rows
-    assert spent[1] < 1.1 * spent[0]
+    # A loop would take 10,000 times as many; Python 3.13 takes 1.4 times as many, in numpy and pyarrow.
+    assert spent[1] < 2 * spent[0]

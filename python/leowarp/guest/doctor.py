@@ -59,13 +59,13 @@ def _built() -> Path | None:
 
 
 def _machine() -> Check:
-    found = f"{platform.system()} {platform.machine()}"
-    return Check("machine", found == "Linux x86_64", found, "Linux x86_64", "use another machine")
+    machine = f"{platform.system()} {platform.machine()}"
+    return Check("machine", machine == "Linux x86_64", machine, "Linux x86_64", "use another machine")
 
 
 def _python() -> Check:
-    found = ".".join(map(str, sys.version_info[:3]))
-    return Check("python", sys.version_info[:2] >= PYTHON_LEAST, found, "3.11 or newer", host.apt(["python3"]))
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Check("python", sys.version_info[:2] >= PYTHON_LEAST, version, "3.11 or newer", host.apt(["python3"]))
 
 
 def _native() -> Check:
@@ -124,8 +124,8 @@ def _source() -> Check:
     if source is not None:
         return Check("kernel source", True, f"{source.tarball} ({source.version})", f"Debian package {PACKAGE}")
     fetchable = shutil.which("apt-get") is not None
-    found = f"no {INSTALLED}" + ("; apt-get download will fetch it" if fetchable else "; it will be fetched")
-    return Check("kernel source", fetchable, found, f"Debian package {PACKAGE}", host.apt([PACKAGE]))
+    state = f"no {INSTALLED}" + ("; apt-get download will fetch it" if fetchable else "; it will be fetched")
+    return Check("kernel source", fetchable, state, f"Debian package {PACKAGE}", host.apt([PACKAGE]))
 
 
 def _rust() -> list[Check]:

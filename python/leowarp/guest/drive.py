@@ -31,7 +31,8 @@ from leowarp.guest.watch import (
 
 # The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. A constant, because host time would reach the results.
 GUEST_EPOCH_NS = 946_684_800_000_000_000
-# Sizes that the kernel would otherwise derive from its memory, which varies with the host's address layout.
+# Sizes that the kernel would otherwise derive from its memory, which varies with the host's address layout:
+# over several boots with mem=300M MemTotal was 278 to 293 MB.
 TABLE_SIZES = (
     "thash_entries=4096 uhash_entries=1024 dhash_entries=16384 "
     "ihash_entries=8192 mhash_entries=1024 mphash_entries=1024"
@@ -40,7 +41,15 @@ TABLE_SIZES = (
 
 @dataclass(frozen=True)
 class GuestProgress:
-    """How far a guest is: virtual time from the run's start, None while the network is built; both since boot."""
+    """How far a guest is.
+
+    Attributes
+    ----------
+    virtual_ns : int or None
+        Virtual time from the run's start; None while the network is built.
+    cpu_s, wall_s : float
+        Processor time, and time on the wall, since boot.
+    """
 
     virtual_ns: int | None
     cpu_s: float
@@ -51,9 +60,16 @@ class GuestProgress:
 class Patience:
     """When a guest counts as stuck.
 
-    `frozen_cpu_s`: processor seconds without any progress of the virtual clock (a program that neither sleeps nor
-    reads the clock). `asleep_s`: seconds that all of it slept, without any processor time in between; to wait for a
-    processor or the disk is not to sleep. `silent_virtual_s`: virtual seconds without a word of the agent.
+    Attributes
+    ----------
+    frozen_cpu_s : float
+        Processor seconds without any progress of the virtual clock. With ``time-travel=inf-cpu`` a program that neither
+        sleeps nor reads the clock stops it for good (docs/concepts/virtual-time.md).
+    asleep_s : float
+        Seconds that all of it slept, without any processor time in between; to wait for a processor or the disk is not
+        to sleep.
+    silent_virtual_s : float
+        Virtual seconds without a word of the agent.
     """
 
     frozen_cpu_s: float = 60.0
@@ -65,8 +81,16 @@ class Patience:
 class GuestResult:
     """What a complete guest left behind.
 
-    `out_dir` holds the files of interfaces.md section 5; `end` is its `end.json`. `peak_memory_bytes` is the largest
-    resident size of the kernel program, the guest's memory included.
+    Attributes
+    ----------
+    out_dir : Path
+        Holds the record files (design/interfaces.md, section 5).
+    end : dict
+        Its `end.json`.
+    cpu_s, wall_s : float
+        Processor time of the kernel program and of the guest's processes; time on the wall from launch to end.
+    peak_memory_bytes : int
+        Largest resident size of the kernel program, the guest's memory included.
     """
 
     out_dir: Path
@@ -148,6 +172,7 @@ def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
     directory = directory.resolve()
     host.demand(check(image, directory, memory_bytes), "booting the guest")
     out = directory / "out"
+    # Records of an earlier guest must not be taken for those of this one, which may end without writing any.
     if out.exists():
         shutil.rmtree(out)
     out.mkdir()
@@ -162,12 +187,17 @@ def command_line(memory_bytes: int, modules: bool = False) -> list[str]:
     """
     memory_mib = -(-memory_bytes // host.MIB)
     return [
+        # The line is mixed into the kernel's random pool: one more word on it, and every draw of the guest is another.
         f"mem={memory_mib}M",
         "initrd=init.cpio",
+        # The working directory by a name that is the same for everybody: where the run lies must not reach the guest.
         "hostfs=/proc/self/cwd",
+        # Without a name the kernel makes a random one (mkstemp in make_umid, arch/um/os-Linux/umid.c).
         "umid=leowarp",
+        # Computing takes no virtual time, so that the speed of the host cannot show (docs/concepts/virtual-time.md).
         "time-travel=inf-cpu",
         f"time-travel-start={GUEST_EPOCH_NS}",
+        # The default of each console but the first is an xterm (CON_CHAN, arch/um/drivers/Kconfig).
         "con=null",
         "con0=null,fd:1",
         "loglevel=7" if modules else "quiet",
@@ -178,7 +208,16 @@ def command_line(memory_bytes: int, modules: bool = False) -> list[str]:
 
 @dataclass(frozen=True)
 class Spent:
-    """How a guest ended and what it took: exit status of the kernel program, seconds, largest resident size."""
+    """How a guest ended and what it took.
+
+    Attributes
+    ----------
+    returncode : int
+        Exit status of the kernel program; less the signal that ended it.
+    cpu_s, wall_s : float
+    peak_memory_bytes : int
+        Largest resident size of the kernel program.
+    """
 
     returncode: int
     cpu_s: float
@@ -235,7 +274,10 @@ class Watched:
     def _boot(self, seed: int, memory_bytes: int) -> Child:
         directory, _ = host.memory_directory(memory_bytes, [self._work])
         environment = {
+            # The kernel makes ~/.uml/ for its own files and aborts if it cannot. A home of the run's own leaves nothing
+            # behind.
             "HOME": ".",
+            # Where the kernel makes the file that is its memory; sparse, so that only what is touched takes space.
             "TMPDIR": str(directory),
             "LEOWARP_SEED": str(seed),
             # For kernels that are not linked with guest/rseq.c: glibc would register a restartable sequence, and the
@@ -248,8 +290,10 @@ class Watched:
     def _wait(self, child: Child, console: Console, began: float) -> Usage:
         stuck, usage = _Standstill(self._patience), Usage(child.pid)
         memory = GuestMemory(child.pid, self._image.symbols)
+        # A flood of messages costs no virtual time, and would fill the disk before any clock moves.
         limit_bytes = CONSOLE_LIMIT_BYTES + CONSOLE_BYTES_PER_VIRTUAL_S * self._duration_ns // 10**9
         with closing(Processor()) as processor:
+            # Before the kernel starts a process of the guest: children inherit the processor that they may use.
             processor.keep([child.pid])
             # A short guest is looked at while it grows, too: wait4 does not count its processes.
             while not child.has_ended(0.03 if time.monotonic() - began < 0.5 else 0.1):
@@ -289,7 +333,14 @@ class Watched:
         return diagnose.failure(spent.returncode, self._console_text, error, self._work, self._console_file)
 
     def ending(self, spent: Spent) -> dict:
-        """The `end.json` of a guest with one run; or why there is no good one is raised."""
+        """The `end.json` of a guest with one run.
+
+        Raises
+        ------
+        LeowarpError
+            If there is no good one: the agent's own error, what the console and the exit status mean, or how far the
+            guest came.
+        """
         error = self.failure(spent)
         if error is not None:
             raise error
@@ -304,7 +355,15 @@ class Watched:
 
 
 def end_of(out: Path) -> dict:
-    """The `end.json` in a run's output. GuestError if it is none, or says that the run contradicts itself."""
+    """The `end.json` in a run's output.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the guest ended without one.
+    GuestError
+        If it is no JSON, or does not say that the run is sound.
+    """
     try:
         end = json.loads((out / "end.json").read_text())
     except ValueError as broken:
@@ -328,6 +387,7 @@ class _Standstill:
 
     def judge(self, asleep_s: float, cpu_s: float, clock_ns: int | None, heard_ns: int | None) -> str | None:
         """Why the guest counts as stuck, or None. Without a readable clock the agent's words stand for it."""
+        # A stripped kernel has no symbols, and its memory cannot be read for the clock then.
         clock_ns = clock_ns if clock_ns is not None else heard_ns
         if heard_ns != self._heard_ns:
             self._heard_ns, self._clock_at_word_ns = heard_ns, clock_ns or 0

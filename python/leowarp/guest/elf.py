@@ -4,9 +4,11 @@
 import struct
 from pathlib import Path
 
+# Elf64_Shdr: name, type, flags, address, offset, size, link, info, alignment, size of an entry
 _SECTION = struct.Struct("<IIQQQQIIQQ")
+# Elf64_Sym: name, info, other, section, value, size
 _SYMBOL = struct.Struct("<IBBHQQ")
-_SYMTAB = 2
+_SYMTAB = 2  # SHT_SYMTAB
 _ET_EXEC = 2
 _EM_X86_64 = 62
 
@@ -24,10 +26,11 @@ def is_static_address_program(path: Path) -> bool:
 def symbols(path: Path, names: set[str]) -> dict[str, int]:
     """Address of each of `names` that the symbol table has; empty if the program is stripped."""
     data = path.read_bytes()
+    # e_shoff; below e_shentsize and e_shnum
     (table,) = struct.unpack_from("<Q", data, 0x28)
     (entry_bytes, count) = struct.unpack_from("<HH", data, 0x3A)
     sections = [_SECTION.unpack_from(data, table + number * entry_bytes) for number in range(count)]
-    found: dict[str, int] = {}
+    addresses: dict[str, int] = {}
     for section in sections:
         if section[1] != _SYMTAB:
             continue
@@ -37,5 +40,5 @@ def symbols(path: Path, names: set[str]) -> dict[str, int]:
         for name_at, _, _, _, address, _ in _SYMBOL.iter_unpack(data[offset : offset + size_bytes]):
             name = wanted.get(texts[name_at : texts.find(b"\0", name_at)])
             if name is not None:
-                found[name] = address
-    return found
+                addresses[name] = address
+    return addresses

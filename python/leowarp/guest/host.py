@@ -60,6 +60,18 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
 
     The first that is writable, allows programs and has `memory_bytes` free: $TMPDIR, /dev/shm, /tmp, /var/tmp,
     then `others`. A tmpfs is fastest; any file system works.
+
+    Parameters
+    ----------
+    memory_bytes : int
+        The guest's whole memory. The file is sparse, but a guest that touches more than there is dies of a bus error.
+    others : list of Path
+        What may serve if none of those does.
+
+    Returns
+    -------
+    directory : Path or None
+    check : Check
     """
     tried = []
     named = os.environ.get("TMPDIR")
@@ -83,6 +95,8 @@ def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
     try:
         with tempfile.TemporaryFile(dir=directory) as file:
             file.truncate(mmap.PAGESIZE)
+            # What User Mode Linux does with its memory file: a mount with noexec refuses it, whatever the permissions
+            # are.
             mmap.mmap(file.fileno(), mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
     except PermissionError as error:
         return "is mounted noexec" if os.access(directory, os.W_OK) else f"cannot be written ({error.strerror})"
@@ -139,7 +153,13 @@ def memory(memory_bytes: int) -> Check:
 
 
 def limits(memory_bytes: int) -> list[Check]:
-    """Resource limits (ulimit) that would end the guest without a word."""
+    """Resource limits (ulimit) that would end the guest without a word: SIGXFSZ of a memory file too long, ENOMEM.
+
+    Parameters
+    ----------
+    memory_bytes : int
+        The guest's memory: the length of its file, and the least of its address space.
+    """
     rules = [
         ("largest file (ulimit -f)", resource.RLIMIT_FSIZE, memory_bytes, "ulimit -f unlimited"),
         (
@@ -154,8 +174,8 @@ def limits(memory_bytes: int) -> list[Check]:
     for name, number, least, fix in rules:
         soft, _ = resource.getrlimit(number)
         endless = soft == resource.RLIM_INFINITY
-        found = "unlimited" if endless else str(soft)
-        checks.append(Check(name, endless or soft >= least, found, f"at least {least}", fix))
+        limit = "unlimited" if endless else str(soft)
+        checks.append(Check(name, endless or soft >= least, limit, f"at least {least}", fix))
     return checks
 
 
@@ -178,9 +198,9 @@ def ptrace() -> Check:
 
 def program(path: Path, name: str) -> Check:
     """Whether a program is there and may be run."""
-    found = "not there" if not path.is_file() else "not executable" if not os.access(path, os.X_OK) else str(path)
-    ok = found == str(path)
-    return Check(name, ok, found if ok else f"{path} is {found}", "an executable file", "leowarp kernel build")
+    state = "not there" if not path.is_file() else "not executable" if not os.access(path, os.X_OK) else str(path)
+    ok = state == str(path)
+    return Check(name, ok, state if ok else f"{path} is {state}", "an executable file", "leowarp kernel build")
 
 
 def tool(name: str, package: str) -> Check:

@@ -13,7 +13,13 @@ _CHARACTER_DEVICE = 0o020600
 
 
 def initramfs(init: Path) -> bytes:
-    """Archive with `/init`, `/dev/console`, `/dev/null` and the empty directories the agent mounts upon."""
+    """Archive with `/init`, `/dev/console`, `/dev/null` and the empty directories the agent mounts upon.
+
+    Parameters
+    ----------
+    init : Path
+        A static program: the archive has no libraries.
+    """
     entries = [("dev", _DIRECTORY, b"", 0, 0), ("dev/console", _CHARACTER_DEVICE, b"", 5, 1)]
     entries += [("dev/null", _CHARACTER_DEVICE, b"", 1, 3)]
     entries += [(name, _DIRECTORY, b"", 0, 0) for name in ("proc", "sys", "host", "run", "tmp")]
@@ -25,7 +31,9 @@ def initramfs(init: Path) -> bytes:
 
 def _entry(inode: int, name: str, mode: int, content: bytes, major: int, minor: int) -> bytes:
     encoded = name.encode() + b"\0"
+    # uid, gid, one link, date 0: whoever makes the archive, and when, is not in it.
     fields = (inode, mode, 0, 0, 1, 0, len(content), 0, 0, major, minor, len(encoded), 0)
     header = b"070701" + b"".join(b"%08X" % field for field in fields)
     head = header + encoded
+    # Header with name, and content, are each padded to 4 bytes.
     return head + b"\0" * (-len(head) % 4) + content + b"\0" * (-len(content) % 4)

@@ -6,7 +6,7 @@ from leowarp.guest.initramfs import initramfs
 
 def entries(archive: bytes) -> dict[str, tuple[int, bytes, int, int]]:
     """Name -> mode, content, device major and minor: a reader of newc after cpio(5)."""
-    found: dict[str, tuple[int, bytes, int, int]] = {}
+    files: dict[str, tuple[int, bytes, int, int]] = {}
     at = 0
     while True:
         assert archive[at : at + 6] == b"070701"
@@ -15,19 +15,19 @@ def entries(archive: bytes) -> dict[str, tuple[int, bytes, int, int]]:
         name = archive[at + 110 : at + 110 + name_bytes - 1].decode()
         content_at = (at + 110 + name_bytes + 3) // 4 * 4
         if name == "TRAILER!!!":
-            return found
-        found[name] = (mode, archive[content_at : content_at + size_bytes], major, minor)
+            return files
+        files[name] = (mode, archive[content_at : content_at + size_bytes], major, minor)
         at = (content_at + size_bytes + 3) // 4 * 4
 
 
 def test_the_archive_holds_init_and_the_console(tmp_path):
     init = tmp_path / "agent"
     init.write_bytes(b"\x7fELF odd length")
-    found = entries(initramfs(init))
-    assert found["init"] == (0o100755, b"\x7fELF odd length", 0, 0)
-    assert found["dev/console"] == (0o020600, b"", 5, 1)
-    assert found["dev/null"] == (0o020600, b"", 1, 3)
-    assert next(iter(found)) == "dev"
+    files = entries(initramfs(init))
+    assert files["init"] == (0o100755, b"\x7fELF odd length", 0, 0)
+    assert files["dev/console"] == (0o020600, b"", 5, 1)
+    assert files["dev/null"] == (0o020600, b"", 1, 3)
+    assert next(iter(files)) == "dev"
 
 
 def test_the_archive_is_the_same_everywhere(tmp_path):

@@ -22,10 +22,14 @@ from leowarp.timeline.metadata import TimelineMetadata
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
+# 32 bytes a record, packed; `crates/timeline` reads the same, and a test compares the two.
 EVENT = np.dtype([("t_ns", "<i8"), ("kind", "<u4"), ("a", "<u4"), ("b", "<u4"), ("c", "<u4"), ("value", "<i8")])
+# Numbers of the kinds in design/interfaces.md, section 4.
 LINK_UP, LINK_DOWN, DELAY, RATE, LOSS, ROUTE, PATH, JITTER = range(1, 9)
 SETUP_VERSION = 4
+"""The agent refuses any other: kernel image and library may be of different installations."""
 NONE = 0xFFFFFFFF
+"""No direction, no path, no change: the largest u32, as in the guest's records (design/interfaces.md, section 4)."""
 # Length of an Ethernet header: the kernel's qdiscs count it, a plan's overhead is on top of the IP length.
 ETHERNET_BYTES = 14
 MODULES = "modules"
@@ -54,6 +58,7 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path) -> None:
     with (directory / "events.bin").open("wb") as file:
         events(timeline, network).tofile(file)
     tables = directory / "tables.bin"
+    # A directory may hold the input of an earlier run, whose tables this one need not have.
     tables.unlink(missing_ok=True)
     if len(directions.rows):
         with tables.open("wb") as file:
@@ -61,7 +66,18 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path) -> None:
 
 
 def events(timeline: pa.Table, network: Network) -> np.ndarray:
-    """Records of the events of a timeline, in its order, but for what the setup and the tables say; dtype `EVENT`."""
+    """Records of the events of a timeline, in its order, but for what the setup and the tables say.
+
+    Returns
+    -------
+    records : structured array of shape (n,), dtype `EVENT`
+        `design/interfaces.md`, section 4.
+
+    Raises
+    ------
+    ScenarioError
+        If the events are not sorted by time, or one is of a kind that the guest does not know.
+    """
     t_ns = timeline["t_ns"].to_numpy()
     if np.any(np.diff(t_ns) < 0):
         raise ScenarioError("reading the timeline: its events are not sorted by t_ns")
@@ -99,6 +115,7 @@ def _fill_value(kind: int, column: str):
         records["kind"][at] = kind
         records["a"][at] = network.ends(rows)
         if kind == LOSS:
+            # The record's value is an integer; a ratio travels as the bits of its float, so that nothing is rounded.
             values = rows[column].to_numpy().astype("<f8").view("<i8")
         else:
             # A rate that is null is 0 here: unshaped
@@ -116,17 +133,23 @@ def distributions(timeline: pa.Table) -> list[str]:
 
 
 def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
-    """What netem draws from, in the order in which jitter events number them."""
-    found = []
+    """What netem draws from, in the order in which jitter events number them.
+
+    Raises
+    ------
+    ScenarioError
+        If an event names the distribution `table`, and the timeline's metadata has none.
+    """
+    tables = []
     for name in distributions(timeline):
         if name == "table":
             values = TimelineMetadata.of(timeline.schema).jitter_table
             if values is None:
                 raise ScenarioError("reading the timeline: jitter from a table, and no metadata `jitter_table`")
-            found.append(table_of(name, np.array(values, dtype=np.float64)))
+            tables.append(table_of(name, np.array(values, dtype=np.float64)))
         else:
-            found.append(named_table(name))
-    return found
+            tables.append(named_table(name))
+    return tables
 
 
 def _fill_jitter(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
@@ -180,6 +203,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
         "version": SETUP_VERSION,
         "duration_ns": plan.run.duration_ns,
         "seed": plan.run.seed,
+        # Nothing on top of what the agent waits by itself until its captures have handed over all packets.
         "drain_ns": 0,
         "ends": plan.run.ends,
         "linger_ns": plan.run.linger_ns,
@@ -211,7 +235,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
 
 
 def address(host: int) -> str:
-    """IPv4 address of a host: 10.1.x.y."""
+    """IPv4 address of a host: 10.1.x.y, from 10.1.0.1 on, without the first and the last of each /24."""
     return f"10.1.{host // HOSTS_PER_BLOCK}.{host % HOSTS_PER_BLOCK + 1}"
 
 
@@ -248,6 +272,7 @@ def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[
         link = {"a": a, "b": b, **row, "arp": arp}
         # Of a wire nothing is counted unless it is a jittered one, and nobody is there to resolve
         is_counted = row["kind"] != "wire" or row["discipline"] == "jitter"
+        # The kernel's disciplines count the Ethernet header by themselves, so 14 B of a plan are 0 here.
         link["overhead_bytes"] = row["overhead_bytes"] - ETHERNET_BYTES if is_counted else 0
         link["arp"] = arp and row["kind"] != "wire"
         if row["discipline"] in ("netem", "jitter"):
@@ -291,12 +316,15 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
 
 
 def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
-    """When packets are stored: [from, to) in ns, sorted, disjoint.
+    """When packets are stored: [from, to) in ns of the run, sorted, disjoint.
 
-    Around each change of a path, as the timeline numbers them.
+    Around each change of a path, as the timeline numbers them: `observe.packets_before` to `packets_after` it. Windows
+    that touch are one.
     """
     if plan.observe.packets == "none":
         return []
+    # Late, lost and repeated packets are stored in any case; windows say what else is (design/interfaces.md, section
+    # 5).
     if plan.observe.packets == "all":
         return [[0, plan.run.duration_ns]]
     changes = timeline.filter(pc.is_valid(timeline["change_id"]))

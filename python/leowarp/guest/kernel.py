@@ -96,7 +96,10 @@ def kernel(
 
 
 def kernel_entry(kernel: Kernel) -> Path:
-    """Directory of a built kernel: `linux`, `config`, `symbols.json`, `kernel.json`, `build.log`."""
+    """Directory of a built kernel: `linux`, `config`, `symbols.json`, `kernel.json`, `build.log`.
+
+    Of a user's binary, the directory that it lies in.
+    """
     return kernel.program.parent
 
 
@@ -179,6 +182,7 @@ def _from_binary(path: Path) -> Kernel:
     content = path.read_bytes()
     warnings = []
     lacking = {}
+    # The name of the environment's variable that guest/seed.c reads: a program without the text was not linked with it.
     if b"LEOWARP_SEED" not in content:
         warnings.append(f"the kernel {path} takes its random seed from the host: no run with it repeats")
     if b"leolink" not in content:
@@ -271,6 +275,7 @@ class _Build:
             *named,
             *((name, directory / name) for name in ("kernel.config", "Kconfig.top")),
         ]
+        # Without the recipe's sha256: other objects of ours are linked into the same kept tree in seconds.
         self.tree_key = content_key(part for part in objects if part[0] != "recipe_sha256")
 
     def run(self, tree: Path, build: Path, entry: Path) -> None:
@@ -295,8 +300,8 @@ class _Build:
         if process.returncode != 0:
             raise self._failed(log)
         addresses = [line.split() for line in (entry / "symbols.txt").read_text().splitlines()]
-        found = {name: int(address, 16) for address, _, name in addresses if name in WATCHED}
-        (entry / "symbols.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+        watched = {name: int(address, 16) for address, _, name in addresses if name in WATCHED}
+        (entry / "symbols.json").write_text(json.dumps(watched, indent=1, sort_keys=True) + "\n")
         lacking = left_out.read(entry)
         facts = {
             **self._facts,

@@ -21,15 +21,26 @@ ADDR_NO_RANDOMIZE = 0x0040000
 
 
 def main(parent_pid: int, pipe: int, command: list[str]) -> None:
+    """Becomes `command`, in a child of `parent_pid`; writes that child's process id to the descriptor `pipe`.
+
+    Raises
+    ------
+    OSError
+        If the host refuses clone, prctl or exec; python prints it to the guest's console file.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
+    # os.fork would make a child of this process; wait4 of leowarp takes its own children only.
     pid = libc.syscall(SYS_CLONE, CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)
     if pid < 0:
         raise OSError(ctypes.get_errno(), "clone(CLONE_PARENT)")
     if pid > 0:
         os._exit(0)
+    # First of all: an interrupted leowarp ends whoever has told its id, and nobody else.
     os.write(pipe, str(os.getpid()).encode())
     os.close(pipe)
+    # The session is how what is left of a guest is found (`members_of_session`).
     os.setsid()
+    # Kept across exec for a program without set-user-ID (prctl(2)).
     if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
     # The parent may have died before the call above.

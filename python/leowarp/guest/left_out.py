@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leowarp.errors import ScenarioError
 from leowarp.scenario.schema import Jittered
 
 if TYPE_CHECKING:
-    from leowarp.guest.image import GuestImage
     from leowarp.scenario import Plan
 
 FILE = "left-out.txt"
@@ -37,30 +36,30 @@ def read(entry: Path) -> dict[str, str]:
 
 def warnings(left_out: Mapping[str, str]) -> list[str]:
     """For the manifest and the report: each object that a kernel was built without, and the options together."""
-    found = [
+    texts = [
         f"the kernel was built without leowarp's {name}: {_MEANS.get(name, 'what it adds is missing')} ({why})"
         for name, why in left_out.items()
         if not name.startswith(_OPTION)
     ]
     if options := [name for name in left_out if name.startswith(_OPTION)]:
         text = f"the kernel's tree does not have {', '.join(options)}, which leowarp's kernel is configured with"
-        found.append(f"{text}: what they add is missing, or is part of every kernel of its version")
-    return found
+        texts.append(f"{text}: what they add is missing, or is part of every kernel of its version")
+    return texts
 
 
-def check_fits(plan: Plan, image: GuestImage) -> None:
-    """Nothing, if the kernel has all that a plan asks of leowarp's objects.
+def check_fits(plan: Plan, kernel_facts: Mapping[str, Any]) -> None:
+    """Nothing, if the kernel has all that a plan asks of leowarp's objects; `kernel_facts` as in `GuestImage`.
 
     Raises
     ------
     ScenarioError
         If one that the plan needs was left out of it: which, why, and which key asks for it.
     """
-    left_out: Mapping[str, str] = image.kernel_facts.get("left_out", {})
+    left_out: Mapping[str, str] = kernel_facts.get("left_out", {})
     for key, name in _asked(plan).items():
         if name in left_out:
             raise ScenarioError(
-                f"running {plan.name} over {image.kernel_facts['source']}: {key} needs leowarp's {name}, without "
+                f"running {plan.name} over {kernel_facts['source']}: {key} needs leowarp's {name}, without "
                 f"which this kernel was built ({left_out[name]})",
                 hint=f"write another {key.partition(' = ')[0]}, or take the default kernel",
             )

@@ -10,7 +10,6 @@ import pytest
 from leowarp import scenario
 from leowarp.errors import ScenarioError
 from leowarp.guest import left_out
-from leowarp.guest.image import GuestImage
 
 GUEST = Path(__file__).resolve().parents[3] / "guest"
 # A tree whose make does as kbuild does for build.sh: O= holds what is built, M= objects of others. An object of ours is
@@ -167,15 +166,15 @@ def test_a_plan_that_asks_for_what_was_left_out_is_refused_with_the_reason(tmp_p
     plan = scenario.resolve(scenario.load(tmp_path / "chain.toml", changes))
     facts = {"source": "a tree of the user's own, Linux 6.12.7", "left_out": {lacks: "its.c:1:1: error: why not"}}
     with pytest.raises(ScenarioError) as caught:
-        left_out.check_fits(plan, GuestImage(Path("linux"), Path("agent"), kernel_facts=facts))
+        left_out.check_fits(plan, facts)
     assert says in caught.value.message
     assert "its.c:1:1: error: why not" in caught.value.message
     other = {**facts, "left_out": {"cubic_handover": "", "CONFIG_NET_SCH_PIE": ""}}
-    left_out.check_fits(plan, GuestImage(Path("linux"), Path("agent"), kernel_facts=other))
+    left_out.check_fits(plan, other)
 
 
 def test_netem_needs_no_leolink(tmp_path):
     (tmp_path / "chain.toml").write_text(CHAIN)
     plan = scenario.resolve(scenario.load(tmp_path / "chain.toml", ["network.link_model=netem"]))
     facts = {"source": "a binary of the user's own", "left_out": {"leolink": "its program does not name it"}}
-    left_out.check_fits(plan, GuestImage(Path("linux"), Path("agent"), kernel_facts=facts))
+    left_out.check_fits(plan, facts)

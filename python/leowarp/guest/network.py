@@ -28,7 +28,10 @@ class Network:
     nodes : list of (name, kind)
     hosts : list of int
         Node numbers, in order of appearance.
-    links : structured columns of the first appearance of each link: `a`, `b` are node numbers.
+    links : pyarrow.Table of n rows
+        The event that first took each link up, all its columns.
+    link_a, link_b : int64 arrays of shape (n,)
+        Node numbers of its ends.
     """
 
     nodes: list[tuple[str, str]]
@@ -39,7 +42,13 @@ class Network:
 
     @classmethod
     def of_timeline(cls, timeline: pa.Table) -> Network:
-        """Nodes, hosts and links in order of first appearance."""
+        """Nodes, hosts and links in order of first appearance.
+
+        Raises
+        ------
+        ScenarioError
+            If a node appears twice, a link joins nodes that there are not, or hosts are more than addresses.
+        """
         rows = timeline.filter(pc.equal(timeline["event"], "node")).select(["a", "kind"]).to_pylist()
         nodes = [(row["a"], row["kind"]) for row in rows]
         if len({name for name, _ in nodes}) != len(nodes):
@@ -50,6 +59,7 @@ class Network:
         numbers = {name: number for number, (name, _) in enumerate(nodes)}
         rows = timeline.filter(pc.equal(timeline["event"], "link"))
         a, b = numbers_of(rows["a"], numbers), numbers_of(rows["b"], numbers)
+        # A link comes up again after each time that it was down; its first event makes it and gives its number.
         _, first = np.unique(_pair(a, b, len(nodes)), return_index=True)
         first.sort()
         return cls(nodes, hosts, rows.take(pa.array(first)), a[first], b[first])
@@ -65,7 +75,7 @@ class Network:
         return {self.nodes[node][0]: host for host, node in enumerate(self.hosts)}
 
     def ends(self, rows: pa.Table) -> np.ndarray:
-        """Direction number of each row of a timeline, from its columns `a` and `b`."""
+        """Direction number of each row of a timeline, from its columns `a` (sends) and `b`; uint32 of shape (rows,)."""
         numbers = self.node_numbers
         return self.directions(numbers_of(rows["a"], numbers), numbers_of(rows["b"], numbers))
 
@@ -75,8 +85,15 @@ class Network:
         return "direction " + " > ".join(ends if direction % 2 == 0 else ends[::-1])
 
     def directions(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Direction number of each (from, to) pair of node numbers: 2 * link, + 1 against the link's own order."""
+        """Direction number of each (from, to) pair of node numbers: 2 * link, + 1 against the link's own order.
+
+        Raises
+        ------
+        ScenarioError
+            If a pair has no link.
+        """
         keys = _pair(self.link_a, self.link_b, len(self.nodes))
+        # One sort and a binary search: timelines have millions of events.
         order = np.argsort(keys)
         wanted = _pair(a, b, len(self.nodes))
         at = np.searchsorted(keys, wanted, sorter=order)
@@ -90,11 +107,18 @@ class Network:
 
 
 def _pair(a: np.ndarray, b: np.ndarray, nodes: int) -> np.ndarray:
+    # A link is the same from either end: one number for both orders.
     return np.minimum(a, b) * nodes + np.maximum(a, b)
 
 
 def numbers_of(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
-    """Number of each name, int64; a null is -1."""
+    """Number of each name, int64 of shape (rows,); a null is -1.
+
+    Raises
+    ------
+    ScenarioError
+        If a name has no number.
+    """
     if len(column) == 0:
         return np.zeros(0, dtype=np.int64)
     coded = column.combine_chunks()

@@ -75,17 +75,18 @@ def everything() -> dict[int, Look]:
 
 def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
     """Of `looks`, the processes `roots` and all below them that have not ended."""
+    # A zombie keeps its parent's number, and would be taken for a process that sleeps.
     looks = {pid: look for pid, look in looks.items() if not look.has_ended}
     below: dict[int, list[int]] = {}
     for pid, look in looks.items():
         below.setdefault(look.parent, []).append(pid)
-    found, ahead = {}, [pid for pid in roots if pid in looks]
+    members, ahead = {}, [pid for pid in roots if pid in looks]
     while ahead:
         pid = ahead.pop()
-        if pid not in found:
-            found[pid] = looks[pid]
+        if pid not in members:
+            members[pid] = looks[pid]
             ahead += below.get(pid, [])
-    return found
+    return members
 
 
 class OwnTime:
@@ -115,6 +116,7 @@ class OwnTime:
     def look(self, looks: Mapping[int, Look] | None = None) -> bool:
         """Looks anew, or at what was just seen; says whether any of the processes is left."""
         now_s, looks = time.monotonic(), trees(self._roots, everything() if looks is None else looks)
+        # What they used before the first look is not counted: it is patience from now on.
         if self._seen_s is None:
             self._seen_s = {pid: look.cpu_s for pid, look in looks.items()}
         elif looks and not any(look.is_awake for look in looks.values()):

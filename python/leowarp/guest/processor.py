@@ -13,6 +13,7 @@ import socket
 from collections.abc import Iterable
 from contextlib import suppress
 
+# Virtual time never waits for the clock on the wall: a guest that is alone there uses all of its processor.
 STARVED_RATIO = 0.7
 """A guest that gets less of its processor than this has met other work there, and moves."""
 

@@ -10,7 +10,9 @@ from leowarp.errors import HostError
 from leowarp.guest.session import output_of
 
 PACKAGED = Path(__file__).resolve().parent.parent / "_guest"
+"""Where a wheel carries the built guest and its sources."""
 CHECKOUT = Path(__file__).resolve().parents[3]
+"""The top of the repository, if this file lies in one; else some directory of the installation."""
 # What decides how the kernel comes out, beside the source and the compiler, relative to guest/; with what lies in the
 # directories of our objects.
 KERNEL_FILES = (
@@ -55,13 +57,13 @@ def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
 
 def _with_dependencies(crate: Path) -> set[Path]:
     """The directories of a crate and of all that it uses by path."""
-    found: set[Path] = set()
+    crates: set[Path] = set()
     wanted = [crate]
     while wanted:
         crate = Path(os.path.normpath(wanted.pop()))
-        if crate in found:
+        if crate in crates:
             continue
-        found.add(crate)
+        crates.add(crate)
         manifest = crate / "Cargo.toml"
         try:
             dependencies = tomllib.loads(manifest.read_text()).get("dependencies", {}).values()
@@ -70,11 +72,11 @@ def _with_dependencies(crate: Path) -> set[Path]:
                 f"looking for the agent's sources: {manifest}: {error}", hint="git status crates"
             ) from error
         wanted += [crate / entry["path"] for entry in dependencies if isinstance(entry, dict) and "path" in entry]
-    return found
+    return crates
 
 
 def recipe_sha256(parts: list[tuple[str, Path]]) -> str:
-    """sha256 over names and contents of a recipe."""
+    """sha256 over names and contents of a recipe, 64 hexadecimal digits; the order of the parts counts."""
     total = hashlib.sha256()
     for name, path in parts:
         total.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())

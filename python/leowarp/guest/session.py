@@ -14,7 +14,9 @@ from leowarp.errors import HostError
 from leowarp.guest.own_time import POLL_S, OwnTime
 
 MOST_SAID_BYTES = 8 << 20
+"""Far above a version's line or a kernel's configuration; a program that never stops printing ends here."""
 MOST_S = 20.0
+"""Of the program's own time (`OwnTime`), not of the clock on the wall: a busy machine makes nothing fail."""
 
 
 def output_of(*command: str) -> str:
@@ -55,10 +57,10 @@ def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str
     """Both outputs of a process that has ended; its exit status is known then."""
     assert process.stdout is not None
     assert process.stderr is not None
-    found = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
+    outputs = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
     own = OwnTime([process.pid])
     with selectors.DefaultSelector() as open_ends:
-        for end in found:
+        for end in outputs:
             open_ends.register(end, selectors.EVENT_READ)
         while open_ends.get_map() or process.poll() is None:
             it_runs = own.look()
@@ -71,14 +73,14 @@ def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str
                 )
             for key, _ in ready:
                 piece = os.read(key.fd, 1 << 16)
-                found[key.fd] += piece
+                outputs[key.fd] += piece
                 if not piece:
                     open_ends.unregister(key.fd)
-                if len(found[key.fd]) > MOST_SAID_BYTES:
+                if len(outputs[key.fd]) > MOST_SAID_BYTES:
                     raise HostError(
                         f"{attempted}: it prints more than {MOST_SAID_BYTES >> 20} MiB", hint="is it the right program?"
                     )
-    said, complained = found.values()
+    said, complained = outputs.values()
     return said.decode(errors="replace"), complained.decode(errors="replace")
 
 

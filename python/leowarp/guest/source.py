@@ -100,6 +100,7 @@ def fetch_source(on_message: Callable[[str], None]) -> Source:
         version = package.name.split("_")[1].replace("%7e", "~")
         tarball = take_tarball(package, directory)
         (_sources() / "version").write_text(version + "\n")
+        # Last: `local_source` takes a tarball that is there for a whole one, with its version beside it.
         os.replace(tarball, _sources() / f"{PACKAGE}.tar.xz")
     source = local_source()
     assert source is not None
@@ -113,9 +114,9 @@ def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
     # As root apt would rather fetch as its own user, who may not write here.
     command = ["apt-get", "download", "-o", "APT::Sandbox::User=root", PACKAGE]
     done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
-    found = sorted(directory.glob("*.deb"))
-    if done.returncode == 0 and found:
-        return found[0]
+    packages = sorted(directory.glob("*.deb"))
+    if done.returncode == 0 and packages:
+        return packages[0]
     on_message(f"apt-get download {PACKAGE} failed: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}")
     return None
 
@@ -166,6 +167,7 @@ def _member_of_ar(archive: Path, prefix: str, directory: Path) -> Path:
                 target = directory / name
                 target.write_bytes(file.read(size_bytes))
                 return target
+            # Members of an ar archive begin at even bytes (deb(5)).
             file.seek(size_bytes + size_bytes % 2, os.SEEK_CUR)
     raise HostError(f"unpacking {archive}: it holds no {prefix}")
 
@@ -225,7 +227,13 @@ def _not_unpacked(top: str) -> list[str]:
 
 
 def tree_version(tree: Path) -> str:
-    """Version of a kernel tree, from the first lines of its Makefile: "6.12.117"."""
+    """Version of a kernel tree, from the first lines of its Makefile: "6.12.117".
+
+    Raises
+    ------
+    ScenarioError
+        If there is no Makefile, or it lacks VERSION, PATCHLEVEL or SUBLEVEL.
+    """
     fields = {}
     try:
         beginning = plainfiles.read(tree / "Makefile", 1 << 20, links=True).decode(errors="replace")
@@ -249,6 +257,7 @@ def tree_sha256(tree: Path) -> str:
     """
     total = hashlib.sha256()
     if (tree / ".git").exists():
+        # The tree and not the commit: a message that was amended builds the same kernel.
         total.update(_git(tree, "rev-parse", "HEAD^{tree}"))
         total.update(_git(tree, "diff", "HEAD", "--binary"))
         names = sorted(_git(tree, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"))

@@ -56,10 +56,10 @@ class Code:
 
 def code_of(guest: Guest) -> list[Code]:
     """What runs of the section `guest` of a plan, besides leowarp's own kernel."""
-    found = []
+    codes = []
     if guest.kernel != "default":
-        found.append(Code("guest.kernel", Path(guest.kernel).expanduser(), guest.kernel_named_in))
-    return found + [Code("guest.cc_modules", file.path, file.named_in) for file in guest.cc_modules]
+        codes.append(Code("guest.kernel", Path(guest.kernel).expanduser(), guest.kernel_named_in))
+    return codes + [Code("guest.cc_modules", file.path, file.named_in) for file in guest.cc_modules]
 
 
 def demand(plan: Plan, on_message: OnMessage = lambda text: None) -> None:

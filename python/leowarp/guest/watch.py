@@ -13,6 +13,7 @@ CONSOLE_KEPT_BYTES = 64 * 1024
 # A guest prints a line of about 30 bytes a virtual second and its last words; more than this is a guest gone mad.
 CONSOLE_LIMIT_BYTES = 16 << 20
 CONSOLE_BYTES_PER_VIRTUAL_S = 64
+# TASK_COMM_LEN of the kernel (include/linux/sched.h)
 _COMM_BYTES = 16
 
 
@@ -30,10 +31,14 @@ class GuestMemory:
 
     def clock_ns(self) -> int | None:
         """Virtual time since boot in ns, or None if it cannot be known (no symbol, already gone)."""
+        # A static variable of arch/um/kernel/time.c: the virtual clock itself, so that a guest that says nothing can be
+        # asked.
         return self._word("time_travel_time")
 
     def running_program(self) -> str | None:
         """Name of the guest's task that is on its processor now, at most 15 characters; None if unknown."""
+        # One processor, so one entry, whose only member is the running task (struct cpu_task,
+        # arch/um/kernel/process.c).
         task = self._word("cpu_tasks")
         offset = self._offset_of_name()
         if not task or offset is None:
@@ -46,8 +51,8 @@ class GuestMemory:
         # where every task keeps its own.
         if self._comm_offset is None and "init_task" in self._symbols:
             task = self._read(self._symbols["init_task"], 8192) or b""
-            found = task.find(b"swapper\0")
-            self._comm_offset = found if found >= 0 else None
+            place = task.find(b"swapper\0")
+            self._comm_offset = place if place >= 0 else None
         return self._comm_offset
 
     def _word(self, symbol: str) -> int | None:
@@ -110,7 +115,7 @@ def _children(pid: int) -> list[int]:
 
 def members_of_session(session: int) -> list[int]:
     """Processes of a session that are still alive (zombies are not)."""
-    found = []
+    members = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
@@ -118,8 +123,8 @@ def members_of_session(session: int) -> list[int]:
             except (FileNotFoundError, ProcessLookupError):
                 continue
             if int(fields[3]) == session and fields[0] not in "ZX":
-                found.append(int(entry))
-    return found
+                members.append(int(entry))
+    return members
 
 
 class Console:
@@ -133,15 +138,15 @@ class Console:
 
     def messages(self) -> list[dict]:
         """New messages of the agent: the JSON of each `leowarp: {...}` line."""
-        found = []
+        messages = []
         while chunk := self._file.read(1 << 20):
             self.size_bytes += len(chunk)
             self.tail = (self.tail + chunk)[-CONSOLE_KEPT_BYTES:]
             *lines, self._partial = (self._partial + chunk).split(b"\n")
             # A line without an end must not grow without one
             self._partial = self._partial[-CONSOLE_KEPT_BYTES:]
-            found += [message for line in lines if (message := _message(line)) is not None]
-        return found
+            messages += [message for line in lines if (message := _message(line)) is not None]
+        return messages
 
     def text(self) -> str:
         """The last 64 kB."""
@@ -153,8 +158,8 @@ class Console:
 
 
 def _message(line: bytes) -> dict | None:
-    prefix, found, rest = line.partition(b"leowarp: {")
-    if not found or prefix.strip():
+    prefix, mark, rest = line.partition(b"leowarp: {")
+    if not mark or prefix.strip():
         return None
     try:
         return json.loads(b"{" + rest)

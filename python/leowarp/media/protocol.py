@@ -19,9 +19,12 @@ class SteadyLinks(Protocol):
     """What a section says of links whose rate is one number, both ways and all the time."""
 
     @property
-    def rate_bps(self) -> int | None: ...
+    def rate_bps(self) -> int | None:
+        """None: unshaped."""
+
     @property
-    def overhead_bytes(self) -> int: ...
+    def overhead_bytes(self) -> int:
+        """What a packet counts on top of its IP length."""
 
 
 SectionT = TypeVar("SectionT", bound=MediumSection)

@@ -66,5 +66,11 @@ def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes |
 
 
 def check(plan: Plan) -> None:
-    """Refuse a plan whose timeline would be refused for the content of a file; see `PlannedMedium.check`."""
+    """Refuse a plan whose timeline would be refused for the content of a file; see `PlannedMedium.check`.
+
+    Raises
+    ------
+    ScenarioError
+        As `timeline_of`.
+    """
     planned(plan).check()

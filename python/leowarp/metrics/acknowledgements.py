@@ -45,26 +45,35 @@ def acknowledgement_scalars(tables: Tables, number: int, flows: Sequence[Any]) -
     if len(ending) and "duplicate_acks_pkts" in ending:
         row["duplicate_acks_pkts"] = _whole(floats(ending["duplicate_acks_pkts"])[0])
     source = flows[number].source
+    # Linux counts timeouts by network namespace, so by host: of two flows nobody knows whose they are.
     if sum(flow.kind == "tcp" and flow.source == source for flow in flows) == 1:
         row |= _timeouts(host_counters(tables, source))
-    sent_pkts, vain_pkts = _data_sent(tables, number)
-    for name, pkts in (("duplicate_acks", row["duplicate_acks_pkts"]), ("spurious_retransmissions", vain_pkts),
+    sent_pkts, spurious_pkts = _data_sent(tables, number)
+    for name, pkts in (("duplicate_acks", row["duplicate_acks_pkts"]), ("spurious_retransmissions", spurious_pkts),
                        ("timeout_retransmissions", row["timeout_retransmissions_pkts"])):  # fmt: skip
         row[f"{name}_ratio"] = pkts / sent_pkts if pkts is not None and sent_pkts else None
     return row
 
 
 def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
-    """The ACKs of a flow that answer segments: `segments_pkts, wait_ns, acks_pkts`; empty: none, or not recorded."""
+    """The ACKs of a flow that answer segments; empty: none, or not recorded.
+
+    Returns
+    -------
+    DataFrame with `segments_pkts` (answered at once), `wait_ns` (of the first of them, in steps of 0.1 ms), `acks_pkts`
+    (how many ACKs did so after so long).
+    """
     acks = tables.of_flow("acks", number)
     return acks.loc[floats(acks["segments_pkts"]) > 0, ["segments_pkts", "wait_ns", "acks_pkts"]].reset_index(drop=True)
 
 
 def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
+    """ACKs per segment, and quantiles over ACKs of how long the first segment of each waited, ns; nothing of no ACK."""
     segments, count, wait = (floats(acks[name]) for name in ("segments_pkts", "acks_pkts", "wait_ns"))
     answered = float((segments * count).sum())
     if not answered:
         return {}
+    # ACKs that answer no segment (window updates, repeated ones) count as ACKs, and waited for nothing.
     answers = segments > 0
     wait, weight = wait[answers], count[answers]
     quantiles = {f"ack_wait_{name}_ns": _whole(weighted_quantile(wait, weight, q)) for name, q in _QUANTILES.items()}
@@ -76,8 +85,12 @@ def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
 
 
 def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
-    """Of each timeout the timer itself sends one packet (tcp_retransmit_timer); the others that it takes for lost go
-    in the slow start after it, which has a counter of its own (tcp_xmit_retransmit_queue). SYNs are no data."""
+    """Timeouts of a host, and the retransmissions that they led to; nothing if a counter is missing.
+
+    Of each timeout the timer itself sends one packet (tcp_retransmit_timer, net/ipv4/tcp_timer.c); the others that it
+    takes for lost go in the slow start after it, which has a counter of its own (tcp_xmit_retransmit_queue,
+    net/ipv4/tcp_output.c). SYNs are no data.
+    """
     names = ("TcpExt.TCPTimeouts", "TcpExt.TCPSlowStartRetrans", "TcpExt.TCPSynRetrans")
     if any(name not in counters for name in names):
         return {}
@@ -91,11 +104,11 @@ def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
         return None, None
     bins = tables.of_flow("bins", number)
     is_data = bins["direction"].to_numpy() == DATA
-    again, vain = (int(floats(bins[name])[is_data].sum()) for name in ("retrans_pkts", "spurious_pkts"))
+    again, spurious = (int(floats(bins[name])[is_data].sum()) for name in ("retrans_pkts", "spurious_pkts"))
     # That table counts first transmissions with payload; the bins of this direction also SYN, FIN and bare ACKs.
     scopes = tables.of_flow("reordering", number)
     first = floats(scopes["sent_pkts"])[scopes["scope"].to_numpy() == SCOPES.index("run")]
-    return int(np.nansum(first)) + again, vain
+    return int(np.nansum(first)) + again, spurious
 
 
 def _whole(value: float | None) -> int | None:

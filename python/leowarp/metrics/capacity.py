@@ -31,7 +31,7 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
     edges_ns = np.asarray(edges_ns, dtype="int64")
     routes = pair_routes(tables, pair)
     place = np.searchsorted(routes["t_ns"].to_numpy(dtype="int64"), edges_ns[:-1], side="right") - 1
-    found = np.full(max(len(edges_ns) - 1, 0), np.nan)
+    capacity_bps = np.full(max(len(edges_ns) - 1, 0), np.nan)
     taken = [tuple(tables.links_of(path)) for path in routes["path"]]
     rates: dict[Pair, np.ndarray] = {}
     for path in dict.fromkeys(taken):
@@ -39,8 +39,9 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
         for link in path:
             if link not in rates:
                 rates[link] = links.capacity_bits(*link, edges_ns) * 1e9 / np.diff(edges_ns)
-            found[here] = np.fmin(found[here], rates[link][here])
-    return found
+            # fmin leaves nan out: a link without a rate narrows nothing.
+            capacity_bps[here] = np.fmin(capacity_bps[here], rates[link][here])
+    return capacity_bps
 
 
 def mean_path_capacity(
@@ -57,6 +58,7 @@ def mean_path_capacity(
     rate_bps = path_capacity(tables, pair, edges_ns, links)
     place = np.searchsorted(t_ns, edges_ns[:-1], side="right") - 1
     paths = list(routes["path"])
+    # Before the first route, and while there is none, nothing could be carried: 0, where nan is "not shaped".
     rate_bps[np.array([number < 0 or paths[number] is None for number in place], dtype=bool)] = 0.0
     mean = float((rate_bps * np.diff(edges_ns)).sum()) / (end_ns - start_ns)
     return None if np.isnan(mean) else mean
@@ -72,7 +74,17 @@ def capacity_scalars(
     ip_bytes: int = IP_BYTES,
 ) -> dict[str, float | None]:
     """What the path could have carried of a flow's payload in full segments while it lived, and how much of it the
-    flow got: goodput over it. Flows that share the path share the capacity."""
+    flow got: goodput over it. Flows that share the path share the capacity.
+
+    Parameters
+    ----------
+    life_ns : (int, int)
+        From when to when the flow lived.
+    goodput_bps : float or None
+        Its mean over that time, in order at the receiver.
+    ip_bytes : int
+        Length of its full packets, `network.mtu`.
+    """
     mean_bps = mean_path_capacity(tables, pair, *life_ns, links)
     share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes)
     carries = mean_bps * share if mean_bps is not None else None
@@ -84,13 +96,14 @@ def payload_ratio(tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int 
     """Payload of a full segment over what a link counts of it: 1448 of 1514 bytes with timestamps, overhead 14."""
     segments = floats(tables.of_flow("sockets", flow)["snd_mss_bytes"])
     known = segments[~np.isnan(segments)]
-    # Of a flow that never sampled its segments: IP, TCP and timestamps are 52 bytes.
+    # Of a flow that never sampled its segments: IP (20), TCP (20) and timestamps (12, RFC 7323, appendix A), in bytes.
     return (float(known.max()) if len(known) else ip_bytes - 52.0) / (ip_bytes + overhead_bytes)
 
 
 def overhead_bytes(tables: Tables, pair: Pair) -> int:
     """Bytes a packet on top of its IP length, of the links of a pair's first path; 14 if the timeline does not say."""
     timeline = tables.timeline
+    # 14 is Ethernet's header, which the kernel's queueing disciplines count (docs/concepts/links.md).
     if "overhead_bytes" not in timeline:
         return 14
     made = timeline[(timeline["event"] == "link").to_numpy(dtype=bool)]

@@ -34,7 +34,7 @@ from leowarp.metrics.channels import Pair
 from leowarp.metrics.tables import CAUSES, DATA, Tables, floats, truths, typed_frame
 
 NONE = -1
-"""Number of the change that stands for no change."""
+"""Number of the change that stands for no change, while they are counted; null in the table."""
 
 UNDER_WAY_NS = 2_000_000_000
 """No packet is under way longer: 500 packets of queue at 100 Mbit/s are 60 ms a hop."""
@@ -66,9 +66,9 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
     return typed_frame(rows, CAUSE_COLUMNS)
 
 
-def cause_scalars(found: pd.DataFrame, flow: int) -> dict[str, Any]:
+def cause_scalars(caused: pd.DataFrame, flow: int) -> dict[str, Any]:
     """The summary's scalars of one flow: totals by cause of loss, and what route changes caused."""
-    mine = found[found["flow"] == flow]
+    mine = caused[caused["flow"] == flow]
     lost = [f"lost_{cause}_pkts" for cause in CAUSES.values()]
     totals = [*lost, "needed_retransmissions_pkts"]
     if len(mine) == 0:
@@ -85,15 +85,16 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
     data = packets[packets["direction"].to_numpy() == DATA].sort_values("sent_ns", kind="stable")
     again, late = truths(data["is_retransmission"]), truths(data["is_late"])
     drop = floats(data["drop_cause"])
-    lost, vain = ~np.isnan(drop), again & truths(data["is_spurious"])
+    lost, spurious = ~np.isnan(drop), again & truths(data["is_spurious"])
     late_by = np.full(len(data), NONE)
     lost_by = np.full(len(data), NONE)
     if changes:
         instants = np.array([change.t_ns for change in changes], dtype="int64")
         late_by[late] = _of_late(data, late, instants, tables.reorders)
         lost_by[lost] = _of_lost(tables, flow, data[lost], changes, instants)
-    vain_by = _inherited(data, vain, late & ~again, late_by)
-    need_by = _inherited(data, again & ~vain, lost & ~again, lost_by)
+    # A spurious retransmission repeats what was merely late, a needed one what was lost.
+    spurious_by = _inherited(data, spurious, late & ~again, late_by)
+    needed_by = _inherited(data, again & ~spurious, lost & ~again, lost_by)
     places = len(changes) + 1
 
     def count(by: np.ndarray) -> np.ndarray:
@@ -103,12 +104,24 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
         "late_pkts": count(late_by[late]),
         "lost_pkts": count(lost_by[lost]),
         **{f"lost_{name}_pkts": count(lost_by[drop == number]) for number, name in CAUSES.items()},
-        "needed_retransmissions_pkts": count(need_by),
-        "spurious_retransmissions_pkts": count(vain_by),
+        "needed_retransmissions_pkts": count(needed_by),
+        "spurious_retransmissions_pkts": count(spurious_by),
     }
 
 
 def _of_late(data: pd.DataFrame, late: np.ndarray, instants: np.ndarray, reorders: bool) -> np.ndarray:
+    """Change of each late packet, NONE if no rule decides (the rules: top of the file).
+
+    Parameters
+    ----------
+    data : DataFrame
+        Data packets of one flow, sorted by `sent_ns`.
+    late : bool array of shape (len(data),)
+    instants : int64 array, sorted
+        Of the changes, ns.
+    reorders : bool
+        Whether packets may overtake each other on a link of the path: a change under way then proves nothing.
+    """
     sent = data["sent_ns"].to_numpy(dtype="int64")
     received = floats(data["received_ns"])
     before = np.searchsorted(instants, sent[late], side="right")
@@ -129,18 +142,21 @@ def _of_late(data: pd.DataFrame, late: np.ndarray, instants: np.ndarray, reorder
 def _of_lost(
     tables: Tables, flow: int, lost: pd.DataFrame, changes: Sequence[PathChange], instants: np.ndarray
 ) -> np.ndarray:
+    """Change of each lost packet, NONE if no rule decides; `lost` are the rows of lost packets, sorted by `sent_ns`."""
     cause, sent = floats(lost["drop_cause"]), lost["sent_ns"].to_numpy(dtype="int64")
-    found = np.full(len(lost), NONE)
+    change_numbers = np.full(len(lost), NONE)
     last = np.searchsorted(instants, sent, side="right") - 1
     coming = np.searchsorted(instants, sent + UNDER_WAY_NS, side="right") - 1 - last
+    # A node without an entry drops: after the change that took the path away, or, under way, at a node that lost its
+    # entry meanwhile; which of two changes did that is not known.
     for index in np.flatnonzero(cause == _NO_ROUTE):
         if last[index] >= 0 and changes[last[index]].after is None:
-            found[index] = last[index]
+            change_numbers[index] = last[index]
         elif coming[index] == 1:
-            found[index] = last[index] + 1
+            change_numbers[index] = last[index] + 1
     down = np.flatnonzero(cause == _LINK_DOWN)
     if len(down) == 0:
-        return found
+        return change_numbers
     dropped_ns = _dropped_ns(tables, flow, lost.iloc[down])
     for index, t_ns in zip(down, dropped_ns, strict=True):
         number = int(np.searchsorted(instants, t_ns, side="right")) - 1 if not np.isnan(t_ns) else NONE
@@ -149,8 +165,8 @@ def _of_lost(
             continue
         link = tables.directions[int(direction)][:2]
         if link in tables.links_of(changes[number].before) and link not in tables.links_of(changes[number].after):
-            found[index] = number
-    return found
+            change_numbers[index] = number
+    return change_numbers
 
 
 def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
@@ -174,14 +190,14 @@ def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by
     order = order[np.argsort(seq[order], kind="stable")]
     low = np.searchsorted(end[order], seq[again], side="right")
     high = np.searchsorted(seq[order], end[again], side="left")
-    found = np.full(int(again.sum()), NONE)
+    change_numbers = np.full(int(again.sum()), NONE)
     some = high > low
     origin = by[order]
     # How often the cause has changed up to each candidate: from low to high it must not.
     turns = np.append(0, np.cumsum(np.diff(origin) != 0))
     alike = turns[high[some] - 1] == turns[low[some]]
-    found[some] = np.where(alike, origin[low[some]], NONE)
-    return found
+    change_numbers[some] = np.where(alike, origin[low[some]], NONE)
+    return change_numbers
 
 
 CAUSED = {

@@ -185,6 +185,7 @@ def _what_changed(
     before: tuple[str, ...] | None, after: tuple[str, ...] | None, delay_before_ns: int | None,
     delay_after_ns: int | None,
 ) -> dict[str, Any]:  # fmt: skip
+    """Columns of a row that compare two paths; what needs both is None if there was or is no path."""
     row: dict[str, Any] = {
         "path_before": None if before is None else ARROW.join(before),
         "path_after": None if after is None else ARROW.join(after),
@@ -202,6 +203,7 @@ def _what_changed(
         shared += 1
     return row | {
         "first_hop_changed": before[:2] != after[:2],
+        # Without the first and the last satellite, of which the two beside it tell.
         "middle_hops_changed": before[1:-1] != after[1:-1] and before[2:-2] != after[2:-2],
         "last_hop_changed": before[-2:] != after[-2:],
         "shared_hops": shared,
@@ -237,10 +239,12 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
     if direction is None:
         return 0, 0
     samples = tables.links[tables.links["direction"] == direction]
+    # A sample of the very instant may have been taken on either side of the change.
     samples = samples[samples["t_ns"] < t_ns]
     if len(samples) == 0:
         return 0, 0
     last = samples.iloc[-1]
+    # The rate before the change; an unshaped link needs no time. 8e9: bits of a byte times ns of a second.
     rate_bps = float(links.rate_bps(*link, t_ns - 1))
     wait_ns = 0 if np.isnan(rate_bps) else round(int(last["queue_bytes"]) * 8e9 / rate_bps)
     return int(last["queue_pkts"]), wait_ns
@@ -257,12 +261,12 @@ class _Consequences:
         self._received, self._sent = floats(late["received_ns"]), late["sent_ns"].to_numpy(dtype="int64")
         self._extents = floats(late["extent_pkts"])
         again = packets[mine & truths(packets["is_retransmission"])].sort_values("sent_ns", kind="stable")
-        self._again, self._vain = again["sent_ns"].to_numpy(dtype="int64"), truths(again["is_spurious"])
+        self._again, self._spurious = again["sent_ns"].to_numpy(dtype="int64"), truths(again["is_spurious"])
         lost = drops["flow"].isin(flows) & (drops["flow_direction"] == DATA)
         self._lost = np.sort(drops.loc[lost.to_numpy(dtype=bool), "t_ns"].to_numpy(dtype="int64"))
 
     def within(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """From one instant to another."""
+        """Counts from one instant to another, the later one left out; None: not recorded."""
         row: dict[str, Any] = dict.fromkeys(
             ("late_pkts", "overtaken_pkts", "extent_max_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts",
              "lost_pkts", "dsacks_pkts")
@@ -276,7 +280,7 @@ class _Consequences:
                 "overtaken_pkts": int((self._sent[late] < t_ns).sum()),
                 "extent_max_pkts": int(np.nanmax(extents)) if not np.isnan(extents).all() else None,
                 "retransmissions_pkts": len(self._again[again]),
-                "spurious_retransmissions_pkts": int(self._vain[again].sum()),
+                "spurious_retransmissions_pkts": int(self._spurious[again].sum()),
             }
         if self._tables.has("drops"):
             row["lost_pkts"] = int(np.diff(np.searchsorted(self._lost, [t_ns, until_ns]))[0])

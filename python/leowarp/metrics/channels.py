@@ -48,13 +48,18 @@ def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
 
 
 def _by_direction(rows: pa.Table, column: str) -> dict[Pair, Steps]:
-    found = {}
+    """(a, b) to the step function of a column.
+
+    The rows stay Arrow's until they are arrays of numbers: a profile of an hour has millions.
+    """
+    steps = {}
     for a in pc.unique(rows["a"]).to_pylist():
         of_a = rows.filter(pc.equal(rows["a"], a))
         for b in pc.unique(of_a["b"]).to_pylist():
             mine = of_a.filter(pc.equal(of_a["b"], b))
             t_ns = mine["t_ns"].to_numpy().astype("int64")
+            # Stable: of rows of one instant the last one written holds, which `step_at` then finds last.
             order = np.argsort(t_ns, kind="stable")
             value = mine[column].to_numpy().astype("float64")
-            found[a, b] = (t_ns[order], value[order])
-    return found
+            steps[a, b] = (t_ns[order], value[order])
+    return steps

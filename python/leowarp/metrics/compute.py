@@ -67,8 +67,10 @@ def metrics(
         If packets or bytes of a link or a flow do not add up.
     """
     end_ns = plan.run.duration_ns if tables.virtual_ns is None else tables.virtual_ns
+    # First: of a run that does not add up no number is computed.
     balances = check_conservation(tables)
     pairs = flow_pairs(plan.flows)
+    # Step functions of all links, built once: everything below asks them.
     links = link_values(tables)
     changes = route_changes(tables, pairs, end_ns, attribution_ns, links)
     evidence = Evidence(

@@ -139,7 +139,12 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
 
 
 def _contradictions(tables: Tables) -> list[str]:
-    found = []
+    """What tables say against each other, a sentence each.
+
+    Each pair was counted in two places by different code: the capture at the hosts against the links that drop, the
+    receiver's TCP against the sender's. So a fault of either shows.
+    """
+    sentences = []
     if tables.knows_drops:
         drops = tables.drops
         drop_flow, drop_direction = floats(drops["flow"]), floats(drops["flow_direction"])
@@ -147,34 +152,34 @@ def _contradictions(tables: Tables) -> list[str]:
             named = int(((drop_flow == flow) & (drop_direction == direction)).sum())
             if named != count:
                 way = "data" if direction == DATA else "back"
-                found.append(f"flow {flow}, {way}: {count} packets lost, but the drop table names {named}")
+                sentences.append(f"flow {flow}, {way}: {count} packets lost, but the drop table names {named}")
     if tables.knows_drops and tables.has("linktotals"):
         # netem counts what it drops and does not tell which: such drops stand in the table without a direction.
         telling = tables.linktotals["offered_pkts"].notna().to_numpy()
         counted = int(sum(floats(tables.linktotals[f"dropped_{stem}_pkts"])[telling].sum() for stem in DROP_STEMS))
         named = int(tables.drops["direction"].notna().sum())
         if counted != named:
-            found.append(f"links count {counted} dropped packets, but the drop table has {named}")
+            sentences.append(f"links count {counted} dropped packets, but the drop table has {named}")
     for flow in np.unique(tables.sockets["flow"].to_numpy()):
         samples = tables.of_flow("sockets", int(flow))
         read, acked = floats(samples["bytes_received"]), floats(samples["bytes_acked"])
         # Acknowledged bytes cannot exceed what the receiver's TCP got; the SYN counts as one byte of bytes_acked.
         known = ~np.isnan(read) & ~np.isnan(acked)
         if (acked[known] > read[known] + 1).any():
-            found.append(f"flow {flow}: more bytes acknowledged than received in order")
+            sentences.append(f"flow {flow}: more bytes acknowledged than received in order")
         if (np.diff(read[known]) < 0).any():
-            found.append(f"flow {flow}: bytes_received went back")
+            sentences.append(f"flow {flow}: bytes_received went back")
     if tables.has("bins") and tables.has("packets"):
-        found += _not_stored(tables)
+        sentences += _not_stored(tables)
     if tables.has("bins") and tables.has("delays"):
-        found += _not_counted(tables)
-    return found
+        sentences += _not_counted(tables)
+    return sentences
 
 
 def _not_counted(tables: Tables) -> list[str]:
     """Every packet that arrived is in a bin of its one-way delay; of TCP each data packet has a round trip or none."""
     transfers = {int(flow) for flow in np.unique(tables.sockets["flow"].to_numpy())}
-    found = []
+    sentences = []
     for (flow, direction), (delivered,) in _sums(tables, "delivered_pkts"):
         wanted = {direction: "one-way delays"}
         if direction == DATA and flow in transfers:
@@ -184,8 +189,8 @@ def _not_counted(tables: Tables) -> list[str]:
             have = 0 if counted is None else counted.total_pkts + counted.unanswered_pkts
             if have != delivered:
                 way = "data" if direction == DATA else "back"
-                found.append(f"flow {flow}, {way}: {delivered} packets arrived, but {have} {what} were counted")
-    return found
+                sentences.append(f"flow {flow}, {way}: {delivered} packets arrived, but {have} {what} were counted")
+    return sentences
 
 
 def _not_stored(tables: Tables) -> list[str]:

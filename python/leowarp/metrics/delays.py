@@ -17,7 +17,7 @@ import numpy as np
 from leowarp.metrics.tables import Tables, floats
 
 ROUND_TRIP = 2
-"""`quantity` of a round trip in the table `delays`; those of one-way delays are DATA and ACK."""
+"""`quantity` of a round trip in the table `delays`; those of one-way delays are DATA (0) and ACK (1)."""
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
@@ -64,13 +64,13 @@ class Delays:
         """`<prefix>_<name>` for each name of `DELAY_SCALARS`; all None of no packets."""
         if len(self.pkts) == 0:
             return dict.fromkeys(f"{prefix}_{name}" for name in DELAY_SCALARS)
-        found = {name: self._place(q) for name, q in QUANTILES.items()}
+        quantiles = {name: self._place(q) for name, q in QUANTILES.items()}
         row = {
             "min_ns": self.min_ns,
             "mean_ns": round(self.sum_ns / self.total_pkts),
-            **{f"{name}_ns": value for name, (value, _) in found.items()},
+            **{f"{name}_ns": value for name, (value, _) in quantiles.items()},
             "max_ns": self.max_ns,
-            "error_ns": max(error for _, error in found.values()),
+            "error_ns": max(error for _, error in quantiles.values()),
         }
         return {f"{prefix}_{name}": row[name] for name in DELAY_SCALARS}
 
@@ -79,12 +79,15 @@ class Delays:
         below = np.cumsum(self.pkts)
         # Rounding must not push the rank past the packet that truly reaches q.
         rank = max(int(np.ceil(q * int(below[-1]) * (1 - 1e-12))), 1)
+        # The smallest and the largest are known exactly, whatever their bins.
         if rank in (1, int(below[-1])):
             return (self.min_ns if rank == 1 else self.max_ns), 0
         place = int(np.searchsorted(below, rank, side="left"))
+        # The outermost bins reach no further than what was met.
         low, high = max(int(self.lower_ns[place]), self.min_ns), min(int(self.upper_ns[place]) - 1, self.max_ns)
         count = int(self.pkts[place])
         number = rank - 1 - (int(below[place]) - count)
+        # The middle of its share of the bin: of n packets the k-th (from 0) stands at (2 k + 1) / 2 n.
         value = low + (high - low) * (2 * number + 1) // (2 * count)
         return value, max(value - low, high - value)
 
@@ -109,6 +112,7 @@ def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
 
 def _of_round_trips(tables: Tables, flow: int) -> tuple[int, int, int]:
     ending = tables.of_flow("flows", flow)
+    # A flow without a single round trip has none of the three.
     if len(ending) == 0 or ending["rtt_sum_ns"].isna().any():
         return 0, 0, 0
     least, most, total = (int(ending[f"rtt_{name}_ns"].iloc[0]) for name in ("min", "max", "sum"))

@@ -28,6 +28,7 @@ def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndar
     """Cumulative bytes of a flow at its socket samples, by one of `GOODPUT_SERIES`: (t_ns, bytes)."""
     samples = tables.of_flow("sockets", flow)
     if series == "sacked":
+        # The kernel counts SACKed data in segments (tcpi_sacked), so it is taken as full ones.
         delivered = floats(samples["bytes_acked"]) + floats(samples["sacked_pkts"]) * floats(samples["snd_mss_bytes"])
     else:
         delivered = floats(samples[_COUNTER[series]])
@@ -61,6 +62,7 @@ def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
     """Smoothed RTT at the socket samples: `t_ns, srtt_us, held_ns` (how long the sample holds, its weight)."""
     samples = tables.of_flow("sockets", flow)
     when, value = samples["t_ns"].to_numpy(dtype="int64"), floats(samples["srtt_us"])
+    # 0: the sender has no sample of an RTT yet.
     known = ~np.isnan(value) & (value > 0)
     when, value = when[known], value[known]
     return pd.DataFrame({"t_ns": when, "srtt_us": value, "held_ns": holding_ns(when, end_ns)})
@@ -69,7 +71,8 @@ def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
 def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
     """RTT of each stored data packet: `sent_ns, rtt_ns`, to the arrival of the first ACK that covers it.
 
-    Retransmissions and what they repeat are left out (Karn), and so are packets whose ACK was not stored.
+    Retransmissions and what they repeat are left out (Karn's algorithm, RFC 6298, section 3), and so are packets whose
+    ACK was not stored.
     """
     packets = tables.of_flow("packets", flow)
     back = packets[(packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()]
@@ -81,14 +84,16 @@ def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
         return empty
     back = back.sort_values("received_ns", kind="stable")
     arrived = floats(back["received_ns"])
+    # ACKs may arrive out of order; what was covered once stays covered.
     covered = np.maximum.accumulate(floats(back["ack"]))
     first = np.searchsorted(covered, floats(data["seq"]) + floats(data["len_bytes"]), side="left")
-    found = (first > 0) & (first < len(arrived))
+    is_answered = (first > 0) & (first < len(arrived))
     index = np.clip(first, 1, len(arrived) - 1)
     sent = data["sent_ns"].to_numpy(dtype="int64")
     # The ACK before must have been stored too, or "the first that covers it" may be one of the next window.
-    found &= (arrived[index] - arrived[index - 1] <= _ACK_GAP_NS) & (arrived[index] > sent)
-    return pd.DataFrame({"sent_ns": sent[found], "rtt_ns": (arrived[index][found] - sent[found]).astype("int64")})
+    is_answered &= (arrived[index] - arrived[index - 1] <= _ACK_GAP_NS) & (arrived[index] > sent)
+    sent, arrived = sent[is_answered], arrived[index][is_answered]
+    return pd.DataFrame({"sent_ns": sent, "rtt_ns": (arrived - sent).astype("int64")})
 
 
 def life(tables: Tables, number: int, flow: Any, end_ns: int) -> tuple[int, int]:
@@ -138,6 +143,7 @@ def flow_summary(
     row |= _tcp_scalars(tables, number, over_ns, end_ns) if flow.kind == "tcp" else _echo_scalars(tables, number)
     row |= ends
     if flow.kind == "tcp":
+        # The kernel counts by network namespace, so by host: with several flows these are nobody's.
         row |= host_scalars(tables, flow.source) if is_only_sender else dict.fromkeys(_HOST_COUNTS)
         marked = host_counters(tables, flow.destination).get("IpExt.InCEPkts") if is_only_receiver else None
         row["received_ce_pkts"] = None if marked is None else int(marked)

@@ -57,25 +57,27 @@ def of_packets(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, A
     return changes_with_loss(np.sort(t_ns[cause != QUEUE]), changes_ns)
 
 
-def of_probes(found: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
+def of_probes(probes: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
     """`changes_with_loss` of probes, and quantiles of their spikes: `spike_p50_ns`, `spike_p90_ns`."""
-    if found is None:
+    if probes is None:
         return changes_with_loss(np.zeros(0), ()) | {f"spike_{name}_ns": None for name, _ in _QUANTILES}
-    spikes = probe_spikes(found, changes_ns)
-    return changes_with_loss(found.sent_ns[found.is_lost], changes_ns) | {
+    spikes = probe_spikes(probes, changes_ns)
+    return changes_with_loss(probes.sent_ns[probes.is_lost], changes_ns) | {
         f"spike_{name}_ns": _whole(quantile(spikes, q)) for name, q in _QUANTILES
     }
 
 
-def probe_spikes(found: Probes, changes_ns: np.ndarray) -> np.ndarray:
+def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
     """Of each change with replies near it: the largest delay within 1 s of it less the median of the second before.
 
     A probe that is under way at the change meets the spike too, so the largest is looked for on both sides.
     """
     spikes = []
     for t_ns in changes_ns.tolist():
-        before = found.between(t_ns - NEAR_NS, t_ns).delay_ns
-        close = found.between(t_ns - NEAR_NS, t_ns + NEAR_NS).delay_ns
+        # A median before, since a single probe may have met jitter; a maximum near, since the rise is much shorter than
+        # a second.
+        before = probes.between(t_ns - NEAR_NS, t_ns).delay_ns
+        close = probes.between(t_ns - NEAR_NS, t_ns + NEAR_NS).delay_ns
         middle = quantile(before[~np.isnan(before)], 0.5)
         if middle is not None:
             spikes.append(float(np.nanmax(close)) - middle)
@@ -92,6 +94,7 @@ def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
     judged = mine[mine["recovered"].notna()]
     row: dict[str, Any] = dict.fromkeys(names(RECOVERY))
     if len(judged):
+        # Not back within the window: longer than any that is known. To leave these out would make recovery look quick.
         duration = np.nan_to_num(floats(judged["duration_ns"]), nan=np.inf)
         row |= {f"recovery_{name}_ns": _whole(quantile(duration, q)) for name, q in _QUANTILES}
         row["recovered_ratio"] = float(np.isfinite(duration).mean())

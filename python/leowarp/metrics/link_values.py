@@ -41,12 +41,13 @@ class LinkValues:
         self._rate = _steps(timeline, "rate", "rate_bps") | dict(channels.capacity_bps)
 
     def delay_ns(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Propagation delay in force; 0 before the first, which is how the guest builds a link."""
+        """Propagation delay in force, ns, at one instant or an array of them (the result has their shape); 0 before the
+        first, which is how the guest builds a link."""
         t_ns, value = self._delay.get((a, b), _NOTHING)
         return step_at(t_ns, value, at_ns, before=0.0)
 
     def rate_bps(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Rate in force; nan = unshaped."""
+        """Rate in force, bit/s, likewise; nan = unshaped, as a link is before its first rate."""
         t_ns, value = self._rate.get((a, b), _NOTHING)
         return step_at(t_ns, value, at_ns, before=np.nan)
 
@@ -90,6 +91,7 @@ class LinkValues:
             return np.zeros(max(len(edges_ns) - 1, 0))
         t_ns = self.rate_instants_ns(a, b)
         low, high = np.searchsorted(t_ns, [edges_ns[0], edges_ns[-1]], side="right")
+        # Cut at every change of the rate as well, so that each piece has one rate; pieces are then added up by bin.
         every = np.unique(np.concatenate([edges_ns, t_ns[low:high]]))
         every = every[every <= edges_ns[-1]]
         bits = self.rate_bps(a, b, every[:-1]) * np.diff(every) / 1e9

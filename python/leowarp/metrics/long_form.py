@@ -24,7 +24,8 @@ from leowarp.metrics.shares import SERIES_NUMBERS
 from leowarp.metrics.tables import floats
 
 MOST_STEPS = 50_000
-"""A path delay with more steps is a channel's, one a millisecond: of it the smallest of each second is kept."""
+"""A path delay with more steps is a channel's, one a millisecond: of it the smallest of each second is kept,
+the path's base; what packets met on top of it is in their own delays."""
 
 REORDERING_METRICS = {
     "run": ("reordering", None),
@@ -111,7 +112,7 @@ def _columns(
 
 def numbers_of(columns: Mapping[str, tuple[str, str | None, str]]) -> dict[str, tuple[str, str | None, str]]:
     """The columns of a table that are metrics of their own: neither words nor what says which row it is."""
-    return {name: of for name, of in columns.items() if of[0] != "object" and name not in _KEYS}
+    return {name: declared for name, declared in columns.items() if declared[0] != "object" and name not in _KEYS}
 
 
 def _piece(

@@ -69,6 +69,7 @@ def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> 
     sent, delay = sent[order], delay[order]
     arrived = delay[~np.isnan(delay)]
     longest_ns = float(arrived.max()) if len(arrived) else 0.0
+    # Sent later than the longest round trip before the end, its reply may have been under way still.
     known = ~np.isnan(delay) | (sent <= end_ns - longest_ns)
     return Probes(sent[known], delay[known])
 
@@ -88,6 +89,7 @@ def quantile(values: np.ndarray, q: float) -> float | None:
     """Smallest of the values that a share `q` of them does not exceed; None of no values. No interpolation."""
     if len(values) == 0:
         return None
+    # 0.1 * 30 is 3.0000000000000004: without the factor ceil would take the next value.
     place = max(int(np.ceil(q * len(values) * (1 - 1e-12))) - 1, 0)
     return float(np.partition(values, place)[place])
 
@@ -104,12 +106,12 @@ def loss_runs(is_lost: np.ndarray) -> np.ndarray:
     return np.flatnonzero(edges == -1) - np.flatnonzero(edges == 1)
 
 
-def probe_scalars(found: Probes | None, changes_ns: np.ndarray, *, replies: bool = True) -> dict[str, Any]:
+def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: bool = True) -> dict[str, Any]:
     """Scalars of a flow's probes (`scalars.of_flows.REPLIES`); what there is nothing to count of is None.
 
     Parameters
     ----------
-    found : Probes, optional
+    probed : Probes, optional
         None: not recorded.
     changes_ns : int64 array, sorted
         Changes of the path there or back.
@@ -117,9 +119,9 @@ def probe_scalars(found: Probes | None, changes_ns: np.ndarray, *, replies: bool
         Whether the probes are answered; else there are only runs of losses.
     """
     row: dict[str, Any] = dict.fromkeys(names(REPLIES))
-    if found is None:
+    if probed is None:
         return row
-    runs = loss_runs(found.is_lost)
+    runs = loss_runs(probed.is_lost)
     row |= {
         "loss_runs": len(runs),
         "loss_run_mean_pkts": float(runs.mean()) if len(runs) else None,
@@ -127,12 +129,12 @@ def probe_scalars(found: Probes | None, changes_ns: np.ndarray, *, replies: bool
     }
     if not replies:
         return row
-    delay = found.delay_ns[~found.is_lost]
+    delay = probed.delay_ns[~probed.is_lost]
     steps = np.abs(np.diff(delay))
     return row | {
         "replies_pkts": len(delay),
-        "replies_lost_pkts": int(found.is_lost.sum()),
-        "replies_lost_near_changes_pkts": int(near(found.sent_ns[found.is_lost], changes_ns).sum()),
+        "replies_lost_pkts": int(probed.is_lost.sum()),
+        "replies_lost_near_changes_pkts": int(near(probed.sent_ns[probed.is_lost], changes_ns).sum()),
         "rtt_min_ns": _whole(delay.min() if len(delay) else None),
         "rtt_mean_ns": _whole(delay.mean() if len(delay) else None),
         "rtt_p50_ns": _whole(quantile(delay, 0.5)),
@@ -143,7 +145,7 @@ def probe_scalars(found: Probes | None, changes_ns: np.ndarray, *, replies: bool
     }
 
 
-def slots(found: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> pd.DataFrame:
+def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> pd.DataFrame:
     """What the probes met between two changes of the path; columns as in `SLOT_COLUMNS`.
 
     Parameters
@@ -158,9 +160,10 @@ def slots(found: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NE
     borders = np.unique(np.concatenate([[0], np.asarray(changes_ns, dtype="int64"), [end_ns]]))
     rows: list[dict[str, Any]] = []
     for t_ns, until_ns in itertools.pairwise(borders.tolist()):
-        whole = found.between(t_ns, until_ns)
+        whole = probed.between(t_ns, until_ns)
         if len(whole.sent_ns) == 0:
             continue
+        # The run's own start and end are no changes, and need no guard.
         inner = whole.between(t_ns + guard_ns * (t_ns > 0), until_ns - guard_ns * (until_ns < end_ns))
         delay = inner.delay_ns[~inner.is_lost]
         steps = np.abs(np.diff(delay))

@@ -81,6 +81,7 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
         a, b, kind = tables.directions[direction]
         capacity_bits = _capacity_bits(links, (a, b), up.get(frozenset((a, b)), [(0, end_ns)]))
         queue = queue_series(tables, direction, end_ns)
+        # A run that sampled no queues has none that are empty either.
         weights = holding_ns(queue["t_ns"].to_numpy(), end_ns) * tables.has("links")
         discipline, ecn = queues.get((a, b), ("fifo", False))
         rows.append({

@@ -23,6 +23,10 @@ RECOVERY_STATES = (3, 4)
 class RecoveryRule:
     """What counts as recovered. The words of every number in the recovery table.
 
+    Bins of 50 ms are the sampling of `frederiksen2024` (20 Hz), whose figures show transients of some hundred
+    milliseconds to a couple of seconds. `within_ns` was 10 s until a first look at 200 s of CUBIC, whose overflowing
+    queues fell into it.
+
     Attributes
     ----------
     before_ns : int
@@ -93,6 +97,7 @@ def recoveries(
             if len(tables.of_flow("sockets", flow)) == 0:
                 continue
             life = _Life(tables, flow)
+            # The next change ends the window: what comes after it is that one's doing.
             for index, t_ns in enumerate(instants):
                 until_ns = min([t_ns + rule.window_ns, end_ns, *instants[index + 1 : index + 2]])
                 rows.append({"t_ns": t_ns, "flow": flow, "until_ns": until_ns} | life.dip(t_ns, until_ns, rule)
@@ -116,7 +121,7 @@ class _Life:
         packets = tables.of_flow("packets", flow)
         again = packets[(packets["direction"].to_numpy() == DATA) & truths(packets["is_retransmission"])]
         again = again.sort_values("sent_ns", kind="stable")
-        self._again, self._vain = again["sent_ns"].to_numpy(dtype="int64"), truths(again["is_spurious"])
+        self._again, self._spurious = again["sent_ns"].to_numpy(dtype="int64"), truths(again["is_spurious"])
         drops = tables.of_flow("drops", flow)
         drops = drops[floats(drops["flow_direction"]) == DATA].sort_values("t_ns", kind="stable")
         self._lost, self._of_queue = drops["t_ns"].to_numpy(dtype="int64"), floats(drops["cause"]) == _QUEUE
@@ -168,6 +173,7 @@ class _Life:
             row[f"{name}_max_{unit}"] = _number(np.nanmax(values)) if np.isfinite(values).any() else None
             row[f"{name}_after_{unit}"] = _number(values[-1]) if len(values) else None
         before, after, when = row["cwnd_before_pkts"], self._samples["cwnd_pkts"][inside], self._t_ns[inside]
+        # 10 %: well under the 30 % by which CUBIC reduces its window (RFC 9438, 4.6).
         cut = np.flatnonzero(after < 0.9 * before) if before else np.zeros(0, dtype=int)
         row["cwnd_fell_after_ns"] = int(when[cut[0]]) - t_ns if len(cut) else None
         # Each sample's state is taken to hold until the next sample.
@@ -180,7 +186,7 @@ class _Life:
             return dict.fromkeys(("retransmissions_pkts", "spurious_retransmissions_pkts", "spurious_ratio",
                                   "first_retransmission_after_ns", "last_retransmission_after_ns"))  # fmt: skip
         inside = slice(*np.searchsorted(self._again, [t_ns, until_ns], side="left"))
-        again, spurious = self._again[inside], int(self._vain[inside].sum())
+        again, spurious = self._again[inside], int(self._spurious[inside].sum())
         return {
             "retransmissions_pkts": len(again),
             "spurious_retransmissions_pkts": spurious,

@@ -74,6 +74,8 @@ def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFra
     keys = ["flow", "scope", "number"]
     whole = frame.groupby([*keys, "kind"])["pkts"].transform("sum").to_numpy(dtype="float64")
     of_scope = tables.reordering.set_index(keys).reindex(pd.MultiIndex.from_frame(frame[keys]))
+    # n-reordering is cumulative (a packet that is 3-reordered is 2-reordered too), so its bars add up to more than all
+    # packets; RFC 4737, 5.3 divides by those received.
     is_n = frame["kind"].to_numpy() == DENSITIES.index("n_reordering")
     made = frame.assign(
         scope=[SCOPES[number] for number in frame["scope"]],

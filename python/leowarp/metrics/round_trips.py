@@ -62,10 +62,13 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
     data, back = _Way(tables, flow, DATA), _Way(tables, flow, ACK)
     if len(data.mean_ns) == 0 or len(back.mean_ns) == 0:
         return nothing
+    # Of bins of which only some packets are stored (late, lost, sent again) these would stand twice: they are in the
+    # bin's mean as well.
     whole = data.is_whole(data.stored_sent)
     arrived = data.stored_sent[whole] + data.stored_delay[whole]
     answer, exact = back.answer_ns(arrived)
     rest = ~data.is_bin_whole
+    # Packets of a bin are taken to have left in its middle.
     middle = data.bin_ns[rest] + BIN_NS // 2
     of_bins = data.mean_ns[rest] + back.mean_at(middle + data.mean_ns[rest])
     return (
@@ -115,10 +118,10 @@ class _Way:
         if len(self.stored_sent) == 0:
             return self.mean_at(t_ns), np.zeros(len(t_ns), dtype=bool)
         first = np.searchsorted(self.stored_sent, t_ns, side="left")
-        found = first < len(self.stored_sent)
+        is_stored = first < len(self.stored_sent)
         first = np.minimum(first, len(self.stored_sent) - 1)
         # Another may have left in between, unless all bins from here to there are stored whole.
         here = np.maximum(np.searchsorted(self._starts, t_ns, side="right") - 1, 0)
         there = np.searchsorted(self._starts, self.stored_sent[first], side="right")
-        exact = found & (self._gaps[np.maximum(there, here)] == self._gaps[here])
+        exact = is_stored & (self._gaps[np.maximum(there, here)] == self._gaps[here])
         return np.where(exact, self.stored_delay[first], self.mean_at(t_ns)), exact

@@ -42,6 +42,7 @@ def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarr
         raise TraceError(f"rate in bins: the bins span {edges_ns[0]}..{edges_ns[-1]} ns but the samples {span}")
     # Relative to the first sample, so that float64 keeps every nanosecond of a run of up to 104 days.
     at_edges = np.interp(edges_ns - t_ns[0], t_ns - t_ns[0], np.asarray(counter_bytes, dtype="float64"))
+    # 8e9: bits of a byte times ns of a second.
     return np.diff(at_edges) * 8e9 / np.diff(edges_ns)
 
 
@@ -102,6 +103,7 @@ def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarr
     x, inverse = np.unique(values[keep], return_inverse=True)
     mass = np.bincount(inverse, weights=weights[keep])
     share = np.cumsum(mass) / mass.sum()
+    # Rounding of the sum may leave it at 0.9999999999999999, and `ccdf` above 0 where nothing is above.
     share[-1] = 1.0
     return x, share
 

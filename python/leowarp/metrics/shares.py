@@ -31,6 +31,7 @@ def jain_index(rates: Sequence[float] | np.ndarray) -> float | None:
     >>> jain_index([3.0, 3.0]), jain_index([1.0, 0.0, 0.0, 0.0])
     (1.0, 0.25)
     """
+    # J = (sum x)^2 / (n sum x^2).
     values = np.asarray(rates, dtype="float64")
     squares = len(values) * float((values**2).sum())
     return float(values.sum()) ** 2 / squares if squares > 0 else None
@@ -96,6 +97,7 @@ def shares(tables: Tables, flows: Sequence[Any], end_ns: int) -> Shares:
         # One look at a socket, at its end, tells of its whole life alone.
         if len(t_ns) < 2 or (len(t_ns) == 2 and lives[number] != (from_ns, until_ns)):
             return unknown
+        # Bytes are taken to have come evenly between two samples.
         low, high = np.interp([from_ns, until_ns], t_ns, received)
         rates[number] = float(high - low) * 8e9 / (until_ns - from_ns)
     return Shares(from_ns, until_ns, rates)
@@ -113,6 +115,7 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
             continue
         start_ns, stop_ns = life(tables, number, flow, end_ns)
         t_ns, received = _received(tables, number, start_ns)
+        # Bins on whole multiples of their length on the run's clock: those of all flows coincide.
         first = -(-start_ns // bin_ns) * bin_ns
         edges = bin_edges(first, min(stop_ns, int(t_ns[-1])), bin_ns)
         if len(t_ns) > 2 and len(edges) > 1:

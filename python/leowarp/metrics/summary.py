@@ -66,8 +66,8 @@ def summary_of(run: Evidence) -> dict[str, Any]:
     """`summary.json`, in the order in which its scalars are declared; what the run cost is None."""
     flows = []
     for number, flow in enumerate(run.plan.flows):
-        found = _of_tcp(run, number) if flow.kind == "tcp" else _of_probes(run, number)
-        flows.append(scalars.ordered(found, scalars.of_kind(flow.kind)))
+        values = _of_tcp(run, number) if flow.kind == "tcp" else _of_probes(run, number)
+        flows.append(scalars.ordered(values, scalars.of_kind(flow.kind)))
     return scalars.ordered(_of_run(run), scalars.RUN) | {"flows": flows}
 
 
@@ -83,6 +83,7 @@ def _of_run(run: Evidence) -> dict[str, Any]:
         "received_ce_pkts": received_ce_pkts(tables),
         "late_outside_changes_pkts": len(run.late) if tables.has("packets") else None,
         "virtual_s": run.end_ns / 1e9,
+        # The trace does not know them; `Metrics.with_cost` fills them in.
         **dict.fromkeys(scalars.names(COSTS)),
         "fairness": run.shares.fairness(),
     }
@@ -117,11 +118,11 @@ def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
     tables, flow = run.tables, run.plan.flows[number]
     changes_ns = _changes_in(run, flow, life(tables, number, flow, run.end_ns))
     replies = flow.kind == "ping" and bool(flow.replies)
-    found = probes(tables, number, run.end_ns, one_way=not replies) if tables.has("echoes") else None
+    probed = probes(tables, number, run.end_ns, one_way=not replies) if tables.has("echoes") else None
     return (
         _of_flow(run, number, changes_ns)
-        | probe_scalars(found, changes_ns, replies=replies)
-        | of_probes(found, changes_ns)
+        | probe_scalars(probed, changes_ns, replies=replies)
+        | of_probes(probed, changes_ns)
     )
 
 
@@ -160,6 +161,7 @@ def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | No
     """Route changes; those of the same instant between the same two stations are one, whichever way data goes."""
     if len(changes) == 0:
         return {"route_changes": 0, "route_changes_shorter": 0, "route_changes_with_late_pkts": 0 if known else None}
+    # With `routing.reverse = "mirror"` both ways change at once: one change, not two.
     ends = [frozenset(pair) for pair in zip(changes["source"], changes["destination"], strict=True)]
     each = pd.DataFrame({
         "change": list(zip(changes["t_ns"], ends, strict=True)),

@@ -145,6 +145,7 @@ class Tables:
         events = self.timeline["event"]
         if bool((events == "jitter").any()):
             return True
+        # Null (no row of that kind) is not False, so `not` would not do.
         return "in_order" in self.timeline and bool((self.timeline["in_order"] == False).any())  # noqa: E712
 
     def links_of(self, path: tuple[str, ...] | None) -> list[tuple[str, str]]:
@@ -160,6 +161,7 @@ class Tables:
             return named
         node, target = host_node(path[0]), host_node(path[-1])
         nodes = [node]
+        # Bounded by the number of entries, for a table of somebody's own that goes round in circles.
         while node != target and len(nodes) <= len(self._next_hops):
             node = self._next_hops.get((node, target), target)
             nodes.append(node)
@@ -200,8 +202,8 @@ def read_tables(run_dir: str | Path) -> Tables:
         )
     paths = {name: run_dir / layout.TRACE / f"{name}.parquet" for name in TABLES}
     paths |= {"routes": run_dir / layout.ROUTES, "timeline": run_dir / layout.TIMELINE}
-    found = {name: parquetfiles.read_table(path) for name, path in paths.items() if path.exists()}
-    return tables_of(found, routes=found.pop("routes", None), timeline=found.pop("timeline", None), where=run_dir)
+    tables = {name: parquetfiles.read_table(path) for name, path in paths.items() if path.exists()}
+    return tables_of(tables, routes=tables.pop("routes", None), timeline=tables.pop("timeline", None), where=run_dir)
 
 
 def tables_of(
@@ -241,6 +243,7 @@ def tables_of(
         if given is None:
             frames[name] = pd.DataFrame({column: pd.Series(dtype=object) for column in columns})
             continue
+        # Runs of versions that did not store the numbers of changes get them when they are read.
         if name == "routes":
             given = with_change_ids(given)
         _check_columns(given, columns, f"{where}, table {name}", PLANNED[name])

@@ -46,33 +46,33 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
     late : DataFrame
         Late packets away from every change of the path, `sent_ns` and `flow` of each (`late_outside_changes`).
     """
-    found = []
+    sentences = []
     if len(late) and not tables.reorders:
         first = late.iloc[0]
-        found.append(
+        sentences.append(
             f"{len(late)} packets were late outside the {LATE_WITHIN_NS / 1e9:g} s after a route change "
             f"(the first: flow {first['flow']}, sent at {first['sent_ns'] / 1e9:.6f} s): "
             "check before you trust a number on reordering"
         )
     if summary["no_path_s"]:
-        found.append(f"there was no path for {summary['no_path_s']:g} s of {summary['virtual_s']:g} s")
+        sentences.append(f"there was no path for {summary['no_path_s']:g} s of {summary['virtual_s']:g} s")
     for flow in summary["flows"]:
         if flow.get("error"):
-            found.append(f"flow {flow['flow']} ended with error {flow['error']} (errno)")
+            sentences.append(f"flow {flow['flow']} ended with error {flow['error']} (errno)")
         if (silent := nothing_arrived(flow)) is not None:
-            found.append(silent)
+            sentences.append(silent)
         elif (alone := never_connected(flow)) is not None:
-            found.append(alone)
+            sentences.append(alone)
         if (held := held_by_receiver(flow, tables.of_flow("sockets", flow["flow"]))) is not None:
-            found.append(held)
+            sentences.append(held)
     uncounted = uncounted_directions(tables)
     # If packets were followed and all arrived, or nobody asked what became of them, there is nothing to be told.
     if uncounted and tables.bins["lost_pkts"].sum():
-        found.append(
+        sentences.append(
             f"the queueing discipline of {uncounted} directions of links (netem) does not tell what it was offered and "
             "dropped: their packets are not known to add up, and causes and places of loss are unknown"
         )
-    return found
+    return sentences
 
 
 def _named(flow: dict[str, Any]) -> str:
@@ -102,6 +102,7 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     # In loss recovery the window is full of what has arrived behind a hole, and that is the path's doing.
     is_open = samples["ca_state"].to_numpy() == OPEN
     grown_us = np.diff(floats(samples["rwnd_limited_us"]))
+    # tcpi_rwnd_limited is cumulative: what it grew between two samples, both of which know of no loss.
     held_us = np.nansum(grown_us[is_open[1:] & is_open[:-1]])
     if held_us <= max(HELD_US, HELD_RATIO * np.ptp(samples["t_ns"].to_numpy(dtype="int64")) / 1e3):
         return None

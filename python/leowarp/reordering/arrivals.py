@@ -13,7 +13,9 @@ import numpy as np
 from leowarp.errors import ScenarioError
 
 FORMATS = ("text", "csv", "parquet", "pcap")
+"""What a file may be (`Source.format`)."""
 PROTOCOLS = ("icmp", "tcp", "rtp", "udp")
+"""What may number the packets of a capture (`Source.protocol`)."""
 TIME_UNITS = ("s", "ms", "us", "ns")
 
 

@@ -11,6 +11,7 @@ from leowarp.errors import TraceError
 from leowarp.reordering.settings import SEQ_MAX
 
 Place = tuple[str, int]
+"""What messages call the first value of a column ("row", "index"), and its number."""
 FROM_0: Place = ("index", 0)
 
 
@@ -66,6 +67,7 @@ def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np
         raise TraceError(
             f"a {what} is a whole number, but the column is of type {array.dtype}", hint="array.astype('int64')"
         )
+    # Compared before the cast, which would wrap around.
     lowest = 0 if np.dtype(kind).kind == "u" else -SEQ_MAX - 1
     for wrong, why in ((array < lowest, "is negative"), (array > largest, f"is larger than {largest}")):
         if wrong.any():

@@ -19,6 +19,7 @@ from leowarp.reordering.native import native
 from leowarp.reordering.results import Reordering
 
 _CHUNK_BYTES = 1 << 20
+"""Read and handed to the crate at once; memory does not depend on the file's length."""
 
 
 @contextmanager
@@ -100,18 +101,18 @@ def measure_file(
     if not packets:
         raise TraceError(f"{file.name} holds no arrival, so no metric is defined", hint=_what_is_there(file))
     chosen = file.flows[source.flow or 0] if file.flows else None
-    found = meter.measured(sent_pkts)
-    if found.too_late_pkts > found.received_pkts:
+    result = meter.measured(sent_pkts)
+    if result.too_late_pkts > result.received_pkts:
         file.notes.append(
-            f"{found.too_late_pkts} of {found.arrived_pkts} arrivals are more than {meter.settings.loss_window_pkts} "
+            f"{result.too_late_pkts} of {result.arrived_pkts} arrivals are more than {meter.settings.loss_window_pkts} "
             "below the largest number and count as lost: is one number wrong, or do they wrap around (--bits)?"
         )
-    if beyond := found.density.early_beyond_pkts + found.density.late_beyond_pkts:
+    if beyond := result.density.early_beyond_pkts + result.density.late_beyond_pkts:
         file.notes.append(
-            f"{beyond} packets are displaced by more than {found.density.threshold_pkts}: RD, MD and entropy take them "
-            "for lost, and those around them for packets in order (--threshold)"
+            f"{beyond} packets are displaced by more than {result.density.threshold_pkts}: RD, MD and entropy take "
+            "them for lost, and those around them for packets in order (--threshold)"
         )
-    return Measured(found, file.format, chosen, file.counts, file.notes)
+    return Measured(result, file.format, chosen, file.counts, file.notes)
 
 
 def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
@@ -132,7 +133,7 @@ def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
             for chunk in _chunks(file, stream):
                 capture.feed(chunk)
             capture.finish()
-    return [_flow(number, found) for number, found in enumerate(capture.flows())]
+    return [_flow(number, flow) for number, flow in enumerate(capture.flows())]
 
 
 @contextmanager
@@ -150,6 +151,7 @@ def _opened(path: Path | str) -> Iterator[BinaryIO]:
 
 def _format_of(stream: BinaryIO, name: str) -> str:
     head = first_bytes(stream)
+    # First bytes of gzip, zstd and xz.
     for magic, packer in ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zX", "xz")):
         if head.startswith(magic):
             raise ScenarioError(f"{name} is compressed", hint=f"{packer} -dc FILE | leowarp reorder -")
@@ -197,10 +199,12 @@ def _capture(this: Reading, stream: BinaryIO, source: Source, bits: int | None) 
     with _refused(this):
         for chunk in _chunks(this, stream):
             part = _part(capture.feed(chunk))
+            # While there is one flow it may be the only one; a second makes the file ambiguous, and what was measured
+            # until then is given up with the error below.
             if source.flow is not None or capture.flow_count() < 2:
                 yield part
         last = _part(capture.finish())
-    this.flows = [_flow(number, found) for number, found in enumerate(capture.flows())]
+    this.flows = [_flow(number, flow) for number, flow in enumerate(capture.flows())]
     this.counts = capture.counts()
     if source.flow is None and len(this.flows) > 1:
         raise ScenarioError(
@@ -243,13 +247,14 @@ def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
     return Part(numbers, instants if len(instants) == len(numbers) else None, np.frombuffer(len_bytes, dtype=np.uint32))
 
 
-def _flow(number: int, found: dict[str, Any]) -> Flow:
+def _flow(number: int, flow: dict[str, Any]) -> Flow:
     ends = []
     for end in ("source", "destination"):
-        address, port = found[end], found.pop(f"{end}_port")
+        address, port = flow[end], flow.pop(f"{end}_port")
+        # An IPv6 address has colons of its own (RFC 3986, 3.2.2).
         bracketed = f"[{address}]" if ":" in address else address
         ends.append(address if port is None else f"{bracketed}:{port}")
-    return Flow(flow=number, **{**found, "source": ends[0], "destination": ends[1]})
+    return Flow(flow=number, **{**flow, "source": ends[0], "destination": ends[1]})
 
 
 def _what_is_there(file: Reading) -> str:
@@ -266,6 +271,9 @@ def _what_is_there(file: Reading) -> str:
 
 
 _FLOWS_SHOWN = 10
+"""Flows that an error message lists."""
 _FLOW_OF_NONE = 2**32
+"""A number that no flow of a capture has."""
+# pcapng's section header; pcap in either byte order, of microseconds (a1b2c3d4) and of nanoseconds (a1b23c4d).
 _CAPTURES = (b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d")
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pcap": "pcap", ".pcapng": "pcap", ".cap": "pcap"}

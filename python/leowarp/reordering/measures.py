@@ -12,6 +12,7 @@ from leowarp.reordering.results import BufferDensity, Density, Extents, Gaps, NR
 from leowarp.reordering.settings import Settings
 
 _AT_ONCE_PKTS = 1 << 20
+"""Arrivals handed to the crate in one call, during which Ctrl-C waits."""
 
 
 class Meter:
@@ -86,14 +87,15 @@ class Meter:
         """
         if not self._arrived:
             raise TraceError("cannot measure an empty sequence: nothing has arrived, so no metric is defined")
+        # Through the check of sequence numbers: a whole number that is not negative.
         if sent_pkts is not None:
             (sent_pkts,) = (int(number) for number in sequence_column([sent_pkts]))
-        found = self._native.measured(sent_pkts)
-        if sent_pkts is not None and sent_pkts < found["received_pkts"]:
+        numbers = self._native.measured(sent_pkts)
+        if sent_pkts is not None and sent_pkts < numbers["received_pkts"]:
             raise TraceError(
-                f"{found['received_pkts']} packets were received, more than the {sent_pkts} that were sent"
+                f"{numbers['received_pkts']} packets were received, more than the {sent_pkts} that were sent"
             )
-        return of_native(found, is_timed=self._is_timed, has_lengths=self._has_lengths)
+        return of_native(numbers, is_timed=self._is_timed, has_lengths=self._has_lengths)
 
 
 def measure(

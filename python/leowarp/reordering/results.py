@@ -315,19 +315,19 @@ class Reordering:
         )
 
 
-def of_native(found: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> Reordering:
+def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> Reordering:
     """What the native meter tells, typed; what it could not know without times or lengths is None."""
-    extent, gaps, density, buffer = found["extent"], found["gaps"], found["density"], found["buffer_density"]
-    received = found["received_pkts"]
-    n, n_pkts = _columns(found["n_reordering"])
+    extent, gaps, density, buffer = native["extent"], native["gaps"], native["density"], native["buffer_density"]
+    received = native["received_pkts"]
+    n, n_pkts = _columns(native["n_reordering"])
     displacement, displaced = _columns(density["counts"])
     occupancy, occupied = _columns(buffer["counts"])
     extents, behind = _columns(extent["counts"])
-    scalars = {item.name: found[item.name] for item in fields(Reordering) if isinstance(found.get(item.name), int)}
+    scalars = {item.name: native[item.name] for item in fields(Reordering) if isinstance(native.get(item.name), int)}
     return Reordering(
         **scalars,
         # Implements RFC 4737, 4.1.3 (reordered ratio).
-        reordered_ratio=found["reordered_pkts"] / received if received else None,
+        reordered_ratio=native["reordered_pkts"] / received if received else None,
         density=Density(
             density["threshold_pkts"], displacement, displaced, density["pkts"], density["early_beyond_pkts"],
             density["late_beyond_pkts"], density["mean_displacement_pkts"], density["entropy_nats"],
@@ -343,7 +343,7 @@ def of_native(found: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> Re
             *(extent[key] if has_lengths else None for key in ("byte_offset_mean_bytes", "byte_offset_max_bytes")),
         ),
         gaps=Gaps(**gaps),
-        runs=Runs(**found["runs"]),
+        runs=Runs(**native["runs"]),
     )  # fmt: skip
 
 

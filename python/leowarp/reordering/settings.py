@@ -14,7 +14,7 @@ THRESHOLD_MAX_PKTS = 2**31 - 1
 LOSS_WINDOW_MAX_PKTS = 2**24
 """What the meter's memory is bounded by (80 to 160 MB); it would take a larger window for this one, unasked."""
 N_MAX = 2**16
-"""The meter counts no further n."""
+"""The meter counts no further n (`crates/reorder`), so more is refused here and not cut there."""
 SEQ_MAX = 2**63 - 1
 """The largest sequence number: one more would not fit into the signed 64 bits of Parquet's usual integers."""
 
@@ -53,6 +53,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.buffer_threshold_pkts is None:
+            # The dataclass is frozen; what it was not given is filled in before anybody sees it.
             object.__setattr__(self, "buffer_threshold_pkts", self.threshold_pkts)
         for name, (low, high, why) in _RANGES.items():
             value = getattr(self, name)
@@ -71,6 +72,7 @@ def _within(name: str, value: Any, low: int, high: int, why: str) -> int:
         number = index(value)
     except TypeError:
         raise ScenarioError(f"{name} = {value!r} is not a whole number") from None
+    # `True` has an index, 1.
     if isinstance(value, bool) or not low <= number <= high:
         raise ScenarioError(f"{name} = {value} is not within {low} and {high}", hint=why)
     return number

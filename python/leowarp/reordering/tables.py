@@ -19,6 +19,7 @@ from leowarp.reordering.arrivals import Part, Reading, Source, first_bytes, tota
 from leowarp.reordering.columns import length_column, sequence_column, time_column
 
 SEQUENCE_NAMES = ("seq", "sequence", "sequence_number", "number", "seq_pkts")
+"""A column that is called so is taken without being named."""
 _BLOCK_BYTES = 1 << 20
 _ROWS = 1 << 18
 _NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -32,6 +33,7 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
     """The arrivals of a CSV file; the delimiter (comma, semicolon, tab) is that of its first line."""
     # Arrow ends a line at either, too
     line = re.split(rb"[\r\n]", first_bytes(stream), maxsplit=1)[0].decode("utf-8-sig", errors="replace")
+    # Of a line without any of them the comma, the first.
     delimiter = max(",;\t", key=line.count)
     try:
         fields = next(csv.reader([line], delimiter=delimiter), [])
@@ -52,6 +54,7 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
     chosen = _chosen(this, source, names)
     unit = None if chosen[1] is None else _time_unit(source, names[chosen[1]], None)
     kinds = (pa.uint64(), pa.int64() if unit == "ns" else pa.string(), pa.uint32())
+    # By place and not by name: two columns of a file may be called alike, and only those asked for are read.
     unique = [f"{number}" for number in range(len(names))]
     types = {unique[at]: kind for at, kind in zip(chosen, kinds, strict=True) if at is not None}
     reader = _csv_errors(
@@ -121,6 +124,7 @@ def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int])
     if not is_text and not pa.types.is_floating(column.type) and not pa.types.is_decimal(column.type):
         raise TraceError(f"instants of arrival are of type {column.type}, which is no number and no time")
     values = _floats(column, place)
+    # The largest float64 below 2^63 is 2^63 - 1024.
     if len(values) and np.abs(values).max() > (2**63 - 1024) / _NS[unit]:
         at = int(np.argmax(np.abs(values)))
         raise TraceError(f"the instant of arrival at {place[0]} {place[1] + at} is beyond the year 2262")
@@ -164,9 +168,9 @@ def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int |
     length = None if source.bytes is None else _position(this, "bytes", source.bytes, names)
     if source.sequence is not None:
         return _position(this, "sequence", source.sequence, names), time, length
-    found = [at for at, name in enumerate(names) if name.lower() in SEQUENCE_NAMES]
-    if len(names) == 1 or len(found) == 1:
-        return (found or [0])[0], time, length
+    columns_of_numbers = [at for at, name in enumerate(names) if name.lower() in SEQUENCE_NAMES]
+    if len(names) == 1 or len(columns_of_numbers) == 1:
+        return (columns_of_numbers or [0])[0], time, length
     raise ScenarioError(
         f"which column of {this.name} holds the sequence numbers? It has: {', '.join(names[:30])}",
         hint="--sequence COLUMN, by name or by number counted from 1",

@@ -4,7 +4,6 @@
 import dataclasses
 import hashlib
 import shutil
-import types
 
 import numpy as np
 import pandas as pd
@@ -17,6 +16,7 @@ from leowarp.report import FIGURES, RunView, distributions, figure, packets, sav
 from leowarp.report.land import LAND_DEG
 from leowarp.report.lines import queue_map
 from leowarp.report.view import footer_of, labels, styles
+from leowarp.result import Run
 from leowarp.trace import TABLES
 from support.synthetic import run as syn
 from support.synthetic.run import PLAN_TOML
@@ -60,7 +60,7 @@ def test_queues_of_runs_whose_route_never_changed_are_laid_out(run_dir, other_ru
 
 def test_a_run_is_drawn_as_its_directory_is(run_dir):
     # `leowarp.Run` has a path; alone it was iterated over, which it cannot be.
-    run = types.SimpleNamespace(path=run_dir)
+    run = Run(run_dir)
     view = RunView(run_dir)
     for given in (run, [run], str(run_dir), (run_dir,), view, {"a": view}.values()):
         assert [each.path for each in views(given)] == [run_dir]

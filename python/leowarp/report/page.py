@@ -16,6 +16,7 @@ from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import html, interactive
 from leowarp.report.channel_section import channel_section
 from leowarp.report.figures import FIGURES, Runs, figure, views
+from leowarp.report.moving import moving
 from leowarp.report.reconfigurations import reconfigurations_section
 from leowarp.report.reordering_section import reordering_section
 from leowarp.report.scalar_rows import scalar_rows
@@ -101,7 +102,8 @@ def write_report(run_dir: str | Path, *, command: str | None = None, formats: Se
     folder = view.path / layout.REPORT
     names = [name for name, kind in FIGURES.items() if kind.concerns([view])]
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, names, formats)
-    return _write(folder, _run_body(view, drawn, not_drawn, command), view.name)
+    body = _run_body(view, drawn, not_drawn, command, moving([view.run], folder))
+    return _write(folder, body, view.name)
 
 
 def write_comparison(
@@ -141,6 +143,7 @@ def write_comparison(
     ]  # fmt: skip
     if command:
         parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
+    lead = moving([run.run for run in many], folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings) + lead + _assembled(parts)
     return _write(folder, body, title)
 
@@ -163,7 +166,7 @@ def draw_all(
     return drawn, not_drawn
 
 
-def _run_body(view: RunView, drawn: Sequence[str], not_drawn: dict[str, str], command: str | None) -> str:
+def _run_body(view: RunView, drawn: Sequence[str], not_drawn: dict[str, str], command: str | None, lead: str) -> str:
     folder = view.path / layout.REPORT
     parts = [
         ("summary", "Summary", _summary_tables([view])),
@@ -184,6 +187,7 @@ def _run_body(view: RunView, drawn: Sequence[str], not_drawn: dict[str, str], co
     return (
         f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(view.footer())}</p>\n'
         + html.warning_box(view.warnings)
+        + lead
         + _assembled(parts)
     )
 

@@ -50,6 +50,11 @@ def page(run_dir):
     return write_report(run_dir)
 
 
+def test_the_page_leads_to_the_one_on_which_the_run_moves(page):
+    assert '<a href="view.html">See it move</a>' in page.read_text(encoding="utf-8")
+    assert (page.parent / "view.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
 def test_the_page_loads_nothing(page):
     checker = checked(page)
     assert checker.loaded

@@ -55,6 +55,7 @@ class Grid:
         if self.polar_cutoff_deg is None:
             return np.ones(len(pairs), dtype=bool)
         latitude_deg = np.degrees(np.arcsin(np.abs(satellites_m[:, 2]) / np.linalg.norm(satellites_m, axis=1)))
+        # Iridium's rule, as ns-2 has it: near the poles, where planes cross, links between them are off.
         return within | (latitude_deg[pairs] <= self.polar_cutoff_deg).all(axis=1)
 
     @cached_property

@@ -85,9 +85,9 @@ def test_across_the_seam_satellites_link_to_the_ones_that_pass_by() -> None:
 def test_a_shift_of_slots_where_the_phase_of_the_last_plane_meets_the_first() -> None:
     # F = 39 of 72 planes: 0.54 slots a plane, nearer to the slot behind; around, 39 slots have built up.
     pairs = grid(72, 22, 39).pairs(walker(72, 22, 39, "delta").positions_ecef_m(0))
-    found = {tuple(pair) for pair in pairs.tolist()}
-    assert (5, 22 + 4) in found
-    assert ((-1 + 39) % 22, 71 * 22) in found
+    linked = {tuple(pair) for pair in pairs.tolist()}
+    assert (5, 22 + 4) in linked
+    assert ((-1 + 39) % 22, 71 * 22) in linked
 
 
 @pytest.mark.parametrize("cutoff_deg", [0.0, 45.0, 70.0])

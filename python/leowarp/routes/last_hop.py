@@ -33,7 +33,15 @@ class LastHop:
     arriving_ns: int
 
     def link_of(self, satellites: int, path: Path) -> tuple[int, int]:
-        """Which link of a path it is, and its delay in ns; `satellites`: how many nodes are satellites."""
+        """Which link of a path it is, counted from 0, and its one-way delay in ns.
+
+        Parameters
+        ----------
+        satellites : int
+            How many nodes are satellites; stations are numbered after them.
+        path : Path
+            From the terminal or to it.
+        """
         if path[0] == satellites + TERMINAL:
             return 0, self.leaving_ns
         return len(path) - 2, self.arriving_ns
@@ -51,11 +59,21 @@ class LastSatellite:
         self._now: int | None = None
 
     def of(self, seen: NDArray[np.bool_], satellites_m: EcefMetres) -> NDArray[np.bool_]:
-        """Which of the satellites that are seen a route may end with, (n,); one, none, or (``shortest``) all."""
+        """Which of the satellites that are seen a route may end with: one, none, or (``shortest``) all.
+
+        Must be called once for each route update, in order: it remembers the one that it gave.
+
+        Parameters
+        ----------
+        seen : bool array of shape (n,)
+            Above the terminal's mask now.
+        satellites_m : float64 array of shape (n, 3), m
+        """
         if self._rule == "shortest":
             return seen
         visible = np.flatnonzero(seen)
         kept = self._rule == "kept" and self._now is not None and bool(seen[self._now])
+        # A terminal that sees nothing forgets its satellite: what rises next is chosen anew.
         if not len(visible):
             self._now = None
         elif not kept:

@@ -15,6 +15,7 @@ from leowarp.errors import ScenarioError
 from leowarp.routes.grid import Grid
 from leowarp.scenario.schema import Ground, Plan
 
+# Keeps the division below defined where two satellites are at one place (polar stars with F = 0, at the poles).
 _TINY_M2 = 1e-30
 
 SPEED_OF_LIGHT_M_PER_S = 299_792_458
@@ -28,10 +29,30 @@ class IslRule(Protocol):
     """A rule for links between satellites."""
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
-        """All links at an instant; `satellites_m` of shape (n, 3)."""
+        """All links at an instant.
+
+        Parameters
+        ----------
+        satellites_m : float64 array of shape (n, 3), m
+
+        Returns
+        -------
+        pairs : int array of shape (m, 2)
+            Each link once, the smaller index first, sorted: equal positions give equal arrays.
+        """
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """Whether links that were made could still be kept: range, sight and latitude, but not who is nearest."""
+        """Whether links that were made could still be kept: range, sight and latitude, but not who is nearest.
+
+        Parameters
+        ----------
+        satellites_m : float64 array of shape (n, 3), m
+        pairs : int array of shape (m, 2)
+
+        Returns
+        -------
+        kept : bool array of shape (m,)
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +62,7 @@ class Sight:
     clear_radius_m: float
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
+        """Whether pairs of satellites see each other; bool of shape (m,)."""
         start_m, along_m = satellites_m[pairs[:, 0]], satellites_m[pairs[:, 1]] - satellites_m[pairs[:, 0]]
         # The segment's point nearest to the centre: a + t (b - a) with t = -a.(b - a) / |b - a|^2 within [0, 1]
         squared = np.maximum(np.einsum("ij,ij->i", along_m, along_m), _TINY_M2)  # they may meet
@@ -57,6 +79,7 @@ class RangeRule:
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
         pairs = KDTree(satellites_m).query_pairs(self.max_range_m, output_type="ndarray")
+        # The tree's order depends on how it was built; a sorted list of links does not.
         pairs = pairs[np.argsort(pairs[:, 0] * len(satellites_m) + pairs[:, 1])]
         return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
 
@@ -105,11 +128,14 @@ class FewTerminals:
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
         pairs = self.rule.pairs(satellites_m)
+        # To the millimetre, so that rounding does not choose between the equal lengths that Walker patterns are full
+        # of.
         length_mm = np.rint(lengths_m(satellites_m, pairs) * 1e3)
         left = pairs[np.argsort(length_mm, kind="stable")]
         free = np.full(len(satellites_m), self.terminals)
         kept = [np.empty((0, 2), dtype=np.intp)]
         # From the shortest on, 8 a satellite at a time: most terminals are taken by then, and little is left.
+        # A range rule of 3000 km gives 65,000 links of 1584 satellites (design/routes-and-timeline.md), 40 a satellite.
         at_once = 8 * len(satellites_m)
         while len(left):
             kept += _given_out(left[:at_once], free)
@@ -190,7 +216,22 @@ def isl_rule(plan: Plan) -> IslRule:
 
 
 def in_view(ground: Ground, stations: Stations, station: int, satellites_m: EcefMetres) -> NDArray[np.bool_]:
-    """Which satellites at (..., 3) a station reaches by the rule of ``[ground]``; shape (...)."""
+    """Which satellites a station reaches by the rule of ``[ground]``.
+
+    Parameters
+    ----------
+    ground : Ground
+    stations : Stations
+    station : int
+        Its place among them.
+    satellites_m : float64 array of shape (..., 3), m
+
+    Returns
+    -------
+    seen : bool array of shape (...)
+        ``ground-range``: within a great-circle distance of the sub-satellite point, which is how the study's emulator
+        decides; ``min-elevation``: at or above an angle over the horizon.
+    """
     if ground.rule == "ground-range":
         return stations.ground_distances_m(station, satellites_m) <= ground.max_ground_range_m
     return stations.elevations_deg(station, satellites_m) >= ground.min_elevation_deg
@@ -209,6 +250,7 @@ def delays_ns(plan: Plan, length_m: NDArray[np.float64], is_ground: NDArray[np.b
     ms). Ground links: 0 with ``ground.delay = "zero"`` or ``network.endpoints = "satellites"``.
     """
     if plan.network.delay_rounding == "ceil-ms":
+        # As the emulator of Frederiksen et al. does: `tc ... netem delay` in whole ms, rounded up, on every hop.
         delay_ns = np.ceil(length_m / SPEED_OF_LIGHT_M_PER_S * 1e3).astype(np.int64) * 1_000_000
     else:
         delay_ns = np.rint(length_m / SPEED_OF_LIGHT_M_PER_S * 1e9).astype(np.int64)

@@ -24,13 +24,13 @@ def apart_m(cloud: np.ndarray) -> np.ndarray:
 def test_range_links_exactly_the_pairs_within_it(cloud: np.ndarray, max_range_m: float) -> None:
     rule = RangeRule(max_range_m=max_range_m, sight=None)
     pairs = rule.pairs(EcefMetres(cloud))
-    found = {tuple(pair) for pair in pairs.tolist()}
+    linked = {tuple(pair) for pair in pairs.tolist()}
     near = apart_m(cloud)
     # Either side of the limit rounding decides, at 1e-9 m.
     for a in range(len(cloud)):
         for b in range(a + 1, len(cloud)):
             if abs(near[a, b] - max_range_m) > 1e-6:
-                assert ((a, b) in found) == (near[a, b] < max_range_m)
+                assert ((a, b) in linked) == (near[a, b] < max_range_m)
     assert pairs.tolist() == sorted(pairs.tolist())
     assert lengths_m(EcefMetres(cloud), pairs) == pytest.approx(near[pairs[:, 0], pairs[:, 1]])
 

@@ -17,6 +17,7 @@ from leowarp.routes.table import Leaving
 from leowarp.scenario.schema import Plan
 
 _INSTANTS_AT_ONCE = 32
+"""As in `over_constellation`: the positions of so many instants stay within the processor's L2 cache."""
 
 
 class PathDelays:
@@ -28,7 +29,7 @@ class PathDelays:
         self._at_ns, self._nodes_m = -1, EcefMetres(np.empty((0, 3)))
 
     def at(self, t_ns: int, path: Path) -> tuple[float, int]:
-        """Length (m) and one-way delay (ns) of a path at an instant."""
+        """Length (m) and one-way delay (ns) of a path at an instant; the positions of one instant are kept."""
         if t_ns != self._at_ns:
             self._at_ns, self._nodes_m = t_ns, node_positions_m(self._ephemeris, t_ns)
         length_m, delay_ns = self._of(self._nodes_m, path)
@@ -59,6 +60,7 @@ class PathDelays:
                     if path is not None:
                         here_m = EcefMetres(nodes_m[updates == update])
                         samples.append(np.atleast_1d(self._of(here_m, path)[1]))
+        # A path has two stations and one link less than nodes; two of its links are ground links.
         isl_hops = [len(path) - 3 for now in paths for path in now[::2] if path is not None]
         if not samples:
             return {}
@@ -90,6 +92,7 @@ def leavings(
     """
     satellites = len(ephemeris.names)
     clock_ns = l2_instants_ns(plan)
+    # At a route update itself the paths have just been chosen from links that their rules give.
     clock_ns = clock_ns[~np.isin(clock_ns, t_ns)]
     in_force = np.searchsorted(t_ns, clock_ns, side="right") - 1
     leaving: list[Leaving] = []
@@ -111,6 +114,8 @@ def leavings(
                 if not seen:
                     gone.append([satellite, station])
             for a, b in gone:
+                # Once per route interval: a link that comes back into range and leaves again before the next update is
+                # the same fact.
                 if (a, b) not in left:
                     left.add((a, b))
                     leaving.append(Leaving(at_ns, a, b))

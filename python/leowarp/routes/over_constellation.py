@@ -38,12 +38,18 @@ def constellation_routes(plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | N
     last_hop : LastHop, optional
         What the medium puts in place of the ground link to station `TERMINAL`.
 
+    Returns
+    -------
+    routes : Routes
+        A row for each route update and ordered pair that talks; `isl` if every link is to be instantiated.
+
     Raises
     ------
     ScenarioError
         If a station that talks sees no satellite in the whole run, or two that talk never have a path.
     """
     network = _Network(plan=plan, ephemeris=ephemeris, rule=isl_rule(plan), forward=_talking(plan), last_hop=last_hop)
+    # Route updates (L3) have a clock of their own: the study's was 30 s, that of the delays (L2) 15 s.
     t_ns = np.arange(0, plan.run.duration_ns, plan.routing.interval_ns, dtype=np.int64)
     pairs = network.ordered_pairs()
     paths: list[list[Path | None]] = []
@@ -62,6 +68,7 @@ def constellation_routes(plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | N
                 seen[TERMINAL] = last.of(seen[TERMINAL], EcefMetres(here_m))
             graph = network.graph(EcefMetres(here_m), links, seen)
             paths.append(network.paths(graph, paths[-1] if paths else None))
+    # Before routes are described: a station that sees nothing is why there is no path, and says more.
     watch.raise_if_blind()
     return _described(network, t_ns, pairs, paths, isl)
 
@@ -173,7 +180,9 @@ class _Network:
         limits: dict[int, float] = {}
         for i in wanted:
             path, end = current[i], pairs[i][1] - n
+            # A path that has lost a link costs inf, so that nothing bounds the search then.
             cost = np.inf if path is None else graph.cost_of(path)
+            # Several pairs may share a destination: the search must reach as far as the most expensive of them.
             limits[end] = max(limits.get(end, 0.0), cost + tolerance)
         ends = list(limits)
         costs = graph.costs_to(ends, list(limits.values()))
@@ -194,6 +203,8 @@ def _isl_of(path: Path) -> NDArray[np.intp]:
     return np.column_stack([satellites[:-1], satellites[1:]])
 
 
+# 1 ns of light is 0.2998 m: no two paths that the timeline's whole nanoseconds cannot tell apart count as different.
+# Hops are whole numbers; a half keeps floats from mattering.
 _TOLERANCES = {"distance": SPEED_OF_LIGHT_M_PER_S * 1e-9, "delay": 1.0, "hops": 0.5}
 """What is equal by the tie rule, in the metric's own unit (m, ns, links)."""
 

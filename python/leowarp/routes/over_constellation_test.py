@@ -38,7 +38,7 @@ def studies() -> dict[str, Routes]:
 
 def test_the_three_scenarios_of_the_study(studies: dict[str, Routes]) -> None:
     """Reviewed by hand against claims 1.1 and 1.18 of Frederiksen et al. 2024; a change here changes results."""
-    found = {
+    results = {
         name: {
             "changes": ways.summary["route_changes"],
             "shorter": ways.summary["route_changes_shorter"],
@@ -49,7 +49,7 @@ def test_the_three_scenarios_of_the_study(studies: dict[str, Routes]) -> None:
         for name, ways in studies.items()
     }
     golden = Path(__file__).with_name("over_constellation_test.json")
-    assert found == json.loads(golden.read_text())
+    assert results == json.loads(golden.read_text())
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -39,6 +39,7 @@ class PathNumbers:
             for pair, (old, new) in enumerate(zip(before, now, strict=True)):
                 if old != new:
                     row[pair], counts[pair] = counts[pair], counts[pair] + 1
+            # No path counts as a path of its own (null): losing it is a change, and having one again is another.
             change_ids.append(row)
             before = now
         return cls([list(now) for now in path_ids], change_ids)
@@ -51,6 +52,8 @@ class PathNumbers:
         def path_id(path: Path | None) -> int | None:
             if path is None:
                 return None
+            # With `source` routing nodes have an entry for each destination and path id, so pairs that share a
+            # destination must share its numbers (design/routes-and-timeline.md, "Many flows").
             to_destination = known.setdefault(path[-1], {})
             return to_destination.setdefault(path, len(to_destination))
 
@@ -59,7 +62,13 @@ class PathNumbers:
 
 def with_change_ids(table: pa.Table) -> pa.Table:
     """A routes table with its column `change_id`; one of a run that was made before there was the column gets it."""
-    if "change_id" in table.column_names or not {"t_ns", "source", "destination", "path_id"} <= set(table.column_names):
+    columns = set(table.column_names)
+    if (
+        "change_id" in columns
+        or not {"t_ns", "source", "destination", "path_id"} <= columns
+        or table["t_ns"].null_count
+    ):
+        # What is damaged is refused by whoever checks the columns.
         return table
     ends = list(zip(table["source"].to_pylist(), table["destination"].to_pylist(), strict=True))
     change_ids: list[int | None] = [None] * len(table)

@@ -53,15 +53,37 @@ class Graph:
         cost: NDArray[np.float64],
         ground: Sequence[tuple[NDArray[np.intp], NDArray[np.float64]]],
     ) -> Graph:
+        """The graph of links given once, the smaller satellite first.
+
+        Parameters
+        ----------
+        satellites : int
+        pairs : int array of shape (m, 2)
+        cost : float64 array of shape (m,)
+            All above the tolerance of the tie rule, see `shortest`.
+        ground : sequence of (int array, float64 array)
+            As in the class.
+        """
         row, column = np.concatenate([pairs, pairs[:, ::-1]]).T
         isl = csr_array((np.concatenate([cost, cost]), (row, column)), shape=(satellites, satellites))
         return Graph(satellites=satellites, isl=isl, ground=ground)
 
     def costs_to(self, stations: Sequence[int], limits: Sequence[float]) -> NDArray[np.float64]:
-        """Least cost from every satellite to each station, never through another station; (len(stations), satellites).
+        """Least cost from every satellite to each station, never through another station.
 
-        What is above a station's limit may be inf.
+        Parameters
+        ----------
+        stations : sequence of int
+            Places in `ground`.
+        limits : sequence of float
+            How far the search for each must go: a path in force that still exists bounds it.
+
+        Returns
+        -------
+        costs : float64 array of shape (len(stations), satellites)
+            What is above a station's limit may be inf.
         """
+        # Dijkstra from the destination: one search serves all sources, and gives the d(v) that the tie rule walks by.
         seen = [self.ground[station] for station in stations]
         sizes = [len(satellites) for satellites, _ in seen]
         # Stations are roots with outgoing links only, so that no path goes through one.
@@ -102,6 +124,11 @@ class Graph:
             Paths that cost no more than this above the least are equal.
         current : path, optional
             The one in force.
+
+        Raises
+        ------
+        ValueError
+            If a link costs no more than the tolerance: equal paths could go round in circles.
         """
         if self.isl.nnz and self.isl.data.min() <= tolerance:
             raise ValueError(f"a link that costs no more than the tolerance {tolerance}: paths could go in circles")
@@ -122,6 +149,8 @@ class Graph:
         path = [self.satellites + source, node]
         while True:
             neighbours, costs = self._neighbours(node)
+            # Not Dijkstra's predecessors: they know one path of each cost, and this needs every path within the
+            # tolerance.
             fits = np.flatnonzero(spent + costs + to_destination[neighbours] <= limit)
             if not len(fits):
                 return (*path, self.satellites + destination)

@@ -34,12 +34,12 @@ def graph_of(n: int, links: Costs, seen: list[dict[int, float]]) -> Graph:
 
 def every_path(n: int, links: Costs, seen: list[dict[int, float]], source: int, destination: int) -> dict[Path, float]:
     """All simple paths from station to station over satellites, with their costs, by trying them."""
-    found: dict[Path, float] = {}
+    costs: dict[Path, float] = {}
 
     def go(path: tuple[int, ...], cost: float) -> None:
         here = path[-1]
         if here in seen[destination]:
-            found[n + source, *path, n + destination] = cost + seen[destination][here]
+            costs[n + source, *path, n + destination] = cost + seen[destination][here]
         for (a, b), more in links.items():
             if here in (a, b):
                 after = b if here == a else a
@@ -48,7 +48,7 @@ def every_path(n: int, links: Costs, seen: list[dict[int, float]], source: int, 
 
     for first, cost in seen[source].items():
         go((first,), cost)
-    return found
+    return costs
 
 
 TOLERANCE = 0.001

@@ -17,7 +17,15 @@ from leowarp.routes.schema import ROUTES, ROUTES_DOC, table_schema
 
 @dataclass(frozen=True)
 class Leaving:
-    """A link in use that is out of its rule's range at an L2 instant, for the first time since the route update."""
+    """A link in use that is out of its rule's range at an L2 instant, for the first time since the route update.
+
+    Attributes
+    ----------
+    t_ns : int
+        The L2 instant, on the run's clock.
+    a, b : int
+        Its nodes, a < b.
+    """
 
     t_ns: int
     a: int
@@ -93,7 +101,23 @@ def routes_table(
     summary: dict[str, int | float],
     warnings: Sequence[str],
 ) -> pa.Table:
-    """The table: a row for each update and pair; `ends` are the names of source and destination of each pair."""
+    """The table of k updates and their pairs, a row each.
+
+    Parameters
+    ----------
+    nodes : sequence of str
+        Names of the nodes that paths are made of.
+    ends : sequence of (str, str)
+        Source and destination of each pair, as the rows name them.
+    t_ns : int64 array of shape (k,)
+    paths : k sequences of (Path or None)
+        For each update, of each pair.
+    numbers : PathNumbers
+        Of these paths.
+    values : k sequences of PathValues
+    summary, warnings
+        Of the metadata.
+    """
     rows = [
         {
             "t_ns": at_ns,

@@ -23,6 +23,7 @@ from leowarp.running.whole_run import WholeRun
 from leowarp.running.workers import BatchEnded, LocalWorkers, RunMade
 
 WAIT_S = 1.0
+"""Between two looks at the workers; what they say ends the wait at once."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,13 @@ def run_many(
         True: one display for all on stderr. A callable gets each `Progress`.
     failures : {"raise", "return"}
         Whether the first failure is raised once all have ended, or each stands in the list in place of its run.
+
+    Raises
+    ------
+    ScenarioError
+        If two jobs name one directory.
+    LeowarpError
+        With ``failures = "raise"``, what ended a run, with its label; and whatever the build of the guest says.
     """
     outs = [str(Path(job.out).resolve()) for job in jobs]
     twice = next((out for out in outs if outs.count(out) > 1), None)
@@ -98,6 +106,7 @@ def _made(
     made: set[int] = set()
     results: dict[int, Run | LeowarpError] = {}
     waiting = deque(tasks)
+    # By affinity, not `os.cpu_count()`: a container or a batch system may allow fewer.
     count = max(1, min(at_once or len(os.sched_getaffinity(0)), len(tasks)))
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch, shown(progress) as show:
 

@@ -54,8 +54,9 @@ def run(
     inputs = {path.name: path.read_bytes() for path in plan.inputs()}
     with building(progress) as built:
         image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
-        guest.check_fits(plan, image)
+        guest.check_fits(plan, image.kernel_facts)
         guest.compile_modules(plan, image, built.message)
+    # After the build, which is nobody's run: a kernel is built once for all of them.
     watch = trace.Stopwatch()
     with shown(progress) as show:
 
@@ -72,12 +73,15 @@ def run(
             )
             stage("trace")
             trace.convert(done.out_dir, directory / TRACE, directory / GUEST / "in" / "setup.json")
+            # The records are Parquet by now; they need not lie there twice while metrics and report are made.
             done.discard()
             stage("metrics")
             costs = watch.costs(done.end["virtual_ns"] / 1e9, done.cpu_s, done.peak_memory_bytes)
-            found = judged(plan, metrics.read_tables(directory), given, done, image.kernel_facts)
-            found.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(directory)
-            trace.write_manifest(directory, plan.run.seed, image.kernel_facts, image.agent_facts, found.warnings, costs)
+            judgement = judged(plan, metrics.read_tables(directory), given, done, image.kernel_facts)
+            judgement.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(directory)
+            trace.write_manifest(
+                directory, plan.run.seed, image.kernel_facts, image.agent_facts, judgement.warnings, costs
+            )
         # A run of hours stays complete if its page cannot be made: `leowarp report` makes it anew.
         if report:
             stage("report")

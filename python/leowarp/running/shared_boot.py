@@ -69,6 +69,7 @@ def shareable(plan: Plan) -> bool:
     paced = any(host.pacing == "fq" for host in plan.hosts)
     return (
         is_ours
+        # Neighbours that are resolved draw how long they stay reachable (neigh_rand_reach_time, net/core/neighbour.c).
         and plan.network.neighbours == "static"
         and controls <= WITHOUT_RANDOM_NUMBERS
         and media.planned(plan).queue_disciplines() <= QUEUES_WITHOUT_RANDOM_NUMBERS
@@ -97,6 +98,16 @@ def make(
         For each plan a directory to keep its whole run in, or None.
     on_progress : callable
         Called now and then with the place of the run under way and its clock.
+
+    Yields
+    ------
+    made : Made
+        In the order in which runs end, each once. A run that fails is one with an `error`.
+
+    Raises
+    ------
+    GuestError
+        If a guest ends before its first run, and does not say why.
     """
     from leowarp.guest import guest_image
 
@@ -108,9 +119,11 @@ def make(
         else:
             groups.setdefault(plan.boot(), []).append(index)
     for indices in groups.values():
+        # One for the group: plans of one `boot()` have the guest's key values in common.
         image = guest_image(plans[indices[0]].guest)
         while indices:
             left = yield from _boot(image, plans, indices, Path(scratch), on_progress)
+            # Each boot must take at least one run off the list, or this would go on for ever.
             if len(left) == len(indices):
                 raise GuestError(f"the guest ended before the first of {len(left)} runs, without a reason")
             indices = left
@@ -172,12 +185,12 @@ def _summed(
     try:
         recorded = trace.read_output(result.out_dir, setup)
         tables = metrics.tables_of(recorded, routes=given.routes, timeline=given.timeline, where=f"run {index}")
-        found = judged(plan, tables, given, result, image.kernel_facts)
+        judgement = judged(plan, tables, given, result, image.kernel_facts)
     except LeowarpError as error:
         return Made(index, None, error=error)
     host_cpu_s = spent_s + time.process_time() - began_s
     costs = {
-        "virtual_s": found.metrics.end_ns / 1e9,
+        "virtual_s": judgement.metrics.end_ns / 1e9,
         "wall_s": result.wall_s + host_cpu_s,
         "cpu_s": result.cpu_s + host_cpu_s,
         "guest_cpu_s": result.cpu_s,
@@ -185,5 +198,5 @@ def _summed(
         "guest_peak_memory_bytes": result.peak_memory_bytes,
         "batch_runs": batch_runs,
     }
-    summary = found.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).summary
-    return Made(index, summary, costs, found.warnings)
+    summary = judgement.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).summary
+    return Made(index, summary, costs, judgement.warnings)

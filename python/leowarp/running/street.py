@@ -28,6 +28,7 @@ class Prepared:
     routes, timeline : pyarrow.Table
         As in `10-routes.parquet` and `20-timeline.parquet`.
     warnings : list of str
+        Of both: what to know before trusting a run of them.
     """
 
     routes: pa.Table
@@ -37,7 +38,14 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a run's trace says: its metrics, and every warning of plan, guest and metrics."""
+    """What a run's trace says.
+
+    Attributes
+    ----------
+    metrics : Metrics
+    warnings : list of str
+        Every one, of kernel, routes, timeline, agent and metrics, in this order.
+    """
 
     metrics: Metrics
     warnings: list[str]

@@ -39,6 +39,9 @@ def main(parent_pid: int, scratch: Path) -> None:
         lines.write(json.dumps(what) + "\n")
         lines.flush()
 
+    # Before the first task: a library that cannot be loaded is this machine's fault, and not that of a task's runs.
+    from leowarp import guest, metrics, trace  # noqa: F401
+
     report(ready=os.getpid())
     for line in sys.stdin:
         given = json.loads(line)

@@ -197,6 +197,7 @@ class _Process:
             )
         assert self.child.stdout is not None
         self.stdout = self.child.stdout
+        # `lines` takes what has come, after a message that is not whole yet as well; it must not wait for the rest.
         os.set_blocking(self.stdout.fileno(), False)
 
     def begin(self, number: int) -> None:

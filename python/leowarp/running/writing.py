@@ -52,6 +52,7 @@ class Writing:
         except OSError as error:
             raise _unwritable(self.path, error) from error
         try:
+            # The host drops the lock with the process, so a writer that was killed does not keep others out.
             fcntl.flock(self._mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(self._mark)

@@ -40,6 +40,7 @@ class Unit:
         return replace(self, shown=shown, size=size)
 
 
+# Sizes from `units`, so that a unit has one size everywhere.
 _TIME = {name: float(size) for name, size in units.TIME.units.items()}
 
 PKTS = Unit("pkts", "_pkts", "packets")
@@ -47,6 +48,7 @@ BYTES = Unit("bytes", "bytes", "bytes")
 BPS = Unit("bit/s", "_bps", "Mbit/s", float(units.RATE.units["Mbit/s"]))
 NS = Unit("ns", "_ns", "ms", _TIME["ms"])
 NS_AS_US = NS.in_("us", _TIME["us"])
+"""Few microseconds and many seconds would be 0.002 and 61000 in ms, the unit that pages show of most times."""
 NS_AS_S = NS.in_("s", _TIME["s"])
 US = Unit("us", "_us", "ms", _TIME["ms"] / _TIME["us"])
 S = Unit("s", "_s", "s")
@@ -107,25 +109,28 @@ def names(section: Iterable[Scalar]) -> tuple[str, ...]:
 
 
 def by_name(*sections: Section) -> dict[str, Scalar]:
-    """Scalars by name; of those that probes and TCP define differently the first."""
-    found: dict[str, Scalar] = {}
+    """Scalars by name; of those that probes and TCP define differently the first.
+
+    Who has a name alone (a column of results, an axis) finds its unit here, which the two share.
+    """
+    scalars_by_name: dict[str, Scalar] = {}
     for scalar in (scalar for section in sections for scalar in section):
-        found.setdefault(scalar.name, scalar)
-    return found
+        scalars_by_name.setdefault(scalar.name, scalar)
+    return scalars_by_name
 
 
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     """The scalars of a run or a flow under their declared names; lists are left out."""
-    found: dict[str, Any] = {}
+    by_dotted_name: dict[str, Any] = {}
     for name, value in summary.items():
         if isinstance(value, Mapping):
-            found |= {f"{name}.{key}": item for key, item in value.items()}
+            by_dotted_name |= {f"{name}.{key}": item for key, item in value.items()}
         elif not isinstance(value, list):
-            found[name] = value
-    return found
+            by_dotted_name[name] = value
+    return by_dotted_name
 
 
-def ordered(found: Mapping[str, Any], declared: Section) -> dict[str, Any]:
+def ordered(values: Mapping[str, Any], declared: Section) -> dict[str, Any]:
     """What was computed of a run or a flow, in the order in which it is declared.
 
     Raises
@@ -136,10 +141,10 @@ def ordered(found: Mapping[str, Any], declared: Section) -> dict[str, Any]:
     declared_names = names(declared)
     tops = tuple(dict.fromkeys(name.partition(".")[0] for name in declared_names))
     # An object of which nothing is known is one null under its own name.
-    unknown = {name for name in tops if found.get(name, "") is None}
-    computed = flat(found).keys()
+    unknown = {name for name in tops if values.get(name, "") is None}
+    computed = flat(values).keys()
     undeclared = computed - set(declared_names) - unknown
     missing = {name for name in declared_names if name not in computed and name.partition(".")[0] not in unknown}
     assert not undeclared, f"these scalars are computed, and not declared: {sorted(undeclared)}"
     assert not missing, f"these scalars are declared, and not computed: {sorted(missing)}"
-    return {name: found[name] for name in tops}
+    return {name: values[name] for name in tops}

@@ -2,7 +2,10 @@
 """`[access]`: the link of a terminal to a satellite network, from a profile.
 
 A key without a direction is of the way down (gateway to terminal) or of both, one that ends in `_up` of the way up.
-What each value rests on is in docs/guides/access-links.md.
+What each value rests on stands beside it, in full in docs/guides/access-links.md. *Study*: G. Huston, A transport
+protocol's view of Starlink, APNIC, 17 May 2024. *LeoCC*: the example of SpaceNetLab/LeoCC at 867e673. *LENS*: the pings
+of clarkzjw/LEONetEM at 780a063. *Calibrated*: chosen so that the profile's statistics are the published ones
+(design/starlink-profile.md). *Assumption*: nothing published says it.
 """
 
 from __future__ import annotations
@@ -24,7 +27,11 @@ from leowarp.scenario.queues import QueueKeys
 
 @dataclass(frozen=True, kw_only=True)
 class Access(QueueKeys, FollowsConstellation):
-    """A link between the hosts dish and server that does what access links of a satellite network do."""
+    """A link between the hosts dish and server that does what access links of a satellite network do.
+
+    The profile has published statistics and is no model of the radio: capacity, delay and loss are independent of each
+    other but for the instants of reconfigurations (docs/limitations.md, access links).
+    """
 
     NAME: ClassVar = "access"
     STATIONS: ClassVar = ("dish", "server")
@@ -39,29 +46,39 @@ class Access(QueueKeys, FollowsConstellation):
         "profile",
     )
     clock: str = instant("What the wall clock shows when the run's clock is 0.", "2024-05-17T12:00:00Z")
+    # The study: 15 s. Seconds 12, 27, 42 and 57 of the minute: J. Pan and others' public documentation of the schedule,
+    # seen again in LENS.
     period_ns: int = quantity(units.TIME, "Time between two reconfigurations.", "15 s", low="1 s", high="1 h")
     phase_ns: int = quantity(
         units.TIME, "When they are: this long after 0:00 of the wall clock, and every `period` before and after.",
         "12 s", low="0 s", high="1 h",
     )  # fmt: skip
+    # The study's pings end at the first hop behind the earth station.
     server_delay_ns: int = quantity(
         units.TIME, "One-way delay between gateway and server, on top of all others.", "0 s", low="0 s", high="10 s"
     )
 
+    # The range of least RTTs in the study's figure 3, read off the figure.
     base_rtt_min_ns: int = quantity(
         units.TIME, "Least RTT that a slot can have, without jitter and waiting.", "20 ms", low="0 s", high="10 s"
     )
     base_rtt_max_ns: int = quantity(
         units.TIME, "Largest RTT that a slot can have, without jitter and waiting.", "35 ms", low="0 s", high="10 s"
     )
+    # Assumption: the study has "changes regularly", by several ms; no slot is to look like the one before.
     base_step_min_ns: int = quantity(
         units.TIME, "By how much the RTTs of two successive slots differ at least.", "3 ms", low="0 s", high="1 s"
     )
 
+    # The study.
     frames_per_s: int = count("Frames of the radio link per second; jitter changes at their borders.", 750, 1, 10_000)
+    # A sawtooth within each frame moves the mean difference of RTTs by 0.4 % and takes 15 to 118 times the rows
+    # (design/starlink-profile.md, the model of a frame).
     frame_steps: int = count(
         "Waiting for the next frame: in so many steps within each frame (0: half a frame, always).", 0, 0, 16
     )
+    # LeoCC: mean 2.2 ms, standard deviation 1.2 ms above each slot's least delay; correlation 0.70, 0.46, 0.34 after
+    # 10, 20, 30 ms, as steps of 28 ms have it.
     jitter_ns: int = quantity(
         units.TIME, "Mean delay above the base on the way down (Erlang of order 3).", "2.2 ms", low="0 s", high="1 s"
     )
@@ -69,6 +86,8 @@ class Access(QueueKeys, FollowsConstellation):
         units.TIME, "How long one value of it lasts, on average (geometric, whole frames).", "28 ms", low="1 ms",
         high="10 s",
     )  # fmt: skip
+    # Calibrated: successive RTTs then differ by 6.3 ms 10 ms apart and by 7.2 ms a round trip apart; the study's 6.7 ms
+    # lies between. Steps from 3 to 9 ms keep both within 15 % of it.
     jitter_up_ns: int = quantity(
         units.TIME, "Mean delay above the base on the way up: waiting for a grant (uniform from 0).", "10.5 ms",
         low="0 s", high="1 s",
@@ -78,16 +97,20 @@ class Access(QueueKeys, FollowsConstellation):
         "6 ms", low="1 ms", high="10 s",
     )  # fmt: skip
 
+    # A hold alone makes the published rise: a probe at its beginning waits for all of it. A spike of 30 to 50 ms on top
+    # of a hold would make 70 to 90 ms.
     handover: str = word(
         "What a reconfiguration does: nothing is sent and packets wait (hold), or they are sent and take longer, less "
         "and less so (spike).",
         ("hold", "spike"),
         "hold",
     )
+    # The study's comments: 35 to 50 ms.
     handover_min_ns: int = quantity(units.TIME, "How long it lasts at least.", "35 ms", low="0 s", high="1 s")
     handover_max_ns: int = quantity(
         units.TIME, "How long it lasts at most (uniform between the two).", "50 ms", low="0 s", high="1 s"
     )
+    # The study: "an additional 30 ms to 50 ms".
     spike_min_ns: int = quantity(
         units.TIME, 'handover = "spike": delay above the base at its beginning, at least.', "30 ms", low="0 s",
         high="1 s",
@@ -96,6 +119,8 @@ class Access(QueueKeys, FollowsConstellation):
         units.TIME, 'handover = "spike": the same, at most (uniform between the two).', "50 ms", low="0 s", high="1 s"
     )
 
+    # Calibrated together: 1.5 % of pings once a second are lost (the study: 1 to 2 %); of a flood 15 pings in a row are
+    # lost on average (LENS: 17).
     outage_share_ratio: float = quantity(
         units.RATIO, "Share of the reconfigurations around which something is lost.", "70 %", low="0 %", high="100 %"
     )
@@ -110,10 +135,12 @@ class Access(QueueKeys, FollowsConstellation):
     outage_max_ns: int = quantity(
         units.TIME, "Longest outage (uniform in its logarithm between the two).", "800 ms", low="1 us", high="10 s"
     )
+    # LENS: 327 of 337 lost pings lie within 1 s of a reconfiguration.
     outage_reach_ns: int = quantity(
         units.TIME, "Outages lie this far from their reconfiguration at most, before or after it.", "1 s", low="1 ms",
         high="10 s",
     )  # fmt: skip
+    # None: the preset gives it.
     residual_loss_ratio: float | None = quantity(
         units.RATIO, "Share of all other packets lost at random, down.", None, low="0 %", high="100 %"
     )
@@ -121,18 +148,23 @@ class Access(QueueKeys, FollowsConstellation):
         units.RATIO, "Share of all other packets lost at random, up.", None, low="0 %", high="100 %"
     )
 
+    # The study: "some 250 Mbps".
     capacity_bps: int | None = quantity(
         units.RATE, "Median capacity down; schedule: drawn by the hour of `clock` and the seed.", "250 Mbit/s",
         low="100 kbit/s", high="100 Gbit/s", none="schedule",
     )  # fmt: skip
+    # The study's figure 2.
     capacity_up_bps: int | None = quantity(
         units.RATE, "Median capacity up; schedule: as above.", "15 Mbit/s", low="100 kbit/s", high="100 Gbit/s",
         none="schedule",
     )  # fmt: skip
+    # LeoCC: means of slots differ by 19 %.
     capacity_spread_ratio: float = quantity(
         units.RATIO, "How much it differs from slot to slot: standard deviation of its logarithm, cut at twice that.",
         "20 %", low="0 %", high="100 %",
     )  # fmt: skip
+    # LeoCC: 15 % within a slot over 100 ms; about half of that variance is forgotten after 100 ms (scheduling, here
+    # jitter), a tenth is left after 500 ms. How the rest divides into wander and modulation is an assumption.
     wander_ratio: float = quantity(
         units.RATIO, "How much it wanders within a slot: standard deviation of its logarithm.", "8 %", low="0 %",
         high="100 %",
@@ -148,6 +180,7 @@ class Access(QueueKeys, FollowsConstellation):
         units.TIME, "How long one modulation lasts, on average (exponential).", "500 ms", low="10 ms", high="1 h"
     )
 
+    # The study, figure 2 and text: least, median and best of tests every four hours, August 2023 to March 2024.
     schedule_min_bps: int = quantity(
         units.RATE, 'capacity = "schedule": what one test of some months reaches at least.', "10 Mbit/s",
         low="100 kbit/s", high="100 Gbit/s",
@@ -165,6 +198,7 @@ class Access(QueueKeys, FollowsConstellation):
         units.RATE, "The same: median.", "15 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
     )
     schedule_up_max_bps: int = quantity(units.RATE, "The same: best.", "50 Mbit/s", low="100 kbit/s", high="100 Gbit/s")
+    # Assumption: 20:00 of eastern Australia, where the study was made, is 10:00 UTC.
     busy_hour_ns: int = quantity(
         units.TIME, "Of a schedule: the time of day of `clock` at which capacity is least.", "10 h", low="0 s",
         high="24 h",
@@ -174,8 +208,11 @@ class Access(QueueKeys, FollowsConstellation):
         high="100 %",
     )  # fmt: skip
 
+    # Assumption: 0.24 s at 250 Mbit/s, more than twice what a handover of 50 ms at the fastest makes wait.
+    # LeoReplayer's authors advise 50,000, so that nothing is dropped.
     queue_pkts: int | None = queue("Waiting packets that the gateway holds for the terminal.", "5000 pkts")
     queue_bytes: int | None = None
+    # LeoReplayer's advice: 0.4 s at 15 Mbit/s.
     queue_up_pkts: int | None = quantity(
         units.PACKETS, 'Waiting packets that the terminal holds. In packets, or "unlimited".', "500 pkts",
         low="1 pkts", high="1000000000 pkts", none="unlimited",
@@ -184,6 +221,7 @@ class Access(QueueKeys, FollowsConstellation):
         units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
     )
 
+    # Canberra, Wagga Wagga and Sydney. Assumption: places in eastern Australia, where the study was made.
     terminal_latitude_deg: float = quantity(
         units.ANGLE, 'geometry = "constellation": where the terminal is.', "-35.28 deg", low="-90 deg", high="90 deg"
     )
@@ -203,16 +241,19 @@ class Access(QueueKeys, FollowsConstellation):
     pop_longitude_deg: float = quantity(
         units.ANGLE, "The same: its longitude.", "151.21 deg", low="-180 deg", high="360 deg"
     )
+    # SpaceX's filings with the FCC, and the study.
     min_elevation_deg: float = quantity(
         units.ANGLE, "The same: lowest elevation at which terminal and gateway use a satellite.", "25 deg",
         low="0 deg", high="90 deg",
     )  # fmt: skip
+    # Assumption: the operator's rule is not published.
     scheduler: str = word(
         "The same: of the satellites that both see through a whole slot, a random one, the likelier the higher it "
         "stands above `min_elevation` for the terminal (weighted), or the highest.",
         ("weighted", "highest"),
         "weighted",
     )
+    # Calibrated: RTTs by geometry then begin a little above 20 ms.
     processing_delay_ns: int = quantity(
         units.TIME, "The same: one-way delay besides propagation.", "5.5 ms", low="0 s", high="1 s"
     )

@@ -14,7 +14,10 @@ from leowarp.scenario.queues import QueueKeys
 
 @dataclass(frozen=True, kw_only=True)
 class Chain(QueueKeys, MediumSection):
-    """Routers r0 to rN in a row between hosts A and B, with one fixed path."""
+    """Routers r0 to rN in a row between hosts A and B, with one fixed path.
+
+    Every quantity on it has a closed form (docs/accuracy.md, a check by hand), so the link model is tested on it.
+    """
 
     NAME: ClassVar = "chain"
 

@@ -47,7 +47,11 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[MediumSection]:
-    """What carries the packets."""
+    """What carries the packets: the type of the one medium that is given.
+
+    Where none or several are given the mistake is noted, and some medium is returned all the same, so that the checks
+    that follow find the file's other mistakes as well.
+    """
     media = [name for name in MEDIA if name in draft.sections]
     all_of_them = ", ".join(f"[{name}]" for name in MEDIA)
     if not media:
@@ -127,6 +131,7 @@ def _check_station_name(section: Section, name: str, seen: set[str], problems: P
     origin, key = section.where("name"), f"{section.name}.name"
     if name in seen:
         problems.add(origin, key, f'there are two stations called "{name}"', "names tell stations apart")
+    # Satellites are called s-..., so that a node's name tells its kind.
     if any(sign in name for sign in _SIGNS_NOT_IN_NAMES) or name.startswith("s-"):
         rule = f'"{name}" has one of {" ".join(_SIGNS_NOT_IN_NAMES)} or begins like a satellite (s-)'
         problems.add(origin, key, rule, "the tables write a>b and host:NAME")
@@ -208,3 +213,4 @@ _DEFAULTED = {
     "isl": sections.Isl, "ground": sections.Ground, "routing": sections.Routing,
 }  # fmt: skip
 _SIGNS_NOT_IN_NAMES = (":", ">", "/", "\\", ",")
+"""The tables write `a>b` and `host:NAME`, so these would make a name ambiguous there or in a path."""

@@ -39,6 +39,7 @@ class Constellation(MediumSection):
     inclination_deg: float | None = quantity(
         units.ANGLE, "Inclination of every plane.", None, low="0 deg", high="180 deg"
     )
+    # Walker's F as in T/P/F: the shift from plane to plane in units of 360 deg / T.
     phasing: int | None = count(
         "Walker's F: satellite s of plane p starts at argument of latitude 360 s/S + 360 F p/(P S) deg.", 0, 0, 10**6
     )
@@ -56,6 +57,7 @@ class Constellation(MediumSection):
         ("sphere", "wgs84"),
         "sphere",
     )
+    # WGS84's equatorial radius, and below its gravitational parameter.
     earth_radius_m: float = quantity(
         units.LENGTH, "Radius of the sphere; altitudes count from it.", "6378.137 km", low="6000 km", high="7000 km"
     )
@@ -63,6 +65,7 @@ class Constellation(MediumSection):
         units.GRAVITY, "The Earth's gravitational parameter; sets the orbits' period.", "398600.4418 km3/s2",
         low="300000 km3/s2", high="500000 km3/s2",
     )  # fmt: skip
+    # In inertial space: 2 pi in a sidereal day of 86,164.09 s.
     earth_rotation_rad_per_s: float = quantity(
         units.ANGULAR_RATE, "How fast the Earth turns.", "7.2921158553e-5 rad/s", low="-1 rad/s", high="1 rad/s"
     )
@@ -106,6 +109,7 @@ class Constellation(MediumSection):
             rule = "has no effect without tle"
             problems.add(section.where("tle_sha256"), "constellation.tle_sha256", rule, "take it out")
         planes, phasing = section.values.get("planes"), section.values.get("phasing", 0)
+        # F and F + P put the satellites at the same places: P times 360 / T deg is one slot.
         if planes is not None and phasing >= planes:
             rule = f"{phasing} is not below the number of planes ({planes}), as Walker's F is"
             problems.add(section.where("phasing"), "constellation.phasing", rule, f"allowed: 0 to {planes - 1}")
@@ -140,7 +144,9 @@ def _complete_elements(section: Section, problems: Problems) -> None:
         rule = "satellites from orbital elements are turned to the Earth by sidereal time"
         hint = 'write greenwich = "gmst", or nothing'
         problems.add(section.where("greenwich"), "constellation.greenwich", rule, hint)
+    # None and not the default: the plan would otherwise spell out planes that no satellite keeps to.
     for attribute in ("pattern", "planes", "satellites_per_plane", "altitude_m", "inclination_deg", "phasing",
                       "node_offset_deg", "greenwich_deg", "preset"):  # fmt: skip
         section.values[attribute] = None
+    # Elements are of the real Earth, on which a station of geodetic latitude stands on the ellipsoid.
     section.values.setdefault("earth", "wgs84")

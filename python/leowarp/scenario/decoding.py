@@ -64,6 +64,8 @@ def decode_section(
     section = Section(name, node.origin)
     prefix = f"{name}." if name else ""
     known = keys(schema)
+    # A plan writes the content's hash beside each file name, so hashes are keys of every section that names files,
+    # without being declared.
     hashes = {f"{key}_sha256": declared for key, (_, declared) in known.items() if declared.kind in ("file", "files")}
     if not isinstance(node.value, dict):
         problems.add(node.origin, name, f"{node.value!r} is not a table", f"write [{name}] and its keys below")
@@ -92,6 +94,7 @@ def _decode_key(section: Section, key: str, attribute: str, declared: Key, node:
         if value is not None:
             section.values["queue_pkts"], section.values["queue_bytes"] = value
         return
+    # None is a value that some keys have, so a mistake is told by the list of them.
     before = len(problems.found)
     value = _checked(lambda raw: decode(raw, declared, node.origin), node, name, problems)
     if len(problems.found) == before:
@@ -138,6 +141,7 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
 
 
 def _checked(decoder: Callable[[Any], Any], node: Node, name: str, problems: Problems) -> Any:
+    """What `decoder` makes of a node; None, and the mistake noted, if it refuses."""
     try:
         return decoder(_plain(node))
     except ScenarioError as error:
@@ -146,6 +150,7 @@ def _checked(decoder: Callable[[Any], Any], node: Node, name: str, problems: Pro
 
 
 def _plain(node: Node) -> Any:
+    """The values of a node and of all below it, without their origins."""
     if isinstance(node.value, dict):
         return {key: _plain(child) for key, child in node.value.items()}
     if isinstance(node.value, list):
@@ -154,6 +159,7 @@ def _plain(node: Node) -> Any:
 
 
 def _quantity(raw: Any, declared: Key) -> int | float:
+    """A number in the quantity's kept unit; the key's limits are written with units too, and parsed likewise."""
     assert declared.quantity is not None
     try:
         value = declared.quantity.parse(raw)
@@ -168,10 +174,12 @@ def _quantity(raw: Any, declared: Key) -> int | float:
 
 
 def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
+    """(packets, bytes), one of them None; both None: unlimited."""
     if raw == declared.none:
         return None, None
     unit = re.search(r"[^\W\d_]+\s*$", raw) if isinstance(raw, str) else None
     try:
+        # The unit decides which of two limits is meant, before the number is read.
         in_bytes = unit is not None and unit[0].strip() in BYTES.units
         limit = (BYTES if in_bytes else PACKETS).parse(raw)
     except ScenarioError as error:
@@ -183,6 +191,7 @@ def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
 
 
 def _count(raw: Any, declared: Key) -> int:
+    # To Python `True` is an int; to TOML it is no number.
     if isinstance(raw, bool) or not isinstance(raw, int):
         also = f' or "{declared.none}"' if declared.none else ""
         raise ScenarioError(f"{_shown(raw)} is not a bare integer", f"a count is an integer without quotes{also}")
@@ -209,6 +218,7 @@ def _text(raw: Any) -> str:
 
 
 def _instant(raw: Any) -> str:
+    """An instant as ISO 8601 in UTC, ending in Z: one spelling, so that equal instants give equal plans."""
     hint = 'an instant of UTC is like "2022-09-14T00:00:00Z"'
     try:
         instant = raw if isinstance(raw, datetime.datetime) else datetime.datetime.fromisoformat(raw)
@@ -220,6 +230,7 @@ def _instant(raw: Any) -> str:
         utc = instant.astimezone(datetime.UTC)
     except OverflowError:
         raise ScenarioError(f'"{raw}" is out of range', hint) from None
+    # The first satellite flew in 1957; two digits of a TLE's epoch mean 1957 to 2056.
     if not 1957 <= utc.year <= 2200:
         raise ScenarioError(f'"{raw}" is out of range', "allowed: the years 1957 to 2200")
     return utc.isoformat().replace("+00:00", "Z")
@@ -240,6 +251,7 @@ def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
         if not isinstance(value, str) or not value or not value.isprintable() or len(value) > _LONGEST_TEXT:
             raise ScenarioError(f"{name} = {_shown(value)} is not a string", f'write "{name}" = "1", value in quotes')
         values[name] = value
+    # Sorted: the plan's text, and its hash, do not depend on the order in which they were written.
     return dict(sorted(values.items()))
 
 
@@ -261,6 +273,7 @@ def _example(key: str, declared: Key) -> str:
 
 
 def _shown(raw: Any) -> str:
+    """A value as a message repeats it, printable and short whatever it is."""
     if isinstance(raw, str):
         text = f'"{raw}"' if raw.isprintable() else repr(raw)
     elif isinstance(raw, bool):
@@ -277,8 +290,10 @@ def _shown(raw: Any) -> str:
 
 
 _LARGEST_QUEUE = 10**9
+"""Packets or bytes; `access.queue_up` ends there, too."""
 _LONGEST_TEXT = 200
 _LONGEST_SHOWN = 60
+"""Characters of a wrong value that a message repeats; a file may hold megabytes there."""
 # Linux 6.12: fs/coredump.c, kernel/module/kmod.c, lib/kobject_uevent.c, kernel/reboot.c
 _SYSCTLS_THAT_START = ("kernel.core_pattern", "kernel.modprobe", "kernel.hotplug", "kernel.poweroff_cmd")
 _SYSCTL_NAME = re.compile(r"[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_*-]+)+")

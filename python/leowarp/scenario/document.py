@@ -86,6 +86,15 @@ def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int
 
 
 def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
+    """A file on top of what it extends.
+
+    `below` holds the files that led here, resolved, so that a link that leads back to one of them is found too.
+
+    Raises
+    ------
+    ScenarioError
+        If it extends itself, or a file that is not there; a run's plan may extend nothing.
+    """
     if path.resolve() in below:
         chain = " -> ".join(file.name for file in (*below, path))
         raise ScenarioError(f"{path}: extends itself ({chain})", "take one of the `extends` lines out")
@@ -105,7 +114,8 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
         rule = f"there is no file {base_path} to extend"
         raise ScenarioProblems([Problem(extends.origin, "extends", rule, "the name is relative to this file's folder")])
     base = _read_layers(base_path, (*below, path.resolve()))
-    base.value.pop("name", None)  # a variant has a name of its own
+    # A run directory takes its name from the scenario, so a variant has a name of its own.
+    base.value.pop("name", None)
     return merge(base, node)
 
 
@@ -132,7 +142,7 @@ def _read_file(path: Path) -> Node:
 
 @lru_cache(maxsize=4)
 def _read_text(text: str) -> tuple[Mapping[str, Any], Mapping[KeyPath, int]]:
-    """A study reads one file for each of its combinations."""
+    """Values, and the line of each key. Cached, since a study reads one file for each of its combinations."""
     return tomltext.loads(text), key_lines(text)
 
 
@@ -168,6 +178,11 @@ def override_key(text: str, origin: Origin) -> list[str]:
 
 
 def _override_node(base: Node | None, parts: list[str], value: Node, origin: Origin, so_far: str) -> Node:
+    """A tree that has nothing but `value` at the path `parts`, to be merged on top of `base`.
+
+    Lists are replaced as a whole when layers merge, so a list on the way is copied with one element changed; an index
+    of one past its end adds an element.
+    """
     if not parts:
         return value
     part, rest = parts[0], parts[1:]
@@ -204,6 +219,7 @@ def _merge(lower: Node, upper: Node) -> Node:
 
 
 def _without_governed(lower: Node, upper: Node) -> Node:
+    """`lower` without the keys that what `upper` sets governs: a preset in an upper layer fills them again."""
     for governing, governed in _GOVERNS.items():
         setting = upper.get(*governing)
         if setting is not None and setting.value != _KEEPS.get(governing, "none"):
@@ -215,11 +231,14 @@ def _without_governed(lower: Node, upper: Node) -> Node:
     if any(upper.get("access", key) is not None for key in ("clock", "phase", "period")):
         # What a plan spells out of the schedule, for the congestion controls that know it.
         lower = _without(lower, [("modules", name, key) for name in _TOLD for key in ("phase_ns", "period_ns")])
+    # A plan spells out every sysctl of guest and hosts; they follow from [tcp] and [guest], so one who changes these
+    # gets them anew.
     if any(upper.get(section) is not None for section in ("tcp", "guest")):
         lower = _without(lower, [("sysctl",)])
     hosts, changed = lower.get("hosts"), upper.get("hosts")
     if hosts is not None and isinstance(hosts.value, dict):
         for host in hosts.value:
+            # [tcp] is under every host; who names other stations has other hosts.
             everywhere = upper.get("tcp") is not None or upper.get("stations") is not None
             if everywhere or (changed is not None and changed.get(host, "tcp") is not None):
                 lower = _without(lower, [("hosts", host, "sysctl")])

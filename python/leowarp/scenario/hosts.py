@@ -19,6 +19,7 @@ DELACK_MODULE = "delack"
 """The module of the guest kernel that delays acknowledgements; its parameters follow from the hosts' keys."""
 
 PROFILES = ("linux", "norack", "classic", "newreno")
+"""What `tcp.profile` may be; the sysctls of each are in `scenario.profiles`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +55,7 @@ class Flow:
     )  # fmt: skip
     packets: int | None = count("ping, udp: how many probes at most.", "unlimited", 1, 10**12, none="unlimited")
     replies: bool | None = flag("ping: the destination answers.", True)
+    # 56 bytes are ping's own default; 1472 fill a packet of 1500 bytes with headers of IPv4 (20) and ICMP or UDP (8).
     payload_bytes: int | None = quantity(
         units.BYTES, "ping, udp: payload of a packet (default of udp: 1200 B).", "56 B", low="16 B", high="1472 B"
     )
@@ -91,6 +93,7 @@ class Tcp:
         ("adaptive", "on", "off"),
         "adaptive",
     )
+    # 40 ms is TCP_DELACK_MIN of Linux 6.12 (include/net/tcp.h), at HZ = 1000.
     delayed_ack_timer_ns: int = quantity(
         units.TIME,
         'delayed_ack = "on": the longest time that a segment waits for its acknowledgement, in whole ms; the same of '

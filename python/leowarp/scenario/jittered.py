@@ -23,6 +23,8 @@ class Jittered(MediumSection):
 
     delay_ns: int = quantity(units.TIME, "Mean one-way delay, A to B.", "100 ms", low="0 s", high="60 s")
     delay_up_ns: int = quantity(units.TIME, "One-way delay, B to A; never jittered.", "0 s", low="0 s", high="60 s")
+    # netem's own parameter is the standard deviation of its tables but the half-width of its uniform draw
+    # (net/sched/sch_netem.c, tabledist). Here it is the standard deviation always.
     jitter_ns: int = quantity(
         units.TIME, "Standard deviation of a packet's delay, A to B, whatever the distribution.", "1 ms", low="0 s",
         high="2 s",
@@ -37,6 +39,7 @@ class Jittered(MediumSection):
         'distribution = "table": a text file of samples, one number a line, in any unit; brought to the mean `delay` '
         "and the standard deviation `jitter`."
     )
+    # The shaper stands behind the delay line, as emulation studies have it (docs/concepts/links.md, jittered links).
     rate_bps: int | None = quantity(
         units.RATE, "Rate of the link, A to B; packets are serialised in the order in which their delays end.",
         "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s", none="unshaped",
@@ -63,6 +66,7 @@ class Jittered(MediumSection):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
+        """A table of samples goes with `distribution = "table"` and nothing else; netem's limit is in packets alone."""
         drawn = value_of(section, Jittered, "distribution") == "table"
         given = section.values.get("table") is not None
         if drawn and not given and not (section.gave("table") and "table" not in section.values):

@@ -154,6 +154,7 @@ def keys(section: type) -> Mapping[str, tuple[str, Key]]:
     declared = {}
     own = list(inspect.get_annotations(section))
     place = {name: number for number, name in enumerate(own)}
+    # `fields` has those of base classes first. A plan is read top down: the section's own keys come first.
     for field in sorted(dataclasses.fields(section), key=lambda field: place.get(field.name, len(own))):
         key = field.metadata.get("key")
         if key is not None:
@@ -162,8 +163,10 @@ def keys(section: type) -> Mapping[str, tuple[str, Key]]:
 
 
 def _field(key: Key, value: object, required: bool = False) -> Any:
+    """A dataclass field that carries its key's declaration, which `keys` reads."""
     if required:
         return dataclasses.field(metadata={"key": key})
+    # A dataclass refuses a mutable default.
     if isinstance(value, Mapping):
         return dataclasses.field(default_factory=dict, metadata={"key": key})
     return dataclasses.field(default=value, metadata={"key": key})

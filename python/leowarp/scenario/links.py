@@ -31,7 +31,10 @@ class Station:
 
 @dataclass(frozen=True, kw_only=True)
 class Isl(QueueKeys):
-    """Links between satellites."""
+    """Links between satellites.
+
+    A rule sets them at each instant; no time to point a laser is in them (docs/limitations.md, links).
+    """
 
     rule: str = word(
         "Which satellites are linked: any two within `max_range`; the four neighbours of a grid; none.",
@@ -95,7 +98,10 @@ class Ground(QueueKeys):
 
 @dataclass(frozen=True, kw_only=True)
 class Routing:
-    """Which way packets go, and what happens to those under way when that changes."""
+    """Which way packets go, and what happens to those under way when that changes.
+
+    Routes are known to every node at once: there is no routing protocol and no convergence.
+    """
 
     metric: str = word("What a path's cost adds up.", ("distance", "delay", "hops"), "distance")
     ground_cost: str = word(

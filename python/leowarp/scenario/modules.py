@@ -53,6 +53,7 @@ def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     for name, node in table.value.items():
         key = f"modules.{module}.{name}"
+        # A shell eats the quotes of --set, so there a bare integer is a text, as with sysctls.
         lenient = node.origin.override is not None and isinstance(node.value, int) and not isinstance(node.value, bool)
         value = str(node.value) if lenient else node.value
         if _NAME.fullmatch(name) is None:
@@ -114,6 +115,7 @@ def _complete_delack(draft: Draft, problems: Problems) -> None:
         hint = 'write [tcp] delayed_ack = "on" and delayed_ack_timer = "40 ms"'
         problems.add(given.origin, given.name, rule, hint)
         return
+    # The module (guest/ulp/delack.c) has one parameter for the whole kernel.
     timer: int | None = None
     for station in draft.stations:
         host = draft.hosts.get(str(station.values.get("name")), draft.sections["tcp"])
@@ -137,6 +139,7 @@ def _schedule(access: Section) -> dict[str, int]:
     """An access link's period, and its first reconfiguration on the run's clock."""
     clock = datetime.datetime.fromisoformat(value_of(access, sections.Access, "clock"))
     period_ns = value_of(access, sections.Access, "period_ns")
+    # The phase of an access link counts from 0:00 of the wall clock; the module counts from the run's 0.
     midnight = clock.replace(hour=0, minute=0, second=0, microsecond=0)
     shown_ns = (clock - midnight) // datetime.timedelta(microseconds=1) * 1000
     return {
@@ -166,6 +169,8 @@ def _check_files(guest: Section, problems: Problems) -> list[str]:
 
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_LONGEST_NAME = 50  # MODULE_NAME_LEN is 56 on 64-bit machines
+# MODULE_NAME_LEN is 56 on 64-bit machines (MAX_PARAM_PREFIX_LEN, include/linux/moduleparam.h).
+_LONGEST_NAME = 50
 _LONGEST_VALUE = 200
-_TICK_NS = 1_000_000  # HZ = 1000 (guest/kernel)
+# A tick of the guest's kernel, which has HZ = 1000 (guest/Kconfig.top); its timers end with one.
+_TICK_NS = 1_000_000

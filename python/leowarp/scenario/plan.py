@@ -47,6 +47,7 @@ def resolve(scenario: Scenario) -> Plan:
     medium = _medium({name: built.pop(name) for name in MEDIA if name in built})
     stations = tuple(_built(schema.Station, section) for section in scenario.stations)
     hosts = tuple(_host(scenario, tcp, station.name) for station in stations)
+    # net.core.rmem_max and wmem_max are one for all hosts: the largest that any host asks for.
     largest = max([tcp.buffer_max_bytes, *(host.tcp.buffer_max_bytes for host in hosts)])
     whole_guest = guest_sysctls(largest, guest.memory_bytes, guest.sysctl) | _pinned(scenario, "")
     return Plan(
@@ -95,12 +96,14 @@ def _medium(built: Mapping[str, Any]) -> Medium:
 
 
 def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | None = None) -> T:
+    # Hashes were compared when the files were looked for; the plan's sections hold the files themselves.
     values = {name: value for name, value in section.values.items() if not name.endswith("_sha256")}
     return schema_class(**(values | dict(files or {})))
 
 
 def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:
     own = scenario.hosts[name].values if name in scenario.hosts else {}
+    # Sysctls are added to [tcp]'s one by one; every other key of the host's own replaces the common one.
     mixed = dict(sorted({**tcp.sysctl, **own.get("sysctl", {})}.items()))
     merged = dataclasses.replace(tcp, **(own | {"sysctl": mixed}))
     sysctl = host_sysctls(merged) | _pinned(scenario, name)

@@ -19,6 +19,12 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
 
 class _Reader:
+    """A walk over a valid TOML text that notes where each path begins.
+
+    `lengths` is how many elements each array of tables has so far: a later `[a.b]` belongs to the last element of `a`
+    (TOML 1.0, array of tables).
+    """
+
     def __init__(self, text: str) -> None:
         self.text = text.replace("\r\n", "\n")
         self.at = 0

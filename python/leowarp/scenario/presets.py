@@ -39,6 +39,8 @@ def _walker(
     return Preset(keys, source)
 
 
+# Arguments: pattern, planes P, satellites a plane S, altitude, inclination, Walker's F, source. F shifts a plane
+# against the one before it by 360 F / (P S) deg.
 PRESETS = {
     "oneweb-study": _walker(
         "star", 18, 36, "1200 km", "86.4 deg", 0,

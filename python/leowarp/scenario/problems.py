@@ -100,6 +100,7 @@ class Problems:
 
 
 def _place(problem: Problem) -> tuple[bool, str, int]:
+    """Order of messages: files first, line by line, then what was typed."""
     origin = problem.origin
     return origin.override is not None, str(origin.file), origin.line or 0
 

@@ -13,8 +13,12 @@ from leowarp.scenario.hosts import Tcp
 
 
 def host_sysctls(tcp: Tcp) -> dict[str, str]:
-    """Every sysctl of a host (a network namespace), sorted by name."""
+    """Every sysctl of a host (a network namespace), sorted by name.
+
+    What wins, from the lowest: the profile, keys of [tcp] that are switches or sizes, `tcp.sysctl`.
+    """
     own = {
+        # Least and initial sizes are Linux's own (tcp_init in net/ipv4/tcp.c); the largest alone is the scenario's.
         "net.ipv4.tcp_rmem": f"4096 131072 {tcp.buffer_max_bytes}",
         "net.ipv4.tcp_wmem": f"4096 16384 {tcp.buffer_max_bytes}",
         "net.ipv4.tcp_ecn": _ECN[tcp.ecn],

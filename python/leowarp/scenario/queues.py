@@ -27,6 +27,7 @@ def _number(doc: str, low: int, high: int) -> Key:
     return Key("count", doc, low=low, high=high)
 
 
+# Defaults are the kernel's own: a parameter that is not given is not sent to it (docs/concepts/links.md, other queues).
 _TARGET = _time("Delay in the queue that it aims at.")
 _CODEL = {
     "target": _TARGET,
@@ -122,6 +123,8 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
         except ScenarioError as error:
             problems.add(child.origin, key, error.message, error.hint)
             continue
+        # A word is its place in the list, which is the number that the kernel gives it (CAKE_FLOW_*, CAKE_ACK_*,
+        # include/uapi/linux/pkt_sched.h).
         parameters[name + declared.suffix] = declared.words.index(value) if declared.kind == "word" else int(value)
     section.values["queue_parameters"] = dict(sorted(parameters.items()))
     least, most = parameters.get("min_bytes"), parameters.get("max_bytes")

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,7 +43,7 @@ def _lines() -> Iterator[str]:
         yield ""
         yield f"## {heading}"
         yield ""
-        yield from (section.__doc__ or "").split("\n\n")[0].strip().splitlines()
+        yield from inspect.cleandoc(section.__doc__ or "").split("\n\n")[0].splitlines()
         yield ""
         yield "| key | value | default | meaning |"
         yield "|---|---|---|---|"

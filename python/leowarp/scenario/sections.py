@@ -51,6 +51,7 @@ class Run:
     start_ns: int = quantity(
         units.TIME, "What the constellation's clock shows when the run's clock is 0.", "0 s", low="0 s", high="3650 d"
     )
+    # Up to 2^63 - 1: what TOML's integers hold.
     seed: int = count("Seed of every random choice; each component draws from a stream of its own.", 1, 0, 2**63 - 1)
 
 
@@ -58,6 +59,7 @@ class Run:
 class Observe:
     """What is recorded, and how often."""
 
+    # 50 ms: the 20 Hz of Frederiksen et al.; maxima between two samples are not seen.
     sockets_ns: int | None = quantity(
         units.TIME, "Interval of the TCP_INFO samples.", "50 ms", low="1 ms", high="1 h", none="none"
     )
@@ -89,6 +91,8 @@ class Observe:
         "RFC 5236's thresholds of displacement and buffer (DT, BT); a route change displaces by a queue and more.",
         "1000 pkts", low="1 pkts", high="1000000 pkts",
     )  # fmt: skip
+    # Half a window off: route changes come at whole multiples of the route interval, and a border there would part late
+    # packets from those that overtook them.
     reordering_window_ns: int | None = quantity(
         units.TIME,
         "Reordering is also measured in windows of this width; their borders lie half a window off its multiples.",

@@ -47,6 +47,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    """A public name, imported when it is first asked for (PEP 562).
+
+    Raises
+    ------
+    AttributeError
+        If this package has no such name.
+    """
     if name in _PUBLIC:
         return getattr(importlib.import_module(f"leowarp.study.{_PUBLIC[name]}"), name)
     raise AttributeError(f"module 'leowarp.study' has no attribute {name!r}")

@@ -70,20 +70,27 @@ class Claim:
 
 
 def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any]:
-    """A claim with its outcome in the first sample and, as spread, in those others that have its runs."""
-    found = []
+    """A claim with its outcome in the first sample and, as spread, in those others that have its runs.
+
+    Raises
+    ------
+    TraceError
+        If no sample has all runs that the test looks at.
+    """
+    outcomes = []
     for name, sample in samples:
         if all(slug in sample for slug in claim.runs):
-            found.append((name, claim.evaluate(sample)))
-    if not found:
+            outcomes.append((name, claim.evaluate(sample)))
+    if not outcomes:
         missing = [slug for slug in claim.runs if all(slug not in sample for _, sample in samples)]
         raise TraceError(
             f"cannot judge claim {claim.number}: there is no run {', '.join(missing)}",
             hint="reproduce the study anew: the missing runs are made, the others kept",
         )
     row: dict[str, Any] = {key: getattr(claim, key) for key in ("number", "says", "figure", "test")}
-    row |= {"runs": list(claim.runs)} | asdict(found[0][1])
-    row["samples"] = [{"sample": name} | asdict(outcome) for name, outcome in found]
+    # The first sample is the study's own; further ones show how much of it is chance.
+    row |= {"runs": list(claim.runs)} | asdict(outcomes[0][1])
+    row["samples"] = [{"sample": name} | asdict(outcome) for name, outcome in outcomes]
     return row
 
 

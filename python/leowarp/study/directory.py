@@ -71,6 +71,8 @@ def make_runs(
     for run in runs:
         target = folder / "runs" / run.slug
         job = Job(example_file(run.example), target, {**settings, **run.set}, label=run.slug)
+        # Plans are compared as text, every default written out: a default that a newer version changed makes the run
+        # anew.
         if not force and _is_made(target, _plan_text(job)):
             done[run.slug] = target
         else:
@@ -106,8 +108,9 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
 
 
 def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
-    """`results/run=<slug>/metrics.parquet`: the metrics of all runs as one partitioned data set."""
+    """`results/run=<slug>/metrics.parquet`: the metrics of all runs as one data set, partitioned as Hive does."""
     results = folder / "results"
+    # A run that is no longer made must not stay in the data set.
     if results.exists():
         shutil.rmtree(results)
     for slug, path in made.items():
@@ -117,10 +120,12 @@ def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
 
 
 def _plan_text(job: Job) -> str:
+    """The text of a job's plan, every default written out, as its run directory would hold it."""
     return scenario.resolve(scenario.load(job.scenario, job.set)).to_toml()
 
 
 def _is_made(target: Path, plan: str) -> bool:
+    """Whether the directory holds a complete run of this very plan."""
     if recorded.why_incomplete(target) is not None:
         return False
     return (target / layout.PLAN).read_text(encoding="utf-8") == plan

@@ -40,6 +40,7 @@ def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, 
                 with styled():
                     figure = kind.draw(frames, rules)
                 save(figure, folder / kind.stem)
+            # A trial run may be too short for what a figure shows; the page says so, and the others are drawn.
             except TraceError as error:
                 missing = error.message
         drawn.append(DrawnFigure(kind.stem, kind.title, kind.caption, missing))

@@ -56,6 +56,7 @@ def write_study_page(
 
 
 def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
+    """How many claims have which verdict."""
     count = {verdict: sum(row["verdict"] == verdict for row in claims) for verdict in CLASSES}
     shown = ", ".join(
         f'<span class="{CLASSES[verdict]}">{number} {verdict if number == 1 else PLURALS.get(verdict, verdict)}</span>'
@@ -67,6 +68,7 @@ def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _claims_table(claims: Sequence[Mapping[str, Any]]) -> str:
+    """A row a claim; what was measured in further samples stands below what decided."""
     rows = []
     for row in claims:
         verdict = f'<span class="{CLASSES[row["verdict"]]}">{html.text(row["verdict"])}</span>'
@@ -90,6 +92,7 @@ def _claims_table(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _figures(folder: Path, figures: Sequence[DrawnFigure]) -> str:
+    """The figures that were drawn, and why the others were not."""
     blocks = [
         html.picture(folder / "figures" / figure.stem, figure.title, figure.caption, "figures")
         for figure in figures

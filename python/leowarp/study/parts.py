@@ -21,7 +21,9 @@ from leowarp.study.reproduction import Making
 from leowarp.study.sweep import StudyFile, run_study
 
 COST = "cost.json"
+"""Wall-clock seconds of all starts, by group."""
 MOST_WARNINGS = 8
+"""Warnings that a page repeats; a study of thousands of runs has the same few thousands of times."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,15 @@ def made(
 def _made(
     part: Part, making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:
+    """A group's rows, and its failures by `<group>/<run id>`; runs that failed before are tried again."""
     folder = making.folder / part.name
     if making.force and folder.exists():
         shutil.rmtree(folder)
     content = dict(part.content)
+    # As a key of the runs' plans, so that rows made with another kernel are not taken for these.
     if making.kernel is not None:
         content["set"] = {**content.get("set", {}), "guest.kernel": str(making.kernel)}
+    # The monotonic clock: a step of the wall clock is no cost.
     started = time.monotonic()
     done = run_study(
         StudyFile.of(content), folder, at_once=making.at_once, scheduler=scheduler, progress=making.progress,
@@ -83,10 +88,10 @@ def _made(
 def warnings_said(rows: Mapping[str, pd.DataFrame]) -> list[str]:
     """What the runs themselves warned of, each text once, the most frequent first."""
     said = Counter(text for part in rows.values() for texts in part["warnings"] for text in texts)
-    found = [f"{text} ({count} runs)" for text, count in said.most_common(MOST_WARNINGS)]
+    sentences = [f"{text} ({count} runs)" for text, count in said.most_common(MOST_WARNINGS)]
     if len(said) > MOST_WARNINGS:
-        found.append(f"{len(said) - MOST_WARNINGS} further kinds of warnings: column `warnings` of the data sets")
-    return found
+        sentences.append(f"{len(said) - MOST_WARNINGS} further kinds of warnings: column `warnings` of the data sets")
+    return sentences
 
 
 def _note_cost(folder: Path, part: str, wall_s: float) -> None:
@@ -123,7 +128,7 @@ def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float
 
 
 def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    """What the runs took, for the terminal."""
+    """What the runs took, for the terminal: processor time of guest and host, and the wall clock of all starts."""
     every = pd.concat(list(rows.values()), ignore_index=True)
     wall_s = sum(recorded.read_json(folder / COST).values())
     return (

@@ -127,6 +127,7 @@ def reproduce(
     if key not in STUDIES:
         raise ScenarioError(f"there is no study {key!r}", hint=f"the studies are: {', '.join(STUDIES)}")
     room = cast(Room, importlib.import_module(f"leowarp.study.{key}.material"))
+    # `quick` is a flag, and false is the same as not given.
     given = {"samples": samples, "duration": duration, "quick": quick or None, "scheduler": scheduler}
     options = {name: value for name, value in given.items() if value is not None}
     for name in options:
@@ -143,6 +144,7 @@ def reproduce(
     material = room.make(Making(folder, at_once, kernel, force, progress), **options)
     rows = _judge_all(room.CLAIMS, material)
     recorded.write_json(folder / "claims.json", {"study": key, "runs": material.runs, "claims": rows})
+    # Failed runs first: whoever reads the page must see what the verdicts rest on.
     warnings = [error.message for error in material.failures.values()] + material.warnings
     page = write_study_page(
         folder, room.TITLE, room.LEAD, rows, material.figures, material.sections, warnings,
@@ -176,6 +178,7 @@ def _json_safe(value: Any) -> Any:
         return [_json_safe(inner) for inner in value]
     if hasattr(value, "item"):
         value = value.item()
+    # nan is the one number that is not itself; JSON has no word for it.
     if isinstance(value, float) and value != value:
         return None
     return value

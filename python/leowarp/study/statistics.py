@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 CONFIDENCE = 0.95
+"""Least probability that an interval holds the true median, where the number of values allows it."""
 
 HOW = (
     "medians over seeds; intervals between two order statistics, by the binomial distribution, of at least 95 % "
@@ -89,7 +90,7 @@ def middle(values: Any) -> Middle:
 
 @functools.cache
 def _rank(count: int) -> int:
-    # Coverage falls as the interval narrows: the last rank that keeps it, by halving.
+    """k of `middle`: coverage falls as the interval narrows, so the last rank that keeps it is found by halving."""
     low, high = 1, max(count // 2, 1)
     while low < high:
         middle_rank = (low + high + 1) // 2
@@ -114,11 +115,12 @@ def paired(rows: pd.DataFrame, column: str, one: str, other: str, key: str = "va
 def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middle:
     """Median over seeds of one variant's value over the other's at the same seed: the same path for both."""
     both = paired(rows, column, one, other)
+    # Of nothing there is no multiple: a seed at which the other one got 0 says nothing of how many times as much.
     both = both[both["other"] > 0]
     return middle(both["one"] / both["other"])
 
 
 def share(values: Sequence[bool] | np.ndarray | pd.Series) -> float:
-    """Share of true values; nan of none."""
+    """Share of true values, 0 to 1; nan of none."""
     array = np.asarray(values, dtype="float64")
     return float(array.mean()) if len(array) else math.nan

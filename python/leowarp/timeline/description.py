@@ -26,6 +26,7 @@ def describe(table: pa.Table) -> dict[str, object]:
     events = table.group_by("event").aggregate([([], "count_all")])
     counted = dict(zip(events["event"].to_pylist(), events["count_all"].to_pylist(), strict=True))
     links = table.filter(pc.field("event") == "link")
+    # What is set at 0 is how the network begins, and no change.
     later = pc.field("t_ns") > 0
     delay = table["delay_ns"]
     extremes = pc.min_max(delay).as_py()

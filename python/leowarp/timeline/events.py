@@ -18,6 +18,8 @@ from leowarp.scenario.schema import Plan
 from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
 
+# Within an instant a link is up before anything is said of it, and paths change once routes have; links go down last,
+# so that what was sent over them has another way by then (design/interfaces.md, section 3).
 _ORDER = ("node", "link", "queue", "rate", "delay", "jitter", "loss", "capacity", "channel", "route", "path")
 _RANKS = {event: rank for rank, event in enumerate(_ORDER)}
 _LINK_DOWN_RANK = len(_ORDER)
@@ -139,15 +141,18 @@ class LinkKind:
         """
         if not self.limit_counts_flying or self.limit_pkts is None:
             return self.limit_pkts
+        # netem's limit counts the packets of the delay line, too (sch_netem.c, `netem_enqueue`).
         if rate_bps is None:
             return None
+        # Full packets: exact while all are of that size, which is what makes netem's limit an approximation
+        # (design/leolink.md).
         packet_bits = 8 * (self.full_packet_bytes + self.overhead_bytes)
         return self.limit_pkts + -(-delay_ns * rate_bps // (packet_bits * 1_000_000_000))
 
 
 @dataclass(frozen=True)
 class _Bulk:
-    """Many events of one kind, as columns of one length."""
+    """Many events of one kind, as columns of one length: of millions, a dict each would be too much."""
 
     event: str
     t_ns: pa.Array
@@ -167,6 +172,7 @@ class Events:
         self._bulks: list[_Bulk] = []
 
     def node(self, node: int, kind: str) -> None:
+        """A node exists, from 0 on; `kind` is satellite, ground, host or router."""
         self._add(0, "node", a=self._names[node], kind=kind)
 
     def link_up(self, t_ns: int, a: int, b: int, link: LinkKind) -> None:
@@ -174,6 +180,7 @@ class Events:
         is_first = (a, b) not in self._links
         self._link(t_ns, a, b, link, up=True)
         for sender, receiver in ((a, b), (b, a)):
+            # Events `queue` stand at 0 alone (`timeline.schema`): a link that comes up again has the queue that it had.
             if link.queue != "fifo" and is_first:
                 self.queue(
                     sender, receiver, link.queue, ecn=link.ecn, parameters=link.queue_parameters,
@@ -185,6 +192,7 @@ class Events:
                 self.loss(t_ns, sender, receiver, link.loss_ratio)
 
     def link_down(self, t_ns: int, a: int, b: int, link: LinkKind) -> None:
+        """A link goes down; what it holds still arrives or is lost, as its `on_down` says (drain, drop)."""
         self._link(t_ns, a, b, link, up=False)
 
     def make_room_for_flying(self, longest_ns: Mapping[tuple[int, int], int], rate_bps: int | None = None) -> None:
@@ -199,12 +207,15 @@ class Events:
                 )
 
     def rate(self, t_ns: int, a: int, b: int, rate_bps: int | None) -> None:
+        """Direction a>b sends at this rate from now on; None: unshaped."""
         self._add(t_ns, "rate", a=self._names[a], b=self._names[b], rate_bps=rate_bps)
 
     def loss(self, t_ns: int, a: int, b: int, loss_ratio: float) -> None:
+        """Direction a>b loses this share of its packets from now on, each by itself."""
         self._add(t_ns, "loss", a=self._names[a], b=self._names[b], loss_ratio=loss_ratio)
 
     def jitter(self, t_ns: int, a: int, b: int, sigma_ns: int, distribution: str) -> None:
+        """Direction a>b adds a draw of mean 0 and this standard deviation to each packet's delay (`jitter_tables`)."""
         self._add(t_ns, "jitter", a=self._names[a], b=self._names[b], sigma_ns=sigma_ns, distribution=distribution)
 
     def delays(
@@ -290,6 +301,15 @@ class Events:
         )
 
     def route(self, t_ns: int, node: int, destination: int, next_hop: int | None, path_id: int | None) -> None:
+        """A node sends packets for a host to a neighbour from now on.
+
+        Parameters
+        ----------
+        next_hop : int or None
+            None: the node has no route to it any more.
+        path_id : int or None
+            The path that the entry is for, if packets keep the path that they left with.
+        """
         self._add(
             t_ns,
             "route",

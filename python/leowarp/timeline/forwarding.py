@@ -52,6 +52,7 @@ class Forwarding:
         else:
             for node, after in pairwise(path):
                 entry: _Entry = (node, host, path_id if self._by_path else None)
+                # An entry that stays is no event: most nodes of a path are the same after a route update.
                 if self._next.get(entry) != after:
                     self._forget(entry)
                     self._next[entry] = after
@@ -62,6 +63,7 @@ class Forwarding:
     def link_went_down(self, t_ns: int, a: int, b: int) -> None:
         """No entry may point over a link that is down."""
         entries = self._by_link.get(_link(a, b), set())
+        # A set has no order of its own, and events of one instant must have one.
         for entry in sorted(entries, key=lambda e: (e[0], e[1], -1 if e[2] is None else e[2])):
             self._remove(t_ns, entry)
 

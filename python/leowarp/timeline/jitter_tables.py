@@ -72,10 +72,13 @@ def named_table(name: str) -> JitterTable:
     middles = (np.arange(ENTRIES) + 0.5) / ENTRIES
     match name:
         case "uniform":
+            # netem without a table draws uniformly from -jitter to +jitter (`tabledist`), whose standard deviation is
+            # jitter / sqrt(3).
             return JitterTable(name, 3**0.5, np.zeros(0, dtype=np.int16))
         case "normal":
             quantiles = np.array([NormalDist().inv_cdf(share) for share in middles.tolist()])
         case "exponential":
+            # The inverse of 1 - exp(-x); log1p keeps the digits of small shares.
             quantiles = -np.log1p(-middles)
         case _:
             raise ValueError(f"{name!r} has no table of its own")
@@ -109,10 +112,12 @@ def table_of(name: str, values: NDArray[np.float64]) -> JitterTable:
     Rounded so that their sum is 0 exactly (largest remainders), which keeps the mean delay what it is said to be.
     """
     multiplier = 1
+    # Less one, for the values that are rounded up below. Powers of two divide floats without rounding.
     while np.abs(values).max() * SCALE / multiplier > np.iinfo(np.int16).max - 1:
         multiplier *= 2
     exact = values * (SCALE / multiplier)
     whole = np.floor(exact).astype(np.int64)
+    # Those with the largest remainders go up, as many as the sum lacks.
     up = np.argsort(whole - exact, kind="stable")[: -whole.sum()]
     whole[up] += 1
     return JitterTable(name, float(multiplier), np.sort(whole).astype(np.int16))

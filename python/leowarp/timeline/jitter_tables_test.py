@@ -57,9 +57,9 @@ def test_quantiles_between_are_those_of_the_distribution():
     normal = [-2.32635, -1.28155, -0.67449, 0.0, 0.67449, 1.28155, 2.32635]
     exponential = [-math.log(1 - share) - 1 for share in shares]
     for name, expected in (("normal", normal), ("exponential", exponential)):
-        found = np.quantile((draws_ns(named_table(name)) - MEAN_NS) / SIGMA_NS, shares)
+        quantiles = np.quantile((draws_ns(named_table(name)) - MEAN_NS) / SIGMA_NS, shares)
         # Of the exponential's variance a part lies beyond the last quantile; the table is wider by 6e-4 to have it all.
-        assert found == pytest.approx(expected, abs=2.5e-3), name
+        assert quantiles == pytest.approx(expected, abs=2.5e-3), name
 
 
 @pytest.mark.parametrize(("name", "multiplier"), [("normal", 2.0), ("exponential", 4.0)])
@@ -73,8 +73,8 @@ def test_no_tail_is_clipped_and_the_multiplier_is_no_larger_than_need_be(name, m
 
 
 def test_a_table_of_samples_holds_each_as_often_as_there_are():
-    found = quantiles_of(np.array([5.0, 1.0, 1.0, 3.0]))
-    assert [int((found == value).sum()) for value in (1, 3, 5)] == [8192, 4096, 4096]
+    quantiles = quantiles_of(np.array([5.0, 1.0, 1.0, 3.0]))
+    assert [int((quantiles == value).sum()) for value in (1, 3, 5)] == [8192, 4096, 4096]
     three = table_of("table", standardised(quantiles_of(np.array([10.0, 20.0, 30.0]))))
     assert {int(value) for value in three.values} == {-10033, 0, 10033}
     assert three.multiplier == 1.0

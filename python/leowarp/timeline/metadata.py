@@ -62,6 +62,7 @@ class TimelineMetadata:
     def values(self) -> dict[str, object]:
         """As `encode_metadata` and `table_schema` take them."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
+        # Metadata are JSON, which knows no dataclasses.
         if self.harq is not None:
             given["harq"] = asdict(self.harq)
         return {name: value for name, value in given.items() if value is not None}

@@ -82,6 +82,7 @@ class Replay:
                 getattr(self, name)[ends] = event[name]
 
     def is_up(self, a: str, b: str) -> bool:
+        """Whether there is a link between two nodes now, from whichever end it was named."""
         return self.links.get((a, b), False) or self.links.get((b, a), False)
 
     def walk(self, source: str, destination: str) -> list[str] | None:
@@ -96,6 +97,7 @@ class Replay:
         nodes = [source]
         while nodes[-1] != destination:
             here = nodes[-1]
+            # Hosts and the last node have entries without a path id, whatever the rule is (`Forwarding.attach_hosts`).
             after = self.next_hop.get((here, destination, path_id), self.next_hop.get((here, destination, None)))
             if after is None or not self.is_up(here, after):
                 return None

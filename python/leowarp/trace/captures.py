@@ -96,13 +96,13 @@ def _ends(segment: Segment) -> Ends:
 
 def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[int, tuple[bytes, int]]]:
     """Number and opener of each connection: who sent the SYN, or the first segment if that was not captured."""
-    found: dict[Ends, tuple[int, tuple[bytes, int]]] = {}
+    connections: dict[Ends, tuple[int, tuple[bytes, int]]] = {}
     for segment in here:
         ends = _ends(segment)
-        if ends in known and ends not in found:
+        if ends in known and ends not in connections:
             answers = segment.flags & SYN and segment.flags & ACK
-            found[ends] = (len(found), segment.destination if answers else segment.source)
-    return found
+            connections[ends] = (len(connections), segment.destination if answers else segment.source)
+    return connections
 
 
 def _first_byte(sent: Timed) -> int | None:
@@ -132,6 +132,7 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
             f"{early} segments sent in {name} arrived at the other end before they were sent: the clocks disagree",
             hint="give clock_offset_ns, what to add to the destination's times",
         )
+    # Loss on a path is some per cent; more than half says that the two captures do not show the same segments.
     if len(pairs) > 20 and lost > len(pairs) / 2:
         raise TraceError(
             f"{lost} of {len(pairs)} segments sent in {name} are not in the other capture",
@@ -141,6 +142,8 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
 
 
 def _same(segment: Segment) -> tuple[int, ...]:
+    # With the IP identification, which Linux counts up for each packet of a connection: a segment and its
+    # retransmission are otherwise the same.
     return segment.seq, segment.len_bytes, segment.ack, segment.flags, segment.ip_id
 
 
@@ -151,6 +154,7 @@ def _direction(
     own, other = _Unwrapped(base[0]), _Unwrapped(base[1])
     sent_to, rows, arrived = 0, [], _Ranges()
     for segment, sent_ns, received_ns in pairs:
+        # A SYN takes one sequence number before the first byte of the stream (RFC 9293, 3.4).
         begin = own(segment.seq + 1 if segment.flags & SYN else segment.seq)
         end = begin + segment.len_bytes
         ack = other(segment.ack) if segment.flags & ACK and base[1] is not None else None
@@ -191,6 +195,7 @@ class _Unwrapped:
 
     def __call__(self, number: int) -> int:
         wrapped = (number - (self.base or 0)) & _MASK
+        # The number of turns that brings it within 2^31 of the one before (RFC 9293, 3.4: comparison modulo 2^32).
         turns = (self.last - wrapped + (1 << 31)) >> 32
         self.last = wrapped + (turns << 32)
         return self.last
@@ -204,6 +209,7 @@ class _Ranges:
     ends: list[int] = field(default_factory=list)
 
     def add(self, begin: int, end: int) -> None:
+        # Ranges that touch become one, so that a segment across their border counts as held.
         first = bisect.bisect_left(self.ends, begin)
         last = bisect.bisect_right(self.begins, end)
         if first < last:

@@ -133,10 +133,10 @@ def test_a_damaged_capture_is_read_or_refused_and_never_anything_else(tmp_path_f
     path = tmp_path_factory.mktemp("pcap") / "x.pcap"
     path.write_bytes(bytes(content))
     try:
-        found = list(segments(path))
+        read_segments = list(segments(path))
     except TraceError as error:
         told = str(error)
     else:
-        told = f"x.pcap: {len(found)}"
-        assert len(found) <= 3
+        told = f"x.pcap: {len(read_segments)}"
+        assert len(read_segments) <= 3
     assert "x.pcap" in told

@@ -92,6 +92,7 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
     end = _end(output)
     given = _setup(Path(setup)) if setup is not None else {}
     metadata = _names(Path(setup), given) if setup is not None else {}
+    # A run may be over before its duration (`ends = "flows"`): tables must say when, as their last row does not.
     if end.get("virtual_ns") is not None:
         metadata["virtual_ns"] = int(end["virtual_ns"])
     promised = end.get("records") or {}
@@ -141,6 +142,11 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
         One of `TABLES`.
     columns, filters
         As for `pyarrow.parquet.read_table`: only these columns, only these rows.
+
+    Raises
+    ------
+    TraceError
+        If there is no such table, the run did not observe it, or its file is damaged or of another type.
     """
     if table not in TABLES:
         raise TraceError(f"there is no trace table {table!r}", hint=f"the tables are {', '.join(TABLES)}")
@@ -150,9 +156,9 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
             f"cannot read the table {table}: there is no {path}",
             hint="the run did not observe it ([observe] in its plan), or an older version made it: run it again",
         )
-    found = parquetfiles.read_table(path, columns=columns, filters=filters, hint="run the scenario again")
-    check_types(found, TABLES[table].arrow(), path)
-    return found
+    content = parquetfiles.read_table(path, columns=columns, filters=filters, hint="run the scenario again")
+    check_types(content, TABLES[table].arrow(), path)
+    return content
 
 
 def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
@@ -176,16 +182,16 @@ def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
             )
 
 
-def _kind(of: pa.DataType) -> str:
-    if pa.types.is_dictionary(of):
-        of = of.value_type
-    if pa.types.is_integer(of) or pa.types.is_floating(of):
+def _kind(arrow_type: pa.DataType) -> str:
+    if pa.types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
+    if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type):
         return "number"
-    if pa.types.is_string(of) or pa.types.is_large_string(of):
+    if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type):
         return "text"
-    if pa.types.is_list(of) or pa.types.is_large_list(of):
-        return f"list of {_kind(of.value_type)}"
-    return str(of)
+    if pa.types.is_list(arrow_type) or pa.types.is_large_list(arrow_type):
+        return f"list of {_kind(arrow_type.value_type)}"
+    return str(arrow_type)
 
 
 def _end(output: Path) -> dict[str, Any]:

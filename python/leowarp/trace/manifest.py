@@ -19,6 +19,7 @@ from leowarp.layout import GUEST, INCOMPLETE, MANIFEST
 from leowarp.version import VERSION
 
 MANIFEST_VERSION = 1
+# The manifest cannot hold its own sha256; the mark goes once the manifest is there.
 _NOT_LISTED = (MANIFEST, INCOMPLETE)
 _LIBRARIES = ("numpy", "scipy", "sgp4", "pyarrow", "pandas", "matplotlib")
 
@@ -56,6 +57,7 @@ def write_manifest(
         "agent": agent,
         "python": library_versions(),
         "host": host_facts(),
+        # Each once, in the order in which the rooms gave them.
         "warnings": list(dict.fromkeys(warnings)),
         "costs": costs,
     }
@@ -104,6 +106,7 @@ def host_facts() -> dict[str, Any]:
     return {
         "cpu_model": _first_value("/proc/cpuinfo", "model name"),
         "cores": os.cpu_count(),
+        # A container or a batch system may allow fewer than the machine has.
         "cores_usable": len(os.sched_getaffinity(0)),
         "memory_kib": _number(_first_value("/proc/meminfo", "MemTotal")),
         "load_1min": round(load_1min, 2),
@@ -124,6 +127,20 @@ class Stopwatch:
 
         The guest's is measured where it runs: processes that a kernel program never reaps are missing in the
         rusage of its parent.
+
+        Parameters
+        ----------
+        virtual_s : float
+            Virtual time that the run took.
+        guest_cpu_s : float
+            Of the kernel program and the guest's processes.
+        peak_memory_bytes : int
+            Largest resident size of the kernel program.
+
+        Returns
+        -------
+        costs : dict
+            Seconds of the wall and of processors, rounded to the millisecond; bytes.
         """
         host = _own_cpu_s() - self._own
         return {

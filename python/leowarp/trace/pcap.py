@@ -16,7 +16,21 @@ from leowarp.errors import TraceError
 
 @dataclass(frozen=True)
 class Segment:
-    """A TCP segment as captured; `t_ns` on the capture's own clock."""
+    """A TCP segment as captured.
+
+    Attributes
+    ----------
+    t_ns : int
+        On the capture's own clock, as finely as the file has it.
+    source, destination : (bytes, int)
+        Address in network order (4 or 16 bytes) and port.
+    seq, ack, flags : int
+        As in the header (RFC 9293, 3.1).
+    len_bytes : int
+        Payload, from the lengths in the headers: what a snap length cut off is counted.
+    ip_id : int
+        Identification of IPv4; 0 with IPv6, which has none.
+    """
 
     t_ns: int
     source: tuple[bytes, int]
@@ -108,6 +122,7 @@ def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
 def _interface(order: str, body: bytes) -> tuple[int, int, int]:
     """Link type, clock ticks a second, seconds to add."""
     link_type = struct.unpack_from(order + "H", body)[0]
+    # Without an option if_tsresol times are in microseconds (pcapng, 4.2).
     per_second, offset_s, at = 10**6, 0, 8
     while at + 4 <= len(body):
         code, length = struct.unpack_from(order + "HH", body, at)
@@ -115,6 +130,7 @@ def _interface(order: str, body: bytes) -> tuple[int, int, int]:
         if code == 0:
             break
         if code == _TSRESOL and length == 1:
+            # The highest bit says that the resolution is a power of two instead of ten (pcapng, 4.2).
             per_second = 2 ** (value[0] & 0x7F) if value[0] & 0x80 else 10 ** value[0]
         elif code == _TSOFFSET and length == 8:
             offset_s = struct.unpack(order + "q", value)[0]
@@ -165,6 +181,7 @@ def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
         )
     at, payload = _ETHERTYPE_AT[link_type]
     ethertype = frame[at : at + 2]
+    # VLAN tags, one in another too (IEEE 802.1Q and 802.1ad).
     while ethertype in (b"\x81\x00", b"\x88\xa8"):
         at, payload = payload + 2, payload + 4
         ethertype = frame[at : at + 2]
@@ -177,8 +194,10 @@ def _slice(content: bytes, at: int, length: int) -> bytes:
     return content[at : at + length]
 
 
+# Block types and option codes of pcapng
 _SECTION, _INTERFACE, _ENHANCED = 0x0A0D0D0A, 1, 6
 _TSRESOL, _TSOFFSET = 9, 14
+# Magic of pcap: byte order, and ns of a unit of the fraction (microseconds, or nanoseconds)
 _PCAP = {
     b"\xd4\xc3\xb2\xa1": ("<", 1000),
     b"\xa1\xb2\xc3\xd4": (">", 1000),

@@ -25,7 +25,23 @@ from leowarp.trace.schema import TABLES, Column, Kind, TableSchema
 
 @dataclass(frozen=True)
 class RecordFile:
-    """Header of a record file, checked; `rows` whole records follow at `offset`."""
+    """Header of a record file, checked.
+
+    Attributes
+    ----------
+    path : Path
+    table : TableSchema
+    dtype : structured dtype
+        Of one record, fields in the file's order.
+    offset : int
+        Byte at which the records begin.
+    rows : int
+        How many whole records follow.
+    extra : dict
+        Further keys of the header, such as `names`.
+    unknown : tuple of Column
+        Columns that the schema does not know, of a newer agent; they are kept.
+    """
 
     path: Path
     table: TableSchema
@@ -84,7 +100,13 @@ def open_records(path: Path | str) -> RecordFile:
 
 
 def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBatch]:
-    """The file's records as Arrow batches of at most `rows` rows, sentinels turned into nulls."""
+    """The file's records as Arrow batches of at most `rows` rows, sentinels turned into nulls.
+
+    Raises
+    ------
+    TraceError
+        If the file became shorter, or a value is missing where none may be, is no truth value, or does not fit.
+    """
     schema = _arrow_schema(records, None)
     names = records.extra.get("names")
     try:
@@ -106,7 +128,13 @@ def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBa
 
 
 def read_records(source: Path | str | RecordFile, metadata: dict[str, object] | None = None) -> pa.Table:
-    """A whole record file as an Arrow table."""
+    """A whole record file as an Arrow table.
+
+    Raises
+    ------
+    TraceError
+        As `open_records` and `batches`.
+    """
     records = source if isinstance(source, RecordFile) else open_records(source)
     table = pa.Table.from_batches(batches(records), schema=_arrow_schema(records, None))
     return table.replace_schema_metadata(_arrow_schema(records, metadata).metadata)
@@ -244,6 +272,7 @@ def _malformed(path: Path, what: str) -> TraceError:
 
 MAGIC = b"LEOWARP1"
 _PREAMBLE = struct.Struct("<8sI")
+# 4 MiB: a header names columns, and of counters some hundreds; a damaged length must not ask for memory.
 _HEADER_MAX_BYTES = 1 << 22
 WIRE_TYPES = {"i64": "<i8", "u64": "<u8", "i32": "<i4", "u32": "<u4", "u16": "<u2", "u8": "u1", "f64": "<f8"}
 """numpy's name of each type of the records."""

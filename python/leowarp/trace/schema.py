@@ -15,6 +15,7 @@ import pyarrow as pa
 from leowarp.metadata import encode_metadata
 
 SCHEMA_VERSION = 1
+"""In each file's metadata; of the trace's tables as a whole."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,20 @@ class Kind:
 
 @dataclass(frozen=True)
 class Column:
-    """One column: `unit` is "" for what has none; a column that is not `nullable` never misses a value."""
+    """One column.
+
+    Attributes
+    ----------
+    name : str
+        Ends in the unit.
+    kind : Kind
+    unit : str
+        "" for what has none.
+    doc : str
+        Its meaning, in the file and in the reference.
+    nullable : bool
+        False: it never misses a value, and a record that does is an error.
+    """
 
     name: str
     kind: Kind
@@ -50,7 +64,18 @@ class Column:
 
 @dataclass(frozen=True)
 class TableSchema:
-    """One table of `30-trace/`: `record` is what one row of it is called in Rust."""
+    """One table of `30-trace/`.
+
+    Attributes
+    ----------
+    name : str
+        Also of its files: `NAME.rec` of the guest, `NAME.parquet` of the run.
+    record : str
+        What one row of it is called in Rust.
+    doc : str
+    columns : tuple of Column
+        In the order of the records.
+    """
 
     name: str
     record: str
@@ -59,6 +84,7 @@ class TableSchema:
 
     @property
     def names(self) -> list[str]:
+        """Of its columns, in order."""
         return [column.name for column in self.columns]
 
     def arrow(self, metadata: dict[str, object] | None = None) -> pa.Schema:

@@ -55,6 +55,8 @@ def median_bps(access: Access, way: str, seed: int) -> int:
 def slot_levels_bps(access: Access, way: str, slots: int, seed: int) -> NDArray[np.int64]:
     """Median capacity of each slot: log-normal around the run's, cut at two standard deviations; shape (n,)."""
     draws = stream(seed, f"access.capacity.{way}").random(slots)
+    # The inverse of the distribution function on what the cut leaves: one draw a slot, none refused, so that the draws
+    # of later slots do not shift.
     deviations = ndtri(ndtr(-_CUT) + draws * (ndtr(_CUT) - ndtr(-_CUT)))
     levels = median_bps(access, way, seed) * np.exp(access.capacity_spread_ratio * deviations)
     return np.rint(levels).astype(np.int64)
@@ -78,6 +80,11 @@ def capacity_rows(
         Of the slots.
     held_ns : two arrays of shape (k,)
         Beginnings and ends of the times in which nothing is sent, ascending and apart.
+
+    Returns
+    -------
+    t_ns, rate_bps : int64 arrays of shape (m,)
+        The first instant is 0; neighbouring rows differ; 0 while packets are held.
     """
     wander_t_ns, wander = _wander(access, way, seed, duration_ns)
     step_t_ns, step = _modulation(access, way, seed, duration_ns)
@@ -89,6 +96,7 @@ def capacity_rows(
     rate_bps = np.rint(level * np.exp(wandering) * stepping).astype(np.int64)
     held = np.searchsorted(held_ns[0], t_ns, side="right") > np.searchsorted(held_ns[1], t_ns, side="right")
     rate_bps[held] = 0
+    # The guest keeps whole tables in memory, 24 bytes a row.
     changes = np.append(True, np.diff(rate_bps) != 0)
     return t_ns[changes], rate_bps[changes]
 

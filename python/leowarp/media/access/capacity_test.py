@@ -62,11 +62,11 @@ def schedule_of_months(seed):
     clocks = [
         f"2024-0{1 + day // 28}-{1 + day % 28:02}T{hour:02}:00:00Z" for day in range(244) for hour in range(2, 24, 4)
     ]
-    found = [
+    medians_bps = [
         [median_bps(Access(clock=clock, capacity_bps=None, capacity_up_bps=None), way, seed) for way in ("down", "up")]
         for clock in clocks
     ]
-    return np.array(found).T.reshape(2, 244, 6) / MBIT_S
+    return np.array(medians_bps).T.reshape(2, 244, 6) / MBIT_S
 
 
 def test_tests_of_some_months_reach_what_the_study_saw():

@@ -80,6 +80,7 @@ class Profile:
         slots, drawn = self.slots, self.drawn
         count = len(slots.begin_ns)
         # An outage belongs to the reconfiguration that it lies nearest to.
+        # Outages lie on both sides of a reconfiguration, so that where one begins does not say which it belongs to.
         middle_ns = (drawn.outage_begin_ns + drawn.outage_end_ns) // 2
         borders_ns = slots.begin_ns[:-1] + np.diff(slots.begin_ns) // 2
         of_slot = np.searchsorted(borders_ns, middle_ns, side="right")

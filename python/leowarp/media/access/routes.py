@@ -54,6 +54,7 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
     nodes = [*stations, *dict.fromkeys(slots.names)]
     number = {name: i for i, name in enumerate(nodes)}
     paths: list[list[Path | None]] = [[(0, number[name], 1), (1, number[name], 0)] for name in slots.names]
+    # Not by nodes: the same satellite in two slots in a row is a reconfiguration, too.
     numbers = PathNumbers.of_path_ids([[slot, slot] for slot in range(len(paths))])
     summary = _summary(slots, plan.run.duration_ns)
     warnings = [] if ephemeris is None else [*ephemeris.warnings, *_clocks(plan, access)]

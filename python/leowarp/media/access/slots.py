@@ -79,10 +79,12 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
     ScenarioError
         If terminal and gateway see no satellite in common during a slot.
     """
+    # From one period before the run's first reconfiguration on, for the slot that the run begins in.
     begin_ns = first_reconfiguration_ns(access) + access.period_ns * np.arange(
         -1, plan.run.duration_ns // access.period_ns + 1, dtype=np.int64
     )
     begin_ns = begin_ns[begin_ns < plan.run.duration_ns]
+    # A reconfiguration at 0 itself begins the first slot: the period before it is not of the run.
     if len(begin_ns) > 1 and begin_ns[1] == 0:
         begin_ns = begin_ns[1:]
     if access.geometry == "constellation":

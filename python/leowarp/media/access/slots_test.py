@@ -77,8 +77,8 @@ def test_the_servers_delay_is_added_to_each_way():
 
 
 def test_routes_are_a_path_for_each_slot_there_and_back():
-    found = routes_of(access_plan(60))
-    rows = found.table.to_pylist()
+    routes = routes_of(access_plan(60))
+    rows = routes.table.to_pylist()
     assert [row["t_ns"] // SECOND_NS for row in rows[::2]] == [0, 12, 27, 42, 57]
     assert [row["path_id"] for row in rows] == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
     assert [row["is_change"] for row in rows] == [False] * 2 + [True] * 8
@@ -86,10 +86,10 @@ def test_routes_are_a_path_for_each_slot_there_and_back():
     assert rows[5]["path"] == ["server", "s-2", "dish"]
     assert rows[0]["old_delay_ns"] is None
     assert [row["old_delay_ns"] for row in rows[2::2]] == [row["delay_ns"] for row in rows[:-2:2]]
-    assert found.summary["route_changes"] == 4
-    assert found.summary["path_delay_min_ns"] == min(row["delay_ns"] for row in rows)
-    assert found.pairs == [(0, 1), (1, 0)]
-    assert [found.nodes[node] for node in found.paths[1][0]] == ["dish", "s-1", "server"]
+    assert routes.summary["route_changes"] == 4
+    assert routes.summary["path_delay_min_ns"] == min(row["delay_ns"] for row in rows)
+    assert routes.pairs == [(0, 1), (1, 0)]
+    assert [routes.nodes[node] for node in routes.paths[1][0]] == ["dish", "s-1", "server"]
 
 
 def test_by_geometry_the_delay_is_slant_ranges_fibre_and_processing():

@@ -36,10 +36,13 @@ def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: in
     spike_ns = None
     held = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     if access.handover == "hold":
+        # Held, not delayed: a hold alone makes the published spike of 30 to 50 ms; on top of one a spike of as much
+        # would make 70 to 90 (design/starlink-profile.md, "Hold, not spike").
         held = merged(slots.begin_ns, slots.begin_ns + handover_ns)
     else:
         spike_ns = _uniform_ns(seed, "access.spike", access.spike_min_ns, access.spike_max_ns, count)
     outage_begin_ns, outage_end_ns = outages_ns(access, slots, seed=seed, duration_ns=duration_ns)
+    # Each way from a stream of its own: another key of one way leaves the draws of the other alone.
     levels = {way: slot_levels_bps(access, way, count, seed) for way in ("up", "down")}
     drawn = Drawn(
         handover_ns=handover_ns,

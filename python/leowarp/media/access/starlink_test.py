@@ -28,22 +28,22 @@ def floods(profiles):
 
 
 def test_the_least_rtt_steps_by_milliseconds_at_every_reconfiguration(floods):
-    found = describe(Measurement.of_round_trips(*floods[1]), schedule=KNOWN)
-    steps_ms = np.abs(found.steps_ns) / 1e6
+    description = describe(Measurement.of_round_trips(*floods[1]), schedule=KNOWN)
+    steps_ms = np.abs(description.steps_ns) / 1e6
     assert len(steps_ms) >= MINUTES * 4 - 3
     # base_step_min is 3 ms; that the jitter comes down to its least in each slot is true to a ms
     assert steps_ms.min() > 1.5
     assert 5 < steps_ms.mean() < 9
-    bases_ms = np.array([slot.base_ns for slot in found.slots]) / 1e6
+    bases_ms = np.array([slot.base_ns for slot in description.slots]) / 1e6
     assert 20 < bases_ms.min() < 24
     assert 33 < bases_ms.max() < 40
 
 
 def test_the_schedule_can_be_found_in_what_a_flood_sees(floods):
-    found = describe(Measurement.of_round_trips(*(part[:60_000] for part in floods[2])))
-    assert found.schedule is not None
-    assert found.schedule.period_ns == pytest.approx(15 * SECOND_NS, rel=1e-3)
-    off_ns = KNOWN.distance_ns(np.array([found.schedule.phase_ns]))
+    description = describe(Measurement.of_round_trips(*(part[:60_000] for part in floods[2])))
+    assert description.schedule is not None
+    assert description.schedule.period_ns == pytest.approx(15 * SECOND_NS, rel=1e-3)
+    off_ns = KNOWN.distance_ns(np.array([description.schedule.phase_ns]))
     assert off_ns < SECOND_NS
 
 
@@ -70,13 +70,13 @@ def test_a_handover_puts_30_to_50_ms_on_top(profiles, floods):
 
 def spikes_over_ms(profile, t_ns, rtt_ns):
     """Largest RTT after each reconfiguration over the median of its slot; where any reply came."""
-    found = []
+    over_ms = []
     for begin_ns in profile.slots.begin_ns[1:-1]:
         spike = rtt_ns[(t_ns > begin_ns - 60_000_000) & (t_ns < begin_ns + 250_000_000)]
         rest = rtt_ns[(t_ns > begin_ns + SECOND_NS) & (t_ns < begin_ns + 14 * SECOND_NS)]
         if not np.isnan(spike).all():
-            found.append((np.nanmax(spike) - np.nanmedian(rest)) / 1e6)
-    return np.array(found)
+            over_ms.append((np.nanmax(spike) - np.nanmedian(rest)) / 1e6)
+    return np.array(over_ms)
 
 
 def test_pings_once_a_second_lose_1_to_2_percent_at_any_phase_of_the_second(profiles):
@@ -101,8 +101,8 @@ def test_nearly_all_of_it_lies_within_a_second_of_a_reconfiguration(profiles):
 
 def test_loss_is_bursty_and_usually_short(profiles, floods):
     t_ns, rtt_ns = floods[3]
-    found = describe(Measurement.of_round_trips(t_ns, rtt_ns), schedule=KNOWN)
-    runs = np.array(found.loss.runs)
+    description = describe(Measurement.of_round_trips(t_ns, rtt_ns), schedule=KNOWN)
+    runs = np.array(description.loss.runs)
     # Independent losses of this share would come in runs of 1.02 packets on average.
     assert runs.mean() > 5
     assert np.median(runs) < runs.mean() / 1.5

@@ -39,6 +39,8 @@ def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Tabl
     events = Events(_NODES)
     for node, kind in enumerate(("router", "router", "host", "host")):
         events.node(node, kind)
+    # A router stands between host and queue: on a host's own interface TCP's small queues would hold packets back in
+    # the socket instead (docs/concepts/links.md).
     events.link_up(0, _DISH, _TERMINAL, LinkKind.ideal(plan, "wire"))
     events.link_up(0, _TERMINAL, _GATEWAY, _link(plan, access))
     events.link_up(0, _SERVER, _GATEWAY, LinkKind.ideal(plan, "wire"))

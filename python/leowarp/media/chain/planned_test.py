@@ -78,12 +78,12 @@ def test_a_table_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 
 def test_describe_counts_what_is_there() -> None:
-    found = describe(timeline_of(chain(hops=2)))
-    assert found["nodes"] == {"host": 2, "router": 3}
-    assert found["links"] == {"isl": 2, "wire": 2}
-    assert found["delay_min_ns"] == found["delay_max_ns"] == 10_000_000
-    assert (found["path_changes"], found["route_changes"], found["links_taken_down"]) == (0, 0, 0)
-    assert found["last_event_ns"] == 0
+    description = describe(timeline_of(chain(hops=2)))
+    assert description["nodes"] == {"host": 2, "router": 3}
+    assert description["links"] == {"isl": 2, "wire": 2}
+    assert description["delay_min_ns"] == description["delay_max_ns"] == 10_000_000
+    assert (description["path_changes"], description["route_changes"], description["links_taken_down"]) == (0, 0, 0)
+    assert description["last_event_ns"] == 0
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ class _Builder:
         self._host_of = {station: self._nodes + i for i, station in enumerate(stations)}
         self._forwarding = Forwarding(self._events, self._host_of, by_path=plan.routing.in_flight == "source")
         self._torn_down_later = plan.network.neighbours == "arp" and plan.routing.in_flight != "drop"
+        # The study's emulator takes the interfaces of an abandoned link away, and with them what they hold.
         on_down = "drop" if plan.routing.in_flight == "drop" or plan.network.neighbours == "arp" else "drain"
         self._isl = LinkKind.shaped(plan, "isl", plan.isl, on_down)
         if plan.network.endpoints == "satellites":
@@ -90,14 +91,17 @@ class _Builder:
         for k, (t_ns, end_ns) in enumerate(zip(routes.t_ns.tolist(), until_ns.tolist(), strict=True)):
             before, needed = needed, self._needed(k)
             fresh, live = live, np.union1d(before, needed)
+            # Before links come up: one whose 5 s have passed is a new link, even if it is needed again at this update.
             self._tear_down(t_ns, needed)
             for code in needed.tolist():
                 if code not in self._up:
                     self._take_up(t_ns, code)
+            # Between L2 instants a delay stays as it is; only a link that comes into use now needs one.
             refreshed = live if t_ns % plan.routing.link_interval_ns == 0 else np.setdiff1d(live, fresh)
             self._set_delays(t_ns, refreshed)
             for i, (pair, path) in enumerate(zip(routes.pairs, routes.paths[k], strict=True)):
                 self._forwarding.follow(t_ns, pair, path, routes.numbers.path_ids[k][i])
+            # After the routes: no entry points over a link any more when it goes down.
             self._abandon(t_ns, needed, before)
             self._between_updates(clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)], t_ns, end_ns, live)
         self._tear_down(plan.run.duration_ns, np.empty(0, dtype=np.int64))
@@ -107,6 +111,7 @@ class _Builder:
     def _build_nodes(self) -> None:
         plan, routes = self._plan, self._routes
         if plan.network.instantiate == "all":
+            # Links of the rule may come to any of them later, and all nodes exist from 0 on.
             satellites = list(range(self._satellites))
         else:
             used = {node for now in routes.paths for path in now if path is not None for node in path[1:-1]}
@@ -172,6 +177,7 @@ class _Builder:
     def _take_up(self, t_ns: int, code: int) -> None:
         a, b = divmod(code, self._nodes)
         self._up.add(code)
+        # The guest makes a link that comes up anew without a delay, so that also an unchanged one must be said.
         self._delays.forget(code)
         self._events.link_up(t_ns, a, b, self._kind(b))
 

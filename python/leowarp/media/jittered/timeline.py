@@ -115,6 +115,7 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
             f"standard deviation of the distribution {path.distribution}, ends at 2^31 ns",
             f"at most {most_ns / 1e6:.0f} ms of {path.distribution}",
         )
+    # What netem sends at once would take the mean of the delays away from `delay`.
     least_ns = path.delay_ns + table.least * path.jitter_ns
     if least_ns < 0:
         enough_ms = math.ceil(-table.least * path.jitter_ns / 1e6)

@@ -73,9 +73,9 @@ def test_no_jitter_is_a_plain_delay():
 
 
 def test_the_routes_name_the_links_that_have_values():
-    found = routes_of(jittered(delay_up_ns=7))
-    assert paths_of(found.table) == {("A", "B"): {0: ("s1", "host:B")}, ("B", "A"): {0: ("s1", "host:A")}}
-    assert found.table["delay_ns"].to_pylist() == [100_000_000, 7]
+    routes = routes_of(jittered(delay_up_ns=7))
+    assert paths_of(routes.table) == {("A", "B"): {0: ("s1", "host:B")}, ("B", "A"): {0: ("s1", "host:A")}}
+    assert routes.table["delay_ns"].to_pylist() == [100_000_000, 7]
 
 
 def test_a_table_of_ones_own_stands_in_the_metadata_standardised(tmp_path):

@@ -19,6 +19,7 @@ class PlannedMeasured(PlannedMedium[Measured]):
     """Hosts A and B and one link."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
+        # A measurement's delays change with each row: no one number is the path's.
         return row_routes(1, None)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:

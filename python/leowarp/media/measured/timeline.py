@@ -60,6 +60,7 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
     capacities_in_run = [_capacity_in_run(capacity, begin_ns, end_ns) for capacity in capacities]
     for sender, (rows, capacity) in enumerate(zip(channels_in_run, capacities_in_run, strict=True)):
         if tables:
+            # A masked value is null in the timeline: unshaped. 0 says that nothing is sent.
             rates = np.ma.masked_equal(capacity.rate_bps, UNSHAPED)
             events.capacity(sender, 1 - sender, capacity.t_ns, rates)
             events.channel(sender, 1 - sender, rows.t_ns, rows.delay_ns, rows.loss_ratio)
@@ -67,6 +68,7 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
             _play(events, sender, rows, capacity)
     if link.limit_counts_flying:
         longest_ns = max(int(rows.delay_ns.max()) for rows in channels_in_run)
+        # netem's limit is one number for the run: enough for the longest delay at the highest rate.
         highest_bps = max(int(capacity.rate_bps.max()) for capacity in capacities_in_run)
         events.make_room_for_flying({(0, 1): longest_ns}, None if highest_bps == UNSHAPED else highest_bps)
     warnings = [f"{measured.source}: {note}" for note in measured.notes]

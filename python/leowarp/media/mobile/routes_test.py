@@ -44,8 +44,8 @@ def made(plan: Plan) -> tuple[Ephemeris, Routes]:
     return sky, routes_of(plan, sky)
 
 
-def last_satellites(found: Routes) -> list[int]:
-    return [now[0][-2] for now in found.paths if now[0] is not None]
+def last_satellites(routes: Routes) -> list[int]:
+    return [now[0][-2] for now in routes.paths if now[0] is not None]
 
 
 def seen_deg(sky: Ephemeris, t_ns: int) -> np.ndarray:
@@ -53,19 +53,19 @@ def seen_deg(sky: Ephemeris, t_ns: int) -> np.ndarray:
 
 
 def test_the_pair_of_the_defaults_has_the_studys_70_to_90_ms_over_600_s():
-    _, found = made(driven())
-    assert 70 * MS <= found.summary["forward_delay_min_ns"] < 71 * MS
-    assert 88 * MS < found.summary["forward_delay_max_ns"] <= 90 * MS
-    assert found.summary["forward_delay_mean_ns"] == pytest.approx(80 * MS, abs=MS)
-    assert found.summary["route_changes"] >= 4
-    assert found.summary["no_path_s"] == 0
+    _, routes = made(driven())
+    assert 70 * MS <= routes.summary["forward_delay_min_ns"] < 71 * MS
+    assert 88 * MS < routes.summary["forward_delay_max_ns"] <= 90 * MS
+    assert routes.summary["forward_delay_mean_ns"] == pytest.approx(80 * MS, abs=MS)
+    assert routes.summary["route_changes"] >= 4
+    assert routes.summary["no_path_s"] == 0
 
 
 def test_a_delay_is_slant_range_and_links_up_to_the_last_satellite_and_then_the_channels():
     plan = driven(60, first_delay_ns=11 * MS, return_delay_ns=7 * MS)
-    sky, found = made(plan)
-    for row in found.table.to_pylist():
-        index = {name: i for i, name in enumerate(found.nodes)}
+    sky, routes = made(plan)
+    for row in routes.table.to_pylist():
+        index = {name: i for i, name in enumerate(routes.nodes)}
         path = [index[name] for name in row["path"]]
         there = path if row["source"] == "server" else path[::-1]
         nodes_m = node_positions_m(sky, row["t_ns"])[there]
@@ -77,9 +77,9 @@ def test_a_delay_is_slant_range_and_links_up_to_the_last_satellite_and_then_the_
 
 
 def test_a_satellite_is_kept_until_it_is_below_the_mask_and_then_the_highest_follows():
-    sky, found = made(driven())
-    last = last_satellites(found)
-    for t_ns, before, now in zip(found.t_ns.tolist()[1:], last[:-1], last[1:], strict=True):
+    sky, routes = made(driven())
+    last = last_satellites(routes)
+    for t_ns, before, now in zip(routes.t_ns.tolist()[1:], last[:-1], last[1:], strict=True):
         elevations_deg = seen_deg(sky, t_ns)
         if elevations_deg[before] >= 8.2:
             assert now == before
@@ -89,8 +89,8 @@ def test_a_satellite_is_kept_until_it_is_below_the_mask_and_then_the_highest_fol
 
 
 def test_the_highest_is_the_last_at_every_update():
-    sky, found = made(driven(last_satellite="highest"))
-    assert last_satellites(found) == [int(np.argmax(seen_deg(sky, t_ns))) for t_ns in found.t_ns.tolist()]
+    sky, routes = made(driven(last_satellite="highest"))
+    assert last_satellites(routes) == [int(np.argmax(seen_deg(sky, t_ns))) for t_ns in routes.t_ns.tolist()]
 
 
 def test_the_shortest_route_is_no_longer_than_that_of_any_rule():
@@ -108,11 +108,11 @@ def test_links_by_range_find_the_route_to_another_last_satellite():
     """Of which the length of the path in force is no bound."""
     keys = {"last_satellite": "highest", "terminal_longitude_deg": 60.0}
     plan = driven(isl=Isl(rule="range", max_range_m=4_500e3), **keys)
-    _, found = made(plan)
+    _, routes = made(plan)
     routing = Routing(interval_ns=10 * SECOND_NS, metric="delay")  # sees all links at each update
     _, by_delay = made(dataclasses.replace(plan, routing=routing))
-    assert len(set(last_satellites(found))) > 1
-    assert [now[0] for now in found.paths] == [now[0] for now in by_delay.paths]
+    assert len(set(last_satellites(routes))) > 1
+    assert [now[0] for now in routes.paths] == [now[0] for now in by_delay.paths]
 
 
 def test_a_terminal_that_never_sees_a_satellite_is_refused():
@@ -122,8 +122,8 @@ def test_a_terminal_that_never_sees_a_satellite_is_refused():
 
 def test_who_sees_nothing_for_a_while_has_no_path_for_that_time():
     ground = Ground(rule="min-elevation", min_elevation_deg=20.0)
-    sky, found = made(driven(600, ground=ground))
-    blind = [bool(seen_deg(sky, t_ns).max() < 20.0) for t_ns in found.t_ns.tolist()]
+    sky, routes = made(driven(600, ground=ground))
+    blind = [bool(seen_deg(sky, t_ns).max() < 20.0) for t_ns in routes.t_ns.tolist()]
     assert any(blind)
-    for now, none_seen in zip(found.paths, blind, strict=True):
+    for now, none_seen in zip(routes.paths, blind, strict=True):
         assert now[0] is None or not none_seen

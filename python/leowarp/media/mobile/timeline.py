@@ -56,12 +56,15 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
         If there is no such environment, or its table lacks a length that the plan does not give.
     """
     rows, outcomes = rows_of(plan, mobile)
+    # Resequencing is the link's own order: one that is lost holds those behind it until it is given up.
     last_hop = replace(LinkKind.queued(plan, "gsl", mobile, "drain"), in_order=mobile.resequencing)
     events = Events(NODES)
     for node, kind in enumerate(("router", "router", "router", "host", "host")):
         events.node(node, kind)
     events.link_up(0, _MOBILE, _TERMINAL, LinkKind.ideal(plan, "wire"))
     events.link_up(0, _TERMINAL, _SATELLITE, last_hop)
+    # One link for the whole constellation, as in the study's simulation of three nodes: its delay follows the routes,
+    # and route changes reorder nothing here (docs/concepts/mobile-channel.md).
     events.link_up(0, _SATELLITE, _GATEWAY, LinkKind.ideal(plan, "isl"))
     events.link_up(0, _SERVER, _GATEWAY, LinkKind.ideal(plan, "wire"))
     events.rate(0, _SATELLITE, _TERMINAL, mobile.rate_bps)

@@ -39,12 +39,12 @@ def of_kind(table, event):
 
 def test_the_defaults_of_the_scenario_are_those_of_the_models(tmp_path):
     mobile = plan_of(tmp_path).medium
-    found = fading_of(mobile)
-    assert found is not None
-    assert found.speed_m_per_s == pytest.approx(LandMobile().speed_m_per_s)
-    assert found.carrier_hz == pytest.approx(LandMobile().carrier_hz)
+    fading = fading_of(mobile)
+    assert fading is not None
+    assert fading.speed_m_per_s == pytest.approx(LandMobile().speed_m_per_s)
+    assert fading.carrier_hz == pytest.approx(LandMobile().carrier_hz)
     for name in ("environment", "elevation_deg", "correlation_m", "transition_m", "frames", "frame_m"):
-        assert getattr(found, name) == getattr(LandMobile(), name), name
+        assert getattr(fading, name) == getattr(LandMobile(), name), name
     assert harq_of(mobile) == Harq()
 
 
@@ -59,7 +59,7 @@ def test_packets_cross_gateway_satellite_and_terminal_both_ways(tmp_path):
 
 def test_the_last_hop_towards_the_terminal_has_the_channels_rows_and_the_others_fixed_delays(tmp_path):
     table = timeline_of(plan_of(tmp_path, 'snr = "8 dB"'))
-    rows, found = channel_rows(LandMobile(speed_m_per_s=50 / 3), Harq(), 8.0, 2 * SECOND, 7)
+    rows, codewords = channel_rows(LandMobile(speed_m_per_s=50 / 3), Harq(), 8.0, 2 * SECOND, 7)
     channel = of_kind(table, "channel")
     assert {(row["a"], row["b"]) for row in channel} == {("satellite", "terminal")}
     assert [row["t_ns"] for row in channel] == rows.t_ns.tolist()
@@ -75,8 +75,8 @@ def test_the_last_hop_towards_the_terminal_has_the_channels_rows_and_the_others_
     assert rates["satellite", "terminal"] == 40_000_000
     assert rates["terminal", "satellite"] is None
     described = json.loads(table.schema.metadata[b"harq"])
-    assert described["loss_ratio"] == found.loss_ratio
-    assert described["codewords"] == len(found.lost)
+    assert described["loss_ratio"] == codewords.loss_ratio
+    assert described["codewords"] == len(codewords.lost)
 
 
 @pytest.mark.parametrize(
@@ -168,11 +168,11 @@ def routed(folder, keys="", below="", duration="300 s"):
 
 def forward_of(table):
     """Delays between gateway and satellite, by direction and instant."""
-    found = {}
+    delays_ns = {}
     for row in of_kind(table, "delay"):
         if {row["a"], row["b"]} == {"gateway", "satellite"}:
-            found.setdefault((row["a"], row["b"]), {})[row["t_ns"]] = row["delay_ns"]
-    return found
+            delays_ns.setdefault((row["a"], row["b"]), {})[row["t_ns"]] = row["delay_ns"]
+    return delays_ns
 
 
 def test_over_a_constellation_the_delay_to_the_satellite_is_that_of_the_path_in_force(tmp_path):

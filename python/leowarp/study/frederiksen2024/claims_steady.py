@@ -89,6 +89,7 @@ def reno_rtt_lower(sample: Sample) -> Outcome:
     """Nine deciles of the smoothed RTT, weighted by time: "generally lower" is taken as lower at eight of them."""
     deciles = [q / 10 for q in range(1, 10)]
     value = {slug: [ev.srtt_ms(sample[slug], q) for q in deciles] for slug in ALGORITHMS}
+    # `ALGORITHMS` is Reno, CUBIC, BBR.
     lower = sum(r < min(c, b) for r, c, b in zip(*(value[slug] for slug in ALGORITHMS), strict=True))
     verdict: Verdict = "holds" if lower >= 8 else ("partly" if lower >= 5 else "does not hold")
     middle = {slug: value[slug][4] for slug in ALGORITHMS}
@@ -124,6 +125,7 @@ def queues_full(sample: Sample) -> Outcome:
             samples, weights = ev.window_weights(sample[slug])
             cwnd = float(np.average(ev.floats(samples["cwnd_pkts"]), weights=weights))
             rtt_ms = 2 * sample[slug].metrics.summary["path_delay_mean_ns"] / 1e6
+            # Bandwidth-delay product of the empty path in segments of 1448 bytes of payload.
             room = ev.capacity_bps(sample[slug]) * rtt_ms / 1e3 / 8 / 1448
             rows.append(
                 f"{NAMES[slug]}'s window is {cwnd:.0f} packets on average, of which the empty path holds {room:.0f}"
@@ -241,14 +243,15 @@ def comparable_means(sample: Sample) -> Outcome:
 
 def _dips(sample: Sample, share: float) -> dict[str, float]:
     """Share of 50 ms bins of goodput below a share of their median, by scenario."""
-    found = {}
+    shares = {}
     for slug in SCENARIOS:
         rate = ev.rates_bps(sample[slug])
-        found[slug] = ev.share(rate < share * np.median(rate))
-    return found
+        shares[slug] = ev.share(rate < share * np.median(rate))
+    return shares
 
 
 def _dips_text(sample: Sample, slugs: tuple[str, ...], share: float) -> str:
+    """For causes: low bins of goodput by what came before them."""
     return "; ".join(f"{NAMES[slug]}: {ev.dips_text(sample[slug], share)}" for slug in slugs)
 
 
@@ -268,14 +271,17 @@ def _changes_text(sample: Sample) -> str:
 
 
 def _texts(sample: Sample, slugs: tuple[str, ...]) -> str:
+    """For causes: what the senders' TCP counted."""
     return "; ".join(f"{NAMES[slug]}: {ev.counters_text(sample[slug])}" for slug in slugs)
 
 
 def _each(values: dict[str, float], unit: str, digits: int) -> str:
+    """Numbers by run, in words."""
     return ", ".join(f"{NAMES[slug]} {value:.{digits}f} {unit}" for slug, value in values.items())
 
 
 def _percent(values: dict[str, float]) -> str:
+    """Ratios by run, in percent."""
     return ", ".join(f"{NAMES[slug]} {value:.2%}" for slug, value in values.items())
 
 

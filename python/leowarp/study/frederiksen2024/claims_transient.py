@@ -15,6 +15,7 @@ from leowarp.study.frederiksen2024.evidence import NAMES
 from leowarp.study.frederiksen2024.runs import ALGORITHMS
 
 NONE_TO_TEST = Outcome("cannot be told", "no route change of these runs made a packet late")
+"""Where reordering is the claim's subject and there was none, nothing was tested: no verdict against the study."""
 MS = 1_000_000
 
 
@@ -87,18 +88,18 @@ def spike_after_a_second(sample: Sample) -> Outcome:
     parts: dict[str, bool] = {}
     some = False
     for slug in ALGORITHMS:
-        found = ev.reordered(sample[slug])
-        if len(found) == 0:
+        changes = ev.reordered(sample[slug])
+        if len(changes) == 0:
             return NONE_TO_TEST
-        spike = found["retransmissions_pkts"].fillna(0) >= 10
-        fall = found["cwnd_fell_after_ns"].notna() & (found["cwnd_fell_after_ns"].fillna(10**18) <= 2000 * MS)
-        first_s = found["first_retransmission_after_ns"].astype("Float64") / 1e9
+        spike = changes["retransmissions_pkts"].fillna(0) >= 10
+        fall = changes["cwnd_fell_after_ns"].notna() & (changes["cwnd_fell_after_ns"].fillna(10**18) <= 2000 * MS)
+        first_s = changes["first_retransmission_after_ns"].astype("Float64") / 1e9
         rows[slug] = {
-            "changes": len(found),
+            "changes": len(changes),
             "spike_ratio": ev.share(spike),
             "fall_ratio": ev.share(fall),
             "first_retransmission_s": ev.median(first_s),
-            "window_fell_s": ev.median(found["cwnd_fell_after_ns"].astype("Float64") / 1e9),
+            "window_fell_s": ev.median(changes["cwnd_fell_after_ns"].astype("Float64") / 1e9),
         }
         both = rows[slug]["spike_ratio"] > 0.5 and rows[slug]["fall_ratio"] > 0.5
         some |= rows[slug]["spike_ratio"] > 0.5 or rows[slug]["fall_ratio"] > 0.5
@@ -120,11 +121,11 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
     """Time from the first to the last retransmission after a change, of those at most 5 s after it."""
     span, length = {}, {}
     for slug in ALGORITHMS:
-        found = ev.reordered(sample[slug])
-        found = found[found["retransmissions_pkts"].fillna(0) > 0]
-        last = found["last_retransmission_after_ns"].clip(upper=5000 * MS)
-        span[slug] = ev.median((last - found["first_retransmission_after_ns"]) / 1e9)
-        length[slug] = ev.median(found["recovery_state_ns"] / 1e9)
+        changes = ev.reordered(sample[slug])
+        changes = changes[changes["retransmissions_pkts"].fillna(0) > 0]
+        last = changes["last_retransmission_after_ns"].clip(upper=5000 * MS)
+        span[slug] = ev.median((last - changes["first_retransmission_after_ns"]) / 1e9)
+        length[slug] = ev.median(changes["recovery_state_ns"] / 1e9)
     if all(np.isnan(value) for value in span.values()):
         return Outcome("cannot be told", "no change with late packets was followed by a retransmission")
     parts = {"cubic": span["cubic"] < 0.5, "reno": span["reno"] > 1.0, "bbr": span["bbr"] > 1.0}
@@ -145,13 +146,13 @@ def rtt_shapes(sample: Sample) -> Outcome:
     """
     shares: dict[str, float] = {}
     for slug in ALGORITHMS:
-        found = _rtt_around(sample[slug])
-        if len(found) == 0:
+        rtt_us = _rtt_around(sample[slug])
+        if len(rtt_us) == 0:
             return NONE_TO_TEST
         if slug == "reno":
-            match = (found["max"] > 1.1 * found["before"]) & (found["after"] <= found["before"])
+            match = (rtt_us["max"] > 1.1 * rtt_us["before"]) & (rtt_us["after"] <= rtt_us["before"])
         else:
-            match = (found["min"] < 0.95 * found["before"]) & (found["after"] > 1.02 * found["min"])
+            match = (rtt_us["min"] < 0.95 * rtt_us["before"]) & (rtt_us["after"] > 1.02 * rtt_us["min"])
         shares[slug] = ev.share(match)
     parts = {slug: value > 0.5 for slug, value in shares.items()}
     cause = ""
@@ -230,8 +231,8 @@ def transient_length(sample: Sample) -> Outcome:
     lengths = []
     unfinished = 0
     for slug in ALGORITHMS:
-        found = ev.reordered(sample[slug])
-        fell = found[found["fell_after_ns"].notna()]
+        changes = ev.reordered(sample[slug])
+        fell = changes[changes["fell_after_ns"].notna()]
         unfinished += int(fell["duration_ns"].isna().sum())
         lengths += [value / 1e9 for value in fell["duration_ns"].dropna()]
     if not lengths:
@@ -258,15 +259,15 @@ def reordering_by_shorter_routes(sample: Sample) -> Outcome:
     A packet is overtaken when the wait that the abandoned link's queue imposes is longer than what the new path costs
     more, so the new path need not be shorter. The cause counts those for which the queue decides.
     """
-    found = pd.concat([ev.reordered(sample[slug]) for slug in ALGORITHMS])
-    if len(found) == 0:
+    changes = pd.concat([ev.reordered(sample[slug]) for slug in ALGORITHMS])
+    if len(changes) == 0:
         return NONE_TO_TEST
-    shorter = ev.share(found["is_shorter"].fillna(False).astype(bool))
-    late = found["late_pkts"].astype("int64")
+    shorter = ev.share(changes["is_shorter"].fillna(False).astype(bool))
+    late = changes["late_pkts"].astype("int64")
     hundreds = {limit: ev.share(late >= limit) for limit in (100, 30)}
     parts = {"shorter": shorter >= 0.9, "hundreds": hundreds[100] > 0.5}
-    step = found["delay_step_ns"].astype("Float64") / 1e6
-    queue = (found["queue_left_wait_ns"] - found["queue_met_wait_ns"]).astype("Float64") / 1e6
+    step = changes["delay_step_ns"].astype("Float64") / 1e6
+    queue = (changes["queue_left_wait_ns"] - changes["queue_met_wait_ns"]).astype("Float64") / 1e6
     by_queue = ev.share(((step >= 0) & (queue > 0)).fillna(False))
     more = ev.share((queue > -step).fillna(False))
     cause = ""
@@ -278,10 +279,10 @@ def reordering_by_shorter_routes(sample: Sample) -> Outcome:
         )
     return Outcome(
         holds_if(parts),
-        f"{len(found)} changes with late packets in the three runs; the new path is shorter at {shorter:.0%}; late "
+        f"{len(changes)} changes with late packets in the three runs; the new path is shorter at {shorter:.0%}; late "
         f"packets: median {late.median():.0f}, largest {late.max()}, 100 or more at {hundreds[100]:.0%}, 30 or more at "
         f"{hundreds[30]:.0%}",
-        {"changes": len(found), "shorter_ratio": shorter, "late_median_pkts": float(late.median()),
+        {"changes": len(changes), "shorter_ratio": shorter, "late_median_pkts": float(late.median()),
          "late_max_pkts": int(late.max()), "hundred_or_more_ratio": hundreds[100], "by_queue_alone_ratio": by_queue,
          "queue_outweighs_ratio": more},
         cause,
@@ -313,6 +314,8 @@ def raised_threshold(sample: Sample) -> Outcome:
         after: rows[after]["spurious_retransmissions_pkts"] / max(rows[before]["spurious_retransmissions_pkts"], 1)
         for before, after in pairs
     }
+    # `max(..., 1)` above: without any spurious retransmission at 3 there is nothing to absorb, and nothing is divided
+    # by 0.
     absorbed = left["threshold-300-classic"] <= 0.1
     slower, broken, nearly = {}, {}, {}
     for name in ("lossy", "thin"):
@@ -355,12 +358,12 @@ def _sack_aware_drops(run: RunView) -> int:
     """Changes after which SACK-aware delivery has, within 2 s, a 50 ms bin under half of the second before."""
     rate = run.metrics.goodput[run.main_flow, "sacked"]
     t_ns, value = rate["t_ns"].to_numpy(), rate["goodput_bps"].to_numpy()
-    found = 0
+    cuts = 0
     for change_ns in run.changes["t_ns"]:
         before = value[(t_ns >= change_ns - 1000 * MS) & (t_ns < change_ns)]
         after = value[(t_ns >= change_ns) & (t_ns < change_ns + 2000 * MS)]
-        found += bool(len(before) and len(after) and after.min() < 0.5 * before.mean())
-    return found
+        cuts += bool(len(before) and len(after) and after.min() < 0.5 * before.mean())
+    return cuts
 
 
 def _rtt_around(run: RunView) -> pd.DataFrame:
@@ -377,10 +380,12 @@ def _rtt_around(run: RunView) -> pd.DataFrame:
 
 
 def _median_of(run: RunView, column: str) -> float:
+    """Median of a column over the changes with late packets."""
     return ev.median(ev.reordered(run)[column])
 
 
 def _sender_text(sample: Sample) -> str:
+    """For causes: what the senders' TCP counted, by algorithm."""
     return "; ".join(f"{NAMES[slug]}: {ev.counters_text(sample[slug])}" for slug in ALGORITHMS)
 
 
@@ -388,10 +393,10 @@ def _reordered_text(sample: Sample, slugs: tuple[str, ...]) -> str:
     """For causes: how many changes made packets late, and what was sent again after them, by algorithm."""
     parts = []
     for slug in slugs:
-        found = ev.reordered(sample[slug])
-        again, spurious = found["retransmissions_pkts"].sum(), found["spurious_retransmissions_pkts"].sum()
+        changes = ev.reordered(sample[slug])
+        again, spurious = changes["retransmissions_pkts"].sum(), changes["spurious_retransmissions_pkts"].sum()
         parts.append(
-            f"{NAMES[slug]}: {len(found)} of {len(sample[slug].changes)} changes made packets late, "
+            f"{NAMES[slug]}: {len(changes)} of {len(sample[slug].changes)} changes made packets late, "
             f"followed by {int(again)} "
             f"retransmissions of which {int(spurious)} were spurious"
         )
@@ -400,14 +405,15 @@ def _reordered_text(sample: Sample, slugs: tuple[str, ...]) -> str:
 
 def _gap_text(sample: Sample) -> str:
     """For causes: the smoothed RTT, after which a sender knows of late packets."""
-    found = {slug: _median_of(sample[slug], "srtt_before_us") / 1e3 for slug in ALGORITHMS}
+    srtt_ms = {slug: _median_of(sample[slug], "srtt_before_us") / 1e3 for slug in ALGORITHMS}
     return (
-        f"smoothed RTT before those changes {_plain(found, 'ms')}: the first reordered packets are reported to the "
+        f"smoothed RTT before those changes {_plain(srtt_ms, 'ms')}: the first reordered packets are reported to the "
         "sender within about one round trip, so nothing in the trace would take a second"
     )
 
 
 def _plain(values: dict[str, float], unit: str, digits: int = 0) -> str:
+    """Numbers by algorithm, in words."""
     return ", ".join(f"{NAMES[slug]} {value:.{digits}f} {unit}" for slug, value in values.items())
 
 

@@ -33,7 +33,10 @@ COUNTERS = (
     "TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo",
     "TCPLossUndo", "TCPSpuriousRTOs", "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery", "TCPRenoRecovery",
 )  # fmt: skip
+"""What the sender's kernel counts of losses, repairs and their undoing (include/uapi/linux/snmp.h); all are
+demanded."""
 UNDOS = ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo")
+"""Reductions of the window that the sender took back, by what told it (tcp_undo_cwnd_reduction and its callers)."""
 
 
 def rates_bps(run: RunView, series: str = "in_order") -> np.ndarray:
@@ -85,11 +88,11 @@ def counters(run: RunView) -> dict[str, int]:
 
 def counters_text(run: RunView) -> str:
     """What the sender's TCP did, in a line."""
-    found = counters(run)
-    undone = sum(found[name] for name in UNDOS)
+    counted = counters(run)
+    undone = sum(counted[name] for name in UNDOS)
     return (
-        f"{found['TCPSackRecovery']} recoveries, {undone} reductions undone, "
-        f"{found['TCPTimeouts']} timeouts, {found['TCPDSACKRecv']} DSACKs"
+        f"{counted['TCPSackRecovery']} recoveries, {undone} reductions undone, "
+        f"{counted['TCPTimeouts']} timeouts, {counted['TCPDSACKRecv']} DSACKs"
     )
 
 
@@ -117,6 +120,7 @@ def isl_delay_span_ns(run: RunView) -> int:
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
         until_ns = int(routes["t_ns"].iloc[index + 1]) if index + 1 < len(routes) else run.metrics.end_ns
         if path is not None:
+            # Delays change at the link instants alone, so one look at each sees all of them.
             values += [links.path_delay_ns(path[1:-1], at) for at in range(int(t_ns), until_ns, step_ns)]
     return max(values) - min(values)
 
@@ -157,6 +161,7 @@ def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
         return (last >= 0) & (low - instants_ns[np.maximum(last, 0)] <= within_ns)
 
     overflow = follows(mine["t_ns"].to_numpy(dtype="int64"), 1_000_000_000)
+    # An overflow explains a dip by itself: a change of the route nearby is then not counted for it.
     change = follows(run.changes["t_ns"].to_numpy(dtype="int64"), 2_000_000_000) & ~overflow
     return {
         "overflow": int(overflow.sum()),
@@ -166,11 +171,11 @@ def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
 
 
 def dips_text(run: RunView, share_of_median: float) -> str:
-    """The same in words."""
-    found = dips_by_cause(run, share_of_median)
+    """`dips_by_cause` in words, for causes."""
+    dips = dips_by_cause(run, share_of_median)
     return (
-        f"{sum(found.values())} bins below {share_of_median:.0%} of the median, of which {found['overflow']} within 1 "
-        f"s of a drop, {found['route change']} else within 2 s of a route change, {found['other']} neither"
+        f"{sum(dips.values())} bins below {share_of_median:.0%} of the median, of which {dips['overflow']} within 1 "
+        f"s of a drop, {dips['route change']} else within 2 s of a route change, {dips['other']} neither"
     )
 
 
@@ -178,16 +183,17 @@ def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]
     """Growth of the window over the 5 s after its lowest sample in the 2 s after each change with late packets."""
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
     t_ns, cwnd = samples["t_ns"].to_numpy(), floats(samples["cwnd_pkts"])
-    found = []
+    slopes = []
     for change_ns in reordered(run)["t_ns"]:
         near = np.flatnonzero((t_ns > change_ns) & (t_ns <= change_ns + 2_000_000_000))
         if len(near) == 0:
             continue
+        # From the lowest sample on, so that the fall itself does not count as growth.
         low = near[int(np.argmin(cwnd[near]))]
         later = np.searchsorted(t_ns, t_ns[low] + span_ns)
         if later < len(t_ns):
-            found.append(float(cwnd[later] - cwnd[low]) * 1e9 / span_ns)
-    return found
+            slopes.append(float(cwnd[later] - cwnd[low]) * 1e9 / span_ns)
+    return slopes
 
 
 def repair_delays_ns(run: RunView) -> np.ndarray:

@@ -53,15 +53,15 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
 
 def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[str, Any]]]:
     """(name, runs by the slug that claims use): the study's, then the further ones."""
-    found: list[tuple[str, Mapping[str, Any]]] = [(f"from {runs.SAMPLE_STARTS_S[0]} s", dict(views))]
+    samples: list[tuple[str, Mapping[str, Any]]] = [(f"from {runs.SAMPLE_STARTS_S[0]} s", dict(views))]
     for start_s in runs.SAMPLE_STARTS_S[1:count]:
         sample = {
             run.slug: views[runs.sample_slug(run.slug, start_s)]
             for run in runs.CORE
             if runs.sample_slug(run.slug, start_s) in views
         }
-        found.append((f"from {start_s} s", sample))
-    return found
+        samples.append((f"from {start_s} s", sample))
+    return samples
 
 
 def _rules_table(run: RunView) -> str:
@@ -69,6 +69,7 @@ def _rules_table(run: RunView) -> str:
 
 
 def _runs_table(views: Mapping[str, RunView]) -> str:
+    """A row a run: its page, what it got, and what route changes did to it."""
     rows = []
     for slug, run in views.items():
         flow = run.summary["flows"][run.main_flow]
@@ -87,4 +88,5 @@ def _runs_table(views: Mapping[str, RunView]) -> str:
 
 
 def _scaled(value: Any, scale: float) -> float | None:
+    """A number for the table in another unit; None stays None."""
     return None if value is None else float(value) / scale

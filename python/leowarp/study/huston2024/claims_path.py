@@ -24,7 +24,9 @@ Frames = Mapping[str, Any]
 """The study's data sets by name; fewer if runs are missing."""
 
 SLOT_S = 15
+"""The study's time between two reconfigurations."""
 STUDY_STEP_MS = 6.7
+"""Mean difference of successive RTTs within a slot, in the study's text on figure 5."""
 
 
 # Implements claim 3.1 of huston2024 (figure 3).
@@ -72,10 +74,10 @@ def loss_gathers(frames: Frames) -> Outcome:
         time_share = []
         for pings in runs:
             sent = pings.probes.sent_ns
-            for width_ns, found in lost.items():
-                found.append(near(sent[pings.probes.is_lost], pings.changes_ns, width_ns))
+            for width_ns, is_near in lost.items():
+                is_near.append(near(sent[pings.probes.is_lost], pings.changes_ns, width_ns))
             time_share.append(near(sent, pings.changes_ns))
-        shares = {width_ns: share(pg.pooled(found)) for width_ns, found in lost.items()}
+        shares = {width_ns: share(pg.pooled(is_near)) for width_ns, is_near in lost.items()}
         count = len(pg.pooled(lost[1_000_000_000]))
         one_second[name] = shares[1_000_000_000]
         texts.append(
@@ -101,21 +103,21 @@ def latency_rises(frames: Frames) -> Outcome:
     A maximum after, since the spike is much shorter than a second. Where all probes that would meet the spike are lost,
     none shows, and the rise is small: `rise_p50_ms` has those too.
     """
-    found = [handover for pings in frames["flood"][REGULAR] for handover in pg.handovers(pings)]
+    seen = [handover for pings in frames["flood"][REGULAR] for handover in pg.handovers(pings)]
     narrow = [h for pings in frames["flood"][REGULAR] for h in pg.handovers(pings, around_ns=pg.AROUND_NS // 2)]
-    if not found:
+    if not seen:
         return Outcome("cannot be told", "no reconfiguration was seen whole")
-    rises = np.array([handover.rise_ms for handover in found])
-    worst = max(found, key=lambda handover: handover.rise_ms)
+    rises = np.array([handover.rise_ms for handover in seen])
+    worst = max(seen, key=lambda handover: handover.rise_ms)
     parts = {
         "median 30 to 50 ms": 30 <= float(np.median(rises)) <= 50,
         "worst from about 30": 20 <= worst.before_ms <= 45,
         "worst to about 80": 65 <= worst.highest_ms <= 95,
     }
     inside = share((rises >= 30) & (rises <= 50))
-    whole = middle([handover.rise_ms for handover in found if not np.isnan(handover.gap_ms)])
+    whole = middle([handover.rise_ms for handover in seen if not np.isnan(handover.gap_ms)])
     text = (
-        f"{len(found)} reconfigurations; the largest RTT of the second after lies {np.median(rises):.1f} ms above the "
+        f"{len(seen)} reconfigurations; the largest RTT of the second after lies {np.median(rises):.1f} ms above the "
         f"median of the second before (within 0.5 s: {np.median([h.rise_ms for h in narrow]):.1f}), in {inside:.0%} of "
         f"them by 30 to 50 ms; {whole.text()} where no probe is lost within 0.2 s; "
         f"the worst from {worst.before_ms:.0f} to {worst.highest_ms:.0f} ms"
@@ -124,11 +126,11 @@ def latency_rises(frames: Frames) -> Outcome:
                "worst_highest_ms": worst.highest_ms}  # fmt: skip
     cause = ""
     if not all(parts.values()):
-        before = np.array([handover.before_ms for handover in found])
+        before = np.array([handover.before_ms for handover in seen])
         cause = (
             f"quartiles of the rise {_quartiles(rises)} ms, of the RTT before {_quartiles(before)} ms; the rise is the "
             "profile's spike, less or more what jitter adds to both ends and the step to the next slot's base; where "
-            f"the probes that would meet it are lost ({len(found) - whole.count} of {len(found)}), none shows"
+            f"the probes that would meet it are lost ({len(seen) - whole.count} of {len(seen)}), none shows"
         )
     return Outcome(holds_if(parts), text, numbers, cause)
 
@@ -198,14 +200,14 @@ def single_losses(frames: Frames) -> Outcome:
     single: dict[str, float] = {}
     texts = []
     for sends, runs in frames["flood"].items():
-        found = [handover for pings in runs for handover in pg.handovers(pings)]
-        losing = [handover.lost_pkts for handover in found if handover.lost_pkts]
+        seen = [handover for pings in runs for handover in pg.handovers(pings)]
+        losing = [handover.lost_pkts for handover in seen if handover.lost_pkts]
         single[sends] = share(np.array(losing) == 1)
         how = "reply alone sends the next" if sends == ANSWERED else f"at least every {sends}"
         texts.append(
-            f"{how}: {len(losing)} of {len(found)} reconfigurations lose a ping, {single[sends]:.0%} of them just one"
+            f"{how}: {len(losing)} of {len(seen)} reconfigurations lose a ping, {single[sends]:.0%} of them just one"
             if losing
-            else f"{how}: none of {len(found)} reconfigurations loses a ping"
+            else f"{how}: none of {len(seen)} reconfigurations loses a ping"
         )
     gaps = np.array([handover.gap_ms for pings in frames["flood"][REGULAR] for handover in pg.handovers(pings)])
     whole = gaps[~np.isnan(gaps)]
@@ -239,13 +241,13 @@ def capacity_range(frames: Frames) -> Outcome:
     parts, texts, numbers = {}, [], {}
     for name, (median_bps, low_bps, high_bps) in STUDY_BPS.items():
         values = rows[f"{name}_bps"].dropna().to_numpy()
-        found = middle(values)
+        test = middle(values)
         low, high = float(values.min()), float(values.max())
-        parts[f"{name}: median"] = abs(found.median / median_bps - 1) <= 0.2
+        parts[f"{name}: median"] = abs(test.median / median_bps - 1) <= 0.2
         parts[f"{name}: lowest"] = 0.5 <= low / low_bps <= 2
         parts[f"{name}: highest"] = 0.75 <= high / high_bps <= 1.25
         texts.append(
-            f"{name}: median {found.text(1e-6)} Mbit/s of {len(values)} tests ({found.median / median_bps - 1:+.0%}), "
+            f"{name}: median {test.text(1e-6)} Mbit/s of {len(values)} tests ({test.median / median_bps - 1:+.0%}), "
             f"{low / 1e6:.1f} to {high / 1e6:.0f} Mbit/s; 1 to 99 %: {np.quantile(values, 0.01) / 1e6:.1f} to "
             f"{np.quantile(values, 0.99) / 1e6:.0f}"
         )
@@ -255,7 +257,7 @@ def capacity_range(frames: Frames) -> Outcome:
             f"its links could have carried {of_link.text(1e-6)} Mbit/s ({of_link.median / median_bps - 1:+.0%}), "
             f"{link.min() / 1e6:.1f} to {link.max() / 1e6:.0f}, of which a test got {used.text(100, 0)} %"
         )
-        numbers[name] = found.numbers() | {
+        numbers[name] = test.numbers() | {
             "lowest": low, "highest": high, "used_ratio": used.numbers(),
             "link": of_link.numbers() | {"lowest": float(link.min()), "highest": float(link.max())},
         }  # fmt: skip
@@ -280,10 +282,12 @@ def _by_hour(rows: pd.DataFrame) -> str:
 
 
 def _ping_runs(frames: Frames) -> dict[str, Sequence[Pings]]:
+    """Pings that claim 3.2 looks at, by name."""
     return {"1 s pings": frames["paced"], "flood ping": frames["flood"][REGULAR]}
 
 
 def _quartiles(values: np.ndarray) -> str:
+    """The three quartiles, for causes."""
     return ", ".join(f"{value:.1f}" for value in np.quantile(values, [0.25, 0.5, 0.75]))
 
 

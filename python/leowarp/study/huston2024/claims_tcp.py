@@ -56,6 +56,7 @@ def cubic_off_peak(frames: Frames) -> Outcome:
     """Mean from 12 s on, when the first reconfiguration is over, and the ratio of the session's mean to
     that at peak.
     """
+    # 12 s: the run's clock begins with a full minute, and the first reconfiguration is at second 12.
     settled = middle([trace.between(12.0, trace.end_s) for trace in frames["traces"]["cubic", OFF_PEAK]])
     off, peak = ev.goodput_bps(frames, "cubic", OFF_PEAK), ev.goodput_bps(frames, "cubic")
     ratio = off.median / peak.median
@@ -173,9 +174,9 @@ def sack_matters(frames: Frames) -> Outcome:
     numbers: dict[str, Any] = {"ratio": ratio.numbers()}
     for name in ("cubic", "reno", "bbr"):
         for preset in (PEAK, OFF_PEAK, CLEAN_PEAK):
-            found = ev.gain(frames, f"{name}-nosack", name, preset=preset)
-            if found.known:
-                numbers[f"{name}, {preset}"] = found.numbers()
+            gain = ev.gain(frames, f"{name}-nosack", name, preset=preset)
+            if gain.known:
+                numbers[f"{name}, {preset}"] = gain.numbers()
     return Outcome(verdict, text, numbers, cause)
 
 
@@ -221,6 +222,7 @@ def handover_aware_cubic(frames: Frames) -> Outcome:
 
 
 AQMS = ("fq_codel", "cake", "pie", "red", "codel")
+"""Queue disciplines that mark, the judged one first."""
 
 
 # Implements claim 3.14 of huston2024 (text).
@@ -261,23 +263,23 @@ def bbr_starves_others(frames: Frames) -> Outcome:
     here.
     """
     rows = frames["beside"]
-    found: dict[str, Middle] = {}
+    rest: dict[str, Middle] = {}
     for variant in ("bbr", "cubic", "reno"):
-        found[variant] = middle(1 - rows.loc[rows["variant"] == variant, "share_ratio"])
+        rest[variant] = middle(1 - rows.loc[rows["variant"] == variant, "share_ratio"])
     jain = middle(rows.loc[rows["variant"] == "bbr", "jain_index"])
     alone = paired_ratio(
         rows.assign(variant=rows["variant"]).rename(columns={"beside_goodput_bps": "value"}), "value", "bbr", "cubic"
     )
-    left = found["bbr"].median
-    verdict: Verdict = "holds" if left < 0.25 else "partly" if found["bbr"].below(0.5) else "does not hold"
+    left = rest["bbr"].median
+    verdict: Verdict = "holds" if left < 0.25 else "partly" if rest["bbr"].below(0.5) else "does not hold"
     text = (
-        f"a CUBIC flow beside BBR gets {found['bbr'].text(100, 0)} % of what the two have (under 10 %: "
-        f"{'yes' if left < 0.1 else 'no'}), beside another CUBIC {found['cubic'].text(100, 0)} %, beside Reno "
-        f"{found['reno'].text(100, 0)} %; Jain's index {jain.text(1, 2)}; in bit/s {alone.text(1, 2)} of what it gets "
+        f"a CUBIC flow beside BBR gets {rest['bbr'].text(100, 0)} % of what the two have (under 10 %: "
+        f"{'yes' if left < 0.1 else 'no'}), beside another CUBIC {rest['cubic'].text(100, 0)} %, beside Reno "
+        f"{rest['reno'].text(100, 0)} %; Jain's index {jain.text(1, 2)}; in bit/s {alone.text(1, 2)} of what it gets "
         "beside CUBIC"
     )
     cause = "" if verdict == "holds" else f"alone: {ev.why_cut(frames, 'cubic')}. {ev.why_bbr(frames)}"
-    numbers = {f"beside_{name}_ratio": value.numbers() for name, value in found.items()}
+    numbers = {f"beside_{name}_ratio": value.numbers() for name, value in rest.items()}
     return Outcome(
         verdict, text, numbers | {"jain_index": jain.numbers(), "of_beside_cubic_ratio": alone.numbers()}, cause
     )
@@ -318,7 +320,7 @@ def _recovery_text(frames: Frames, *variants: str, preset: str = PEAK) -> str:
     rows = frames["sessions"]
     rows = rows[rows["preset"] == preset]
     return ", ".join(
-        f"{ev.label(name)} is back {ev.of(rows, name, 'recovery_p50_ns').text(1e-9, 2)} s after a handover"
+        f"{ev.label(name)} is back {ev.over_seeds(rows, name, 'recovery_p50_ns').text(1e-9, 2)} s after a handover"
         for name in variants
     )
 

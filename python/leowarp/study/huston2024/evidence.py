@@ -30,15 +30,15 @@ def at_peak(frames: Frames) -> pd.DataFrame:
     return rows[rows["preset"] == PEAK]
 
 
-def of(rows: pd.DataFrame, variant: str, column: str) -> Middle:
-    """Median over seeds of a variant's column."""
+def over_seeds(rows: pd.DataFrame, variant: str, column: str) -> Middle:
+    """Median over seeds of a variant's column, with its interval; unknown if there are no such rows."""
     return middle(rows.loc[rows["variant"] == variant, column])
 
 
 def goodput_bps(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
-    """Median over seeds."""
+    """Median over seeds of a variant's goodput, bit/s: bytes in order at the receiver over the whole session."""
     rows: pd.DataFrame = frames["sessions"]
-    return of(rows[rows["preset"] == preset], variant, "goodput_bps")
+    return over_seeds(rows[rows["preset"] == preset], variant, "goodput_bps")
 
 
 def capacity_bps(frames: Frames, preset: str = PEAK) -> Middle:
@@ -97,6 +97,8 @@ def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
         "grown_p50_s": float(grown.median()),
         "apart_p50_s": float(np.median(apart)) if len(apart) else math.nan,
         "after_p50_pkts": float(every["after_pkts"].median()),
+        # K = cbrt(W_max (1 - beta) / C), 1 - beta = 0.3 and C = 0.4: RFC 9438, 4.2 and 4.6, with the window in
+        # segments.
         "needed_p50_s": float((every["before_pkts"].median() * 0.3 / 0.4) ** (1 / 3)),
     }
 
@@ -149,8 +151,8 @@ def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
     mine = rows[rows["preset"] == preset]
 
     def count(column: str) -> str:
-        found = of(mine, variant, column)
-        return f"{found.median:,.0f}" if found.known else "unknown"
+        of_seeds = over_seeds(mine, variant, column)
+        return f"{of_seeds.median:,.0f}" if of_seeds.known else "unknown"
 
     return (
         f"{label(variant)}: {count('recoveries')} recoveries ({count('undos')} taken back), "
@@ -214,15 +216,16 @@ def slot_means_bps(trace: Trace, settle_s: float = 2.0) -> list[tuple[float, flo
     Slots with less than 6 s after settling are left out.
     """
     borders = [0.0, *trace.reconfigurations_s.tolist(), trace.end_s]
-    found = []
+    halves = []
     for start_s, end_s in itertools.pairwise(borders):
         from_s = start_s + settle_s
         if end_s - from_s >= 6.0:
             half_s = (from_s + end_s) / 2
-            found.append((trace.between(from_s, half_s), trace.between(half_s, end_s)))
-    return found
+            halves.append((trace.between(from_s, half_s), trace.between(half_s, end_s)))
+    return halves
 
 
 def _counted(counts: Mapping[str, float]) -> str:
+    """Counts by kind of loss, those that are not 0."""
     shown = [f"{KIND_TEXT[kind]} {count:.1f}" for kind, count in counts.items() if count]
     return ", ".join(shown) or "none"

@@ -22,6 +22,7 @@ DIRECTIONS = {"down": BEFORE, "up": AFTER}
 
 
 def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
+    """Figure 2: each capacity test over time, and their distribution beside the study's median and extremes."""
     rows: pd.DataFrame = frames["capacity"]
     test = (
         f"test: {len(runs.DOWN_FLOWS)} parallel CUBIC connections for {runs.TEST_S} s, mean of the whole time; "
@@ -44,6 +45,7 @@ def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _distribution(axes: Axes, values: np.ndarray, colour: str, name: str) -> None:
+    """Empirical distribution of the tests of one direction, Mbit/s, turned so that it shares the axis of rates."""
     ordered = np.sort(values)
     axes.step(np.arange(1, len(ordered) + 1) / len(ordered), ordered, color=colour, linewidth=1.1)
     for level_bps in STUDY_BPS[name]:
@@ -53,12 +55,15 @@ def _distribution(axes: Axes, values: np.ndarray, colour: str, name: str) -> Non
 
 
 def pings(frames: Mapping[str, Any], rules: Rules) -> Figure:
+    """Figure 3: round-trip time of each probe of one flood ping, and the lost ones."""
     return figure(frames["flood_view"], "ping")
 
 
 def handover(frames: Mapping[str, Any], rules: Rules) -> Figure:
+    """Figure 4: the reconfiguration with the largest round-trip time."""
     return figure(frames["flood_view"], "ping_change")
 
 
 def between(frames: Mapping[str, Any], rules: Rules) -> Figure:
+    """Figure 5: the same pings without the second around each reconfiguration."""
     return figure(frames["flood_view"], "ping_slots")

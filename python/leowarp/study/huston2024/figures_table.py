@@ -44,19 +44,20 @@ COLUMNS = (
     Column("jain_index", "beside", 1, "Jain's index", "Jain's\nindex", 2),
 )
 PANELS = tuple(column for column in COLUMNS if column.name not in ("recovered_ratio", "jain_index"))
+"""Columns that the picture has; the two others stand in the table alone."""
 
 
-def found(frames: Mapping[str, Any], column: Column, variant: str, preset: str = PEAK) -> Middle:
+def cell_of(frames: Mapping[str, Any], column: Column, variant: str, preset: str = PEAK) -> Middle:
     """A cell of the table; beside another flow there is the peak alone."""
     rows: pd.DataFrame = frames[column.frame]
     if column.frame == "sessions":
         rows = rows[rows["preset"] == preset]
-    return ev.of(rows, variant, column.name) if column.name in rows else middle([])
+    return ev.over_seeds(rows, variant, column.name) if column.name in rows else middle([])
 
 
 def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """A panel a column, a line a variant: median and interval."""
-    shown = [variant for variant in VARIANTS if found(frames, COLUMNS[0], variant.name).known]
+    shown = [variant for variant in VARIANTS if cell_of(frames, COLUMNS[0], variant.name).known]
     if not shown:
         raise TraceError("there is no session at peak")
     rule = "host-wide settings (SACK, RACK, ECN, pacing) and queues hold for both flows of a pair"
@@ -65,9 +66,9 @@ def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
     places = np.arange(len(shown))
     for axes, column in zip(panels, PANELS, strict=True):
         for place, variant in zip(places, shown, strict=True):
-            _dot(axes, float(place), found(frames, column, variant.name), column, variant.name)
+            _dot(axes, float(place), cell_of(frames, column, variant.name), column, variant.name)
             if column.frame == "sessions":
-                off_peak = found(frames, column, variant.name, OFF_PEAK)
+                off_peak = cell_of(frames, column, variant.name, OFF_PEAK)
                 _dot(axes, place + 0.3, off_peak, column, variant.name, hollow=True)
         axes.set_xlabel(column.short)
         axes.set_xlim(0, 1.08 * _largest(frames, column, shown))
@@ -81,15 +82,17 @@ def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
 def _largest(frames: Mapping[str, Any], column: Column, shown: Sequence[Variant]) -> float:
     """Right end of a panel: the largest finite end of an interval."""
     presets = (PEAK, OFF_PEAK) if column.frame == "sessions" else (PEAK,)
-    cells = [found(frames, column, variant.name, preset) for variant in shown for preset in presets]
+    cells = [cell_of(frames, column, variant.name, preset) for variant in shown for preset in presets]
     ends = np.array([end for cell in cells for end in (cell.median, cell.high)])
     ends = ends[np.isfinite(ends)]
     return float(ends.max()) * column.scale if len(ends) and ends.max() > 0 else 1.0
 
 
 def _dot(axes: Axes, place: float, value: Middle, column: Column, variant: str, *, hollow: bool = False) -> None:
+    """A median with its interval; nothing where there is no median."""
     if not np.isfinite(value.median):
         return
+    # A variant has the colour and shape of the algorithm that it is made from.
     colour = OKABE_ITO[ALGORITHMS.get(variant.split("-")[0].split("_")[0], 6)]
     axes.plot(
         [value.low * column.scale, min(value.high * column.scale, _FAR)], [place, place], color=colour,
@@ -116,9 +119,10 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
     axes = drawn.subplots()
     ratios = np.sort(rows["loss_ratio"].unique())
     least = ratios[ratios > 0].min()
+    # A logarithmic axis has no 0.
     x = np.where(ratios > 0, ratios, least / 4) * 100
     for variant in MAIN:
-        cells = [ev.of(rows[rows["loss_ratio"] == ratio], variant.name, "goodput_bps") for ratio in ratios]
+        cells = [ev.over_seeds(rows[rows["loss_ratio"] == ratio], variant.name, "goodput_bps") for ratio in ratios]
         style = line_style(ALGORITHMS[variant.name])
         axes.fill_between(
             x, [c.low / 1e6 for c in cells], [c.high / 1e6 for c in cells], color=style["color"], alpha=0.2, linewidth=0

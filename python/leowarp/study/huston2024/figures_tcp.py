@@ -55,6 +55,7 @@ def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) 
 
 
 def _window(axes: Any, trace: Trace, colour: str) -> None:
+    """The congestion window over time, and above it each lost packet by where it fell."""
     axes.plot(trace.cwnd_t_s, trace.cwnd_pkts, color=colour, linewidth=0.9)
     top = float(np.nanmax(trace.cwnd_pkts))
     for kind in KINDS:
@@ -96,6 +97,7 @@ def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _stacked(axes: Any, rows: Sequence[Mapping[str, float]], names: Sequence[str]) -> None:
+    """A bar a session, of pieces by kind of loss; kinds that no session has are left out of the legend."""
     places = np.arange(len(rows))
     start = np.zeros(len(rows))
     for kind in (*KINDS, NO_LOSS):

@@ -107,9 +107,9 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
     frames["losses"] = results.losses(rows["losses"])
     frames["phases"] = results.phases(rows["phases"])
     frames["capacity"] = results.capacity(rows["capacity"])
-    found = {name: frame for name, frame in frames.items() if not isinstance(frame, pd.DataFrame) or len(frame)}
+    full = {name: frame for name, frame in frames.items() if not isinstance(frame, pd.DataFrame) or len(frame)}
     views = [view for group in kept.values() for _, view in group]
-    return found, next(iter(views), None)
+    return full, next(iter(views), None)
 
 
 def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], RunView]]:
@@ -119,13 +119,13 @@ def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], RunVi
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    found = []
+    sentences = []
     if quick:
-        found.append(
+        sentences.append(
             f"quick: {runs.QUICK_SEEDS} of {runs.SEEDS} seeds and one capacity test in {runs.QUICK_STEP}: a look at "
             "the figures and not the study; an interval of 3 values is no confidence interval"
         )
-    return found + study_parts.warnings_said(rows)
+    return sentences + study_parts.warnings_said(rows)
 
 
 def _data_section() -> str:

@@ -93,14 +93,15 @@ class Handover:
 
 def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
     """One for each reconfiguration that has replies in the second before and in the window after it."""
-    found = []
+    seen = []
     for t_ns in pings.changes_ns.tolist():
         before, after = pings.replies_ms(t_ns - S, t_ns), pings.replies_ms(t_ns, t_ns + around_ns)
+        # A window that the end of the run cuts would make a rise look small.
         if min(len(before), len(after)) == 0 or t_ns + around_ns > pings.end_ns:
             continue
         close = pings.probes.between(t_ns - GAP_BEFORE_NS, t_ns + GAP_AFTER_NS)
         gaps_ns = np.diff(np.sort(close.sent_ns + close.delay_ns))
-        found.append(
+        seen.append(
             Handover(
                 t_ns=t_ns,
                 before_ms=float(np.median(before)),
@@ -109,7 +110,7 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
                 gap_ms=float(gaps_ns.max()) / MS if len(gaps_ns) and not close.is_lost.any() else np.nan,
             )
         )
-    return found
+    return seen
 
 
 def slot_minima_ms(pings: Pings) -> list[np.ndarray]:
@@ -117,21 +118,21 @@ def slot_minima_ms(pings: Pings) -> list[np.ndarray]:
 
     A second without a reply is left out.
     """
-    found = []
+    minima_ms = []
     for start_ns, end_ns in pings.slots_ns:
         seconds = [pings.replies_ms(at_ns, at_ns + S) for at_ns in range(start_ns + S, end_ns - S + 1, S)]
-        found.append(np.array([second.min() for second in seconds if len(second)]))
-    return found
+        minima_ms.append(np.array([second.min() for second in seconds if len(second)]))
+    return minima_ms
 
 
 def steps_ms(pings: Pings, from_ns: int = AROUND_NS) -> np.ndarray:
     """|difference| of successive replies within a slot, without the `from_ns` after its reconfiguration."""
     borders = np.unique(np.concatenate([[0], pings.changes_ns, [pings.end_ns]]))
-    found = []
+    steps = []
     for start_ns, end_ns in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
         inside = pings.replies_ms(start_ns + from_ns * (start_ns > 0), end_ns)
-        found.append(np.abs(np.diff(inside)))
-    return pooled(found)
+        steps.append(np.abs(np.diff(inside)))
+    return pooled(steps)
 
 
 def pooled(every: Sequence[np.ndarray]) -> np.ndarray:

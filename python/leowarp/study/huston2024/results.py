@@ -107,6 +107,7 @@ def joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _picked(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
+    """`seed`, the columns under their short names, and what each run cost, where it is known."""
     frame = pd.DataFrame({"seed": rows["seed"].astype("int64")})
     for name, column in columns.items():
         frame[name] = _column(rows, column)
@@ -116,6 +117,13 @@ def _picked(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
 
 
 def _column(rows: pd.DataFrame, name: str) -> pd.Series:
+    """A column of the results as float64, missing values as nan.
+
+    Raises
+    ------
+    TraceError
+        If runs were made and have no such scalar: an older version made them.
+    """
     if name not in rows and len(rows) == 0:
         # Every run failed: the engine has no columns but those that all studies have.
         return pd.Series(dtype="float64")

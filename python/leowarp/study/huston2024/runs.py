@@ -26,6 +26,7 @@ DURATION_S = 60
 """Of every TCP session: four reconfigurations."""
 
 FLOOD_S, PACED_S = 380, 1800
+"""The study's flood ping lasted 380 s. 1,800 pings once a second: at 1 to 2 % some 18 to 36 are lost."""
 FLOOD_SEEDS, PACED_SEEDS = 3, 5
 
 REGULAR, ANSWERED = "10 ms", "none"
@@ -33,6 +34,7 @@ REGULAR, ANSWERED = "10 ms", "none"
 next."""
 
 FIRST_DAY, LAST_DAY = datetime(2023, 8, 1, tzinfo=UTC), datetime(2024, 3, 31, tzinfo=UTC)
+"""Of the capacity tests in the study's figure 2, one every `TEST_EVERY_H` hours: 1,464 tests."""
 TEST_EVERY_H = 4
 QUICK_STEP = 24
 """A quick reproduction makes every 24th capacity test: one in four days, at each hour of the day in turn."""
@@ -42,6 +44,8 @@ DOWN_FLOWS, UP_FLOWS = (0, 1, 2, 3), (4, 5, 6, 7)
 """A capacity test: for how long each direction, and the flows of the scenario that are its connections."""
 
 LOSSES = ("0 %", "0.001 %", "0.01 %", "0.02 %", "0.1 %", "0.4 %")
+"""Isolated loss in each direction: the profile has 0.01 % at peak and 0.001 % off-peak, of all its assumptions the one
+that decides what loss-based congestion controls get (design/starlink-profile.md)."""
 LOSS_SEEDS = 5
 LOSS_KEYS = ("access.residual_loss", "access.residual_loss_up")
 
@@ -82,6 +86,7 @@ class Variant:
 
 
 def _aqm(discipline: str, *, ecn: bool = True) -> dict[str, Any]:
+    """Keys of an active queue management on both directions; ECN needs the link to mark and the hosts to ask for it."""
     return {"access.queue_discipline": discipline, "access.ecn": ecn, "tcp.ecn": "on" if ecn else "off"}
 
 
@@ -254,14 +259,18 @@ def capacity_instants() -> list[datetime]:
     """When the capacity tests begin: every four hours; at a second of the minute that moves on, as with any timer."""
     hours = int((LAST_DAY - FIRST_DAY) / timedelta(hours=1)) + 24
     starts = [FIRST_DAY + timedelta(hours=hour) for hour in range(0, hours, TEST_EVERY_H)]
+    # 7 and 60 have no common divisor: all seconds of the minute come in turn, near reconfigurations (12, 27, 42, 57)
+    # and away.
     return [start + timedelta(seconds=7 * place % 60) for place, start in enumerate(starts)]
 
 
 def _iso(at: datetime) -> str:
+    """An instant as a scenario writes it."""
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _few_seeds(count: int) -> Callable[[Mapping[str, Any], int], bool]:
+    """Which runs a quick reproduction makes: those of the first `count` seeds."""
     return lambda values, seed: seed <= count
 
 
@@ -282,5 +291,6 @@ def _in_step(variants: Sequence[Variant]) -> dict[str, Any]:
 
 
 def _content(name: str, scenario: str, parameters: dict[str, Any], seeds: int | None) -> dict[str, Any]:
+    """The content of a study file; without `seeds` each run has the seed that its parameters give it."""
     content = {"name": name, "scenario": scenario, "set": {}, "parameters": dict(parameters)}
     return content if seeds is None else content | {"seeds": {"first": 1, "count": seeds}}

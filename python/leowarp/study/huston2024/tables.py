@@ -10,7 +10,7 @@ import pandas as pd
 
 from leowarp.report import html
 from leowarp.study.huston2024 import evidence as ev
-from leowarp.study.huston2024.figures_table import COLUMNS, found
+from leowarp.study.huston2024.figures_table import COLUMNS, cell_of
 from leowarp.study.huston2024.runs import CLEAN_PEAK, OFF_PEAK, PEAK, VARIANTS, Variant
 from leowarp.study.huston2024.traces import KINDS, NO_LOSS
 from leowarp.study.statistics import HOW, Middle
@@ -20,7 +20,7 @@ def table(frames: Mapping[str, Any]) -> str:
     """A row a variant, at peak; below it off-peak, at peak without isolated loss, and what the columns mean."""
     rows = []
     for variant in VARIANTS:
-        cells = [found(frames, column, variant.name).text(column.scale, column.digits) for column in COLUMNS]
+        cells = [cell_of(frames, column, variant.name).text(column.scale, column.digits) for column in COLUMNS]
         rows.append([variant.label, _share(frames, variant.name, PEAK), _of_plain(frames, variant, PEAK), *cells])
     heads = ["variant", "of the capacity, %", "goodput of the plain one's"]
     header = [*heads, *(column.heading for column in COLUMNS)]
@@ -64,7 +64,7 @@ def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
     rows = []
     for variant in VARIANTS:
         for column in COLUMNS:
-            cell = found(frames, column, variant.name)
+            cell = cell_of(frames, column, variant.name)
             rows.append({"variant": variant.name, "preset": PEAK, "quantity": column.name} | cell.numbers())
     sessions: pd.DataFrame = frames["sessions"]
     for preset in ELSEWHERE:
@@ -117,7 +117,7 @@ def _share(frames: Mapping[str, Any], variant: str, preset: str) -> str:
 
 
 def _cell(rows: pd.DataFrame, variant: str, column: str) -> Middle:
-    return ev.of(rows, variant, column) if column in rows else ev.of(rows.assign(**{column: None}), variant, column)
+    return ev.over_seeds(rows if column in rows else rows.assign(**{column: None}), variant, column)
 
 
 def _known(value: Any) -> Any:

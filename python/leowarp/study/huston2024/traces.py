@@ -137,7 +137,7 @@ def trace_of(run: RunView, bin_ns: int = BIN_NS, series: str = "in_order") -> Tr
     lost = losses(drops[(drops["flow"] == flow) & (drops["flow_direction"] == DATA)], changes_ns)
     when_ns = samples["t_ns"].to_numpy(dtype="int64")
     window, threshold, state = (floats(samples[name]) for name in ("cwnd_pkts", "ssthresh_pkts", "ca_state"))
-    found = cuts(when_ns, window, threshold, lost)
+    window_cuts = cuts(when_ns, window, threshold, lost)
     known = state[~np.isnan(state)]
     return Trace(
         seed=int(plan.run.seed),
@@ -150,9 +150,9 @@ def trace_of(run: RunView, bin_ns: int = BIN_NS, series: str = "in_order") -> Tr
         cwnd_pkts=window,
         bbr_bps=floats(samples["bbr_bw_bps"]),
         losses=lost,
-        cuts=found,
+        cuts=window_cuts,
         slow_start=slow_start(when_ns, threshold, _hystart(run.tables, plan.flows[flow].source), lost),
-        timeouts=after_timeouts(when_ns, state, window, floats(samples["srtt_us"]), found["t_s"].to_numpy()),
+        timeouts=after_timeouts(when_ns, state, window, floats(samples["srtt_us"]), window_cuts["t_s"].to_numpy()),
         repairing_ratio=float((known >= RECOVERING).mean()) if len(known) else math.nan,
     )
 
@@ -196,6 +196,7 @@ def after_timeouts(
         last = (place + int(again[0]) if len(again) else until) - 1
         trips = (t_ns[last] - t_ns[place]) / 1e3 / float(np.nanmean(srtt_us[place : last + 1])) if last > place else 0.0
         if trips >= _FEWEST_TRIPS and cwnd_pkts[place] > 0:
+            # The same factor each round trip: to_pkts = from_pkts (1 + growth)^trips.
             growth = (cwnd_pkts[last] / cwnd_pkts[place]) ** (1 / trips) - 1
             rows.append({"t_s": t_ns[place] / 1e9, "until_s": t_ns[last] / 1e9, "to_pkts": float(cwnd_pkts[last]),
                          "growth_ratio": float(growth)})  # fmt: skip
@@ -238,6 +239,7 @@ def cuts(t_ns: np.ndarray, cwnd_pkts: np.ndarray, ssthresh_pkts: np.ndarray, los
     kinds = lost["kind"].to_numpy()
     previous_ns = -CUT_WITHIN_NS
     for place in range(1, len(t_ns)):
+        # Of two samples: the window may have begun to fall between the loss and the last sample.
         before = float(np.nanmax(cwnd_pkts[max(place - 2, 0) : place]))
         now, was = ssthresh_pkts[place], ssthresh_pkts[place - 1]
         if np.isnan(now) or now == was or now >= CUT_RATIO * before:

@@ -74,7 +74,9 @@ def run_again(
         write_plan(Path(scratch), run.plan, inputs)
         plan = Path(scratch) / layout.PLAN
         made = leowarp.run(plan, (), out, force=force, report=report, progress=progress, trust=trust)
+    # What a run costs is another number each time that it is made.
     now = {name: value for name, value in flat(made.summary).items() if name not in COSTS}
+    # A scalar called like a column of the row (`seed`, say) stands there as `summary_...` (`rows.row_of`).
     stored = {name: row.get(f"summary_{name}", row.get(name)) for name in now}
     manifest = made.manifest
     origin = {
@@ -90,6 +92,7 @@ def run_again(
 
 
 def _same(stored: Any, now: Any) -> bool:
+    """Whether two values of a scalar are equal, to the last bit; two that are nan are."""
     if isinstance(stored, float) and isinstance(now, float) and math.isnan(stored):
         return math.isnan(now)
     return bool(stored == now)

@@ -148,6 +148,7 @@ def _check(batch: Batch) -> None:
             f"this worker has leowarp {VERSION}, and the study was started with {batch.version}",
             hint="install the same version on every machine",
         )
+    # By maker, kernel and checksums: a worker may get batches of several kernels in turn.
     now = time.monotonic()
     if now - _CHECKED.get((batch.maker, batch.kernel, batch.image), -CHECK_S) < CHECK_S:
         return

@@ -19,6 +19,7 @@ TEMPORARY = ".partial"
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # What the kernel (ENOSYS) or the file system (EINVAL, for instance NFS; rename(2)) says that cannot exchange names.
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
+# linux/fcntl.h and linux/fs.h: names are relative to the working directory; exchange two of them.
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 
@@ -30,6 +31,7 @@ def write_file(path: Path, content: bytes) -> None:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             _write_all(descriptor, content)
+            # Before the rename: else a power cut may leave the new name with the content not yet written.
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -38,6 +40,7 @@ def write_file(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(partial)
         raise
+    # rename(2) is atomic, but only a sync of the directory makes the new name last through a power cut.
     sync_directory(path.parent)
 
 
@@ -59,6 +62,7 @@ def exchange(new: Path, old: Path) -> None:
         os.rename(new, old)
     elif not _exchanged(new, old):
         aside = _aside(old)
+        # The window in which there is no `old`: from here to the next line.
         os.rename(old, aside)
         os.rename(new, old)
         os.rename(aside, new)
@@ -91,7 +95,13 @@ def remove_partial(folder: Path) -> None:
 
 
 class AppendedFile:
-    """A file that grows by whole pieces, each on the disk before `append` returns."""
+    """A file that grows by whole pieces, each on the disk before `append` returns.
+
+    Raises
+    ------
+    OSError
+        From `__init__`, if it cannot be opened or is a link (O_NOFOLLOW).
+    """
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
@@ -105,6 +115,7 @@ class AppendedFile:
             _write_all(self._descriptor, content)
             os.fdatasync(self._descriptor)
         except OSError:
+            # A full disk may have taken half of it; half a row must not stand before the next one.
             os.ftruncate(self._descriptor, self._end)
             raise
         self._end += len(content)

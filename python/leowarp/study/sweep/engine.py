@@ -42,7 +42,9 @@ from leowarp.version import VERSION
 
 STUDY = "study.toml"
 SCRATCH = ".scratch"
+"""Where workers of this machine make their runs; it is gone at the end."""
 MOST_PARTITIONS = 64
+"""A parameter with more values makes no folders: files of a few rows each would be slower to read than one."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,7 @@ def layout_of(file: StudyFile) -> Layout:
         key = plan_key(parameter.parts)
         is_word = key is None or key.declared.kind in ("word", "text", "count", "file")
         if partition == "status" and is_word and len(parameter.values) <= MOST_PARTITIONS:
+            # Words and counts have names that a folder can have; quantities are one column as a number and one as text.
             partition = column_name(parameter.parts, parameter.label)
     return Layout(types, partition)
 
@@ -190,11 +193,11 @@ def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool)
     """What would run of all plans, once each; all of it named by the user if he says so."""
     # Runs of a combination differ in their seed alone.
     alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
-    found: dict[trust.Code, None] = {}
+    distinct: dict[trust.Code, None] = {}
     for run in alike.values():
         codes = trust.code_of(run.combination.plan.guest) if isinstance(run, PlannedRun) else code_of(folder, run)
-        found |= {replace(code, named_in=None) if may_run else code: None for code in codes}
-    return list(found)
+        distinct |= {replace(code, named_in=None) if may_run else code: None for code in codes}
+    return list(distinct)
 
 
 def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: int, options: Options) -> StudyResult:
@@ -206,6 +209,7 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
     asked = [run for run in runs if options.only is None or options.only(run)]
     store = Store(folder, facts.layout)
     try:
+        # Before anything is made: the study file may have been changed since its rows were written.
         store.align({run.run_id: (run.number, run.columns) for run in runs})
         if options.retry_failed:
             store.drop([run.run_id for run in asked if store.status.get(run.run_id) == FAILED])
@@ -255,6 +259,7 @@ def _origin(kernel: str, options: Options) -> Origin:
 
 
 def _failures(table: pa.Table) -> dict[str, LeowarpError]:
+    """The errors of failed runs, of the kind that they had where they arose, by run id."""
     failed = table.filter(pc.equal(table["status"], FAILED))
     columns = {"run_id": "run_id", "error_kind": "kind", "error": "message", "error_hint": "hint"}
     rows = failed.select(list(columns)).rename_columns(list(columns.values())).to_pylist()

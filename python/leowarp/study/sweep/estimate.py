@@ -22,7 +22,9 @@ from leowarp.study.sweep.maker import GUESTS, Maker
 from leowarp.study.sweep.store import read_results
 
 SHOWN_RUNS = 5
+"""Runs that a dry run prints, the first ones."""
 SHOWN_VALUES = 6
+"""A parameter with more is shown with its first ones, dots and its last."""
 
 SEGMENT_BYTES = 1448
 """Payload of a full TCP segment with timestamps over Ethernet's 1500 B."""
@@ -76,6 +78,7 @@ def guessed_cpu_s(plan: Plan) -> float:
 
 
 def _made(table: pa.Table | None, runs: Sequence[PlannedRun]) -> int:
+    """How many of the runs have a result, by the hash of their plan."""
     if table is None:
         return 0
     known = set(table["plan_sha256"].to_pylist())
@@ -83,6 +86,7 @@ def _made(table: pa.Table | None, runs: Sequence[PlannedRun]) -> int:
 
 
 def _cpu_s(table: pa.Table | None, runs: Sequence[PlannedRun]) -> tuple[float, bool]:
+    """CPU seconds a run, and whether that was measured: the mean of the results, else the mean guess."""
     measured = None if table is None or "cpu_s" not in table.column_names else pc.mean(table["cpu_s"]).as_py()
     if measured is not None:
         return float(measured), True
@@ -98,31 +102,34 @@ def _packets(plan: Plan, place: int) -> float:
     if flow.kind == "tcp":
         by_rate = min(rates, default=UNSHAPED_BPS) * lasts_s / 8 / SEGMENT_BYTES
         by_size = math.inf if flow.size_bytes is None else flow.size_bytes / SEGMENT_BYTES
+        # One ACK for every second segment.
         return 1.5 * min(by_rate, by_size)
     most = math.inf if flow.packets is None else flow.packets
     per_s = flow.packet_rate_pkts_per_s
     if per_s is None:
         per_s = 1e9 / flow.interval_ns if flow.interval_ns else (flow.rate_bps or 0) / 8 / (flow.payload_bytes or 1)
+    # Requests and replies.
     return 2 * min(most, per_s * lasts_s)
 
 
 def _parameters(file: StudyFile) -> list[dict[str, Any]]:
-    found = []
+    rows = []
     for parameter in (parameter for joined in file.dimensions for parameter in joined):
         values = [str(text_of(value.value)) for value in parameter.values]
         shown = values if len(values) <= SHOWN_VALUES else [*values[: SHOWN_VALUES - 2], "...", values[-1]]
-        found.append({
+        rows.append({
             "key": parameter.key, "column": column_name(parameter.parts, parameter.label), "count": len(values),
             "values": ", ".join(shown),
         })  # fmt: skip
     seeds = file.seeds
     if seeds is not None:
         told = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
-        found.append({"key": "run.seed", "column": "seed", "count": len(seeds), "values": told})
-    return found
+        rows.append({"key": "run.seed", "column": "seed", "count": len(seeds), "values": told})
+    return rows
 
 
 def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
+    """For the table: what stays of run directories, and its rough size."""
     if file.keep == "none":
         return "none"
     most = f"some {_size(len(runs) * RUN_DIRECTORY_BYTES)} in all, if packets are not stored"
@@ -143,5 +150,7 @@ RUN_CPU_S = 0.1
 PACKET_CPU_S = 1.2e-6
 HOP_CPU_S = 0.55e-6
 UNSHAPED_BPS = 1e9
+"""What a flow that nothing limits is taken to reach."""
 ROW_BYTES = 600
+"""Of a row in the compressed data set."""
 RUN_DIRECTORY_BYTES = 500_000

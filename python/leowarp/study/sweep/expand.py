@@ -53,9 +53,11 @@ class Combination:
     def around_seed(self) -> tuple[str, str]:
         """The plan's text before and after its seed."""
         text = self.plan.to_toml()
-        found = re.search(r"^\[run\]\n(?:.+\n)*?seed = (\d+)$", text, re.M)
-        assert found is not None, "a plan has a seed in [run]"
-        around = text[: found.start(1)], text[found.end(1) :]
+        match = re.search(r"^\[run\]\n(?:.+\n)*?seed = (\d+)$", text, re.M)
+        assert match is not None, "a plan has a seed in [run]"
+        around = text[: match.start(1)], text[match.end(1) :]
+        # Proof by another seed that the text depends on it in this place alone: plans of all seeds are then made by
+        # joining three texts, without writing each plan out.
         other = dataclasses.replace(self.plan, run=dataclasses.replace(self.plan.run, seed=_OTHER_SEED))
         assert other.to_toml() == str(_OTHER_SEED).join(around), "a seed stands in one place of a plan"
         return around

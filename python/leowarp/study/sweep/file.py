@@ -162,15 +162,15 @@ class _Varied:
                 self.dimensions.append(tuple(joined))
 
     def _parameters(self, table: Node | None, where: str) -> list[Parameter]:
-        found = []
+        parameters = []
         for key, parts, node in _dotted(table, where, self._problems):
             parameter = self._parameter(key, parts, node)
             if key in self.values:
                 self._problems.add(node.origin, key, "is varied twice", "take one of the two out")
             elif parameter is not None:
                 self.values[key] = [_plain(value) for value in parameter.values]
-                found.append(parameter)
-        return found
+                parameters.append(parameter)
+        return parameters
 
     def _parameter(self, key: str, parts: tuple[str, ...], node: Node) -> Parameter | None:
         """A parameter: a list of values, or a table with `values` or a range, and perhaps a label; None if it
@@ -263,6 +263,7 @@ def _scenario(document: Node, problems: Problems) -> Path:
 
 
 def _settings(document: Node, problems: Problems) -> dict[str, Node]:
+    """Keys of `[set]`, which hold for every run."""
     return {key: node for key, _, node in _dotted(document.get("set"), "set", problems)}
 
 
@@ -270,7 +271,7 @@ def _conditions(
     document: Node, name: str, varied: Mapping[str, list[Any]], problems: Problems
 ) -> tuple[Condition, ...]:
     """`exclude` or `only`: a value that no parameter has is an error and not a condition that never holds."""
-    found = []
+    conditions = []
     for number, table in enumerate(_tables(document, name, problems)):
         values: dict[str, tuple[Any, ...]] = {}
         for key, _, node in _dotted(table, f"{name}.{number}", problems):
@@ -287,8 +288,8 @@ def _conditions(
                     problems.add(node.origin, f"{name}.{key}", f"{value!r:.60} is none of its values", hint)
             values[key] = given
         if values:
-            found.append(Condition(values, table.origin))
-    return tuple(found)
+            conditions.append(Condition(values, table.origin))
+    return tuple(conditions)
 
 
 def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
@@ -341,6 +342,7 @@ def _keep(document: Node, problems: Problems) -> str:
 
 
 def _check_seed_key(study: StudyFile, varied: _Varied, problems: Problems) -> None:
+    """`[seeds]` and a parameter `run.seed` would both set the seed."""
     if study.seeds is not None:
         for key in (*study.set, *varied.values):
             if key == "run.seed":
@@ -366,15 +368,15 @@ def _dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[st
     if not isinstance(table.value, dict):
         problems.add(table.origin, where, "is not a table", f'write [{where}] and below it "run.duration" = ...')
         return []
-    found = []
+    leaves = []
     for text, node in table.value.items():
         try:
             parts = tuple(override_key(text, node.origin))
         except ScenarioError as error:
             problems.add(node.origin, where, error.message, error.hint)
             continue
-        found += _leaves(parts, node)
-    return [(".".join(_quoted(part) for part in parts), parts, node) for parts, node in found]
+        leaves += _leaves(parts, node)
+    return [(".".join(_quoted(part) for part in parts), parts, node) for parts, node in leaves]
 
 
 def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], Node]]:
@@ -399,6 +401,7 @@ def _plain(node: Node) -> Any:
 
 
 def _toml_text(content: Mapping[str, Any]) -> str:
+    """A content as TOML text, to keep beside the results: a study from a call can be started again from it."""
     return "".join(f"{_quoted(key)} = {_toml(value)}\n" for key, value in content.items())
 
 

@@ -57,8 +57,8 @@ def plan_key(parts: Sequence[str]) -> PlanKey | None:
         section = {"flows": schema.Flow, "stations": schema.Station}.get(parts[0])
     elif len(parts) == 4 and (parts[0], parts[2]) == ("hosts", "tcp"):
         section = schema.Tcp
-    found = keys(section).get(parts[-1]) if section is not None else None
-    return None if found is None or found[1].kind == "sysctl" else PlanKey(tuple(parts), *found)
+    known = keys(section).get(parts[-1]) if section is not None else None
+    return None if known is None or known[1].kind == "sysctl" else PlanKey(tuple(parts), *known)
 
 
 def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) -> dict[str, Any]:
@@ -69,6 +69,8 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
     name = column_name(parts, label)
     key = plan_key(parts)
     match key.declared.kind if key is not None else "text":
+        # As a number in the unit that its name ends in, to compute with, and as text, to group by: 0.1 ms is no exact
+        # float.
         case "quantity":
             assert key is not None
             return {name + key.declared.suffix: key.value(plan), name: text_of(value)}

@@ -48,6 +48,7 @@ class Holding:
     def _locked(self) -> bool:
         for _ in range(TRIES):
             try:
+                # flock goes with the open file: the kernel releases it however the process ends, SIGKILL included.
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return True
             except BlockingIOError:
@@ -68,6 +69,7 @@ def holder(folder: Path) -> str | None:
         return None
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
+        # Shared, so that several may look at once; closing the descriptor gives it back.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return os.pread(descriptor, 1000, 0).decode(errors="replace").strip() or "another process"

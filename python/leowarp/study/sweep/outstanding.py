@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from leowarp.study.sweep.plans import StudyRun
 
 FIRST_BATCH = 4
+"""While nothing is known of what a run takes."""
 LARGEST_BATCH = 60
+"""However quick runs are."""
 BATCH_S = 20.0
 """A batch is to take about this long: boot (0.1 s) is then nothing, and no more than this is lost with a worker."""
 
@@ -34,6 +36,8 @@ class Outstanding:
 
     def take(self, most: int) -> list[StudyRun]:
         """The next run, and others that may share its boot, `most` in all."""
+        # By the study's order over all queues: with a study that is stopped early the first seeds of all combinations
+        # are done.
         queue = min((queue for queue in (self._alone, *self._shared.values()) if queue), key=lambda q: q[0].number)
         return [queue.popleft() for _ in range(1 if queue is self._alone else min(most, len(queue)))]
 

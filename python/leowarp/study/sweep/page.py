@@ -23,6 +23,7 @@ METRICS = (
 """The page shows the first of these that any run has."""
 
 MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
+"""A page is for a look; the data set has all of it."""
 
 
 def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Table, removed: int) -> None:
@@ -63,12 +64,12 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
 
 
 def _parameters(runs: Sequence[StudyRun]) -> list[tuple[str, int, str]]:
-    found = []
+    rows = []
     for key in runs[0].values:
         values = list(dict.fromkeys(str(run.values[key]) for run in runs))
-        found.append((key, len(values), _shortened(values)))
+        rows.append((key, len(values), _shortened(values)))
     seeds = list(dict.fromkeys(str(run.seed) for run in runs))
-    return [*found, ("run.seed", len(seeds), _shortened(seeds))]
+    return [*rows, ("run.seed", len(seeds), _shortened(seeds))]
 
 
 def _shortened(values: list[str]) -> str:
@@ -89,17 +90,17 @@ def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
 
 
 def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
-    found = []
+    sentences = []
     if len(frame) < runs:
-        found.append(f"{runs - len(frame):,} of {runs:,} runs have no result yet")
+        sentences.append(f"{runs - len(frame):,} of {runs:,} runs have no result yet")
     if failed := int((frame["status"] == FAILED).sum()):
-        found.append(f"{failed:,} runs failed")
+        sentences.append(f"{failed:,} runs failed")
     if removed:
-        found.append(
+        sentences.append(
             f"{removed:,} runs are in results/ (in_study is false) and no longer in the study; not counted here"
         )
     counts = frame["warnings"].explode().dropna().value_counts()
-    return [*found, *(f"{count:,} runs: {text}" for text, count in counts.head(10).items())]
+    return [*sentences, *(f"{count:,} runs: {text}" for text, count in counts.head(10).items())]
 
 
 def _matrix(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric: str) -> str:

@@ -209,8 +209,8 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
             raise ValueError(f"the plan of the run {run.run_id} names other code than its row")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(path, error) from error
-    found = [] if kernel == "default" else [Code("guest.kernel", Path(kernel).expanduser(), path)]
-    return found + [Code("guest.cc_modules", folder / layout.INPUTS / name, path) for name in modules]
+    code = [] if kernel == "default" else [Code("guest.kernel", Path(kernel).expanduser(), path)]
+    return code + [Code("guest.cc_modules", folder / layout.INPUTS / name, path) for name in modules]
 
 
 def refuse_strange(folder: Path) -> None:

@@ -96,6 +96,7 @@ def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fra
         return [first + (last - first) * place / (count - 1) for place in range(count)]
     if first <= 0 or last <= 0:
         raise ScenarioError("a logarithmic range begins and ends above 0", 'write scale = "linear", or other ends')
+    # The two ends are not computed: exp(log(x)) need not be x.
     low, high = math.log(first), math.log(last)
     inner = [Fraction(math.exp(low + (high - low) * place / (count - 1))) for place in range(1, count - 1)]
     return [first, *inner, last]

@@ -56,6 +56,7 @@ def row_of(
     }  # fmt: skip
     costs = result.get("costs") or {}
     scalars = flat(result.get("summary") or {}) | {name: costs.get(name) for name in COSTS}
+    # A parameter that is called like a scalar keeps its name; the scalar gives way.
     row |= {name if name not in row else f"summary_{name}": value for name, value in scalars.items()}
     return row | {
         "warnings": list(result.get("warnings") or []),
@@ -72,17 +73,17 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
 
     `drops_by_cause_pkts` becomes `drops_queue_pkts` and so on; lists are left out; nan is None.
     """
-    found = _scalars(summary, "")
+    row = _scalars(summary, "")
     for flow in summary.get("flows") or []:
-        found |= _scalars(flow, f"flow{flow['flow']}_")
-    return found
+        row |= _scalars(flow, f"flow{flow['flow']}_")
+    return row
 
 
 def _scalars(section: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """The scalars of a section, objects within flattened: `{"fairness": {"jain_index": 1}}` is
     `fairness_jain_index`.
     """
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for key, value in section.items():
         if key in _LEFT_OUT:
             continue
@@ -91,10 +92,10 @@ def _scalars(section: Mapping[str, Any], prefix: str) -> dict[str, Any]:
             for inner, scalar in value.items():
                 name = f"{by['what']}_{inner}{by['unit']}" if by else f"{key}_{inner}"
                 if not isinstance(scalar, Mapping | list | tuple):
-                    found[prefix + name] = _scalar(scalar)
+                    columns[prefix + name] = _scalar(scalar)
         elif not isinstance(value, list | tuple):
-            found[prefix + key] = _scalar(value)
-    return found
+            columns[prefix + key] = _scalar(value)
+    return columns
 
 
 def _scalar(value: Any) -> Any:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 CONNECT_S = 30
+"""How long a scheduler, or the worker that has a result, may take to answer."""
 COUNT_S = 2.0
 """How often workers are counted: on a cluster they come and go."""
 
@@ -82,6 +83,7 @@ class DaskWorkers:
         return []
 
     def _count(self) -> None:
+        """Counts workers now and then; raises `HostError` if the scheduler has gone."""
         if self._client.status not in ("running", "connecting"):
             raise self._gone()
         if time.monotonic() - self._counted_at > COUNT_S and self._client.status == "running":

@@ -26,7 +26,9 @@ MOST_HOST_ERRORS = 3
 """So many runs in a row that fail because the machine lacks something end the study: it is not the runs."""
 
 WAIT_S = 1.0
+"""How long the session waits for workers before it looks after progress again."""
 RUNS = "runs"
+"""The folder of run directories that are kept, by run id."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Task:
 
 @dataclass
 class _UnderWay:
+    """A batch that a worker has: all of its runs, and those of which nothing was reported yet, by their place in it."""
+
     runs: list[StudyRun]
     unfinished: dict[int, StudyRun]
 
@@ -104,8 +108,8 @@ class Session:
         self._lost: dict[str, int] = {}
         self._put_aside: list[tuple[StudyRun, Mapping[str, Any]]] = []
         self._any_good = False
-        found = [store.status[run.run_id] for run in task.runs if run.run_id in store.status]
-        self._done, self._failed = len(found), found.count(FAILED)
+        statuses = [store.status[run.run_id] for run in task.runs if run.run_id in store.status]
+        self._done, self._failed = len(statuses), statuses.count(FAILED)
         self._pace = Pace()
 
     def run(self) -> None:
@@ -135,6 +139,7 @@ class Session:
         """Gives batches to workers that are free, as large as the pace so far suggests."""
         while self._outstanding and self._workers.free > 0:
             rate = self._pace.rate_per_s
+            # The rate is that of all workers together; a run takes one of them that much longer.
             run_s = self._workers.size / rate if rate else None
             runs = self._outstanding.take(batch_size(len(self._outstanding), self._workers.size, run_s))
             self._given += 1
@@ -147,6 +152,7 @@ class Session:
         With `keep = "failed"` a run keeps its directory only if it is alone: in company it has no directory, and if it
         fails there it is made again alone.
         """
+        # `Outstanding` puts runs of one boot together, which have their kernel and origin in common.
         first = runs[0]
         is_kept = self._task.keep == "all" or (self._task.keep == "failed" and len(runs) == 1)
         orders = tuple(
@@ -164,6 +170,7 @@ class Session:
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
 
     def _fresh_directory(self, run: StudyRun) -> Path:
+        """Where a run's directory is to be, without what a killed start has left there."""
         path = (self._task.folder / RUNS / run.run_id).resolve()
         # Of a start that was killed before the run's row was written.
         with disk.writing(self._task.folder):
@@ -172,6 +179,7 @@ class Session:
         return path
 
     def _rows(self, events: Iterable[Event]) -> list[dict[str, Any]]:
+        """The rows that what the workers report leads to."""
         rows = []
         for event in events:
             rows += self._after_run(event) if isinstance(event, RunMade) else self._after_batch(event)
@@ -204,6 +212,7 @@ class Session:
         error = event.fault or {"kind": "GuestError", "message": "its batch ended without a word of it", "hint": None}
         if batch.is_alone:
             return self._bad(unfinished[0], {"error": error})
+        # In reverse, since each is put at the front: they come in the study's order again.
         for run in reversed(unfinished):
             self._outstanding.give_back_alone(run)
         return []
@@ -253,11 +262,13 @@ class Session:
         return []
 
     def _aside_at_the_end(self) -> list[dict[str, Any]]:
+        """Rows of runs that lacked something of the machine, if it was able to make any run; else `HostError`."""
         if self._put_aside and not self._any_good:
             raise self._stopped()
         return [self._row(*one) for one in self._put_aside]
 
     def _stopped(self) -> LeowarpError:
+        """The error that ends a study of which no run can be made here."""
         run, result = self._put_aside[-1]
         error = decode_error(result["error"])
         hint = f"{error.hint}; then start the study again" if error.hint else "mend it and start the study again"
@@ -267,6 +278,7 @@ class Session:
         return row_of(run.run_id, run.number, run.seed, run.plan_sha256, run.columns, run.origin, result)
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
+        """Puts rows into the store, and counts them once they are safe there."""
         self._store.add(rows)
         if rows:
             self._done += len(rows)

@@ -61,6 +61,7 @@ def study_status(folder: Path | str) -> StudyStatus:
     folder = Path(folder)
     refuse_strange(folder)
     runs = {run.run_id: run for run in read_plans(folder)}
+    # Looks at files that a study may be writing; nothing is locked, and nothing changed.
     table, journal = read_results(folder)
     stored = [] if table is None else table.select([c for c in _TOLD if c in table.column_names]).to_pylist()
     rows = [*stored, *journal]
@@ -96,11 +97,11 @@ def row_of_run(folder: Path, run_id: str) -> dict[str, Any]:
         If there is none.
     """
     table, journal = read_results(folder)
-    found = [row for row in journal if row["run_id"] == run_id]
+    rows = [row for row in journal if row["run_id"] == run_id]
     if table is not None:
-        found += table.filter(pc.equal(table["run_id"], run_id)).to_pylist()
-    if not found:
+        rows += table.filter(pc.equal(table["run_id"], run_id)).to_pylist()
+    if not rows:
         raise ScenarioError(
             f"the study {folder} has no result of a run {run_id!r}", hint="its run ids are in the column run_id"
         )
-    return found[0]
+    return rows[0]

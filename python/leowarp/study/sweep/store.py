@@ -126,6 +126,7 @@ class Store:
                 schema = schema_of(self._waiting, self._schema, self._layout.parameters)
                 new = table_of(self._waiting, schema)
                 alike = self._schema is not None and schema.equals(self._schema, check_metadata=True)
+                # A new column or type: files of two shapes would be read as two tables by most readers of data sets.
                 if (self._files and not alike) or self._files > MOST_FILES:
                     old, _, _ = _read(self._results)
                     self._write_anew(new if old is None else _joined([old, new], schema))
@@ -133,6 +134,7 @@ class Store:
                     self._files += self._write_parts(new, self._results, "part")
                 self._schema = schema
                 self._waiting = []
+            # Last: a row that a kill left both here and in a file counts once, by its run id.
             self._journal.empty()
         self._flushed_at = time.monotonic()
         self._is_flushing = False
@@ -185,6 +187,7 @@ class Store:
         self._journal.close()
 
     def _beside(self) -> Path:
+        """Where a data set is written that is to replace the present one: hidden, so that no reader looks into it."""
         return self._folder / f".{RESULTS}.new"
 
     def _write_anew(self, table: pa.Table) -> None:
@@ -348,4 +351,5 @@ def _statuses(table: pa.Table) -> dict[str, str]:
 
 
 def _sorted(table: pa.Table) -> pa.Table:
+    """Rows of the study by number, then those that are no longer in it."""
     return table.sort_by([("in_study", "descending"), ("number", "ascending"), ("run_id", "ascending")])

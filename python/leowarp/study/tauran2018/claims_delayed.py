@@ -14,14 +14,17 @@ from leowarp.study.tauran2018.evidence import Frames
 from leowarp.study.tauran2018.runs import OFF, ON
 
 HIGH_SNR_DB = 11
+"""The study's "high SNR", as a number: 11, 12 and 13 dB of its 7 to 13."""
 
 WAIT_MS = 10.0
+"""The study's: the second packet of a pair is over 10 ms behind in 10 % of cases."""
 
 SIGNS = {
     "timeouts_ratio": "timeouts",
     "duplicate_acks_ratio": "duplicate ACKs",
     "spurious_ratio": "spurious retransmissions",
 }
+"""Columns that count what a sender takes for loss, each per packet sent: a faster session sends more."""
 
 
 # Implements claim 4.4 of tauran2018 (figures 3, 4).
@@ -29,12 +32,12 @@ def helps_newreno(frames: Frames) -> Outcome:
     """What delayed ACKs change for NewReno without resequencing: goodput, and signs of loss per packet sent."""
     gain = ev.effect(frames, "goodput_bps", "reno", resequencing=False)
     signs = {column: ev.effect(frames, column, "reno", resequencing=False) for column in SIGNS}
-    parts = {"goodput": gain.above(0.0)} | {column: found.below(0.0) for column, found in signs.items()}
+    parts = {"goodput": gain.above(0.0)} | {column: change.below(0.0) for column, change in signs.items()}
     text = (
         f"with delayed ACKs: goodput {ev.percent(gain)} (5 % or more: {'yes' if gain.median >= 0.05 else 'no'}); per "
-        f"packet sent {', '.join(f'{SIGNS[column]} {ev.percent(found)}' for column, found in signs.items())}"
+        f"packet sent {', '.join(f'{SIGNS[column]} {ev.percent(change)}' for column, change in signs.items())}"
     )
-    numbers = {"goodput_change": gain.numbers()} | {column: found.numbers() for column, found in signs.items()}
+    numbers = {"goodput_change": gain.numbers()} | {column: change.numbers() for column, change in signs.items()}
     return Outcome(holds_if(parts), text, numbers, _cause(frames, parts, "reno", resequencing=False))
 
 
@@ -49,13 +52,13 @@ def leaves_cubic(frames: Frames) -> Outcome:
         column: ev.effect(frames, column, "cubic", resequencing=False)
         for column in ("duplicate_acks_ratio", "spurious_ratio")
     }
-    parts = {"goodput": abs(gain.median) < 0.1} | {column: found.below(0.0) for column, found in signs.items()}
+    parts = {"goodput": abs(gain.median) < 0.1} | {column: change.below(0.0) for column, change in signs.items()}
     text = (
         f"with delayed ACKs: goodput {ev.percent(gain)} (less than 5 % either way: "
         f"{'yes' if abs(gain.median) < 0.05 else 'no'}); per packet sent "
-        f"{', '.join(f'{SIGNS[column]} {ev.percent(found)}' for column, found in signs.items())}"
+        f"{', '.join(f'{SIGNS[column]} {ev.percent(change)}' for column, change in signs.items())}"
     )
-    numbers = {"goodput_change": gain.numbers()} | {column: found.numbers() for column, found in signs.items()}
+    numbers = {"goodput_change": gain.numbers()} | {column: change.numbers() for column, change in signs.items()}
     cause = _cause(frames, parts, "cubic", resequencing=False)
     if not parts["goodput"] and "growth" in frames:
         cause += (
@@ -73,16 +76,16 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
         name: ev.effect(frames, "goodput_bps", name, resequencing=True, from_db=HIGH_SNR_DB)
         for name in ("reno", "cubic")
     }
-    parts = {f"{ev.label(name)} loses": found.below(0.0) for name, found in all_snrs.items()}
+    parts = {f"{ev.label(name)} loses": cost.below(0.0) for name, cost in all_snrs.items()}
     parts["CUBIC most, at high SNR"] = high["cubic"].below(0.0) and high["cubic"].median < high["reno"].median
     text = (
         "goodput with delayed ACKs, with resequencing: "
-        f"{', '.join(f'{ev.label(name)} {ev.percent(found)}' for name, found in all_snrs.items())}; from {HIGH_SNR_DB} "
-        f"dB on {', '.join(f'{ev.label(name)} {ev.percent(found)}' for name, found in high.items())} (CUBIC 10 % or "
+        f"{', '.join(f'{ev.label(name)} {ev.percent(cost)}' for name, cost in all_snrs.items())}; from {HIGH_SNR_DB} "
+        f"dB on {', '.join(f'{ev.label(name)} {ev.percent(cost)}' for name, cost in high.items())} (CUBIC 10 % or "
         f"more: {'yes' if high['cubic'].median <= -0.1 else 'no'})"
     )
-    numbers = {f"{name}_change": found.numbers() for name, found in all_snrs.items()}
-    numbers |= {f"{name}_high_snr_change": found.numbers() for name, found in high.items()}
+    numbers = {f"{name}_change": cost.numbers() for name, cost in all_snrs.items()}
+    numbers |= {f"{name}_high_snr_change": cost.numbers() for name, cost in high.items()}
     cause = ""
     if not all(parts.values()):
         cause = (
@@ -183,7 +186,7 @@ def retransmissions(frames: Frames) -> Outcome:
         pair: [less.median < more.median for less, more in zip(curves[pair[0]], curves[pair[1]], strict=True)]
         for pair in (("reno", "cubic"), ("cubic", "hybla"))
     }
-    parts = {f"{ev.label(less)} < {ev.label(more)}": all(found) for (less, more), found in below.items()}
+    parts = {f"{ev.label(less)} < {ev.label(more)}": all(is_less) for (less, more), is_less in below.items()}
     parts |= {f"{ev.label(name)} falls": curves[name][-1].median < curves[name][0].median for name in ("reno", "cubic")}
     parts["Hybla does not"] = curves["hybla"][-1].median >= curves["hybla"][0].median
     text = (
@@ -206,21 +209,21 @@ def pairs_wait(frames: Frames) -> Outcome:
 
     A wait ends with the receiver's timer, at 40 ms (TCP_DELACK_MIN), at the latest.
     """
-    found = {
+    shares = {
         name: middle([trace.long_pairs_ratio(WAIT_MS) for trace in _traces(frames, name, ON)])
         for name in ("reno", "cubic")
     }
-    parts = {name: 0.05 <= value.median <= 0.2 for name, value in found.items()}
-    tight = all(0.07 <= value.median <= 0.13 for value in found.values())
+    parts = {name: 0.05 <= value.median <= 0.2 for name, value in shares.items()}
+    tight = all(0.07 <= value.median <= 0.13 for value in shares.values())
     text = (
         f"ACKs of two segments whose second came {WAIT_MS:g} ms or more after the first, of all such: "
-        f"{', '.join(f'{ev.label(name)} {value.text(100, 1)} %' for name, value in found.items())}, median over SNRs "
+        f"{', '.join(f'{ev.label(name)} {value.text(100, 1)} %' for name, value in shares.items())}, median over SNRs "
         f"(7 to 13 %: {'yes' if tight else 'no'})"
     )
     cause = ""
     if not all(parts.values()):
-        cause = "; ".join(_waits_text(frames, name) for name in found)
-    return Outcome(holds_if(parts), text, {f"{name}_ratio": value.numbers() for name, value in found.items()}, cause)
+        cause = "; ".join(_waits_text(frames, name) for name in shares)
+    return Outcome(holds_if(parts), text, {f"{name}_ratio": value.numbers() for name, value in shares.items()}, cause)
 
 
 # Implements claim 4.11 of tauran2018 (figure 7).
@@ -235,21 +238,21 @@ def timeouts_rise(frames: Frames) -> Outcome:
         "rto_us": "RTO",
         "timeout_retransmissions_ratio": "retransmitted by timeout",
     }
-    found = {
+    changes = {
         (name, column): ev.effect(frames, column, name, resequencing=True)
         for name in ("reno", "cubic")
         for column in columns
     }
     parts = {
         f"{ev.label(name)}, {columns[column]}": value.above(0.0) if column.startswith("timeout") else value.below(0.0)
-        for (name, column), value in found.items()
+        for (name, column), value in changes.items()
     }
     text = "; ".join(
         f"{ev.label(name)}: "
-        f"{', '.join(f'{what} {ev.percent(found[name, column])}' for column, what in columns.items())}"
+        f"{', '.join(f'{what} {ev.percent(changes[name, column])}' for column, what in columns.items())}"
         for name in ("reno", "cubic")
     )
-    strong = all(value.median <= -0.05 for (_, column), value in found.items() if column == "rto_us")
+    strong = all(value.median <= -0.05 for (_, column), value in changes.items() if column == "rto_us")
     cause = ""
     if not all(parts.values()):
         names = ("reno", "cubic")
@@ -261,7 +264,7 @@ def timeouts_rise(frames: Frames) -> Outcome:
             f"{'; '.join(ev.floor_text(frames, name) for name in names)}. "
             f"{ev.what_it_did(frames, 'cubic', resequencing=True)}"
         )
-    numbers = {f"{name}_{column}_change": value.numbers() for (name, column), value in found.items()}
+    numbers = {f"{name}_{column}_change": value.numbers() for (name, column), value in changes.items()}
     return Outcome(holds_if(parts), f"with delayed ACKs, with resequencing: {text} (RTO 5 % or more lower, both: "
                    f"{'yes' if strong else 'no'})", numbers, cause)  # fmt: skip
 
@@ -275,10 +278,12 @@ def _near_both(curve: list[Middle], factor: float) -> bool:
 
 
 def _failed(parts: dict[str, bool]) -> str:
+    """What of a claim does not hold, for its cause."""
     return ", ".join(what for what, held in parts.items() if not held)
 
 
 def _cause(frames: Frames, parts: dict[str, bool], name: str, *, resequencing: bool) -> str:
+    """Why a claim does not hold whole: which parts, and what the sessions did in counts; empty if it holds."""
     if all(parts.values()):
         return ""
     named = ", ".join(SIGNS.get(what, what) for what, held in parts.items() if not held)
@@ -291,6 +296,7 @@ def _traces(frames: Frames, name: str, delayed: str) -> list[ev.Trace]:
 
 
 def _waits_text(frames: Frames, name: str) -> str:
+    """For causes: how long pairs waited, pooled over SNRs, as shares of all pairs."""
     waits = [trace.pair_waits() for trace in _traces(frames, name, ON)]
     wait_ms, count = (np.concatenate([each[part] for each in waits]) for part in (0, 1))
     shares = ", ".join(f"{limit} ms {count[wait_ms >= limit].sum() / count.sum():.1%}" for limit in (1, 5, 20, 35))

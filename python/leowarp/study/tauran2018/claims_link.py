@@ -14,6 +14,7 @@ from leowarp.study.tauran2018.evidence import Frames
 from leowarp.study.tauran2018.runs import OFF, ON
 
 LINK_BPS = 40e6
+"""The study's goodput of an error-free link."""
 PAYLOAD_RATIO = 1075 / 1115
 """Of a packet: 20 bytes of IP and 20 of TCP, without timestamps."""
 
@@ -27,9 +28,9 @@ def residual_loss(frames: Frames) -> Outcome:
 
     Of TCP's packets, not of all codewords: TCP sends few while the channel is bad, so the two differ. Both are given.
     """
-    found = packets_lost(frames)
-    low, high = found[min(found)], found[max(found)]
-    falls = all(later.median < sooner.median for sooner, later in itertools.pairwise(found.values()))
+    lost = packets_lost(frames)
+    low, high = lost[min(lost)], lost[max(lost)]
+    falls = all(later.median < sooner.median for sooner, later in itertools.pairwise(lost.values()))
     parts = {
         "about 4 % at 7 dB": 0.02 <= low.median <= 0.08,
         "under 0.5 % at 13 dB": high.median < 0.005,
@@ -39,22 +40,22 @@ def residual_loss(frames: Frames) -> Outcome:
     by_snr = channel.groupby("snr_db")["lost_ratio"].median()
     tight = 0.04 / 1.5 <= low.median <= 0.04 * 1.5
     text = (
-        f"of the packets that the link got, lost after three retransmissions: {low.text(100, 2)} % at {min(found):g} "
-        f"dB (within half as much again of 4 %: {'yes' if tight else 'no'}), {high.text(100, 2)} % at {max(found):g} "
-        f"dB (under 1 %: {'yes' if high.median < 0.01 else 'no'}); by dB {ev.over_snr(list(found.values()), 100, 2)} "
+        f"of the packets that the link got, lost after three retransmissions: {low.text(100, 2)} % at {min(lost):g} "
+        f"dB (within half as much again of 4 %: {'yes' if tight else 'no'}), {high.text(100, 2)} % at {max(lost):g} "
+        f"dB (under 1 %: {'yes' if high.median < 0.01 else 'no'}); by dB {ev.over_snr(list(lost.values()), 100, 2)} "
         f"%. Of all codewords: {', '.join(f'{100 * value:.2f}' for value in by_snr)} %"
     )
     cause = ""
     if not all(parts.values()):
-        shares = channel[channel["snr_db"] == min(found)].median(numeric_only=True)
+        shares = channel[channel["snr_db"] == min(lost)].median(numeric_only=True)
         decoded = ", ".join(f"{100 * shares[f'decoded{again}_ratio']:.1f}" for again in range(4))
         cause = (
-            f"at {min(found):g} dB {decoded} % of the codewords are decoded after 0, 1, 2, 3 retransmissions. TCP's "
+            f"at {min(lost):g} dB {decoded} % of the codewords are decoded after 0, 1, 2, 3 retransmissions. TCP's "
             "packets are no random sample of them: a session sends few packets during and after a deep fade. What is "
             "left hangs on the threshold, on the bits of a transmission and on the terminal's speed, which the study "
             "does not give (figure on assumptions)"
         )
-    numbers = {f"lost_{snr_db:g}_db_ratio": value.numbers() for snr_db, value in found.items()}
+    numbers = {f"lost_{snr_db:g}_db_ratio": value.numbers() for snr_db, value in lost.items()}
     return Outcome(holds_if(parts), text, numbers | {"codewords_ratio": by_snr.to_dict()}, cause)
 
 
@@ -141,15 +142,15 @@ def resequencing_helps(frames: Frames) -> Outcome:
     doubled = True
     for control, delayed in OURS:
         ordered, shuffled = (
-            ev.of(frames, control, resequencing=order, delayed_ack=delayed).set_index(ev.KEY)["goodput_bps"]
+            ev.sessions(frames, control, resequencing=order, delayed_ack=delayed).set_index(ev.KEY)["goodput_bps"]
             for order in (True, False)
         )
         both = pd.DataFrame({"ordered": ordered, "shuffled": shuffled}).dropna()
-        found = middle(both["ordered"] / both["shuffled"])
-        parts[f"{control}, {delayed}"] = found.above(1.0)
-        doubled &= found.known and found.median >= 2
-        lines.append(f"{ev.label(control)}, {delayed}: {found.text(1, 2)}")
-        numbers[f"{control}_{delayed}_ratio"] = found.numbers()
+        ratio = middle(both["ordered"] / both["shuffled"])
+        parts[f"{control}, {delayed}"] = ratio.above(1.0)
+        doubled &= ratio.known and ratio.median >= 2
+        lines.append(f"{ev.label(control)}, {delayed}: {ratio.text(1, 2)}")
+        numbers[f"{control}_{delayed}_ratio"] = ratio.numbers()
     text = (
         f"goodput with resequencing over without, all SNRs and seeds: {'; '.join(lines)} (twice everywhere: "
         f"{'yes' if doubled else 'no'})"
@@ -162,6 +163,7 @@ def resequencing_helps(frames: Frames) -> Outcome:
 
 
 SESSION = "Sessions of 600 s, profile newreno, SNR 7 to 13 dB, 5 seeds; medians over seeds."
+"""What all tests on sessions have in common, for their texts."""
 
 CLAIMS = (
     Claim("4.1", "Residual loss after HARQ: 4 % at 7 dB to under 0.5 % at 13 dB.", "text",

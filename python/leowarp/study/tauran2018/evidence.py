@@ -31,7 +31,7 @@ EFFECT_TEXT = (
 )
 
 
-def of(
+def sessions(
     frames: Frames,
     congestion_control: str,
     *,
@@ -39,7 +39,13 @@ def of(
     delayed_ack: str | None = None,
     snr_db: float | None = None,
 ) -> pd.DataFrame:
-    """Rows of the study's own sessions."""
+    """Rows of the study's own sessions: a row an SNR and seed.
+
+    Parameters
+    ----------
+    delayed_ack, snr_db : optional
+        Of these alone; of all of them if not given.
+    """
     rows: pd.DataFrame = frames["sessions"]
     mine = (rows["congestion_control"] == congestion_control) & (rows["resequencing"] == resequencing)
     if delayed_ack is not None:
@@ -50,23 +56,23 @@ def of(
 
 
 def snrs_db(frames: Frames) -> list[float]:
-    """All there are, ascending."""
+    """The SNRs of the sessions, in dB, ascending."""
     return sorted(frames["sessions"]["snr_db"].unique().tolist())
 
 
 def median(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, delayed_ack: str, snr_db: float
 ) -> Middle:
-    """Over seeds, of one point of a curve."""
+    """Median over seeds of a column, with its interval, at one point of a curve."""
     return middle(
-        of(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack, snr_db=snr_db)[column]
+        sessions(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack, snr_db=snr_db)[column]
     )
 
 
 def curve(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, delayed_ack: str
 ) -> list[Middle]:
-    """At each SNR."""
+    """Medians over seeds of a column at each SNR, the lowest first."""
     return [
         median(frames, column, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack, snr_db=snr_db)
         for snr_db in snrs_db(frames)
@@ -88,12 +94,13 @@ def effects(
     Differences and not ratios: a session of 600 s may have no timeout at all. Where there is none with either, nothing
     has changed; where there is none without delayed ACKs, the change is infinite.
     """
-    rows = of(frames, congestion_control, resequencing=resequencing)
+    rows = sessions(frames, congestion_control, resequencing=resequencing)
     rows = rows[rows["snr_db"] >= from_db]
     with_them, without = (rows[rows["delayed_ack"] == each].set_index(KEY)[column] for each in (ON, OFF))
     both = pd.DataFrame({"on": with_them, "off": without}).dropna()
     mean = both["off"].groupby(level="snr_db").transform("mean")
     difference = (both["on"] - both["off"]).to_numpy(dtype="float64")
+    # Nothing without delayed ACKs and something with them: a change without bound, which a median can hold.
     with np.errstate(divide="ignore", invalid="ignore"):
         change = np.where(difference == 0, 0.0, difference / mean.to_numpy(dtype="float64"))
     both["change"] = change
@@ -101,12 +108,12 @@ def effects(
 
 
 def by_acks(frames: Frames) -> dict[str, Any]:
-    """Data sets in which the sessions are those of Reno that grows its window by ACKs, for the functions above."""
+    """Data sets in which the sessions are those of Reno and CUBIC by ACKs (`BY_ACKS`), for the functions above."""
     return {"sessions": frames["by_acks"]}
 
 
 def like_by_acks(frames: Frames) -> dict[str, Any]:
-    """The study's own sessions at the SNRs and seeds that Reno by ACKs has."""
+    """The study's own sessions at the SNRs and seeds at which those by ACKs were run."""
     pairs = frames["by_acks"][KEY].drop_duplicates()
     return {"sessions": frames["sessions"].merge(pairs, on=KEY)}
 
@@ -123,7 +130,7 @@ def percent(value: Middle) -> str:
 
 
 def kbps(value: Middle) -> str:
-    """In kbit/s."""
+    """A rate in kbit/s, `median (low to high)`."""
     return value.text(1e-3, 0)
 
 
@@ -141,13 +148,15 @@ def what_it_did(frames: Frames, congestion_control: str, *, resequencing: bool) 
     """Sessions with delayed ACKs and without in counts of a session's, means over all SNRs and seeds."""
     parts = []
     for delayed_ack in (ON, OFF):
-        rows = of(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack)
+        rows = sessions(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack)
         parts.append(f"{delayed_ack}: {_counts(rows)}")
     where = "with" if resequencing else "without"
     return f"{label(congestion_control)} {where} resequencing, delayed ACKs {'; '.join(parts)}"
 
 
 def _counts(rows: pd.DataFrame) -> str:
+    """Means over the sessions, in words; nan of none."""
+
     def mean(column: str) -> float:
         return float(rows[column].mean()) if len(rows) else math.nan
 
@@ -174,17 +183,17 @@ def traces(frames: Frames, congestion_control: str, *, resequencing: bool, delay
 def floor_text(frames: Frames, congestion_control: str) -> str:
     """How often Linux's smallest RTO stood, with resequencing."""
     shares = [
-        f"{delayed} {np.mean([trace.floor_ratio for trace in found]):.0%}"
+        f"{delayed} {np.mean([trace.floor_ratio for trace in own]):.0%}"
         for delayed in (ON, OFF)
-        if (found := traces(frames, congestion_control, resequencing=True, delayed_ack=delayed))
+        if (own := traces(frames, congestion_control, resequencing=True, delayed_ack=delayed))
     ]
     return f"{label(congestion_control)}: RTO = SRTT + 200 ms in {', '.join(shares)} of the samples"
 
 
 def held_back_text(frames: Frames, congestion_control: str) -> str:
     """How long ACKs are held back with delayed ACKs and resequencing, over all SNRs."""
-    found = traces(frames, congestion_control, resequencing=True, delayed_ack=ON)
-    waits = pd.concat([trace.waits for trace in found], ignore_index=True)
+    own = traces(frames, congestion_control, resequencing=True, delayed_ack=ON)
+    waits = pd.concat([trace.waits for trace in own], ignore_index=True)
     count, wait_ms = floats(waits["acks_pkts"]), floats(waits["wait_ns"]) / 1e6
     single = floats(waits["segments_pkts"]) == 1
     timer = single & (wait_ms >= TIMER_MS)

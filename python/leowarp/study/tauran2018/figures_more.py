@@ -77,9 +77,9 @@ def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
     channel: pd.DataFrame = frames["codewords"]
     drawn = new_figure(PAGE_IN, 2.5, rules.footer(SESSION_RULES, STUDY_TCP, rules.counted))
     left, right = drawn.subplots(1, 2)
-    found = packets_lost(frames)
-    snrs_db = np.array(list(found))
-    _points(left, snrs_db - 0.06, list(found.values()), color=BEFORE, marker="o", linestyle="-", label="packets of TCP")
+    lost = packets_lost(frames)
+    snrs_db = np.array(list(lost))
+    _points(left, snrs_db - 0.06, list(lost.values()), color=BEFORE, marker="o", linestyle="-", label="packets of TCP")
     each = [middle(rows["lost_ratio"]) for _, rows in channel.groupby("snr_db")]
     _points(left, np.sort(channel["snr_db"].unique()) + 0.06, each, color=AFTER, marker="s", markerfacecolor="white",
             linestyle=(0, (5, 1.5)), label="all codewords")  # fmt: skip
@@ -179,9 +179,9 @@ _DECADES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 
 def _all_tcps() -> list[tuple[str, str]]:
     order = {ON: 0, OFF: 1, ADAPTIVE: 2}
-    found = {(STUDY_PROFILE, ON), (STUDY_PROFILE, OFF), *OTHER_TCPS}
+    tcps = {(STUDY_PROFILE, ON), (STUDY_PROFILE, OFF), *OTHER_TCPS}
     names = ["newreno", "classic", "linux"]
-    return sorted(found, key=lambda tcp: (names.index(tcp[0]), order[tcp[1]]))
+    return sorted(tcps, key=lambda tcp: (names.index(tcp[0]), order[tcp[1]]))
 
 
 def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:

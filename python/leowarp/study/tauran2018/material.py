@@ -125,14 +125,14 @@ def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], RunVi
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    found = []
+    sentences = []
     if quick:
         few = ", ".join(f"{snr_db:g}" for snr_db in runs.FEW_SNRS_DB)
-        found.append(
+        sentences.append(
             f"quick: {runs.QUICK_SEEDS} of {runs.SEEDS} seeds at {few} dB: a look at the figures and not the study; an "
             "interval of 2 values is no confidence interval"
         )
-    return found + study_parts.warnings_said(rows)
+    return sentences + study_parts.warnings_said(rows)
 
 
 def _data_section() -> str:

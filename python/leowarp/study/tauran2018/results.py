@@ -71,7 +71,7 @@ def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"
 
     Columns: `snr_db, seed, lost_ratio, decoded0_ratio` to `decoded3_ratio` (after so many retransmissions).
     """
-    found = []
+    rows = []
     for snr_db in snrs_db:
         for seed in seeds:
             overrides = {"mobile.snr": runs.snr_text(snr_db), "run.seed": seed, "run.duration": duration}
@@ -79,9 +79,9 @@ def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"
             assert isinstance(plan.medium, Mobile), "the study's path is a mobile channel"
             _, outcomes = rows_of(plan, plan.medium)
             shares = outcomes.decoded_shares(plan.medium.retransmissions)
-            found.append({"snr_db": float(snr_db), "seed": seed, "lost_ratio": outcomes.loss_ratio}
+            rows.append({"snr_db": float(snr_db), "seed": seed, "lost_ratio": outcomes.loss_ratio}
                          | {f"decoded{again}_ratio": share for again, share in enumerate(shares)})  # fmt: skip
-    return pd.DataFrame(found)
+    return pd.DataFrame(rows)
 
 
 def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

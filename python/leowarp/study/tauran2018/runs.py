@@ -17,6 +17,7 @@ from leowarp.study.parts import Part
 SCENARIO, GROWTH_SCENARIO = "mobile-tcp.toml", "mobile.toml"
 
 SNRS_DB = (7, 8, 9, 10, 11, 12, 13)
+"""The study's: 7 to 13 dB."""
 FEW_SNRS_DB = (7, 10, 13)
 """Of the other TCPs, and of a quick reproduction."""
 
@@ -67,6 +68,7 @@ class Assumption:
     why: str
 
 
+# The reason of each default, and how much hangs on it: design/lms-harq.md.
 ASSUMPTIONS = (
     Assumption("speed", "terminal speed", "mobile.speed", "60 km/h", ("3 km/h", "30 km/h", "120 km/h"),
                "a car; how many looks at the fading three retransmissions get hangs on it"),
@@ -105,7 +107,7 @@ def parts() -> tuple[Part, ...]:
 
 
 def snr_text(snr_db: float) -> str:
-    """As written in a scenario."""
+    """An SNR as a scenario writes it."""
     return f"{snr_db:g} dB"
 
 
@@ -171,8 +173,10 @@ def _by_acks() -> Part:
 
 
 def _assumptions() -> Part:
+    """Sessions with one assumption changed at a time, at one SNR: each differs from the base in one key."""
     content = _content("assumptions", (ASSUMPTION_SNR_DB,), ALGORITHMS[:2], 1, ASSUMPTION_SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
+    # One is changed at a time, all others stand at their defaults: keys that go in step, a row a setting.
     settings = [(each, value) for each in ASSUMPTIONS for value in each.others]
     together: dict[str, Any] = {"name": [setting(each, value) for each, value in settings]}
     for mine in ASSUMPTIONS:
@@ -185,6 +189,7 @@ def _assumptions() -> Part:
 
 
 def _few(seeds: int, snrs_db: Sequence[float]) -> Callable[[Mapping[str, Any], int], bool]:
+    """Which runs a quick reproduction makes: those of the first seeds at some of the SNRs."""
     wanted = {snr_text(snr_db) for snr_db in snrs_db}
     return lambda values, seed: seed <= seeds and values["mobile.snr"] in wanted
 
@@ -192,6 +197,10 @@ def _few(seeds: int, snrs_db: Sequence[float]) -> Callable[[Mapping[str, Any], i
 def _content(
     name: str, snrs_db: Sequence[float], algorithms: Sequence[str], first_seed: int, seeds: int
 ) -> dict[str, Any]:
+    """The content of a study file over algorithms, resequencing on and off, SNRs and seeds.
+
+    Windows that grow by ACKs are in modules that are compiled for the guest; the others are in its kernel.
+    """
     modules = [str(example_file(f"{control}.c")) for control in algorithms if control in BY_ACKS.values()]
     return {
         "name": name,

@@ -60,7 +60,7 @@ def delayed(frames: Mapping[str, Any]) -> str:
     for ordered in (False, True):
         for control in ALGORITHMS:
             for delayed_ack in (ON, OFF):
-                mine = ev.of(frames, control, resequencing=ordered, delayed_ack=delayed_ack)
+                mine = ev.sessions(frames, control, resequencing=ordered, delayed_ack=delayed_ack)
                 rows.append([
                     ev.label(control), "yes" if ordered else "no", delayed_ack,
                     *(middle(mine[column]).text(scale, digits) for column, scale, digits, _ in CELLS),
@@ -76,12 +76,12 @@ def delayed(frames: Mapping[str, Any]) -> str:
 
 def profiles(frames: Mapping[str, Any]) -> str:
     """Other TCPs at each of their SNRs."""
-    found: pd.DataFrame = frames["profiles"]
+    sessions: pd.DataFrame = frames["profiles"]
     rows = []
-    for keys, mine in found.groupby(["congestion_control", "resequencing", "profile", "delayed_ack"], sort=True):
+    for keys, mine in sessions.groupby(["congestion_control", "resequencing", "profile", "delayed_ack"], sort=True):
         control, ordered, profile, delayed_ack = keys
         cells = []
-        for snr_db in sorted(found["snr_db"].unique()):
+        for snr_db in sorted(sessions["snr_db"].unique()):
             here = mine[mine["snr_db"] == snr_db]
             cells.append(middle(here["goodput_bps"]).text(1e-3, 0))
         cells += [middle(mine["acks_per_segment_ratio"]).text(1, 2), f"{mine['recoveries'].mean():,.0f}",
@@ -89,7 +89,7 @@ def profiles(frames: Mapping[str, Any]) -> str:
                   f"{100 * mine['spurious_ratio'].mean():.2f}"]  # fmt: skip
         rows.append([ev.label(str(control)), "yes" if ordered else "no", profile, delayed_ack, *cells])
     header = ["", "resequencing", "profile", "delayed ACKs",
-              *(f"kbit/s at {snr_db:g} dB" for snr_db in sorted(found["snr_db"].unique())), "ACKs a segment",
+              *(f"kbit/s at {snr_db:g} dB" for snr_db in sorted(sessions["snr_db"].unique())), "ACKs a segment",
               "recoveries", "taken back", "timeouts", "spurious, %"]  # fmt: skip
     texts = "; ".join(f"{name}: {text}" for name, text in PROFILE_TEXT.items())
     return html.table(f"The same sessions on other TCPs; {HOW}; counts are means", header, rows) + (
@@ -100,11 +100,11 @@ def profiles(frames: Mapping[str, Any]) -> str:
 def by_acks(frames: Mapping[str, Any]) -> str:
     """What delayed ACKs change where windows grow by segments, and where they grow by ACKs."""
     same, theirs = ev.like_by_acks(frames), ev.by_acks(frames)
-    of = {control: frame for own, other in BY_ACKS.items() for control, frame in ((own, same), (other, theirs))}
+    frame_of = {control: frame for own, other in BY_ACKS.items() for control, frame in ((own, same), (other, theirs))}
     snrs_db = ev.snrs_db(theirs)
     rows = []
     for ordered in (False, True):
-        for control, mine in of.items():
+        for control, mine in frame_of.items():
             cells = []
             for delayed_ack in (ON, OFF):
                 values = ev.curve(mine, "goodput_bps", control, resequencing=ordered, delayed_ack=delayed_ack)

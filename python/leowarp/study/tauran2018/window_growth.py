@@ -92,5 +92,7 @@ def _growth_an_ack(frames: Frames, name: str, delayed: str) -> tuple[float, floa
         return float("nan"), float("nan")
     grown = np.ptp(trace.cwnd_pkts[grows])
     segments = np.ptp(trace.delivered_pkts[grows])
+    # Of the whole session, since ACKs are counted over it: in the group `growth` nothing is lost, so that every ACK
+    # answers data in order.
     acks_a_segment = trace.acks_per_segment_ratio
     return float(grown / (segments * acks_a_segment)), float(grown / segments)

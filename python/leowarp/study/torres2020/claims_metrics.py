@@ -18,10 +18,14 @@ STUDY_MD_PKTS = {"uniform": 7.1, "normal": 6.6, "exponential": 5.3}
 """Read off figure 4 at 1 ms by the study's text, "approximate"."""
 
 MD_ORDER = ("uniform", "normal", "exponential")
+"""The study's order of the distributions in figure 4, largest first."""
 ENTROPY_ORDER = ("normal", "uniform", "exponential")
+"""The same in figure 5."""
 
 EXAMPLE = (1, 6, 7, 2, 3, 4, 5, 8)
+"""The study's example of an order of arrival (table 1)."""
 EXAMPLE_DENSITY = {-4: 0.25, 0: 0.25, 2: 0.5}
+"""Its RD (table 2): displacement in packets to share."""
 
 STRAIGHT_MS = (0.6, 4.0)
 """Where the closed form holds within 3 %, by arithmetic (design/exponential-jitter.md)."""
@@ -33,9 +37,9 @@ def worked_example(frames: Frames) -> Outcome:
 
     RD and MD are exact fractions; 1e-12 is rounding of doubles. The study prints the entropy with two decimals.
     """
-    found = reordering.density(np.array(EXAMPLE), threshold_pkts=simulation.THRESHOLD_PKTS)
-    density = dict(zip(found.displacement_pkts.tolist(), found.share.tolist(), strict=True))
-    md, entropy = found.mean_displacement_pkts, found.entropy_nats
+    density_found = reordering.density(np.array(EXAMPLE), threshold_pkts=simulation.THRESHOLD_PKTS)
+    density = dict(zip(density_found.displacement_pkts.tolist(), density_found.share.tolist(), strict=True))
+    md, entropy = density_found.mean_displacement_pkts, density_found.entropy_nats
     assert md is not None, "the example is not empty"
     assert entropy is not None, "the example is not empty"
     parts = {
@@ -128,6 +132,7 @@ def entropy_grows(frames: Frames) -> Outcome:
     table = ev.pivot(frames["probes"], "entropy_nats")
     jittered = table[table.index > 0]
     straight = jittered[(jittered.index >= STRAIGHT_MS[0]) & (jittered.index <= STRAIGHT_MS[1])]
+    # Below 0.2 ms uniform jitter is above normal: jitter of a packet's spacing (0.121 ms) is few whole numbers.
     wide = jittered[jittered.index >= 0.2]
     logarithm = {name: _over_logarithm(straight, name) for name in DISTRIBUTIONS}
     whole = {name: _over_logarithm(wide, name) for name in DISTRIBUTIONS}
@@ -165,6 +170,7 @@ def _bent(table: pd.DataFrame, name: str, per_ms: float) -> float:
 
 
 def _displacement_cause(at_one: dict[str, float], jittered: pd.DataFrame, order_from_ms: float | None) -> str:
+    """Why claim 2.3 does not hold whole: what gives the study's value at 1 ms, and where the order turns."""
     causes = []
     if abs(at_one["exponential"] / STUDY_MD_PKTS["exponential"] - 1) > 0.03:
         closed = simulation.closed_form_pkts("exponential", 1e-3)
@@ -191,6 +197,7 @@ def _last_out_of_order_ms(jittered: pd.DataFrame, order_from_ms: float | None) -
 
 
 def _simulated_entropy(jitter_ms: float) -> str:
+    """E_r of each distribution at a jitter by arithmetic, for causes."""
     return f"at {jitter_ms:g} ms " + ", ".join(
         f"{name} {simulation.measured_pkts_nats(name, jitter_ms / 1e3)[1]:.4f}" for name in ENTROPY_ORDER
     )

@@ -18,8 +18,11 @@ WELL, COLLAPSED = 0.9, 0.5
 """Shares of the undisturbed throughput: the study's "over 90 %", and half."""
 
 FIGURE_8 = ("bic", "highspeed", "westwood", "yeah")
+"""The algorithms of the study's figure 8."""
 STUDY_ENTROPY = {"bic": 3.3, "highspeed": 3.3, "yeah": 3.3, "westwood": 0.75}
+"""E_r up to which each holds, in the study's text on figure 8."""
 SAME_ENTROPY = 3.8
+"""The value at which the study compares the distributions."""
 
 
 # Implements claim 2.5 of torres2020 (figure 6).
@@ -65,6 +68,7 @@ def _as_measured(frames: Frames, test: Test, distributions: Sequence[str], algor
 def _lines(
     transfers: pd.DataFrame, probes: pd.DataFrame, distributions: Sequence[str], algorithms: Sequence[str], profile: str
 ) -> Lines:
+    """A curve for each distribution and algorithm, of transfers with one TCP."""
     return {
         (distribution, algorithm): ev.curve(transfers, probes, distribution, algorithm, profile)
         for distribution in distributions
@@ -108,8 +112,8 @@ def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any
         collapsed = ev.first_below(line, COLLAPSED)
         at_same[name] = ev.ratio_at(line, "entropy_nats", SAME_ENTROPY)
         if collapsed is not None:
-            for column, found in place.items():
-                found[name] = float(collapsed[column] / line[column].max())
+            for column, shares in place.items():
+                shares[name] = float(collapsed[column] / line[column].max())
         texts.append(f"{name}: {_fall_text(line)}, {at_same[name]:.0%} at E_r {SAME_ENTROPY:g}")
     entropy, displacement = place["entropy_nats"], place["mean_displacement_pkts"]
     whole = len(entropy) == len(lines)
@@ -157,6 +161,7 @@ def _apart(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     apart: dict[str, tuple[float, float]] = {
         column: ev.spread_between(by_name, column) for column in ("mean_displacement_pkts", "entropy_nats")
     }
+    # The middle half of seeds: a difference between curves that is no larger may be chance.
     noise = max(float((line["q3_ratio"] - line["q1_ratio"]).median()) for line in by_name.values())
     parts = {column: value >= max(0.1, noise) for column, (value, _) in apart.items()}
     (md, at_md), (entropy, at_entropy) = apart["mean_displacement_pkts"], apart["entropy_nats"]

@@ -86,8 +86,8 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
             name: results.shape(views[name, runs.SHAPED].tables, views[name, runs.UNSHAPED].tables)
             for name in DISTRIBUTIONS
         }
-    found = {name: frame for name, frame in frames.items() if len(frame)}
-    return found, next(iter(views.values()), None)
+    full = {name: frame for name, frame in frames.items() if len(frame)}
+    return full, next(iter(views.values()), None)
 
 
 def _some_ok(rows: pd.DataFrame) -> bool:
@@ -95,9 +95,9 @@ def _some_ok(rows: pd.DataFrame) -> bool:
 
 
 def _warnings(tables: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], *, quick: bool) -> list[str]:
-    found = []
+    sentences = []
     if quick:
-        found.append(
+        sentences.append(
             f"quick: {len(runs.QUICK_US)} of {len(runs.JITTERS_US)} jitters, {runs.QUICK_SEEDS} of {runs.SEEDS} seeds; "
             "a look at the figures and not the study"
         )
@@ -105,11 +105,11 @@ def _warnings(tables: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], *, 
         frame = frames.get(name)
         if frame is not None and not frame["finished"].all():
             count = int((~frame["finished"]).sum())
-            found.append(
+            sentences.append(
                 f"{name}: {count} of {len(frame)} transfers were not done at the end of their run (1000 s); they count "
                 "with what they had delivered"
             )
-    return found + study_parts.warnings_said(tables)
+    return sentences + study_parts.warnings_said(tables)
 
 
 def _mechanisms(frames: Mapping[str, Any]) -> str:

@@ -43,6 +43,7 @@ def deviations(distribution: str, count: int, rng: np.random.Generator) -> np.nd
     if distribution == "normal":
         return rng.standard_normal(count)
     assert distribution == "exponential", distribution
+    # Mean 1 and standard deviation 1; less its mean it begins at -1.
     return rng.standard_exponential(count) - 1.0
 
 
@@ -79,6 +80,7 @@ def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
     """Mean displacement of a probe with one of `STAND_INS`."""
     rng = np.random.default_rng(seed)
     if name == "kept":
+        # The inverse of the distribution that is left below 4: as if draws above had been thrown away.
         draws = -np.log1p(rng.random(PROBE_PKTS) * np.expm1(-4.0))
     else:
         assert name == "pareto", name
@@ -139,14 +141,14 @@ def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
     coming = iter(arrivals)
     window = deque(islice(coming, threshold_pkts + 1))
     waiting, early = set(window), set[int]()
-    index, found = 0, []
+    index, displacements = 0, []
     while window:
         if index in waiting or index in early:
             packet = window.popleft()
             waiting.discard(packet)
             displacement = index - packet
             if abs(displacement) <= threshold_pkts:
-                found.append(displacement)
+                displacements.append(displacement)
                 if displacement < 0:
                     early.add(packet)
             if displacement >= -threshold_pkts:
@@ -160,4 +162,4 @@ def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
         else:
             lowest = min(waiting | early)
             index = lowest if index < lowest else index + 1
-    return found
+    return displacements

@@ -2,7 +2,7 @@
 """The radio link to a moving terminal: how its power fades, and what hybrid ARQ makes of that for each packet.
 
     power = power_series(LandMobile(), duration_ns=600_000_000_000, seed=1)
-    found = outcomes(power, 7.0, Harq(), starts_ns)
+    codewords = outcomes(power, 7.0, Harq(), starts_ns)
 
 Nothing here knows a scenario or a guest: parameters in, numpy arrays out.
 """

@@ -67,6 +67,7 @@ class Environment:
     def state_shares(self) -> NDArray[np.float64]:
         """The chain's stationary distribution, shape (n,): the share of frames in each state."""
         n = len(self.states)
+        # w P = w and sum w = 1: one equation more than unknowns, solved by least squares, exactly but for rounding.
         equations = np.vstack([self.chain.T - np.eye(n), np.ones(n)])
         return np.linalg.lstsq(equations, np.append(np.zeros(n), 1.0), rcond=None)[0]
 
@@ -207,6 +208,7 @@ class _Entry:
                     "each row holds the probabilities of every next state, its own among them",
                 )
             shares.append(tuple(value / total for value in values))
+        # (1 + P)^n has an entry above 0 where the chain comes from row to column in at most n steps.
         reached = np.linalg.matrix_power(np.eye(n) + np.array(shares), n) > 0
         if not reached.all():
             here, there = (int(i) + 1 for i in np.argwhere(~reached)[0])

@@ -46,9 +46,9 @@ def test_the_chains_stationary_distribution_is_the_published_share_of_each_state
 
 
 def test_every_row_of_ours_sums_to_one_and_names_its_source():
-    found = environments()
-    assert len(found) == 12
-    for entry in found:
+    entries = environments()
+    assert len(entries) == 12
+    for entry in entries:
         assert entry.chain.sum(axis=1) == pytest.approx(1, abs=1e-12)
         assert entry.source
         assert entry.state_shares @ entry.chain == pytest.approx(entry.state_shares, abs=1e-12)
@@ -66,9 +66,9 @@ def test_an_unknown_environment_or_elevation_lists_what_there_is():
 
 
 def test_a_file_of_the_users_is_read_from_toml_and_from_json(tmp_path):
-    found = environment("canyon", 55, written(tmp_path, GOOD))
-    assert found.state_shares == pytest.approx((0.75, 0.25))
-    assert [state.name for state in found.states] == ["open", "shut"]
+    canyon = environment("canyon", 55, written(tmp_path, GOOD))
+    assert canyon.state_shares == pytest.approx((0.75, 0.25))
+    assert [state.name for state in canyon.states] == ["open", "shut"]
     document = {
         "environments": [
             {
@@ -124,6 +124,6 @@ def test_what_is_twice_in_a_file_or_no_file_is_refused(tmp_path):
 
 
 def test_rounding_to_the_published_digits_is_divided_out(tmp_path):
-    found = environments(written(tmp_path, GOOD.replace("[0.9, 0.1]", "[0.9001, 0.1]")))[0]
-    assert found.chain.sum(axis=1) == pytest.approx(1, abs=1e-15)
-    assert np.all(found.chain >= 0)
+    canyon = environments(written(tmp_path, GOOD.replace("[0.9, 0.1]", "[0.9001, 0.1]")))[0]
+    assert canyon.chain.sum(axis=1) == pytest.approx(1, abs=1e-15)
+    assert np.all(canyon.chain >= 0)

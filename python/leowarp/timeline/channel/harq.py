@@ -157,11 +157,14 @@ class Harq:
             return self._whole_symbols(self.first_bits)
         if self.rule == "equal" and self.kind == "incremental":
             return self._whole_symbols(self.codeword_bits / (self.retransmissions + 1))
+        # The power that the channel exceeds with the target probability, a half by default: nothing is known of it yet,
+        # and a half is neutral between delay and symbols (design/lms-harq.md).
         information = float(self.bit_information(snr_db + levels.first_db))
         return self._whole_symbols(self.needed_ratio * self.data_bits / information)
 
     def symbol_rate_hz(self, snr_db: float, levels: Levels) -> float:
         """Symbols a second that first transmissions take, all codewords used."""
+        # The study gives 40 Mbit/s "in case of error free network" and no symbol rate; this one follows from it.
         symbols = self.first_transmission_bits(snr_db, levels) / BITS_PER_SYMBOL[self.modulation]
         return symbols * 1e9 / self.codeword_period_ns
 
@@ -200,6 +203,7 @@ class Outcomes:
 
     @property
     def loss_ratio(self) -> float:
+        """Share of the codewords that was never decoded."""
         return float(self.lost.mean())
 
     def decoded_shares(self, most: int) -> list[float]:
@@ -248,6 +252,7 @@ def outcomes(
         chunk = starts[begin : begin + CHUNK_CODEWORDS]
         parts.append(run(_Looks(power, snr_db, parameters, first_bits, chunk), known))
     sent_again, lost, sent = (np.concatenate(column) for column in zip(*parts, strict=True)) if parts else _NOTHING
+    # 10, 30, 50 or 70 ms by default, as the study has it; a lost codeword has the delay after which it is given up.
     delay = parameters.first_delay_ns + parameters.retransmission_delay_ns * sent_again.astype(np.int64)
     return Outcomes(sent_again, delay, lost, sent, first_bits)
 
@@ -311,7 +316,7 @@ class _Mean:
         return self._integral[k] + f * (here + (self._values[k + 1] - here) * f / 2)
 
 
-def _incremental(looks: _Looks, levels: Levels) -> _Found:
+def _incremental(looks: _Looks, levels: Levels) -> _Columns:
     harq, information, energy = looks.harq, looks.information(), looks.energy()
     got = np.zeros(looks.count)
     sent = np.zeros(looks.count)
@@ -324,6 +329,7 @@ def _incremental(looks: _Looks, levels: Levels) -> _Found:
         sent[pending] += bits
         failed = got[pending] < _threshold_bits(harq, sent[pending]) * (1 - _ROUNDING)
         # Those without a bit left are given up where they stand.
+        # Incremental redundancy has no new bits after the whole codeword.
         asking = failed & (sent[pending] < harq.codeword_bits)
         if attempt == harq.retransmissions or not asking.any():
             break
@@ -345,6 +351,8 @@ def _asked(
     """Bits that the receiver asks for, whole symbols, at most those that are left; `seen`: energy over noise just
     received."""
     harq = looks.harq
+    # What the last one does not bring is lost; there is nothing to save for. Asked by the rule alone, 9.19 % in place
+    # of 8.11 % are lost at 7 dB (design/lms-harq.md).
     if harq.last_sends_rest and attempt == harq.retransmissions:
         return left
     size = BITS_PER_SYMBOL[harq.modulation]
@@ -367,7 +375,7 @@ def _expected_db(looks: _Looks, levels: Levels, seen: NDArray[np.float64]) -> ND
     return seen_db
 
 
-def _chase(looks: _Looks, levels: Levels) -> _Found:
+def _chase(looks: _Looks, levels: Levels) -> _Columns:
     harq, energy = looks.harq, looks.energy()
     size = BITS_PER_SYMBOL[harq.modulation]
     needed = _threshold_bits(harq, np.array([float(looks.first_bits)])) * (1 - _ROUNDING)
@@ -388,10 +396,12 @@ def _threshold_bits(harq: Harq, sent: NDArray[np.float64]) -> NDArray[np.float64
     """Information that decodes what was sent."""
     if harq.threshold_kind == "constant":
         return np.full(len(sent), harq.threshold_ratio * harq.data_bits)
+    # Outside of the measured rates np.interp holds the value of the nearest one.
     return np.interp(harq.data_bits / sent, CODE_RATES, RATIOS_BY_RATE) * harq.data_bits
 
 
-_Found = tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.int32]]
+_Columns = tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.int32]]
+"""Retransmissions, whether lost, and bits sent: what the two kinds give of each codeword."""
 _NOTHING = (np.zeros(0, np.uint8), np.zeros(0, bool), np.zeros(0, np.int32))
 
 _ROUNDING = 1e-9

@@ -51,18 +51,18 @@ def test_without_fading_everything_arrives_after_10_ms(kind, rule):
     for snr_db in (7.0, 10.0, 13.0, 40.0):
         for threshold in ("constant", "by-rate"):
             harq = Harq(kind=kind, rule=rule, threshold_kind=threshold)
-            found = outcomes(unfaded(SECOND), snr_db, harq, starts(1000, harq))
-            assert found.loss_ratio == 0
-            assert set(found.delay_ns.tolist()) == {10 * MS}
-            assert found.decoded_shares(3) == [1, 0, 0, 0]
+            codewords = outcomes(unfaded(SECOND), snr_db, harq, starts(1000, harq))
+            assert codewords.loss_ratio == 0
+            assert set(codewords.delay_ns.tolist()) == {10 * MS}
+            assert codewords.decoded_shares(3) == [1, 0, 0, 0]
 
 
 def test_without_fading_the_first_transmission_has_just_the_bits_that_decode():
     harq = Harq()
     for snr_db in (0.0, 7.0):
-        found = outcomes(unfaded(SECOND), snr_db, harq, starts(1, harq))
+        codewords = outcomes(unfaded(SECOND), snr_db, harq, starts(1, harq))
         bit = float(quadrature("qpsk", 10 ** (snr_db / 10))) / 2
-        assert found.first_bits == pytest.approx(1.15 * 8920 / bit, abs=3)
+        assert codewords.first_bits == pytest.approx(1.15 * 8920 / bit, abs=3)
 
 
 @pytest.mark.parametrize(("level_db", "again", "lost"), [(0, 0, False), (-5, 1, False), (-7, 2, False), (-20, 3, True)])
@@ -71,11 +71,11 @@ def test_on_a_steady_channel_equal_parts_add_up(level_db, again, lost):
     # Each of four parts brings 13,380 bits times the information of one; 1.15 x 8,920 decode.
     part = 13_380 * float(quadrature("qpsk", 10 ** ((4.0 + level_db) / 10))) / 2
     assert min(4, math.ceil(1.15 * 8920 / part)) - 1 == again
-    found = outcomes(steady(level_db), 4.0, harq, starts(10, harq))
-    assert set(found.retransmissions.tolist()) == {again}
-    assert set(found.lost.tolist()) == {lost}
-    assert set(found.delay_ns.tolist()) == {(10 + 20 * again) * MS}
-    assert set(found.sent_bits.tolist()) == {13_380 * (again + 1)}
+    codewords = outcomes(steady(level_db), 4.0, harq, starts(10, harq))
+    assert set(codewords.retransmissions.tolist()) == {again}
+    assert set(codewords.lost.tolist()) == {lost}
+    assert set(codewords.delay_ns.tolist()) == {(10 + 20 * again) * MS}
+    assert set(codewords.sent_bits.tolist()) == {13_380 * (again + 1)}
 
 
 def test_on_a_steady_channel_chase_combining_adds_up_ratios():
@@ -83,21 +83,21 @@ def test_on_a_steady_channel_chase_combining_adds_up_ratios():
     for level_db in (-3.0, -6.0, -8.0, -12.0):
         ratio = 10 ** ((5.0 + level_db) / 10)
         needed = [n for n in range(1, 5) if 6000 * float(quadrature("qpsk", n * ratio)) >= 1.15 * 8920]
-        found = outcomes(steady(level_db), 5.0, harq, starts(3, harq))
-        assert found.retransmissions.tolist() == [(needed[0] if needed else 4) - 1] * 3
-        assert found.lost.tolist() == [not needed] * 3
-        assert found.sent_bits.tolist() == [12_000 * (int(found.retransmissions[0]) + 1)] * 3
+        codewords = outcomes(steady(level_db), 5.0, harq, starts(3, harq))
+        assert codewords.retransmissions.tolist() == [(needed[0] if needed else 4) - 1] * 3
+        assert codewords.lost.tolist() == [not needed] * 3
+        assert codewords.sent_bits.tolist() == [12_000 * (int(codewords.retransmissions[0]) + 1)] * 3
 
 
 def test_at_minus_40_db_everything_is_lost():
     for kind in KINDS:
         for rule in RULES:
             harq = Harq(kind=kind, rule=rule)
-            _, found = channel_rows(LandMobile(), harq, -40.0, SECOND // 4, 1)
-            assert found.loss_ratio == 1
-            assert found.decoded_shares(3) == [0, 0, 0, 0]
-            assert (found.sent_bits <= 4 * harq.codeword_bits).all()
-            assert (found.delay_ns <= 70 * MS).all()
+            _, codewords = channel_rows(LandMobile(), harq, -40.0, SECOND // 4, 1)
+            assert codewords.loss_ratio == 1
+            assert codewords.decoded_shares(3) == [0, 0, 0, 0]
+            assert (codewords.sent_bits <= 4 * harq.codeword_bits).all()
+            assert (codewords.delay_ns <= 70 * MS).all()
     with pytest.raises(ScenarioError, match="signal-to-noise ratio of nan"):
         outcomes(unfaded(SECOND), math.nan, Harq(), starts(1, Harq()))
 
@@ -165,13 +165,13 @@ def test_many_codewords_at_once_are_as_one_by_one(kind, rule, threshold, last_se
     levels = levels_known(channel, harq)
     power = power_series(channel, 3 * SECOND, seed)
     begins = np.arange(12, dtype=np.int64) * 231_234_567
-    found = outcomes(power, snr_db, harq, begins, levels)
+    codewords = outcomes(power, snr_db, harq, begins, levels)
     differ = 0
     for index, begin in enumerate(begins.tolist()):
         again, lost, sent = one_by_one(power, snr_db, harq, begin, levels)
-        same = (again, lost) == (found.retransmissions[index], found.lost[index])
+        same = (again, lost) == (codewords.retransmissions[index], codewords.lost[index])
         # Integrals and tables are off by 1e-4: a codeword in thousands decides otherwise.
-        differ += not (same and sent == pytest.approx(int(found.sent_bits[index]), rel=2e-3))
+        differ += not (same and sent == pytest.approx(int(codewords.sent_bits[index]), rel=2e-3))
     assert differ <= 1
 
 
@@ -195,30 +195,30 @@ def found_by_snr():
     """Outcomes of every 50th codeword over two times 600 s."""
     harq = Harq()
     levels = levels_known(LandMobile(), harq)
-    found = {}
+    by_snr = {}
     powers = [power_series(LandMobile(), 600 * SECOND + harq.longest_ns, seed) for seed in (1, 2)]
     for snr_db in BANDS:
-        found[snr_db] = [outcomes(power, snr_db, harq, starts(53_800, harq, 50), levels) for power in powers]
-    return found
+        by_snr[snr_db] = [outcomes(power, snr_db, harq, starts(53_800, harq, 50), levels) for power in powers]
+    return by_snr
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("snr_db", BANDS)
 def test_residual_loss_lies_between_one_fade_and_two(found_by_snr, snr_db):
     low, high = BANDS[snr_db]
-    assert low < np.mean([found.loss_ratio for found in found_by_snr[snr_db]]) < high
+    assert low < np.mean([codewords.loss_ratio for codewords in found_by_snr[snr_db]]) < high
 
 
 def test_shares_of_retransmissions_and_losses_are_everything(found_by_snr):
     for runs in found_by_snr.values():
-        for found in runs:
-            shares = found.decoded_shares(3)
-            assert sum(shares) + found.loss_ratio == pytest.approx(1)
+        for codewords in runs:
+            shares = codewords.decoded_shares(3)
+            assert sum(shares) + codewords.loss_ratio == pytest.approx(1)
             assert min(shares) > 0
             # What the first transmission is sized for: its target, but for slopes and the draws of one run.
             assert shares[0] == pytest.approx(0.5, abs=0.06)
-            assert found.symbols_ratio > 1
-    losses = [np.mean([found.loss_ratio for found in found_by_snr[snr_db]]) for snr_db in sorted(BANDS)]
+            assert codewords.symbols_ratio > 1
+    losses = [np.mean([codewords.loss_ratio for codewords in found_by_snr[snr_db]]) for snr_db in sorted(BANDS)]
     assert losses == sorted(losses, reverse=True)
 
 
@@ -228,8 +228,8 @@ def test_a_prediction_meets_its_target_where_bits_are_left(target):
     harq = Harq(rule="predicted", target_ratio=target)
     channel = LandMobile(speed_m_per_s=50.0, samples_per_wavelength=8)
     power = power_series(channel, 400 * SECOND, 1)
-    found = outcomes(power, 13.0, harq, starts(40_000, harq, 44), levels_known(channel, harq))
-    shares = found.decoded_shares(3)
+    codewords = outcomes(power, 13.0, harq, starts(40_000, harq, 44), levels_known(channel, harq))
+    shares = codewords.decoded_shares(3)
     assert shares[1] / (1 - shares[0]) == pytest.approx(target, abs=0.04)
 
 
@@ -249,12 +249,12 @@ def test_a_slower_terminal_loses_more_because_its_transmissions_meet_the_same_fa
 
 def test_rows_give_every_codewords_outcome_back_and_neighbours_differ():
     harq = Harq()
-    rows, found = channel_rows(LandMobile(), harq, 9.0, 5 * SECOND, 3)
-    begins = starts(len(found.lost), harq)
+    rows, codewords = channel_rows(LandMobile(), harq, 9.0, 5 * SECOND, 3)
+    begins = starts(len(codewords.lost), harq)
     assert begins[-1] < 5 * SECOND <= begins[-1] + harq.codeword_period_ns
     at = np.searchsorted(rows.t_ns, begins, side="right") - 1
-    assert np.array_equal(rows.delay_ns[at], found.delay_ns)
-    assert np.array_equal(rows.loss_ratio[at], found.lost.astype(float))
+    assert np.array_equal(rows.delay_ns[at], codewords.delay_ns)
+    assert np.array_equal(rows.loss_ratio[at], codewords.lost.astype(float))
     assert rows.t_ns[0] == 0
     assert (rows.t_ns % harq.codeword_period_ns == 0).all()
     changed = (np.diff(rows.delay_ns) != 0) | (np.diff(rows.loss_ratio) != 0)

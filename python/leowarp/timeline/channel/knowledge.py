@@ -57,6 +57,7 @@ def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio
         for target in (first_target_ratio, target_ratio)
     )
     if channel.speed_m_per_s == 0:
+        # Identity over any level there is: a channel that never changes is expected to stay.
         same = np.array([-100.0, 100.0])
         return Levels(first_db, again_db, same, same)
     way_ns = math.ceil(1e9 * LEARNING_WAY_M / channel.speed_m_per_s)

@@ -103,6 +103,7 @@ class LandMobile:
 
     @property
     def wavelength_m(self) -> float:
+        """c / carrier."""
         return SPEED_OF_LIGHT_M_PER_S / self.carrier_hz
 
     @property
@@ -146,6 +147,8 @@ class LandMobile:
         assert surroundings.transition_m is not None
         lengths = np.array(surroundings.state_lengths_m)
         if self.frames == "common":
+            # 5.85 m for intermediate tree shadowing. With each state's own length deep shadow would have 19 % of the
+            # way instead of the published 25 % (design/lms-harq.md).
             lengths = np.full(len(lengths), float(surroundings.state_shares @ lengths))
         return Model(surroundings, lengths, surroundings.correlation_m, surroundings.transition_m)
 
@@ -284,6 +287,7 @@ def _blocks(
         direct, diffuse = shadowing.block(n), multipath.block(n)
         if not moving:
             direct, diffuse = np.full(n, direct[0]), np.full(n, diffuse[0])
+        # The direct signal is real: a receiver tracks its phase, so that only the diffuse one turns against it.
         received = amplitude_ratio(mean_db.at(x_m) + deviation_db.at(x_m) * direct)
         received = received + amplitude_ratio(multipath_db.at(x_m)) * diffuse
         power = received.real**2 + received.imag**2

@@ -26,10 +26,10 @@ def way(channel, until_m, seed=1):
 
 @pytest.mark.parametrize("frames", ["common", "by-state"])
 def test_shares_of_the_way_and_stays_are_those_of_the_chain(frames):
-    model, found = way(LandMobile(frames=frames), 200_000.0)
-    lengths = np.diff(found.starts_m)
+    model, stretches = way(LandMobile(frames=frames), 200_000.0)
+    lengths = np.diff(stretches.starts_m)
     for state in range(3):
-        own = lengths[found.states == state]
+        own = lengths[stretches.states == state]
         assert own.mean() == pytest.approx(model.dwells_m[state], rel=0.06)
         assert own.sum() / lengths.sum() == pytest.approx(model.way_shares[state], abs=0.02)
         # Geometric: at least one frame, whole frames, standard deviation sqrt(Pii) / (1 - Pii) frames.
@@ -38,10 +38,10 @@ def test_shares_of_the_way_and_stays_are_those_of_the_chain(frames):
         assert frames_stayed.min() == pytest.approx(1)
         assert frames_stayed == pytest.approx(np.round(frames_stayed))
         assert frames_stayed.std() == pytest.approx(stays**0.5 / (1 - stays), rel=0.1)
-    changes = found.states[:-1] * 3 + found.states[1:]
+    changes = stretches.states[:-1] * 3 + stretches.states[1:]
     assert not np.isin(changes, (0, 4, 8)).any()
     chain = model.environment.chain
-    assert np.mean(changes[found.states[:-1] == 0] == 1) == pytest.approx(chain[0, 1] / (1 - chain[0, 0]), abs=0.03)
+    assert np.mean(changes[stretches.states[:-1] == 0] == 1) == pytest.approx(chain[0, 1] / (1 - chain[0, 0]), abs=0.03)
 
 
 def test_common_frames_keep_the_published_shares_and_frames_by_state_shift_them():
@@ -106,8 +106,8 @@ def test_the_diffuse_signal_has_clarkes_autocorrelation():
     assert abs(w.mean()) < 0.02
     for wavelengths in (0.25, 0.3827, 0.5, 1.0, 2.0):
         lag = round(16 * wavelengths)
-        found = np.mean(w[:-lag] * w[lag:].conj())
-        assert found == pytest.approx(j0(2 * np.pi * lag / 16), abs=0.03)
+        correlation = np.mean(w[:-lag] * w[lag:].conj())
+        assert correlation == pytest.approx(j0(2 * np.pi * lag / 16), abs=0.03)
 
 
 def test_cutting_into_blocks_changes_nothing(monkeypatch):

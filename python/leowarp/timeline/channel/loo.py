@@ -84,12 +84,14 @@ def mixture_quantile_db(states: Sequence[Loo], shares: ArrayLike, share: float) 
     """The level, in dB, that the power stays below for this share of the time (0 < share < 1)."""
     if not 0 < share < 1:
         raise ValueError(f"a quantile of share {share} is no level")
+    # brentq needs a bracket that holds the level; a wide one costs few steps.
     reach = [8 * state.deviation_db + 40 for state in states]
     low = min(min(s.mean_db, s.multipath_db) - r for s, r in zip(states, reach, strict=True)) - 60
     high = max(max(s.mean_db, s.multipath_db) + r for s, r in zip(states, reach, strict=True))
     return float(brentq(lambda x: float(mixture_share_below(states, shares, x)) - share, low, high, xtol=1e-6))
 
 
+# ln of an amplitude ratio, of a level in dB: 20 log10 z = x, ln z = x ln(10) / 20
 _NEPERS_PER_DB = math.log(10) / 20
 
 _NODES = np.linspace(-8.0, 8.0, 321)

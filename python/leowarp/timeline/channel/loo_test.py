@@ -54,11 +54,11 @@ ITS_40_QUANTILES_DB = {0.01: -24.566, 0.05: -17.432, 0.1: -14.303, 0.25: -9.700,
 
 
 def test_quantiles_of_intermediate_tree_shadowing_are_those_of_an_independent_monte_carlo():
-    found = environment("intermediate-tree-shadowed", 40)
+    trees = environment("intermediate-tree-shadowed", 40)
     for share, level_db in ITS_40_QUANTILES_DB.items():
         within_db = 0.1 if share < 0.05 else 0.04
-        assert mixture_quantile_db(found.states, found.state_shares, share) == pytest.approx(level_db, abs=within_db)
-    mean = sum(w * s.mean_power for w, s in zip(found.state_shares, found.states, strict=True))
+        assert mixture_quantile_db(trees.states, trees.state_shares, share) == pytest.approx(level_db, abs=within_db)
+    mean = sum(w * s.mean_power for w, s in zip(trees.state_shares, trees.states, strict=True))
     assert 10 * np.log10(mean) == pytest.approx(-2.76, abs=0.02)
 
 

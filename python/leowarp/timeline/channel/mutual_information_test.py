@@ -66,8 +66,8 @@ def test_eight_psk_agrees_with_draws():
     noise = rng.normal(0, np.sqrt(0.5 / snr), 2 * n).view(complex)
     sent = points[rng.integers(0, 8, n)]
     exponents = -snr * (np.abs((sent + noise)[:, None] - points) ** 2 - np.abs(noise)[:, None] ** 2)
-    found = 3 - np.mean(np.log2(np.exp(exponents).sum(axis=1)))
-    assert float(quadrature("8psk", snr)) == pytest.approx(found, abs=0.01)
+    drawn_bits = 3 - np.mean(np.log2(np.exp(exponents).sum(axis=1)))
+    assert float(quadrature("8psk", snr)) == pytest.approx(drawn_bits, abs=0.01)
 
 
 def test_the_inverse_gives_the_ratio_back():

@@ -81,6 +81,7 @@ class Blend:
         self._integral = np.concatenate(([0.0], np.cumsum(values * np.diff(knots))))
 
     def at(self, x_m: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The value at places of the way, same shape."""
         if self.width_m == 0:
             return self.values[places(self.starts_m, x_m)]
         half = self.width_m / 2
@@ -105,13 +106,16 @@ class Shadowing:
 
     def __init__(self, spacing_m: float, correlation_m: float, rng: np.random.Generator) -> None:
         self._keeps = math.exp(-spacing_m / correlation_m)
+        # sqrt(1 - keeps^2); expm1, because samples lie close together and the difference from 1 is small.
         self._adds = math.sqrt(-math.expm1(-2 * spacing_m / correlation_m))
         self._rng = rng
         self._last: float | None = None
 
     def block(self, n: int) -> NDArray[np.float64]:
+        """The next n samples, shape (n,)."""
         noise = self._rng.standard_normal(n) * self._adds
         if self._last is None:
+            # The first value has variance 1 from the start, not only after a run-in.
             noise[0] /= self._adds
             before = 0.0
         else:
@@ -136,6 +140,8 @@ class Multipath:
 
     def __init__(self, spacing_wavelengths: float, rng: np.random.Generator) -> None:
         reach = max(1, round(self.REACH_WAVELENGTHS / spacing_wavelengths))
+        # A power of two for the transform, and four times as long as what is kept: what wraps around is beyond the
+        # Gaussian.
         half = 4 << math.ceil(math.log2(reach))
         d = np.arange(-half, half) * spacing_wavelengths
         correlation = j0(2 * np.pi * d) * np.exp(-((d / self.MEMORY_WAVELENGTHS) ** 2) / 2)
@@ -147,6 +153,7 @@ class Multipath:
         self._noise = self._white(2 * reach)
 
     def block(self, n: int) -> NDArray[np.complex128]:
+        """The next n samples, shape (n,), mean of |w|^2 1."""
         noise = np.concatenate((self._noise, self._white(n)))
         self._noise = noise[n:]
         return oaconvolve(noise, self._taps, mode="valid")

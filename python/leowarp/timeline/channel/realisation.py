@@ -94,6 +94,7 @@ def realisation(
             "a shorter run, a lower rate, or more data_bits in a codeword",
         )
     starts = np.arange(count, dtype=np.int64) * parameters.codeword_period_ns
+    # The last codeword may be sent again after the run's end; its fate must not depend on where the run ends.
     until = int(starts[-1]) + parameters.longest_ns
     if channel is None:
         power = unfaded(until)

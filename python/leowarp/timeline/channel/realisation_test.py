@@ -17,20 +17,20 @@ SECOND = 1_000_000_000
 
 
 @pytest.fixture(scope="module")
-def found():
+def realised():
     # Little to learn: the model's rule asks for no more than that.
     return realisation(LandMobile(samples_per_wavelength=4), Harq(rule="equal"), 8.0, SECOND, 1)
 
 
-def test_a_part_has_the_codewords_that_begin_before_and_the_samples_until_then(found):
-    part = found.until(SECOND // 2)
+def test_a_part_has_the_codewords_that_begin_before_and_the_samples_until_then(realised):
+    part = realised.until(SECOND // 2)
     count = -(-SECOND // 2 // Harq().codeword_period_ns)
     assert len(part.starts_ns) == len(part.outcomes.lost) == len(part.outcomes.sent_bits) == count
-    assert part.starts_ns[-1] < SECOND // 2 <= found.starts_ns[count]
-    assert np.array_equal(part.outcomes.retransmissions, found.outcomes.retransmissions[:count])
+    assert part.starts_ns[-1] < SECOND // 2 <= realised.starts_ns[count]
+    assert np.array_equal(part.outcomes.retransmissions, realised.outcomes.retransmissions[:count])
     assert SECOND // 2 - part.power.spacing_ns < part.power.duration_ns <= SECOND // 2
-    assert np.array_equal(part.power.level_db, found.power.level_db[: len(part.power.level_db)])
-    assert part.outcomes.first_bits == found.outcomes.first_bits
+    assert np.array_equal(part.power.level_db, realised.power.level_db[: len(part.power.level_db)])
+    assert part.outcomes.first_bits == realised.outcomes.first_bits
 
 
 def test_a_power_that_never_changes_keeps_both_samples_however_short_the_part():
@@ -39,10 +39,10 @@ def test_a_power_that_never_changes_keeps_both_samples_however_short_the_part():
     assert len(part.starts_ns) == 1
 
 
-def test_rows_are_those_of_the_realisation(found):
+def test_rows_are_those_of_the_realisation(realised):
     rows, outcomes = channel_rows(LandMobile(samples_per_wavelength=4), Harq(rule="equal"), 8.0, SECOND, 1)
-    assert np.array_equal(rows.t_ns, found.rows().t_ns)
-    assert outcomes.loss_ratio == found.outcomes.loss_ratio
+    assert np.array_equal(rows.t_ns, realised.rows().t_ns)
+    assert outcomes.loss_ratio == realised.outcomes.loss_ratio
 
 
 @pytest.mark.parametrize("name", ["power.parquet", "power.csv"])

@@ -72,6 +72,7 @@ def state_rows(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
 def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
     levels_db = np.quantile(power.level_db, SHARES)
     model = channel.model() if channel is not None else None
+    # Powers are averaged, not levels: a mean of decibels is a geometric one.
     mean_db = 10 * math.log10(float(np.mean(10 ** (power.level_db.astype(np.float64) / 10))))
     if model is None:
         expected: list[float | None] = [None] * (len(SHARES) + 1)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `view`: one page on which runs move."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leowarp.cli import options
+from leowarp.cli.output import say
+
+
+def view(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="A run directory, or several to see with one clock.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The file; of one run 50-report/view.html in it, else view.html here."),
+    ] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Open it in the browser, too.")] = False,
+    json_: options.Json = False,
+) -> None:
+    """One HTML file that shows runs moving: globe, paths, queues, packets, traces. It needs no network, no server."""
+    import leowarp
+    from leowarp import trace
+    from leowarp import view as rooms
+    from leowarp.cli.output import print_json
+    from leowarp.layout import REPORT
+
+    opened = [leowarp.open(run) for run in runs]
+    within = out is None and len(opened) == 1
+    target = opened[0].path / REPORT / rooms.FILE if within else Path(rooms.FILE) if out is None else out
+    page = rooms.write_view(opened, target)
+    if within:
+        trace.list_files(opened[0].path)
+    if json_:
+        print_json({"runs": [str(run.path) for run in opened], "view": str(page), "bytes": page.stat().st_size})
+    else:
+        say(page)
+    if open_:
+        webbrowser.open(page.resolve().as_uri())

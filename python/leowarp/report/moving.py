@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page on which runs move (`leowarp view`), beside a report, and the line of the report that leads there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from leowarp import view
+from leowarp.errors import LeowarpError
+from leowarp.report import html
+from leowarp.result import Run
+
+MOST_RUNS = 4
+"""Beside a comparison of more there is none: each has a globe of its own, and a screen shows so many."""
+
+
+def moving(runs: Sequence[Run], folder: Path) -> str:
+    """Writes the page into a folder; returns the line that leads to it, or says why there is none."""
+    if len(runs) > MOST_RUNS:
+        return ""
+    try:
+        page = view.write_view(runs, folder / view.FILE)
+    except LeowarpError as error:
+        # An old run may lack a table of it, and its report is worth having all the same.
+        return f'<p class="quiet">No page on which it moves: {html.text(error.message)}</p>\n'
+    words = "globe, paths, queues, packets and traces with one clock"
+    return f'<p class="screen"><a href="{html.text(page.name)}">See it move</a>: {words}.</p>\n'

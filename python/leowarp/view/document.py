@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that a page knows of its runs, as one container."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from leowarp.printable import one_line
+from leowarp.view.container import Arrays
+from leowarp.view.packets import BUDGET_BYTES, packets_of
+from leowarp.view.series import drops_of, fading_of_run, flow_rows, links_of, probe_rows, queues_of, step_ns_of
+from leowarp.view.sky import sky_of
+from leowarp.view.source import Names, Source
+from leowarp.view.ways import changes_of, pairs_of
+
+LONGEST_TEXT = 200
+"""Characters of a name or a warning on a page."""
+MOST_WARNINGS = 50
+VERSION = 1
+
+
+def document(sources: Sequence[Source]) -> str:
+    """The container of a page about runs, one or more; all have the same clock.
+
+    Raises
+    ------
+    TraceError
+        If a table is damaged or lacks a column that the page needs.
+    """
+    arrays = Arrays()
+    budget_bytes = BUDGET_BYTES // len(sources)
+    names = _labels(sources)
+    told = [_run(source, label, arrays, budget_bytes) for source, label in zip(sources, names, strict=True)]
+    return arrays.packed({"version": VERSION, "runs": told})
+
+
+def title(sources: Sequence[Source]) -> str:
+    """What a page about runs is called."""
+    names = list(dict.fromkeys(str(source.plan.name) for source in sources))
+    return clipped(", ".join(names))
+
+
+def clipped(text: object) -> str:
+    """A text of somebody else's as one line of bearable length, without characters that do something."""
+    line = one_line(str(text))
+    return line if len(line) <= LONGEST_TEXT else f"{line[:LONGEST_TEXT]}..."
+
+
+def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, Any]:
+    plan, manifest = source.plan, source.manifest
+    sky = sky_of(plan, source.end_ns, arrays)
+    names = Names([] if sky is None else sky["satellites"])
+    # Stations of the sky have numbers next to the satellites'.
+    for station in [] if sky is None else sky["stations"]:
+        names(station["name"])
+    step_ns = step_ns_of(source)
+    pairs = {pair: number for number, pair in enumerate(source.pairs)}
+    flows = [
+        {
+            "kind": flow.kind,
+            "source": names(flow.source),
+            "destination": names(flow.destination),
+            "congestion_control": clipped(flow.congestion_control) if flow.kind == "tcp" else None,
+            "there": pairs[flow.source, flow.destination],
+            "back": pairs[flow.destination, flow.source],
+            "start_s": flow.start_ns / 1e9,
+            "rows": flow_rows(source, number, step_ns, arrays),
+            "probes": None if flow.kind == "tcp" else probe_rows(source, number, arrays),
+        }
+        for number, flow in enumerate(plan.flows)
+    ]
+    found = {
+        "label": clipped(label),
+        "name": clipped(plan.name),
+        "directory": clipped(source.path.resolve().name),
+        "leowarp": clipped(manifest.get("leowarp_version", "")),
+        "kernel": clipped(manifest.get("kernel", {}).get("linux_version", "")),
+        "seed": plan.run.seed,
+        "medium": plan.medium.NAME,
+        "in_flight": plan.routing.in_flight,
+        "warnings": [clipped(warning) for warning in manifest.get("warnings", [])[:MOST_WARNINGS]],
+        "end_s": source.end_ns / 1e9,
+        "tick_s": source.tick_ns / 1e9,
+        "step_s": step_ns / 1e9,
+        "sky": sky,
+        "pairs": pairs_of(source, names, arrays),
+        "flows": flows,
+        "changes": changes_of(source, arrays),
+        "links": links_of(source, names),
+        "queues": queues_of(source, arrays),
+        "drops": drops_of(source, arrays),
+        "packets": packets_of(source, arrays, budget_bytes),
+        "fading": fading_of_run(source, step_ns, arrays),
+    }
+    if sky is not None:
+        sky["satellites"] = [clipped(name) for name in sky["satellites"]]
+        for station in sky["stations"]:
+            station["name"] = clipped(station["name"])
+    return found | {"others": [clipped(name) for name in names.others]}
+
+
+def _labels(sources: Sequence[Source]) -> list[str]:
+    """A short name of each run that tells it from the others: algorithm, scenario, or directory."""
+    algorithms = [
+        next((str(flow.congestion_control) for flow in source.plan.flows if flow.kind == "tcp"), source.plan.name)
+        for source in sources
+    ]
+    for labels in (algorithms, [source.plan.name for source in sources]):
+        if len(set(labels)) == len(labels):
+            return labels
+    names = [source.path.resolve().name for source in sources]
+    return names if len(set(names)) == len(names) else [str(source.path) for source in sources]

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packets of a page: those around changes of the path, each with when it left and arrived, from packet truth.
+
+The trace stores seconds of them around each change, millions in a run of 1000 s; a page holds what fits into
+`BUDGET_BYTES`, the nearest to the changes, the same span around each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics import both_ways_ns
+from leowarp.metrics.tables import floats, truths
+from leowarp.view.container import MISSING, Arrays, compressed_bytes
+from leowarp.view.source import Source
+
+BUDGET_BYTES = 2_000_000
+SPANS_S = ((1.0, 3.0), (0.5, 2.0), (0.3, 1.2), (0.2, 0.8), (0.15, 0.5), (0.1, 0.3), (0.05, 0.2), (0.02, 0.1))
+"""Before and after a change: from this much on, the first that fits."""
+IN_WINDOW = 1
+"""Of `stored_because`: it was sent while every packet was stored."""
+LATE, AGAIN, VAIN, LOST, BACK = 1, 2, 4, 8, 16
+
+
+def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> dict[str, Any] | None:
+    """Packets in windows of time around changes, by when they were sent; None: the run stored none there.
+
+    `windows` are the spans (seconds) in which every packet that was under way is among them.
+    """
+    tables = source.tables
+    packets = tables.packets
+    because = floats(packets["stored_because"])
+    packets = packets[np.nan_to_num(because).astype("int64") % 2 == IN_WINDOW]
+    if len(packets) == 0:
+        return None
+    packets = packets.sort_values("sent_ns", kind="stable")
+    pairs = {(flow.source, flow.destination) for flow in source.plan.flows}
+    changes_ns = np.unique(np.concatenate([both_ways_ns(tables, pair) for pair in sorted(pairs)]))
+    # All packets of a run without changes are stored only if that was asked for: then its beginning is shown.
+    centres_ns = changes_ns[changes_ns < source.end_ns] if len(changes_ns) else packets["sent_ns"].to_numpy()[:1]
+    for before_s, after_s in SPANS_S:
+        begins, ends = _windows(centres_ns, before_s, after_s, source.end_ns)
+        kept, begins, ends = _within(packets, begins, ends)
+        table = _columns(source, kept)
+        # The others are long runs of equal values.
+        if sum(compressed_bytes(np.diff(table[name], prepend=0)) for name in ("sent", "took", "flags")) <= budget_bytes:
+            break
+    else:
+        return None
+    if len(kept) == 0:
+        return None
+    return {
+        "windows": [[round(float(a) / 1e9, 6), round(float(b) / 1e9, 6)] for a, b in zip(begins, ends, strict=True)],
+        "sent": arrays.instants(table["sent"]),
+        "took": arrays.integers(table["took"]),
+        "flags": arrays.small(table["flags"]),
+        **{name: _narrow(table[name], arrays) for name in ("flow", "path_id", "dropped")},
+    }
+
+
+def _narrow(values: np.ndarray, arrays: Arrays) -> dict[str, int]:
+    """Numbers of flows, paths and directions: a page has a million packets, and few runs have so many of these."""
+    return arrays.shorts(values) if values.max() < 1 << 15 else arrays.integers(values)
+
+
+def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Spans around instants, joined where they overlap."""
+    begins = np.maximum(centres_ns - round(before_s * 1e9), 0)
+    ends = np.minimum(centres_ns + round(after_s * 1e9), end_ns)
+    first = np.append(True, begins[1:] > np.maximum.accumulate(ends)[:-1])
+    last = np.append(np.flatnonzero(first)[1:] - 1, len(begins) - 1)
+    return begins[first], np.maximum.accumulate(ends)[last]
+
+
+def _within(packets: pd.DataFrame, begins: np.ndarray, ends: np.ndarray) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Packets sent in the spans, and the spans in which all under way are among them.
+
+    Who looks at the first instants of a span misses the packets that were sent before it: it begins when the last of
+    those, by the largest delay, must have arrived.
+    """
+    sent_ns = packets["sent_ns"].to_numpy(dtype="int64")
+    place = np.searchsorted(begins, sent_ns, side="right") - 1
+    inside = (place >= 0) & (sent_ns < ends[np.maximum(place, 0)])
+    kept, place = packets[inside], place[inside]
+    delay_ns = floats(kept["received_ns"]) - kept["sent_ns"].to_numpy(dtype="float64")
+    longest_ns = float(np.nanmax(delay_ns)) if np.isfinite(delay_ns).any() else 0.0
+    has = np.isin(np.arange(len(begins)), place)
+    full = np.where(begins == 0, 0, begins + longest_ns)
+    some = has & (full < ends)
+    return kept, full[some].astype("int64"), ends[some]
+
+
+def _columns(source: Source, packets: pd.DataFrame) -> dict[str, np.ndarray]:
+    sent_ns = packets["sent_ns"].to_numpy(dtype="int64")
+    sent = source.ticks(sent_ns)
+    received = floats(packets["received_ns"]) // source.tick_ns
+    took = np.where(np.isfinite(received), received - sent, MISSING)
+    flags = (
+        LATE * truths(packets["is_late"])
+        + AGAIN * truths(packets["is_retransmission"])
+        + VAIN * truths(packets["is_spurious"])
+        + LOST * packets["drop_cause"].notna().to_numpy()
+        + BACK * (packets["direction"].to_numpy() == 1)
+    )
+    number = np.nan_to_num(floats(packets["path_id"]), nan=-1)
+    dropped = np.nan_to_num(floats(packets["drop_direction"]), nan=-1)
+    return {
+        "sent": sent,
+        "took": took.astype("int64"),
+        "flow": packets["flow"].to_numpy(dtype="int64"),
+        "flags": flags.astype("int64"),
+        "path_id": number.astype("int64"),
+        "dropped": dropped.astype("int64"),
+    }

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page: one HTML file that holds script, style and data, and that asks nobody for anything."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+
+from leowarp import plainfiles
+from leowarp.result import Run
+from leowarp.view.document import document, title
+from leowarp.view.source import Source
+
+FILE = "view.html"
+"""What the page is called, beside a run's report."""
+
+MOST_BYTES = 5_000_000
+"""Of the page of a run of 1000 s over 648 satellites; held by a test."""
+
+
+def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
+    """Writes the page about runs into a file; returns it.
+
+    Parameters
+    ----------
+    runs : sequence of Run or path
+        A run, or several to be seen side by side with one clock.
+    out : path
+        The file; one that is there is replaced, never through a link.
+
+    Raises
+    ------
+    TraceError
+        If a table is damaged or lacks a column that the page needs.
+    """
+    text = page(runs)
+    plainfiles.refuse_link(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    plainfiles.write(out, text.encode())
+    return out
+
+
+def page(runs: Sequence[Run | Path | str]) -> str:
+    """The page about runs, as text.
+
+    Its policy lets no request out, and runs no script but the one that belongs to leowarp: what a plan names cannot.
+    """
+    script, style = built("page.js"), built("page.css")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; " \
+             "base-uri 'none'; form-action 'none'"  # fmt: skip
+    sources = [Source(run) for run in runs]
+    name = html.escape(title(sources))
+    return (
+        "<!DOCTYPE html>\n"
+        '<html lang="en"><head><meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{name}</title>\n<style>{style}</style></head>\n"
+        '<body><main id="page"><p id="loading">Reading the run...</p></main>\n'
+        "<noscript>This page draws with JavaScript, all of which it holds itself.</noscript>\n"
+        f'<script type="application/octet-stream" id="data">{document(sources)}</script>\n'
+        f"<script>{script}</script></body></html>\n"
+    )
+
+
+def built(name: str) -> str:
+    """A file that `make page` builds from `web/`."""
+    return resources.files("leowarp.view").joinpath("built", name).read_text(encoding="utf-8")

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a page shows over time: a row of values of each flow on one grid, queues and drops of links."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.media.mobile import realisation_of
+from leowarp.metrics import DATA, goodput, path_queues
+from leowarp.metrics.tables import floats
+from leowarp.scenario.schema import Mobile
+from leowarp.view.container import Arrays
+from leowarp.view.source import Names, Source
+
+STEP_NS = 50_000_000
+MOST_VALUES = 1_500_000
+"""Values of all rows of all flows; above it the grid is coarser."""
+MOST_STEPS = 20_000
+MOST_QUEUE_ROWS = 400_000
+MOST_DROPS = 200_000
+
+
+def step_ns_of(source: Source) -> int:
+    """Step of the grid: a whole multiple of 50 ms, the length of the trace's bins."""
+    steps = min(MOST_STEPS, MOST_VALUES // (7 * max(len(source.plan.flows), 1)))
+    return STEP_NS * max(1, -(-source.end_ns // (STEP_NS * steps)))
+
+
+def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict[str, Any]:
+    """Rows of one flow: of TCP goodput, RTT, window, queue of its path; of all what was late, lost and sent again."""
+    grid_ns = np.arange(0, source.end_ns, step_ns, dtype="int64")
+    flow, tables = source.plan.flows[number], source.tables
+    rows: dict[str, np.ndarray] = {}
+    if flow.kind == "tcp" and tables.has("sockets"):
+        samples = tables.of_flow("sockets", number)
+        t_ns = samples["t_ns"].to_numpy(dtype="int64")
+        rows["goodput_kbps"] = _goodput_kbps(source, number, step_ns, len(grid_ns))
+        # a sample stands for the step that it begins
+        rows["srtt_us"] = _last(t_ns, floats(samples["srtt_us"]), step_ns, len(grid_ns))
+        rows["cwnd_pkts"] = _last(t_ns, floats(samples["cwnd_pkts"]), step_ns, len(grid_ns))
+    if tables.has("links") and source.plan.observe.queues_ns is not None:
+        waiting = np.zeros(len(grid_ns))
+        for in_force, pkts in path_queues(tables, (flow.source, flow.destination), source.end_ns, grid_ns):
+            waiting[in_force] += pkts[in_force]
+        rows["queue_pkts"] = waiting
+    if tables.has("bins"):
+        bins = tables.of_flow("bins", number)
+        bins = bins[bins["direction"].to_numpy() == DATA]
+        place = bins["t_ns"].to_numpy(dtype="int64") // step_ns
+        for name, column in (("late_pkts", "late_pkts"), ("lost_pkts", "lost_pkts"), ("again_pkts", "retrans_pkts")):
+            rows[name] = np.bincount(place, weights=floats(bins[column]), minlength=len(grid_ns))[: len(grid_ns)]
+    return {name: arrays.integers(values) for name, values in rows.items()}
+
+
+def probe_rows(source: Source, number: int, arrays: Arrays) -> dict[str, Any]:
+    """Each probe of a ping or udp flow: when it was sent, how long it took there (and back); missing: lost."""
+    echoes = source.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
+    if len(echoes) > MOST_STEPS:
+        echoes = echoes.iloc[:: -(-len(echoes) // MOST_STEPS)]
+    sent_ns = echoes["sent_ns"].to_numpy(dtype="int64")
+    back = floats(echoes["reply_ns"])
+    arrived = back if np.isfinite(back).any() else floats(echoes["received_ns"])
+    return {
+        "sent": arrays.instants(source.ticks(sent_ns)),
+        "took_us": arrays.integers((arrived - sent_ns) / 1e3),
+        "is_round_trip": bool(np.isfinite(back).any()),
+    }
+
+
+def _goodput_kbps(source: Source, number: int, step_ns: int, steps: int) -> np.ndarray:
+    values = np.full(steps, np.nan)
+    found = goodput(source.tables, number, "in_order", step_ns)
+    place = found["t_ns"].to_numpy(dtype="int64") // step_ns
+    kept = place < steps
+    values[place[kept]] = found["goodput_bps"].to_numpy()[kept] / 1e3
+    return values
+
+
+def _last(t_ns: np.ndarray, given: np.ndarray, step_ns: int, steps: int) -> np.ndarray:
+    values = np.full(steps, np.nan)
+    place = t_ns // step_ns
+    kept = place < steps
+    values[place[kept]] = given[kept]
+    return values
+
+
+def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
+    """Packets waiting in each direction of a link, from when on how many; a long series keeps the most of each step."""
+    links = source.tables.links
+    step_ns = 1
+    if len(links) > MOST_QUEUE_ROWS:
+        step_ns = STEP_NS * (1 + len(links) // MOST_QUEUE_ROWS)
+    directions, counts, t_ns, pkts = [], [], [], []
+    for direction, rows in links.groupby("direction", sort=True):
+        frame = pd.DataFrame({"t": rows["t_ns"].to_numpy(dtype="int64"), "pkts": floats(rows["queue_pkts"])})
+        if step_ns > 1:
+            frame = frame.groupby(frame["t"] // step_ns * step_ns)["pkts"].max().rename_axis("t").reset_index()
+        directions.append(int(direction))
+        counts.append(len(frame))
+        t_ns.append(np.diff(source.ticks(frame["t"]), prepend=0))
+        pkts.append(frame["pkts"].to_numpy())
+    return {
+        "directions": arrays.integers(np.array(directions, dtype="int64")),
+        "rows": arrays.integers(np.array(counts, dtype="int64")),
+        # of each direction anew from 0: differences of instants
+        "steps": arrays.integers(np.concatenate([np.zeros(0, dtype="int64"), *t_ns])),
+        "pkts": arrays.integers(np.concatenate([np.zeros(0), *pkts])),
+    }
+
+
+def links_of(source: Source, names: Names) -> list[dict[str, Any]]:
+    """Each direction of a link: its ends, its limit, and what it did in the whole run."""
+    tables = source.tables
+    totals = {int(row.direction): row for row in tables.linktotals.itertuples(index=False)}
+    limits = _limits(source)
+    found = []
+    for number, (a, b, kind) in enumerate(tables.directions):
+        row = totals.get(number)
+        told = {}
+        if row is not None:
+            for name in ("offered_pkts", "delivered_pkts", "dropped_queue_pkts", "dropped_loss_pkts",
+                         "dropped_down_pkts", "queue_max_pkts"):  # fmt: skip
+                value = getattr(row, name)
+                told[name] = None if value != value or value is None else int(value)
+        found.append({"a": names(a), "b": names(b), "kind": kind, "limit_pkts": limits.get((a, b)), **told})
+    return found
+
+
+def _limits(source: Source) -> dict[tuple[str, str], int | None]:
+    """Waiting packets that each direction holds at most."""
+    timeline = source.tables.timeline
+    limits: dict[tuple[str, str], int | None] = {}
+    if "limit_pkts" not in timeline:
+        return limits
+    for event in ("link", "queue"):
+        rows = timeline[(timeline["event"] == event).to_numpy(dtype=bool)]
+        for a, b, limit in zip(rows["a"], rows["b"], floats(rows["limit_pkts"]), strict=True):
+            for ends in ((a, b), (b, a)) if event == "link" else ((a, b),):
+                if limit == limit:
+                    limits[ends] = int(limit)
+    return limits
+
+
+def drops_of(source: Source, arrays: Arrays) -> dict[str, Any]:
+    """Packets dropped on links: when, where, why; the first of them if there are very many."""
+    drops = source.tables.drops
+    kept = drops[drops["direction"].notna().to_numpy()].sort_values("t_ns", kind="stable").iloc[:MOST_DROPS]
+    return {
+        "t": arrays.instants(source.ticks(kept["t_ns"])),
+        "direction": arrays.integers(floats(kept["direction"])),
+        "cause": arrays.small(floats(kept["cause"])),
+        "of": len(drops),
+    }
+
+
+def fading_of_run(source: Source, step_ns: int, arrays: Arrays) -> dict[str, Any] | None:
+    """Received Es/N0 of a mobile channel, made again from the plan: smallest and mean of each step, in 0.01 dB."""
+    mobile = source.plan.medium
+    if not isinstance(mobile, Mobile):
+        return None
+    power = realisation_of(source.plan, mobile).until(source.end_ns).power
+    steps = -(-source.end_ns // step_ns)
+    place = np.arange(len(power.level_db)) * power.spacing_ns // step_ns
+    place, level_db = place[place < steps], power.level_db[: int((place < steps).sum())] + mobile.snr_db
+    begins = np.searchsorted(place, np.arange(steps))
+    known = begins < len(place)
+    smallest, mean = np.full(steps, np.nan), np.full(steps, np.nan)
+    if known.any():
+        smallest[known] = np.minimum.reduceat(level_db, begins[known])
+        sums = np.add.reduceat(level_db, begins[known])
+        mean[known] = sums / np.diff(np.append(begins[known], len(place)))
+    return {
+        "snr_db": mobile.snr_db,
+        "smallest_cdb": arrays.integers(smallest * 100),
+        "mean_cdb": arrays.integers(mean * 100),
+    }

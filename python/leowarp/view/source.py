@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a page reads of a run: plan, tables, end; and the clock of its instants."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leowarp.layout import MANIFEST
+from leowarp.metrics import LinkValues, Tables, link_values
+from leowarp.result import Run
+from leowarp.scenario import Plan
+
+MOST_TICKS = 2_000_000_000
+
+
+class Source:
+    """A run as a page reads it, each part when it is needed.
+
+    Parameters
+    ----------
+    run : Run or path
+        The run, or its directory. It needs a plan and a trace; a manifest is used if it is there.
+    """
+
+    def __init__(self, run: Run | Path | str) -> None:
+        self.run = run if isinstance(run, Run) else Run(run, complete=False)
+        self.path = self.run.path
+
+    @property
+    def plan(self) -> Plan:
+        """The run's plan."""
+        return self.run.plan
+
+    @property
+    def tables(self) -> Tables:
+        """The run's tables."""
+        return self.run.tables
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """`manifest.json`, empty if there is none."""
+        return self.run.manifest if (self.path / MANIFEST).exists() else {}
+
+    @cached_property
+    def links(self) -> LinkValues:
+        """Delay and rate of links over time."""
+        return link_values(self.tables)
+
+    @cached_property
+    def end_ns(self) -> int:
+        """When the run was over."""
+        return int(self.tables.virtual_ns or self.plan.run.duration_ns)
+
+    @cached_property
+    def tick_ns(self) -> int:
+        """Resolution of the page's instants: 1 us, or as much more as 32 bits need for the run's length."""
+        tick_ns = 1000
+        while self.end_ns // tick_ns > MOST_TICKS:
+            tick_ns *= 10
+        return tick_ns
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Ordered pairs of stations between which packets of a flow go: of data, and of what comes back."""
+        found = [(flow.source, flow.destination) for flow in self.plan.flows]
+        return list(dict.fromkeys([*found, *((b, a) for a, b in found)]))
+
+    def ticks(self, t_ns: Any) -> np.ndarray:
+        """Instants on the page's clock."""
+        return np.asarray(t_ns).astype("int64") // self.tick_ns
+
+
+class Names:
+    """Numbers for nodes by name: satellites first, then the others in order of first use."""
+
+    def __init__(self, satellites: list[str]) -> None:
+        self._numbers = {name: number for number, name in enumerate(satellites)}
+        self._satellites = len(satellites)
+
+    def __call__(self, name: str) -> int:
+        return self._numbers.setdefault(name, len(self._numbers))
+
+    @property
+    def others(self) -> list[str]:
+        """Names of the nodes that are no satellites."""
+        return list(self._numbers)[self._satellites :]

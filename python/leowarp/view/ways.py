@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which way packets go, on a page: the path of each pair over time with the delays of its links, and its changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from leowarp.metrics import flow_pairs, pair_routes, route_changes
+from leowarp.scenario.schema import Access, Plan
+from leowarp.view.container import Arrays
+from leowarp.view.source import Names, Source
+
+MOST_REFRESHES = 5_000
+"""Instants at which a path's delays are told; a channel has one a millisecond, and then only route updates tell."""
+
+CHANGE_COUNTS = (
+    "late_pkts", "overtaken_pkts", "extent_max_pkts", "lost_pkts", "retransmissions_pkts",
+    "spurious_retransmissions_pkts", "queue_left_pkts",
+)  # fmt: skip
+
+
+def pairs_of(source: Source, names: Names, arrays: Arrays) -> list[dict[str, Any]]:
+    """Each ordered pair: its distinct paths, and from when on which is in force with which delays.
+
+    A path has `nodes` (numbers), `links` (directions, -1: none) and `drawn` (nodes where it lies on the globe).
+    """
+    return [_pair(source, pair, names, arrays) for pair in source.pairs]
+
+
+def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict[str, Any]:
+    routes = pair_routes(source.tables, pair)
+    paths, starts = list(routes["path"]), [*(int(t) for t in routes["t_ns"]), source.end_ns]
+    distinct: dict[tuple[tuple[str, ...], int | None], int] = {}
+    t_ns, places = [np.zeros(0, dtype="int64")], [np.zeros(0, dtype="int64")]
+    delays_ns, left_ns = [np.zeros(0)], [np.zeros(0)]
+    before = -1
+    for row, path in enumerate(paths):
+        if path is None:
+            at_ns, place = np.array(starts[row : row + 1]), -1
+        else:
+            number = routes["path_id"].iloc[row]
+            # A slot of an access link is a path of its own, if it takes the same satellite again.
+            identity = (path, None if number is None or number != number else int(number))
+            place = distinct.setdefault(identity, len(distinct))
+            at_ns, of_links_ns = _delays(source, path, starts[row], starts[row + 1], MOST_REFRESHES // len(paths) + 1)
+            delays_ns.append(of_links_ns)
+        if before >= 0 <= place != before:
+            left_ns.append(_delays_left(source, paths[row - 1], path, starts[row - 1], starts[row]))
+        t_ns.append(at_ns)
+        places.append(np.full(len(at_ns), place))
+        before = place
+    return {
+        "source": names(pair[0]),
+        "destination": names(pair[1]),
+        "paths": [
+            {
+                "id": number,
+                "nodes": [names(node) for node in path],
+                "links": [_direction(source, link) for link in source.tables.links_of(path)],
+                "drawn": [names(node) for node in _drawn(source.plan, path)],
+            }
+            for path, number in distinct
+        ],
+        "t": arrays.instants(source.ticks(np.concatenate(t_ns))),
+        "path": arrays.integers(np.concatenate(places)),
+        "delays_us": arrays.integers(np.rint(np.concatenate(delays_ns) / 1e3)),
+        # of each path that another replaces, when it does
+        "left_us": arrays.integers(np.rint(np.concatenate(left_ns) / 1e3)),
+    }
+
+
+def _delays(
+    source: Source, path: tuple[str, ...], from_ns: int, until_ns: int, most: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """From when on the links of a path in force have which delays: instants, and of each the delays link by link."""
+    taken = source.tables.links_of(path)
+    instants = [np.array([from_ns])]
+    for a, b in taken:
+        when = source.links.delay_instants_ns(a, b)
+        if not source.links.has_channel(a, b):
+            instants.append(when[(when > from_ns) & (when < until_ns)].astype("int64"))
+    at_ns = np.unique(np.concatenate(instants))
+    at_ns = at_ns if len(at_ns) <= most else at_ns[:1]
+    of_links = [
+        np.full(len(at_ns), _delay_ns(source, link, from_ns, from_ns, until_ns))
+        if source.links.has_channel(*link)
+        else source.links.delay_ns(*link, at_ns)
+        for link in taken
+    ]
+    return at_ns, np.array(of_links).reshape(len(taken), len(at_ns)).T.ravel()
+
+
+def _delays_left(
+    source: Source, before: tuple[str, ...], after: tuple[str, ...], since_ns: int, at_ns: int
+) -> np.ndarray:
+    """Delays of the links of a path when another replaces it."""
+    links = source.tables.links_of(before)
+    # Of links that both share, as those of an access link, the delay is the new one by now.
+    held_ns = at_ns - (links == source.tables.links_of(after))
+    return np.array([_delay_ns(source, link, held_ns, since_ns, at_ns) for link in links])
+
+
+def _delay_ns(source: Source, link: tuple[str, str], at_ns: int, from_ns: int, until_ns: int) -> float:
+    """Delay of a link at an instant; of a channel, which moves all the time, the smallest of a span."""
+    if source.links.has_channel(*link):
+        return source.links.base_delay_ns(*link, from_ns, until_ns)
+    return float(source.links.delay_ns(*link, at_ns))
+
+
+def _direction(source: Source, link: tuple[str, str]) -> int:
+    found = source.tables.direction_of(*link)
+    return -1 if found is None else found
+
+
+def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
+    """The path as it lies on the globe: hosts of an access link are at its terminal, and at gateway and PoP."""
+    if not isinstance(plan.medium, Access):
+        return list(path)
+    places = {"dish": ["terminal"], "server": ["gateway", "pop"]}
+    drawn = [place for node in path for place in places.get(node, [node])]
+    return drawn if path[0] == "dish" else [*places["server"][::-1], *drawn[2:]]
+
+
+def changes_of(source: Source, arrays: Arrays) -> dict[str, Any]:
+    """Changes of the path of each pair that sends data, by time; counts as in the table of route changes."""
+    pairs = flow_pairs(source.plan.flows)
+    found = route_changes(source.tables, pairs, source.end_ns, links=source.links)
+    numbers = {pair: number for number, pair in enumerate(source.pairs)}
+    of_pair = [numbers[pair] for pair in zip(found["source"], found["destination"], strict=True)]
+    counts = {name: arrays.integers(found[name].to_numpy(dtype="float64", na_value=np.nan)) for name in CHANGE_COUNTS}
+    return {
+        "t": arrays.instants(source.ticks(found["t_ns"])),
+        "pair": arrays.integers(np.array(of_pair, dtype="int64")),
+        "delay_before_us": arrays.integers(_us(found["delay_before_ns"])),
+        "delay_after_us": arrays.integers(_us(found["delay_after_ns"])),
+        **counts,
+    }
+
+
+def _us(column: Any) -> np.ndarray:
+    return column.to_numpy(dtype="float64", na_value=np.nan) / 1e3

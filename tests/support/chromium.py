@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A headless Chromium for tests of pages, driven by its DevTools protocol over a pipe: no port, no library.
+
+`--remote-debugging-pipe` makes it read commands from descriptor 3 and write answers to 4, JSON objects each ended by a
+zero byte. Tests that need it are skipped where there is none (Debian: `apt-get install chromium`).
+"""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+KEYS = {
+    "ArrowLeft": 37, "ArrowRight": 39, " ": 32, "Home": 36, "End": 35, "Escape": 27, "l": 76, "n": 78, "f": 70,
+}  # fmt: skip
+
+READY = "window.leowarp || document.querySelector('.failed')"
+"""A page of `leowarp view` has drawn, or says why it cannot."""
+
+
+class Browser:
+    """One Chromium process."""
+
+    def __init__(self, profile, size):
+        to_it, own_end = os.pipe()
+        from_it, its_end = os.pipe()
+        # The descriptors must be 3 and 4; only a shell can say so portably.
+        command = [
+            "bash", "-c", f'exec "$@" 3<&{to_it} 4>&{its_end}', "chromium", PROGRAM, "--headless=new",
+            "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+            "--disable-background-networking", "--disable-component-update", "--disable-sync", "--mute-audio",
+            "--hide-scrollbars", "--force-color-profile=srgb", f"--user-data-dir={profile}",
+            f"--window-size={size[0]},{size[1]}",
+            # Whatever asked for a name would get none.
+            "--host-resolver-rules=MAP * ~NOTFOUND", "about:blank",
+        ]  # fmt: skip
+        self.process = subprocess.Popen(
+            command, pass_fds=(to_it, its_end), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        os.close(to_it)
+        os.close(its_end)
+        self._out, self._in = os.fdopen(own_end, "wb"), os.fdopen(from_it, "rb")
+        self._number, self._rest = 0, b""
+        self.events = []
+
+    def send(self, method, session=None, **params):
+        """The result of a command; events that come before it are kept in `events`."""
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": params}
+        if session is not None:
+            message["sessionId"] = session
+        self._out.write(json.dumps(message).encode() + b"\0")
+        self._out.flush()
+        while True:
+            answer = self._read()
+            if answer.get("id") == self._number:
+                assert "error" not in answer, f"{method}: {answer.get('error')}"
+                return answer["result"]
+            self.events.append(answer)
+
+    def open(self, url, size=(1280, 900), dark=False, ready=READY):
+        """A new page at an address, when the condition `ready` holds in it."""
+        target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        page = Tab(self, session)
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            page.send(f"{domain}.enable")
+        page.resize(*size)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        page.send("Emulation.setEmulatedMedia", features=[scheme])
+        page.go(url, ready)
+        return page
+
+    def close(self):
+        """Ends the process and its pipes."""
+        self._out.close()
+        self._in.close()
+        self.process.wait()
+
+    def _read(self):
+        while b"\0" not in self._rest:
+            # 1 MiB: a screenshot is one message
+            more = self._in.read1(1 << 20)
+            assert more, "Chromium has ended"
+            self._rest += more
+        message, self._rest = self._rest.split(b"\0", 1)
+        return json.loads(message)
+
+
+class Tab:
+    """A page in the browser."""
+
+    def __init__(self, browser, session):
+        self.browser, self.session = browser, session
+
+    def send(self, method, **params):
+        return self.browser.send(method, self.session, **params)
+
+    def go(self, url, ready=READY):
+        """Loads an address and waits until a condition holds."""
+        self.send("Page.navigate", url=url)
+        self.wait(f"document.readyState === 'complete' && ({ready})")
+
+    def resize(self, width, height, scale=1):
+        self.send(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False
+        )
+
+    def run(self, expression):
+        """The value of an expression of JavaScript; a promise is waited for."""
+        done = self.send("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        assert "exceptionDetails" not in done, done["exceptionDetails"]
+        return done["result"].get("value")
+
+    def wait(self, condition):
+        """Waits, frame by frame, until an expression is true."""
+        while True:
+            # Navigation ends the page that is asked: then it is asked again.
+            found = self.browser.send(
+                "Runtime.evaluate", self.session, awaitPromise=True, returnByValue=True,
+                expression=f"new Promise((done) => setTimeout(() => done(Boolean({condition})), 20))",
+            )  # fmt: skip
+            if found.get("result", {}).get("value") is True:
+                return
+
+    def frame(self):
+        """The sandboxed frame of the page, which has a process of its own."""
+        self.send("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True)
+        while not (attached := self._events("Target.attachedToTarget")):
+            self.run("new Promise((done) => setTimeout(done, 20))")
+        found = Tab(self.browser, attached[-1]["sessionId"])
+        for domain in ("Runtime", "Log"):
+            found.send(f"{domain}.enable")
+        return found
+
+    def frames(self, count=2):
+        """Waits for so many frames."""
+        self.run(
+            f"new Promise((done) => {{ let left = {count}; const next = () => left-- > 0 ? requestAnimationFrame(next) "
+            ": done(true); next(); })"
+        )
+
+    def key(self, key, shift=False):
+        """Types a key."""
+        common = {"key": key, "windowsVirtualKeyCode": KEYS.get(key, ord(key[0].upper())), "modifiers": 8 * shift}
+        self.send("Input.dispatchKeyEvent", type="keyDown", **common)
+        self.send("Input.dispatchKeyEvent", type="keyUp", **common)
+        self.frames()
+
+    def click(self, x, y):
+        """Clicks at a point of the window."""
+        self.drag((x, y), (x, y))
+
+    def drag(self, begin, end):
+        """Presses at one point, releases at another."""
+        for kind, (x, y) in (("mouseMoved", begin), ("mousePressed", begin), ("mouseMoved", end),
+                             ("mouseReleased", end)):  # fmt: skip
+            self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
+        self.frames()
+
+    def box(self, selector, number=0):
+        """Left, top, width and height of an element in the window, scrolled into view."""
+        return self.run(
+            f"(() => {{ const e = document.querySelectorAll({json.dumps(selector)})[{number}]; "
+            "e.scrollIntoView({block: 'center'}); const b = e.getBoundingClientRect(); "
+            "return [b.left, b.top, b.width, b.height]; })()"
+        )
+
+    def click_on(self, selector, number=0):
+        """Clicks in the middle of an element."""
+        left, top, width, height = self.box(selector, number)
+        self.click(left + width / 2, top + height / 2)
+
+    def text(self, selector):
+        """The text of an element."""
+        return self.run(f"document.querySelector({json.dumps(selector)}).textContent")
+
+    def picture(self, path, whole=False):
+        """Writes what is shown as a PNG."""
+        shot = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        Path(path).write_bytes(base64.b64decode(shot["data"]))
+
+    def _events(self, method):
+        return [
+            event["params"]
+            for event in self.browser.events
+            if event.get("method") == method and event.get("sessionId") == self.session
+        ]
+
+    @property
+    def requests(self):
+        """Addresses that the page asked for so far, or tried to."""
+        self.frames()
+        return [event["request"]["url"] for event in self._events("Network.requestWillBeSent")]
+
+    @property
+    def forbidden(self):
+        """Addresses that the page's own policy did not let it ask for."""
+        blocked = {e["requestId"] for e in self._events("Network.loadingFailed") if e.get("blockedReason") == "csp"}
+        asked = self._events("Network.requestWillBeSent")
+        return [event["request"]["url"] for event in asked if event["requestId"] in blocked]
+
+    @property
+    def complaints(self):
+        """Errors that the page had so far: exceptions, and what its policy forbade."""
+        self.frames()
+        thrown = [event["exceptionDetails"] for event in self._events("Runtime.exceptionThrown")]
+        return thrown + [e["entry"]["text"] for e in self._events("Log.entryAdded") if e["entry"]["level"] == "error"]
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """A headless Chromium; skips where there is none."""
+    if PROGRAM is None:
+        pytest.skip("no Chromium here (Debian: apt-get install --no-install-recommends chromium)")
+    found = Browser(tmp_path_factory.mktemp("chromium"), (1280, 900))
+    yield found
+    found.close()

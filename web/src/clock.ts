@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one clock of a page: where it stands, how fast it goes.
+
+export type Speed = number | "auto";
+
+/** Seconds of the run in a second: far from route changes, and around them, where packets are under way for 50 ms. */
+const FAST = 12;
+const SLOW = 0.04;
+const BEFORE_S = 0.03;
+const AFTER_S = 0.25;
+
+export class Clock {
+  t_s = 0;
+  playing = false;
+  speed: Speed = "auto";
+
+  constructor(
+    readonly end_s: number,
+    /** When paths change, s, ascending. */
+    readonly changes_s: number[],
+  ) {}
+
+  seek(t_s: number): void {
+    this.t_s = Math.min(Math.max(t_s, 0), this.end_s);
+  }
+
+  /** Goes on by so much of the time on the wall. */
+  advance(wall_s: number): void {
+    this.seek(this.t_s + wall_s * this.rate());
+    if (this.t_s >= this.end_s) this.playing = false;
+  }
+
+  /** Seconds of the run in a second of the wall, now. */
+  rate(): number {
+    if (this.speed !== "auto") return this.speed;
+    let rate = FAST;
+    for (const change of this.changes_s) {
+      const [begin, end] = [change - BEFORE_S, change + AFTER_S];
+      // The nearer, the slower, so that the change is not jumped over.
+      const away = this.t_s < begin ? (begin - this.t_s) / 0.5 : this.t_s > end ? (this.t_s - end) / 0.25 : 0;
+      rate = Math.min(rate, SLOW + away);
+    }
+    return rate;
+  }
+
+  /** The change after, or before, the clock; null: there is none. */
+  neighbour(step: 1 | -1): number | null {
+    // What is at most 1 ms away is where the clock is.
+    const there = this.changes_s.filter((t) => (step > 0 ? t > this.t_s + 1e-3 : t < this.t_s - 1e-3));
+    return there.length === 0 ? null : step > 0 ? there[0] : there[there.length - 1];
+  }
+}

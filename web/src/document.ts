@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a page knows of its runs: the shapes that python/leowarp/view/document.py writes.
+
+export interface Station {
+  name: string;
+  position_m: [number, number, number];
+  up: [number, number, number];
+}
+
+export interface SkyDocument {
+  satellites: string[];
+  keyframe_s: number;
+  first_s: number;
+  unit_m: number;
+  positions: Int16Array;
+  radius_m: number;
+  unix_s: number;
+  stations: Station[];
+  links: { interval_s: number; a: Int32Array; b: Int32Array; from: Int32Array; until: Int32Array } | null;
+}
+
+export interface Path {
+  id: number | null;
+  nodes: number[];
+  /** Number of the direction of each link, -1: none. */
+  links: number[];
+  /** Nodes where the path is on the globe. */
+  drawn: number[];
+}
+
+export interface Pair {
+  source: number;
+  destination: number;
+  paths: Path[];
+  t: Float64Array;
+  path: Int32Array;
+  delays_us: Int32Array;
+  /** Of each path that another replaces, when it does. */
+  left_us: Int32Array;
+}
+
+export interface Flow {
+  kind: "tcp" | "ping" | "udp";
+  source: number;
+  destination: number;
+  congestion_control: string | null;
+  there: number;
+  back: number;
+  start_s: number;
+  rows: Record<string, Int32Array>;
+  probes: { sent: Float64Array; took_us: Int32Array; is_round_trip: boolean } | null;
+}
+
+export interface Changes {
+  t: Float64Array;
+  pair: Int32Array;
+  delay_before_us: Int32Array;
+  delay_after_us: Int32Array;
+  late_pkts: Int32Array;
+  overtaken_pkts: Int32Array;
+  extent_max_pkts: Int32Array;
+  lost_pkts: Int32Array;
+  retransmissions_pkts: Int32Array;
+  spurious_retransmissions_pkts: Int32Array;
+  queue_left_pkts: Int32Array;
+}
+
+export interface Link {
+  a: number;
+  b: number;
+  kind: string;
+  limit_pkts: number | null;
+  offered_pkts?: number | null;
+  delivered_pkts?: number | null;
+  dropped_queue_pkts?: number | null;
+  dropped_loss_pkts?: number | null;
+  dropped_down_pkts?: number | null;
+  queue_max_pkts?: number | null;
+}
+
+export interface Packets {
+  windows: [number, number][];
+  sent: Float64Array;
+  took: Int32Array;
+  flags: Uint8Array;
+  flow: Int16Array | Int32Array;
+  path_id: Int16Array | Int32Array;
+  dropped: Int16Array | Int32Array;
+}
+
+export interface RunDocument {
+  label: string;
+  name: string;
+  directory: string;
+  leowarp: string;
+  kernel: string;
+  seed: number;
+  medium: string;
+  in_flight: string;
+  warnings: string[];
+  end_s: number;
+  tick_s: number;
+  step_s: number;
+  sky: SkyDocument | null;
+  others: string[];
+  pairs: Pair[];
+  flows: Flow[];
+  changes: Changes;
+  links: Link[];
+  queues: { directions: Int32Array; rows: Int32Array; steps: Int32Array; pkts: Int32Array };
+  drops: { t: Float64Array; direction: Int32Array; cause: Uint8Array; of: number };
+  packets: Packets | null;
+  fading: { snr_db: number; smallest_cdb: Int32Array; mean_cdb: Int32Array } | null;
+}
+
+export interface PageDocument {
+  version: number;
+  runs: RunDocument[];
+}

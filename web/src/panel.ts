@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page says in words: the change at hand, the path hop by hop, the satellite or link that was chosen.
+
+import type { Change, Run } from "./run";
+
+export type Cell = string | number | null;
+
+/** A table; texts go in as texts, so that no name becomes markup. */
+export function table(head: string[], rows: Cell[][], onRow?: (row: number) => void): HTMLTableElement {
+  const element = document.createElement("table");
+  const line = (cells: Cell[], kind: "th" | "td"): HTMLTableRowElement => {
+    const row = document.createElement("tr");
+    for (const cell of cells) {
+      const box = document.createElement(kind);
+      box.textContent = cell === null ? "–" : String(cell);
+      row.append(box);
+    }
+    return row;
+  };
+  if (head.length > 0) element.createTHead().append(line(head, "th"));
+  const body = element.createTBody();
+  rows.forEach((cells, i) => {
+    const row = line(cells, "td");
+    if (onRow !== undefined) {
+      row.className = "pick";
+      row.tabIndex = 0;
+      row.addEventListener("click", () => onRow(i));
+      row.addEventListener("keydown", (event) => {
+        if (event.key === "Enter") onRow(i);
+      });
+    }
+    body.append(row);
+  });
+  return element;
+}
+
+export function paragraph(text: string, name = ""): HTMLElement {
+  const element = document.createElement("p");
+  element.className = name;
+  element.textContent = text;
+  return element;
+}
+
+export function heading(text: string): HTMLElement {
+  const element = document.createElement("h2");
+  element.textContent = text;
+  return element;
+}
+
+/** What the colours of packets mean. */
+export function fillLegend(legend: HTMLElement): void {
+  const kinds: [string, string][] = [
+    ["packet", "left on the path in force"], ["packet-old", "left on another"], ["late", "will come late"],
+    ["again", "sent again"], ["ack", "ACK, reply"], ["lost", "× lost here"],
+  ]; // prettier-ignore
+  for (const [name, text] of kinds) {
+    const chip = document.createElement("span");
+    chip.className = "chip";
+    chip.style.setProperty("--colour", `var(--${name})`);
+    chip.textContent = text;
+    legend.append(chip);
+  }
+}
+
+/** What a change was and what it did, in a sentence or two. */
+export function changeInWords(change: Change, word: string): string {
+  const ms = (value: number | null): string => (value === null ? "no path" : `${value.toFixed(2)} ms`);
+  const [before, after] = [change.before_ms, change.after_ms];
+  const step = before === null || after === null ? "" : after < before ? ", a shorter path" : after > before ? ", a longer path" : "";
+  const counts = [
+    count(change.late, "late"),
+    count(change.lost, "lost"),
+    count(change.again, "sent again") + (change.vain ? ` (${change.vain} spurious)` : ""),
+    change.left ? `${change.left} waited on the links it left` : "",
+  ].filter((text) => text !== "");
+  const done = counts.length === 0 ? "Nothing came late or was lost." : `Until the next, at most 5 s: ${counts.join(", ")}.`;
+  return `${word} at ${seconds(change.t_s)}: ${ms(before)} → ${ms(after)}${step}. ${done}`;
+}
+
+function count(value: number | null, what: string): string {
+  return value ? `${value} ${what}` : "";
+}
+
+export function seconds(t_s: number): string {
+  return `${Number(t_s.toFixed(3))} s`;
+}
+
+/** Delay and queues of the path in force, and how many packets are under way on it; null: not known at this instant. */
+export function pathInWords(run: Run, pair: number, t_s: number, underWay: { there: number; back: number } | null): string {
+  const way = run.path(pair, t_s);
+  if (way === null) return "no path";
+  const queued = way.path.links.reduce((sum, each) => sum + run.queue(each, t_s), 0);
+  const counts = underWay === null ? "" : `, under way: ${underWay.there} there, ${underWay.back} back`;
+  return `${(way.delays_s.reduce((a, b) => a + b, 0) * 1e3).toFixed(2)} ms, ${queued} waiting${counts}`;
+}
+
+/** Each hop of the path in force: from, to, delay, waiting. */
+export function hopRows(run: Run, pair: number, t_s: number): { rows: Cell[][]; directions: number[] } {
+  const way = run.path(pair, t_s);
+  if (way === null) return { rows: [], directions: [] };
+  const { path, delays_s } = way;
+  const direct = path.links.length === path.nodes.length - 1;
+  const rows = path.links.map((direction, link): Cell[] => {
+    const ends = run.document.links[direction];
+    const [a, b] = direct || ends === undefined ? [path.nodes[link], path.nodes[link + 1]] : [ends.a, ends.b];
+    const waiting = direction < 0 ? null : run.queue(direction, t_s);
+    return [`${run.name(a)} → ${run.name(b)}`, (delays_s[link] * 1e3).toFixed(2), waiting];
+  });
+  return { rows, directions: path.links };
+}
+
+/** What is known of a direction of a link. */
+export function linkRows(run: Run, direction: number, t_s: number): Cell[][] {
+  const link = run.document.links[direction];
+  const lost = run.document.drops;
+  const flows = run.document.flows
+    .map((flow, number) => ({ flow, number }))
+    .filter(({ flow }) => [flow.there, flow.back].some((pair) => run.path(pair, t_s)?.path.links.includes(direction)))
+    .map(({ number }) => number);
+  return [
+    ["waiting now", `${run.queue(direction, t_s)} of ${link.limit_pkts ?? "any number of"} packets`],
+    ["most at once, whole run", link.queue_max_pkts ?? null],
+    ["dropped until now", lost.of > lost.t.length ? `at least ${run.dropped(direction, t_s)}` : run.dropped(direction, t_s)],
+    ["carried, whole run", link.delivered_pkts ?? null],
+    ["dropped, whole run", [link.dropped_queue_pkts, link.dropped_loss_pkts, link.dropped_down_pkts]
+      .reduce<number | null>((sum, x) => (x === null || x === undefined ? sum : (sum ?? 0) + x), null)],
+    ["flows on it now", flows.length === 0 ? "none" : flows.length > 6 ? `${flows.length}` : flows.join(", ")],
+  ]; // prettier-ignore
+}

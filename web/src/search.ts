@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/** Number of the last of ascending values that is not above `x`; -1: all are above. */
+export function lastAt(values: ArrayLike<number>, x: number, begin = 0, end = values.length): number {
+  let [low, high] = [begin, end];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (values[middle] <= x) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
