@@ -32,8 +32,20 @@ _ALMOST = 0.7
 """... if it is not much below that of the strongest sign."""
 
 
-def aligned(series: Series, period_ns: float, phase_ns: float, by_sign: dict[str, float]) -> tuple[float, float]:
-    """Period and phase, near those given; the phase on the series' clock."""
+def aligned(
+    series: Series, period_ns: float, phase_ns: float, by_sign: dict[str, float], *, loose_ratio: float = np.inf
+) -> tuple[float, float]:
+    """Period and phase, near those given; the phase on the series' clock.
+
+    Parameters
+    ----------
+    period_ns, phase_ns : float
+        Right to a bin of `signs`, at either end of the series.
+    by_sign : dict of str to float
+        Log Bayes factors; what signs say little about it are not asked.
+    loose_ratio : float
+        By how much the period may change.
+    """
     of = _Samples(series)
     reach_ns = max(_REACH_NS, 1.5 * of.apart_ns)
     step_ns = of.apart_ns / 4
@@ -56,6 +68,7 @@ def aligned(series: Series, period_ns: float, phase_ns: float, by_sign: dict[str
     far = max((numbers[-1] - numbers[0]) / 2, 1)
     kept = np.flatnonzero(np.abs(offsets_ns) <= reach_ns)
     outermost_ns = np.arange(-12, 13) * (reach_ns / 24)
+    outermost_ns = outermost_ns[np.abs(outermost_ns) <= loose_ratio * period_ns * far]
     totals = []
     for outermost in outermost_ns:
         moved = np.rint(outermost * (numbers - middle) / far / step_ns).astype(np.int64)
@@ -66,13 +79,17 @@ def aligned(series: Series, period_ns: float, phase_ns: float, by_sign: dict[str
     slope, place = np.nonzero(top)
     outermost, offset_ns = float(outermost_ns[slope].mean()), float(offsets_ns[kept][place].mean())
     period_ns, phase_ns = period_ns + outermost / far, phase_ns + offset_ns - outermost * middle / far
-    return _through_beginnings(series, period_ns, phase_ns, telling)
+    return _through_beginnings(series, period_ns, phase_ns, telling, loose_ratio)
 
 
 def _through_beginnings(
-    series: Series, period_ns: float, phase_ns: float, telling: dict[str, float]
+    series: Series, period_ns: float, phase_ns: float, telling: dict[str, float], loose_ratio: float
 ) -> tuple[float, float]:
-    """A line through what begins near the instants, if something does near enough of them: losses, and tall spikes."""
+    """A line through what begins near the instants, if something does near enough of them: losses, and tall spikes.
+
+    What begins is known to one probe, a step of the level only to some seconds. So the line is drawn again and again
+    through what is near, each time nearer, until too few are.
+    """
     lost = np.flatnonzero(series.lost | series.cut)
     begins_ns = [series.t_ns[lost[np.flatnonzero(np.diff(lost, prepend=-2) > 1)]]] if LOSSES in telling else []
     if SPIKES in telling:
@@ -88,7 +105,10 @@ def _through_beginnings(
         chance = len(t_ns) * min(2 * near_ns / period_ns, 1.0)
         if len(np.unique(number[near])) < max(4, 0.3 * instants, 2 * chance):
             break
-        period_ns, phase_ns = np.polyfit(number[near], t_ns[near], 1)
+        fitted_ns, at_zero_ns = np.polyfit(number[near], t_ns[near], 1)
+        if abs(fitted_ns / period_ns - 1) > loose_ratio:
+            fitted_ns, at_zero_ns = period_ns, float((t_ns[near] - number[near] * period_ns).mean())
+        period_ns, phase_ns = fitted_ns, at_zero_ns
     return float(period_ns), float(phase_ns)
 
 
@@ -114,14 +134,36 @@ class _Samples:
 
 
 def _levels(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """How much the level of the samples from each place on differs from that of those before it."""
+    """How much the level of the samples from each place on differs from that of those before it, ns.
+
+    Parameters
+    ----------
+    at : int64 array of shape (instants, offsets)
+        Places among the samples.
+
+    Returns
+    -------
+    float64 array of the same shape
+    """
     width = max(int(min(_LEVEL_NS, period_ns / 3) / of.apart_ns), 3)
     level_ns = clipped(of.least_ns, max(int(_CALM_NS / of.apart_ns) | 1, 5))
     return np.asarray(np.nan_to_num(np.abs(changes(level_ns, width)))[at])
 
 
 def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) -> NDArray[np.float64]:
-    """How much larger the values from each place on are than those before it."""
+    """How much larger the values from each place on are than those before it.
+
+    Parameters
+    ----------
+    values : float64 array of shape (n,)
+    at : int64 array of shape (instants, offsets)
+        Places from 0 to n.
+
+    Returns
+    -------
+    float64 array of the shape of `at`
+        Differences of means over 0.3 s.
+    """
     width = max(int(_EDGE_NS / apart_ns), 1)
     sums = np.concatenate([[0.0], np.cumsum(values)])
     last = len(values)
@@ -131,10 +173,12 @@ def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) 
 
 
 def _loss_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
+    """How many more are lost after each place than before it, as a share."""
     return _edges(of.lost, at, of.apart_ns)
 
 
 def _spike_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
+    """How much higher above their median delays are after each place, in median deviations, at most 20."""
     most_ns = pd.Series(of.most_ns)
     width = max(int(_CALM_NS / of.apart_ns), 5)
     above_ns = (most_ns - most_ns.rolling(width, center=True, min_periods=1).median()).to_numpy()

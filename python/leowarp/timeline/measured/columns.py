@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from decimal import Decimal, DecimalException
 from pathlib import Path
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.errors import ScenarioError
-from leowarp.timeline.measured.lines import numbered, text_of
+from leowarp.timeline.measured.lines import RECORD_HINT, numbered, text_of, without_line
 from leowarp.timeline.measured.measurement import Measurement, Series
 from leowarp.timeline.measured.numbered_probes import NumberedProbe, measurement_of_probes
 
@@ -30,6 +31,7 @@ _THREE = ("t_s", SEQUENCE, "rtt_ms")
 _LOST = frozenset({"", "lost", "nan", "none", "null", "-", "*", "timeout", "-1", "-1.0"})
 """What recorders write in place of the delay of a probe that was lost."""
 
+_GUESSED_FROM_ROWS = 1000
 _LONGEST_NS = 60_000_000_000
 _RISES = 0.9
 """A clock that is set back now and then still is one."""
@@ -75,9 +77,10 @@ def parsed_columns(text: str) -> tuple[str, ...]:
 
 
 def looks_like_columns(text: str) -> bool:
-    """Whether the first line is two numbers or more and nothing else."""
+    """Whether the first line begins with a number, and two of its cells or more are numbers."""
     lines = numbered(text[:4096])
-    return bool(lines) and len(cells := _cells(lines[0][1])) > 1 and all(_NUMBER.fullmatch(cell) for cell in cells)
+    numbers = [bool(_NUMBER.fullmatch(cell)) for cell in _cells(lines[0][1])] if lines else []
+    return sum(numbers) > 1 and numbers[0]
 
 
 def guess(path: Path, text: str) -> Guess | None:
@@ -85,9 +88,22 @@ def guess(path: Path, text: str) -> Guess | None:
 
     A column that rises, by steps that are like each other, is the time; one of whole numbers that counts on the
     sequence; the first of the rest the round trip, in the unit in which it is between 0.1 ms and 10 s.
+
+    Parameters
+    ----------
+    path : Path
+        For messages.
+    text : str
+        Of the file; its first 1000 rows are looked at, those of another width than most left out.
     """
-    rows = [cells for _, line in numbered(text)[:1000] if len(cells := _cells(line)) > 1]
-    width = min((len(cells) for cells in rows), default=0)
+    rows = [_cells(line) for _, line in numbered(text)[:_GUESSED_FROM_ROWS]]
+    width = _usual_width(rows)
+    # A row that is cut short, or a remark among the rows, says nothing about the others.
+    rows = [cells for cells in rows if len(cells) == width]
+    if width < 2:
+        return None
+    if len(rows) == 1 and width == len(_THREE) and rows[0][1].isdigit():
+        return _of_first_row(path, rows[0], _THREE)
     columns: dict[str, str] = {}
     names = [SKIPPED] * width
     for place in range(width):
@@ -108,13 +124,16 @@ def guess(path: Path, text: str) -> Guess | None:
         columns["time"] = names[names.index(SEQUENCE)] = "t_s"  # one probe a second
     if not {"time", "delay"} <= columns.keys():
         return None
+    return _of_first_row(path, rows[0], tuple(names))
+
+
+def _of_first_row(path: Path, cells: list[str], columns: tuple[str, ...]) -> Guess | None:
     try:
-        first = _Row(path, 1, rows[0], tuple(names))
+        first = _Row(path, 1, cells, columns)
     except ScenarioError:
         return None
-    return Guess(
-        tuple(names), f"{_instant(first.t_ns)}, {'lost' if first.delay_ns is None else f'{first.delay_ns / 1e6:g} ms'}"
-    )
+    delay = "lost" if first.delay_ns is None else f"{first.delay_ns / 1e6:g} ms"
+    return Guess(columns, f"{_instant(first.t_ns)}, {delay}")
 
 
 def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurement:
@@ -133,10 +152,10 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
     text = text_of(path)
     lines = numbered(text)
     if not lines:
-        raise ScenarioError(f"{path} is empty", _NAMES_HINT)
+        raise ScenarioError(f"{path} is empty", RECORD_HINT)
     notes: tuple[str, ...] = ()
+    seems = guess(path, text)
     if columns is None:
-        seems = guess(path, text)
         if seems is None or seems.columns != _THREE:
             said = (
                 "and nothing says what its columns are"
@@ -150,7 +169,24 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
             raise ScenarioError(f"{path}:{lines[0][0]}: a table without a header, {said}", hint)
         columns = _THREE
         notes = (f"read as {' '.join(_THREE)}, the first row as: {seems.reading}",)
-    rows = [_Row(path, number, _cells(line), columns) for number, line in lines]
+    elif (width := _usual_width([_cells(line) for _, line in lines])) != len(columns):
+        raise ScenarioError(
+            f"{path}:{lines[0][0]}: {width} columns, and {','.join(columns)} are {len(columns)}",
+            _NAMES_HINT
+            if seems is None
+            else f"they seem to be --columns {','.join(seems.columns)} (the first row would be: {seems.reading})",
+        )
+    if not text.endswith("\n"):
+        notes = (*notes, f"line {lines[-1][0]} has no end, so it may be cut short; it is read as it stands")
+    rows = []
+    for number, line in lines:
+        cells = _cells(line)
+        if len(cells) != len(columns):
+            raise ScenarioError(
+                f"{path}:{number}: {line[:40]!r} has {len(cells)} of {len(columns)} columns ({','.join(columns)})",
+                f"if the rest is right, leave that line out: {without_line(path, number)}",
+            )
+        rows.append(_Row(path, number, cells, columns))
     one_way = any(name.startswith("delay_") for name in columns)
     if SEQUENCE in columns:
         probes = [NumberedProbe(row.line, row.sequence, row.t_ns, row.delay_ns) for row in rows]
@@ -166,11 +202,7 @@ class _Row:
     """One row, with what its columns say."""
 
     def __init__(self, path: Path, line: int, cells: list[str], columns: tuple[str, ...]) -> None:
-        self.line, self._where, self._columns = line, f"{path}:{line}", columns
-        if len(cells) != len(columns):
-            raise ScenarioError(
-                f"{self._where}: {len(cells)} columns, and {','.join(columns)} are {len(columns)}", _NAMES_HINT
-            )
+        self.line, self._where, self._columns, self._path = line, f"{path}:{line}", columns, path
         self.t_ns, self.sequence, self.delay_ns = 0, 0, None
         for name, cell in zip(columns, cells, strict=True):
             if name in TIMES:
@@ -181,6 +213,7 @@ class _Row:
                 self.delay_ns = self._whole_ns(name, cell, _LONGEST_NS)
 
     def _whole_ns(self, name: str, cell: str, most_ns: int) -> int:
+        """A time or a delay in ns; an error if it is no number, or out of range."""
         try:
             value = Decimal(cell) * _UNIT_NS[name.rsplit("_", 1)[1]]
         except DecimalException:
@@ -194,16 +227,27 @@ class _Row:
         return int(value)
 
     def _whole(self, cell: str) -> int:
+        """A sequence number."""
         if not (cell.isascii() and cell.isdigit()) or len(cell) > 12:
             raise ScenarioError(f"{self._where}: {SEQUENCE} = {cell[:40]!r}: not a whole number", self._hint)
         return int(cell)
 
     @property
     def _hint(self) -> str:
-        return f"read as {','.join(self._columns)}; if the columns are others, say so: --columns"
+        return (
+            f"read as {','.join(self._columns)}: if the columns are others, say so (--columns, with {', '.join(TIMES)} "
+            f"or rtt_ms); else leave that line out: {without_line(self._path, self.line)}"
+        )
 
 
 def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Measurement:
+    """Probes in the order of the rows: whether one is missing is not known.
+
+    Raises
+    ------
+    ScenarioError
+        If times go back: without numbers there is no telling a clock that was set from rows in disorder.
+    """
     t_ns = np.array([row.t_ns for row in rows], dtype=np.int64)
     if (np.diff(t_ns) < 0).any():
         place = int(np.flatnonzero(np.diff(t_ns) < 0)[0]) + 1
@@ -229,7 +273,14 @@ def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Me
 
 
 def _cells(line: str) -> list[str]:
+    """A row's cells: apart by a comma or a semicolon with blanks around it, or by blanks or tabs."""
     return [cell.strip() for cell in _APART.split(line.strip())]
+
+
+def _usual_width(rows: list[list[str]]) -> int:
+    """How many cells most rows have."""
+    widths = Counter(len(cells) for cells in rows)
+    return max(widths, key=lambda width: (widths[width], width), default=0)
 
 
 def _counts_on(values: NDArray[np.float64]) -> bool:
@@ -249,10 +300,12 @@ def _time_unit(values: NDArray[np.float64]) -> str:
 
 
 def _delay_unit(median: float) -> str:
+    """By size: round trips of networks are 0.5 ms to 5 s."""
     return "s" if median < 0.5 else "ms" if median < 5_000 else "us" if median < 1e6 else "ns"
 
 
 def _instant(t_ns: int) -> str:
+    """A time as people read it: seconds, or date and time if it is of the wall clock."""
     if t_ns < _CLOCK_NS:
         return f"{t_ns / 1e9:.6f} s"
     since = datetime.datetime.fromtimestamp(t_ns // 1_000_000_000, datetime.UTC)

@@ -82,7 +82,7 @@ def test_a_clock_that_was_set_back_is_named_and_undone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("0 1 20\n0.1 2\n", r"probes.txt:2: 2 columns"),
+        ("0 1 20\n0.1 2\n", r"probes.txt:2: '0.1 2' has 2 of 3 columns"),
         ("0 1 20\n0.1 2 twenty\n", r"probes.txt:2: rtt_ms = 'twenty': not a number"),
         ("0 1 20\n0.1 x 5\n", r"probes.txt:2: seq = 'x': not a whole number"),
         ("0 1 20\n0.1 2 -5\n", r"probes.txt:2: rtt_ms = '-5': must be from 0 to 60 s"),

@@ -19,6 +19,7 @@ BELIEVED = -5.0
 
 _SLOPE = 1.2
 _MARGIN_SLOPE, _MARGIN_OFFSET = 0.6, -0.5
+_SAME_RATIO = 0.02
 _NONE_AT_MOST = 0.95
 """A schedule may leave no sign that can be seen."""
 
@@ -29,23 +30,48 @@ def believed(found: Search | None) -> bool:
 
 
 def confidence(found: Search | None) -> float:
-    """How often such an answer is right: the best candidate if it is `believed`, else that there is no period."""
+    """How often such an answer is right: the best candidate if it is `believed`, else that there is no period.
+
+    Parameters
+    ----------
+    found : Search or None
+        None: the series is too short.
+
+    Returns
+    -------
+    float
+        0 to 1. Two logistic curves, of the best candidate's log odds and of its margin over the best other answer,
+        fitted to made-up recordings, as scores of classifiers usually are (Platt, "Probabilistic Outputs for Support
+        Vector Machines", 1999).
+    """
     if found is None:
         return 0.5  # too short to hold three periods: nothing is known
     best, *others = found.candidates
     exists = _logistic(_SLOPE * (best.log_odds - BELIEVED))
     if not believed(found):
         return _NONE_AT_MOST * (1 - exists)
-    # A part of the period is no rival of it: that it is one was judged by other means.
-    rivals = [one for one in others if found.multiple == 1 or one.log_odds < best.log_odds]
-    margin = best.log_odds - max((one.log_odds for one in rivals), default=-np.inf)
+    # The part of a period, and its other multiples, are no rivals of it: that it is this one was judged by other means.
+    part_s = best.period_s / found.multiple
+    rivals = [
+        one for one in others
+        if found.multiple == 1 or abs(one.period_s / part_s - round(one.period_s / part_s)) > _SAME_RATIO
+    ]  # fmt: skip
+    margin = min(best.log_odds - max((one.log_odds for one in rivals), default=-np.inf), found.split_log_odds)
     return exists * _logistic(_MARGIN_SLOPE * max(margin, 0.0) + _MARGIN_OFFSET)
 
 
 def shared(
     rest: float, others: list[tuple[Schedule | None, float]]
 ) -> tuple[tuple[Schedule | None, float], ...]:  # fmt: skip
-    """What is left of certainty, shared among the other answers by their log odds; the largest share first."""
+    """What is left of certainty, shared among the other answers by their log odds; the largest share first.
+
+    Parameters
+    ----------
+    rest : float
+        One less the confidence of the answer.
+    others : list of (Schedule or None, float)
+        Each with its log odds; None: no period.
+    """
     if not others:
         return ()
     log_odds = np.array([one for _, one in others])

@@ -41,7 +41,12 @@ class Ratios:
 
     @staticmethod
     def from_signs(signs: Signs) -> Ratios:
-        """Those of all ways to look."""
+        """Those of all ways to look, by every model of the grid.
+
+        The density ``a s^(a - 1)`` of shares is the beta distribution's with its second parameter 1: the alternative
+        by which Sellke, Bayarri and Berger make Bayes factors of p-values ("Calibration of p Values for Testing
+        Precise Null Hypotheses", The American Statistician 55, 2001, section 3).
+        """
         log_share = np.log(signs.shares)
         models = [np.log1p(q * (a * np.exp((a - 1) * log_share) - 1)) for q, a in _GRID]
         return Ratios(signs, np.nan_to_num(np.stack(models, axis=1)))
@@ -75,7 +80,13 @@ class Ratios:
         return (np.arange(count) * (period_s / self.signs.bin_s) + 0.5).astype(np.int64)
 
     def folded(self, period_s: float) -> NDArray[np.float64]:
-        """Log likelihood ratios over instants at each of `phases`, shape (rows, models, phases)."""
+        """Log likelihood ratios over instants at each of `phases`.
+
+        Returns
+        -------
+        float64 array of shape (rows, models, phases)
+            Sums over the instants; of an instant after the end, 0.
+        """
         width = self.width(period_s)
         found = np.zeros((*self.of.shape[:2], width))
         for start in self.starts(period_s).tolist():
@@ -84,7 +95,14 @@ class Ratios:
         return found
 
     def strongest(self, row: int, period_s: float) -> float:
-        """The largest log likelihood ratio of any phase, by one row and the middle model: for many periods."""
+        """The largest log likelihood ratio of any phase, by one row and the middle model: for many periods.
+
+        Parameters
+        ----------
+        row : int
+            One way to look.
+        period_s : float
+        """
         width = self.width(period_s)
         padded = np.concatenate([self.of[row, MIDDLE], np.zeros(width)])
         return float(sliding_window_view(padded, width)[np.minimum(self.starts(period_s), self.bins)].sum(axis=0).max())
@@ -95,7 +113,17 @@ class Ratios:
         return np.asarray(padded[:, :, places].sum(axis=2))
 
     def by_sign(self, factors: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """Of each sign the mean over its ways to look, shape (phases,); log."""
+        """Of each sign the mean over its ways to look; log.
+
+        Parameters
+        ----------
+        factors : float64 array of shape (rows, phases)
+            Log Bayes factors.
+
+        Returns
+        -------
+        dict of str to float64 array of shape (phases,)
+        """
         found = {}
         for name in (*SIGNS, TOGETHER):
             found[name] = log_mean(factors[self.signs.rows(name)], axis=0)

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from leowarp.errors import ScenarioError
 from leowarp.timeline.measured.columns import looks_like_columns, read_columns
+from leowarp.timeline.measured.documents import JSON_HINT
 from leowarp.timeline.measured.iperf3 import looks_like_iperf3, read_iperf3
-from leowarp.timeline.measured.irtt import read_irtt
+from leowarp.timeline.measured.irtt import looks_like_irtt, read_irtt
 from leowarp.timeline.measured.leoreplayer import read_leoreplayer
-from leowarp.timeline.measured.lines import FORMATS_HINT, numbered, text_of
+from leowarp.timeline.measured.lines import FORMATS_HINT, RECORD_HINT, numbered, text_of
 from leowarp.timeline.measured.mahimahi import OPPORTUNITY_BYTES, read_mahimahi
 from leowarp.timeline.measured.measurement import Capacity, Measurement
 from leowarp.timeline.measured.ping import looks_like_ping, read_ping
@@ -121,10 +122,14 @@ def format_of(path: Path) -> str:
     text = text_of(path)
     lines = numbered(text)
     if not lines:
-        raise ScenarioError(f"{path} is empty", FORMATS_HINT)
+        raise ScenarioError(f"{path} is empty", RECORD_HINT)
     first, line = lines[0]
-    if line.startswith("{"):
-        return "iperf3" if looks_like_iperf3(text) else "irtt"
+    if line.startswith(("{", "[")):
+        if looks_like_iperf3(text):
+            return "iperf3"
+        if looks_like_irtt(text):
+            return "irtt"
+        raise ScenarioError(f"{path}: JSON with neither iperf3's intervals nor irtt's round_trips", JSON_HINT)
     if looks_like_ping(text):
         return "ping"
     if looks_like_columns(text):

@@ -11,7 +11,7 @@ from leowarp.timeline.measured.alignment import aligned
 from leowarp.timeline.measured.confidence import BELIEVED, believed, confidence, shared
 from leowarp.timeline.measured.measurement import ClockStep, Series
 from leowarp.timeline.measured.schedule import Schedule
-from leowarp.timeline.measured.search import Candidate, Search, search, weight
+from leowarp.timeline.measured.search import EXACT_WITHIN, USUAL, Candidate, Search, search, weight
 from leowarp.timeline.measured.signs import SIGNS, Signs
 
 _MOST_RUNNERS_UP = 3
@@ -47,7 +47,18 @@ class Finding:
 
 
 def find(series: Series) -> Finding:
-    """Period and phase of what happens in a series of probes."""
+    """Period and phase of what happens in a series of probes.
+
+    Parameters
+    ----------
+    series : Series
+        Its times on a clock that was not set (`numbered_probes`, `undone`).
+
+    Returns
+    -------
+    Finding
+        Also if nothing keeps a schedule; with a confidence of one half if the series is too short to tell.
+    """
     found = search(series)
     sure = confidence(found)
     if found is None:
@@ -68,7 +79,21 @@ def find(series: Series) -> Finding:
 
 
 def set_forward(series: Series) -> tuple[ClockStep, ...]:
-    """Pauses that were none: the clock was set forward, for what happens after them keeps its schedule only so."""
+    """Pauses that were none: the clock was set forward, for what happens after them keeps its schedule only so.
+
+    A probe that was not sent and a clock that was set look alike in the numbers and in the times. What differs is what
+    the path does: after a pause of the recorder its reconfigurations go on as they were, by the clock.
+
+    Parameters
+    ----------
+    series : Series
+        Of probes.
+
+    Returns
+    -------
+    tuple of ClockStep
+        Empty if there are more than three pauses: recorders pause, and hosts seldom set their clocks.
+    """
     interval_ns = series.interval_ns
     if interval_ns is None:
         return ()
@@ -88,7 +113,13 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
 
 
 def undone(series: Series, steps: tuple[ClockStep, ...]) -> Series:
-    """The series on a clock that was not set forward."""
+    """The series on a clock that was not set forward.
+
+    Parameters
+    ----------
+    steps : tuple of ClockStep
+        Instants on the series' clock as it is.
+    """
     t_ns = series.t_ns.copy()
     for step in steps:
         t_ns[series.t_ns > step.t_ns] -= step.by_ns
@@ -96,6 +127,7 @@ def undone(series: Series, steps: tuple[ClockStep, ...]) -> Series:
 
 
 def _odds(series: Series) -> float:
+    """Natural logarithm of the odds of the best schedule; minus infinity of a series that is too short."""
     found = search(series)
     return -np.inf if found is None else found.candidates[0].log_odds
 
@@ -103,7 +135,11 @@ def _odds(series: Series) -> float:
 def _refined(series: Series, found: Search) -> Schedule:
     """The best candidate to a fraction of a bin; as it is, if the signs say that it was better."""
     best, zero_ns, late_ns = found.candidates[0], int(series.t_ns[0]), _late_ns(series, found.signs)
-    period_ns, phase_ns = aligned(series, best.period_s * 1e9, best.phase_s * 1e9 + zero_ns - late_ns, best.by_sign)
+    exact = any(abs(best.period_s / usual_s - 1) <= EXACT_WITHIN for usual_s in USUAL)
+    period_ns, phase_ns = aligned(
+        series, best.period_s * 1e9, best.phase_s * 1e9 + zero_ns - late_ns, best.by_sign,
+        loose_ratio=EXACT_WITHIN if exact else np.inf,
+    )  # fmt: skip
     if weight(found, period_ns / 1e9, (phase_ns + late_ns - zero_ns) / 1e9) < best.log_factor - _ALLOWED:
         return _schedule(series, best, late_ns)
     return Schedule(round(period_ns), round(phase_ns) % round(period_ns))

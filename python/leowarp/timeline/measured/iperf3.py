@@ -9,7 +9,6 @@ trip is TCP's smoothed one with the flow's own queue in it: neither is the capac
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,11 @@ import numpy as np
 
 from leowarp import plainfiles
 from leowarp.errors import ScenarioError
+from leowarp.timeline.measured.documents import IPERF3_HINT as _HINT
+from leowarp.timeline.measured.documents import document_of
 from leowarp.timeline.measured.lines import text_of
 from leowarp.timeline.measured.measurement import Measurement, Series, Transfer
 
-_HINT = "write it with: iperf3 -J -i 0.1 -t 300 -c SERVER > transfer.json"
 _MOST_S = 30 * 86_400
 
 
@@ -80,6 +80,7 @@ _VALUES = {"bits_per_second": 1e13, "retransmits": 1e9, "snd_cwnd": 1e12, "rtt":
 
 
 def _part(of: dict[str, Any], name: str) -> dict[str, Any]:
+    """An object within an object; an empty one if it is missing, since older iperf3 leave some out."""
     part = of.get(name)
     return part if isinstance(part, dict) else {}
 
@@ -91,23 +92,17 @@ def _document(path: Path) -> dict[str, Any]:
             f"{path}: iperf3's JSON of more than {plainfiles.MOST_JSON_BYTES >> 20} MiB",
             "measure with longer intervals (iperf3 -i 1), or for a shorter time",
         )
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ScenarioError(f"{path}:{error.lineno}: not JSON: {error.msg} (column {error.colno})", _HINT) from error
-    except (RecursionError, ValueError) as error:
-        raise ScenarioError(f"{path}: JSON nested too deeply, or with numbers too long, for iperf3's", _HINT) from error
-    if not isinstance(document, dict) or not isinstance(document.get("intervals"), list):
-        raise ScenarioError(f"{path}: JSON without intervals, so not iperf3's", _HINT)
-    if isinstance(document.get("error"), str) and not document["intervals"]:
-        raise ScenarioError(f"{path}: iperf3 measured nothing and says: {document['error'][:200]}", _HINT)
-    if not document["intervals"]:
-        raise ScenarioError(f"{path}: intervals is empty: nothing was measured", _HINT)
-    return document
+    return document_of(path, text, "intervals", "iperf3", _HINT)
 
 
 def _row(path: Path, number: int, interval: Any) -> dict[str, float]:
-    """Of one interval, over its streams: rates, retransmissions and windows add up, round trips are their mean."""
+    """Of one interval, over its streams: rates, retransmissions and windows add up, round trips are their mean.
+
+    Returns
+    -------
+    dict of str to float
+        ``start`` and ``end`` in s, and `_VALUES`; nan of what the file does not tell.
+    """
     where = f"{path}: intervals[{number}]"
     if not isinstance(interval, dict) or not isinstance(interval.get("streams"), list) or not interval["streams"]:
         raise ScenarioError(f"{where}: no streams in it", _HINT)
@@ -127,6 +122,7 @@ def _row(path: Path, number: int, interval: Any) -> dict[str, float]:
 
 
 def _number(where: str, of: Any, name: str, most: float) -> float:
+    """A number of the file as it is, in the file's unit; an error if it is none, below 0 or above `most`."""
     value = of.get(name) if isinstance(of, dict) else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
         raise ScenarioError(f"{where}.{name} = {value!r:.40} is not a number from 0 to {most:g}", _HINT)

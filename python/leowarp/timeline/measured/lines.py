@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from leowarp import plainfiles
 from leowarp.errors import ScenarioError
-from leowarp.timeline.measured.packed import unpacked
+from leowarp.timeline.measured.packed import kind_of, unpacked
 
 
 def text_of(path: Path) -> str:
@@ -58,8 +58,21 @@ def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArr
     return np.array([int(text) for _, text in lines], dtype=np.int64), lines
 
 
+def without_line(path: Path, line: int) -> str:
+    """The shell command that writes the file without one of its lines, unpacked.
+
+    Parameters
+    ----------
+    line : int
+        Counted from 1, as in the file's text.
+    """
+    kind = kind_of(path)
+    return f"sed {line}d {path} > whole.txt" if kind is None else f"{kind} -dc {path} | sed {line}d > whole.txt"
+
+
+RECORD_HINT = "record a path into it, for instance: ping -D -i 0.01 HOST > trace.txt"
+
 FORMATS_HINT = (
-    "what can be read, also packed by gzip or zstd: CSV, irtt's JSON, the output of ping -D, three columns (time, "
-    "sequence number, round trip), LeoReplayer's delays, iperf3's JSON, and as capacity CSV and Mahimahi's traces; "
-    "columns without a header with --columns"
+    "say what its columns are (--columns t_s,seq,rtt_ms), or what wrote it (--format csv, irtt, ping, leoreplayer, "
+    "iperf3 or mahimahi); any of these may be packed by gzip or zstd"
 )

@@ -95,7 +95,18 @@ class Loss:
 
 
 def loss_of(measurement: Measurement, name: str, series: Series, schedule: Schedule | None) -> Loss:
-    """The losses of a series; `name` says which of the measurement's it is."""
+    """The losses of a series.
+
+    Parameters
+    ----------
+    measurement : Measurement
+        What the series is of.
+    name : str
+        Which of its series it is: of round trips alone the tool may tell which way a probe was lost.
+    series : Series
+    schedule : Schedule or None
+        When the path is reconfigured.
+    """
     lost = series.lost
     sent = int((~series.cut).sum())
     down = up = within = near_sent = None
@@ -139,7 +150,11 @@ def _mostly_lost(lost: Flags, width: int) -> Flags:
 def _by_cause(
     found: tuple[LongLoss, ...], schedule: Schedule | None
 ) -> tuple[tuple[LongLoss, ...], tuple[LongLoss, ...]]:
-    """Obstructions and outages."""
+    """Obstructions and outages.
+
+    Behind an obstacle a satellite is lost for seconds, at any time of its slot, and again in other slots. An outage is
+    alone, or goes on through a reconfiguration, which an obstacle seldom does: another satellite is elsewhere.
+    """
     if schedule is None:
         return (), found
     # A satellite that hides behind something is left at the next reconfiguration, if it has not come out before.
@@ -151,4 +166,5 @@ def _by_cause(
 
 
 def _crosses(one: LongLoss, schedule: Schedule) -> bool:
+    """Whether a reconfiguration is well inside it."""
     return bool(len(schedule.instants_ns(one.t_ns + _NEAR_NS, one.t_ns + one.length_ns - _NEAR_NS)))

@@ -20,7 +20,18 @@ _NEIGHBOURS = 8
 
 @dataclass(frozen=True)
 class NumberedProbe:
-    """One probe; without a delay it is known to be lost."""
+    """One probe.
+
+    Attributes
+    ----------
+    line : int
+        Where it stands in its file.
+    sequence : int
+    t_ns : int
+        When it was sent, by the sender's clock.
+    delay_ns : int or None
+        None: the file says that it was lost.
+    """
 
     line: int
     sequence: int
@@ -30,7 +41,19 @@ class NumberedProbe:
 
 @dataclass(frozen=True, eq=False)
 class Sent:
-    """Probes in the order of their numbers, from time 0 on; `steady_ns` None if the clock was never set back."""
+    """Probes in the order of their numbers.
+
+    Attributes
+    ----------
+    series : Series
+        From time 0 on.
+    zero_ns : int
+        What the sender's clock showed then.
+    clock_steps : tuple of ClockStep
+        When it was set back.
+    steady_ns : int64 array of shape (n,) or None
+        Times on a clock that was not set back; None if it never was.
+    """
 
     series: Series
     zero_ns: int
@@ -42,6 +65,15 @@ def measurement_of_probes(
     source: str, format: str, probes: list[NumberedProbe], notes: tuple[str, ...] = ()
 ) -> Measurement:
     """Round trips of probes that were written down in any order.
+
+    Parameters
+    ----------
+    source, format : str
+        As `Measurement` has them.
+    probes : list of NumberedProbe
+        At least one. Of those with one number the first counts; the others are duplicates.
+    notes : tuple of str
+        What the reader has to say.
 
     Raises
     ------
@@ -109,6 +141,7 @@ def sent_in_order(
 
 
 def _interpolated(sequence: NDArray[np.int64], sent_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sending times of all numbers from the first to the last, never before the one in front."""
     # A reply that was printed late (a busy machine) can seem to have been sent before the one in front of it.
     sent_ns = np.maximum.accumulate(sent_ns)
     sent_ns = sent_ns + np.maximum(_place_in_run(sent_ns), 0)

@@ -22,12 +22,19 @@ _PIECE_BYTES = 1 << 20
 def unpacked(path: Path, raw: bytes) -> bytes:
     """What a packed file holds; the same bytes of one that is not packed, whatever it is called.
 
+    Parameters
+    ----------
+    path : Path
+        For messages.
+    raw : bytes
+        The file's content.
+
     Raises
     ------
     ScenarioError
         If it is damaged, or holds more than `plainfiles.MOST_INPUT_BYTES`.
     """
-    kind = next((kind for magic, kind in _MAGIC.items() if raw.startswith(magic)), None)
+    kind = _kind(raw)
     if kind is None:
         return raw
     found = io.BytesIO()
@@ -43,9 +50,20 @@ def unpacked(path: Path, raw: bytes) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise ScenarioError(
             f"reading a measurement: {path} is damaged {kind}: {str(error).splitlines()[0]}",
-            f"see how far it goes: {kind} -t {path}",
+            # Both tools write what they could unpack before they fail; the last line of it ends anywhere.
+            f"take the part that is whole: {kind} -dc {path} | head -n -1 > whole.txt",
         ) from error
     return found.getvalue()
+
+
+def kind_of(path: Path) -> str | None:
+    """gzip or zstd; None of a file that is not packed."""
+    with path.open("rb") as file:
+        return _kind(file.read(max(map(len, _MAGIC))))
+
+
+def _kind(raw: bytes) -> str | None:
+    return next((kind for magic, kind in _MAGIC.items() if raw.startswith(magic)), None)
 
 
 def _unpacking(kind: str, raw: bytes) -> gzip.GzipFile | pa.CompressedInputStream:

@@ -45,6 +45,18 @@ def looks_like_ping(text: str) -> bool:
 
 @dataclass(frozen=True)
 class _Reply:
+    """A line that says that a reply came.
+
+    Attributes
+    ----------
+    line : int
+    seq : int
+        As printed: of 16 bits.
+    rtt_ns : int
+    printed_ns : int or None
+        When the line was printed, if `-D` said so.
+    """
+
     line: int
     seq: int
     rtt_ns: int
@@ -107,6 +119,13 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
 
 
 def _replies(path: Path, text: str) -> tuple[list[_Reply], list[str]]:
+    """Replies in the order of the lines, and what there is to say of other lines.
+
+    Raises
+    ------
+    ScenarioError
+        With file and line: of half a reply that is not the last line, or of one without a time.
+    """
     replies, others = [], 0
     lines = text.splitlines()
     for number, raw in enumerate(lines, 1):
@@ -167,6 +186,7 @@ def _step_ns(replies: list[_Reply]) -> float:
 def _sent_ns(
     sequence: NDArray[np.int64], replies: list[_Reply], rtt_ns: NDArray[np.int64], interval_ns: int | None
 ) -> NDArray[np.int64]:
+    """When each was sent: when its reply was printed, less its round trip; else in step."""
     printed = [reply.printed_ns for reply in replies if reply.printed_ns is not None]
     if len(printed) == len(replies):
         return np.array(printed, dtype=np.int64) - rtt_ns

@@ -26,6 +26,13 @@ USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
 constellation whose reconfigurations are published (`timeline.access`); schedules of machines are round."""
 
 _USUAL_WITHIN = 0.01
+EXACT_WITHIN = 1e-4
+"""By how much a computer's clock that nothing disciplines goes wrong: RFC 5905 (7.3) allows 15 ppm of one that is
+disciplined, data sheets of quartz 20 to 100 ppm. A schedule that is kept by GPS is seen as wrong by no more."""
+
+_EXACT = 0.8
+"""Share of what is believed of a usual period that is within `EXACT_WITHIN` of it."""
+
 _FEWEST_PERIODS = 4
 _KNOWN_S = (5.0, 6.0, 7.5, 10.0, 12.0, 15.0, 20.0, 30.0, 45.0, 60.0)
 _RELATIVES = (1 / 4, 1 / 3, 1 / 2, 2 / 3, 3 / 2, 2.0, 3.0, 4.0)
@@ -38,6 +45,8 @@ _SPIKES_ALONE = 4.0
 """Spikes alone may be those of anything else that keeps time, as a timer or another flow."""
 
 _SPLIT_CERTAIN = np.log(30.0)
+_CHOSEN = np.log(2.0)
+"""For each sign it is chosen whether it is of all instants alike."""
 
 
 @dataclass(frozen=True)
@@ -76,16 +85,30 @@ class Search:
         The best by each sign alone; None if that sign speaks for none.
     multiple : int
         The best one is so many times the period with the largest factor, because its instants are not all alike.
+    split_log_odds : float
+        How sure that is; infinite if `multiple` is 1.
     """
 
     signs: Signs
     candidates: tuple[Candidate, ...]
     of_sign: dict[str, Candidate | None]
     multiple: int
+    split_log_odds: float = np.inf
 
 
 def search(series: Series) -> Search | None:
-    """The search's result; None if the series is too short to hold four periods."""
+    """The search's result; None if the series is too short to hold four periods of 4 s.
+
+    Parameters
+    ----------
+    series : Series
+        Probes, or what probes would meet of a table.
+
+    Returns
+    -------
+    Search or None
+        Deterministic: the same series gives the same candidates.
+    """
     found = signs(series)
     if found is None:
         return None
@@ -95,24 +118,35 @@ def search(series: Series) -> Search | None:
         return None
     together = int(found.rows(TOGETHER)[0])
     weighed = [_weighed(ratios, period_s, row) for period_s, row in _lines(ratios, longest_s)]
-    weighed += [_weighed(ratios, period_s, together) for period_s in _KNOWN_S if period_s <= longest_s]
+    for period_s in _KNOWN_S:
+        if period_s <= longest_s:
+            weighed += [_weighed(ratios, period_s, together), _of_period(ratios, period_s)]
     weighed.sort(key=lambda one: -one.log_odds)
     for one in _distinct(weighed)[:3]:
         for times in _RELATIVES:
             if SHORTEST_S <= one.period_s * times <= longest_s:
                 weighed.append(_weighed(ratios, one.period_s * times, together))
     best = _distinct(sorted(weighed, key=lambda one: -one.log_odds))
-    whole, multiple = _whole(ratios, best[0], longest_s)
+    whole, multiple, split = _whole(ratios, best[0], longest_s)
     if multiple > 1:
         best = [whole, *(one for one in best if abs(one.period_s / whole.period_s - 1) > _SAME)]
     whole = _polished(ratios, whole)
     other = _other_phase(ratios, whole)
     best = sorted([*best[1:], *([other] if other else [])], key=lambda one: -one.log_odds)
-    return Search(found, (whole, *best), {sign: _by_itself(ratios, weighed, sign) for sign in SIGNS}, multiple)
+    return Search(found, (whole, *best), {sign: _by_itself(ratios, weighed, sign) for sign in SIGNS}, multiple, split)
 
 
 def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
-    """Periods of the strongest lines in the spectra, with the row that each is from."""
+    """Periods of the strongest lines in the spectra, with the row that each is from.
+
+    Something short that comes every period has all harmonics, equally strong: their powers are added, as pulsars are
+    searched for (Taylor and Huguenin, "Two new pulsating radio sources", Nature 221, 1969).
+
+    Returns
+    -------
+    list of (float, int)
+        At most 20, the strongest first.
+    """
     length = 1 << int(np.ceil(np.log2(4 * ratios.bins)))
     step_hz = 1 / (length * ratios.signs.bin_s)
     found: list[tuple[float, float, int]] = []
@@ -166,6 +200,7 @@ def _polished(ratios: Ratios, best: Candidate) -> Candidate:
 
 
 def _of_period(ratios: Ratios, period_s: float) -> Candidate:
+    """A period as it is, at its best phase."""
     factors = log_mean(ratios.folded(period_s), axis=1)
     return _candidate(ratios, period_s, ratios.phases(period_s), factors, int(np.argmax(ratios.whole(factors))))
 
@@ -173,6 +208,16 @@ def _of_period(ratios: Ratios, period_s: float) -> Candidate:
 def _candidate(
     ratios: Ratios, period_s: float, phases_s: NDArray[np.float64], factors: NDArray[np.float64], at: int
 ) -> Candidate:
+    """A period and one of its phases, with all that is known of it.
+
+    Parameters
+    ----------
+    phases_s : float64 array of shape (phases,)
+    factors : float64 array of shape (rows, phases)
+        Log Bayes factors.
+    at : int
+        Which of the phases.
+    """
     log_factor = float(ratios.whole(factors)[at])
     by_sign = ratios.by_sign(factors)
     log_odds = log_factor + _log_prior(ratios, period_s)
@@ -215,6 +260,7 @@ def weight(found: Search, period_s: float, phase_s: float) -> float:
 
 
 def _usual(period_s: float) -> bool:
+    """Whether it is within 1 % of a period that networks are known to have."""
     return any(abs(period_s / usual_s - 1) <= _USUAL_WITHIN for usual_s in USUAL)
 
 
@@ -223,10 +269,15 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
     bin_s = ratios.signs.bin_s
     apart_s = bin_s * period_s / (2 * ratios.span_s)
     density = (1 - sum(USUAL.values())) / (period_s * np.log(LONGEST_S / SHORTEST_S))
+    believed = density * apart_s
     for usual_s, share in USUAL.items():
         if abs(period_s / usual_s - 1) <= _USUAL_WITHIN:
-            density += share / (2 * _USUAL_WITHIN * usual_s)
-    return float(np.log(density * apart_s) + np.log(bin_s / period_s))
+            believed += share * (1 - _EXACT) * min(apart_s / (2 * _USUAL_WITHIN * usual_s), 1.0)
+        # The part of the periods that look like this one which is the usual one by a clock that is a little off.
+        exact_s = EXACT_WITHIN * usual_s
+        low_s, high_s = max(period_s - apart_s / 2, usual_s - exact_s), min(period_s + apart_s / 2, usual_s + exact_s)
+        believed += share * _EXACT * max(high_s - low_s, 0.0) / (2 * exact_s)
+    return float(np.log(believed) + np.log(bin_s / period_s))
 
 
 def _distinct(candidates: list[Candidate]) -> list[Candidate]:
@@ -238,26 +289,30 @@ def _distinct(candidates: list[Candidate]) -> list[Candidate]:
     return kept
 
 
-def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate, int]:
-    """The multiple of a period whose instants are not all alike; the same and 1 if they are."""
+def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate, int, float]:
+    """The multiple of a period whose instants are not all alike, and how sure that is; the same and 1 if they are."""
     choices: list[tuple[float, Candidate, int]] = []
     for times in (2, 3, 4):
         period_s = best.period_s * times
         if period_s > longest_s:
             break
         gain, phase_s = _split(ratios, best, times)
+        gain += _log_prior(ratios, period_s) - _log_prior(ratios, best.period_s)
         if gain > _SPLIT_CERTAIN:
             phases_s = np.array([phase_s % period_s])
             factors = log_mean(ratios.sums(ratios.places(period_s, phases_s)), axis=1)
             choices.append((gain, _candidate(ratios, period_s, phases_s, factors, 0), times))
     if not choices:
-        return best, 1
-    _, candidate, times = max(choices, key=lambda choice: choice[0])
-    return candidate, times
+        return best, 1, np.inf
+    gain, candidate, times = max(choices, key=lambda choice: choice[0])
+    return candidate, times, gain
 
 
 def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float]:
-    """How much better every n-th instant by itself explains the signs, and the phase of the one that shows them."""
+    """How much better it is that some signs are of every n-th instant alone, and the phase of that one; log.
+
+    Of each sign: the Bayes factor of the n-th instants, against that of all alike, or of none if that is better.
+    """
     found = (0.0, best.phase_s)
     # A step and the spike after it need not be in the same bin.
     for phase_s in best.phase_s + ratios.signs.bin_s * np.array([0.0, -1.0, 1.0]):
@@ -267,12 +322,11 @@ def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float]:
         gain = np.zeros(times)
         for sign in SIGNS:
             rows = ratios.signs.rows(sign)
-            splits = apart[rows].sum(axis=1) - alike[rows]
-            row = rows[int(np.argmax(splits))]
-            at = int(np.argmax(apart[row]))
+            of_class, of_all = log_mean(apart[rows], axis=0), float(log_mean(alike[rows], axis=0))
+            at = int(np.argmax(of_class))
             # Classes that all show the sign, some a little more, are no other period.
-            if splits.max() > 0 and np.delete(apart[row], at).max() <= 0:
-                gain[at] += float(splits.max())
+            if np.delete(of_class, at).max() <= 0:
+                gain[at] += max(float(of_class[at]) - max(of_all, 0.0) - _CHOSEN, 0.0)
         if gain.max() > found[0]:
             found = (float(gain.max()), float(best.phase_s + best.period_s * (int(np.argmax(gain)) + 1)))
     return found

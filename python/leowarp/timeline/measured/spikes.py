@@ -40,7 +40,18 @@ class Spike:
 
 
 def find_spikes(series: Series) -> tuple[Spike, ...]:
-    """Runs of delays more than six standard deviations (of a normal with their median deviation) above their level."""
+    """Runs of delays more than six standard deviations (of a normal with their median deviation) above their level.
+
+    Parameters
+    ----------
+    series : Series
+        Of probes; eight replies at least.
+
+    Returns
+    -------
+    tuple of Spike
+        In order of time.
+    """
     answered = series.take(~np.isnan(series.delay_ns))
     interval_ns = series.interval_ns
     if len(answered) < 8 or interval_ns is None:

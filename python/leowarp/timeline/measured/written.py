@@ -63,6 +63,7 @@ def _rows(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
 
 
 def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
+    """Times and cells of a transfer: one row an interval."""
     transfer = measurement.transfer
     assert transfer is not None
     columns = {}
@@ -73,6 +74,7 @@ def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
 
 
 def _delays(series: Series, of_cut: str = "down") -> list[str]:
+    """Cells of a column of delays, ms: a number, ``lost``, or in a row without a connection `of_cut`."""
     return [
         of_cut if cut else "lost" if lost or delay_ns != delay_ns else _decimal(int(delay_ns), 6)
         for delay_ns, lost, cut in zip(
@@ -82,6 +84,7 @@ def _delays(series: Series, of_cut: str = "down") -> list[str]:
 
 
 def _rates(capacity: Capacity, t_ns: Times, cut: NDArray[np.bool_]) -> list[str]:
+    """Cells of a column of rates, Mbit/s, at these times: the row of the capacity that holds then."""
     place = np.maximum(np.searchsorted(capacity.t_ns, t_ns, side="right") - 1, 0)
     return [
         "" if here else "unshaped" if rate == UNSHAPED else _decimal(rate, 6)
@@ -138,6 +141,13 @@ def csv_path(source: Path, out: Path | None, *, force: bool) -> Path:
 
 def write_csv(lines: Iterator[str], target: Path) -> int:
     """How many rows were written.
+
+    Parameters
+    ----------
+    lines : iterator of str
+        As `csv_of` gives them.
+    target : Path
+        From `csv_path`.
 
     Raises
     ------
