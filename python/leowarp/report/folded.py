@@ -158,7 +158,8 @@ def _draw_slots(
     image = axes.pcolormesh(edges_s, minutes, least_ms, cmap="viridis", vmin=low, vmax=max(high, low + 1e-3),
                             rasterized=True)  # fmt: skip
     lost = series.lost
-    axes.plot(phase_s[lost], (slot[lost] - slot[0] + 0.5) * period_s / 60, ",", color=BAD, rasterized=True)
+    axes.plot(phase_s[lost], (slot[lost] - slot[0] + 0.5) * period_s / 60, ".", color=BAD, markersize=2,
+              markeredgewidth=0, rasterized=True)  # fmt: skip
     axes.grid(visible=False)
     axes.axvline(0, color=CHANGE_COLOUR, linewidth=0.7)
     axes.set_ylim(minutes[-1], 0)

@@ -79,11 +79,13 @@ def aligned(
     slope, place = np.nonzero(top)
     outermost, offset_ns = float(outermost_ns[slope].mean()), float(offsets_ns[kept][place].mean())
     period_ns, phase_ns = period_ns + outermost / far, phase_ns + offset_ns - outermost * middle / far
-    return _through_beginnings(series, period_ns, phase_ns, telling, loose_ratio)
+    # Losses and spikes begin at one probe, and say where even if steps say more surely that there is a period.
+    sharp = {sign for sign in (LOSSES, SPIKES) if by_sign.get(sign, 0.0) >= _TELLING}
+    return _through_beginnings(series, period_ns, phase_ns, sharp, loose_ratio)
 
 
 def _through_beginnings(
-    series: Series, period_ns: float, phase_ns: float, telling: dict[str, float], loose_ratio: float
+    series: Series, period_ns: float, phase_ns: float, sharp: set[str], loose_ratio: float
 ) -> tuple[float, float]:
     """A line through what begins near the instants, if something does near enough of them: losses, and tall spikes.
 
@@ -91,8 +93,8 @@ def _through_beginnings(
     through what is near, each time nearer, until too few are.
     """
     lost = np.flatnonzero(series.lost | series.cut)
-    begins_ns = [series.t_ns[lost[np.flatnonzero(np.diff(lost, prepend=-2) > 1)]]] if LOSSES in telling else []
-    if SPIKES in telling:
+    begins_ns = [series.t_ns[lost[np.flatnonzero(np.diff(lost, prepend=-2) > 1)]]] if LOSSES in sharp else []
+    if SPIKES in sharp:
         spikes = find_spikes(series)
         tall_ns = np.quantile([spike.height_ns for spike in spikes], 0.75) / 3 if spikes else 0.0
         begins_ns.append(np.array([spike.t_ns for spike in spikes if spike.height_ns >= tall_ns], dtype=np.int64))

@@ -4,7 +4,7 @@
 The odds of `search` are odds only if signs are as independent as they are taken for, and the best of very many
 candidates is compared. So they are a score, and what it is worth was read off made-up recordings of known truth
 (`tests/support/recordings.py`; `finding_test.py` names the seeds). Of those without a period nearly all had scores
-below -5, of those with one nearly all had higher ones; among these, most wrong answers had a runner-up that was near.
+below -3, of those with one nearly all had higher ones; among these, most wrong answers had a runner-up that was near.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from leowarp.timeline.measured.schedule import Schedule
 from leowarp.timeline.measured.search import Search
 
-BELIEVED = -5.0
+BELIEVED = -3.0
 """Log odds from which on there is a period: half of the answers near it are right."""
 
 _SLOPE = 1.2

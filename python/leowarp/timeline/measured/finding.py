@@ -140,7 +140,10 @@ def _refined(series: Series, found: Search) -> Schedule:
         series, best.period_s * 1e9, best.phase_s * 1e9 + zero_ns - late_ns, best.by_sign,
         loose_ratio=EXACT_WITHIN if exact else np.inf,
     )  # fmt: skip
-    if weight(found, period_ns / 1e9, (phase_ns + late_ns - zero_ns) / 1e9) < best.log_factor - _ALLOWED:
+    # A step between two bins is as high at either of them, and its peak is at one.
+    phase_s, bin_s = (phase_ns + late_ns - zero_ns) / 1e9, found.signs.bin_s
+    weights = [weight(found, period_ns / 1e9, phase_s + bins * bin_s) for bins in (-1, 0, 1)]
+    if max(weights) < best.log_factor - _ALLOWED:
         return _schedule(series, best, late_ns)
     return Schedule(round(period_ns), round(phase_ns) % round(period_ns))
 

@@ -16,8 +16,8 @@ from leowarp.timeline.measured.schedule import Schedule
 from support.recordings import Recording, Truth, recording
 from support.synthetic.dish import MS, S, dish
 
-DEVELOPED = (range(0, 200), range(1000, 1200), range(2000, 2200))
-JUDGED = range(3000, 3200)
+DEVELOPED = (range(0, 200), range(1000, 1200), range(2000, 2200), range(3000, 3200))
+JUDGED = range(7000, 7200)
 
 PERIOD_RATIO = 0.01
 PHASE_NS = S // 2
@@ -79,13 +79,13 @@ def phase_error_ns(found: Schedule, truth: Truth, span_ns: int) -> float:
 
 
 @pytest.mark.slow
-def test_of_two_hundred_recordings_nine_of_ten_are_right_and_of_the_sure_ones_as_many() -> None:
+def test_of_two_hundred_recordings_95_of_100_are_right_and_of_the_sure_ones_nine_of_ten() -> None:
     of = [judged(seed) for seed in JUDGED]
     confusion = Counter((one.truth.kind, one.answer) for one in of)
     wrong = [(one.seed, one.answer, round(one.confidence_ratio, 2)) for one in of if not one.right]
     print(confusion, wrong)  # shown if it fails
     assert all(seeds.stop <= JUDGED.start for seeds in DEVELOPED)
-    assert sum(one.right for one in of) >= 0.9 * len(of), wrong
+    assert sum(one.right for one in of) >= 0.95 * len(of), wrong
     sure = [one for one in of if one.confidence_ratio >= 0.9]
     assert len(sure) >= 0.7 * len(of)  # who is never sure is never wrong
     assert sum(one.right for one in sure) >= 0.9 * len(sure), wrong
@@ -115,6 +115,20 @@ def test_the_whole_period_is_told_from_its_parts(parts: int) -> None:
     assert found.schedule.period_ns == pytest.approx(15 * S, rel=1e-3)
     assert found.schedule.distance_ns(np.array([12 * S]))[0] < 0.2 * S
     assert found.parts == parts
+
+
+def test_a_part_with_stronger_spikes_is_told_from_the_whole_by_losses_and_steps() -> None:
+    """Spikes at every third of a period of 15 s, losses and steps at the whole one alone; a probe every half second."""
+    dice = np.random.default_rng(8)
+    t_ns = np.arange(0, 450 * S, S // 2)
+    slot, into_ns = (t_ns - 8 * S) // (15 * S), (t_ns - 8 * S) % (15 * S)
+    rtt_ns = 30 * MS + dice.normal(0, 5 * MS, slot.max() + 2)[slot] + dice.gamma(2, MS, len(t_ns))
+    rtt_ns += 40 * MS * (into_ns % (5 * S) < S // 2)
+    found = find(Series.of(t_ns, np.where(into_ns < S // 4, np.nan, np.round(rtt_ns))))
+    assert found.schedule is not None
+    assert found.schedule.period_ns == pytest.approx(15 * S, rel=1e-3)
+    assert found.schedule.distance_ns(np.array([8 * S]))[0] <= S // 2
+    assert found.parts == 3
 
 
 def test_two_satellites_in_turn_are_no_period_of_two() -> None:

@@ -62,6 +62,7 @@ WRONG = {
     '{"intervals": []}': "intervals is empty",
     '{"intervals": [], "error": "unable to connect"}': "iperf3 measured nothing and says: unable to connect",
     '{"intervals": [\n{]}': r"transfer.json:2: not JSON",
+    '{"intervals": [\n{"streams": [': r"transfer.json:2: the JSON ends in the middle: the file was cut short",
     '{"intervals": [3]}': r"intervals\[0\]: no streams",
     '{"intervals": [{"streams": [4]}]}': r"intervals\[0\]",
     text(interval(0, -1)): r"intervals\[0\].streams\[0\].bits_per_second = -1",
@@ -78,3 +79,11 @@ def test_wrong_files_are_refused_with_the_place(tmp_path: Path, content: str, me
     with pytest.raises(ScenarioError, match=message) as raised:
         read(written(tmp_path, content), "iperf3")
     assert raised.value.hint
+
+
+@pytest.mark.parametrize("content", ["{}", "[1, 2]", '{"start": {}}'])
+def test_json_of_nobody_names_the_two_that_can_be_read(tmp_path: Path, content: str) -> None:
+    with pytest.raises(ScenarioError, match="neither iperf3's intervals nor irtt's round_trips") as raised:
+        read(written(tmp_path, content))
+    assert "irtt client" in str(raised.value.hint)
+    assert "iperf3 -J" in str(raised.value.hint)

@@ -127,7 +127,10 @@ def search(series: Series) -> Search | None:
             if SHORTEST_S <= one.period_s * times <= longest_s:
                 weighed.append(_weighed(ratios, one.period_s * times, together))
     best = _distinct(sorted(weighed, key=lambda one: -one.log_odds))
-    whole, multiple, split = _whole(ratios, best[0], longest_s)
+    part = _part(ratios, best)
+    whole, multiple, split = _whole(ratios, part, longest_s)
+    if multiple == 1:
+        whole = best[0]
     if multiple > 1:
         best = [whole, *(one for one in best if abs(one.period_s / whole.period_s - 1) > _SAME)]
     whole = _polished(ratios, whole)
@@ -289,31 +292,44 @@ def _distinct(candidates: list[Candidate]) -> list[Candidate]:
     return kept
 
 
+def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
+    """The part of the first period that has the largest factor, if that is larger than its own; else the first itself.
+
+    What is believed beforehand can prefer a period to its half of which the spikes are, at the phase of either half:
+    which one it is is told from the half (`_whole`).
+    """
+    best = candidates[0]
+    lengths_s = [best.period_s / times for times in (2, 3, 4) if best.period_s / times >= SHORTEST_S]
+    parts = [_of_period(ratios, length_s) for length_s in lengths_s]
+    parts += [one for one in candidates if any(abs(one.period_s / length_s - 1) <= _SAME for length_s in lengths_s)]
+    return max([best, *parts], key=lambda one: one.log_factor)
+
+
 def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate, int, float]:
     """The multiple of a period whose instants are not all alike, and how sure that is; the same and 1 if they are."""
-    choices: list[tuple[float, Candidate, int]] = []
+    choices: list[tuple[float, Candidate, int, float]] = []
     for times in (2, 3, 4):
         period_s = best.period_s * times
         if period_s > longest_s:
             break
-        gain, phase_s = _split(ratios, best, times)
+        gain, phase_s, ahead = _split(ratios, best, times)
         gain += _log_prior(ratios, period_s) - _log_prior(ratios, best.period_s)
         if gain > _SPLIT_CERTAIN:
             phases_s = np.array([phase_s % period_s])
             factors = log_mean(ratios.sums(ratios.places(period_s, phases_s)), axis=1)
-            choices.append((gain, _candidate(ratios, period_s, phases_s, factors, 0), times))
+            choices.append((gain, _candidate(ratios, period_s, phases_s, factors, 0), times, min(gain, ahead)))
     if not choices:
         return best, 1, np.inf
-    gain, candidate, times = max(choices, key=lambda choice: choice[0])
-    return candidate, times, gain
+    _, candidate, times, sure = max(choices, key=lambda choice: choice[0])
+    return candidate, times, sure
 
 
-def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float]:
-    """How much better it is that some signs are of every n-th instant alone, and the phase of that one; log.
+def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, float]:
+    """How much better it is that some signs are of every n-th instant alone; its phase; how far the next is behind it.
 
     Of each sign: the Bayes factor of the n-th instants, against that of all alike, or of none if that is better.
     """
-    found = (0.0, best.phase_s)
+    found, ahead = (0.0, best.phase_s), 0.0
     # A step and the spike after it need not be in the same bin.
     for phase_s in best.phase_s + ratios.signs.bin_s * np.array([0.0, -1.0, 1.0]):
         classes_s = phase_s + best.period_s * np.arange(1, times + 1)
@@ -329,4 +345,5 @@ def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float]:
                 gain[at] += max(float(of_class[at]) - max(of_all, 0.0) - _CHOSEN, 0.0)
         if gain.max() > found[0]:
             found = (float(gain.max()), float(best.phase_s + best.period_s * (int(np.argmax(gain)) + 1)))
-    return found
+            ahead = float(gain.max() - np.sort(gain)[-2])
+    return (*found, ahead)
