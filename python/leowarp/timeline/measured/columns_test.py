@@ -124,11 +124,15 @@ def test_columns_of_a_format_that_has_none_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("1 1 30.0\n2 2 30.5\n3 3", r"probes.txt:3: '3 3' has 2 of 3 columns", "sed 3d"),
-        ("1 1 30.0\n2 2 30.5\n1715947205.1 the\n3 3 30.1\n", r"probes.txt:3: .* has 2 of 3 columns", "sed 3d"),
+        ("1.5 1 30.0\n1.6 2 30.5\n1.7 3", r"probes.txt:3: '1.7 3' has 2 of 3 columns", "sed 3d"),
+        ("1.5 1 30.0\n1.6 2 30.5\nthe end\n1.7 3 30.1\n", r"probes.txt:3: .* has 2 of 3 columns", "sed 3d"),
         ("", "is empty", "ping -D"),
         ("# a remark\n\n", "is empty", "ping -D"),
-        ("1 1 30.0 x\n2 2 30.5 x\n3 3 30.1 x\n", "can only be guessed: t_s,seq,rtt_ms,-", "--columns t_s,seq,rtt_ms,-"),
+        (
+            "1.5 1 30.0 x\n1.6 2 30.5 x\n1.7 3 30.1 x\n",
+            "can only be guessed: t_s,seq,rtt_ms,-",
+            "--columns t_s,seq,rtt_ms,-",
+        ),
     ],
 )
 def test_a_file_that_is_cut_short_or_odd_says_what_to_type_next(
@@ -147,12 +151,12 @@ def test_names_that_do_not_fit_are_answered_with_the_guess(tmp_path: Path) -> No
 
 def test_the_line_of_a_packed_file_is_left_out_by_its_unpacker(tmp_path: Path) -> None:
     path = tmp_path / "probes.gz"
-    path.write_bytes(gzip.compress(b"1 1 30.0\n2 2 30.5\n3"))
+    path.write_bytes(gzip.compress(b"1.5 1 30.0\n1.6 2 30.5\n1.7"))
     with pytest.raises(ScenarioError) as raised:
         read(path)
     assert f"gzip -dc {path} | sed 3d > whole.txt" in str(raised.value.hint)
 
 
 def test_a_last_line_without_an_end_is_named(tmp_path: Path) -> None:
-    assert any("line 3 has no end" in note for note in read(written(tmp_path, "1 1 30.0\n2 2 30.5\n3 3 3")).notes)
-    assert not any("no end" in note for note in read(written(tmp_path, "1 1 30.0\n2 2 30.5\n3 3 3\n")).notes)
+    assert any("line 3 has no end" in note for note in read(written(tmp_path, "1.5 1 30.0\n1.6 2 30.5\n1.7 3 3")).notes)
+    assert not any("no end" in note for note in read(written(tmp_path, "1.5 1 30.0\n1.6 2 30.5\n1.7 3 3\n")).notes)

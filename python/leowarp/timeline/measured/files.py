@@ -124,14 +124,15 @@ def format_of(path: Path) -> str:
     if not lines:
         raise ScenarioError(f"{path} is empty", RECORD_HINT)
     first, line = lines[0]
+    # ping -D begins its lines with a bracket, as JSON may.
+    if looks_like_ping(text):
+        return "ping"
     if line.startswith(("{", "[")):
         if looks_like_iperf3(text):
             return "iperf3"
         if looks_like_irtt(text):
             return "irtt"
         raise ScenarioError(f"{path}: JSON with neither iperf3's intervals nor irtt's round_trips", JSON_HINT)
-    if looks_like_ping(text):
-        return "ping"
     if looks_like_columns(text):
         return "columns"
     # A header without the right columns is still one: what is wrong with it is said where it is read.
