@@ -99,9 +99,7 @@ def _folded(series: Series, schedule: Schedule) -> tuple[NDArray[np.float64], ND
     return (since_ns % schedule.period_ns - schedule.period_ns // 4) / 1e9, since_ns // schedule.period_ns
 
 
-def _draw_delay(
-    axes: Axes, title: str, series: Series, schedule: Schedule, phase_s: NDArray[np.float64]
-) -> None:  # fmt: skip
+def _draw_delay(axes: Axes, title: str, series: Series, schedule: Schedule, phase_s: NDArray[np.float64]) -> None:
     axes.set_title(title, loc="left", pad=2)
     edges_s = _edges_s(schedule, series)
     place = np.digitize(phase_s, edges_s) - 1
@@ -155,8 +153,9 @@ def _draw_slots(
     low, high = (float(np.nanquantile(least_ms, q)) for q in (0.02, 0.98)) if known.any() else (0.0, 1.0)
     period_s = schedule.period_ns / 1e9
     minutes = np.arange(len(least_ms) + 1) * every * period_s / 60
-    image = axes.pcolormesh(edges_s, minutes, least_ms, cmap="viridis", vmin=low, vmax=max(high, low + 1e-3),
-                            rasterized=True)  # fmt: skip
+    image = axes.pcolormesh(
+        edges_s, minutes, least_ms, cmap="viridis", vmin=low, vmax=max(high, low + 1e-3), rasterized=True
+    )
     lost = series.lost
     axes.plot(phase_s[lost], (slot[lost] - slot[0] + 0.5) * period_s / 60, ".", color=BAD, markersize=2,
               markeredgewidth=0, rasterized=True)  # fmt: skip

@@ -69,8 +69,9 @@ def parsed_columns(text: str) -> tuple[str, ...]:
     for what, among in (("time", TIMES), ("delay", DELAYS)):
         count = sum(name in among for name in names)
         if count != 1:
-            raise ScenarioError(f"--columns {text}: {count or 'no'} columns are a {what}, and one has to be",
-                                _NAMES_HINT)  # fmt: skip
+            raise ScenarioError(
+                f"--columns {text}: {count or 'no'} columns are a {what}, and one has to be", _NAMES_HINT
+            )
     if names.count(SEQUENCE) > 1:
         raise ScenarioError(f"--columns {text}: {SEQUENCE} stands twice", _NAMES_HINT)
     return names

@@ -53,9 +53,7 @@ def test_what_is_not_plain_is_guessed_and_has_to_be_said(tmp_path: Path) -> None
         ("7,1700000000.5,31.5,8\n8,1700000000.6,31.5,8\n9,1700000000.7,31,8\n", ("seq", "t_s", "rtt_ms", "-")),
     ],
 )
-def test_a_guess_goes_by_what_rises_and_how_large_it_is(
-    tmp_path: Path, text: str, columns: tuple[str, ...]
-) -> None:  # fmt: skip
+def test_a_guess_goes_by_what_rises_and_how_large_it_is(tmp_path: Path, text: str, columns: tuple[str, ...]) -> None:
     seems = guess(tmp_path, text)
     assert seems is not None
     assert seems.columns == columns

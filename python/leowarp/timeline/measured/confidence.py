@@ -53,16 +53,15 @@ def confidence(found: Search | None) -> float:
     # The part of a period, and its other multiples, are no rivals of it: that it is this one was judged by other means.
     part_s = best.period_s / found.multiple
     rivals = [
-        one for one in others
+        one
+        for one in others
         if found.multiple == 1 or abs(one.period_s / part_s - round(one.period_s / part_s)) > _SAME_RATIO
-    ]  # fmt: skip
+    ]
     margin = min(best.log_odds - max((one.log_odds for one in rivals), default=-np.inf), found.split_log_odds)
     return exists * _logistic(_MARGIN_SLOPE * max(margin, 0.0) + _MARGIN_OFFSET)
 
 
-def shared(
-    rest: float, others: list[tuple[Schedule | None, float]]
-) -> tuple[tuple[Schedule | None, float], ...]:  # fmt: skip
+def shared(rest: float, others: list[tuple[Schedule | None, float]]) -> tuple[tuple[Schedule | None, float], ...]:
     """What is left of certainty, shared among the other answers by their log odds; the largest share first.
 
     Parameters

@@ -45,8 +45,9 @@ def read(
     """
     path = Path(path)
     if columns is not None and format not in ("auto", "columns"):
-        raise ScenarioError(f"{path}: columns have no effect: they are of a table without a header, not of {format}",
-                            "take them out")  # fmt: skip
+        raise ScenarioError(
+            f"{path}: columns have no effect: they are of a table without a header, not of {format}", "take them out"
+        )
     kind = "columns" if columns is not None else format_of(path) if format == "auto" else format
     if interval_ns is not None and kind in ("csv", "irtt", "columns", "iperf3"):
         raise ScenarioError(f"{path}: an interval has no effect: {kind} says when each sample was", "take it out")

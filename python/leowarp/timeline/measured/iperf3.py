@@ -51,8 +51,9 @@ def read_iperf3(path: Path) -> Measurement:
     )[:1]:
         raise ScenarioError(
             f"{path}: intervals[{number}].sum: from {t_ns[number] / 1e9:g} s to {end_ns[number] / 1e9:g} s, which "
-            "is no interval after the one before", _HINT,
-        )  # fmt: skip
+            "is no interval after the one before",
+            _HINT,
+        )
     columns = {name: np.array([row[name] for row in rows], dtype=np.float64) for name in _VALUES}
     transfer = Transfer(
         t_ns=t_ns, length_ns=end_ns - t_ns, way="down" if test.get("reverse") in (1, True) else "up",
@@ -112,10 +113,9 @@ def _row(path: Path, number: int, interval: Any) -> dict[str, float]:
         _number(f"{where}.streams[{place}]", stream, "bits_per_second", _VALUES["bits_per_second"])
     for name, most in _VALUES.items():
         values = [
-            _number(f"{where}.streams[{place}]", stream, name, most) if name in stream
-            else float("nan")
+            _number(f"{where}.streams[{place}]", stream, name, most) if name in stream else float("nan")
             for place, stream in enumerate(interval["streams"])
-        ]  # fmt: skip
+        ]
         total = sum(values)
         found[name] = total / len(values) if name == "rtt" else total
     return found

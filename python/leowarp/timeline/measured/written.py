@@ -77,10 +77,8 @@ def _delays(series: Series, of_cut: str = "down") -> list[str]:
     """Cells of a column of delays, ms: a number, ``lost``, or in a row without a connection `of_cut`."""
     return [
         of_cut if cut else "lost" if lost or delay_ns != delay_ns else _decimal(int(delay_ns), 6)
-        for delay_ns, lost, cut in zip(
-            series.delay_ns.tolist(), series.lost.tolist(), series.cut.tolist(), strict=True
-        )
-    ]  # fmt: skip
+        for delay_ns, lost, cut in zip(series.delay_ns.tolist(), series.lost.tolist(), series.cut.tolist(), strict=True)
+    ]
 
 
 def _rates(capacity: Capacity, t_ns: Times, cut: NDArray[np.bool_]) -> list[str]:
