@@ -269,6 +269,16 @@ LINKTOTALS = TableSchema(
         *_counted("held", "in the queue or flying at the end"),
         Column("queue_max_pkts", _U32, _P, "most packets that ever waited at once; null: netem"),
         Column("busy_ns", _U64, _NS, "time spent transmitting; null: netem"),
+        Column(
+            "queue_max_bytes",
+            _U64,
+            _B,
+            "most bytes that ever waited at once, the link's overhead included; null: netem",
+        ),
+        Column(
+            "queue_max_pkts_at_ns", _I64, _NS, "when `queue_max_pkts` were first reached; null: none ever waited, netem"
+        ),
+        Column("queue_max_bytes_at_ns", _I64, _NS, "when `queue_max_bytes` were first reached; null: likewise"),
     ),
 )
 
