@@ -86,18 +86,58 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
     names : sequence of str
         What each run is called.
     """
+    return [
+        Section(title, tuple(names), _rows(rows, columns, declared))
+        for title, columns, rows, declared in _tables(summaries)
+    ]
+
+
+def _tables(
+    summaries: Sequence[dict[str, Any]],
+) -> list[tuple[str, list[dict[str, Any]], Sequence[_Row], dict[str, scalars.Scalar]]]:
+    """Of each table that compares runs: its title, a column of scalars a run, its rows, and who declares them."""
     flows = [{(flow.get("flow", 0), _kind(flow)): flow for flow in summary["flows"]} for summary in summaries]
-    sections = []
+    tables: list[tuple[str, list[dict[str, Any]], Sequence[_Row], dict[str, scalars.Scalar]]] = []
     for number, kind in sorted({key for of_run in flows for key in of_run}):
         title, rows = _KINDS[kind]
         mine = [of_run.get((number, kind)) for of_run in flows]
         ways = {_way(flow) for flow in mine if flow is not None}
         way = f", {ways.pop()}" if len(ways) == 1 and None not in ways else ""
         of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
-        sections.append(
-            Section(f"Flow {number}: {title}{way}", tuple(names), _rows(rows, of_runs, scalars.FLOW_SCALARS))
+        tables.append((f"Flow {number}: {title}{way}", of_runs, rows, scalars.FLOW_SCALARS))
+    return [*tables, ("Runs", list(summaries), _RUN, scalars.RUN_SCALARS)]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity of several runs, a value a run: numbers in the unit of the scalar, words, or None where unknown.
+
+    Attributes
+    ----------
+    label : str
+        What the overview calls it.
+    text : callable
+        Says one value, with its unit.
+    values : tuple
+    """
+
+    label: str
+    text: Callable[[Any], str]
+    values: tuple[Any, ...]
+
+
+def quantities(summaries: Sequence[dict[str, Any]]) -> list[tuple[str, list[Quantity]]]:
+    """The rows of `compared` as values, so that others may be computed of them: titles, each with its quantities."""
+    return [
+        (
+            title,
+            [
+                Quantity(label, _TEXTS.get(declared[row.name].unit.suffix, _plainly), tuple(each[0] for each in values))
+                for row, label, _, values in _shown(rows, columns, declared)
+            ],
         )
-    return [*sections, Section("Runs", tuple(names), _rows(_RUN, summaries, scalars.RUN_SCALARS))]
+        for title, columns, rows, declared in _tables(summaries)
+    ]
 
 
 class _Shown(Enum):

@@ -116,9 +116,10 @@ impl Queues {
             held_bytes: long(r, 112),
             queue_max_pkts: word(r, 20),
             busy_ns: long(r, 120),
-            queue_max_bytes: long(r, 136),
-            queue_max_pkts_at_ns: instant(clock, long(r, 144)),
-            queue_max_bytes_at_ns: instant(clock, long(r, 152)),
+            run_queue_max_pkts: word(r, 20),
+            run_queue_max_pkts_at_ns: instant(clock, long(r, 144)),
+            run_queue_max_bytes: long(r, 136),
+            run_queue_max_bytes_at_ns: instant(clock, long(r, 152)),
         });
         out.extend(leolinks);
         out.sort_by_key(|t| t.direction);
@@ -183,10 +184,27 @@ fn netem_total(direction: u32, s: &Statistics) -> LinkTotal {
         held_bytes: s.held_bytes.into(),
         queue_max_pkts: u32::MISSING,
         busy_ns: u64::MISSING,
-        queue_max_bytes: u64::MISSING,
-        queue_max_pkts_at_ns: i64::MISSING,
-        queue_max_bytes_at_ns: i64::MISSING,
+        run_queue_max_pkts: u32::MISSING,
+        run_queue_max_pkts_at_ns: i64::MISSING,
+        run_queue_max_bytes: u64::MISSING,
+        run_queue_max_bytes_at_ns: i64::MISSING,
     }
+}
+
+/// The totals with the longest queues that there were by an earlier look.
+pub fn with_maxima_of(totals: Vec<LinkTotal>, earlier: &[LinkTotal]) -> Vec<LinkTotal> {
+    let then: BTreeMap<u32, &LinkTotal> = earlier.iter().map(|t| (t.direction, t)).collect();
+    let with = |t: LinkTotal| match then.get(&t.direction) {
+        Some(e) => LinkTotal {
+            run_queue_max_pkts: e.run_queue_max_pkts,
+            run_queue_max_pkts_at_ns: e.run_queue_max_pkts_at_ns,
+            run_queue_max_bytes: e.run_queue_max_bytes,
+            run_queue_max_bytes_at_ns: e.run_queue_max_bytes_at_ns,
+            ..t
+        },
+        None => t,
+    };
+    totals.into_iter().map(with).collect()
 }
 
 /// Run time of an instant of leolink's; 0 is that nothing ever waited.

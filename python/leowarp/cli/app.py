@@ -6,6 +6,7 @@ from __future__ import annotations
 import typer
 
 from leowarp.cli import (
+    diff_verb,
     guest_verbs,
     links_verb,
     look_verbs,
@@ -45,6 +46,7 @@ app.add_typer(timeline_verbs.timeline_app, name="timeline", rich_help_panel=_STR
 app.command(rich_help_panel=_RESULTS)(result_verbs.metrics)
 app.command(rich_help_panel=_RESULTS)(result_verbs.report)
 app.command(rich_help_panel=_RESULTS)(result_verbs.compare)
+app.command(rich_help_panel=_RESULTS)(diff_verb.diff)
 app.command(rich_help_panel=_RESULTS)(links_verb.links)
 app.command(rich_help_panel=_RESULTS)(view_verb.view)
 app.command(rich_help_panel=_RESULTS)(result_verbs.export)

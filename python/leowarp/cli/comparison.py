@@ -6,7 +6,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from leowarp.cli.output import say
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 def print_comparison(runs: Sequence[Run]) -> None:
     """The numbers of the runs that a paper would compare, one column a run, and where all of them are."""
     from leowarp.cli.tables import print_sections
+    from leowarp.layout import directory_names
     from leowarp.overview import compared
 
-    print_sections(compared(labels(runs), [run.summary for run in runs]))
+    print_sections(compared(directory_names([run.path for run in runs]), [run.summary for run in runs]))
     say(f"All scalars: leowarp metrics {shlex.quote(str(runs[0].path))}, and so on")
 
 
@@ -28,13 +29,3 @@ def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
     from leowarp.cli.output import print_json
 
     print_json({"page": str(page), "runs": [{"run": str(run.path), "summary": run.summary} for run in runs]})
-
-
-def labels(runs: Sequence[Run]) -> list[str]:
-    """A short name for each run: its directory's, or as much of the path as tells them apart."""
-    parts: list[Any] = [run.path.resolve().parts for run in runs]
-    for depth in range(1, max(len(part) for part in parts) + 1):
-        endings = ["/".join(part[-depth:]) for part in parts]
-        if len(set(endings)) == len(endings):
-            return endings
-    return ["/".join(part) for part in parts]

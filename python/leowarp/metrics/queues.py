@@ -75,8 +75,8 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     up = _up_spans(tables, end_ns)
     on_path = on_path_spans(tables, end_ns)
     queues = _queues(tables)
-    # A run of an older version does not have them.
-    maxima = [name for name in _MAXIMA if name in tables.linktotals]
+    # An older version counted packets alone, and those too that wait while the links drain after the run's end.
+    maxima = {name: f"run_{name}" for name in _MAXIMA if f"run_{name}" in tables.linktotals}
     rows = []
     for row in tables.linktotals.sort_values("direction").itertuples(index=False):
         # netem does not tell what it was offered.
@@ -101,7 +101,7 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
             "up_ns": length_ns(up_spans), "on_path_ns": length_ns(path_spans) if on_path else None,
             "use_on_path_ratio": row.delivered_bytes * 8 / path_bits if path_bits else None,
             "queue_max_pkts": row.queue_max_pkts,
-            **{name: getattr(row, name) for name in maxima},
+            **{name: getattr(row, recorded) for name, recorded in maxima.items()},
             # Without samples all weights are 0, and the two are unknown.
             "queue_mean_pkts": float(np.average(queue["queue_pkts"], weights=weights)) if weights.sum() else None,
             "queue_p99_pkts": weighted_quantile(queue["queue_pkts"].to_numpy(), weights, 0.99),
@@ -187,7 +187,7 @@ def _capacity_bits(links: LinkValues, link: tuple[str, str], spans: list[tuple[i
     return None if np.isnan(total) else total or None
 
 
-_MAXIMA = ("queue_max_pkts_at_ns", "queue_max_bytes", "queue_max_bytes_at_ns")
+_MAXIMA = ("queue_max_pkts", "queue_max_pkts_at_ns", "queue_max_bytes", "queue_max_bytes_at_ns")
 
 LINK_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "direction": ("int64", None, "number of the direction"),
@@ -212,9 +212,9 @@ LINK_COLUMNS: dict[str, tuple[str, str | None, str]] = {
         "delivered bits over rate x time on a path; above 1 by what a link still delivers after its path has gone; "
         "null = unshaped, or never on a path",
     ),
-    "queue_max_pkts": ("Int64", "pkts", "most packets that waited at once; exact; null = netem"),
+    "queue_max_pkts": ("Int64", "pkts", "most packets that waited at once in the run; exact; null = netem"),
     "queue_max_pkts_at_ns": ("Int64", "ns", "when so many first waited; null = none ever did, netem, an older run"),
-    "queue_max_bytes": ("Int64", "bytes", "most bytes that waited at once, the link's overhead included; exact"),
+    "queue_max_bytes": ("Int64", "bytes", "most bytes that waited at once, likewise, the link's overhead included"),
     "queue_max_bytes_at_ns": ("Int64", "ns", "when so many first waited; null as for packets"),
     "queue_mean_pkts": ("Float64", "pkts", "mean over time of the waiting packets, by samples"),
     "queue_p99_pkts": ("Float64", "pkts", "99th percentile over time, by samples"),

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ class WholeRun:
     ----------
     number : int
     scenario : path
-    set : mapping
+    set : mapping or sequence of "KEY=VALUE"
     out : path
     options : mapping
         `kernel`, `force`, `report`, `trust`: all as the arguments of `leowarp.run`.
@@ -31,7 +31,7 @@ class WholeRun:
 
     number: int
     scenario: Path | str
-    set: Mapping[str, Any]
+    set: Mapping[str, Any] | Sequence[str]
     out: Path | str
     options: Mapping[str, Any]
 

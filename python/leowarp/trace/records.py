@@ -152,7 +152,7 @@ def write_parquet(
     target = Path(target)
     schema = _arrow_schema(records, metadata)
     partial = target.with_name(target.name + ".partial")
-    with pq.ParquetWriter(partial, schema, **_writer_options(records.columns)) as writer:
+    with pq.ParquetWriter(partial, schema, **writer_options(records.columns)) as writer:
         for batch in batches(records, rows=ROW_GROUP_ROWS):
             writer.write_batch(batch.replace_schema_metadata(schema.metadata), row_group_size=ROW_GROUP_ROWS)
     os.replace(partial, target)
@@ -238,7 +238,7 @@ def _arrow_schema(records: RecordFile, metadata: dict[str, object] | None) -> pa
     return pa.schema([*known, *(column.field() for column in records.unknown)], metadata=known.metadata)
 
 
-def _writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
+def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
     return {
         "compression": "zstd",
         "compression_level": 1,
