@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 
 def print_comparison(runs: Sequence[Run]) -> None:
-    """The numbers of the runs that a paper would compare, one column a run, and where all of them are."""
+    """The numbers of the runs that a paper would compare, one column a run, and where all of them are.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        One at least; the first one's path stands in the last line's example.
+    """
     from leowarp.cli.tables import print_sections
     from leowarp.layout import directory_names
     from leowarp.overview import compared
@@ -25,7 +31,14 @@ def print_comparison(runs: Sequence[Run]) -> None:
 
 
 def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
-    """The runs' summaries as one JSON object."""
+    """The runs' summaries as one JSON object.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+    page : Path
+        The page of the comparison, written before.
+    """
     from leowarp.cli.output import print_json
 
     print_json({"page": str(page), "runs": [{"run": str(run.path), "summary": run.summary} for run in runs]})

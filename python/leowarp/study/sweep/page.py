@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PAGE = "index.html"
+"""Name of the page in the study's directory."""
 METRICS = (
     "flow0_completion_goodput_bps", "flow0_goodput_mean_bps", "flow0_mean_displacement_pkts", "flow0_probes_lost_pkts",
 )  # fmt: skip
@@ -37,6 +38,13 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
         Rows of those that have one.
     removed : int
         How many runs are in the results and no longer in the study.
+
+    It is made from the rows alone, so it can be written again from a directory, and shows runs of earlier starts.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; an older page stays.
     """
     from leowarp.report import html
 
@@ -64,6 +72,7 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
 
 
 def _parameters(runs: Sequence[StudyRun]) -> list[tuple[str, int, str]]:
+    """For the table: key, how many values, and which; the seed last."""
     rows = []
     for key in runs[0].values:
         values = list(dict.fromkeys(str(run.values[key]) for run in runs))
@@ -73,10 +82,16 @@ def _parameters(runs: Sequence[StudyRun]) -> list[tuple[str, int, str]]:
 
 
 def _shortened(values: list[str]) -> str:
+    """Values in a line; of more than 12 the first six and the last two.
+
+    >>> _shortened([str(seed) for seed in range(1, 31)])
+    '1, 2, 3, 4, 5, 6, ..., 29, 30'
+    """
     return ", ".join(values if len(values) <= 12 else [*values[:6], "...", *values[-2:]])
 
 
 def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
+    """For the table: how many runs there are, and what those with a result have cost."""
     cpu_s = frame["cpu_s"].dropna()
     lines: list[tuple[str, Any]] = [
         ("runs of the study", runs),
@@ -90,6 +105,9 @@ def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
 
 
 def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
+    """What to check before trusting the numbers: missing, failed and removed runs first, then the runs' own, most
+    frequent first.
+    """
     sentences = []
     if len(frame) < runs:
         sentences.append(f"{runs - len(frame):,} of {runs:,} runs have no result yet")
@@ -104,16 +122,30 @@ def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
 
 
 def _matrix(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric: str) -> str:
-    """Means over seeds: the parameter with the most values down, the others across; darker is larger."""
+    """Means over seeds as an HTML table: the parameter with the most values down, the others across; darker is larger.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows that have the metric.
+    values : mapping
+        Run id -> dotted key -> value as written.
+    metric : str
+        A column of `frame`.
+    """
     from leowarp.report import html
 
+    # As written in the study file and not as stored: "25 pkts" reads better than three columns of a queue.
     values_of_runs = [values[run_id] for run_id in frame["run_id"]]
     keys = list(values_of_runs[0])
     down = max(keys, key=lambda key: len({str(one[key]) for one in values_of_runs}), default=None)
     lines = [str(one[down]) if down is not None else "all" for one in values_of_runs]
     columns = [", ".join(str(one[key]) for key in keys if key != down) or "all" for one in values_of_runs]
+    # sort=False, and reindexed: values in the order of the study file, since as texts "100 pkts" would sort before "25
+    # pkts".
     means = frame[metric].groupby([lines, columns], sort=False).mean().unstack(sort=False)
     means = means.reindex(index=list(dict.fromkeys(lines)), columns=list(dict.fromkeys(columns)))
+    # A table of thousands of cells is no look at the study, and makes the page slow to open.
     if len(means) > MOST_LINES or len(means.columns) > MOST_COLUMNS:
         return f"<p>{metric} over the parameters has {len(means)} x {len(means.columns)} cells: too many to show.</p>"
     low, high = float(means.min(axis=None)), float(means.max(axis=None))
@@ -128,6 +160,10 @@ def _matrix(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric
 
 
 def _shade(value: float, low: float, high: float, shown: str) -> str:
+    # nan: a combination of which no run has the metric.
+    """A cell whose background goes from light (5 % blue) for the smallest value to 50 % for the largest;
+    nan has none.
+    """
     if value != value:
         return shown
     share = (value - low) / (high - low) if high > low else 0.0
@@ -135,4 +171,5 @@ def _shade(value: float, low: float, high: float, shown: str) -> str:
 
 
 def _told(values: Mapping[str, Any], seed: int) -> str:
+    """A run by its values and seed, as `StudyRun.__str__` gives it."""
     return ", ".join([*(f"{key} = {value}" for key, value in values.items()), f"seed {seed}"])
