@@ -38,6 +38,18 @@ class FlowKey(NamedTuple):
         return self.congestion_control or self.kind
 
 
+def named(flow: FlowKey) -> str:
+    """One flow by all that tells it from others, such as "Madrid to Tokyo, cubic (flow 3)".
+
+    Returns
+    -------
+    name : str
+        With the number, by which `--flow` and the tables of a trace know it.
+    """
+    words = ", ".join(part for part in (flow.pair, flow.sort) if part is not None)
+    return f"{words} (flow {flow.number})" if words else f"flow {flow.number}"
+
+
 def flow_names(flows: Sequence[FlowKey], *, pairs: bool = True) -> list[str]:
     """A name for each flow of a run, such as "Madrid to Tokyo, cubic"; with "(flow 3)" where others are called so, too.
 

@@ -85,27 +85,69 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
     ----------
     names : sequence of str
         What each run is called.
+
+    Returns
+    -------
+    sections : list of Section
+        A run a column. A table for each flow number, up to `MOST_COMPARED` of a kind; of more flows one table of the
+        kind, with the sum over the flows, the median flow and the middle 80 % of each quantity. The runs come last.
     """
-    return [
-        Section(title, tuple(names), _rows(rows, columns, declared))
-        for title, columns, rows, declared in _tables(summaries)
-    ]
-
-
-def _tables(
-    summaries: Sequence[dict[str, Any]],
-) -> list[tuple[str, list[dict[str, Any]], Sequence[_Row], dict[str, scalars.Scalar]]]:
-    """Of each table that compares runs: its title, a column of scalars a run, its rows, and who declares them."""
     flows = [{(flow.get("flow", 0), _kind(flow)): flow for flow in summary["flows"]} for summary in summaries]
-    tables: list[tuple[str, list[dict[str, Any]], Sequence[_Row], dict[str, scalars.Scalar]]] = []
-    for number, kind in sorted({key for of_run in flows for key in of_run}):
-        title, rows = _KINDS[kind]
-        mine = [of_run.get((number, kind)) for of_run in flows]
-        ways = {_way(flow) for flow in mine if flow is not None}
-        way = f", {ways.pop()}" if len(ways) == 1 and None not in ways else ""
-        of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
-        tables.append((f"Flow {number}: {title}{way}", of_runs, rows, scalars.FLOW_SCALARS))
-    return [*tables, ("Runs", list(summaries), _RUN, scalars.RUN_SCALARS)]
+    keys = sorted({key for of_run in flows for key in of_run})
+    sections = []
+    for kind, (title, rows) in _KINDS.items():
+        numbers = [number for number, of_kind in keys if of_kind == kind]
+        if len(numbers) > MOST_COMPARED:
+            sections.append(_compared_over_flows(title, rows, kind, names, summaries))
+            continue
+        for number in numbers:
+            mine = [of_run.get((number, kind)) for of_run in flows]
+            of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
+            heading = _compared_title(title, [flow for flow in mine if flow is not None], alone=len(numbers) == 1)
+            sections.append(Section(heading, tuple(names), _rows(rows, of_runs, scalars.FLOW_SCALARS)))
+    return [*sections, Section("Runs", tuple(names), _rows(_RUN, summaries, scalars.RUN_SCALARS))]
+
+
+MOST_COMPARED = 4
+"""Flows of a kind that have a table each where runs are compared: with more, nobody would find the last one."""
+
+
+def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool) -> str:
+    """What the flow of a number is in all runs, such as "TCP, A to B, cubic (flow 2)"; without what differs."""
+    ways = {_way(flow) for flow in flows}
+    way = f", {ways.pop()}" if len(ways) == 1 and None not in ways else ""
+    if alone:
+        return f"{title}{way}"
+    controls = {flow.get("congestion_control") for flow in flows}
+    control = f", {controls.pop()}" if len(controls) == 1 and None not in controls else ""
+    return f"{title}{way}{control} (flow {flows[0].get('flow', 0)})"
+
+
+def _compared_over_flows(
+    title: str, rows: Sequence[_Row], kind: str, names: Sequence[str], summaries: Sequence[dict[str, Any]]
+) -> Section:
+    """Each quantity over the flows of a kind, a run a column: the sum where there is one, median, middle 80 %."""
+    columns = []
+    for summary in summaries:
+        flows = [{**summary, **flow} for flow in summary["flows"] if _kind(flow) == kind]
+        columns.append((len(flows), dict(_spread(rows, flows))))
+    at = {name: place for place, name in enumerate(SPREAD)}
+    lines: list[tuple[str, tuple[str | None, ...]]] = [("flows", tuple(f"{count:,}" for count, _ in columns))]
+    nothing = (None,) * len(SPREAD)
+    for label in dict.fromkeys(label for _, spread in columns for label in spread):
+        mine = [spread.get(label, nothing) for _, spread in columns]
+        for words, texts in (
+            (", all flows", [of_run[at["all"]] for of_run in mine]),
+            (", median flow", [of_run[at["median"]] for of_run in mine]),
+            (", 10 % to 90 % of the flows", [_middle(of_run[at["10 %"]], of_run[at["90 %"]]) for of_run in mine]),
+        ):
+            if any(text is not None for text in texts):
+                lines.append((label + words, tuple(texts)))
+    return Section(f"{title}, over the flows, each quantity by itself", tuple(names), tuple(lines))
+
+
+def _middle(low: str | None, high: str | None) -> str | None:
+    return None if low is None or high is None else low if low == high else f"{low} to {high}"
 
 
 @dataclass(frozen=True)
@@ -127,16 +169,26 @@ class Quantity:
 
 
 def quantities(summaries: Sequence[dict[str, Any]]) -> list[tuple[str, list[Quantity]]]:
-    """The rows of `compared` as values, so that others may be computed of them: titles, each with its quantities."""
+    """What `compared` shows of each flow number and of the runs, as values, so that others may be computed of them:
+    titles, each with its quantities."""
+    flows = [{(flow.get("flow", 0), _kind(flow)): flow for flow in summary["flows"]} for summary in summaries]
+    keys = sorted({key for of_run in flows for key in of_run})
+    found = []
+    for number, kind in keys:
+        title, rows = _KINDS[kind]
+        mine = [of_run.get((number, kind)) for of_run in flows]
+        of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
+        heading = _compared_title(title, [flow for flow in mine if flow is not None], alone=len(keys) == 1)
+        found.append((heading, _values(rows, of_runs, scalars.FLOW_SCALARS)))
+    return [*found, ("Runs", _values(_RUN, summaries, scalars.RUN_SCALARS))]
+
+
+def _values(
+    rows: Sequence[_Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]
+) -> list[Quantity]:
     return [
-        (
-            title,
-            [
-                Quantity(label, _TEXTS.get(declared[row.name].unit.suffix, _plainly), tuple(each[0] for each in values))
-                for row, label, _, values in _shown(rows, columns, declared)
-            ],
-        )
-        for title, columns, rows, declared in _tables(summaries)
+        Quantity(label, _TEXTS.get(declared[row.name].unit.suffix, _plainly), tuple(each[0] for each in values))
+        for row, label, _, values in _shown(rows, columns, declared)
     ]
 
 

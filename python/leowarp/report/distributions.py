@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from leowarp.errors import TraceError
 from leowarp.metrics import ccdf, cdf, goodput
-from leowarp.report.lines import SERIES_NAMES
+from leowarp.report.goodputs import SERIES_NAMES
 from leowarp.report.manyflows import in_colour, shown_apart
 from leowarp.report.style import COLUMN_IN, new_figure
 from leowarp.report.view import RunView, footer_of

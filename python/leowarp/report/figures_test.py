@@ -14,7 +14,7 @@ import pytest
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import FIGURES, RunView, distributions, figure, packets, save, views
 from leowarp.report.land import LAND_DEG
-from leowarp.report.lines import queue_map
+from leowarp.report.queues import queue_map
 from leowarp.report.view import footer_of, labels, styles
 from leowarp.result import Run
 from leowarp.trace import TABLES
