@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp import scalars
+from leowarp import layout, scalars
 from leowarp.result import Run
 
 if TYPE_CHECKING:
@@ -78,6 +78,43 @@ def differences(runs: Sequence[Run], parts: Sequence[Part] = tuple(Part)) -> lis
     return found
 
 
+def causes(runs: Sequence[Run]) -> list[Difference]:
+    """What differs in the plans, modules, kernels and versions of runs, that is all but what came out."""
+    return differences(runs, (Part.PLAN, Part.MODULE, Part.KERNEL, Part.VERSION))
+
+
+def condensed(found: Sequence[Difference]) -> list[Difference]:
+    """The same with one row for each item of a list that some runs do not have at all: a flow, a station, a hop."""
+    rows: dict[tuple[Part, str], Difference] = {}
+    for each in found:
+        parts = each.key.split(".")
+        place = next((number for number, part in enumerate(parts) if part.isdigit()), None)
+        if place is None or place == len(parts) - 1 or None not in each.values:
+            rows[each.part, each.key] = each
+            continue
+        item = ".".join(parts[: place + 1])
+        before = rows.get((each.part, item))
+        values = tuple(
+            None
+            if value is None
+            else (f"{old}, {value}" if before is not None and (old := before.values[number]) else str(value))
+            for number, value in enumerate(each.values)
+        )
+        rows[each.part, item] = Difference(each.part, item, values)
+    return list(rows.values())
+
+
+def said(value: object) -> str | None:
+    """A value of a plan or a manifest as text; hashes by the first digits, which tell them apart."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    is_hash = len(text) == 64 and all(digit in "0123456789abcdef" for digit in text)
+    return text[:12] if is_hash else text or '""'
+
+
 def diff(a: Run | Path | str, b: Run | Path | str, *, all_metrics: bool = True) -> pd.DataFrame:
     """What differs between two runs, as a data frame: one row a difference.
 
@@ -132,13 +169,14 @@ def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], 
             part = Part.MODULE if key.startswith(_OF_MODULES) else Part.PLAN
             if key not in _NAMES and part in parts:
                 yield (part, key), value
-    manifest = run.manifest
+    # A run that is being written has no manifest yet.
+    manifest = run.manifest if (run.path / layout.MANIFEST).exists() else {}
     if Part.KERNEL in parts:
         for name in _OF_KERNEL:
-            yield (Part.KERNEL, name), manifest["kernel"].get(name)
+            yield (Part.KERNEL, f"kernel.{name}"), (manifest.get("kernel") or {}).get(name)
     if Part.VERSION in parts:
-        yield (Part.VERSION, "leowarp"), manifest.get("leowarp_version")
-        yield (Part.VERSION, "agent_sha256"), manifest["agent"].get("agent_sha256")
+        yield (Part.VERSION, "leowarp_version"), manifest.get("leowarp_version")
+        yield (Part.VERSION, "agent_sha256"), (manifest.get("agent") or {}).get("agent_sha256")
     if Part.METRIC in parts:
         summary = run.summary
         for key, value in scalars.flat({key: value for key, value in summary.items() if key != "flows"}).items():

@@ -22,10 +22,13 @@ def print_comparison(runs: Sequence[Run]) -> None:
     runs : sequence of Run
         One at least; the first one's path stands in the last line's example.
     """
+    from leowarp.cli.diff_verb import print_causes
     from leowarp.cli.tables import print_sections
+    from leowarp.differences import causes
     from leowarp.layout import directory_names
     from leowarp.overview import compared
 
+    print_causes(runs, causes(runs))
     print_sections(compared(directory_names([run.path for run in runs]), [run.summary for run in runs]))
     say(f"All scalars: leowarp metrics {shlex.quote(str(runs[0].path))}, and so on")
 

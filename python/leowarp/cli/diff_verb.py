@@ -56,28 +56,18 @@ def diff(
     _print_metrics(runs, [each for each in found if each.part is Part.METRIC], everything=all_)
 
 
-def print_causes(runs: Sequence[Run], causes: Sequence[Difference]) -> None:
+def print_causes(runs: Sequence[Run], causes: Sequence[Difference], names: Sequence[str] | None = None) -> None:
     """What differs in the plans, modules, kernels and versions, one column a run."""
     from leowarp.cli.output import print_table
+    from leowarp.differences import condensed, said
     from leowarp.layout import directory_names
 
-    names = directory_names([run.path for run in runs])
+    names = directory_names([run.path for run in runs]) if names is None else names
     if not causes:
         say(f"{' and '.join(names) if len(names) == 2 else 'The runs'}: the same plan, modules, kernel and version\n")
         return
-    rows = [(each.key, *(said(value) for value in each.values)) for each in causes]
+    rows = [(each.key, *(said(value) for value in each.values)) for each in condensed(causes)]
     print_table("What differs", ("", *names), rows, text=tuple(names))
-
-
-def said(value: object) -> str | None:
-    """A value of a plan or a manifest; hashes by the digits that tell them apart."""
-    if value is None:
-        return None
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    is_hash = len(text) == 64 and all(digit in "0123456789abcdef" for digit in text)
-    return text[:12] if is_hash else text or '""'
 
 
 def _print_metrics(runs: Sequence[Run], metrics: Sequence[Difference], *, everything: bool) -> None:

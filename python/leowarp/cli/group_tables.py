@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leowarp.cli.output import note, say
+from leowarp.errors import ScenarioError
+from leowarp.layout import directory_names
 
 if TYPE_CHECKING:
     from leowarp.replicates import Group
@@ -36,7 +38,6 @@ def print_group(group: Group, as_json: bool) -> None:
 def print_groups(groups: Sequence[Group]) -> None:
     """Warnings of the runs, then a column of medians a group."""
     from leowarp.cli.tables import print_sections
-    from leowarp.layout import directory_names
     from leowarp.medians import compared_groups, sentence
 
     for group in groups:
@@ -50,6 +51,35 @@ def print_groups(groups: Sequence[Group]) -> None:
     names = directory_names([group.path for group in groups])
     print_sections(compared_groups(names, [[run.summary for run in group.runs] for group in groups]))
     say(sentence([len(group.runs) for group in groups]))
+
+
+def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
+    """Groups side by side: what differs, medians, and a page with bands."""
+    from leowarp import report
+    from leowarp.cli.diff_verb import print_causes
+    from leowarp.cli.output import print_json
+    from leowarp.differences import causes
+    from leowarp.replicates import is_group, open_group
+
+    alone = [path for path in paths if not is_group(path)]
+    if alone:
+        groups = [path for path in paths if path not in alone]
+        raise ScenarioError(
+            f"cannot compare a group of runs ({groups[0]}) with {alone[0]}, which is none",
+            hint=f"make a group of it: leowarp run {shlex.quote(str(alone[0]))} --seeds 1..10 --out GROUP; or compare "
+            f"single runs: leowarp compare {shlex.quote(str(groups[0]))}/seed-... {shlex.quote(str(alone[0]))}",
+        )
+    opened = [open_group(path) for path in paths]
+    command = f"leowarp compare {' '.join(shlex.quote(str(path)) for path in paths)}"
+    page = report.write_group_comparison(opened, out, command=command)
+    if as_json:
+        print_json({"page": str(page), "groups": [group_value(group) for group in opened]})
+        return
+    firsts = [group.runs[0] for group in opened]
+    names = directory_names(paths)
+    print_causes(firsts, [each for each in causes(firsts) if each.key != "run.seed"], names)
+    print_groups(opened)
+    say(f"Page:        {page}")
 
 
 def group_value(group: Group) -> dict[str, Any]:
