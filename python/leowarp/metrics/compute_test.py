@@ -18,10 +18,12 @@ from leowarp.metrics import (
     dip,
     goodput,
     late_outside_changes,
+    link_use,
     metrics,
     packet_rtt,
     path_delay,
     read_tables,
+    satellite_use,
     tables_of,
 )
 from leowarp.metrics.flows import GOODPUT_SERIES, host_scalars
@@ -224,7 +226,7 @@ def test_longest_queues_have_bytes_and_instants(result):
 
 
 def test_an_older_run_has_its_longest_queues_in_packets_alone(tables):
-    old = replace(tables, linktotals=tables.linktotals.filter(regex="^(?!run_)"))
+    old = dataclasses.replace(tables, linktotals=tables.linktotals.filter(regex="^(?!run_)"))
     row = link_use(old, syn.END_NS).set_index("direction").loc[2 * syn.LINKS.index(("s-00-00", "s-01-00"))]
     assert row["queue_max_pkts"] == syn.QUEUE_PKTS
     assert pd.isna(row["queue_max_bytes"])
