@@ -124,7 +124,9 @@ def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
     found = median_interval(known)
     # Of a quantity that some runs do not have, as a completion, it must be seen of how many it is.
     of = f" (of {len(known)})" if len(known) < len(values) else ""
-    median, low, high = (quantity.text(_whole(value)) for value in (found.median, found.low, found.high))
+    counts = all(isinstance(value, int) for value in known)
+    says = _said_count if counts and quantity.text(1) == "1" else quantity.text
+    median, low, high = (says(value) for value in (found.median, found.low, found.high))
     if found.low == found.high:
         return median + of
     units = {text.partition(" ")[2] for text in (median, low, high)}
@@ -133,6 +135,6 @@ def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
     return f"{median} [{low} to {high}]{of}"
 
 
-def _whole(value: float) -> float | int:
-    """Counts as counts: the middle of 4 and 6 is 5, not 5.0."""
-    return int(value) if float(value).is_integer() and abs(value) < 2**53 else value
+def _said_count(value: float) -> str:
+    """The middle of 4 and 6 is 5, not 5.0, and that of 4 and 5 is 4.5."""
+    return f"{int(value):,}" if float(value).is_integer() else f"{value:,.1f}"

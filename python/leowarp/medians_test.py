@@ -55,6 +55,11 @@ def test_a_cell_has_the_median_and_its_interval_in_one_unit():
     assert sections[0].title.endswith("median [interval]")
 
 
+def test_the_middle_of_two_counts_is_said_with_all_digits():
+    groups = [[summary(1e6, timeouts=400_000), summary(1e6, timeouts=400_001)]]
+    assert dict(compared_groups(["a"], groups)[0].rows)["timeouts"] == ("400,000.5 [400,000 to 400,001]",)
+
+
 def test_what_some_runs_do_not_know_says_of_how_many_it_is():
     groups = [[summary(1e6), summary(None), summary(3e6)]]
     rows = dict(compared_groups(["a"], groups)[0].rows)

@@ -186,10 +186,19 @@ def quantities(summaries: Sequence[dict[str, Any]]) -> list[tuple[str, list[Quan
 def _values(
     rows: Sequence[_Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]
 ) -> list[Quantity]:
-    return [
-        Quantity(label, _TEXTS.get(declared[row.name].unit.suffix, _plainly), tuple(each[0] for each in values))
-        for row, label, _, values in _shown(rows, columns, declared)
-    ]
+    found = []
+    for row, label, text, values in _shown(rows, columns, declared):
+        # What is made of two scalars is not the same of their medians: the first stands alone, or the row is left out.
+        if text is _speed:
+            continue
+        name, place = (row.also[0], 1) if text is _recovery else (row.name, 0)
+        if text is _changes:
+            label = label.partition(" (")[0]
+        if text is _between:
+            label += ", least"
+        says = _TEXTS.get(declared[name].unit.suffix, _plainly)
+        found.append(Quantity(label, says, tuple(each[place] for each in values)))
+    return found
 
 
 class _Shown(Enum):
