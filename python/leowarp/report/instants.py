@@ -66,9 +66,9 @@ def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
         return instants[number - 1] / 1e9
     try:
         t_ns = int(units.TIME.parse(text))
-    except ValueError as error:
+    except ScenarioError as error:
         raise ScenarioError(
-            f"cannot show the runs around --change {text}: {error}",
+            f"cannot show the runs around --change {text}: {error.message}",
             hint="the number of a change, as --change 2, or a time with its unit, as --change '150 s'",
         ) from error
     end_ns = min(view.metrics.end_ns for view in views)
