@@ -161,6 +161,57 @@ def _middle(low: str | None, high: str | None) -> str | None:
     return f"{least} to {high}" if unit == same and "(" not in unit else f"{low} to {high}"
 
 
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity of several runs, a value a run: numbers in the unit of the scalar, words, or None where unknown.
+
+    Attributes
+    ----------
+    label : str
+        What the overview calls it.
+    text : callable
+        Says one value, with its unit.
+    values : tuple
+    """
+
+    label: str
+    text: Callable[[Any], str]
+    values: tuple[Any, ...]
+
+
+def quantities(summaries: Sequence[dict[str, Any]]) -> list[tuple[str, list[Quantity]]]:
+    """What `compared` shows of each flow number and of the runs, as values, so that others may be computed of them:
+    titles, each with its quantities."""
+    flows = [{(flow.get("flow", 0), _kind(flow)): flow for flow in summary["flows"]} for summary in summaries]
+    keys = sorted({key for of_run in flows for key in of_run})
+    found = []
+    for number, kind in keys:
+        title, rows = _KINDS[kind]
+        mine = [of_run.get((number, kind)) for of_run in flows]
+        of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
+        heading = _compared_title(title, [flow for flow in mine if flow is not None], alone=len(keys) == 1)
+        found.append((heading, _values(rows, of_runs, scalars.FLOW_SCALARS)))
+    return [*found, ("Runs", _values(_RUN, summaries, scalars.RUN_SCALARS))]
+
+
+def _values(
+    rows: Sequence[_Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]
+) -> list[Quantity]:
+    found = []
+    for row, label, text, values in _shown(rows, columns, declared):
+        # What is made of two scalars is not the same of their medians: the first stands alone, or the row is left out.
+        if text is _speed:
+            continue
+        name, place = (row.also[0], 1) if text is _recovery else (row.name, 0)
+        if text is _changes:
+            label = label.partition(" (")[0]
+        if text is _between:
+            label += ", least"
+        says = _TEXTS.get(declared[name].unit.suffix, _plainly)
+        found.append(Quantity(label, says, tuple(each[place] for each in values)))
+    return found
+
+
 class _Shown(Enum):
     """When a quantity is a row."""
 

@@ -117,6 +117,11 @@ class Run:
         """What to check before trusting the result."""
         return list(self.manifest["warnings"])
 
+    @property
+    def end_ns(self) -> int:
+        """When the run was over on its own clock: as planned, or with its last flow (`run.ends`)."""
+        return self.plan.run.duration_ns if self.tables.virtual_ns is None else self.tables.virtual_ns
+
     def table(self, name: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
         """A table as Arrow: a trace table, `routes`, `timeline` or `metrics`.
 
@@ -194,6 +199,28 @@ class Run:
         return frame
 
     def links(self) -> pd.DataFrame:
+        """Use, drops by cause and longest queues, one row a direction of a link that was offered a packet.
+
+        Columns: `leowarp.metrics.LINK_COLUMNS`. Longest queues are exact, in packets and in bytes, each with the
+        instant at which it was first so long; `queues()` has samples over time.
+        """
+        from leowarp import metrics
+
+        return metrics.link_use(self.tables, self.end_ns)
+
+    def satellites(self) -> pd.DataFrame:
+        """The same of each satellite's links that send, together; empty of a run without satellites that are nodes.
+
+        Columns: `leowarp.metrics.SATELLITE_COLUMNS`.
+        """
+        from leowarp import metrics
+
+        stations = {station.name for station in self.plan.stations}
+        moving = self.plan.constellation is not None and self.plan.medium is self.plan.constellation
+        nodes = {end for a, b, kind in self.tables.directions for end in (a, b) if kind != "wire"} if moving else set()
+        return metrics.satellite_use(self.tables, self.links(), nodes - stations, self.end_ns)
+
+    def queues(self) -> pd.DataFrame:
         """Queue of each direction of a link over time, with the names of its ends."""
         return self._with_ends("links")
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import typer
 
 from leowarp.cli import (
+    diff_verb,
     guest_verbs,
+    links_verb,
     look_verbs,
     reorder_verb,
     result_verbs,
@@ -49,6 +51,8 @@ app.add_typer(timeline_verbs.timeline_app, name="timeline", rich_help_panel=_STR
 app.command(rich_help_panel=_RESULTS)(result_verbs.metrics)
 app.command(rich_help_panel=_RESULTS)(result_verbs.report)
 app.command(rich_help_panel=_RESULTS)(result_verbs.compare)
+app.command(rich_help_panel=_RESULTS)(diff_verb.diff)
+app.command(rich_help_panel=_RESULTS)(links_verb.links)
 app.command(rich_help_panel=_RESULTS)(view_verb.view)
 app.command(rich_help_panel=_RESULTS)(result_verbs.export)
 # Options as one value: it has two dozen of them.

@@ -18,9 +18,11 @@ from leowarp.metrics import (
     CAUSE_COLUMNS,
     CHANGE_COLUMNS,
     DENSITY_COLUMNS,
+    LINK_COLUMNS,
     LONG_COLUMNS,
     RECOVERY_COLUMNS,
     REORDERING_COLUMNS,
+    SATELLITE_COLUMNS,
     numbers_of,
 )
 from leowarp.routes.schema import ROUTES, ROUTES_DOC
@@ -89,6 +91,18 @@ def _lines() -> Iterator[str]:
         "One row per flow and change of its path, and one per flow for what no change caused. These are the columns of "
         "`run.causes()`.",
         _of_columns(CAUSE_COLUMNS),
+    )
+    yield from _table(
+        "Links of a run",
+        "One row per direction of a link that was offered a packet. These are the columns of `run.links()` and of "
+        "`leowarp links RUN --json`.",
+        _of_columns(LINK_COLUMNS),
+    )
+    yield from _table(
+        "Satellites of a run",
+        "One row per satellite that was offered a packet: its links that send, together. These are the columns of "
+        "`run.satellites()` and of `leowarp links RUN --json`.",
+        _of_columns(SATELLITE_COLUMNS),
     )
 
 

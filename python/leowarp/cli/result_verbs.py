@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,22 +73,42 @@ def report(
 
 
 def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Two or more run directories.")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN RUN...", help="Two or more run directories, or groups of runs (run --seeds)."),
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Directory for the page and its figures.")] = Path(
         "comparison"
     ),
+    change: Annotated[
+        str | None,
+        typer.Option(
+            "--change",
+            metavar="N|TIME",
+            help="The instant that figures around a route change show of all runs: the number of a change, from 1, "
+            "or a time as '150 s'; by default a rule chooses it, which the page states.",
+        ),
+    ] = None,
     json_: options.Json = False,
 ) -> None:
-    """Runs side by side: a table of what they did, and a page with their figures."""
+    """Runs side by side: what differs, a table of what they did, and a page with their figures; or groups of runs."""
     import leowarp
     from leowarp import report as report_room
-    from leowarp.cli import comparison
+    from leowarp.cli import comparison, group_tables
     from leowarp.cli.output import note
+    from leowarp.replicates import is_group
 
     if len(runs) < 2:
         raise ScenarioError("compare needs two runs or more", hint="leowarp compare RUN RUN [RUN...]")
+    if any(is_group(run) for run in runs):
+        if change is not None:
+            raise ScenarioError("--change is for single runs: pages of groups show whole runs", hint="leave it out")
+        group_tables.compare_groups(runs, out, json_)
+        return
     opened = [leowarp.open(run) for run in runs]
-    page = report_room.write_comparison(runs, out, command=f"leowarp compare {' '.join(map(str, runs))}")
+    asked = "" if change is None else f" --change {shlex.quote(change)}"
+    command = f"leowarp compare {' '.join(shlex.quote(str(run)) for run in runs)}{asked}"
+    page = report_room.write_comparison(runs, out, command=command, change=change)
     if json_:
         comparison.print_comparison_json(opened, page)
     else:

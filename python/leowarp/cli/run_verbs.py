@@ -22,10 +22,8 @@ from leowarp.cli.output import say
 from leowarp.errors import ScenarioError, TraceError
 
 if TYPE_CHECKING:
-    from leowarp.guest import GuestImage
     from leowarp.progress import OnProgress
     from leowarp.result import Run
-    from leowarp.running.many import Job
 
 
 class ProgressKind(StrEnum):
@@ -52,12 +50,20 @@ def run(
     kernel: options.Kernel = None,
     force: options.Force = False,
     trust: options.Trust = False,
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Make figures and the page.")] = True,
+    report: Annotated[
+        bool | None,
+        typer.Option("--report/--no-report", help="Make figures and the page; with --seeds only if asked."),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option("--seeds", metavar="1..10", help="A group of runs, one a seed; or --seeds 1,2,5."),
+    ] = None,
+    jobs: options.AtOnce = None,
     json_: options.Json = False,
     progress: Shown = ProgressKind.auto,
     set_json: Annotated[Path | None, typer.Option(hidden=True, help="A JSON file with keys and values to set.")] = None,
 ) -> None:
-    """Run a scenario: every stage, into a run directory."""
+    """Run a scenario: every stage, into a run directory; with --seeds a run for each of them."""
     import leowarp
 
     settings: Any = options.settings(set_, cc_module)
@@ -67,9 +73,22 @@ def run(
                 "--set and --cc-module exclude --set-json", hint="put all keys into one of them (guest.cc_modules)"
             )
         settings = json.loads(set_json.read_text())
+    if seeds is not None:
+        from leowarp.cli.group_tables import print_group, stays
+        from leowarp.running.seeds import run_seeds
+
+        group = run_seeds(
+            file, seeds, settings, out, at_once=jobs, kernel=kernel, force=force, report=bool(report),
+            progress=_progress(progress), trust=trust, on_standing=stays,
+        )  # fmt: skip
+        print_group(group, json_)
+        return
+    if jobs is not None:
+        raise ScenarioError("--jobs is how many runs at a time, and this is one", hint="add --seeds 1..10")
     result = leowarp.run(
-        file, settings, out, kernel=kernel, force=force, report=report, progress=_progress(progress), trust=trust
-    )
+        file, settings, out, kernel=kernel, force=force, report=report is not False, progress=_progress(progress),
+        trust=trust,
+    )  # fmt: skip
     print_run(result, json_)
 
 
@@ -87,6 +106,7 @@ def demo(
     from leowarp.cli import comparison
     from leowarp.cli.guest_verbs import built_image
     from leowarp.cli.output import note
+    from leowarp.running.standing import stands
     from leowarp.study import example_file
 
     if (why := plainfiles.why_not_plain(out)) is not None:
@@ -103,7 +123,7 @@ def demo(
     ]
     # Here and not in the runs, which are processes: the progress of a build is shown, and shown once.
     image = built_image(kernel or "default")
-    todo = [job for job in made if force or not _stands(job, kernel, image)]
+    todo = [job for job in made if force or not stands(job, kernel, image)]
     for job in made:
         if job not in todo:
             note(f"{job.out} is there already, of the same plan, kernel and agent; --force makes it again")
@@ -225,28 +245,6 @@ def reproduce(
         print_error(error)
     if made.failures:
         raise typer.Exit(TraceError.exit_code)
-
-
-def _stands(job: Job, kernel: Path | None, image: GuestImage) -> bool:
-    """Whether the job's directory holds a complete run of the very plan, kernel and agent that it asks for.
-
-    Plans are compared as text: a plan has every default written out, so that equal texts are equal runs, and a default
-    that a newer version added makes another text.
-    """
-    import leowarp
-    from leowarp.layout import PLAN
-    from leowarp.recorded import why_incomplete
-    from leowarp.scenario import plan_of
-
-    if why_incomplete(Path(job.out)) is not None:
-        return False
-    manifest = leowarp.open(job.out).manifest
-    return (
-        (Path(job.out) / PLAN).read_text() == plan_of(job.scenario, job.set, kernel).to_toml()
-        and manifest.get("leowarp_version") == leowarp.__version__
-        and manifest.get("kernel") == image.kernel_facts
-        and manifest.get("agent") == image.agent_facts
-    )
 
 
 def _progress(kind: ProgressKind) -> bool | OnProgress:

@@ -115,7 +115,7 @@ def _print_groups(
         mine = [name for name in kept if groups.get(name, _OTHER) == group]
         if mine:
             rows.append((group, *("" for _ in columns)))
-            rows += [(f"  {name}", *(_text(summary.get(name)) for summary in values)) for name in mine]
+            rows += [(f"  {name}", *(scalar_text(summary.get(name)) for summary in values)) for name in mine]
     _print_blocks(Section(title, tuple(columns), tuple((name or "", tuple(texts)) for name, *texts in rows)))
 
 
@@ -124,7 +124,7 @@ def _numbered(key: FlowKey, name: str) -> str:
     return name if f"flow {key.number}" in name else f"{name} (flow {key.number})"
 
 
-def _text(value: Any) -> str | None:
+def scalar_text(value: Any) -> str | None:
     """Whole numbers with separators, others with six digits; large ones not as powers of ten."""
     if isinstance(value, float):
         # From 1e6 on %g would write a power of ten.

@@ -35,6 +35,7 @@ from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use, path_
 from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, dip, recoveries
 from leowarp.metrics.reordering import DENSITY_COLUMNS, REORDERING_COLUMNS, densities, histogram, reordering
 from leowarp.metrics.round_trips import round_trips
+from leowarp.metrics.satellites import SATELLITE_COLUMNS, satellite_use
 from leowarp.metrics.series import bin_edges, ccdf, cdf, holding_ns, rate_in_bins, step_at, weighted_quantile
 from leowarp.metrics.shares import SHARE_BIN_NS, jain_index, share_series, shares
 from leowarp.metrics.tables import ACK, CAUSES, DATA, Tables, plan_document, read_tables, tables_of
@@ -55,6 +56,7 @@ __all__ = [
     "RECOVERY_COLUMNS",
     "REORDERING_COLUMNS",
     "ROUND_TRIP",
+    "SATELLITE_COLUMNS",
     "SHARE_BIN_NS",
     "SLOT_COLUMNS",
     "Balance",
@@ -107,6 +109,7 @@ __all__ = [
     "reordering",
     "round_trips",
     "route_changes",
+    "satellite_use",
     "share_series",
     "shares",
     "slots",

@@ -7,6 +7,7 @@
 
 from leowarp.report import html
 from leowarp.report.figures import FIGURES, FigureKind, figure, views
+from leowarp.report.group_page import write_group_comparison
 from leowarp.report.page import draw_all, write_comparison, write_report
 from leowarp.report.style import FORMATS, save
 from leowarp.report.view import RunView
@@ -22,5 +23,6 @@ __all__ = [
     "save",
     "views",
     "write_comparison",
+    "write_group_comparison",
     "write_report",
 ]

@@ -17,6 +17,7 @@ from matplotlib.ticker import MaxNLocator
 from leowarp.errors import TraceError
 from leowarp.metrics import DATA, packet_rtt, step_at
 from leowarp.metrics.tables import floats
+from leowarp.report.instants import common_instant, hits, hits_of_run
 from leowarp.report.manyflows import Named, hit_hardest
 from leowarp.report.style import AFTER, BAD, PAGE_IN, highest_of, legend_below, line_style, mark_changes, new_figure
 from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles
@@ -43,7 +44,7 @@ def chosen_changes(run: RunView, count: int) -> list[int]:
     TraceError
         If the flow's path never changed.
     """
-    order = sorted(_hits(run).items(), key=lambda item: (-item[1][0], -item[1][1], item[0]))[:count]
+    order = sorted(hits(run).items(), key=lambda item: (-item[1][0], -item[1][1], item[0]))[:count]
     if not order:
         raise _never_changed([run])
     return sorted(t_ns for t_ns, _ in order)
@@ -78,19 +79,12 @@ def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunVi
         raise _never_changed(group)
 
     def most(run: RunView) -> tuple[int, int]:
-        hits = _hits(run)
+        mine = hits(run)
         if change_s is not None:
-            return hits.get(round(change_s * 1e9), (-1, -1))
-        return max(hits.values(), default=(-1, -1))
+            return mine.get(round(change_s * 1e9), (-1, -1))
+        return max(mine.values(), default=(-1, -1))
 
     return max(group, key=most)
-
-
-def _hits(run: RunView) -> dict[int, tuple[int, int]]:
-    """Late and lost packets of each change of the path of a view's flow."""
-    changes = run.changes
-    late, lost = (changes[name].fillna(0).astype("int64") for name in ("late_pkts", "lost_pkts"))
-    return {int(t_ns): (int(a), int(b)) for t_ns, a, b in zip(changes["t_ns"], late, lost, strict=True)}
 
 
 class Column(NamedTuple):
@@ -103,7 +97,7 @@ class Column(NamedTuple):
     """Whether the run has more flows, so that those drawn are named."""
 
 
-def columns_of(runs: Sequence[RunView], count: int) -> list[Column]:
+def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = None) -> list[Column]:
     """What stands in each column of a figure: one change of each of several runs, or several changes of one run.
 
     Parameters
@@ -112,40 +106,44 @@ def columns_of(runs: Sequence[RunView], count: int) -> list[Column]:
         Runs, or views of their flows.
     count : int
         Columns of one run; of several runs each has one.
+    change_s : float, optional
+        The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several runs.
 
     Returns
     -------
     columns : list of Column
-        Run by run, by time. The changes are those with the most late packets over the run's flows, then with the most
-        lost. The flows are those whose path changed then, or, of more than can be told apart, the hardest hit.
+        Run by run, by time. Of one run the changes are those with the most late packets over
+        its flows, then with the most lost; of several runs the instant is the same for all. The flows are those whose
+        path changed then, or, of more than can be told apart, the hardest hit.
 
     Raises
     ------
     TraceError
         If no flow of a run ever had another path.
     """
+    at_ns = None if change_s is None else round(change_s * 1e9)
     groups, looks, of_runs = by_run(runs), list(zip(runs, labels(runs), styles(runs), strict=True)), run_labels(runs)
+    if at_ns is None and len(groups) > 1 and (at_ns := common_instant(runs)) is None:
+        raise _never_changed(groups[0])
     columns = []
     for group in groups:
         mine = [look for look in looks if look[0].run is group[0].run]
-        hits = {id(run): _hits(run) for run in group}
-        sums: dict[int, tuple[int, int]] = {}
-        for of_flow in hits.values():
-            for t_ns, (late, lost) in of_flow.items():
-                sums[t_ns] = (sums.get(t_ns, (0, 0))[0] + late, sums.get(t_ns, (0, 0))[1] + lost)
-        if not sums:
+        of_flows = {id(run): hits(run) for run in group}
+        sums = hits_of_run(group)
+        if not sums and at_ns is None:
             raise _never_changed(group)
-        most = count if len(groups) == 1 else 1
-        for t_ns in sorted(sorted(sums, key=lambda t_ns: (-sums[t_ns][0], -sums[t_ns][1], t_ns))[:most]):
-            changed = [look for look in mine if t_ns in hits[id(look[0])]]
-            scores = [float(sum(hits[id(look[0])][t_ns])) for look in changed]
+        ranked = sorted(sums, key=lambda t_ns: (-sums[t_ns][0], -sums[t_ns][1], t_ns))
+        for t_ns in sorted(ranked[:count]) if at_ns is None else [at_ns]:
+            changed = [look for look in mine if t_ns in of_flows[id(look[0])]] or mine
+            scores = [float(sum(of_flows[id(look[0])].get(t_ns, (0, 0)))) for look in changed]
             kept, what = hit_hardest([look[0] for look in changed], scores)
             flows = [look for look in changed if any(look[0] is run for run in kept)]
             if len(group) > MOST_LINES:
                 # Colours are those of the column: eight can be told apart, not eight of ninety.
                 flows = [(run, name, line_style(place)) for place, (run, name, _) in enumerate(flows)]
             label = flows[0][1] if len(group) == 1 else (of_runs[id(group[0].run)] if len(groups) > 1 else "")
-            parts = [label, f"change at {t_ns / 1e9:g} s", what]
+            event = "change at" if t_ns in sums else "no change at"
+            parts = [label, f"{event} {t_ns / 1e9:g} s", what]
             columns.append(Column(t_ns, flows, ", ".join(part for part in parts if part), len(group) > 1))
     return columns
 
@@ -162,8 +160,9 @@ def _name_flows(axes: Axes, column: Column) -> None:
 
 
 def cwnd_around_changes(
-    runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3
-) -> Figure:
+    runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
+    change_s: float | None = None,
+) -> Figure:  # fmt: skip
     """Congestion window, and retransmissions in 50 ms bins, around route changes (fig. 7).
 
     Parameters
@@ -173,6 +172,8 @@ def cwnd_around_changes(
         How much is shown on either side of a change, s.
     count : int
         Changes of one run; of several runs one each.
+    change_s : float, optional
+        The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several runs.
 
     Returns
     -------
@@ -185,7 +186,7 @@ def cwnd_around_changes(
     TraceError
         If the route never changed.
     """
-    columns = columns_of(runs, count)
+    columns = columns_of(runs, count, change_s)
     figure = new_figure(PAGE_IN, 3.1 + _below(columns), footer_of(runs))
     panels = figure.subplots(2, len(columns), sharex=True, squeeze=False, height_ratios=(1.3, 1))
     for place, column in enumerate(columns):
@@ -226,8 +227,9 @@ def cwnd_around_changes(
 
 
 def srtt_around_changes(
-    runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3
-) -> Figure:
+    runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
+    change_s: float | None = None,
+) -> Figure:  # fmt: skip
     """Smoothed RTT around route changes (fig. 8), with each packet's RTT and the RTT of the empty path.
 
     Parameters
@@ -237,6 +239,8 @@ def srtt_around_changes(
         How much is shown on either side of a change, s.
     count : int
         Changes of one run; of several runs one each.
+    change_s : float, optional
+        The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several runs.
 
     Returns
     -------
@@ -248,7 +252,7 @@ def srtt_around_changes(
     TraceError
         If the route never changed.
     """
-    columns = columns_of(runs, count)
+    columns = columns_of(runs, count, change_s)
     figure = new_figure(PAGE_IN, 2.3 + _below(columns), footer_of(runs))
     panels = figure.subplots(1, len(columns), sharex=True, sharey=True, squeeze=False)[0]
     for axes, column in zip(panels, columns, strict=True):

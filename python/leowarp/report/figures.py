@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,6 +66,11 @@ class FigureKind:
     needs: tuple[str, ...] = ()
     part: str = "figures"
     own_flows: bool = False
+
+    @property
+    def around_changes(self) -> bool:
+        """Whether it takes `change_s`, the instant around which it shows the runs."""
+        return "change_s" in inspect.signature(self.draw).parameters
 
     def concerns(self, runs: Sequence[RunView]) -> bool:
         """Whether all of the runs have what it shows."""

@@ -16,7 +16,9 @@ from leowarp import layout, plainfiles
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import html, interactive
 from leowarp.report.channel_section import channel_section
+from leowarp.report.difference_section import difference_section
 from leowarp.report.figures import FIGURES, Runs, figure, flows_of, views
+from leowarp.report.instants import chosen_instant_s, sentence
 from leowarp.report.moving import moving
 from leowarp.report.reconfigurations import reconfigurations_section
 from leowarp.report.reordering_section import reordering_section
@@ -82,7 +84,7 @@ def _chosen_flows(view: RunView, flow: int | Sequence[int] | None) -> list[int] 
 
 def write_comparison(
     runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = FORMATS,
-    command: str | None = None,
+    command: str | None = None, change: str | None = None,
 ) -> Path:  # fmt: skip
     """Writes one page that shows several runs side by side.
 
@@ -98,6 +100,9 @@ def write_comparison(
         HTML to stand below the heading (a claims table, for instance).
     command : str, optional
         What made the page.
+    change : str, optional
+        At which instant figures around route changes show all runs: "150 s", or the number of a change, from 1; by
+        default `leowarp.report.instants.RULE` chooses it.
 
     Returns
     -------
@@ -114,12 +119,13 @@ def write_comparison(
         raise ScenarioError(f"cannot compare {len(many)} run(s)", hint="give two or more: leowarp compare RUN RUN")
     folder = Path(out_dir)
     names = [name for name, kind in FIGURES.items() if kind.several and kind.concerns(many)]
-    drawn, not_drawn = draw_all(many, folder / FIGURES_FOLDER, names, formats)
+    change_s = None if change is None else chosen_instant_s(many, change)
+    drawn, not_drawn = draw_all(many, folder / FIGURES_FOLDER, names, formats, change_s=change_s)
     title = title or "Runs compared: " + ", ".join(labels(many))
     warnings = [f"{label}: {text}" for run, label in zip(many, labels(many), strict=True) for text in run.warnings]
     parts = [
         ("zoom", "Over time", _chart(many)),
-        ("figures", "Figures", _pictures(many, folder, drawn) + _not_drawn(not_drawn)),
+        ("figures", "Figures", _instant(many, change_s) + _pictures(many, folder, drawn) + _not_drawn(not_drawn)),
         ("summary", "All numbers", _folded("Each flow and each run", summary_tables(many))),
         ("rules", "Rules and versions", _folded("Rules", "".join(
             _rules_table(run, label) for run, label in zip(many, labels(many), strict=True)))),
@@ -129,7 +135,7 @@ def write_comparison(
         parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
     lead = moving([run.run for run in many], folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
-    body += worded(many, first_numbers(many)) + lead + _assembled(parts)
+    body += difference_section(many) + worded(many, first_numbers(many)) + lead + _assembled(parts)
     return _write(folder, body, title)
 
 
@@ -139,6 +145,8 @@ def draw_all(
     names: Sequence[str],
     formats: Sequence[str] = FORMATS,
     flows: Sequence[int] | None = None,
+    *,
+    change_s: float | None = None,
 ) -> tuple[list[str], dict[str, str]]:
     """Draws and saves figures.
 
@@ -153,6 +161,8 @@ def draw_all(
         Of the files.
     flows : sequence of int, optional
         Those of the first run that each figure shows, as far as it is about them; by default all.
+    change_s : float, optional
+        The instant that figures around route changes show.
 
     Returns
     -------
@@ -174,13 +184,19 @@ def draw_all(
             mine = flows
             if flows is not None:
                 mine = None if FIGURES[name].own_flows else [each for each in flows if each in flows_of(runs[0], name)]
-            save(figure(runs, name, flow=mine), folder / name, formats)
+            at = {"change_s": change_s} if change_s is not None and FIGURES[name].around_changes else {}
+            save(figure(runs, name, flow=mine, **at), folder / name, formats)
         except TraceError as error:
             # The run lacks what this figure shows (no constellation, no change, no packets): said on the page.
             not_drawn[name] = error.message
         else:
             drawn.append(name)
     return drawn, not_drawn
+
+
+def _instant(runs: Sequence[RunView], change_s: float | None) -> str:
+    text = sentence(runs, change_s) if any(run.tcp_flows for run in runs) else ""
+    return f'<p class="quiet">{html.text(text)}</p>\n' if text else ""
 
 
 def _run_body(

@@ -115,16 +115,21 @@ def ping_around_change(
     Parameters
     ----------
     change_s : float, optional
-        Which change; the one with the largest round-trip time within a second of it if not given.
+        Which change; the one with the largest round-trip time within a second of it if not given. Several runs are
+        shown at that of the first, which is the same instant for all.
     """
 
     changed = [run for run in runs if run.ping_flows and len(run.change_instants_ns(_ping(run)))]
     # Those that did; if none did, the first says so.
     runs = changed if changed and any(run.flow is not None for run in runs) else runs
 
+    at_s = change_s
+    if at_s is None and len(by_run(runs)) > 1 and len(first_ns := runs[0].change_instants_ns(_ping(runs[0]))):
+        at_s = _highest(runs[0], _probes(runs[0], _ping(runs[0])), first_ns)
+
     def panel(axes: Axes, run: RunView, number: int) -> None:
         found, instants_ns = _probes(run, number), run.change_instants_ns(number)
-        t_s = _highest(run, found, instants_ns) if change_s is None else change_s
+        t_s = _highest(run, found, instants_ns) if at_s is None else at_s
         first_ns, last_ns = round((t_s - before_s) * 1e9), round((t_s + after_s) * 1e9)
         shown = found.between(first_ns, last_ns)
         draw_probes(axes, shown, instants_ns[(instants_ns >= first_ns) & (instants_ns < last_ns)] / 1e9, zero_s=t_s)

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from leowarp.metrics import ARROW, queue_series, step_at
+from leowarp.metrics import queue_series, step_at
 from leowarp.metrics.changes import pair_routes
 from leowarp.report.around_changes import columns_of, hardest_hit
 from leowarp.report.style import CHANGE_COLOUR, PAGE_IN, legend_below, line_style, mark_changes, new_figure
@@ -116,7 +115,10 @@ def _one_a_pair(runs: Sequence[RunView]) -> tuple[list[RunView], list[str]]:
     return [run for run, _ in found.values()], [name for _, name in found.values()]
 
 
-def queues_at_change(runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 3.0, count: int = 3) -> Figure:
+def queues_at_change(
+    runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 3.0, count: int = 3,
+    change_s: float | None = None,
+) -> Figure:  # fmt: skip
     """Queues of the links that a route change leaves (dashed), keeps and newly takes, around it.
 
     Parameters
@@ -126,6 +128,8 @@ def queues_at_change(runs: Sequence[RunView], *, before_s: float = 1.0, after_s:
         How much is shown on either side of a change, s.
     count : int
         Changes of one run; of several runs one each.
+    change_s : float, optional
+        The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several runs.
 
     Returns
     -------
@@ -138,7 +142,7 @@ def queues_at_change(runs: Sequence[RunView], *, before_s: float = 1.0, after_s:
     TraceError
         If the route never changed.
     """
-    columns = columns_of(runs, count)
+    columns = columns_of(runs, count, change_s)
     figure = new_figure(PAGE_IN, 2.6, footer_of(runs))
     panels = figure.subplots(1, len(columns), sharex=True, sharey=True, squeeze=False)[0]
     for axes, (t_ns, flows, title, of_several) in zip(panels, columns, strict=True):
@@ -146,8 +150,7 @@ def queues_at_change(runs: Sequence[RunView], *, before_s: float = 1.0, after_s:
         if of_several:
             flow = run.plan.flows[run.main_flow]
             title = f"change at {t_ns / 1e9:g} s\n{flow.source} to {flow.destination}"
-        row = run.changes[run.changes["t_ns"] == t_ns].iloc[0]
-        before, after = (run.tables.links_of(_path(row[f"path_{which}"])) for which in ("before", "after"))
+        before, after = (run.tables.links_of(path) for path in _paths_around(run, t_ns))
         number = 0
         for link in dict.fromkeys([*before, *after]):
             direction = run.tables.direction_of(*link)
@@ -176,8 +179,12 @@ def queues_at_change(runs: Sequence[RunView], *, before_s: float = 1.0, after_s:
     return figure
 
 
-def _path(text: Any) -> tuple[str, ...] | None:
-    return tuple(text.split(ARROW)) if isinstance(text, str) else None
+def _paths_around(run: RunView, t_ns: int) -> list[tuple[str, ...] | None]:
+    """The paths of a view's flow just before an instant and from it on; they are one if it did not change then."""
+    flow = run.plan.flows[run.main_flow]
+    routes = pair_routes(run.tables, (flow.source, flow.destination))
+    places = [np.searchsorted(routes["t_ns"], at_ns, side="right") - 1 for at_ns in (t_ns - 1, t_ns)]
+    return [routes["path"].iloc[max(place, 0)] if len(routes) else None for place in places]
 
 
 def _largest_in_bins(series: pd.DataFrame, edges_ns: np.ndarray) -> np.ndarray:

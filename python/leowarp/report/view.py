@@ -292,7 +292,7 @@ def run_labels(views: Sequence[RunView]) -> dict[int, str]:
     firsts = [group[0] for group in by_run(views)]
     names = [run.name for run in firsts]
     if len(set(names)) < len(names):
-        names = [run.path.name for run in firsts]
+        names = layout.directory_names([run.path for run in firsts])
     return {id(run.run): name for run, name in zip(firsts, names, strict=True)}
 
 
@@ -304,7 +304,7 @@ def _run_labels(runs: Sequence[RunView]) -> list[str]:
     if len(set(names)) == len(runs):
         return names
     both = [f"{name}, {algorithm}" for name, algorithm in zip(names, algorithms, strict=True)]
-    return both if len(set(both)) == len(runs) else [run.path.name for run in runs]
+    return both if len(set(both)) == len(runs) else layout.directory_names([run.path for run in runs])
 
 
 def styles(runs: Sequence[RunView]) -> list[dict[str, Any]]:

@@ -295,8 +295,19 @@ LINKTOTALS = TableSchema(
         *_counted("held", "in the queue or flying at the end"),
         Column("queue_max_pkts", _U32, _P, "most packets that ever waited at once; null: netem"),
         Column("busy_ns", _U64, _NS, "time spent transmitting; null: netem"),
+        Column(
+            "run_queue_max_pkts", _U32, _P,
+            "most packets that waited at once until the run's end (`queue_max_pkts` goes on while the links drain); "
+            "null: netem",
+        ),
+        Column("run_queue_max_pkts_at_ns", _I64, _NS, "when so many first waited; null: none ever did, netem"),
+        Column(
+            "run_queue_max_bytes", _U64, _B,
+            "most bytes that waited at once until the run's end, the link's overhead included; null: netem",
+        ),
+        Column("run_queue_max_bytes_at_ns", _I64, _NS, "when so many first waited; null: none ever did, netem"),
     ),
-)
+)  # fmt: skip
 
 COUNTERS = TableSchema(
     "counters",
