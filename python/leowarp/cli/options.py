@@ -15,7 +15,7 @@ import typer
 Request = TypeVar("Request")
 
 ScenarioFile = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A scenario (.toml), a plan, or a run directory (its plan).")
+    Path, typer.Argument(metavar="FILE", help="A scenario (.toml), an example by its name, or a run directory (its plan).")
 ]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")]
 Settings = Annotated[

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from leowarp.result import Run
 
 
+def show(run: options.RunPath, json_: options.Json = False) -> None:
+    """The few numbers that matter for the flows of a run, as `leowarp run` printed them."""
+    import leowarp
+    from leowarp.cli.run_verbs import print_run
+
+    print_run(leowarp.open(run), json_)
+
+
 def metrics(
     run: options.RunPath,
     all_: Annotated[

@@ -87,7 +87,7 @@ def demo(
     from leowarp.cli import comparison
     from leowarp.cli.guest_verbs import built_image
     from leowarp.cli.output import note
-    from leowarp.study import example_file
+    from leowarp.scenario.examples import example_file
 
     if (why := plainfiles.why_not_plain(out)) is not None:
         raise ScenarioError(f"cannot write the demo to {out}: {why}", hint="choose another directory with --out")

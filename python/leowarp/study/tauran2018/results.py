@@ -11,7 +11,7 @@ from leowarp.errors import TraceError
 from leowarp.media.mobile import rows_of
 from leowarp.scenario import load, resolve
 from leowarp.scenario.schema import Mobile
-from leowarp.study.directory import example_file
+from leowarp.scenario.examples import example_file
 from leowarp.study.tauran2018 import runs
 
 COLUMNS = {
