@@ -52,15 +52,20 @@ class Quantity:
     example: str
     mistakes: dict[str, str]
 
-    def parse(self, text: object) -> int | float:
+    def parse(self, text: object, *, like: object = None) -> int | float:
         """Read a text such as ``"30 ms"``.
+
+        Parameters
+        ----------
+        like : str, optional
+            A correct text, a default for instance: its unit is proposed where one is missing.
 
         Raises
         ------
         ScenarioError
             If it is a bare number, has no unit or a wrong one, or is not exact in the kept unit.
         """
-        number, unit = self._split(text)
+        number, unit = self._split(text, like)
         size = self.units.get(unit)
         if size is None:
             raise ScenarioError(f'"{text}": "{unit}" is not a unit of {self.name}', self._unit_hint(unit))
@@ -116,22 +121,31 @@ class Quantity:
         """The unit in which a zero is written: seconds, and of all others the smallest."""
         return "s" if "s" in self.written else self.written[-1]
 
-    def _split(self, text: object) -> tuple[Fraction, str]:
+    def _split(self, text: object, like: object) -> tuple[Fraction, str]:
         # TOML's true and false are ints to Python.
         if isinstance(text, bool) or not isinstance(text, int | float | str):
             raise ScenarioError(f"{self.name} is a string with a unit", f'write it like "{self.example}"')
         if not isinstance(text, str):
             shown = f"{text} is" if abs(text) < 10**18 else "this is"
             raise ScenarioError(
-                f"{shown} a bare number; {self.name} is a string with a unit", f'write it like "{self.example}"'
+                f"{shown} a bare number; {self.name} is a string with a unit", f'write it like "{self._with_unit(text, like)}"'
             )
         match = _NUMBER.fullmatch(text.strip())
         if match is None or len(text) > _LONGEST_TEXT:
             shown = repr(text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}...")
             raise ScenarioError(f"{shown} is not a number with a unit", f'{self.name} looks like "{self.example}"')
         if match["unit"] == "":
-            raise ScenarioError(f"{text!r} has no unit", f'{self.name} looks like "{self.example}"')
+            shown = self._with_unit(match["number"], like)
+            raise ScenarioError(f"{text!r} has no unit", f'{self.name} looks like "{shown}"')
         return Fraction(match["number"].replace("_", "")), match["unit"]
+
+    def _with_unit(self, number: object, like: object) -> str:
+        """The number that was written without a unit with one that it may have, or the example."""
+        for sample in (like, self.example):
+            known = _NUMBER.fullmatch(sample) if isinstance(sample, str) else None
+            if known is not None and known["unit"] in self.units:
+                return f"{number} {known['unit']}" if known["unit"] else self.example
+        return self.example
 
     def _unit_hint(self, unit: str) -> str:
         known = ", ".join(self.units)

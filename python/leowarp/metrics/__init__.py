@@ -27,6 +27,7 @@ from leowarp.metrics.delays import ROUND_TRIP, Delays, delays
 from leowarp.metrics.flows import GOODPUT_SERIES, counter, goodput, packet_rtt, srtt
 from leowarp.metrics.link_values import LinkValues, link_values
 from leowarp.metrics.long_form import LONG_COLUMNS, numbers_of
+from leowarp.metrics.over_time import SERIES, Series, series_of
 from leowarp.metrics.probes import NEAR_NS, SLOT_COLUMNS, Probes, near, probes, quantile, slots
 from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use, path_queues, queue_series
 from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, dip, recoveries
@@ -52,6 +53,7 @@ __all__ = [
     "RECOVERY_COLUMNS",
     "REORDERING_COLUMNS",
     "ROUND_TRIP",
+    "SERIES",
     "SHARE_BIN_NS",
     "SLOT_COLUMNS",
     "Balance",
@@ -62,6 +64,7 @@ __all__ = [
     "PathChange",
     "Probes",
     "RecoveryRule",
+    "Series",
     "Tables",
     "ack_waits",
     "bin_edges",
@@ -104,6 +107,7 @@ __all__ = [
     "reordering",
     "round_trips",
     "route_changes",
+    "series_of",
     "share_series",
     "shares",
     "slots",
