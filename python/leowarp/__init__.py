@@ -81,10 +81,10 @@ def open(path: Any) -> Run:
     return Run(path)
 
 
-def _drawn(run: Run, name: str) -> Figure:
+def _drawn(run: Run, name: str, **options: Any) -> Figure:
     from leowarp import report
 
-    return report.figure(run, name)
+    return report.figure(run, name, **options)
 
 
 def _moving(runs: Sequence[Run]) -> str:

@@ -61,7 +61,7 @@ class Run:
         If it is none, or is marked incomplete; the message says why.
     """
 
-    drawing: ClassVar[Callable[[Run, str], Figure]]
+    drawing: ClassVar[Callable[..., Figure]]
     """Gives a figure of a run by its name. Figures stand above runs, because they read them; so the top of the package,
     which knows both, sets this (`leowarp/__init__.py`)."""
 
@@ -316,14 +316,21 @@ class Run:
         planned = {name: self.table(name) for name in ("routes", "timeline")}
         return metrics.tables_of(trace, **planned, where=self.path), metrics.flow_pairs(self.plan.flows)
 
-    def figure(self, name: str) -> Figure:
-        """A figure of the report by its name, for instance "goodput".
+    def figure(self, name: str, *, flow: int | Sequence[int] | None = None, **options: Any) -> Figure:
+        """A figure of the report by its name, for instance "goodput", as a matplotlib Figure.
+
+        Parameters
+        ----------
+        flow : int or sequence of int, optional
+            Which flows; by default all that the figure is about.
+        options
+            As `leowarp.report.figure` takes them.
 
         Returns
         -------
         figure : matplotlib.figure.Figure
         """
-        return Run.drawing(self, name)
+        return Run.drawing(self, name, flow=flow, **options)
 
     def _of(self, frame: pd.DataFrame, flow: int | None, **wanted: Any) -> pd.DataFrame:
         """Rows of a flow with the values that are wanted; None: any."""

@@ -54,7 +54,16 @@ def metrics(
         print_scalars(opened.summary, nulls=all_)
 
 
-def report(run: options.RunPath, json_: options.Json = False) -> None:
+def report(
+    run: options.RunPath,
+    flow: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--flow", min=0, help="Figures of this flow alone, by its number; may be repeated. All otherwise."
+        ),
+    ] = None,
+    json_: options.Json = False,
+) -> None:
     """Make figures and page of a run anew (also: metrics and plan may have been made by an older version)."""
     import leowarp
     from leowarp import report as rooms
@@ -62,7 +71,7 @@ def report(run: options.RunPath, json_: options.Json = False) -> None:
     from leowarp.cli.output import print_json
 
     opened = leowarp.open(run)
-    page = rooms.write_report(opened.path)
+    page = rooms.write_report(opened.path, flow=flow or None)
     trace.list_files(opened.path)
     if json_:
         print_json({"run": str(opened.path), "report": str(page)})

@@ -277,7 +277,7 @@ def print_run(run: Run, as_json: bool) -> None:
             }
         )
         return
-    print_sections(overview(run.summary))
+    print_sections(overview(run.summary), rest=f"leowarp metrics {shlex.quote(str(run.path))}")
     say(f"Run:         {run.path}")
     if run.report is not None:
         say(f"Report:      {run.report}")

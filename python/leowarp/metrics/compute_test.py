@@ -292,7 +292,7 @@ def test_a_flow_that_its_receivers_window_held_most_of_the_time_is_said_so(table
         flow = {"flow": 0, "source": "Madrid", "destination": "Tokyo", "capacity_used_ratio": used_ratio}
         return held_by_receiver(flow, held)
 
-    assert told(0.75).startswith("the receiver's window held flow 0, Madrid to Tokyo for 4")
+    assert told(0.75).startswith("the receiver's window held Madrid to Tokyo (flow 0) for 4")
     assert told(0.75, used_ratio=None) == told(0.75)
     assert told(0.4) is told(np.nan) is None
     # What is missing keeps the window full: that is no fault of the receiver.
@@ -303,7 +303,9 @@ def test_a_flow_that_its_receivers_window_held_most_of_the_time_is_said_so(table
 
 def test_a_flow_that_never_connected_is_said_so():
     flow = {"flow": 0, "kind": "tcp", "source": "A", "destination": "B", "connect_ns": None, "bytes": 0, "sent_pkts": 7}
-    assert never_connected(flow) == "flow 0, A to B, never connected: it sent 7 packets, and no answer to any arrived"
+    assert (
+        never_connected(flow) == "A to B, tcp (flow 0) never connected: it sent 7 packets, and no answer to any arrived"
+    )
     others: list[dict[str, object]] = [
         {"connect_ns": 40}, {"kind": "ping"}, {"sent_pkts": 1}, {"sent_pkts": None}, {"bytes": 100}
     ]  # fmt: skip
@@ -313,7 +315,7 @@ def test_a_flow_that_never_connected_is_said_so():
 
 def test_a_flow_of_which_nothing_arrived_is_said_so():
     flow = {"flow": 3, "source": "A", "destination": "B", "sent_pkts": 10, "delivered_pkts": 0, "lost_pkts": 9}
-    assert nothing_arrived(flow) == "nothing arrived of flow 3, A to B: 9 of its 10 packets were lost"
+    assert nothing_arrived(flow) == "nothing arrived of A to B (flow 3): 9 of its 10 packets were lost"
     for other in ({"delivered_pkts": 1}, {"lost_pkts": 0}, {"delivered_pkts": None, "lost_pkts": None}):
         assert nothing_arrived(flow | other) is None
 

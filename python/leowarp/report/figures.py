@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import channel, distributions, lines, packets, probes, reordering, routemap, throughput
 from leowarp.report.style import styled
-from leowarp.report.view import RunView
+from leowarp.report.view import MOST_LINES, RunView
 from leowarp.result import Run
 
 
@@ -41,6 +41,8 @@ class FigureKind:
         Trace tables that it is drawn from.
     part : str
         Section of a run's page that it stands in.
+    own_flows : bool
+        Whether it chooses the flows that it shows itself.
     """
 
     draw: Callable[..., Figure]
@@ -51,6 +53,7 @@ class FigureKind:
     shows: str = "tcp"
     needs: tuple[str, ...] = ()
     part: str = "figures"
+    own_flows: bool = False
 
     def concerns(self, runs: Sequence[RunView]) -> bool:
         """Whether all of the runs have what it shows."""
@@ -145,7 +148,7 @@ FIGURES: dict[str, FigureKind] = {
         "Above: the shadowing state, and what the terminal receives (Es/N0), median and middle 90 % of each column of "
         "the picture. Middle: all codewords, whether they carried a packet or not, by how often they were sent again. "
         "Below: bytes that the receiver got in order.",
-        several=False, shows="mobile", part="channel",
+        several=False, shows="mobile", part="channel", own_flows=True,
     ),
     "probes": FigureKind(
         lines.probe_delays, "Delay of the probes",
@@ -193,7 +196,7 @@ def views(runs: Runs) -> list[RunView]:
     return [run if isinstance(run, RunView) else RunView(run) for run in many]
 
 
-def figure(runs: Runs, name: str, **options: Any) -> Figure:
+def figure(runs: Runs, name: str, *, flow: int | Sequence[int] | None = None, **options: Any) -> Figure:
     """A figure of a run or of several runs.
 
     Parameters
@@ -202,6 +205,9 @@ def figure(runs: Runs, name: str, **options: Any) -> Figure:
         Run directories.
     name : str
         One of `FIGURES`.
+    flow : int or sequence of int, optional
+        Which flows of each run; by default all that the figure is about. Up to eight are a line each; of more, their
+        distribution is drawn, or those that were hit hardest, and the figure says so.
     options
         Of that figure, e.g. `bin_ns`, `start_s`, `change_s`.
 
@@ -227,5 +233,45 @@ def figure(runs: Runs, name: str, **options: Any) -> Figure:
                     f"cannot draw the figure {name!r} of {run.path.name}: the run recorded no {table}",
                     hint=f"its plan has {key} switched off, or the run is older; run it again with it",
                 )
+    if FIGURES[name].own_flows:
+        if flow is not None:
+            raise ScenarioError(f"cannot choose flows of the figure {name!r}", hint="it shows all of them")
+        shown = given
+    else:
+        shown = [view for run in given for view in _of_flows(run, name, flow)]
     with styled():
-        return FIGURES[name].draw(given, **options)
+        return FIGURES[name].draw(shown, **options)
+
+
+def flows_of(run: RunView, name: str) -> list[int]:
+    """Numbers of the flows of a run that a figure can show."""
+    every = list(range(len(run.plan.flows)))
+    return {"probes": run.probe_flows, "pings": run.ping_flows, "any": every}.get(FIGURES[name].shows, run.tcp_flows)
+
+
+def _of_flows(run: RunView, name: str, flow: int | Sequence[int] | None) -> list[RunView]:
+    """A view of each flow of a run that a figure shows; the run itself if it has no two of them.
+
+    Raises
+    ------
+    ScenarioError
+        If a flow is asked for that the run does not have, or that the figure is not about.
+    """
+    if flow is None and run.flow is not None:
+        return [run]
+    have = flows_of(run, name)
+    if flow is None:
+        # Reordering is that of TCP where there is any.
+        have = run.tcp_flows or have if FIGURES[name].shows == "any" else have
+        return [run] if len(have) < 2 else [run.of_flow(number) for number in have]
+    wanted = [flow] if isinstance(flow, int) else list(dict.fromkeys(flow))
+    wrong = [number for number in wanted if number not in have]
+    if wrong or not wanted:
+        known = ", ".join(f"{number} ({run.flow_names[number]})" for number in have[:MOST_LINES])
+        more = f", and {len(have) - MOST_LINES} more" if len(have) > MOST_LINES else ""
+        what = f"flow {wrong[0]}" if wrong else "no flow"
+        raise ScenarioError(
+            f"cannot draw the figure {name!r} of {what} of {run.path.name}: it is about none such",
+            hint=f"its flows: {known}{more}" if have else "the run has no flow that it is about",
+        )
+    return [run.of_flow(number) for number in wanted]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,16 @@ import pandas as pd
 
 from leowarp import layout, plainfiles, scalars
 from leowarp.errors import ScenarioError, TraceError
+from leowarp.overview import overview
 from leowarp.report import html, interactive
 from leowarp.report.channel_section import channel_section
-from leowarp.report.figures import FIGURES, Runs, figure, views
+from leowarp.report.figures import FIGURES, Runs, figure, flows_of, views
 from leowarp.report.moving import moving
 from leowarp.report.reconfigurations import reconfigurations_section
 from leowarp.report.reordering_section import reordering_section
 from leowarp.report.scalar_rows import scalar_rows
 from leowarp.report.style import FORMATS, save
-from leowarp.report.view import RunView, labels, worded
+from leowarp.report.view import MOST_LINES, RunView, labels, worded
 
 FIGURES_FOLDER = "figures"
 
@@ -86,7 +88,10 @@ RUN_ROWS = (
 """Scalars of the run that it shows below them."""
 
 
-def write_report(run_dir: str | Path, *, command: str | None = None, formats: Sequence[str] = FORMATS) -> Path:
+def write_report(
+    run_dir: str | Path, *, command: str | None = None, formats: Sequence[str] = FORMATS,
+    flow: int | Sequence[int] | None = None,
+) -> Path:  # fmt: skip
     """Writes a run's figures and page into `50-report/`; returns the page.
 
     Parameters
@@ -97,13 +102,37 @@ def write_report(run_dir: str | Path, *, command: str | None = None, formats: Se
         The command that made the run; by default the one that re-makes it from its plan.
     formats : sequence of str
         Of the figures' files; the page needs "png".
+    flow : int or sequence of int, optional
+        Which flows the figures show; by default all. The tables have all of them.
+
+    Raises
+    ------
+    ScenarioError
+        If the run has no such flow.
     """
     view = RunView(run_dir)
     folder = view.path / layout.REPORT
     names = [name for name, kind in FIGURES.items() if kind.concerns([view])]
-    drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, names, formats)
-    body = _run_body(view, drawn, not_drawn, command, moving([view.run], folder))
+    chosen = _chosen_flows(view, flow)
+    if chosen is not None:
+        names = [name for name in names if FIGURES[name].own_flows or set(chosen) & set(flows_of(view, name))]
+    drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, names, formats, chosen)
+    body = _run_body(view, drawn, not_drawn, command, chosen, moving([view.run], folder))
     return _write(folder, body, view.name)
+
+
+def _chosen_flows(view: RunView, flow: int | Sequence[int] | None) -> list[int] | None:
+    if flow is None:
+        return None
+    chosen = [flow] if isinstance(flow, int) else list(dict.fromkeys(flow))
+    count = len(view.plan.flows)
+    wrong = [number for number in chosen if not 0 <= number < count]
+    if wrong:
+        raise ScenarioError(
+            f"cannot draw flow {wrong[0]} of {view.path.name}: it has {count} flow{'s' if count > 1 else ''}",
+            hint=f"name one from 0 to {count - 1}",
+        )
+    return chosen
 
 
 def write_comparison(
@@ -149,15 +178,28 @@ def write_comparison(
 
 
 def draw_all(
-    runs: Sequence[RunView], folder: Path, names: Sequence[str], formats: Sequence[str] = FORMATS
+    runs: Sequence[RunView],
+    folder: Path,
+    names: Sequence[str],
+    formats: Sequence[str] = FORMATS,
+    flows: Sequence[int] | None = None,
 ) -> tuple[list[str], dict[str, str]]:
-    """Draws and saves figures; returns those drawn, and for the others why they could not be."""
+    """Draws and saves figures; returns those drawn, and for the others why they could not be.
+
+    Parameters
+    ----------
+    flows : sequence of int, optional
+        Those of the first run that each figure shows, as far as it is about them; by default all.
+    """
     _refuse_strange(folder)
     folder.mkdir(parents=True, exist_ok=True)
     drawn, not_drawn = [], {}
     for name in names:
         try:
-            save(figure(runs, name), folder / name, formats)
+            mine = flows
+            if flows is not None:
+                mine = None if FIGURES[name].own_flows else [each for each in flows if each in flows_of(runs[0], name)]
+            save(figure(runs, name, flow=mine), folder / name, formats)
         except TraceError as error:
             # The run lacks what this figure shows (no constellation, no change, no packets): said on the page.
             not_drawn[name] = error.message
@@ -166,7 +208,14 @@ def draw_all(
     return drawn, not_drawn
 
 
-def _run_body(view: RunView, drawn: Sequence[str], not_drawn: dict[str, str], command: str | None, lead: str) -> str:
+def _run_body(
+    view: RunView,
+    drawn: Sequence[str],
+    not_drawn: dict[str, str],
+    command: str | None,
+    chosen: Sequence[int] | None,
+    lead: str,
+) -> str:
     folder = view.path / layout.REPORT
     parts = [
         ("summary", "Summary", _summary_tables([view])),
@@ -175,21 +224,37 @@ def _run_body(view: RunView, drawn: Sequence[str], not_drawn: dict[str, str], co
          reconfigurations_section(view) if view.is_access else _changes_table(view)),
         ("figures", "Figures", _pictures([view], folder, _part(drawn, "figures")) + _not_drawn(not_drawn)),
         ("reordering", "Reordering", reordering_section(view, _pictures([view], folder, _part(drawn, "reordering")))),
-        ("zoom", "Over time, to zoom into", _chart([view])),
+        ("zoom", "Over time, to zoom into", _chart([view], chosen)),
         ("recovery", worded([view], "Recovery after route changes"), _recovery_table(view)),
         ("links", "Links", _links_table(view)),
         ("rules", "Rules and versions", _rules_table(view, "") + _versions(view)),
         ("again", "How to make this run again", _again(view, command)),
     ]  # fmt: skip
-    heading = ", ".join([view.name, *labels([view])]) if view.tcp_flows else view.name
     count = len(view.plan.flows)
+    heading = f"{view.name}, {_kinds(view)}"
+    if count == 1:
+        heading = ", ".join([view.name, *labels([view])]) if view.tcp_flows else view.name
     line = f"{count} flow{'s' if count > 1 else ''}, {view.metrics.end_ns / 1e9:g} s of virtual time"
     return (
         f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(view.footer())}</p>\n'
+        + _figures_of(view, chosen)
         + html.warning_box(view.warnings)
         + lead
         + _assembled(parts)
     )
+
+
+def _kinds(view: RunView) -> str:
+    """How many flows of which congestion control or kind: "2 cubic, 1 bbr, 1 ping"."""
+    sorts = Counter(flow.congestion_control if flow.kind == "tcp" else flow.kind for flow in view.plan.flows)
+    return ", ".join(f"{number} {name}" for name, number in sorts.items())
+
+
+def _figures_of(view: RunView, chosen: Sequence[int] | None) -> str:
+    if chosen is None:
+        return ""
+    names = "; ".join(f"{view.flow_names[number]} (number {number})" for number in chosen)
+    return f'<p class="quiet">Figures show these flows: {html.text(names)}. Tables have all.</p>\n'
 
 
 def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
@@ -217,15 +282,35 @@ def _summary_tables(runs: Sequence[RunView]) -> str:
     for run, label in zip(runs, labels(runs), strict=True):
         for flow in run.summary["flows"]:
             several = len(run.summary["flows"]) > 1
-            way = f"flow {flow['flow']}: {flow['source']} to {flow['destination']}"
+            way = f"{flow['flow']}: {run.flow_names[flow['flow']]}" if several else run.flow_names[flow["flow"]]
             heads.append(f"{label}, {way}" if len(runs) > 1 and several else (label if len(runs) > 1 else way))
             columns.append(flow)
-    tables = html.table(
-        "Each flow", ["", "unit", *heads], scalar_rows(FLOW_ROWS, scalars.FLOW_SCALARS, columns), left=frozenset((0, 1))
+    each = html.table(
+        "Each flow, by number" if len(heads) > len(runs) else "Each flow",
+        ["", "unit", *heads],
+        scalar_rows(FLOW_ROWS, scalars.FLOW_SCALARS, columns),
+        left=frozenset((0, 1)),
     )
+    tables = _spread_tables(runs[0]) if len(runs) == 1 and len(heads) > MOST_LINES else ""
+    tables += f"<details><summary>All {len(heads)} flows</summary>{each}</details>" if len(heads) > MOST_LINES else each
     heads = list(labels(runs)) if len(runs) > 1 else [""]
     rows = scalar_rows(RUN_ROWS, scalars.RUN_SCALARS, [run.summary for run in runs])
     return worded(runs, tables + html.table("Each run", ["", "unit", *heads], rows, left=frozenset((0, 1))))
+
+
+def _spread_tables(run: RunView) -> str:
+    """Of many flows: sums and quantiles over them, then the worst and the best."""
+    found = ""
+    for section in overview(run.summary):
+        few = section.of(section.title, range(len(section.columns)))
+        if section.spread is not None and len(section.columns) > MOST_LINES:
+            title = f"{section.title}: {len(section.columns)} flows, each quantity by itself"
+            found += html.table(title, ["", *section.spread.columns], [(name, *of) for name, of in section.spread.rows])
+            ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
+            few = section.of(f"{section.title}: worst 3, then best 3 by {section.ranked_by}", ends)
+        if section.spread is not None:
+            found += html.table(few.title, ["", *few.columns], [(name, *of) for name, of in few.rows])
+    return found
 
 
 def _changes_table(view: RunView) -> str:
@@ -262,7 +347,7 @@ def _recovery_table(view: RunView) -> str:
     rows = []
     for row in frame.itertuples(index=False):
         rows.append([
-            f"{row.t_ns / 1e9:g}", row.flow, *(_missing(value, scale) for value, scale in (
+            f"{row.t_ns / 1e9:g}", view.flow_names[row.flow], *(_missing(value, scale) for value, scale in (
                 (row.goodput_before_bps, 1e6), (row.goodput_min_bps, 1e6), (row.depth_ratio, 0.01),
                 (row.duration_ns, 1e6), (row.recovery_state_ns, 1e6), (row.cwnd_before_pkts, 1), (row.cwnd_min_pkts, 1),
                 (row.cwnd_after_pkts, 1), (row.srtt_before_us, 1e3), (row.srtt_min_us, 1e3), (row.srtt_max_us, 1e3),
@@ -357,15 +442,22 @@ def _not_drawn(not_drawn: dict[str, str]) -> str:
     return f'<p class="quiet">Not drawn:</p><ul class="quiet">{items}</ul>'
 
 
-def _chart(runs: Sequence[RunView]) -> str:
+def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
+    """The zoom chart of every TCP flow, or of those chosen."""
     if not all(run.tcp_flows and run.tables.has("sockets") for run in runs):
+        return ""
+    views_shown: list[RunView] = []
+    for run in runs:
+        numbers = [number for number in run.tcp_flows if chosen is None or number in chosen]
+        views_shown += [run] if len(run.tcp_flows) == 1 and numbers else [run.of_flow(number) for number in numbers]
+    if not views_shown:
         return ""
     note = (
         '<p class="quiet">Drag to zoom, double-click for the whole run, arrow keys to move and zoom, click a name to '
         "hide it. Goodput in order at the receiver, 50 ms bins; queue: packets waiting on all links of the path in "
         "force.</p>"
     )
-    return f'<div class="screen">{note}{interactive.library()}{interactive.chart(runs, "chart")}</div>'
+    return f'<div class="screen">{note}{interactive.library()}{interactive.chart(views_shown, "chart")}</div>'
 
 
 def _run_links(runs: Sequence[RunView], folder: Path) -> str:

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from leowarp.errors import TraceError
 from leowarp.metrics import NEAR_NS, Probes, probes, slots
+from leowarp.report.manyflows import hit_hardest
 from leowarp.report.style import AFTER, BAD, BEFORE, COLUMN_IN, PAGE_IN, mark_changes, new_figure
 from leowarp.report.view import RunView, footer_of, labels, worded
 
@@ -55,16 +56,8 @@ def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, 
         axes.stairs(values, edges_s, baseline=None, color=AFTER, linewidth=1.3, label="smallest of each slot")
 
 
-def ping_over_time(
-    runs: Sequence[RunView], *, flow: int | None = None, start_s: float = 0.0, end_s: float | None = None
-) -> Figure:
-    """Round-trip time of every probe, a panel a run (fig. 3).
-
-    Parameters
-    ----------
-    flow : int, optional
-        The first ping flow if not given.
-    """
+def ping_over_time(runs: Sequence[RunView], *, start_s: float = 0.0, end_s: float | None = None) -> Figure:
+    """Round-trip time of every probe, a panel a run and flow (fig. 3)."""
 
     def panel(axes: Axes, run: RunView, number: int) -> None:
         until_s = end_s or run.metrics.end_ns / 1e9
@@ -73,11 +66,11 @@ def ping_over_time(
         axes.set_xlim(start_s, until_s)
         axes.set_title(f"{_title(run, runs)}{_counted(shown)}", loc="left", pad=3)
 
-    return _panels(runs, flow, 1.5, panel, "time of sending, s (pink: route changes; on the axis: lost)")
+    return _panels(runs, 1.5, panel, "time of sending, s (pink: route changes; on the axis: lost)")
 
 
 def ping_around_change(
-    runs: Sequence[RunView], *, flow: int | None = None, change_s: float | None = None, before_s: float = 2.0,
+    runs: Sequence[RunView], *, change_s: float | None = None, before_s: float = 2.0,
     after_s: float = 2.0,
 ) -> Figure:  # fmt: skip
     """Round-trip time of the probes around one change of the path (fig. 4).
@@ -88,6 +81,10 @@ def ping_around_change(
         Which change; the one with the largest round-trip time within a second of it if not given.
     """
 
+    changed = [run for run in runs if run.ping_flows and len(run.change_instants_ns(_ping(run)))]
+    # Those that did; if none did, the first says so.
+    runs = changed if changed and any(run.flow is not None for run in runs) else runs
+
     def panel(axes: Axes, run: RunView, number: int) -> None:
         found, instants_ns = _probes(run, number), run.change_instants_ns(number)
         t_s = _highest(run, found, instants_ns) if change_s is None else change_s
@@ -97,11 +94,11 @@ def ping_around_change(
         axes.set_xlim(-before_s, after_s)
         axes.set_title(f"{_title(run, runs)}change at {t_s:g} s{_counted(shown, ', ')}", loc="left", pad=3)
 
-    return _panels(runs, flow, 1.9, panel, "time of sending after the change, s", width_in=COLUMN_IN)
+    return _panels(runs, 1.9, panel, "time of sending after the change, s", width_in=COLUMN_IN)
 
 
 def ping_between_changes(
-    runs: Sequence[RunView], *, flow: int | None = None, start_s: float = 0.0, end_s: float | None = None,
+    runs: Sequence[RunView], *, start_s: float = 0.0, end_s: float | None = None,
     guard_s: float = NEAR_NS / 1e9,
 ) -> Figure:  # fmt: skip
     """Round-trip times with the changes cut out, and the smallest of each slot as steps (fig. 5).
@@ -128,19 +125,24 @@ def ping_between_changes(
         axes.legend(loc="upper right")
 
     words = f"time of sending, s (pink: route changes; {guard_s:g} s on either side cut out)"
-    return _panels(runs, flow, 1.5, panel, words)
+    return _panels(runs, 1.5, panel, words)
 
 
 def _panels(
-    runs: Sequence[RunView], flow: int | None, height_in: float, draw: Callable[[Axes, RunView, int], None],
+    runs: Sequence[RunView], height_in: float, draw: Callable[[Axes, RunView, int], None],
     words: str, width_in: float = PAGE_IN,
 ) -> Figure:  # fmt: skip
-    figure = new_figure(width_in, 0.55 + height_in * len(runs), footer_of(runs))
-    panels = figure.subplots(len(runs), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-    for axes, run in zip(panels, runs, strict=True):
+    for run in runs:
         if not run.ping_flows:
             raise TraceError(f"cannot draw this figure of {run.path.name}: the run has no ping flow with replies")
-        draw(axes, run, run.ping_flows[0] if flow is None else flow)
+    everyone = list(runs)
+    runs, what = hit_hardest(everyone, [_lost(run, _ping(run)) for run in everyone])  # fmt: skip
+    figure = new_figure(width_in, 0.55 + height_in * len(runs), footer_of(runs))
+    if what:
+        figure.suptitle(f"The {what} that lost most", x=0.01, ha="left", fontsize=7.5)
+    panels = figure.subplots(len(runs), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    for axes, run in zip(panels, runs, strict=True):
+        draw(axes, run, _ping(run))
     # Room below the smallest, so that the marks of the lost do not meet the dots.
     low, high = panels[0].get_ylim()
     panels[0].set_ylim(max(0.0, low - 0.06 * (high - low)), high)
@@ -152,10 +154,20 @@ def _probes(run: RunView, flow: int) -> Probes:
     return probes(run.tables, flow, run.metrics.end_ns)
 
 
+def _ping(run: RunView) -> int:
+    return run.ping_flows[0] if run.flow is None else run.flow
+
+
+def _lost(run: RunView, flow: int) -> float:
+    return float(_probes(run, flow).is_lost.sum())
+
+
 def _highest(run: RunView, found: Probes, instants_ns: np.ndarray) -> float:
     if len(instants_ns) == 0:
+        several = len(run.ping_flows) > 1
+        whose = f"the path of none of its {len(run.ping_flows)} ping flows changed" if several else None
         raise TraceError(
-            f"cannot draw this figure of {run.path.name}: the path never changed", hint="make a longer run"
+            f"cannot draw this figure of {run.path.name}: {whose or 'the path never changed'}", hint="make a longer run"
         )
     heights = []
     for t_ns in instants_ns:
