@@ -262,7 +262,7 @@ class Run:
         return self._of(metrics.causes(self.tables, metrics.flow_pairs(self.plan.flows)), flow=flow)
 
     def route_changes(self) -> pd.DataFrame:
-        """The changes of paths, one row a change and pair of stations: hops and delay before and after, what came of it.
+        """The changes of paths, one row a change and pair of stations: hops, delay before and after, what came of it.
 
         Columns: `leowarp.metrics.CHANGE_COLUMNS`. Computed anew, in about a second for a run of a minute.
         """

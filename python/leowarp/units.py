@@ -128,7 +128,8 @@ class Quantity:
         if not isinstance(text, str):
             shown = f"{text} is" if abs(text) < 10**18 else "this is"
             raise ScenarioError(
-                f"{shown} a bare number; {self.name} is a string with a unit", f'write it like "{self._with_unit(text, like)}"'
+                f"{shown} a bare number; {self.name} is a string with a unit",
+                f'write it like "{self._with_unit(text, like)}"',
             )
         match = _NUMBER.fullmatch(text.strip())
         if match is None or len(text) > _LONGEST_TEXT:

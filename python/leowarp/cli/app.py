@@ -11,6 +11,7 @@ from leowarp.cli import (
     example_verbs,
     guest_verbs,
     look_verbs,
+    plot_verb,
     reorder_verb,
     result_verbs,
     run_verbs,
@@ -34,7 +35,6 @@ app = typer.Typer(
     epilog="Exit status: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine lacks something, "
     "4 the guest failed, 5 trace or report, 70 what no rule foresees, 130 interrupted.",
 )
-
 
 
 def _say_version(asked: bool) -> None:
@@ -71,6 +71,7 @@ app.add_typer(timeline_verbs.timeline_app, name="timeline", rich_help_panel=_STR
 app.command(rich_help_panel=_RESULTS)(result_verbs.show)
 app.command(rich_help_panel=_RESULTS)(result_verbs.metrics)
 app.command(rich_help_panel=_RESULTS)(result_verbs.report)
+app.command(rich_help_panel=_RESULTS)(plot_verb.plot)
 app.command(rich_help_panel=_RESULTS)(result_verbs.compare)
 app.command(rich_help_panel=_RESULTS)(view_verb.view)
 app.command(rich_help_panel=_RESULTS)(result_verbs.export)

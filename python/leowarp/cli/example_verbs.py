@@ -22,9 +22,7 @@ def examples(json_: options.Json = False) -> None:
 
     known = all_of_them()
     if json_:
-        print_json(
-            {"examples": [{"name": each.name, "about": each.about, "path": str(each.path)} for each in known]}
-        )
+        print_json({"examples": [{"name": each.name, "about": each.about, "path": str(each.path)} for each in known]})
         return
     print_table(None, ("example", "what it is"), [(each.name, each.about) for each in known], text=("what it is",))
     say("To run one:   leowarp run NAME\nTo change one: leowarp init MINE --from NAME")

@@ -10,7 +10,6 @@ import json
 import shlex
 import sys
 import tempfile
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,23 +22,8 @@ from leowarp.errors import ScenarioError, TraceError
 
 if TYPE_CHECKING:
     from leowarp.guest import GuestImage
-    from leowarp.progress import OnProgress
     from leowarp.result import Run
     from leowarp.running.many import Job
-
-
-class ProgressKind(StrEnum):
-    """How progress is shown on stderr."""
-
-    auto = "auto"
-    none = "none"
-    json = "json"
-
-
-Shown = Annotated[
-    ProgressKind,
-    typer.Option("--progress", help="auto: bars on a terminal, lines elsewhere; json: a line of JSON each."),
-]
 
 
 def run(
@@ -54,7 +38,7 @@ def run(
     trust: options.Trust = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Make figures and the page.")] = True,
     json_: options.Json = False,
-    progress: Shown = ProgressKind.auto,
+    progress: options.Shown = options.ProgressKind.auto,
     set_json: Annotated[Path | None, typer.Option(hidden=True, help="A JSON file with keys and values to set.")] = None,
 ) -> None:
     """Run a scenario: every stage, into a run directory."""
@@ -68,7 +52,14 @@ def run(
             )
         settings = json.loads(set_json.read_text())
     result = leowarp.run(
-        file, settings, out, kernel=kernel, force=force, report=report, progress=_progress(progress), trust=trust
+        file,
+        settings,
+        out,
+        kernel=kernel,
+        force=force,
+        report=report,
+        progress=options.progress_of(progress),
+        trust=trust,
     )
     print_run(result, json_)
 
@@ -125,7 +116,7 @@ def verify(
     keep: Annotated[Path | None, typer.Option(help="Keep the second run in this directory.")] = None,
     trust: options.Trust = False,
     json_: options.Json = False,
-    progress: Shown = ProgressKind.auto,
+    progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
     """Make a run again from its plan and compare every file of its trace; status 1 if any differs."""
     import leowarp
@@ -137,7 +128,7 @@ def verify(
     with tempfile.TemporaryDirectory(prefix="leowarp-verify-") as scratch:
         again = leowarp.run(
             first.path / PLAN, (), keep or Path(scratch) / "run", kernel=kernel, report=False,
-            progress=_progress(progress), trust=trust,
+            progress=options.progress_of(progress), trust=trust,
         )  # fmt: skip
         # Of the files as they are now, not as the manifest has them: a trace that was changed must not pass.
         old, new = sha256_of_files(first.path / TRACE), sha256_of_files(again.path / TRACE)
@@ -192,7 +183,7 @@ def reproduce(
     jobs: options.AtOnce = None,
     force: options.Force = False,
     json_: options.Json = False,
-    progress: Shown = ProgressKind.auto,
+    progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
     """Make all runs of a published study, its figures and a verdict on each claim; status 5 if a run failed."""
     from leowarp import study as studies
@@ -200,7 +191,7 @@ def reproduce(
 
     made = studies.reproduce(
         study, out, samples=samples, duration=duration, quick=quick, scheduler=scheduler, at_once=jobs, kernel=kernel,
-        force=force, progress=_progress(progress),
+        force=force, progress=options.progress_of(progress),
     )  # fmt: skip
     if json_:
         failures = {slug: error.message for slug, error in made.failures.items()}
@@ -247,15 +238,6 @@ def _stands(job: Job, kernel: Path | None, image: GuestImage) -> bool:
         and manifest.get("kernel") == image.kernel_facts
         and manifest.get("agent") == image.agent_facts
     )
-
-
-def _progress(kind: ProgressKind) -> bool | OnProgress:
-    """What `run` takes as `progress`: a callable for JSON, else whether there is a display at all."""
-    if kind is ProgressKind.json:
-        from leowarp.progress import json_lines
-
-        return json_lines
-    return kind is ProgressKind.auto
 
 
 def print_run(run: Run, as_json: bool) -> None:

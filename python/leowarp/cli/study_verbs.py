@@ -11,8 +11,8 @@ import typer
 
 from leowarp.cli import options
 from leowarp.cli.groups import with_default
+from leowarp.cli.options import ProgressKind, Shown
 from leowarp.cli.output import note, say
-from leowarp.cli.run_verbs import ProgressKind, Shown
 from leowarp.errors import INTERRUPTED_EXIT_CODE, TraceError
 
 if TYPE_CHECKING:

@@ -100,9 +100,7 @@ def _path_queue(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.
     ends = numbers.flows[flow]
     grid = np.arange(0, numbers.end_ns, QUEUE_GRID_NS, dtype="int64")
     total = np.zeros(len(grid))
-    for in_force, waiting_pkts in path_queues(
-        numbers.tables, (ends.source, ends.destination), numbers.end_ns, grid
-    ):
+    for in_force, waiting_pkts in path_queues(numbers.tables, (ends.source, ends.destination), numbers.end_ns, grid):
         total[in_force] += waiting_pkts[in_force]
     return grid, total
 

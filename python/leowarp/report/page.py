@@ -7,22 +7,23 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from leowarp import layout, plainfiles, scalars
-from leowarp.errors import ScenarioError, TraceError
+from leowarp.errors import ScenarioError
 from leowarp.overview import overview
 from leowarp.report import html, interactive
 from leowarp.report.channel_section import channel_section
-from leowarp.report.figures import FIGURES, Runs, figure, flows_of, views
+from leowarp.report.drawing import Drawing, OnFigure, draw_all
+from leowarp.report.figures import FIGURES, Runs, views
 from leowarp.report.moving import moving
 from leowarp.report.reconfigurations import reconfigurations_section
 from leowarp.report.reordering_section import reordering_section
 from leowarp.report.scalar_rows import scalar_rows
-from leowarp.report.style import FORMATS, save
 from leowarp.report.view import MOST_LINES, RunView, labels, worded
 
 FIGURES_FOLDER = "figures"
@@ -89,8 +90,8 @@ RUN_ROWS = (
 
 
 def write_report(
-    run_dir: str | Path, *, command: str | None = None, formats: Sequence[str] = FORMATS,
-    flow: int | Sequence[int] | None = None,
+    run_dir: str | Path, *, command: str | None = None, formats: Sequence[str] = (),
+    figures: Sequence[str] | None = None, flow: int | Sequence[int] | None = None, on_figure: OnFigure | None = None,
 ) -> Path:  # fmt: skip
     """Writes a run's figures and page into `50-report/`; returns the page.
 
@@ -101,22 +102,27 @@ def write_report(
     command : str, optional
         The command that made the run; by default the one that re-makes it from its plan.
     formats : sequence of str
-        Of the figures' files; the page needs "png".
+        Of the figures' files ("pdf", "png"), besides SVG.
+    figures : sequence of str, optional
+        Which figures, by name; by default all that the run has something to show in.
     flow : int or sequence of int, optional
         Which flows the figures show; by default all. The tables have all of them.
+    on_figure : callable, optional
+        Hears how many figures are drawn, of how many.
 
     Raises
     ------
     ScenarioError
-        If the run has no such flow.
+        If there is no such figure or format, or the run has no such flow.
     """
     view = RunView(run_dir)
     folder = view.path / layout.REPORT
-    names = [name for name, kind in FIGURES.items() if kind.concerns([view])]
     chosen = _chosen_flows(view, flow)
-    if chosen is not None:
-        names = [name for name in names if FIGURES[name].own_flows or set(chosen) & set(flows_of(view, name))]
-    drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, names, formats, chosen)
+    drawing = Drawing(figures, formats, chosen, on_figure or Drawing.on_figure)
+    drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
+    if figures is not None:
+        left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
+        not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(view.path.name)} draws it")
     body = _run_body(view, drawn, not_drawn, command, chosen, moving([view.run], folder))
     return _write(folder, body, view.name)
 
@@ -136,7 +142,7 @@ def _chosen_flows(view: RunView, flow: int | Sequence[int] | None) -> list[int] 
 
 
 def write_comparison(
-    runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = FORMATS,
+    runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = (),
     command: str | None = None,
 ) -> Path:  # fmt: skip
     """Writes one page that shows several runs side by side; returns it.
@@ -158,8 +164,7 @@ def write_comparison(
     if len(many) < 2:
         raise ScenarioError(f"cannot compare {len(many)} run(s)", hint="give two or more: leowarp compare RUN RUN")
     folder = Path(out_dir)
-    names = [name for name, kind in FIGURES.items() if kind.several and kind.concerns(many)]
-    drawn, not_drawn = draw_all(many, folder / FIGURES_FOLDER, names, formats)
+    drawn, not_drawn = draw_all(many, folder / FIGURES_FOLDER, Drawing(formats=formats))
     title = title or "Runs compared: " + ", ".join(labels(many))
     warnings = [f"{label}: {text}" for run, label in zip(many, labels(many), strict=True) for text in run.warnings]
     parts = [
@@ -175,37 +180,6 @@ def write_comparison(
     lead = moving([run.run for run in many], folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings) + lead + _assembled(parts)
     return _write(folder, body, title)
-
-
-def draw_all(
-    runs: Sequence[RunView],
-    folder: Path,
-    names: Sequence[str],
-    formats: Sequence[str] = FORMATS,
-    flows: Sequence[int] | None = None,
-) -> tuple[list[str], dict[str, str]]:
-    """Draws and saves figures; returns those drawn, and for the others why they could not be.
-
-    Parameters
-    ----------
-    flows : sequence of int, optional
-        Those of the first run that each figure shows, as far as it is about them; by default all.
-    """
-    _refuse_strange(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn, not_drawn = [], {}
-    for name in names:
-        try:
-            mine = flows
-            if flows is not None:
-                mine = None if FIGURES[name].own_flows else [each for each in flows if each in flows_of(runs[0], name)]
-            save(figure(runs, name, flow=mine), folder / name, formats)
-        except TraceError as error:
-            # The run lacks what this figure shows (no constellation, no change, no packets): said on the page.
-            not_drawn[name] = error.message
-        else:
-            drawn.append(name)
-    return drawn, not_drawn
 
 
 def _run_body(
@@ -261,13 +235,6 @@ def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
     shown = [part for part in parts if part[2]]
     sections = "".join(html.section(*part) for part in shown)
     return html.navigation((name, heading) for name, heading, _ in shown) + sections
-
-
-def _refuse_strange(folder: Path) -> None:
-    if (why := plainfiles.why_not_plain(folder, itself=True)) is not None:
-        raise ScenarioError(
-            f"cannot draw into {folder}: {why}, and nothing is written through one", hint="name another directory"
-        )
 
 
 def _write(folder: Path, body: str, title: str) -> Path:

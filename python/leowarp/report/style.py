@@ -124,7 +124,9 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[P
     }
     with styled():
         # Laid out once, not once a format: the layout costs more than the drawing.
-        figure.draw_without_rendering()
+        engine = figure.get_layout_engine()
+        if engine is not None:
+            engine.execute(figure)
         figure.set_layout_engine("none")
         for kind in formats:
             path = stem.with_name(f"{stem.name}.{kind}")

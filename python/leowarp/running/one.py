@@ -63,6 +63,9 @@ def run(
         def stage(name: str, t_ns: int | None = None, wall_s: float = 0.0) -> None:
             show(Progress(target.name, name, t_ns or 0, plan.run.duration_ns, wall_s))
 
+        def figures(done: int, expected: int) -> None:
+            show(Progress(target.name, "report", done=done, expected=expected))
+
         with Writing(target, force=force) as directory:
             stage("timeline")
             write_plan(directory, plan.to_toml(), inputs)
@@ -84,8 +87,7 @@ def run(
             )
         # A run of hours stays complete if its page cannot be made: `leowarp report` makes it anew.
         if report:
-            stage("report")
-            reports.write_report(target)
+            reports.write_report(target, on_figure=figures)
             trace.list_files(target)
         stage("done")
     return Run(target)

@@ -149,7 +149,10 @@ SOCKETS = TableSchema(
         _T,
         _FLOW,
         Column(
-            "state", _U8, "", "TCP state of the sender (1 established, 2 SYN sent, ... as in linux/tcp_states.h)",
+            "state",
+            _U8,
+            "",
+            "TCP state of the sender (1 established, 2 SYN sent, ... as in linux/tcp_states.h)",
             words=TCP_STATES,
         ),
         Column("ca_state", _U8, "", "0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss", words=CA_STATES),

@@ -14,8 +14,8 @@ from leowarp.report import style
 from leowarp.running.shared_boot import shareable
 from leowarp.scenario import load, resolve
 from leowarp.scenario.examples import example_file
-from leowarp.study import reproduce
 from leowarp.study import parts as study_parts
+from leowarp.study import reproduce
 from leowarp.study.claim import judged
 from leowarp.study.sweep import StudyFile
 from leowarp.study.sweep.expand import expand
