@@ -112,7 +112,7 @@ class _Shown:
 
 
 def _code(text: str) -> Iterator[str]:
-    yield from ("```python", text, "```", "")
+    yield from ("```text", text, "```", "")
 
 
 def _documented(doc: str) -> Iterator[str]:
@@ -129,7 +129,7 @@ def _documented(doc: str) -> Iterator[str]:
             continue
         is_example = line.lstrip().startswith((">>>", "...")) or (in_example and bool(line.strip()))
         if is_example != in_example:
-            yield "```python" if is_example else "```"
+            yield "```text" if is_example else "```"
             if not is_example:
                 yield ""
             in_example = is_example
