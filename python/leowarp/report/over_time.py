@@ -113,15 +113,19 @@ def _draw(axes: Axes, series: Series, lines: Sequence[RunView], from_s: float, u
                 hint=f"it is: {series.definition}",
             )
         t_s = t_ns / 1e9
-        # What held at the beginning, and what is next after the end: a step is drawn up to the edges.
+        # What held at the beginning is drawn from there on, and the last value up to the end.
         first = max(int(np.searchsorted(t_s, from_s, side="right")) - 1, 0)
-        last = int(np.searchsorted(t_s, until_s, side="right")) + 1
+        last = int(np.searchsorted(t_s, until_s, side="right"))
+        if last == 0:
+            continue
         look = style if len(lines) > 1 else {"color": style["color"]}
+        shown_t_s, shown_value = t_s[first:last], value[first:last] / size
         if series.steps:
-            axes.plot(t_s[first:last], value[first:last] / size, drawstyle="steps-post", linewidth=0.8, label=label,
-                      **look)  # fmt: skip
+            shown_t_s = np.append(np.maximum(shown_t_s, from_s), until_s)
+            shown_value = np.append(shown_value, shown_value[-1])
+            axes.plot(shown_t_s, shown_value, drawstyle="steps-post", linewidth=0.8, label=label, **look)
         else:
-            axes.plot(t_s[first:last], value[first:last] / size, ".", markersize=2, color=style["color"], label=label)
+            axes.plot(shown_t_s, shown_value, ".", markersize=2, color=style["color"], label=label)
     mark_changes(axes, sorted({t_ns / 1e9 for run in lines for t_ns in run.change_instants_ns(run.main_flow)}))
     name = series.name.removesuffix("_pkts").removesuffix("_bps").removesuffix("_ns").removesuffix("_us")
     words = name.removesuffix("_bytes").removesuffix("_ratio").replace("_", " ")
