@@ -36,7 +36,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("crates", "guest", "python", "tests")
 SUFFIXES = (".rs", ".py", ".c", ".h")
 IMPLEMENTS, TESTS = "Implements", "Tests"
-# What a clause of each kind needs when it has no exception
+# What a clause of each kind needs when it has no exception. An example is worked in the RFC to be tested against; a
+# recommendation may be left out without a reason, which is what makes it one (RFC 2119, 3).
 NEEDS = {
     "must": {IMPLEMENTS, TESTS},
     "definition": {IMPLEMENTS, TESTS},
@@ -58,7 +59,19 @@ _FUNCTION = re.compile(r"\b(?:fn|def)\s+(\w+)")
 
 @dataclass(frozen=True)
 class Clause:
-    """One clause; a claim of a study has its number as `section`, and as `name` its source, "figure 4"."""
+    """One clause; a claim of a study has its number as `section`, and as `name` its source, "figure 4".
+
+    Attributes
+    ----------
+    document, section, name : str
+        As a citation has them: "RFC 4737", "4.2.3", "extent".
+    kind : str
+        One of `NEEDS`.
+    says : str
+        What it asks for or defines.
+    exception, departure : str
+        Why nothing implements it, and in what the code differs from it; empty: neither.
+    """
 
     document: str
     section: str
@@ -70,6 +83,7 @@ class Clause:
 
     @property
     def key(self) -> tuple[str, str, str]:
+        """What a citation must name: document, section, and of a clause of an RFC its name."""
         return self.document, self.section, "" if self.kind == "claim" else self.name
 
     def __str__(self) -> str:
@@ -80,7 +94,20 @@ class Clause:
 
 @dataclass(frozen=True)
 class Citation:
-    """A comment that cites a clause, and what stands below it."""
+    """A comment that cites a clause, and what stands below it.
+
+    Attributes
+    ----------
+    verb : {"Implements", "Tests"}
+    key : (str, str, str)
+        Of the clause (`Clause.key`).
+    source : str
+        Of a claim, where it is in the paper, if the citation says so.
+    file, line : str, int
+        Where the comment stands, from 1.
+    item : str
+        Name of the function, type or constant that it stands above or in.
+    """
 
     verb: str
     key: tuple[str, str, str]
@@ -91,12 +118,25 @@ class Citation:
 
     @property
     def place(self) -> str:
+        """`file:line`, as editors open it."""
         return f"{self.file}:{self.line}"
 
 
 @dataclass
 class Document:
-    """The clauses of one RFC, or the claims of one study."""
+    """The clauses of one RFC, or the claims of one study.
+
+    Attributes
+    ----------
+    name, title : str
+        "RFC 4737" or the study's key, and its title.
+    clauses : list of Clause
+        In the order of the list.
+    sections : list of str
+        All sections of an RFC that could hold clauses; empty of a study.
+    no_clause : dict of str to str
+        Sections without clauses, with the reason.
+    """
 
     name: str
     title: str
@@ -106,12 +146,23 @@ class Document:
 
     @property
     def is_study(self) -> bool:
+        """Whether it is a study, with claims, and no RFC: only RFCs have sections to be accounted for."""
         return not self.sections
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A `Claim(...)` in a study's code."""
+    """A `Claim(...)` in a study's code.
+
+    Attributes
+    ----------
+    number, says, source : str
+        As in the list: "1.4", its words, where it is in the paper.
+    file, function : str
+        Where it is judged, and by which function.
+    function_line : int
+        Where that begins, from 1: the citation must stand above it.
+    """
 
     number: str
     says: str
@@ -122,7 +173,13 @@ class Judged:
 
 
 def read_document(path: Path) -> Document:
-    """The clauses of a file of `design/clauses`."""
+    """The clauses of a file of `design/clauses`.
+
+    Raises
+    ------
+    KeyError, tomllib.TOMLDecodeError
+        If the file is not in the form of the others: it is one of the sources.
+    """
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     name = content["document"]
     clauses = [Clause(document=name, **entry) for entry in content.get("clause", [])]
@@ -133,7 +190,15 @@ def read_document(path: Path) -> Document:
 
 
 def citations(text: str, file: str) -> Iterator[Citation | str]:
-    """Each citation of a source file; a text says what is wrong with one."""
+    """Each citation of a source file; a text says what is wrong with one.
+
+    Parameters
+    ----------
+    text : str
+        The file's content.
+    file : str
+        Its path below the repository, as messages and the page have it.
+    """
     lines = text.splitlines()
     matches = {at: match for at, line in enumerate(lines) if (match := _COMMENT.match(line))}
     if matches and file.endswith(".py"):
@@ -154,6 +219,7 @@ def citations(text: str, file: str) -> Iterator[Citation | str]:
 
 
 def _cited(text: str) -> Iterator[tuple[tuple[str, str, str], str]]:
+    """(key, source) of each clause that the words of a citation name; of a range of claims all; none: no such form."""
     if match := _RFC.fullmatch(text):
         yield (match[1], match[2], match[3]), ""
     elif match := _CLAIM.fullmatch(text):
@@ -198,7 +264,10 @@ def source_files(root: Path) -> Iterator[Path]:
 
 
 def judged_claims(text: str, file: str) -> Iterator[Judged]:
-    """The `Claim(number, says, figure, test, runs, function)` of a module, without importing it."""
+    """The `Claim(number, says, figure, test, runs, function)` of a module, without importing it.
+
+    Read as a syntax tree, as importing a study would need all that the package needs.
+    """
     tree = ast.parse(text)
     functions = {node.name: node.lineno for node in tree.body if isinstance(node, ast.FunctionDef)}
     for node in ast.walk(tree):
@@ -235,6 +304,7 @@ def problems(documents: list[Document], cited: list[Citation], judged: dict[str,
 
 
 def _wrong_sections(document: Document) -> Iterator[str]:
+    """Sections of an RFC that have neither clauses nor a reason, or both."""
     having = {clause.section for clause in document.clauses}
     if document.is_study:
         return
@@ -248,6 +318,7 @@ def _wrong_sections(document: Document) -> Iterator[str]:
 
 
 def _wrong_clause(clause: Clause, cited: list[Citation]) -> Iterator[str]:
+    """What a clause lacks of that which its kind needs, or has beside an exception."""
     if clause.kind not in NEEDS:
         yield f"{clause}: there is no kind {clause.kind!r}; the kinds are {', '.join(NEEDS)}"
         return
@@ -265,6 +336,7 @@ def _wrong_clause(clause: Clause, cited: list[Citation]) -> Iterator[str]:
 
 
 def _wrong_claims(document: Document, cited: list[Citation], judged: list[Judged]) -> Iterator[str]:
+    """Where the list of a study's claims and the claims in the code differ, or one is not cited as it must be."""
     listed = {clause.section: clause for clause in document.clauses}
     for number in sorted(listed.keys() - {claim.number for claim in judged}):
         yield f"claim {number} of {document.name} is judged nowhere"
@@ -286,7 +358,17 @@ def _wrong_claims(document: Document, cited: list[Citation], judged: list[Judged
 
 
 def collected(root: Path) -> tuple[list[Document], list[Citation], list[str]]:
-    """Documents, citations, and what is wrong."""
+    """Documents, citations, and what is wrong.
+
+    Parameters
+    ----------
+    root : Path
+        The repository.
+
+    Returns
+    -------
+    (documents, citations, wrong) : (list of Document, list of Citation, list of str)
+    """
     documents = [read_document(path) for path in sorted((root / "design" / "clauses").glob("*.toml"))]
     cited: list[Citation] = []
     wrong: list[str] = []
@@ -320,7 +402,7 @@ def summary(document: Document, cited: list[Citation]) -> str:
 
 
 def table(document: Document, cited: list[Citation]) -> Iterator[str]:
-    """Each clause with its lines."""
+    """Each clause with its lines: what implements it, what tests it, or why nothing does."""
     for clause in document.clauses:
         yield f"{clause.section} ({clause.name}), {clause.kind}: {clause.says}"
         for verb in (IMPLEMENTS, TESTS):

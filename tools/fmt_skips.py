@@ -18,13 +18,23 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("python", "tests", "tools", "design", "bench", "conftest.py")
 MARK = "  # fmt: skip"
+# One line more is no loss of overview, and a mark of its own to read.
 WORTH_LINES = 2
 _BORDER = "# border"
 
 
 @dataclass(frozen=True)
 class Skip:
-    """A statement, or the head of one, that is kept from the formatter; its lines are counted from 1."""
+    """A statement, or the head of one, that is kept from the formatter.
+
+    Attributes
+    ----------
+    path : Path
+    first, last : int
+        Its lines, counted from 1; the mark stands at the end of the last.
+    text : str
+        These lines.
+    """
 
     path: Path
     first: int
@@ -32,8 +42,9 @@ class Skip:
     text: str
 
     def alone(self) -> str:
-        """The statement as a program, as deep as it stands in its file."""
+        """The statement as a program, as deep as it stands in its file: its depth decides what fits into a line."""
         indent = len(self.text) - len(self.text.lstrip(" "))
+        # Blocks around it in place of its own: what it stands in may be the head of something that is not whole here.
         around = "".join(" " * at + "if True:\n" for at in range(0, indent, 4))
         text, space = self.text.replace(MARK, ""), " " * indent
         if text.lstrip().startswith("@"):
@@ -44,7 +55,10 @@ class Skip:
 
 
 def skips_of(path: Path) -> list[Skip]:
-    """All of a file."""
+    """All of a file, from its top to its bottom.
+
+    By tokens and not by lines: the mark may stand in a text, and a statement begins lines above its end.
+    """
     text = path.read_text(encoding="utf-8")
     lines, found, first = text.split("\n"), [], None
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -60,7 +74,10 @@ def skips_of(path: Path) -> list[Skip]:
 
 
 def longer_by(skips: list[Skip]) -> list[int]:
-    """How many lines more each statement would have if the formatter were let at it."""
+    """How many lines more each statement would have if the formatter were let at it; not above 0: the mark is idle.
+
+    All in one call of ruff, whose start costs more than what it does.
+    """
     program = "\n".join(f"{_BORDER}\n{skip.alone()}" for skip in skips)
     command = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", str(ROOT / "a.py"), "-"]
     done = subprocess.run(command, input=program, capture_output=True, text=True, check=True)
@@ -69,6 +86,7 @@ def longer_by(skips: list[Skip]) -> list[int]:
 
 
 def _lines(text: str) -> int:
+    """Lines that are not empty."""
     return sum(bool(line.strip()) for line in text.split("\n"))
 
 
@@ -82,6 +100,7 @@ def take_out(skips: list[Skip]) -> None:
 
 
 def main() -> int:
+    """Names the idle marks or takes them out; the exit status is 1 if some were named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fix", action="store_true", help="take those out that are not worth it")
     parser.add_argument("files", nargs="*", help="all if not given")

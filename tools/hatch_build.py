@@ -24,10 +24,25 @@ _VERNEED = 0x6FFFFFFE
 
 
 class GuestHook(BuildHookInterface):
-    """Hatchling's hook for the wheel."""
+    """Hatchling's hook for the wheel; pyproject.toml names this file as its place."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Name what goes into the wheel besides the package."""
+        """Name what goes into the wheel besides the package, and the machines that it is for.
+
+        Parameters
+        ----------
+        version : str
+            "standard", or "editable": nothing is done then.
+        build_data : dict
+            Hatchling's; `tag`, `pure_python` and `force_include` are set in it.
+
+        Raises
+        ------
+        FileNotFoundError
+            If guest or library are not built.
+        ValueError
+            If the library needs what a machine may lack.
+        """
         if version == "editable":
             return
         guest = Path(self.root) / "build" / "guest"
@@ -50,6 +65,11 @@ class GuestHook(BuildHookInterface):
 def glibc_needed(library: Path) -> tuple[int, int]:
     """The oldest glibc that has every symbol version which an ELF-64 library needs (elf(5), SHT_GNU_verneed).
 
+    Returns
+    -------
+    (major, minor) : (int, int)
+        `OLDEST` at least.
+
     Raises
     ------
     ValueError
@@ -63,7 +83,24 @@ def glibc_needed(library: Path) -> tuple[int, int]:
 
 
 def version_needs(data: bytes) -> list[tuple[str, str]]:
-    """Library and symbol version of each entry of the table of needed versions."""
+    """Library and symbol version of each entry of the table of needed versions.
+
+    Parameters
+    ----------
+    data : bytes
+        A whole ELF-64 file, little endian.
+
+    Returns
+    -------
+    list of (str, str)
+        As in ("libc.so.6", "GLIBC_2.34"), in the order of the file.
+
+    Raises
+    ------
+    ValueError
+        If it needs a library that PEP 600 does not promise.
+    """
+    # Places in the ELF header: e_shoff, then e_shentsize and e_shnum (elf(5), Elf64_Ehdr).
     (table,) = struct.unpack_from("<Q", data, 0x28)
     entry_bytes, count = struct.unpack_from("<HH", data, 0x3A)
     sections = [_SECTION.unpack_from(data, table + number * entry_bytes) for number in range(count)]
@@ -87,4 +124,5 @@ def version_needs(data: bytes) -> list[tuple[str, str]]:
 
 
 def _string(data: bytes, at: int) -> str:
+    """The text at a place, up to the 0 that ends it."""
     return data[at : data.index(b"\0", at)].decode()

@@ -59,6 +59,7 @@ LOOKED_UP = {
 
 
 def main() -> int:
+    """Looks at all three languages, and names all faults before it ends; exit status 1 if there is one."""
     bad = [*_python(), *_rust(), *_npm()]
     for line in bad:
         print(line, file=sys.stderr)
@@ -66,7 +67,18 @@ def main() -> int:
 
 
 def runtime_packages(pyproject: Path) -> set[str]:
-    """Names of the distributions that an installation of leowarp with its extras brings in, all the way down."""
+    """Names of the distributions that an installation of leowarp with its extras brings in, all the way down.
+
+    Parameters
+    ----------
+    pyproject : Path
+        Where `project.dependencies` and the extras stand.
+
+    Returns
+    -------
+    set of str
+        As PEP 503 writes names; what is not installed here, as it is for other platforms, is left out.
+    """
     project = tomllib.loads(pyproject.read_text())["project"]
     extras = [entry for extra in project.get("optional-dependencies", {}).values() for entry in extra]
     wanted = [_name(entry) for entry in [*project["dependencies"], *extras]]
@@ -80,17 +92,20 @@ def runtime_packages(pyproject: Path) -> set[str]:
         except metadata.PackageNotFoundError:
             continue  # behind a marker of another platform
         found.add(name)
+        # Extras of dependencies are not followed: none is asked for in pyproject.toml.
         wanted += [_name(entry) for entry in requires if "extra ==" not in entry]
     return found
 
 
 def _name(requirement: str) -> str:
+    """Name of a requirement, in the one spelling that PEP 503 gives it."""
     match = re.match(r"[A-Za-z0-9._-]+", requirement)
     assert match is not None, requirement
     return re.sub(r"[-_.]+", "-", match[0]).lower()
 
 
 def _python() -> list[str]:
+    """What is wrong with the Python packages that users get: a line each; tools of the developers are not shipped."""
     names = runtime_packages(Path("pyproject.toml"))
     command = [sys.executable, "-m", "piplicenses", "--format=json", "--from=mixed", "--packages", *sorted(names)]
     listed = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
@@ -99,6 +114,7 @@ def _python() -> list[str]:
 
 
 def _rust() -> list[str]:
+    """What is wrong with the crates of Cargo.lock: a line each."""
     command = ["cargo", "metadata", "--format-version=1", "--locked"]
     packages = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["packages"]
     print(f"{len(packages)} Rust crates")
@@ -106,7 +122,15 @@ def _rust() -> list[str]:
 
 
 def against_deny(packages: list[dict], rules: dict) -> list[str]:
-    """What is wrong with the crates of `cargo metadata` by the rules of deny.toml: a line each."""
+    """What is wrong with the crates of `cargo metadata` by the rules of deny.toml: a line each.
+
+    Parameters
+    ----------
+    packages : list of dict
+        `name`, `license` (SPDX, or None) and `source` of each are looked at.
+    rules : dict
+        deny.toml: `licenses.allow`, `sources.allow-registry`.
+    """
     allowed = set(rules["licenses"]["allow"])
     registries = {f"registry+{url}" for url in rules["sources"].get("allow-registry", [CRATES_IO])}
     bad = []
@@ -121,13 +145,20 @@ def against_deny(packages: list[dict], rules: dict) -> list[str]:
 
 
 def _npm() -> list[str]:
+    """What is wrong with the packages of the page: a line each."""
     packages = json.loads(Path("web/package-lock.json").read_text())["packages"]
     print(f"{len(packages) - 1} npm packages")
     return of_npm_lock(packages)
 
 
 def of_npm_lock(packages: dict[str, dict]) -> list[str]:
-    """What is wrong with the packages of a package-lock.json: a line each."""
+    """What is wrong with the packages of a package-lock.json: a line each.
+
+    Parameters
+    ----------
+    packages : dict
+        Its `packages`: path below node_modules to what is known of it.
+    """
     bad = []
     for place, package in packages.items():
         # "": the page itself
@@ -143,11 +174,20 @@ def of_npm_lock(packages: dict[str, dict]) -> list[str]:
 
 
 def _incompatible(found: list[tuple[str, str]]) -> list[str]:
+    """A line for each (name, licence) that does not go; what was looked up by hand goes before what is said."""
     return [f"{name}: {licence}" for name, licence in found if not compatible(LOOKED_UP.get(name, licence))]
 
 
 def compatible(expression: str, licences: Set[str] = COMPATIBLE) -> bool:
-    """Whether a licence expression (SPDX, or a list of trove names) can be met with `licences` alone."""
+    """Whether a licence expression (SPDX, or a list of trove names) can be met with `licences` alone.
+
+    Of an OR one side is enough, of an AND both are needed; a slash is an old way to write OR.
+
+    Examples
+    --------
+    >>> compatible("MIT OR GPL-3.0-only"), compatible("(MIT OR GPL-3.0-only) AND GPL-2.0-only")
+    (True, False)
+    """
     if expression.strip() in licences:
         return True
     plain = _EXCEPTION.sub("", expression).replace("/", " OR ")

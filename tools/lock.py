@@ -16,12 +16,22 @@ import tomllib
 from collections import defaultdict
 from pathlib import Path
 
+# Those that pyproject.toml admits; the native library is for the stable ABI of the first of them.
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+# pip takes a wheel of an older glibc only if its tag is named too (PEP 600); the aliases are those of older wheels
+# (PEP 513, 571, 599).
 GLIBCS = ("2_28", "2_27", "2_17", "2_12", "2_5")
 ALIASES = ("manylinux2014", "manylinux2010", "manylinux1")
 
 
 def main() -> None:
+    """Prints the lock to standard output.
+
+    Raises
+    ------
+    SystemExit
+        If two Pythons would get different versions of a package: one lock must do for all.
+    """
     project = tomllib.loads(Path("pyproject.toml").read_text())
     wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
     wanted += [line for extra in project["project"]["optional-dependencies"].values() for line in extra]
@@ -29,6 +39,7 @@ def main() -> None:
     pinned: dict[str, set[str]] = defaultdict(set)
     for python in PYTHONS:
         for entry in _resolved(wanted, bounds, python):
+            # One spelling for one package, as pip compares names (PEP 503).
             name = entry["metadata"]["name"].lower().replace("_", "-").replace(".", "-")
             sha256 = entry["download_info"]["archive_info"]["hashes"]["sha256"]
             pinned[f"{name}=={entry['metadata']['version']}"].add(sha256)
@@ -45,10 +56,18 @@ def main() -> None:
 
 
 def _pins() -> list[str]:
+    """`name==version` of each package of the lock that stands there."""
     return re.findall(r"^\S+==\S+", Path("requirements.lock").read_text(), flags=re.M)
 
 
 def _resolved(wanted: list[str], bounds: list[str], python: str) -> list[dict]:
+    """What pip would install of the requirements `wanted` within `bounds` for one CPython.
+
+    Returns
+    -------
+    list of dict
+        The entries `install` of pip's report: `metadata` and `download_info` of each wheel.
+    """
     platforms = [f"manylinux_{glibc}_x86_64" for glibc in GLIBCS] + [f"{alias}_x86_64" for alias in ALIASES]
     with tempfile.TemporaryDirectory() as scratch:
         report, constraints = Path(scratch) / "report.json", Path(scratch) / "constraints.txt"

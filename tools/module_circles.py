@@ -30,6 +30,13 @@ C_DEFINITION = re.compile(r"^(?!static\b)[a-z][\w \t*]*?\b(\w+)(?:\([^;{}]*\)\s*
 
 
 def main(arguments: list[str]) -> int:
+    """Looks at every crate, the guest's C and the package, and names all circles; exit status 1 if there is one.
+
+    Parameters
+    ----------
+    arguments : list of str
+        `--graph` prints every module and what it imports.
+    """
     status = 0
     graphs = {source.parent.name: graph(source) for source in sorted(ROOT.glob("crates/*/src"))}
     graphs |= {"guest": c_graph(ROOT / "guest"), "python": python_graph("leowarp")}
@@ -45,13 +52,26 @@ def main(arguments: list[str]) -> int:
 
 
 def graph(source: Path) -> dict[str, set[str]]:
-    """What each module of a crate imports, by the path of both below the crate; its root is `lib` or `main`."""
+    """What each module of a crate imports, by the path of both below the crate; its root is `lib` or `main`.
+
+    Parameters
+    ----------
+    source : Path
+        The folder `src` of a crate.
+
+    Returns
+    -------
+    dict of str to set of str
+        As in `{"flows::tcp": {"clock", "flows::socket"}}`; tests are left out.
+    """
+    # Read as text, since no tool of Rust's tells what a module uses without compiling the crate. Comments go first.
     texts = {}
     for path in source.rglob("*.rs"):
         parts = [part for part in path.relative_to(source).with_suffix("").parts if part != "mod"]
         if not parts[-1].endswith("_test"):
             texts["::".join(parts)] = re.sub(r"//.*", "", path.read_text(encoding="utf-8").split(TESTS)[0])
     root = next(name for name in CRATE_ROOTS if name in texts)
+    # `pub use reading::Reader` in the root makes `crate::Reader` a name of `reading`.
     exported = {
         path[-1]: "::".join(path[:-1]) for path in named([], texts[root], texts) if "::".join(path[:-1]) in texts
     }
@@ -66,7 +86,17 @@ def graph(source: Path) -> dict[str, set[str]]:
 
 
 def named(here: list[str], text: str, modules: Collection[str]) -> Iterator[list[str]]:
-    """Paths below the crate that a module's text names, as the lists of their parts."""
+    """Paths below the crate that a module's text names, as the lists of their parts.
+
+    Parameters
+    ----------
+    here : list of str
+        Path of the module itself; empty: the crate's root.
+    text : str
+        Its source without comments and tests.
+    modules : collection of str
+        Paths of all modules of the crate.
+    """
     starts = {"crate": [], "super": here[:-1], "self": here}
     for match in PATH.finditer(text):
         for path in expanded(text, match.end()):
@@ -81,7 +111,13 @@ def named(here: list[str], text: str, modules: Collection[str]) -> Iterator[list
 
 
 def expanded(text: str, at: int) -> list[list[str]]:
-    """The paths that begin at a place: one, or as many as its braces list."""
+    """The paths that begin at a place: one, or as many as its braces list.
+
+    Examples
+    --------
+    >>> expanded("flows::{tcp, probe::Probe}", 0)
+    [['flows', 'tcp'], ['flows', 'probe', 'Probe']]
+    """
     parts = []
     while match := NAME.match(text, at):
         parts.append(match[0])
@@ -101,7 +137,13 @@ def expanded(text: str, at: int) -> list[list[str]]:
 
 
 def item_end(text: str, at: int) -> int:
-    """Where an item of a list in braces ends: at the next comma or brace of its own level."""
+    """Where an item of a list in braces ends: at the next comma or brace of its own level.
+
+    Examples
+    --------
+    >>> item_end("a::{b, c}, d}", 0)
+    9
+    """
     depth = 0
     while depth or text[at] not in ",}":
         depth += {"{": 1, "}": -1}.get(text[at], 0)
@@ -110,7 +152,16 @@ def item_end(text: str, at: int) -> int:
 
 
 def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str, str], root: str) -> str:
-    """The module that a path leads into; the rest of it is a type or function there."""
+    """The module that a path leads into; the rest of it is a type or function there.
+
+    Parameters
+    ----------
+    exported : mapping
+        Names that the root exports again, to the modules that they are of.
+    root : {"lib", "main"}
+        What a path is in that leads into no module.
+    """
+    # The longest first: of `flows::tcp::Transfer` both `flows` and `flows::tcp` are modules.
     for length in range(len(path), 0, -1):
         if (name := "::".join(path[:length])) in modules:
             return name
@@ -118,7 +169,8 @@ def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str,
 
 
 def python_graph(package: str) -> dict[str, set[str]]:
-    """What each module of a package imports of the same package."""
+    """What each module of a package imports of the same package, by full names."""
+    # No cache: grimp would put it into the checkout.
     built = grimp.build_graph(package, cache_dir=None)
     return {module: set(built.find_modules_directly_imported_by(module)) for module in built.modules}
 
@@ -132,14 +184,26 @@ def c_graph(directory: Path) -> dict[str, set[str]]:
 
 
 def circles(imports: dict[str, set[str]]) -> list[set[str]]:
-    """Sets of modules each of which imports, by way of others, all of its set."""
+    """Sets of modules each of which imports, by way of others, all of its set; sorted, so that messages are the same.
+
+    Examples
+    --------
+    >>> [sorted(circle) for circle in circles({"a": {"b"}, "b": {"a"}, "c": {"a"}})]
+    [['a', 'b']]
+    """
     reach = {module: reachable(module, imports) for module in imports}
     found = {frozenset(m for m in reach[module] if module in reach[m]) for module in imports if module in reach[module]}
     return sorted((set(circle) for circle in found), key=sorted)
 
 
 def reachable(module: str, imports: dict[str, set[str]]) -> set[str]:
-    """All that a module imports, by way of others too; itself only if it is in a circle."""
+    """All that a module imports, by way of others too; itself only if it is in a circle.
+
+    Examples
+    --------
+    >>> sorted(reachable("c", {"a": {"b"}, "b": set(), "c": {"a"}}))
+    ['a', 'b']
+    """
     found: set[str] = set()
     ahead = list(imports[module])
     while ahead:

@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# Named, so that RUSTFLAGS do not reach build scripts, and the output has a folder of its own.
 TARGET = "x86_64-unknown-linux-gnu"
 PROFILE = "native"
 LIBRARY = ROOT / "python" / "leowarp" / "_native.abi3.so"
 
 
 def main() -> None:
+    """Builds the library and puts it into the package; the exit status is cargo's."""
     # Panic messages hold the paths of sources; without the prefixes the same sources would give other bytes elsewhere.
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     flags = [f"--remap-path-prefix={ROOT}=leowarp", f"--remap-path-prefix={cargo_home}=cargo"]

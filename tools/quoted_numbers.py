@@ -68,6 +68,7 @@ class Stored:
     flow: int = 0
 
     def __getattr__(self, name: str) -> Any:
+        """A value, else a scalar of the flow, else one of the run; AttributeError if there is none of them."""
         summary = self.result.get("summary", {})
         flows = summary.get("flows", [])
         for of in (self.result.get("values", {}), flows[self.flow] if flows else {}, summary):
@@ -76,11 +77,18 @@ class Stored:
         raise AttributeError(f"no stored number {name}")
 
     def __getitem__(self, flow: int) -> "Stored":
+        """The same result, asked for another flow."""
         return Stored(self.result, flow)
 
 
 def listed(path: Path = LIST) -> tuple[dict[str, Made], list[dict[str, str]], list[dict[str, str]]]:
-    """Runs by name, quoted texts, printed blocks of the list."""
+    """Runs by name, quoted texts, printed blocks of the list.
+
+    Parameters
+    ----------
+    path : Path
+        docs/numbers.toml.
+    """
     text = tomllib.loads(path.read_text(encoding="utf-8"))
     runs = {name: Made(name, **{**of, "make": tuple(of["make"])}) for name, of in text.get("runs", {}).items()}
     return runs, text.get("quoted", []), text.get("printed", [])
@@ -93,7 +101,13 @@ def stored(names: Sequence[str], store: Path = STORE) -> dict[str, Stored]:
 
 
 def rendered(text: str, results: dict[str, Stored]) -> str:
-    """`text` with each `{expression:format}` replaced by the stored number, formatted as Python does."""
+    """`text` with each `{expression:format}` replaced by the stored number, formatted as Python does.
+
+    Examples
+    --------
+    >>> rendered("{reno.late_pkts:,} packets", {"reno": Stored({"summary": {"flows": [{"late_pkts": 3802}]}})})
+    '3,802 packets'
+    """
     names = {"__builtins__": builtins, **results}
 
     def number(match: re.Match[str]) -> str:
@@ -139,11 +153,19 @@ def wrong_blocks(blocks: list[dict[str, str]], results: dict[str, Stored], root:
 
 
 def one_line(text: str) -> str:
+    """The text with each run of blanks and line ends as one blank: pages break lines where they like."""
     return " ".join(text.split())
 
 
 def made(run: Made, scratch: Path) -> dict[str, Any]:
-    """The result of a run's commands, made in `scratch`, as it is stored."""
+    """The result of a run's commands, made in `scratch`, as it is stored.
+
+    Raises
+    ------
+    SystemExit
+        If a command fails, with what it wrote to stderr.
+    """
+    # Commands stand in the pages as a user types them, so they are run where these names mean the same.
     for name in ("examples", "design"):
         if not (scratch / name).exists():
             (scratch / name).symlink_to(ROOT / name)
@@ -156,6 +178,7 @@ def made(run: Made, scratch: Path) -> dict[str, Any]:
         words = shlex.split(command)
         if words[:2] == ["leowarp", "run"]:
             out = scratch / words[words.index("--out") + 1]
+            # With --keep a run that is there already is not made again: a complete one ends with its manifest.
             if (out / "manifest.json").exists():
                 continue
             words.append("--no-report")
@@ -209,7 +232,7 @@ def result(
 
 
 def known(summary: dict[str, Any]) -> dict[str, Any]:
-    """A summary without costs and without what is null."""
+    """A summary without costs and without what is null, both of it and of its flows."""
     kept = {name: value for name, value in summary.items() if value is not None and name not in COSTS}
     return {**kept, "flows": [known({**flow, "flows": None}) for flow in kept["flows"]]} if "flows" in kept else kept
 
@@ -249,7 +272,10 @@ def again(run: Made, place: Path | None = None) -> dict[str, Any]:
 
 
 def changes(run: Made, new: dict[str, Any], store: Path = STORE) -> list[str]:
-    """What a run gave otherwise than what is stored; versions may differ."""
+    """What a run gave otherwise than what is stored, a line each; versions of leowarp and Linux may differ.
+
+    Of a result that is not stored yet everything has moved.
+    """
     path = store / f"{run.name}.json"
     old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return list(

@@ -26,12 +26,18 @@ tables! {
 
 
 def rust() -> str:
-    """The text of `tables.rs`."""
+    """The text of `tables.rs`: the same for the same columns, so that a test can compare."""
     return HEAD + "".join(f"{line}\n" for line in lines()) + "}\n"
 
 
 def lines() -> Iterator[str]:
-    """What the macro `tables!` gets: for each table its text, name, struct and columns."""
+    """What the macro `tables!` gets: for each table its text, name, struct and columns.
+
+    Yields
+    ------
+    str
+        A line of Rust without its end, as rustfmt would leave it.
+    """
     for table in TABLES.values():
         yield f"    /// {table.doc}"
         yield f"    {text(table.name)} {table.record} {{"
@@ -41,12 +47,18 @@ def lines() -> Iterator[str]:
 
 
 def unit(column: Column) -> str:
-    """The agent's header has "1" where there is no unit (design/interfaces.md, section 5)."""
+    """Unit of a column; the agent's header has "1" where there is none (design/interfaces.md, section 5)."""
     return column.unit or "1"
 
 
 def text(value: str) -> str:
-    """A Rust string literal: of printable text the same as JSON's."""
+    """A Rust string literal: of printable text the same as JSON's.
+
+    Examples
+    --------
+    >>> text('a "b"')
+    '"a \\\\"b\\\\""'
+    """
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -22,6 +22,7 @@ COSTS = {"cpu_s", "wall_s"}
 ADDED = ["change_id"]
 # Its flows begin and end at times of their own
 WHOLE = {"starlink-capacity"}
+# Long enough for a change of the route, without which the in-flight rules would all give the same.
 LONGER = {"run.duration": "40 s"}
 MORE = {
     "madrid-tokyo bbr": ("madrid-tokyo", {**LONGER, "flows.0.congestion_control": "bbr"}),
@@ -34,6 +35,19 @@ MORE = {
 
 
 def main(verb: str, file: Path) -> int:
+    """Runs all cases and records or compares what they gave.
+
+    Parameters
+    ----------
+    verb : {"record", "compare"}
+    file : Path
+        JSON: case to name of a file or scalar to hash or value.
+
+    Returns
+    -------
+    int
+        Exit status: 1 if something differs.
+    """
     names = sorted(path.stem for path in (ROOT / "examples").glob("*.toml"))
     cases = {name: (name, {} if name in WHOLE else {"run.duration": "5 s"}) for name in names} | MORE
     with ProcessPoolExecutor() as pool:
@@ -48,7 +62,13 @@ def main(verb: str, file: Path) -> int:
 
 
 def fingerprint(case: tuple[str, dict[str, str]]) -> dict[str, str]:
-    """sha256 of each file of a case's run, and each scalar of its summary as text."""
+    """sha256 of each file of a case's run, and each scalar of its summary as text.
+
+    Parameters
+    ----------
+    case : (str, dict)
+        Name of an example, and the keys that replace its own.
+    """
     import leowarp
 
     example, changes = case
@@ -62,7 +82,7 @@ def fingerprint(case: tuple[str, dict[str, str]]) -> dict[str, str]:
 
 
 def without_added(path: Path) -> bytes:
-    """A file of routes or timeline as it would be without the columns in `ADDED`."""
+    """A file of routes or timeline as it would be without the columns in `ADDED`, to the byte."""
     import pyarrow as pa
 
     from leowarp import parquetfiles
@@ -81,7 +101,10 @@ def without_added(path: Path) -> bytes:
 
 
 def scalars(value: object, name: str):
-    """Each leaf of a summary with its dotted name."""
+    """Each leaf of a summary, but its costs, with its dotted name: ("summary.flows.0.late_pkts", "12").
+
+    Values as JSON, which writes a float with all digits that it needs to be the same again.
+    """
     if isinstance(value, dict):
         for key, item in value.items():
             if key not in COSTS:
@@ -94,7 +117,7 @@ def scalars(value: object, name: str):
 
 
 def differences(before: dict[str, dict[str, str]], after: dict[str, dict[str, str]]):
-    """A line for each file or scalar that is not the same."""
+    """A line for each file or scalar that is not the same, or is there on one side alone."""
     for case in sorted(before.keys() | after.keys()):
         old, new = before.get(case, {}), after.get(case, {})
         for name in sorted(old.keys() | new.keys()):

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# By the last part of a name: dimension, and the power of ten of its first unit.
 ENDINGS = {
     "ns": ("time", -9), "us": ("time", -6), "ms": ("time", -3), "s": ("time", 0),
     "bps": ("rate", 0), "kbps": ("rate", 3), "mbps": ("rate", 6), "gbps": ("rate", 9),
@@ -31,6 +32,8 @@ TEXTS = {
 }  # fmt: skip
 """As a text says them after a number. Metres are left out: `m` also is how a minute is said."""
 FOLLOWS = re.compile(r"\s?(" + "|".join(map(re.escape, TEXTS)) + r")(?![\w/])")
+# What comes out of these is in the unit of their first argument, or of the object that they are called on. A variance
+# or a product is not, so they are named one by one.
 SAME_UNIT_FUNCTIONS = frozenset((
     "abs", "float", "int", "max", "min", "round", "sorted", "sum", "floats", "list", "array", "asarray", "ceil",
     "floor", "diff", "mean", "median", "quantile", "percentile", "nanmean", "nanmedian", "append", "nanmax",
@@ -46,7 +49,16 @@ SAME_UNIT_METHODS = frozenset((
 
 @dataclass(frozen=True)
 class Unit:
-    """A power of ten of a dimension's first unit: of time, -9 is a nanosecond."""
+    """A power of ten of a dimension's first unit: of time, -9 is a nanosecond.
+
+    Attributes
+    ----------
+    dimension : {"time", "rate", "length", "size", "frequency"}
+    exponent : int
+        10^exponent of seconds, bits per second, metres, bytes or hertz.
+    is_multiple : bool
+        See below; it does not take part in comparisons.
+    """
 
     dimension: str
     exponent: int
@@ -55,7 +67,13 @@ class Unit:
 
 
 def unit_of_name(name: str) -> Unit | None:
-    """The unit that a name ends in; none if it is "per" something, or of a power of it."""
+    """The unit that a name ends in; none if it is "per" something, or of a power of it.
+
+    Examples
+    --------
+    >>> unit_of_name("delay_ns"), unit_of_name("packets_per_s")
+    (Unit(dimension='time', exponent=-9, is_multiple=False), None)
+    """
     parts = name.lower().split("_")
     if len(parts) < 2 or parts[-1] not in ENDINGS or {"per", "bit", "kbit", "mbit", "gbit"}.intersection(parts):
         return None
@@ -63,19 +81,23 @@ def unit_of_name(name: str) -> Unit | None:
 
 
 def power_of_ten(node: ast.AST) -> int | None:
-    """k, if a node is the number 10^k, and |k| is 3 or more."""
+    """k, if a node is the number 10^k, and |k| is 3 or more; None of anything else.
+
+    Below 3 it may be a percentage or a bit of a decimal: conversions of this project's units are by thousands.
+    """
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and isinstance(node.left, ast.Constant):
         if node.left.value == 10 and isinstance(node.right, ast.Constant) and isinstance(node.right.value, int):
             return node.right.value
         return None
     if not isinstance(node, ast.Constant) or isinstance(node.value, bool) or not isinstance(node.value, int | float):
         return None
+    # Compared as numbers: 1e9 and 1_000_000_000 are the same factor.
     exponent = next((k for k in range(-12, 13) if node.value == 10**k), None)
     return exponent if exponent is not None and abs(exponent) >= 3 else None
 
 
 def is_plain_number(node: ast.AST) -> bool:
-    """Whether a node is a number, or something whose name says that it is a ratio."""
+    """Whether a node is a number, or something whose name says that it is a ratio: a factor that changes no unit."""
     match node:
         case ast.Constant(value=value):
             # 10 and 100 may be parts of a conversion, and large numbers are constants of nature.
@@ -86,7 +108,15 @@ def is_plain_number(node: ast.AST) -> bool:
 
 
 class Checker(ast.NodeVisitor):
-    """The faults of one file, as (line, text)."""
+    """The faults of one file.
+
+    Attributes
+    ----------
+    faults : list of (int, str)
+        Line and what differs there.
+    conversions, compared : int
+        Factors of powers of ten, and pairs of units, that were met: a check that compares nothing would show.
+    """
 
     def __init__(self) -> None:
         self.faults: list[tuple[int, str]] = []
@@ -94,7 +124,11 @@ class Checker(ast.NodeVisitor):
         self._functions: list[str] = []
 
     def unit(self, node: ast.AST | None) -> Unit | None:
-        """What an expression is in; None if its names do not say."""
+        """What an expression is in; None if its names do not say.
+
+        A sum, a choice or a list is in the unit of the first of its parts that has one: `visit_BinOp` and its like
+        compare the others with it.
+        """
         match node:
             case ast.Name(id=name):
                 return unit_of_name(name)
@@ -129,6 +163,7 @@ class Checker(ast.NodeVisitor):
         return None
 
     def _product(self, node: ast.BinOp) -> Unit | None:
+        """Unit of a product or a quotient: converted if one side is a power of ten, else `_multiple`."""
         by, of = power_of_ten(node.right), self.unit(node.left)
         if by is None and isinstance(node.op, ast.Mult):
             by, of = power_of_ten(node.left), self.unit(node.right)
@@ -151,6 +186,7 @@ class Checker(ast.NodeVisitor):
         return None if of is None else replace(of, is_multiple=True)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
+        """Counts conversions; compares the two sides of a sum or a difference."""
         if isinstance(node.op, ast.Mult | ast.Div | ast.FloorDiv):
             self.conversions += power_of_ten(node.right) is not None or power_of_ten(node.left) is not None
         if isinstance(node.op, ast.Add | ast.Sub):
@@ -158,46 +194,55 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> None:
+        """Compares neighbours: `a_ns < b_ns < c_ns` has two pairs."""
         for left, right in zip([node.left, *node.comparators], node.comparators, strict=False):
             self._compare(node, self.unit(left), self.unit(right), "the two sides")
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
+        """Compares what is assigned with each name that gets it."""
         for target in node.targets:
             self._pair(target, node.value)
         self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """The same with a type."""
         self._pair(node.target, node.value)
         self.generic_visit(node)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        """The same within an expression."""
         self._pair(node.target, node.value)
         self.generic_visit(node)
 
     def visit_keyword(self, node: ast.keyword) -> None:
+        """Compares an argument with its name; `**given` has none."""
         if node.arg is not None:
             self._compare(node.value, unit_of_name(node.arg), self.unit(node.value), f"the argument {node.arg}")
         self.generic_visit(node)
 
     def visit_Dict(self, node: ast.Dict) -> None:
+        """Compares values with keys of text, which are columns and scalars here."""
         for key, value in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 self._compare(value, unit_of_name(key.value), self.unit(value), f"the key {key.value}")
         self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """Remembers whose `return` it is that follows: functions stand within functions."""
         self._functions.append(node.name)
         self.generic_visit(node)
         self._functions.pop()
 
     def visit_Return(self, node: ast.Return) -> None:
+        """Compares what is returned with the function's name."""
         if self._functions and node.value is not None:
             name = self._functions[-1]
             self._compare(node, unit_of_name(name), self.unit(node.value), f"what {name} returns")
         self.generic_visit(node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        """Compares a number in a text with the unit that follows it there."""
         for value, text in zip(node.values, node.values[1:], strict=False):
             if isinstance(value, ast.FormattedValue) and isinstance(text, ast.Constant):
                 said = FOLLOWS.match(str(text.value))
@@ -206,6 +251,7 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _pair(self, target: ast.AST, value: ast.AST | None) -> None:
+        """Compares a target of an assignment with its value; of two tuples each with its own."""
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
             for one, its in zip(target.elts, value.elts, strict=True):
                 self._pair(one, its)
@@ -213,6 +259,8 @@ class Checker(ast.NodeVisitor):
             self._compare(value or target, self.unit(target), self.unit(value), "what it is assigned to")
 
     def _compare(self, node: ast.AST, wanted: Unit | None, found: Unit | None, what: str) -> None:
+        """Notes a fault at a node if both units are known and differ."""
+        # Bytes times 8 are bits, and bytes over a rate are a time: of a multiple another dimension is no fault.
         if wanted is None or found is None:
             return
         if wanted.dimension != found.dimension and (wanted.is_multiple or found.is_multiple):
@@ -223,12 +271,19 @@ class Checker(ast.NodeVisitor):
 
 
 def _said(unit: Unit) -> str:
+    """A unit as messages name it."""
     known = [text for text, facts in TEXTS.items() if facts == (unit.dimension, unit.exponent)]
     return known[0] if known else f"10^{unit.exponent} of {unit.dimension}"
 
 
 def faults_of(text: str) -> tuple[list[tuple[int, str]], int, int]:
-    """Faults of a file by line, how many conversions it has, and how many pairs of units were compared."""
+    """Faults of a file by line, how many conversions it has, and how many pairs of units were compared.
+
+    Examples
+    --------
+    >>> faults_of("start_s = start_ns / 1e6")
+    ([(1, 'what it is assigned to: s and ms')], 1, 1)
+    """
     checker = Checker()
     checker.visit(ast.parse(text))
     return checker.faults, checker.conversions, checker.compared
@@ -241,6 +296,7 @@ def sources() -> Iterator[Path]:
 
 
 def main() -> int:
+    """Looks at every file; exit status 1 if one has a fault."""
     conversions = compared = wrong = 0
     for path in sources():
         faults, here, pairs = faults_of(path.read_text(encoding="utf-8"))

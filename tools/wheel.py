@@ -20,13 +20,20 @@ AGENT_PARTS = ("leowarp-agent", "agent.json")
 
 
 def main() -> None:
+    """Fills build/guest, which tools/hatch_build.py packs, and has hatchling build the wheel.
+
+    The kernel is built first if it is not in the cache. Beside it goes what the GPL asks for (version 2, section 3):
+    the recipe, our sources in it, and how to build it again (REBUILD.md).
+    """
     image = guest_image(on_message=lambda text: print(text, file=sys.stderr))
+    # Anew: hatchling packs whatever lies there.
     if BUILD.exists():
         shutil.rmtree(BUILD)
     BUILD.mkdir(parents=True)
     for entry, names in ((image.kernel.parent, KERNEL_PARTS), (image.agent.parent, AGENT_PARTS)):
         for name in names:
             shutil.copy(entry / name, BUILD / name)
+    # Looked at when the guest is taken out of an installation: a file that was changed there is not booted.
     checksums = {name: sha256_of_file(BUILD / name) for name in sorted((*KERNEL_PARTS, *AGENT_PARTS))}
     (BUILD / CHECKSUMS).write_text(json.dumps(checksums, indent=1) + "\n")
     for name in (*(name for name, _ in recipe.kernel_recipe(ROOT / "guest")), "REBUILD.md"):

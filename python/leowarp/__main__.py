@@ -10,7 +10,18 @@ import sys
 
 
 def lacking(wheel: str) -> "list[str]":
-    """What keeps this machine from installing a wheel of leowarp, of which the name says what it needs."""
+    """What keeps this machine from installing a wheel of leowarp, of which the name says what it needs.
+
+    Parameters
+    ----------
+    wheel : str
+        Path or name of the wheel, whose tags (`cp311-abi3-manylinux_2_36_x86_64`) say what it needs.
+
+    Returns
+    -------
+    lacks : list of str
+        Each as the end of "leowarp needs ..."; empty if nothing is lacking.
+    """
     needed = re.search(r"-cp3(\d+)-abi3-manylinux_2_(\d+)_x86_64\.whl$", wheel)
     if needed is None:
         return [f"a wheel that is named as `make wheel` names it (this is {wheel})"]
@@ -22,6 +33,7 @@ def lacking(wheel: str) -> "list[str]":
         lacks.append(f"Python 3.{needed[1]} or newer (this is {platform.python_version()})")
     library, version = platform.libc_ver()
     numbers = re.findall(r"\d+", version)
+    # The tag manylinux_2_N asks for glibc 2.N (PEP 600); another C library does not do.
     if library != "glibc" or tuple(map(int, numbers[:2])) < (2, int(needed[2])):
         lacks.append(f"glibc 2.{needed[2]} or newer (this is {version or 'another C library'})")
     return lacks

@@ -13,6 +13,7 @@ from leowarp.running.one import run
 
 NAME = "guest"
 NEEDED = "the guest boots, and each probe over its chain is answered"
+# At 200 ms apart all of them are sent, and answered, within the second that the run lasts.
 PROBES = 4
 # A round trip of 4 x 10 ms and of two transmissions of 98 bytes at 10 Mbit/s on each of two links
 SCENARIO = f"""

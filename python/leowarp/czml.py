@@ -40,6 +40,15 @@ def czml(run: Run) -> str:
     ------
     ScenarioError
         If its plan has no constellation: then nothing of it is anywhere.
+
+    Parameters
+    ----------
+    run : Run
+
+    Returns
+    -------
+    text : str
+        A list of packets: `document`, satellites, stations, links.
     """
     sky = ephemeris_of(run.plan)
     if sky is None or run.plan.constellation is None:
@@ -75,18 +84,22 @@ class _Clock:
         self.begin, self.end_ns = begin, end_ns
 
     def at(self, t_ns: int) -> str:
+        """An instant of the run, to the microsecond."""
         text = (self.begin + timedelta(microseconds=t_ns / 1000)).isoformat(timespec="microseconds")
         return text.replace("+00:00", "Z")
 
     def span(self, from_ns: int, until_ns: int) -> str:
+        """An interval of the run, as CZML writes it (begin/end)."""
         return f"{self.at(from_ns)}/{self.at(until_ns)}"
 
     @property
     def whole(self) -> str:
+        """The whole run."""
         return self.span(0, self.end_ns)
 
 
 def _document(run: Run, clock: _Clock) -> dict[str, Any]:
+    """The packet that must come first; it has the clock of the viewer."""
     return {
         "id": "document",
         "name": one_line(str(run.plan.name)),
@@ -99,6 +112,7 @@ def _document(run: Run, clock: _Clock) -> dict[str, Any]:
 
 
 def _satellites(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
+    """A packet a satellite, positions in ECEF (`FIXED`); whole metres."""
     # Samples before and after the run, so that no interval is at the edge of its polynomial.
     count = -(-clock.end_ns // (SAMPLE_S * 1_000_000_000)) + DEGREE + 1
     offsets_s = (np.arange(count + 1) - DEGREE // 2) * SAMPLE_S
@@ -118,6 +132,7 @@ def _satellites(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
 
 
 def _stations(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
+    """A packet a station, with its name as a label."""
     for name, position_m in zip(sky.stations.names, sky.stations.positions_ecef_m, strict=True):
         yield {
             "id": f"station/{name}",
@@ -132,6 +147,7 @@ def _stations(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
 def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
     """Links of a path between nodes that have a place, each named with its smaller end first."""
     nodes = list(path or ())
+    # Hosts of an access link have no place; its terminal, gateway and point of presence have.
     if isinstance(run.plan.medium, Access):
         stations = {"dish": ["terminal"], "server": ["gateway", "pop"]}
         nodes = [place for node in nodes for place in stations.get(node, [node])]
@@ -141,6 +157,10 @@ def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
 
 
 def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, int]], clock: _Clock) -> dict[str, Any]:
+    """A link as a straight line between two nodes that move, shown while a path uses it.
+
+    `arcType` NONE, for a viewer would else draw it along the ground.
+    """
     ends = [places[name] for name in link]
     return {
         "id": f"link/{link[0]}~{link[1]}",

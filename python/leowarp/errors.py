@@ -61,6 +61,7 @@ class TraceError(LeowarpError):
 class UnexpectedError(LeowarpError):
     """What no rule foresees: a fault of leowarp, or a file that is not as it should be and that no check found."""
 
+    # Apart from 1 to 5, which say who can mend it: nobody knows that here.
     exit_code = 70  # EX_SOFTWARE of sysexits.h
 
 
@@ -72,7 +73,18 @@ def unexpected(error: Exception) -> LeowarpError:
     """What to say of an error that no rule foresees, which would be a traceback otherwise.
 
     An OSError with a path is mostly a full disk, a missing permission or a file that vanished: a HostError (status 3).
+
+    Parameters
+    ----------
+    error : Exception
+        With its traceback; the last frame is named.
+
+    Returns
+    -------
+    error : LeowarpError
+        Not raised: the caller decides whether to show it or the traceback.
     """
+    # Name and line of the last frame alone: a path would tell where leowarp is installed.
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     if isinstance(error, OSError) and error.filename is not None:
@@ -87,12 +99,22 @@ def unexpected(error: Exception) -> LeowarpError:
 
 
 def kind_of(error: LeowarpError) -> str:
-    """The nearest of the kinds above, whatever a room derived from it."""
+    """The nearest of the kinds above, whatever a room derived from it.
+
+    >>> kind_of(TraceError("a"))
+    'TraceError'
+    """
     return next(cls.__name__ for cls in type(error).__mro__ if cls.__module__ == __name__)
 
 
 def encode_error(error: BaseException) -> dict[str, Any]:
-    """An error as JSON has it: its kind, what was wrong and what to do; of an unexpected one where it arose."""
+    """An error as JSON has it: its kind, what was wrong and what to do; of an unexpected one where it arose.
+
+    Returns
+    -------
+    encoded : dict
+        `kind`, `message`, `hint` (None: none). Workers hand errors to the process that started them so.
+    """
     if isinstance(error, LeowarpError):
         return {"kind": kind_of(error), "message": error.message, "hint": error.hint}
     where = traceback.extract_tb(error.__traceback__)
@@ -101,7 +123,13 @@ def encode_error(error: BaseException) -> dict[str, Any]:
 
 
 def decode_error(encoded: Mapping[str, Any]) -> LeowarpError:
-    """The error that `encode_error` wrote; one that is not of ours becomes a plain `LeowarpError`."""
+    """The error that `encode_error` wrote; one that is not of ours becomes a plain `LeowarpError`.
+
+    Parameters
+    ----------
+    encoded : mapping
+        Keys `kind`, `message` and perhaps `hint`.
+    """
     # A name from another process is looked up here alone, and taken only if it is one of the classes above.
     kind = globals().get(str(encoded["kind"]))
     if not (isinstance(kind, type) and issubclass(kind, LeowarpError)):

@@ -30,6 +30,15 @@ def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | None = None) -> N
     ------
     ScenarioError
         If there is no such table, or `flow` is asked of a table without flows.
+
+    Parameters
+    ----------
+    run : Run
+    table : str
+        One of `EXPORTED`.
+    stream : binary file
+    flow : int, optional
+        Only the rows of this flow.
     """
     if table not in EXPORTED:
         raise ScenarioError(f"there is no table {table!r} to export", hint=f"one of {', '.join(EXPORTED)}, or pcapng")
@@ -55,6 +64,17 @@ def pcapng(run: Run, target: Path) -> list[Path]:
     ------
     TraceError
         If the run recorded none; the hint is the command that makes them.
+
+    Parameters
+    ----------
+    run : Run
+    target : Path
+        Made if it is not there; files in it are replaced, never through a link.
+
+    Returns
+    -------
+    copies : list of Path
+        `<run>-source.pcapng` and `<run>-destination.pcapng`, those that there are.
     """
     present = [run.path / TRACE / name for name in CAPTURES if (run.path / TRACE / name).exists()]
     if not present:
@@ -65,6 +85,7 @@ def pcapng(run: Run, target: Path) -> list[Path]:
         )
     target.mkdir(parents=True, exist_ok=True)
     copies = [target / f"{run.path.name}-{path.name}" for path in present]
+    # All of them before the first is written: a refusal leaves nothing half done.
     for copy in copies:
         plainfiles.refuse_link(copy)
     return [Path(shutil.copyfile(path, copy)) for path, copy in zip(present, copies, strict=True)]

@@ -18,6 +18,7 @@ MANIFEST = "manifest.json"
 INCOMPLETE = "INCOMPLETE"
 GUEST = ".guest"
 CONSOLE = "guest-console.txt"
+# Numbered as the street goes, so that a listing shows them in the order in which they were made.
 ARTEFACTS = (PLAN, INPUTS, ROUTES, TIMELINE, TRACE, METRICS, REPORT, SUMMARY, MANIFEST, GUEST, CONSOLE, INCOMPLETE)
 """Everything that a run directory may hold: whatever has another name is somebody else's, and is never touched."""
 

@@ -20,6 +20,9 @@ def encode_metadata(values: Mapping[str, object]) -> dict[str, str]:
     """Entries of a schema's metadata: each value as JSON, keys sorted, so that equal values give equal bytes.
 
     Arrow keeps metadata as bytes, in the order in which they are given; files are compared by their sha256.
+
+    >>> encode_metadata({"warnings": [], "hosts": ["A"]})
+    {'hosts': '["A"]', 'warnings': '[]'}
     """
     return {key: json.dumps(values[key], sort_keys=True, ensure_ascii=False) for key in sorted(values)}
 
@@ -31,6 +34,12 @@ def decode_metadata(schema: pa.Schema, key: str) -> Any:
     ------
     TraceError
         If it is no JSON, or of another shape than what leowarp writes under that key.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+    key : str
+        One of those in `_SHAPES` is also checked for its shape; any other is taken as it is.
     """
     text = (schema.metadata or {}).get(key.encode())
     if text is None:
@@ -45,6 +54,7 @@ def decode_metadata(schema: pa.Schema, key: str) -> Any:
 
 
 def _is_list_of(value: Any, kind: type | UnionType, length: int | None = None) -> bool:
+    """Whether a value is a list of items of a kind, and of a length if one is given."""
     return isinstance(value, list) and length in (None, len(value)) and all(isinstance(one, kind) for one in value)
 
 

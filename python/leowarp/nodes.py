@@ -5,5 +5,8 @@ _HOST_PREFIX = "host:"
 
 
 def host_node(station: str) -> str:
-    """Node of a station's host, where its flows begin and end: `host:Madrid` hangs by a wire on the node `Madrid`."""
+    """Node of a station's host, where its flows begin and end: `host:Madrid` hangs by a wire on the node `Madrid`.
+
+    A colon, which no station's name has, so that no station is taken for a host.
+    """
     return _HOST_PREFIX + station

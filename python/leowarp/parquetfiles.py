@@ -72,12 +72,14 @@ def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
 
 
 def _demand_plain(path: Path) -> None:
+    """Refuses what is no plain file: opening a pipe would wait for a writer."""
     mode = path.lstat().st_mode
     if not stat.S_ISREG(mode):
         raise OSError(0, f"it is {kind_of(mode)}", str(path))
 
 
 def _unreadable(path: Path, error: Exception, hint: str) -> TraceError:
+    """One error for all that can be wrong, with Arrow's own words."""
     if isinstance(error, FileNotFoundError):
         return TraceError(f"cannot read {path}: there is no such file", hint=hint)
     return TraceError(f"cannot read {path}: {error} (is it damaged?)", hint=hint)

@@ -43,6 +43,11 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
         A directory, or a file. What is not there is plain.
     itself : bool
         Whether `path` itself may be no link either. One that the user typed may: it is a name of the user's own.
+
+    Returns
+    -------
+    why : str or None
+        Such as "30-trace/packets.parquet in it is a symbolic link".
     """
     try:
         top = path.lstat() if itself else path.stat()
@@ -72,7 +77,11 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
 
 
 def kind_of(mode: int) -> str:
-    """What a file that is not a plain one is, with its article."""
+    """What a file that is not a plain one is, with its article.
+
+    >>> kind_of(stat.S_IFIFO)
+    'a pipe'
+    """
     kinds = {
         stat.S_IFLNK: "a symbolic link", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket",
         stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFDIR: "a directory",
@@ -141,6 +150,8 @@ def write(path: Path, content: bytes) -> None:
     ------
     OSError
         If it cannot be written; nothing of it is left then.
+
+    Not forced onto the disk (no fsync).
     """
     partial = path.with_name(path.name + PARTIAL)
     # What a killed writer left; O_EXCL below would trip over it.
@@ -159,9 +170,14 @@ def write(path: Path, content: bytes) -> None:
 
 
 def is_plain_name(name: object) -> bool:
-    """Whether a text names a file of one directory: no folders, no `..`, nothing that the file system cannot name."""
+    """Whether a text names a file of one directory: no folders, no `..`, nothing that the file system cannot name.
+
+    >>> is_plain_name("a.toml"), is_plain_name("../a.toml")
+    (True, False)
+    """
     return isinstance(name, str) and name not in ("", ".", "..") and not {"/", "\0"} & set(name) and len(name) < 256
 
 
 def _below(path: Path, top: Path) -> str:
+    """A path as it is called below another one; that one itself by its own name."""
     return str(path.relative_to(top)) if path != top else str(path)

@@ -107,7 +107,7 @@ class BuildProgress:
 
     @property
     def counted(self) -> str:
-        """What is done, of what."""
+        """What is done, of what: per cent of the source while it is unpacked, then steps of the build."""
         return f"{self.done} %" if self.stage == "unpack" else f"{self.done}/{self.expected} steps"
 
     def text(self) -> str:
@@ -128,6 +128,7 @@ class Display:
         self._bars: Any = None
 
     def __enter__(self) -> Self:
+        """Bars if stderr is a terminal; else lines, which need nothing to begin."""
         if sys.stderr.isatty():
             self._bars = _bars()
             self._bars.start()
@@ -140,6 +141,7 @@ class Display:
             self._bars.stop()
 
     def __call__(self, progress: Progress) -> None:
+        """Shows how far a run is; the first time adds its bar."""
         with self._lock:
             if self._bars is None:
                 self._line(progress)
@@ -147,6 +149,7 @@ class Display:
                 self._bar(progress)
 
     def _line(self, progress: Progress) -> None:
+        """A plain line, if the stage is new and lasts, or the last line of it is `PLAIN_INTERVAL_S` ago."""
         stage, said_at = self._said.get(progress.run, ("", 0.0))
         now = time.monotonic()
         # Stages that last a moment are not worth a line; the guest and the end are.
@@ -159,6 +162,7 @@ class Display:
         print(one_line(progress.text()), file=sys.stderr, flush=True)
 
     def _bar(self, progress: Progress) -> None:
+        """The run's own bar; without a length while the duration is not known."""
         task = self._tasks.get(progress.run)
         if task is None:
             task = self._tasks[progress.run] = self._bars.add_task(
@@ -223,6 +227,7 @@ class building:
                 print(at.text(), file=sys.stderr, flush=True)
 
     def _bar(self, at: BuildProgress) -> None:
+        """The bar of the build, begun with the first step: a build that finds everything in the cache shows none."""
         fields = {
             "stage": at.stage,
             "virtual": at.counted,
@@ -240,6 +245,16 @@ class shown:
     """The progress argument of the public functions as a context that gives a callable.
 
     `display` makes what shows progress if the argument is True; a study has its own.
+
+    Parameters
+    ----------
+    progress : bool or callable
+        True: a display of its own; False: nothing; a callable gets each `Progress`.
+    display : callable
+        Makes the display for True.
+
+    >>> with shown(False) as show:
+    ...     show(Progress("a", "guest"))
     """
 
     def __init__(self, progress: bool | Callable[[Any], None], display: Callable[[], Any] = Display) -> None:
@@ -260,7 +275,11 @@ def json_lines(progress: Progress) -> None:
 
 
 def clock(seconds: float) -> str:
-    """`m:ss` or `h:mm:ss`."""
+    """`m:ss` or `h:mm:ss`.
+
+    >>> clock(75), clock(3675)
+    ('1:15', '1:01:15')
+    """
     whole = round(seconds)
     hours, rest = divmod(whole, 3600)
     return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
@@ -271,6 +290,7 @@ def silent(progress: Any) -> None:
 
 
 def _bars() -> Any:
+    """Bars of rich, which is imported here alone: most commands show none."""
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bars

@@ -30,7 +30,13 @@ _MOST_RUNS, _MOST_LOOKED_AT = 4, 1000
 
 
 def why_incomplete(path: Path) -> str | None:
-    """Why a directory is not a complete run; None if it is one."""
+    """Why a directory is not a complete run; None if it is one.
+
+    Returns
+    -------
+    reason : str or None
+        The text of the mark INCOMPLETE, which the run that failed wrote; else what is missing.
+    """
     if not path.is_dir():
         return "it is not a directory" if path.exists() else "there is no such directory"
     mark = path / INCOMPLETE
@@ -71,6 +77,11 @@ def read_json(path: Path) -> dict[str, Any]:
     ------
     TraceError
         If it is none, is nested too deeply, or has more than `plainfiles.MOST_JSON_BYTES`.
+
+    Parameters
+    ----------
+    path : Path
+        In a run directory; never followed if it is a link.
     """
 
     # Python's json takes NaN and Infinity, which RFC 8259 (section 6) does not have.
@@ -119,12 +130,21 @@ def read_manifest(run: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
-    """Writes a JSON object so that a reader sees the whole of it or nothing."""
+    """Writes a JSON object so that a reader sees the whole of it or nothing.
+
+    Raises
+    ------
+    ValueError
+        If a number is not finite: JSON has no word for it (RFC 8259, 6).
+    """
     plainfiles.write(path, (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
 
 
 def why_no_summary(value: Mapping[str, Any]) -> str | None:
-    """What is wrong with a summary, as the end of a sentence; None if nothing is."""
+    """What is wrong with a summary, as the end of a sentence; None if nothing is.
+
+    Keys are not held against the table of scalars: a run of a newer or older version has others.
+    """
     flows = value.get("flows")
     if not isinstance(flows, list) or not all(isinstance(flow, dict) for flow in flows):
         return "it has no list `flows` of objects"
@@ -177,15 +197,18 @@ def _runs_in(folder: Path) -> list[Path]:
 
 
 def _again(path: Path) -> str:
+    """The command that makes the run in a directory again, from the plan that it holds if it holds one."""
     plan = path / PLAN
     return f"run it again: leowarp run {plan if plan.exists() else 'SCENARIO.toml'} --out {path} --force"
 
 
 def _is_scalar(name: str, item: Any) -> bool:
+    """Whether a summary may hold this under a name: null, a number, or a text where texts stand."""
     return item is None or (isinstance(item, str) if name in TEXTS else _is_number(item))
 
 
 def _is_table_of_scalars(item: Any) -> bool:
+    """Whether it is an object of scalars, such as `fairness`."""
     return isinstance(item, dict) and all(_is_scalar(name, within) for name, within in item.items())
 
 

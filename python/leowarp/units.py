@@ -55,15 +55,25 @@ class Quantity:
     def parse(self, text: object, *, like: object = None) -> int | float:
         """Read a text such as ``"30 ms"``.
 
-        Parameters
-        ----------
-        like : str, optional
-            A correct text, a default for instance: its unit is proposed where one is missing.
-
         Raises
         ------
         ScenarioError
             If it is a bare number, has no unit or a wrong one, or is not exact in the kept unit.
+
+        Parameters
+        ----------
+        text : object
+            What TOML gave: a str is right, everything else an error with the way to write it.
+        like : str, optional
+            A correct text, a default for instance: its unit is proposed where one is missing.
+
+        Returns
+        -------
+        value : int or float
+            In the kept unit: an int if `whole`.
+
+        >>> TIME.parse("30 ms"), RATE.parse("37.5 Mbit/s"), RATIO.parse("0.1 %")
+        (30000000, 37500000, 0.001)
         """
         number, unit = self._split(text, like)
         size = self.units.get(unit)
@@ -87,10 +97,16 @@ class Quantity:
         ------
         ValueError
             If it is a float that is not finite.
+
+        The largest unit of which there is a whole number, of floats the largest of which there is one:
+
+        >>> TIME.format(30_000_000_000), TIME.format(1_500), LENGTH.format(1_200_000.0)
+        ('30 s', '1500 ns', '1200 km')
         """
         return _format(self, value)
 
     def _format(self, value: int | float) -> str:
+        """`format` without its cache."""
         if not self.whole and not math.isfinite(value):
             raise ValueError(f"{self.name} must be finite, not {value}")
         # repr is the shortest decimal that reads back as the same float; a decimal times a power of ten is exact.
@@ -111,6 +127,9 @@ class Quantity:
         ------
         KeyError
             If it is no unit of this quantity.
+
+        >>> TIME.format_in(90_000_000_000, "min"), TIME.format_in(1, "min")
+        ('1.5 min', '1 ns')
         """
         exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
         number = _decimal(exact / self.units[unit])
@@ -122,6 +141,13 @@ class Quantity:
         return "s" if "s" in self.written else self.written[-1]
 
     def _split(self, text: object, like: object) -> tuple[Fraction, str]:
+        """Number and unit of a text, the number exact.
+
+        Raises
+        ------
+        ScenarioError
+            If it is no text, no number with something behind it, or longer than `_LONGEST_TEXT`.
+        """
         # TOML's true and false are ints to Python.
         if isinstance(text, bool) or not isinstance(text, int | float | str):
             raise ScenarioError(f"{self.name} is a string with a unit", f'write it like "{self.example}"')
@@ -149,6 +175,7 @@ class Quantity:
         return self.example
 
     def _unit_hint(self, unit: str) -> str:
+        """What to say of a unit that is none: the known mistake, the nearest unit, and all of them."""
         known = ", ".join(self.units)
         if unit in self.mistakes:
             return f"{self.mistakes[unit]}; {self.name} is in one of: {known}"
@@ -165,7 +192,11 @@ def _format(quantity: Quantity, value: int | float) -> str:
 
 
 def _decimal(value: Fraction) -> str | None:
-    """The exact decimal text of a fraction, or None if it has no short one."""
+    """The exact decimal text of a fraction, or None if it has no short one.
+
+    2 and 5 are the only prime factors that a denominator of a decimal has; with others, or too many digits, None or an
+    exponent.
+    """
     denominator, twos, fives = value.denominator, 0, 0
     while denominator % 2 == 0:
         denominator, twos = denominator // 2, twos + 1
@@ -187,6 +218,7 @@ def _decimal(value: Fraction) -> str | None:
 
 
 def _units(**sizes: int | str) -> dict[str, Fraction]:
+    """Units of whole or written sizes, as exact fractions."""
     return {name: Fraction(size) for name, size in sizes.items()}
 
 
@@ -234,6 +266,7 @@ RATE = Quantity(
     | {unit: _BPS for unit in ("bps", "kbps", "Kbps", "Mbps", "mbps", "Gbps", "gbps")}
     | {"Mbit": 'a rate is per second: "Mbit/s"', "mbit": 'a rate is per second: "Mbit/s"'},
 )
+# "KB" is refused, for some mean 1000 by it and some 1024.
 BYTES = Quantity(
     "a size",
     "_bytes",
@@ -287,6 +320,7 @@ RATIO = Quantity(
     "0.1 %",
     {},
 )
+# Whole millionths, as the guest is told red's largest probability (design/interfaces.md, section 13).
 PROBABILITY = Quantity(
     "a probability",
     "_ppm",

@@ -46,6 +46,8 @@ impl Default for Histogram {
 }
 
 impl Histogram {
+    /// Counts a packet with that delay.
+    /// A wrapped bin shows: the metrics compare what is counted with what arrived (metrics/conservation.py).
     pub fn count(&mut self, delay_ns: i64) {
         let place = place(delay_ns);
         let (page, within) = (place / PAGE, place % PAGE);
@@ -129,6 +131,7 @@ struct RoundTrips {
 }
 
 impl Delays {
+    /// Of a flow; round trips are counted of TCP alone, those of pings stand one by one in `echoes`.
     pub fn new(kind: FlowKind) -> Self {
         let round_trips = (kind == FlowKind::Tcp).then(|| RoundTrips {
             waiting: VecDeque::with_capacity(WAITING),

@@ -19,6 +19,7 @@ pub struct Drops {
 }
 
 impl Drops {
+    /// Opens /proc/leolink/drops, if the kernel has it (guest/qdisc/leolink_proc.c).
     pub fn open() -> Self {
         Self { file: File::open("/proc/leolink/drops").ok(), buffer: vec![0; BUFFER_RECORDS * RECORD_BYTES] }
     }

@@ -28,6 +28,7 @@ impl Ending {
         self.end_ns.load(SeqCst)
     }
 
+    /// The run is over at this run time, ns. Whoever sleeps must be woken by [`Ending::ring`] to see it.
     pub fn set_end_ns(&self, t_ns: i64) {
         self.end_ns.store(t_ns, SeqCst);
     }
@@ -42,6 +43,7 @@ impl Ending {
         self.rung.load(SeqCst)
     }
 
+    /// Wakes all who sleep in [`Ending::sleep_until`].
     pub fn ring(&self) {
         self.rung.fetch_add(1, SeqCst);
         // SAFETY: plain system call on a word that lives as long as `self`.

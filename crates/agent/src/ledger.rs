@@ -27,6 +27,7 @@ pub struct Sum {
 }
 
 impl Sum {
+    /// One packet more, with so much payload.
     pub fn add(&mut self, len_bytes: u32) {
         self.pkts += 1;
         self.bytes += u64::from(len_bytes);
@@ -44,6 +45,7 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// Whether sent = received + lost + in flight, in packets and in bytes.
     pub fn adds_up(&self) -> bool {
         let parts = self.lost.iter().chain([&self.received, &self.in_flight]);
         let (pkts, bytes) = parts.fold((0, 0), |(p, b), s| (p + s.pkts, b + s.bytes));
@@ -80,6 +82,10 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// Opens the tables of a run, and has an account for each flow and direction.
+    ///
+    /// # Errors
+    /// If a file cannot be created in the output directory.
     pub fn create(
         setup: &Setup,
         events: &[Event],

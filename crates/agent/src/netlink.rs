@@ -7,6 +7,7 @@
 use crate::error::{check, Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+/// Kinds of messages (include/uapi/linux/rtnetlink.h).
 pub const RTM_NEWLINK: u16 = 16;
 pub const RTM_NEWADDR: u16 = 20;
 pub const RTM_NEWROUTE: u16 = 24;
@@ -15,6 +16,7 @@ pub const RTM_NEWQDISC: u16 = 36;
 pub const RTM_DELQDISC: u16 = 37;
 pub const RTM_GETQDISC: u16 = 38;
 
+/// Flags of messages (include/uapi/linux/netlink.h).
 pub const NLM_F_REQUEST: u16 = 1;
 pub const NLM_F_DUMP: u16 = 0x300;
 pub const NLM_F_REPLACE: u16 = 0x100;
@@ -42,10 +44,12 @@ pub struct Batch {
 pub struct Nest(usize);
 
 impl Batch {
+    /// Whether no message was begun.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
 
+    /// Takes all messages out; the memory is kept for the next ones.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.starts.clear();
@@ -74,14 +78,17 @@ impl Batch {
         self
     }
 
+    /// An attribute of four bytes, in this machine's order as the kernel reads them.
     pub fn u32(&mut self, kind: u16, value: u32) -> &mut Self {
         self.attribute(kind, &value.to_ne_bytes())
     }
 
+    /// An attribute of eight bytes, likewise.
     pub fn u64(&mut self, kind: u16, value: u64) -> &mut Self {
         self.attribute(kind, &value.to_ne_bytes())
     }
 
+    /// An attribute of text, with the 0 that ends it (NLA_STRING, lib/nlattr.c).
     pub fn text(&mut self, kind: u16, value: &str) -> &mut Self {
         let mut bytes = value.as_bytes().to_vec();
         bytes.push(0);
@@ -95,6 +102,7 @@ impl Batch {
         Nest(start)
     }
 
+    /// Ends an attribute that holds others: its length is that of all that came since [`Batch::nest`].
     pub fn end(&mut self, nest: &Nest) {
         let length = (self.bytes.len() - nest.0) as u16;
         self.bytes[nest.0..nest.0 + 2].copy_from_slice(&length.to_ne_bytes());
@@ -123,6 +131,10 @@ pub struct Socket {
 }
 
 impl Socket {
+    /// A socket of the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// If the kernel refuses the socket or one of its options.
     pub fn open() -> Result<Self> {
         // SAFETY: plain system call; the descriptor is owned from here on.
         let fd = unsafe {
@@ -140,6 +152,7 @@ impl Socket {
         Ok(Self { fd })
     }
 
+    /// Its descriptor, which stays the socket's.
     pub fn raw(&self) -> i32 {
         self.fd.as_raw_fd()
     }

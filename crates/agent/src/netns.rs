@@ -37,6 +37,7 @@ impl Namespace {
         Ok(())
     }
 
+    /// Its descriptor, which stays the namespace's.
     pub fn raw(&self) -> i32 {
         self.handle.as_raw_fd()
     }

@@ -13,17 +13,20 @@ pub const SNAP_BYTES: u32 = 128;
 pub struct PcapNg(Output);
 
 impl PcapNg {
+    /// Begins a file with the blocks of section and interface, whose name it has.
     pub fn create(file: &str, interface: &str) -> Result<Self> {
         let mut output = Output::create(file)?;
         begin(output.buffer(), interface);
         Ok(Self(output))
     }
 
+    /// Adds a frame that passed at a run time, ns.
     pub fn push(&mut self, t_ns: i64, frame: &Frame) -> Result<()> {
         packet(self.0.buffer(), t_ns, frame.frame_bytes, frame.data);
         self.0.relieve()
     }
 
+    /// Writes what is still in memory; the end of a file must be flushed, dropping it writes nothing.
     pub fn flush(&mut self) -> Result<()> {
         self.0.flush()
     }

@@ -42,6 +42,10 @@ struct Statistics {
 }
 
 impl Queues {
+    /// Opens /proc/leolink/links, if the kernel has it, and notes which directions have a netem to be asked.
+    ///
+    /// # Errors
+    /// If the file is there and cannot be opened.
     pub fn open(setup: &Setup) -> Result<Self> {
         let path = "/proc/leolink/links";
         let leolink = match File::open(path) {

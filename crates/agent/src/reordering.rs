@@ -133,6 +133,7 @@ impl Sequence {
 }
 
 impl Reordering {
+    /// Opens the two tables, and has for each flow its scopes: the run, windows, and the changes of its path.
     pub fn create(
         setup: &Setup,
         events: &[Event],

@@ -109,6 +109,7 @@ impl Ring {
         }
     }
 
+    /// Its descriptor, to wait for with poll(2).
     pub fn raw(&self) -> i32 {
         self.fd.as_raw_fd()
     }

@@ -110,6 +110,7 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Opens both files in the namespace of every host. Names are those of the first: one kernel has one set of them.
     pub fn open(network: &Network, setup: &Setup) -> Result<Self> {
         let mut files = Vec::new();
         for host in &setup.hosts {
@@ -131,6 +132,7 @@ impl Counters {
         Ok(counters)
     }
 
+    /// Name of each counter, by its number in the table: `TcpExt.TCPTimeouts`.
     pub fn names(&self) -> &[String] {
         &self.names
     }

@@ -20,6 +20,7 @@ pub struct Output {
 }
 
 impl Output {
+    /// Creates the file, or empties it.
     pub fn create(name: &str) -> Result<Self> {
         let file = File::create(name).map_err(|source| Error::Output { file: name.into(), source })?;
         Ok(Self { name: name.into(), file, buffer: Vec::with_capacity(BUFFER_BYTES + 4096) })
@@ -38,6 +39,10 @@ impl Output {
         Ok(())
     }
 
+    /// Writes the buffer out, full or not.
+    ///
+    /// # Errors
+    /// If the host's disk does not take it; the buffer is empty afterwards all the same.
     pub fn flush(&mut self) -> Result<()> {
         let result = self.file.write_all(&self.buffer);
         self.buffer.clear();
@@ -60,11 +65,13 @@ impl<R: Record> Rows<R> {
         Ok(Self { output, kind: PhantomData })
     }
 
+    /// Adds a record; it is written when the buffer is full.
     pub fn push(&mut self, record: &R) -> Result<()> {
         record.put(self.output.buffer());
         self.output.relieve()
     }
 
+    /// Writes what is still in the buffer.
     pub fn flush(&mut self) -> Result<()> {
         self.output.flush()
     }

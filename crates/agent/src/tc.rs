@@ -10,6 +10,7 @@
 use crate::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_DELQDISC, RTM_NEWQDISC};
 use leowarp_timeline::setup::QueueCounts;
 
+/// Attributes of a discipline: its name, and what is said to it (include/uapi/linux/rtnetlink.h).
 pub const TCA_KIND: u16 = 1;
 pub const TCA_OPTIONS: u16 = 2;
 const TC_H_ROOT: u32 = 0xffff_ffff;
@@ -92,10 +93,12 @@ pub enum Say {
     Flush,
 }
 
+/// `struct tcmsg` of an interface's root discipline, 1:0.
 pub fn tcmsg(ifindex: u32) -> [u8; 20] {
     tcmsg_at(ifindex, HANDLE, TC_H_ROOT)
 }
 
+/// `struct tcmsg` (include/uapi/linux/rtnetlink.h) of any discipline: family, interface, handle, parent, info 0.
 pub fn tcmsg_at(ifindex: u32, handle: u32, parent: u32) -> [u8; 20] {
     let mut out = [0; 20];
     for (at, value) in [(4, ifindex), (8, handle), (12, parent)] {

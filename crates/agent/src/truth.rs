@@ -26,6 +26,7 @@ pub struct Seen {
     pub len_bytes: u32,
 }
 
+/// Flags of a TCP header (RFC 9293, 3.1).
 pub const FLAG_SYN: u8 = 2;
 pub const FLAG_ACK: u8 = 16;
 
@@ -37,6 +38,7 @@ pub struct Loss {
     pub direction: Option<u32>,
 }
 
+/// Causes that no link counts; 1 to 3 are leolink's (design/interfaces.md, section 6).
 pub const CAUSE_NO_ROUTE: u8 = 4;
 pub const CAUSE_UNKNOWN: u8 = 5;
 
@@ -110,6 +112,7 @@ pub struct Stream {
 const NONE: u32 = u32::MAX;
 
 impl Stream {
+    /// A stream of which nothing has been sent; `size_bytes`: what it is to carry, none = unlimited.
     pub fn new(numbers: Numbers, size_bytes: Option<u64>) -> Self {
         Self {
             numbers,

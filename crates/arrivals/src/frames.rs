@@ -74,6 +74,7 @@ enum Step {
 }
 
 impl Frames {
+    /// A reader at the begin of a file, whose first bytes will tell pcap from pcapng.
     pub fn new() -> Self {
         Frames { format: Format::Unknown, pending: Vec::new(), at: 0, skip: 0, frames: 0 }
     }

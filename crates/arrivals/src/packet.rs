@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::frames::Frame;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// Protocol numbers of IP (IANA, "Protocol Numbers").
 pub const ICMP: u8 = 1;
 pub const TCP: u8 = 6;
 pub const UDP: u8 = 17;
@@ -131,10 +132,12 @@ fn ipv6(ip: &[u8]) -> Option<Option<Datagram<'_>>> {
     Some(Some(Datagram { protocol, source, destination, ip_id: None, payload, payload_bytes: left }))
 }
 
+/// The 16 bits at a place, in the order of the network; none = the bytes end before.
 pub fn half(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
+/// The 32 bits at a place, likewise.
 pub fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }

@@ -15,6 +15,7 @@ pub struct Judged {
     pub outside_pkts: u64,
 }
 
+/// What each arrival is, by going through all that came before it.
 pub fn judged(arrivals: &[Arrival], settings: &Settings) -> Judged {
     let mut judged = Judged::default();
     let mut highest = 0;

@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line `leowarp`: the street's nouns as verbs."""
+"""The command line `leowarp`: the street's nouns as verbs.
+
+A verb is a thin layer: it reads options, calls a function of the library that a notebook would call, and prints what
+that gives, as text for people or with ``--json`` as one object. What takes long to load (numpy, Arrow, figures) is
+imported within the verbs, so that help and completion are there at once.
+
+Exit statuses are those of `leowarp.errors`: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine lacks
+something, 4 the guest failed, 5 trace or report, 70 what no rule foresees, 130 interrupted.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +18,21 @@ from leowarp.errors import INTERRUPTED_EXIT_CODE, LeowarpError, unexpected
 
 
 def main() -> None:
-    """Entry point: runs the verb that was typed and ends the process with its exit status."""
+    """Entry point: runs the verb that was typed and ends the process with its exit status.
+
+    Every error of the library is printed in one form: what was attempted, and a hint. With ``LEOWARP_DEBUG=1`` it is
+    raised as it is, with its traceback.
+
+    Raises
+    ------
+    SystemExit
+        Always, with the verb's status.
+    """
     from leowarp.cli.app import app
     from leowarp.cli.output import print_error, print_error_json
 
     try:
+        # A fixed name, so that messages read alike for `python -m leowarp` and for the script.
         app(prog_name="leowarp")
     except BrokenPipeError:
         # The reader of our output (head, less) has gone: nothing is wrong, and nobody is there to tell.

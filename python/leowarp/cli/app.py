@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The typer application: which verbs there are, in the order of the street."""
+"""The typer application: which verbs there are, in the order of the street.
+
+A verb is a function of one of the modules `*_verbs.py`; its signature is its options and its docstring its help, which
+is why those docstrings have no sections. Panels group them in ``leowarp --help``.
+"""
 
 from __future__ import annotations
 
@@ -61,6 +65,7 @@ _RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel n
 # These take minutes, and whoever ends them must know what stays.
 for _verb in (run_verbs.run, run_verbs.demo, run_verbs.reproduce, run_verbs.verify):
     app.command(rich_help_panel=_RUN)(interruptible(_verb))
+# Not by `interruptible`: the verb `study run` says itself what stays.
 app.add_typer(study_verbs.study_app, name="study", rich_help_panel=_RUN)
 app.command(rich_help_panel=_RUN)(example_verbs.examples)
 app.command(rich_help_panel=_RUN)(example_verbs.init)
@@ -75,6 +80,7 @@ app.command(rich_help_panel=_RESULTS)(plot_verb.plot)
 app.command(rich_help_panel=_RESULTS)(result_verbs.compare)
 app.command(rich_help_panel=_RESULTS)(view_verb.view)
 app.command(rich_help_panel=_RESULTS)(result_verbs.export)
+# Options as one value: it has two dozen of them.
 app.command(rich_help_panel=_RESULTS)(interruptible(verb_of(reorder_verb.reorder, Request)))
 app.add_typer(guest_verbs.kernel_app, name="kernel", rich_help_panel=_MACHINE)
 app.command(rich_help_panel=_MACHINE)(guest_verbs.doctor)

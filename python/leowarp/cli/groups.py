@@ -20,11 +20,13 @@ class FileOrVerb(TyperGroup):
     default: ClassVar[str]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The words of the group, with the default verb before them if they name none."""
         # Once here, for the group's own options, and once where the verb is looked up; of words that have a verb
         # nothing changes.
         return super().parse_args(ctx, self._with_verb(args))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Which verb the words mean; the same rule once more, since click asks for it with words of its own."""
         return super().resolve_command(ctx, self._with_verb(args))
 
     def _with_verb(self, args: list[str]) -> list[str]:
@@ -35,5 +37,16 @@ class FileOrVerb(TyperGroup):
 
 
 def with_default(verb: str) -> type[FileOrVerb]:
-    """A group whose verb of this name needs no name."""
+    """A group whose verb of this name needs no name.
+
+    Parameters
+    ----------
+    verb : str
+        One of the group's verbs.
+
+    Returns
+    -------
+    type
+        For ``typer.Typer(cls=...)``, which takes a class and not an instance.
+    """
     return type("FileOrVerb", (FileOrVerb,), {"default": verb})

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on this machine: kernel, doctor, version."""
+"""Verbs on this machine: kernel, doctor, version.
+
+`kernel` and its verbs build what is not there yet, with the build's progress on stderr; `doctor` says what is lacking
+for that; `version` builds and boots nothing.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +35,7 @@ def build(choice: Choice = "default", json_: options.Json = False) -> None:
     """Build kernel and agent, once; does nothing if they are there."""
     from leowarp.cli.output import print_json
 
+    # Progress goes to stderr, so that stdout of `path` and of --json holds the answer alone.
     image = built_image(choice)
     if json_:
         print_json(_facts(image))
@@ -47,6 +52,7 @@ def info(choice: Choice = "default", json_: options.Json = False) -> None:
     if json_:
         print_json(facts)
         return
+    # Warnings are told where a run is made; here they would be a cell as long as a paragraph.
     for part in ("kernel", "agent"):
         print_table(
             part,
@@ -75,6 +81,7 @@ def module(
     from leowarp.progress import building
 
     with building(True) as built:
+        # The kernel alone: a module needs no agent, and no guest is booted.
         chosen = kernel_for(kernel or "default", on_message=built.message, on_progress=built.steps)
         made = compiled(file, chosen, built.message)
     if json_:
@@ -156,11 +163,20 @@ def doctor(
         for check in lacking:
             say(f"{check.name}: {check.mend}")
         say(_verdict(checks, booted))
+    # After all is printed: the table is the message.
     raise typer.Exit(HostError.exit_code if lacking else 0)
 
 
 def _verdict(checks: list[Check], booted: bool | None) -> str:
-    """The last line of `doctor`: how much is lacking, or what the guest that was booted said."""
+    """The last line of `doctor`: how much is lacking, or what the guest that was booted said.
+
+    Parameters
+    ----------
+    checks : list of Check
+        All, that of the boot last if there was one.
+    booted : bool or None
+        Whether a guest came up; None: none was booted.
+    """
     lacking = sum(not check.ok for check in checks)
     if lacking:
         return f"{lacking} of {len(checks)} lacking"
@@ -180,6 +196,7 @@ def version(json_: options.Json = False) -> None:
     kernels = sorted(
         {json.loads(file.read_text())["linux_version"] for file in cache_root().glob("kernel/*/kernel.json")}
     )
+    # A kernel is in the cache once for each recipe; the set has each version of Linux once.
     facts: dict[str, Any] = {"leowarp": VERSION, **library_versions(), "kernels_built": kernels}
     if json_:
         print_json(facts)
@@ -189,7 +206,18 @@ def version(json_: options.Json = False) -> None:
 
 
 def built_image(choice: str | Path) -> GuestImage:
-    """Kernel and agent, with messages and the build's progress on stderr."""
+    """Kernel and agent, with messages and the build's progress on stderr.
+
+    Parameters
+    ----------
+    choice : str or Path
+        "default", a kernel tree or a binary; it counts as named by the user, who typed it.
+
+    Raises
+    ------
+    HostError, ScenarioError
+        As `guest.guest_image`.
+    """
     from leowarp.guest import guest_image
     from leowarp.progress import building
 
@@ -198,7 +226,13 @@ def built_image(choice: str | Path) -> GuestImage:
 
 
 def _facts(image: GuestImage) -> dict[str, Any]:
-    """Paths and facts of kernel and agent, by part."""
+    """Paths and facts of kernel and agent, by part.
+
+    Returns
+    -------
+    dict
+        ``kernel`` and ``agent``, each with its ``program`` and what it was built from.
+    """
     return {
         "kernel": {"program": str(image.kernel), **image.kernel_facts},
         "agent": {"program": str(image.agent), **image.agent_facts},

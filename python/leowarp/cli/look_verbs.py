@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that show one stage of a scenario, without a kernel: plan, ephemeris, routes."""
+"""Verbs that show one stage of a scenario, without a kernel: plan, ephemeris, routes.
+
+Each is what a run would compute before its guest boots: the same functions on the same plan, so that what they print is
+what the run directory will hold.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +39,7 @@ def plan(
         check(resolved)
     text = resolved.to_toml()
     if out is not None:
+        # Nothing is written through a symbolic link (docs/security.md, what a plan cannot do).
         plainfiles.refuse_link(out)
         out.write_text(text)
     if json_:
@@ -42,6 +47,7 @@ def plan(
 
         from leowarp.cli.output import print_json
 
+        # The plan's own text read back: what --json shows is what a run directory's plan says, defaults in their units.
         print_json(tomllib.loads(text))
     elif out is None:
         say(text, end="")
@@ -63,6 +69,7 @@ def ephemeris(
 
     resolved = plan_of(file, set_)
     t_ns = int(parsed(units.TIME, "--at", at))
+    # None of a medium without satellites.
     sky = rooms.ephemeris_of(resolved)
     if sky is None:
         raise ScenarioError(
@@ -74,6 +81,7 @@ def ephemeris(
     latitude_deg = np.degrees(np.arcsin(ecef_m[:, 2] / radius_m))
     longitude_deg = np.degrees(np.arctan2(ecef_m[:, 1], ecef_m[:, 0]))
     stations = sky.stations
+    # Shape (stations, satellites), degrees; below 0 a station does not see it.
     elevations_deg = np.array([sky.stations.elevations_deg(i, ecef_m) for i in range(len(stations.names))])
     chosen = [i for i in range(len(sky.names)) if not visible or (elevations_deg[:, i] > 0).any()]
     if json_:
@@ -130,6 +138,7 @@ def routes(
         return
     _notes(planned.warnings)
     say(f"{resolved.name}: {_scalars(planned.summary)}")
+    # With one pair its two columns would say the same in each row.
     several = ("source", "destination") if len({(row["source"], row["destination"]) for row in rows}) > 1 else ()
     print_table(
         None,
@@ -147,7 +156,17 @@ def routes(
 
 
 def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool:
-    """Whether a row of routes is of a pair of stations in one of the ways asked for."""
+    """Whether a row of routes is of a pair of stations in one of the ways asked for.
+
+    Parameters
+    ----------
+    row : dict
+        Of `10-routes.parquet`.
+    ways : list of (source, destination)
+        Names of nodes.
+    plan : Plan
+        Its medium says whether pairs and rows have the same names; where not, every row is shown.
+    """
     from leowarp.scenario.schema import Access
 
     # The pairs of a chain are named by their routers, the rows by its hosts A and B.
@@ -156,21 +175,38 @@ def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool
 
 
 def _scalars(summary: dict[str, Any]) -> str:
-    """The summary of the routes in a line."""
+    """The summary of the routes in a line.
+
+    >>> _scalars({"updates": 3, "mean_ms": 1.5})
+    'updates 3, mean_ms 1.5'
+    """
     return ", ".join(
         f"{key} {f'{value:.10g}' if isinstance(value, float) else value}" for key, value in summary.items()
     )
 
 
 def _ms(nanoseconds: int | None) -> str | None:
-    """A delay in ms to the ns; None stays None, which a table shows as a dash."""
+    """A delay in ms to the ns; None stays None, which a table shows as a dash.
+
+    >>> _ms(1_234_567)
+    '1.234567'
+    """
     return None if nanoseconds is None else f"{nanoseconds / 1e6:.6f}"
 
 
 def plan_of(file: Path, settings: list[str] | None) -> Plan:
     """The plan of a scenario, a plan or a run directory, with `--set` applied.
 
-    Raises ScenarioError as `scenario.load` and `scenario.resolve` do.
+    Parameters
+    ----------
+    file : Path
+    settings : list of str or None
+        ``KEY=VALUE`` each.
+
+    Raises
+    ------
+    ScenarioError
+        As `scenario.load` and `scenario.resolve`.
     """
     from leowarp import scenario
 
@@ -178,7 +214,26 @@ def plan_of(file: Path, settings: list[str] | None) -> Plan:
 
 
 def parsed(quantity: Any, option: str, text: str) -> int | float:
-    """The number of an option's text, in the quantity's kept unit (ns of a time); an error names the option."""
+    """The number of an option's text, in the quantity's kept unit (ns of a time); an error names the option.
+
+    Parameters
+    ----------
+    quantity : Quantity
+        Of `leowarp.units`.
+    option : str
+        As typed: ``--at``.
+    text : str
+
+    Raises
+    ------
+    ScenarioError
+        If the text is no such quantity.
+
+    Examples
+    --------
+    >>> parsed(units.TIME, "--at", "5 s")
+    5000000000
+    """
     try:
         return quantity.parse(text)
     except ScenarioError as error:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments and options that several verbs share."""
+"""Arguments and options that several verbs share.
+
+Each is a type for a verb's parameter, with its flag and its help, so that the same option reads alike in all verbs. A
+verb gives its default: ``set_: options.Settings = None``.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +90,26 @@ def progress_of(kind: ProgressKind) -> bool | OnProgress:
 
 
 def settings(set_: list[str] | None, cc_modules: list[Path] | None) -> list[str]:
-    """What `--set` and `--cc-module` say, as `KEY=VALUE`."""
+    """What `--set` and `--cc-module` say, as `KEY=VALUE`.
+
+    Parameters
+    ----------
+    set_ : list of str or None
+        As typed.
+    cc_modules : list of Path or None
+        C files; relative ones are relative to the working directory, as all that is typed.
+
+    Returns
+    -------
+    list of str
+        For `scenario.load`.
+
+    Examples
+    --------
+    >>> settings(["run.seed=2"], [Path("my_cc.c")])
+    ['run.seed=2', 'guest.cc_modules=["my_cc.c"]']
+    """
+    # --cc-module comes last and so wins over `--set guest.cc_modules`.
     texts = list(set_ or [])
     if cc_modules:
         # JSON's strings are TOML's; a path with control characters is no name that a scenario takes.
@@ -97,12 +120,19 @@ def settings(set_: list[str] | None, cc_modules: list[Path] | None) -> list[str]
 def verb_of(act: Callable[[Request], None], request: type[Request]) -> Callable[..., None]:
     """A verb whose options are the fields of a dataclass, and which gets them as one value.
 
+    Typer itself knows functions alone, and one of two dozen parameters hides the rules between them.
+
     Parameters
     ----------
     act : callable
         What the verb does; its docstring is the verb's help.
     request : dataclass
         Each field is annotated as a parameter of a verb would be: `Annotated[int, typer.Option(...)] = 200`.
+
+    Returns
+    -------
+    callable
+        With the signature that typer reads, for ``app.command()``.
     """
 
     def verb(**typed: Any) -> None:

@@ -31,11 +31,18 @@ from leowarp.trace.schema import Column
 
 
 def reference_page() -> str:
-    """The page as Markdown."""
+    """The page as Markdown.
+
+    Returns
+    -------
+    str
+        The same bytes for the same schemas.
+    """
     return "\n".join(_lines()) + "\n"
 
 
 def _lines() -> Iterator[str]:
+    """The page's lines: files of a run in the order of the street, each with its columns."""
     yield from _INTRODUCTION.splitlines()
     yield from _table("10-routes.parquet", ROUTES_DOC, (_of_field(field) for field in ROUTES))
     yield from _table("20-timeline.parquet", TIMELINE_DOC, (_of_field(field) for field in TIMELINE))
@@ -44,6 +51,7 @@ def _lines() -> Iterator[str]:
     yield "|---|---|"
     for event, meaning in EVENTS.items():
         yield f"| `{event}` | {_cell(meaning)} |"
+    # From the schemas that the host checks the guest's records with, so the page cannot say anything else.
     for table in TABLES.values():
         columns = (_of_column(column) for column in table.columns)
         yield from _table(f"30-trace/{table.name}.parquet", table.doc, columns)
@@ -151,7 +159,18 @@ def _cell(text: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; exit status."""
+    """Write or check the page; exit status.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        In place of the command line's.
+
+    Returns
+    -------
+    int
+        1 if ``--check`` finds another page.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare only")
     parser.add_argument("file", type=Path)

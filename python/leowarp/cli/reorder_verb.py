@@ -26,6 +26,7 @@ def reorder(request: Request) -> None:
     if request.flows:
         _print_flows(file, source, request.json_)
         return
+    # Before the file is read: a mistake in the options must not cost minutes of measuring.
     formats = request.formats()
     with _Shown(file) as shown:
         measured = reordering.measure_file(
@@ -46,7 +47,13 @@ def reorder(request: Request) -> None:
 
 # Implements RFC 4737, 1.3 (context).
 def _facts(measured: Measured, file: str) -> dict[str, Any]:
-    """What was measured: the file, the flow, what else a capture held, and what to look at (RFC 4737, 1.3)."""
+    """What was measured: the file, the flow, what else a capture held, and what to look at (RFC 4737, 1.3).
+
+    Returns
+    -------
+    dict
+        ``flow`` is None of text and tables, ``capture`` of what is no capture.
+    """
     from dataclasses import asdict
 
     flow = None if measured.flow is None else asdict(measured.flow)
@@ -55,7 +62,13 @@ def _facts(measured: Measured, file: str) -> dict[str, Any]:
 
 
 def _print_flows(file: str, source: Source, as_json: bool) -> None:
-    """The flows of a capture, to choose one by its number."""
+    """The flows of a capture, to choose one by its number.
+
+    Raises
+    ------
+    LeowarpError
+        As `reordering.flows`: the file is no capture, or cannot be read.
+    """
     from dataclasses import asdict
 
     from leowarp import reordering
@@ -112,7 +125,27 @@ def _print_tables(measured: Measured, file: str) -> None:
 
 
 def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[str, int, float]]:
-    """Value or range of values, count and share: a line each if there are few, else ranges that double in width."""
+    """Value or range of values, count and share: a line each if there are few, else ranges that double in width.
+
+    Parameters
+    ----------
+    values, counts : sequences of int
+        A displacement or an occupancy, and how many packets had it; of one length.
+    total : int
+        What shares are of.
+    rows : int
+        Most values that get a line each.
+
+    Returns
+    -------
+    list of (text, count, share)
+        By value. Ranges begin at powers of two on both sides of 0, so those of two files can be compared.
+
+    Examples
+    --------
+    >>> compact([-1, 0, 2], [1, 8, 1], 10)
+    [('-1', 1, 0.1), ('0', 8, 0.8), ('2', 1, 0.1)]
+    """
     pairs = [(int(value), int(count)) for value, count in zip(values, counts, strict=True)]
     if len(pairs) <= rows:
         return [(str(value), count, count / total) for value, count in pairs]
@@ -129,9 +162,14 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
 
 
 def _scalars(document: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Quantities by name, those of extent, gaps and runs with their group before."""
+    """Quantities by name, those of extent, gaps and runs with their group before.
+
+    >>> _scalars({"received_pkts": 3, "extent": {"mean": 1.0}})
+    [('received_pkts', 3), ('extent: mean', 1.0)]
+    """
     lines = []
     for key, value in document.items():
+        # These have tables of their own, or are long lists.
         if key in ("density", "buffer_density", "n_reordering", "overtaken_ratio"):
             continue
         if isinstance(value, dict):
@@ -142,27 +180,47 @@ def _scalars(document: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _text(value: Any) -> str | None:
+    """A number for people: whole ones with separators, others to six digits; None stays None, a dash in a table.
+
+    >>> _text(1_234_567), _text(0.12345678)
+    ('1,234,567', '0.123457')
+    """
     if value is None:
         return None
     return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}" if value < 1e6 else f"{value:,.0f}"
 
 
 def _name(file: str) -> str:
+    """What the file is called in titles."""
     return "standard input" if file == "-" else Path(file).name
 
 
 def _flow_text(flow: Flow) -> str:
+    """A flow in words: its number, ends and protocol."""
     from leowarp.reordering.files import described
 
     return f"flow {described(flow)}"
 
 
 def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> list[Path]:
+    """Figures of RD, RBD and n-reordering, in each of the formats.
+
+    Returns
+    -------
+    list of Path
+        What was written. A density without a single packet is not drawn.
+
+    Raises
+    ------
+    HostError
+        If the folder cannot be written.
+    """
     from leowarp.report import densities
     from leowarp.report.style import save
 
     result = measured.reordering
     rd, rbd, n = result.density, result.buffer_density, result.n_reordering
+    # What a figure needs to be read without its command: file, flow, counts and threshold.
     where = _name(file) if measured.flow is None else f"{_name(file)}, {_flow_text(measured.flow)}"
     counts = f"{where} · received: {result.received_pkts:,} · duplicates: {result.duplicate_pkts:,} · lost: "
     counts += f"{result.lost_pkts:,}"
@@ -190,7 +248,12 @@ def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> 
 
 
 class _Shown:
-    """How far a long file has been read, on stderr: a bar on a terminal, elsewhere a line every few seconds."""
+    """How far a long file has been read, on stderr: a bar on a terminal, elsewhere a line every few seconds.
+
+    A context and a callable in one: `reordering.measure_file` calls it with (share done or None, packets so far), and
+    leaving the block clears the bar. A short file shows nothing: on a terminal the first line comes after half a
+    second.
+    """
 
     def __init__(self, file: str) -> None:
         self._file = one_line(_name(file))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp study FILE`, and what is done with a study's directory afterwards."""
+"""`leowarp study FILE`, and what is done with a study's directory afterwards.
+
+Run, status and run-again are verbs of one group; a file in the place of a verb means `run` (`cli/groups.py`).
+"""
 
 from __future__ import annotations
 
@@ -56,6 +59,7 @@ def run(
     """Make the runs of a study that are not there yet (the word `run` may be left out); status 5 if a run failed."""
     from leowarp import study as studies
 
+    # Before anything else: a dry run needs no kernel, no trust and no directory.
     if dry_run:
         _dry_run(file, out, json_)
         return
@@ -75,6 +79,7 @@ def run(
         note(f"leowarp: interrupted; what was made stays. To go on: {again}")
         sys.exit(INTERRUPTED_EXIT_CODE)
     _print_result(made, json_)
+    # Whole studies are made even if runs fail; the status says it to scripts, the results to people.
     if made.failures:
         raise typer.Exit(TraceError.exit_code)
 
@@ -89,6 +94,7 @@ def status(directory: StudyDirectory, json_: options.Json = False) -> None:
 
     state = study_status(directory)
     if json_:
+        # JSON has no paths.
         print_json(asdict(state) | {"path": str(state.path)})
         return
     print_table(f"{state.name} ({state.path})", ("quantity", "value"), _status_lines(state))
@@ -124,6 +130,7 @@ def run_again(
         })  # fmt: skip
     else:
         if made.differences:
+            # A difference is what this verb is for: a result of the study that this machine does not re-make.
             rows = [(name, *pair) for name, pair in made.differences.items()]
             print_table(f"{run_id} made again", ("scalar", "stored", "now"), rows)
         say(f"{len(made.scalars)} scalars, {len(made.differences)} differ; run: {made.path}")
@@ -131,7 +138,16 @@ def run_again(
 
 
 def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
-    """Prints what a study would be; nothing is built or run."""
+    """Prints what a study would be; nothing is built or run.
+
+    Parameters
+    ----------
+    file : Path
+        A study, or a study's directory.
+    out : Path or None
+        The study's directory, as `study run` takes it.
+    as_json : bool
+    """
     from leowarp.cli.output import print_json, print_table
     from leowarp.study.sweep.estimate import dry_run
 
@@ -150,7 +166,10 @@ def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
 
 
 def _print_result(made: StudyResult, as_json: bool) -> None:
-    """What was made: how many runs, where the results are, and the first failures with their messages."""
+    """What was made: how many runs, where the results are, and the first failures with their messages.
+
+    Failures go to stderr in both forms: with ``--json`` stdout holds the object alone, which has all of them.
+    """
     from leowarp.cli.output import print_json, print_table
 
     runs = len(made.table(["run_id"]))
@@ -173,7 +192,15 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
 
 
 def _note_more(failed: int, path: Path) -> None:
-    """How many more failed than were named, and how to make them again."""
+    """How many more failed than were named, and how to make them again.
+
+    Parameters
+    ----------
+    failed : int
+        All of them; 0 says nothing.
+    path : Path
+        The study's directory.
+    """
     if failed > MOST_FAILURES:
         note(f"... and {failed - MOST_FAILURES} more; all are in the results with status = failed")
     if failed:
@@ -181,7 +208,13 @@ def _note_more(failed: int, path: Path) -> None:
 
 
 def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
-    """The state of a study as lines of a table."""
+    """The state of a study as lines of a table.
+
+    Returns
+    -------
+    list of (quantity, value)
+        As texts; runs no longer in the study only if there are any.
+    """
     lines = [
         ("runs", f"{state.total:,}"),
         ("done", f"{state.done:,}"),

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `view`: one page on which runs move."""
+"""The verb `view`: one page on which runs move.
+
+The page is written by `leowarp.view`; here are its place and the manifest of a run that it is written into.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +35,12 @@ def view(
     from leowarp.layout import REPORT
 
     opened = [leowarp.open(run) for run in runs]
+    # A page of several runs belongs to none of them.
     within = out is None and len(opened) == 1
     target = opened[0].path / REPORT / rooms.FILE if within else Path(rooms.FILE) if out is None else out
     page = rooms.write_view(opened, target)
     if within:
+        # The page is one more file of the run, so the manifest's list of files and checksums has it.
         trace.list_files(opened[0].path)
     if json_:
         print_json({"runs": [str(run.path) for run in opened], "view": str(page), "bytes": page.stat().st_size})

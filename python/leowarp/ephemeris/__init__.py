@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where every node is: `ephemeris_of(plan)` gives satellites and stations, in named frames."""
+"""Where every node is: `ephemeris_of(plan)` gives satellites and stations, in named frames.
+
+Instants are int64 ns of the run's clock; positions float64, m, in ECEF unless a name says otherwise:
+
+    sky = ephemeris_of(plan)
+    sky.positions_ecef_m(np.array([0, 1_000_000_000])).shape      # (instants, satellites, 3)
+"""
 
 from leowarp.ephemeris.frames import EcefMetres, EciMetres, TemeMetres
 from leowarp.ephemeris.planned import Ephemeris, Orbits, ephemeris_of

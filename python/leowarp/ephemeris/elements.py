@@ -35,6 +35,18 @@ def elements_of(path: Path) -> tuple[list[str], list[Element]]:
     ------
     ScenarioError
         If the file cannot be read, holds no satellite, is malformed, or names one satellite twice; with file and line.
+
+    Parameters
+    ----------
+    path : Path
+        TLE, 3LE, or OMM as JSON, XML or CSV; told apart by how the text begins, not by the file's name.
+
+    Returns
+    -------
+    names : list of str
+        Unique.
+    elements : list of Element
+        In the file's order.
     """
     try:
         text = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True).decode("utf-8-sig")
@@ -63,6 +75,7 @@ def elements_of(path: Path) -> tuple[list[str], list[Element]]:
 
 
 def _named(path: Path, elements: list[Element]) -> list[str]:
+    """Names of the satellites, made unique; see `elements_of`."""
     lines: dict[int, int] = {}
     for element in elements:
         if element.catalogue_number in lines:
@@ -82,6 +95,7 @@ def _named(path: Path, elements: list[Element]) -> list[str]:
 
 
 def _from_tle(path: Path, text: str) -> Iterator[Element]:
+    """Elements of pairs of lines, each with a name before it or none."""
     lines = [(number, line.rstrip()) for number, line in enumerate(text.splitlines(), 1)]
     lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
     name, at = "", 0
@@ -104,6 +118,7 @@ def _from_tle(path: Path, text: str) -> Iterator[Element]:
                 f"{line[2:7].strip()} of line 1",
                 "the two lines of a TLE belong together: look for a missing or doubled line above",
             )
+        # WGS72, for that is what the published elements were fitted with (Vallado and others, AIAA 2006-6753).
         satrec = Satrec.twoline2rv(line, second, WGS72)
         _check_started(path, number, satrec)
         yield Element(name, satrec.satnum, number, satrec)
@@ -113,6 +128,10 @@ def _from_tle(path: Path, text: str) -> Iterator[Element]:
 
 
 def _check_line(path: Path, number: int, line: str, layout: _Layout, which: int) -> None:
+    """Refuses a line whose length, columns or checksum are not those of a TLE; `which` is 1 or 2.
+
+    Not left to `sgp4`, which reads a damaged line as other numbers without a word.
+    """
     if len(line) != _TLE_LENGTH:
         raise ScenarioError(
             f"{path}:{number}: line {which} of a TLE has {_TLE_LENGTH} characters, this one {len(line)}", _TLE
@@ -139,6 +158,7 @@ def _check_line(path: Path, number: int, line: str, layout: _Layout, which: int)
 
 
 def _from_json(path: Path, text: str) -> Iterator[Element]:
+    """Elements of an OMM, or of a list of them, as CelesTrak and Space-Track write JSON."""
     try:
         messages = json.loads(text)
     except json.JSONDecodeError as error:
@@ -154,6 +174,7 @@ def _from_json(path: Path, text: str) -> Iterator[Element]:
 
 
 def _from_xml(path: Path, text: str) -> Iterator[Element]:
+    """Elements of the segments of an XML file of OMM (CCSDS 502.0-B)."""
     try:
         messages = list(omm.parse_xml(io.StringIO(text)))
     except ET.ParseError as error:
@@ -168,12 +189,20 @@ def _from_xml(path: Path, text: str) -> Iterator[Element]:
 
 
 def _from_csv(path: Path, text: str) -> Iterator[Element]:
+    """Elements of a CSV file with a line of keywords at its top."""
     reader = csv.DictReader(io.StringIO(text))
     for message in reader:
         yield _from_omm(path, reader.line_num, message)
 
 
 def _from_omm(path: Path, line: int, message: Mapping[str, object]) -> Element:
+    """The satellite of one OMM, given as keywords and values.
+
+    Raises
+    ------
+    ScenarioError
+        If a keyword that SGP4 needs is missing, or a value is none; with file and line.
+    """
     missing = [key for key in _OMM_KEYS if message.get(key) in (None, "")]
     if missing:
         raise ScenarioError(f"{path}:{line}: the OMM lacks {', '.join(missing)}", _FORMATS)
@@ -191,15 +220,18 @@ def _from_omm(path: Path, line: int, message: Mapping[str, object]) -> Element:
 
 
 def _check_started(path: Path, line: int, satrec: Satrec) -> None:
+    """Refuses elements that SGP4 could not begin with, or whose mean motion is no number above 0."""
     if satrec.error or not math.isfinite(satrec.no_kozai) or satrec.no_kozai <= 0:
         raise ScenarioError(
             f"{path}:{line}: SGP4 refuses the elements of catalogue number {satrec.satnum}: mean motion "
+            # rad/min to revolutions a day: 1440 / 2 pi.
             f"{satrec.no_kozai * 720 / math.pi:.6f} rev/day, eccentricity {satrec.ecco:.7f}",
             "remove the satellite, or fetch its elements again",
         )
 
 
 def _line_of(text: str, mark: str, occurrence: int) -> int:
+    """Line of the n-th (from 0) occurrence of a mark in a text; of the last one if there are fewer."""
     at = -1
     for _ in range(occurrence + 1):
         next_at = text.find(mark, at + 1)

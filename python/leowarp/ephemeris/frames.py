@@ -76,6 +76,7 @@ def julian_date(instant: datetime) -> tuple[float, float]:
     midnight = datetime(instant.year, instant.month, instant.day, tzinfo=UTC)
     since = instant - midnight
     # 0001-01-01 of the proleptic Gregorian calendar, ordinal 1, began at JD 1721425.5.
+    # No leap second is in a `datetime`: 23:59:60 cannot be said, and UTC days all have 86,400 s here.
     fraction = (since.seconds * 1_000_000 + since.microseconds) / 86_400e6
     return instant.toordinal() + 1_721_424.5, fraction
 
@@ -112,6 +113,9 @@ def geodetic_to_ecef_m(
         Along the ellipsoid's normal.
     equatorial_radius_m, flattening : float
         a and f = 1 - b/a.
+
+    >>> geodetic_to_ecef_m(0, 90, 100, equatorial_radius_m=6_378_137, flattening=0).round().tolist()
+    [0.0, 6378237.0, 0.0]
     """
     latitude_rad, longitude_rad = math.radians(latitude_deg), math.radians(longitude_deg)
     squared_eccentricity = flattening * (2.0 - flattening)

@@ -82,6 +82,7 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
     orbits = Sgp4Orbits(
         file=str(constellation.tle.path), names=names, elements=elements, epoch=epoch, start_ns=plan.run.start_ns
     )
+    # Before anything is propagated: elements of the wrong year fail with their date, not with SGP4's error codes.
     warnings = orbits.age_warnings(plan.run.duration_ns)
     # An element set that fails does so early or at the end: better here than an hour into the run.
     orbits.positions_teme_m(np.array([0, plan.run.duration_ns]))
@@ -89,6 +90,7 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
 
 
 def _walker(constellation: Constellation, epoch: datetime, start_ns: int) -> Walker:
+    """The Walker pattern of a plan's keys; `greenwich` from the epoch if the plan says "gmst"."""
     keys = ("pattern", "planes", "satellites_per_plane", "altitude_m", "inclination_deg", "phasing", "node_offset_deg")
     values: dict[str, Any] = {key: getattr(constellation, key) for key in keys}
     missing = [key for key, value in values.items() if value is None]

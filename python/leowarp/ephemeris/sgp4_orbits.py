@@ -127,12 +127,15 @@ class Sgp4Orbits:
         ]
 
     def _julian_date(self, t_ns: int | NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Whole-and-a-half day and fraction of each instant, as `sgp4` and `gmst_rad` take them; shape of `t_ns`."""
         day, fraction = julian_date(self.epoch)
         # Leap seconds are not counted: the clock runs in SI seconds from `epoch`.
         fractions = fraction + (np.asarray(t_ns, dtype=np.int64) + self.start_ns) / 86_400e9
         return np.full(np.shape(fractions), day), fractions
 
     def _raise_for(self, error: NDArray[np.uint8], t_ns: NDArray[np.int64]) -> None:
+        """Raises ScenarioError for the first satellite that failed, at its first such instant; `error` (n, k) as sgp4
+        gives it."""
         satellite, instant = (int(i) for i in np.argwhere(error)[0])
         element, code = self.elements[satellite], int(error[satellite, instant])
         when = self.epoch + timedelta(microseconds=(int(t_ns[instant]) + self.start_ns) / 1e3)
@@ -147,6 +150,7 @@ class Sgp4Orbits:
 
 
 def _instant(satrec: Satrec) -> datetime:
+    """Epoch of elements, UTC; for messages."""
     # The Julian date of 1970-01-01T00:00Z is 2440587.5.
     days = satrec.jdsatepoch - 2_440_587.5 + satrec.jdsatepochF
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)

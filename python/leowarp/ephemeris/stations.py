@@ -77,6 +77,7 @@ def stations_on(earth: str, sphere_radius_m: float, places: Sequence[Station]) -
     ValueError
         If a place lacks coordinates.
     """
+    # At a pole WGS84 is 21 km nearer to the centre than a sphere of its equatorial radius.
     radius_m, flattening = (WGS84_EQUATORIAL_RADIUS_M, WGS84_FLATTENING) if earth == "wgs84" else (sphere_radius_m, 0.0)
     positions_m, verticals = [], []
     for place in places:

@@ -77,6 +77,7 @@ class Walker:
         node_rad = self.node_offset_rad + np.radians(self.ascending_nodes_over_deg) * plane / self.planes
         # u0 = 360 s/S + 360 F p/(P S) = 360 (s P + F p) / (P S), reduced to one turn in whole numbers
         total = self.planes * self.satellites_per_plane
+        # Whole numbers first: slots of equal phase in different planes then have the very same float.
         start_rad = 2.0 * math.pi * ((slot * self.planes + self.phasing * plane) % total) / total
         latitude_argument_rad = start_rad + (2.0 * math.pi / self.period_s) * clock_s[..., None]
         # r = a (cos u P + sin u Q): P towards the ascending node, Q a quarter turn ahead of it

@@ -82,6 +82,13 @@ def agent(
 
 
 def _packaged() -> Agent:
+    """The agent that a wheel carries, held against its checksums.
+
+    Raises
+    ------
+    HostError
+        If there is none, or a file of it was changed since the wheel was made.
+    """
     program = recipe.packaged("leowarp-agent")
     if program is None:
         raise HostError(
@@ -97,10 +104,18 @@ def _packaged() -> Agent:
 
 
 def _read_entry(entry: Path) -> Agent:
+    """An agent and its facts out of a directory that holds both."""
     return Agent(entry / "leowarp-agent", json.loads((entry / "agent.json").read_text()))
 
 
 def _compiler() -> str:
+    """The version of rustc, which is part of the agent's key.
+
+    Raises
+    ------
+    HostError
+        If cargo or rustc is not there or does not answer, with the line that installs them.
+    """
     hint = f"{apt(DEBIAN_PACKAGES)}; or https://rustup.rs"
     if shutil.which("cargo") is None or shutil.which("rustc") is None:
         raise HostError("building the agent: cargo and rustc are not on the PATH", hint=hint)
@@ -112,6 +127,13 @@ def _compiler() -> str:
 
 
 def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
+    """Run cargo; returns the program in the directory of objects, which all checkouts share.
+
+    Raises
+    ------
+    HostError
+        With the first errors of cargo, and the file that has all it printed.
+    """
     target = cache_root() / "cargo-target"
     # Panic messages hold the paths of sources; without the prefixes the same recipe would give other bytes elsewhere.
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))

@@ -29,6 +29,10 @@ def run_batch(
 ) -> list[GuestResult | LeowarpError | None]:
     """The records of each (plan, timeline), made one after the other by one guest.
 
+    A boot costs more than a short run, so a study of many short runs shares boots. Each run starts where the kernel's
+    timer wheel stands as at every other start (10 s + k 4.096 s after boot, design/clock.md), so that it gives the
+    bytes that it gives alone.
+
     Parameters
     ----------
     image : GuestImage
@@ -45,6 +49,13 @@ def run_batch(
     list
         Per run its result, why it failed, or None if the guest ended before the run's turn came. Processor and wall
         time of the boot are shared out equally among the runs that were made.
+
+    Raises
+    ------
+    ValueError
+        If the runs have not the guest's memory and parameters in common.
+    ScenarioError, HostError
+        As `write_input`, `compile_modules` and `prepared`: before anything is booted.
     """
     first = runs[0][0]
     if any((plan.guest, plan.sysctl) != (first.guest, first.sysctl) for plan, _ in runs):

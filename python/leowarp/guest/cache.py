@@ -38,13 +38,31 @@ def cache_root() -> Path:
 
 
 def sha256_of_file(path: Path) -> str:
-    """sha256 of a file's bytes, as 64 hexadecimal digits."""
+    """sha256 of a file's bytes, as 64 hexadecimal digits.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
     with path.open("rb") as file:
+        # In pieces, since a kernel's source has 150 MB.
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
-    """Key of named parts: 16 hexadecimal digits of a sha256 over names and contents (a Path stands for its bytes)."""
+    """Key of named parts: 16 hexadecimal digits of a sha256 over names and contents (a Path stands for its bytes).
+
+    Parameters
+    ----------
+    parts : iterable of (str, str, bytes or Path)
+        In an order that does not depend on the machine; another order is another key.
+
+    Examples
+    --------
+    >>> content_key([("a", "x")])
+    '87898619c5d0f3bf'
+    """
     total = hashlib.sha256()
     for name, part in parts:
         content = part.read_bytes() if isinstance(part, Path) else part.encode() if isinstance(part, str) else part
@@ -57,6 +75,7 @@ def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
 def faults(entry: Path) -> list[str]:
     """What is wrong with an entry's files: missing or changed since it was built. Empty = sound."""
     try:
+        # An entry without its list was never sealed, or was damaged: both are built again.
         recorded = json.loads((entry / CHECKSUMS).read_text())
     except (OSError, ValueError) as error:
         return [f"{CHECKSUMS}: {error}"]
@@ -71,7 +90,15 @@ def faults(entry: Path) -> list[str]:
 
 
 def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None:
-    """A sound entry that was built from this recipe by whatever compiler, the last by name; None if there is none."""
+    """A sound entry that was built from this recipe by whatever compiler, the last by name; None if there is none.
+
+    Parameters
+    ----------
+    kind, facts_name : str
+        ``kernel`` and ``kernel.json``, or ``agent`` and ``agent.json``.
+    recipe_sha256 : str
+        As `recipe.recipe_sha256`: what of ours went into it, source and compiler left out.
+    """
     for facts in sorted((cache_root() / kind).glob(f"*/{facts_name}"), reverse=True):
         if json.loads(facts.read_text()).get("recipe_sha256") == recipe_sha256 and not faults(facts.parent):
             return facts.parent
@@ -89,6 +116,17 @@ def entry_or_build(
     """Directory of the entry `kind/key`, built by `build(directory)` if it is absent or damaged.
 
     Two processes that want the same entry build it once: the second waits for the first.
+
+    Parameters
+    ----------
+    kind, key : str
+        Folder and name below the cache's root.
+    build : callable
+        Fills the empty directory that it is given. It runs under the entry's lock.
+    on_message : callable
+        Gets a line of text if another process is waited for, or if what is there is damaged.
+    root : Path, optional
+        In place of `cache_root`.
 
     Raises
     ------
@@ -123,12 +161,14 @@ def entry_or_build(
 
 
 def _seal(directory: Path) -> None:
+    """Write the sha256 of each file of a new entry beside them. Files in folders of it are not held against later."""
     files = sorted(p for p in directory.iterdir() if p.is_file())
     (directory / CHECKSUMS).write_text(json.dumps({p.name: sha256_of_file(p) for p in files}, indent=1) + "\n")
 
 
 @contextmanager
 def _writable(home: Path) -> Iterator[None]:
+    """The place of an entry's kind, made; a full or read-only file system in the block is the cache's error."""
     made = False
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -146,7 +186,15 @@ def _writable(home: Path) -> Iterator[None]:
 
 @contextmanager
 def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator[None]:
-    """Hold a lock file; another process that holds it is waited for, after one message."""
+    """Hold a lock file; another process that holds it is waited for, after one message.
+
+    Parameters
+    ----------
+    path : Path
+        Made if it is not there, and left there: a name that were removed could be locked twice.
+    kind : str
+        What is being built, for the message.
+    """
     # The kernel of the host drops a flock with its process, so no killed build can leave it locked.
     with path.open("w") as file:
         told = False

@@ -88,7 +88,13 @@ class Child:
         self.end()
 
     def has_ended(self, timeout_s: float) -> bool:
-        """Whether it has ended; waits for that, but not longer than this."""
+        """Whether it has ended; waits for that, but not longer than this.
+
+        Parameters
+        ----------
+        timeout_s : float
+            By the clock on the wall; 0 asks and does not wait.
+        """
         assert self._ended is not None
         return bool(select.select([self._ended], [], [], timeout_s)[0])
 
@@ -118,6 +124,9 @@ class Child:
 def _launched(
     command: Sequence[str], directory: Path, environment: Mapping[str, str], output: Path, pipe: int
 ) -> subprocess.Popen[bytes]:
+    """The launcher, started; the writing end of the pipe is closed here, so that reading ends when the child has
+    written.
+    """
     launcher = Path(__file__).with_name("launch.py")
     # -I and -S: no site-packages, no user's settings. The launcher stays small, and its size is what peak memory begins
     # at.

@@ -53,12 +53,24 @@ class Course:
         self._ends = {"unpack": UNPACK_S / whole_s, "compile": (UNPACK_S + compile_s) / whole_s, "pack": 1.0}
 
     def unpacked(self, done_bytes: int, whole_bytes: int) -> None:
-        """So many bytes of the compressed source have been read."""
+        """So many bytes of the compressed source have been read.
+
+        Parameters
+        ----------
+        done_bytes, whole_bytes : int
+            Of the tarball as it lies there, compressed.
+        """
         done = done_bytes / max(1, whole_bytes)
         self._tell("unpack", round(100 * done), 100, done * self._ends["unpack"])
 
     def printed(self, line: str) -> None:
-        """The build printed this line."""
+        """The build printed this line.
+
+        Parameters
+        ----------
+        line : str
+            Of kbuild (a step) or of guest/build.sh ("leowarp: pack"); any other line changes nothing.
+        """
         if line.startswith(_PACK):
             self._tell("pack", self._steps, max(self._steps, STEPS), self._ends["compile"])
         elif STEP.match(line):
@@ -68,6 +80,7 @@ class Course:
             self._tell("compile", self._steps, max(self._steps, STEPS), share)
 
     def _tell(self, stage: str, done: int, expected: int, share: float) -> None:
+        """Hand `on_progress` where the build is; the share counts from where this build began, a kept tree included."""
         now_s = self._clock()
         if stage != self._stage:
             self._stage, self._stage_began_s = stage, now_s
@@ -81,7 +94,23 @@ class Course:
 
 
 def share_of_steps(steps: int) -> float:
-    """Share of the steps' processor time that is spent when so many have been printed."""
+    """Share of the steps' processor time that is spent when so many have been printed.
+
+    Parameters
+    ----------
+    steps : int
+        From 0; of more than `STEPS`, as a newer tree may have, 1.
+
+    Returns
+    -------
+    float
+        0 to 1, straight between the points of `CURVE`.
+
+    Examples
+    --------
+    >>> share_of_steps(0), share_of_steps(582), share_of_steps(5000)
+    (0.0, 0.472, 1.0)
+    """
     place = bisect(CURVE, (steps, 2.0))
     if place == len(CURVE):
         return 1.0
@@ -90,7 +119,11 @@ def share_of_steps(steps: int) -> float:
 
 
 def steps_in(log: str) -> int:
-    """How many steps the text of a `build.log` has."""
+    """How many steps the text of a `build.log` has.
+
+    >>> steps_in("  CC      net/ipv4/tcp.o")
+    1
+    """
     return sum(1 for line in log.splitlines() if STEP.match(line))
 
 

@@ -117,6 +117,9 @@ def failure(
 ) -> LeowarpError | None:
     """The error that a guest's end means, or None if nothing speaks against a good end.
 
+    The agent's own words come first, then what the console says, then how the process ended: each knows less than the
+    one before it.
+
     Parameters
     ----------
     returncode : int
@@ -127,6 +130,11 @@ def failure(
         The agent's own `{"error": ..., "hint": ...}`, which knows best.
     work, console_file : Path
         The guest's directory, and where its whole output lies.
+
+    Returns
+    -------
+    LeowarpError or None
+        HostError where this machine is to blame, else GuestError; to be raised by the caller.
     """
     if agent_error is not None:
         hint = agent_error.get("hint")
@@ -137,6 +145,8 @@ def failure(
             what = ": ".join(text.strip() for name in ("where", "what") if (text := groups.get(name)))
             message = f"{sign.meaning} ({what})" if what else sign.meaning
             return with_disk(sign.error, message, sign.hint, work, console, console_file)
+    # User Mode Linux ends with 0 after an out-of-memory kill and after a power-off alike, so the console was asked
+    # first.
     if returncode == 0:
         return None
     # Nothing of ours kills a guest that is still judged: a patience that ended raises before this.
@@ -159,7 +169,19 @@ def failure(
 def with_disk(
     error: type[LeowarpError], message: str, hint: str | None, work: Path, console: str, console_file: Path
 ) -> LeowarpError:
-    """`error`, unless the disk is full: then that is the cause. The guest's own words may be lost in that case."""
+    """`error`, unless the disk is full: then that is the cause. The guest's own words may be lost in that case.
+
+    Parameters
+    ----------
+    error : type
+        HostError or GuestError.
+    message, hint : str, str or None
+        What happened, and what to do.
+    work, console_file : Path
+        Whose file system is asked; where the whole console lies.
+    console : str
+        Its last output.
+    """
     if free_space_bytes(work) < MIB:
         return HostError(
             f"{message}; the file system of {work} is full",
@@ -169,7 +191,13 @@ def with_disk(
 
 
 def with_last_words(message: str, console: str, console_file: Path) -> str:
-    """`message` with the last lines that the guest printed, and where all of them are."""
+    """`message` with the last lines that the guest printed, and where all of them are.
+
+    Returns
+    -------
+    str
+        Several lines if the guest printed any for people.
+    """
     words = last_words(console)
     if not words:
         return f"{message}; the guest printed nothing else ({console_file})"
@@ -178,7 +206,18 @@ def with_last_words(message: str, console: str, console_file: Path) -> str:
 
 def last_words(console: str) -> list[str]:
     """The last lines of a console, at most `LAST_WORDS`, for a person to read: without the agent's messages to the host
-    and without a panic's registers, and with the first line that says a cause, wherever it stands."""
+    and without a panic's registers, and with the first line that says a cause, wherever it stands.
+
+    Returns
+    -------
+    list of str
+        Each cut at `LONGEST_WORD` characters.
+
+    Examples
+    --------
+    >>> last_words("Kernel panic - not syncing: x")
+    ['Kernel panic - not syncing: x']
+    """
     lines = [line.rstrip()[:LONGEST_WORD] for line in console.splitlines() if not _FOR_MACHINES.search(line)]
     tail = lines[-LAST_WORDS:]
     cause = next((line for line in lines if any(re.search(sign.pattern, line) for sign in _SIGNS)), None)

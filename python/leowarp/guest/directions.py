@@ -52,6 +52,13 @@ class Directions:
     def of_timeline(cls, timeline: pa.Table, network: Network) -> Directions:
         """Tables and queues of all directions.
 
+        Parameters
+        ----------
+        timeline : pyarrow.Table
+            Sorted by time, columns of `timeline.schema`.
+        network : Network
+            Its nodes and links, as numbered.
+
         Raises
         ------
         ScenarioError
@@ -77,7 +84,22 @@ class Directions:
         return directions
 
     def of_link(self, link: int, in_order: bool | None, probe_bytes: int | None) -> list[dict[str, Any]] | None:
-        """`directions` of a link; None if both are plain."""
+        """`directions` of a link; None if both are plain.
+
+        Parameters
+        ----------
+        link : int
+            Its number.
+        in_order : bool or None
+            False: packets overtake; None: a timeline from before the column was there.
+        probe_bytes : int or None
+            IP length of the probes that measured the delays, whose transmission time is in them.
+
+        Returns
+        -------
+        list of two dict, or None
+            a > b, then b > a, with what differs from the agent's defaults alone.
+        """
         common: dict[str, Any] = {"in_order": False} if in_order is False else {}
         if probe_bytes:
             common["probe_bytes"] = probe_bytes
@@ -94,12 +116,20 @@ class Directions:
 
 
 def _records(rows: pa.Table) -> np.ndarray:
+    """Empty rows of `tables.bin` with the times of a table's rows."""
     records = np.zeros(len(rows), dtype=ROW)
     records["t_ns"] = rows["t_ns"].to_numpy()
     return records
 
 
 def _capacity(rows: pa.Table) -> np.ndarray:
+    """Rows of capacity: bit/s, `UNSHAPED` where the timeline has null.
+
+    Raises
+    ------
+    ScenarioError
+        If a rate is negative. 0 is right: nothing is sent.
+    """
     records = _records(rows)
     if len(rows):
         rate_bps = rows["rate_bps"].combine_chunks()
@@ -111,6 +141,13 @@ def _capacity(rows: pa.Table) -> np.ndarray:
 
 
 def _channel(rows: pa.Table) -> np.ndarray:
+    """Rows of a channel: ns of delay, and loss as a share of 2^32.
+
+    Raises
+    ------
+    ScenarioError
+        If a delay is missing or negative, or a loss is not from 0 to 1.
+    """
     records = _records(rows)
     if len(rows):
         delay_ns, loss_ratio = rows["delay_ns"].to_numpy(), rows["loss_ratio"].to_numpy()
@@ -126,6 +163,7 @@ def _channel(rows: pa.Table) -> np.ndarray:
 
 
 def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
+    """The queueing disciplines of directions that have one of their own, by direction, as the agent reads them."""
     chosen = timeline.filter(pc.field("event") == "queue")
     queues: dict[int, dict[str, Any]] = {}
     names = ["queue", "ecn", "parameters", "limit_pkts", "limit_bytes"]
@@ -143,11 +181,13 @@ def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
 
 
 def _taken(rows: pa.Table, names: list[str]) -> list[dict[str, Any]]:
+    """Some columns as a list of rows."""
     # A timeline from before there were queues lacks the columns, and has no such rows
     return rows.select(names).to_pylist() if len(rows) else []
 
 
 def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
+    """Each table begins at 0 and has one row an instant: the kernel searches it by time and takes the last before."""
     if not len(place):
         return
     first = np.concatenate([[True], np.diff(place) != 0])
@@ -166,6 +206,7 @@ def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
 
 
 def _check_disciplines(directions: Directions, network: Network) -> None:
+    """Tables and queues are leolink's: netem can follow none, and its own queue has no child."""
     own = np.flatnonzero(directions.capacity_rows + directions.channel_rows).tolist()
     disciplines = network.links["discipline"].to_pylist()
     for direction in {*own, *directions.queues}:
@@ -178,6 +219,7 @@ def _check_disciplines(directions: Directions, network: Network) -> None:
 
 
 def _check_events(timeline: pa.Table, counts: dict[str, np.ndarray], network: Network) -> None:
+    """No direction has both a table and events of the same quantity."""
     for event, table in _ROUGH.items():
         # An event would change one value of what the table says for the whole run: which of the two holds is not
         # defined.

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine lacks for building and running the guest, all at once."""
+"""What this machine lacks for building and running the guest, all at once.
+
+One `Check` a line of `leowarp doctor`, passed or not; nothing is built, fetched or booted here.
+"""
 
 import os
 import platform
@@ -32,6 +35,16 @@ def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
     """Every check, passed or not: what a run needs, then what building kernel and agent needs.
 
     An installation that carries a built guest (a wheel) is not asked for compilers.
+
+    Parameters
+    ----------
+    memory_bytes : int
+        Of the guest to be booted: its memory file and its address space are asked for.
+
+    Returns
+    -------
+    list of Check
+        In the order in which they are shown.
     """
     checks = [_machine(), _python(), _native(), host.ptrace(), _memory_file(memory_bytes), host.memory(memory_bytes)]
     checks += [host.disk(Path.cwd()), *host.limits(memory_bytes), _cache()]
@@ -41,7 +54,7 @@ def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
 
 
 def build_checks() -> list[Check]:
-    """What building the guest needs."""
+    """What building the guest needs: commands, libc's static library, the kernel's source, Rust, and space."""
     checks = [host.tool(name, package) for name, package in BUILD_TOOLS.items()]
     return [*checks, _static_libc(), _source(), *_rust(), _build_space()]
 
@@ -52,6 +65,7 @@ def kernel_is_built() -> bool:
 
 
 def _built() -> Path | None:
+    """The cache's entry of a kernel that was built from this installation's recipe, or None."""
     directory = recipe.guest_sources()
     if directory is None:
         return None
@@ -59,16 +73,19 @@ def _built() -> Path | None:
 
 
 def _machine() -> Check:
+    """Linux on x86-64: the kernel program, the agent and their addresses are made for that alone."""
     machine = f"{platform.system()} {platform.machine()}"
     return Check("machine", machine == "Linux x86_64", machine, "Linux x86_64", "use another machine")
 
 
 def _python() -> Check:
+    """The interpreter that runs this."""
     version = ".".join(map(str, sys.version_info[:3]))
     return Check("python", sys.version_info[:2] >= PYTHON_LEAST, version, "3.11 or newer", host.apt(["python3"]))
 
 
 def _native() -> Check:
+    """Whether the package's compiled library loads, which an older glibc refuses."""
     needed = "leowarp/_native.abi3.so, and a glibc that it was built for"
     try:
         # Here and not above: what it lacks is a line of the table
@@ -79,14 +96,19 @@ def _native() -> Check:
 
 
 def _memory_file(memory_bytes: int) -> Check:
+    """Whether some directory can hold the guest's memory file."""
     return host.memory_directory(memory_bytes, [Path.cwd()])[1]
 
 
 def _cache() -> Check:
+    """Whether the cache can be written: tried with a file, since permissions alone do not tell of a full or read-only
+    disk.
+    """
     root = cache_root()
     needed = "a directory that may be written"
     mend = "set LEOWARP_CACHE to a directory that may be written"
     try:
+        # `doctor` may be the first command on a machine; the cache's directory is made by whatever comes first.
         root.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=root):
             return Check("cache", True, str(root), needed)
@@ -95,9 +117,11 @@ def _cache() -> Check:
 
 
 def _build_space() -> Check:
+    """Room for the unpacked source and its objects, unless the kernel is built already."""
     root = cache_root()
     if built := _built():
         return Check("space for the build", True, f"the kernel is built: {built}", "nothing more")
+    # The cache may not be there yet: the nearest folder above it that is has its file system.
     place = next(p for p in (root, *root.parents) if p.is_dir())
     free_bytes = host.free_space_bytes(place)
     return Check(
@@ -110,6 +134,7 @@ def _build_space() -> Check:
 
 
 def _static_libc() -> Check:
+    """Whether gcc finds libc.a: kernel and agent are linked statically."""
     name, needed = "static libc", "libc.a, Debian package libc6-dev"
     if shutil.which("gcc") is None:
         return Check(name, False, "unknown without gcc", needed, host.apt(["gcc", "libc6-dev"]))
@@ -120,6 +145,9 @@ def _static_libc() -> Check:
 
 
 def _source() -> Check:
+    """Whether the kernel's source is there, or apt may fetch it; elsewhere it is fetched by its checksum when it is
+    needed.
+    """
     source = local_source()
     if source is not None:
         return Check("kernel source", True, f"{source.tarball} ({source.version})", f"Debian package {PACKAGE}")
@@ -129,6 +157,7 @@ def _source() -> Check:
 
 
 def _rust() -> list[Check]:
+    """rustc and cargo, each with its version."""
     checks = []
     for name in ("rustc", "cargo"):
         mend = f"{host.apt(RUST_PACKAGES)}; or https://rustup.rs"
@@ -136,6 +165,7 @@ def _rust() -> list[Check]:
         if shutil.which(name) is None:
             checks.append(Check(name, False, "not on the PATH", needed, mend))
             continue
+        # rustup's stand-ins answer on stderr alone if no toolchain is installed.
         done = subprocess.run([name, "--version"], capture_output=True, text=True, check=False)
         match = re.search(r"(\d+)\.(\d+)\.\d+", done.stdout)
         ok = match is not None and (int(match[1]), int(match[2])) >= RUST_LEAST

@@ -14,9 +14,16 @@ _EM_X86_64 = 62
 
 
 def is_static_address_program(path: Path) -> bool:
-    """Whether a file is an x86-64 ELF program that is not position independent, as User Mode Linux is."""
+    """Whether a file is an x86-64 ELF program that is not position independent, as User Mode Linux is.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
     with path.open("rb") as file:
         head = file.read(20)
+    # Class 2 is 64 bits, data 1 is little endian (e_ident, elf(5)).
     if len(head) < 20 or head[:6] != b"\x7fELF\x02\x01":
         return False
     kind, machine = struct.unpack_from("<HH", head, 16)
@@ -24,7 +31,20 @@ def is_static_address_program(path: Path) -> bool:
 
 
 def symbols(path: Path, names: set[str]) -> dict[str, int]:
-    """Address of each of `names` that the symbol table has; empty if the program is stripped."""
+    """Address of each of `names` that the symbol table has; empty if the program is stripped.
+
+    Parameters
+    ----------
+    path : Path
+        An ELF-64 program; of another file the answer means nothing, or struct.error is raised.
+    names : set of str
+        Of variables, static ones included.
+
+    Returns
+    -------
+    dict of str to int
+        Virtual addresses, which are those of the process: the program is linked at fixed ones.
+    """
     data = path.read_bytes()
     # e_shoff; below e_shentsize and e_shnum
     (table,) = struct.unpack_from("<Q", data, 0x28)

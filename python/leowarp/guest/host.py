@@ -45,7 +45,19 @@ class Check:
 
 
 def demand(checks: list[Check], attempted: str) -> None:
-    """Raise one HostError that names every check that failed, with what mends each."""
+    """Raise one HostError that names every check that failed, with what mends each.
+
+    Parameters
+    ----------
+    checks : list of Check
+    attempted : str
+        What needs them, for the message: "booting the guest".
+
+    Raises
+    ------
+    HostError
+        If one failed at least.
+    """
     failed = [check for check in checks if not check.ok]
     if not failed:
         return
@@ -87,6 +99,7 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
 
 
 def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
+    """Why a directory cannot hold the guest's memory file, tried as User Mode Linux will use it; None: it can."""
     if not directory.is_dir():
         return "does not exist"
     free_bytes = free_space_bytes(directory)
@@ -175,6 +188,7 @@ def limits(memory_bytes: int) -> list[Check]:
         soft, _ = resource.getrlimit(number)
         endless = soft == resource.RLIM_INFINITY
         limit = "unlimited" if endless else str(soft)
+        # The soft limit is what counts: a process is ended by it whatever the hard one allows.
         checks.append(Check(name, endless or soft >= least, limit, f"at least {least}", fix))
     return checks
 
@@ -210,5 +224,11 @@ def tool(name: str, package: str) -> Check:
 
 
 def apt(packages: list[str]) -> str:
-    """The line that installs Debian packages."""
+    """The line that installs Debian packages.
+
+    Parameters
+    ----------
+    packages : list of str
+        Names; `sudo` stands before the line unless root asks.
+    """
     return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install -y --no-install-recommends {' '.join(packages)}"

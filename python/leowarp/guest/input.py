@@ -41,6 +41,15 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path) -> None:
 
     Without tables there is no `tables.bin`. Modules of one's own are named, not put there: see `modules`.
 
+    Parameters
+    ----------
+    plan : Plan
+        Its workload: flows, hosts, modules, what to observe.
+    timeline : pyarrow.Table
+        Columns of `timeline.schema`, sorted by time.
+    directory : Path
+        The guest's `in/`, or one of several in it.
+
     Raises
     ------
     ScenarioError
@@ -84,6 +93,8 @@ def events(timeline: pa.Table, network: Network) -> np.ndarray:
     kinds = timeline["event"].combine_chunks()
     if not pa.types.is_dictionary(kinds.type):
         kinds = kinds.dictionary_encode()
+    # One pass a kind over columns, not one a row: a constellation with all satellites has 1.6 million events
+    # (design/routes-and-timeline.md, what lives how long).
     names, codes = kinds.dictionary.to_pylist(), kinds.indices.to_numpy()
     records = np.zeros(len(timeline), dtype=EVENT)
     records["t_ns"] = t_ns
@@ -103,6 +114,7 @@ _IN_SETUP = ("queue", "capacity", "channel")
 
 
 def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
+    """Links up and down: a = link, value = 1 if what it holds is lost when it goes down."""
     up = rows["up"].to_numpy().astype(bool)
     records["kind"][at] = np.where(up, LINK_UP, LINK_DOWN)
     records["a"][at] = network.ends(rows) // 2
@@ -111,6 +123,8 @@ def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Net
 
 
 def _fill_value(kind: int, column: str):
+    """A filler for events that set one value of a direction: its rate, delay or loss."""
+
     def fill(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
         records["kind"][at] = kind
         records["a"][at] = network.ends(rows)
@@ -153,6 +167,7 @@ def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
 
 
 def _fill_jitter(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
+    """Jitter: b = place in `jitter_tables`, value = standard deviation, ns."""
     names = rows["distribution"].to_pylist()
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     records["kind"][at] = JITTER
@@ -162,6 +177,7 @@ def _fill_jitter(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: N
 
 
 def _fill_route(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
+    """Routes: a = node, b = host, c = direction to send on or `NONE`, value = path."""
     node = numbers_of(rows["node"], network.node_numbers)
     hop = numbers_of(rows["next_hop"], network.node_numbers)
     known = hop >= 0
@@ -175,6 +191,7 @@ def _fill_route(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Ne
 
 
 def _fill_path(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
+    """Paths between hosts: a, b = hosts, c = path or `NONE`, value = change or `NONE`."""
     records["kind"][at] = PATH
     records["a"][at] = numbers_of(rows["a"], network.host_numbers)
     records["b"][at] = numbers_of(rows["b"], network.host_numbers)
@@ -194,7 +211,22 @@ _FILL = {
 
 
 def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Directions | None = None) -> dict[str, Any]:
-    """`setup.json` as a dict."""
+    """`setup.json` as a dict.
+
+    Parameters
+    ----------
+    plan : Plan
+    timeline : pyarrow.Table
+    network : Network
+        Its numbering: whatever names a node, a host or a link does it by these.
+    directions : Directions, optional
+        If they are at hand; else made from the timeline.
+
+    Returns
+    -------
+    dict
+        Keys of design/interfaces.md, sections 4, 13, 15 and 18. What is not known is None.
+    """
     if directions is None:
         directions = Directions.of_timeline(timeline, network)
     host_numbers = network.host_numbers
@@ -235,11 +267,16 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
 
 
 def address(host: int) -> str:
-    """IPv4 address of a host: 10.1.x.y, from 10.1.0.1 on, without the first and the last of each /24."""
+    """IPv4 address of a host: 10.1.x.y, from 10.1.0.1 on, without the first and the last of each /24.
+
+    >>> address(0), address(253), address(254)
+    ('10.1.0.1', '10.1.0.254', '10.1.1.1')
+    """
     return f"10.1.{host // HOSTS_PER_BLOCK}.{host % HOSTS_PER_BLOCK + 1}"
 
 
 def _host(number: int, node: int, host: Any) -> dict[str, Any]:
+    """A host of the setup; one that the plan does not name, as a chain's may be, has the kernel's own behaviour."""
     common = {"node": node, "address": address(number)}
     if host is None:
         return common | {"sysctl": {}, "pacing": "internal", "delayed_ack": "adaptive"}
@@ -263,6 +300,7 @@ def modules(plan: "Plan") -> list[dict[str, Any]]:
 
 
 def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[str, Any]]:
+    """The links of the setup, with limits and overheads as the kernel's disciplines count them."""
     arp = plan.network.neighbours == "arp"
     columns = ["kind", "discipline", "on_down", "limit_pkts", "limit_bytes", "overhead_bytes"]
     rows = network.links.select(columns).to_pylist()
@@ -291,6 +329,13 @@ def _column(rows: pa.Table, name: str) -> list[Any]:
 
 
 def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
+    """A flow of the setup, its ends as numbers of hosts.
+
+    Raises
+    ------
+    ScenarioError
+        If the timeline has no host of that station.
+    """
     ends = []
     for station in (flow.source, flow.destination):
         name = host_node(station)
@@ -320,6 +365,11 @@ def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
 
     Around each change of a path, as the timeline numbers them: `observe.packets_before` to `packets_after` it. Windows
     that touch are one.
+
+    Returns
+    -------
+    list of [int, int]
+        Within the run; empty if none are to be stored but those that always are.
     """
     if plan.observe.packets == "none":
         return []

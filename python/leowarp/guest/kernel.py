@@ -129,6 +129,7 @@ def _built_earlier(on_message: OnMessage) -> Kernel | None:
 
 
 def _from_source(source: Source, on_message, on_progress, keep_tree, force) -> Kernel:
+    """Our own kernel, from Debian's source: out of the cache, or unpacked and built."""
     facts = {"source": source.version, "source_sha256": source.sha256}
     build = _Build(_guest_sources(), facts, on_message, on_progress)
 
@@ -145,6 +146,13 @@ def _from_source(source: Source, on_message, on_progress, keep_tree, force) -> K
 
 
 def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
+    """A kernel from the user's tree, with what of ours fits it; what does not is left out and told (`left_out`).
+
+    Raises
+    ------
+    ScenarioError
+        If the directory is no Linux tree with ``arch/um``.
+    """
     if not (tree / "arch" / "um").is_dir():
         raise ScenarioError(f"using the kernel tree {tree}: it has no arch/um", hint="name the top of a Linux tree")
     facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
@@ -159,6 +167,13 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
 
 
 def _from_binary(path: Path) -> Kernel:
+    """The user's program as it is, after it has shown that it is User Mode Linux with virtual time.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not there, cannot be run, is no such program, does not answer, or lacks time travel.
+    """
     attempted = f"using the kernel {path}"
     if not path.is_file():
         raise ScenarioError(f"{attempted}: there is no such file or directory")
@@ -199,6 +214,7 @@ def _from_binary(path: Path) -> Kernel:
 
 
 def _cached(key: str, make: Callable[[Path], None], on_message: OnMessage, force: bool) -> Kernel:
+    """The cache's kernel of this key, built by `make` if it is not there; `force` removes it first."""
     entry = cache_root() / KIND / key
     if force and entry.is_dir():
         shutil.rmtree(entry)
@@ -206,11 +222,19 @@ def _cached(key: str, make: Callable[[Path], None], on_message: OnMessage, force
 
 
 def _read_entry(entry: Path) -> Kernel:
+    """A kernel and its facts out of a directory that build.sh and `_Build.run` have filled."""
     facts = json.loads((entry / "kernel.json").read_text())
     return Kernel(entry / "linux", json.loads((entry / "symbols.json").read_text()), facts)
 
 
 def _guest_sources() -> Path:
+    """The directory with guest/build.sh.
+
+    Raises
+    ------
+    HostError
+        If this installation has none: neither a checkout nor a wheel made by `make wheel`.
+    """
     directory = recipe.guest_sources()
     if directory is None:
         raise HostError(
@@ -252,7 +276,17 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
 
 
 class _Build:
-    """One run of guest/build.sh."""
+    """One run of guest/build.sh.
+
+    Attributes
+    ----------
+    key : str
+        Of the cache entry: source, recipe, compiler and linker.
+    tree_key : str
+        Of the kept tree of source and objects: the same without our objects.
+    course : Course
+        Tells how far it is.
+    """
 
     def __init__(
         self, directory: Path, facts: dict, on_message: OnMessage, on_progress: OnProgress, *, leave_out: bool = False
@@ -317,6 +351,7 @@ class _Build:
         (entry / "kernel.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
 
     def _follow(self, process: subprocess.Popen[str], log: IO[str]) -> None:
+        """Write what the build prints into the log, and tell the course of each line, until it has ended."""
         assert process.stdout is not None
         for line in process.stdout:
             log.write(line)
@@ -324,6 +359,7 @@ class _Build:
         process.wait()
 
     def _failed(self, log: Path) -> HostError:
+        """The error of a build that failed, with its first errors and a log that stays."""
         # The entry's directory goes away with the failed build; its log must not.
         kept = cache_root() / KIND / f"failed-{self.key}.log"
         shutil.copyfile(log, kept)

@@ -30,6 +30,7 @@ _MEANS = {
 
 def read(entry: Path) -> dict[str, str]:
     """What was left out of the kernel in a directory that build.sh has filled, each with the reason."""
+    # A tab, since reasons are lines of a compiler and hold blanks and colons.
     lines = (line.partition("\t") for line in (entry / FILE).read_text().splitlines())
     return {name: why for name, _, why in lines}
 

@@ -77,6 +77,7 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
             hint="leave guest.kernel out, name the kernel's tree instead (--kernel TREE), or build the binary with "
             "guest/build.sh, which puts the archive beside it",
         )
+    # Before the cache is asked: the compiler's version is part of the key.
     _demand_tools(source)
     name = module_name(source)
     tree_sha256 = sha256_of_file(archive)
@@ -98,6 +99,7 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
             said = _compile(tree, directory, source)
             for warning in said:
                 on_message(warning)
+            # Only the module goes into the entry: what kbuild leaves beside it holds paths of this machine.
             shutil.move(directory / f"{name}.ko", entry / f"{name}.ko")
 
     return entry_or_build(KIND, content_key(sorted(parts.items())), make, on_message=on_message) / f"{name}.ko"

@@ -126,6 +126,7 @@ def numbers_of(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
         coded = coded.dictionary_encode()
     names = coded.dictionary.to_pylist()
     codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    # A dictionary may hold names that no row has any more, after a filter.
     used = np.unique(codes)
     unknown = [names[code] for code in used if code >= 0 and names[code] not in numbers]
     if unknown:

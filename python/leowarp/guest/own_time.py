@@ -56,11 +56,13 @@ def look_at(pid: int) -> Look | None:
 
 
 def _fields(path: str) -> list[str]:
+    """Fields of a stat file of proc(5) from the state on, which is field 3 there."""
     # The name, in parentheses, may hold anything.
     return Path(path).read_text(errors="replace").rsplit(")", 1)[1].split()
 
 
 def _any_awake(pid: int) -> bool:
+    """Whether some thread of a process is awake, this one's own looking aside."""
     for thread in os.listdir(f"/proc/{pid}/task"):
         with suppress(FileNotFoundError, ProcessLookupError):
             if int(thread) != threading.get_native_id() and _fields(f"/proc/{pid}/task/{thread}/stat")[0] in AWAKE:
@@ -114,7 +116,13 @@ class OwnTime:
         return self.cpu_s + self.asleep_s
 
     def look(self, looks: Mapping[int, Look] | None = None) -> bool:
-        """Looks anew, or at what was just seen; says whether any of the processes is left."""
+        """Looks anew, or at what was just seen; says whether any of the processes is left.
+
+        Parameters
+        ----------
+        looks : dict of int to Look, optional
+            By process id, as `everything` gives them; others' children are passed over.
+        """
         now_s, looks = time.monotonic(), trees(self._roots, everything() if looks is None else looks)
         # What they used before the first look is not counted: it is patience from now on.
         if self._seen_s is None:

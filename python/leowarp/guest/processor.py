@@ -17,6 +17,7 @@ from contextlib import suppress
 STARVED_RATIO = 0.7
 """A guest that gets less of its processor than this has met other work there, and moves."""
 
+# Long enough that a guest that waits once for its disk does not move.
 WINDOW_S = 3.0
 
 
@@ -36,6 +37,7 @@ class Processor:
         self._take(sorted(os.sched_getaffinity(0), reverse=True))
 
     def _take(self, candidates: Iterable[int]) -> bool:
+        """Take the first of these processors whose name nobody holds; False: none is free, and what was held stays."""
         for number in candidates:
             name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
             try:
@@ -58,7 +60,18 @@ class Processor:
                 os.sched_setaffinity(pid, {self._number})
 
     def starved(self, wall_s: float, cpu_s: float) -> bool:
-        """Whether the guest should move: it got too little of its processor lately, and another one is free."""
+        """Whether the guest should move: it got too little of its processor lately, and another one is free.
+
+        Parameters
+        ----------
+        wall_s, cpu_s : float
+            The clock on the wall, and the guest's processor time so far.
+
+        Returns
+        -------
+        bool
+            True: another processor was taken, and the guest's processes are to be kept to it (`keep`).
+        """
         if self._since is None or wall_s < self._since[0]:
             self._since = (wall_s, cpu_s)
             return False

@@ -32,6 +32,7 @@ def guest_sources() -> Path | None:
 
 def agent_sources() -> Path | None:
     """The checkout whose `crates/` hold the agent, or None if this installation has none."""
+    # A checkout goes before a packaged agent, so that a change of the sources is what runs.
     return CHECKOUT if (CHECKOUT / "crates" / "agent" / "Cargo.toml").is_file() else None
 
 
@@ -42,13 +43,25 @@ def packaged(name: str) -> Path | None:
 
 
 def kernel_recipe(directory: Path) -> list[tuple[str, Path]]:
-    """Name and file of each part of the kernel's recipe, for its content key."""
+    """Name and file of each part of the kernel's recipe, for its content key.
+
+    Parameters
+    ----------
+    directory : Path
+        `guest_sources`, or a copy of it.
+
+    Returns
+    -------
+    list of (str, Path)
+        In an order that is the same everywhere. Any C file in a folder of guest/ is part of it.
+    """
     objects = sorted(path.relative_to(directory).as_posix() for path in directory.glob(KERNEL_OBJECTS))
     return [(name, directory / name) for name in (*KERNEL_FILES, *objects)]
 
 
 def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
     """Name and file of each part of the agent's recipe, for its content key: its crate, and those of ours it uses."""
+    # Toolchain and profile decide what comes out as much as the sources do.
     tops = [checkout / name for name in ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", ".cargo/config.toml")]
     crates = _with_dependencies(checkout / "crates" / "agent")
     sources = sorted(p for c in crates for p in c.rglob("*") if p.is_file() and p.suffix in (".rs", ".toml"))

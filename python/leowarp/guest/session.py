@@ -22,6 +22,16 @@ MOST_S = 20.0
 def output_of(*command: str) -> str:
     """What a program prints, which must be little and soon: it may be anybody's.
 
+    Parameters
+    ----------
+    *command : str
+        A name on the PATH or a path, and its arguments.
+
+    Returns
+    -------
+    str
+        Its standard output. What it says on stderr is the message if it fails.
+
     Raises
     ------
     HostError
@@ -65,6 +75,7 @@ def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str
         while open_ends.get_map() or process.poll() is None:
             it_runs = own.look()
             # It may have closed both and still run
+            # A second at most, so that the program's own time is looked at while it says nothing.
             ready = open_ends.select(1.0 if open_ends.get_map() else POLL_S)
             # What has ended has closed them; somebody that it started, perhaps for good, has not.
             if own.total_s > MOST_S or (open_ends.get_map() and not it_runs and not ready):
@@ -105,6 +116,7 @@ def own_session(
         text=True,
         errors="replace",
         cwd=cwd,
+        # Messages of compilers and make are searched for in English (`kernel.first_errors`).
         env={**os.environ, **(environment or {}), "LC_ALL": "C"},
         start_new_session=True,
     ) as process:

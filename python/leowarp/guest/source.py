@@ -108,6 +108,7 @@ def fetch_source(on_message: Callable[[str], None]) -> Source:
 
 
 def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
+    """Debian's package by apt, or None with the reason told; apt checks its signature."""
     if shutil.which("apt-get") is None:
         return None
     on_message(f"fetching {PACKAGE} (153 MB) by apt-get download")
@@ -122,6 +123,13 @@ def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
 
 
 def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
+    """Debian's package from its archives by name, accepted for its sha256 alone.
+
+    Raises
+    ------
+    HostError
+        With what each address answered, and how to get it by hand.
+    """
     refused = []
     for url in PINNED_URLS:
         on_message(f"fetching {url}")
@@ -158,6 +166,7 @@ def take_tarball(package: Path, directory: Path) -> Path:
 
 
 def _member_of_ar(archive: Path, prefix: str, directory: Path) -> Path:
+    """The first member of an ar archive whose name begins so, as a file."""
     with archive.open("rb") as file:
         if file.read(8) != b"!<arch>\n":
             raise HostError(f"unpacking {archive}: it is not a Debian package")
@@ -212,6 +221,7 @@ def _decompression(tarball: IO[bytes]) -> str:
 
 
 def _top(source: Source) -> str:
+    """Name of the directory at a tarball's top, which tar's patterns begin with."""
     try:
         with tarfile.open(source.tarball) as archive:
             first = archive.next()
@@ -239,6 +249,7 @@ def tree_version(tree: Path) -> str:
         beginning = plainfiles.read(tree / "Makefile", 1 << 20, links=True).decode(errors="replace")
     except OSError as error:
         raise ScenarioError(f"reading {tree / 'Makefile'}: {error.strerror}: not a kernel tree") from error
+    # VERSION to NAME are the first lines of every Linux Makefile, below its licence.
     for line in beginning.splitlines()[:10]:
         name, separator, value = line.partition("=")
         if separator:
@@ -270,6 +281,7 @@ def tree_sha256(tree: Path) -> str:
 
 
 def _matters(path: Path, tree: Path) -> bool:
+    """Whether a file of a tree can change what ARCH=um compiles."""
     place = path.relative_to(tree)
     # Kconfig files are read by the configuration of every architecture.
     return path.name.startswith("Kconfig") or not any(place.is_relative_to(name) for name in NOT_COMPILED)
@@ -288,6 +300,7 @@ def _git(tree: Path, *arguments: str) -> bytes:
 
 
 def _installed_version() -> str:
+    """Version of Debian's package that is installed; without dpkg the file's name."""
     if shutil.which("dpkg-query") is None:
         return INSTALLED.name
     command = ["dpkg-query", "-W", "-f", "${Version}", PACKAGE]
@@ -296,6 +309,7 @@ def _installed_version() -> str:
 
 
 def _sources() -> Path:
+    """Where fetched sources are kept, in the cache."""
     return cache_root() / "sources"
 
 

@@ -127,11 +127,13 @@ def _identity_of_tree(tree: Path) -> str:
     Nobody but root can give a file an older `ctime`, so a changed file shows. A copy of the tree is another one, and
     git is not asked: it would run what the tree's settings say.
     """
+    # Another beginning than any file's, so that no tree is taken for a file.
     total = hashlib.sha256(b"a tree\n")
     waiting = [tree.resolve()]
     while waiting:
         directory = waiting.pop()
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+        # Objects and the index change with each git command, and make nothing run.
         if directory.name == ".git":
             entries = [entry for entry in entries if entry.name in _GIT_FILES]
         for entry in entries:
@@ -173,6 +175,7 @@ def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
         directory = memory()
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         _demand_own(directory)
+        # Neither an existing file nor a link is written through.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with open(os.open(directory / identity, flags, 0o600), "wb") as file:
             file.write(os.fsencode(path.resolve()) + b"\n")

@@ -56,12 +56,14 @@ class GuestMemory:
         return self._comm_offset
 
     def _word(self, symbol: str) -> int | None:
+        """A variable of 64 bits, or None."""
         if symbol not in self._symbols:
             return None
         raw = self._read(self._symbols[symbol], 8)
         return struct.unpack("<Q", raw)[0] if raw else None
 
     def _read(self, address: int, size_bytes: int) -> bytes | None:
+        """Bytes of the guest kernel's memory, or None if they cannot be read."""
         try:
             with open(self._path, "rb", buffering=0) as memory:
                 memory.seek(address)
@@ -107,6 +109,7 @@ class Usage:
 
 
 def _children(pid: int) -> list[int]:
+    """Processes whose parent is this process' main thread; empty if it has ended."""
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except (FileNotFoundError, ProcessLookupError):
@@ -119,6 +122,7 @@ def members_of_session(session: int) -> list[int]:
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
+                # State, parent, process group, session: fields 3 to 6 of proc(5), after a name that may hold anything.
                 fields = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
             except (FileNotFoundError, ProcessLookupError):
                 continue
@@ -137,7 +141,13 @@ class Console:
         self.tail = b""
 
     def messages(self) -> list[dict]:
-        """New messages of the agent: the JSON of each `leowarp: {...}` line."""
+        """New messages of the agent: the JSON of each `leowarp: {...}` line.
+
+        Returns
+        -------
+        list of dict
+            In their order; lines of the kernel are not among them, and a line without its end waits for the next call.
+        """
         messages = []
         while chunk := self._file.read(1 << 20):
             self.size_bytes += len(chunk)

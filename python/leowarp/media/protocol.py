@@ -16,7 +16,11 @@ from leowarp.scenario.schema import Plan
 
 
 class SteadyLinks(Protocol):
-    """What a section says of links whose rate is one number, both ways and all the time."""
+    """What a section says of links whose rate is one number, both ways and all the time.
+
+    The sections `[isl]`, `[ground]`, `[chain]` and `[jittered]` have these attributes; a measured, an access or a
+    mobile link has not, for its rate is a table's or differs by direction.
+    """
 
     @property
     def rate_bps(self) -> int | None:
@@ -93,11 +97,18 @@ class PlannedMedium(ABC, Generic[SectionT]):
         """
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """The sections whose links have one rate, both ways and all the time; none if rates come from tables."""
+        """The sections whose links have one rate, both ways and all the time; none if rates come from tables.
+
+        The report reads them; of `likely_rate_bps` the narrowest of them is the default.
+        """
         return ()
 
     def likely_rate_bps(self) -> float | None:
-        """What it carries to the user, roughly, before anything is computed; None: it is unshaped, or not known yet."""
+        """What it carries to the user, roughly, before anything is computed; None: it is unshaped, or not known yet.
+
+        Of several steady links the narrowest. Used to foresee what a run costs (`leowarp study --dry-run`), never for a
+        result.
+        """
         return min((link.rate_bps for link in self.steady_links() if link.rate_bps is not None), default=None)
 
     def likely_hops(self) -> int:
@@ -105,5 +116,12 @@ class PlannedMedium(ABC, Generic[SectionT]):
         return 1
 
     def queue_disciplines(self) -> frozenset[str]:
-        """What waits before the serialisers of its links."""
+        """What waits before the serialisers of its links.
+
+        Returns
+        -------
+        disciplines : frozenset of str
+            Of fifo, codel, fq_codel, pie, fq_pie, cake and red. Which of them a run has decides whether it may share a
+            boot with others: some draw from the kernel's random pool.
+        """
         return frozenset((self.section.queue_discipline,)) if isinstance(self.section, QueueKeys) else frozenset()

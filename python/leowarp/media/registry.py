@@ -30,7 +30,11 @@ _PLANNED: Mapping[type, type[PlannedMedium[Any]]] = {
 
 
 def planned(plan: Plan) -> PlannedMedium[Any]:
-    """The medium of a plan."""
+    """The medium of a plan.
+
+    The section's own type is the key, so that a medium that is added to the union of `scenario.medium` and not here
+    fails with a KeyError at its first plan.
+    """
     return _PLANNED[type(plan.medium)](plan, plan.medium)
 
 
@@ -42,6 +46,13 @@ def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
     plan : Plan
     ephemeris : Ephemeris, optional
         Of the same plan; None for a plan without a constellation.
+
+    Raises
+    ------
+    ValueError
+        If the plan has a constellation and no ephemeris is given.
+    ScenarioError
+        If two stations that talk never have a path.
     """
     if ephemeris is None and plan.constellation is not None:
         raise ValueError("a plan with a constellation needs its ephemeris")
@@ -56,6 +67,16 @@ def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes |
     plan : Plan
     ephemeris, routes : optional
         Of the same plan, if there are already; computed otherwise.
+
+    Returns
+    -------
+    timeline : pyarrow.Table
+        Columns as in `timeline.schema`, sorted by time and by rank within an instant.
+
+    Raises
+    ------
+    ScenarioError
+        If a file that the plan names cannot be read or does not fit the run, or two that talk never have a path.
     """
     medium = planned(plan)
     if ephemeris is None:

@@ -37,6 +37,12 @@ def acknowledgement_scalars(tables: Tables, number: int, flows: Sequence[Any]) -
     number : int
         Flow number, as in the tables.
     flows : plan.flows
+        All of them: whether the host's counters are this flow's depends on the others.
+
+    Returns
+    -------
+    dict of scalar to int, float or None
+        Waits in whole ns, ratios from 0 on (more than one ACK a segment is possible).
     """
     row: dict[str, float | int | None] = dict.fromkeys(names(ACKNOWLEDGEMENTS))
     if tables.has("acks"):
@@ -62,6 +68,12 @@ def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
     -------
     DataFrame with `segments_pkts` (answered at once), `wait_ns` (of the first of them, in steps of 0.1 ms), `acks_pkts`
     (how many ACKs did so after so long).
+
+    Examples
+    --------
+    Linux, which acknowledges every second segment, has most of its ACKs in rows with `segments_pkts` = 2:
+
+    >>> ack_waits(tables, 0).groupby("segments_pkts")["acks_pkts"].sum()      # doctest: +SKIP
     """
     acks = tables.of_flow("acks", number)
     return acks.loc[floats(acks["segments_pkts"]) > 0, ["segments_pkts", "wait_ns", "acks_pkts"]].reset_index(drop=True)
@@ -70,6 +82,7 @@ def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
 def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
     """ACKs per segment, and quantiles over ACKs of how long the first segment of each waited, ns; nothing of no ACK."""
     segments, count, wait = (floats(acks[name]) for name in ("segments_pkts", "acks_pkts", "wait_ns"))
+    # A row stands for many ACKs alike: sums and quantiles are weighted by how many.
     answered = float((segments * count).sum())
     if not answered:
         return {}
@@ -105,6 +118,7 @@ def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
     bins = tables.of_flow("bins", number)
     is_data = bins["direction"].to_numpy() == DATA
     again, spurious = (int(floats(bins[name])[is_data].sum()) for name in ("retrans_pkts", "spurious_pkts"))
+    # The ratios of tauran2018 are per data packet sent, so handshakes and bare ACKs must not dilute them.
     # That table counts first transmissions with payload; the bins of this direction also SYN, FIN and bare ACKs.
     scopes = tables.of_flow("reordering", number)
     first = floats(scopes["sent_pkts"])[scopes["scope"].to_numpy() == SCOPES.index("run")]
@@ -112,4 +126,5 @@ def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
 
 
 def _whole(value: float | None) -> int | None:
+    """As int; None of None or nan."""
     return None if value is None or np.isnan(value) else int(value)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the path of a pair of stations could carry over time: rates and tables of capacity alike."""
+"""What the path of a pair of stations could carry over time: rates and tables of capacity alike.
+
+Capacity is that of the narrowest link alone: delay, loss and other flows take nothing away from it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from leowarp.metrics.series import bin_edges
 from leowarp.metrics.tables import Tables, floats
 
 IP_BYTES = 1500
-"""Length of a full packet."""
+"""Length of a full packet, IP header included: Ethernet's payload, and the largest `network.mtu`."""
 
 BELOW_RATIO = 0.9
 """Of the capacity; the same share at which goodput counts as recovered from a change (`recovery.RecoveryRule`)."""
@@ -29,7 +32,12 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
 
     Parameters
     ----------
-    edges_ns : int64 array of shape (n + 1,), increasing
+    pair : (str, str)
+        Source and destination station.
+    edges_ns : int64 array of shape (n + 1,), strictly increasing
+        Borders of the bins.
+    links : LinkValues, optional
+        Of the tables' timeline, if the caller has them already.
 
     Returns
     -------
@@ -55,8 +63,14 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
 def mean_path_capacity(
     tables: Tables, pair: Pair, start_ns: int, end_ns: int, links: LinkValues | None = None
 ) -> float | None:
-    """Mean rate of the narrowest link over a time; 0 while there is no path; None if no link is shaped, or routes are
-    not known. Between two changes of the route the narrowest link is that of the smallest mean.
+    """Mean rate of the narrowest link over a time, bit/s, weighted by time; 0 counts while there is no path.
+
+    Between two changes of the route the narrowest link is that of the smallest mean.
+
+    Returns
+    -------
+    float or None
+        None: no time, no routes, or for some of the time no link of the path is shaped.
     """
     if end_ns <= start_ns or len(pair_routes(tables, pair)) == 0:
         return None
@@ -68,6 +82,7 @@ def _mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
     """Mean rate of the narrowest link in each bin, cut where the route changes; nan where no link is shaped."""
     routes = pair_routes(tables, pair)
     t_ns, paths = routes["t_ns"].to_numpy(dtype="int64"), list(routes["path"])
+    # Cut where the route changes, as `path_capacity` takes the path at the start of a bin for all of it.
     cuts_ns = np.unique(np.concatenate([edges_ns, t_ns[(t_ns > edges_ns[0]) & (t_ns < edges_ns[-1])]]))
     rate_bps = path_capacity(tables, pair, cuts_ns, links)
     place = np.searchsorted(t_ns, cuts_ns[:-1], side="right") - 1
@@ -118,14 +133,24 @@ def capacity_scalars(
 
     Parameters
     ----------
+    number : int
+        Flow number.
+    pair : (str, str)
+        Its source and destination.
     life_ns : (int, int)
         From when to when the flow lived.
     goodput_bps : float or None
         Its mean over that time, in order at the receiver.
     ip_bytes : int
         Length of its full packets, `network.mtu`.
+
+    Returns
+    -------
+    dict
+        `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`; None what is not known.
     """
     mean_bps = mean_path_capacity(tables, pair, *life_ns, links)
+    # Goodput is payload, a rate is what links count: the ratio of the two would be 0.956 of a full link otherwise.
     share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes)
     carries = mean_bps * share if mean_bps is not None else None
     used = goodput_bps / carries if carries and goodput_bps is not None else None
@@ -137,7 +162,17 @@ def capacity_scalars(
 
 
 def payload_ratio(tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int = IP_BYTES) -> float:
-    """Payload of a full segment over what a link counts of it: 1448 of 1514 bytes with timestamps, overhead 14."""
+    """Payload of a full segment over what a link counts of it: 1448 of 1514 bytes with timestamps, overhead 14.
+
+    The segment is the largest that the sender's socket ever sampled (`snd_mss_bytes`, the kernel's `tcpi_snd_mss`).
+
+    Parameters
+    ----------
+    overhead_bytes : int
+        What a link counts on top of an IP packet.
+    ip_bytes : int
+        Length of a full IP packet.
+    """
     segments = floats(tables.of_flow("sockets", flow)["snd_mss_bytes"])
     known = segments[~np.isnan(segments)]
     # Of a flow that never sampled its segments: IP (20), TCP (20) and timestamps (12, RFC 7323, appendix A), in bytes.
@@ -145,7 +180,10 @@ def payload_ratio(tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int 
 
 
 def overhead_bytes(tables: Tables, pair: Pair) -> int:
-    """Bytes a packet on top of its IP length, of the links of a pair's first path; 14 if the timeline does not say."""
+    """Bytes a packet on top of its IP length, of the links of a pair's first path; 14 if the timeline does not say.
+
+    Of links that differ it is the largest: the answer then is too low a share of payload and never one too high.
+    """
     timeline = tables.timeline
     # 14 is Ethernet's header, which the kernel's queueing disciplines count (docs/concepts/links.md).
     if "overhead_bytes" not in timeline:
@@ -153,6 +191,7 @@ def overhead_bytes(tables: Tables, pair: Pair) -> int:
     made = timeline[(timeline["event"] == "link").to_numpy(dtype=bool)]
     told = {frozenset(ends): value for *ends, value in zip(made["a"], made["b"], floats(made["overhead_bytes"]),
                                                            strict=True)}  # fmt: skip
+    # One path stands for all: the links of a medium have the same overhead, whichever of them a path takes.
     first = next((path for path in pair_routes(tables, pair)["path"] if path is not None), None)
     values = [told[frozenset(link)] for link in tables.links_of(first) if frozenset(link) in told]
     known = [value for value in values if not np.isnan(value)]

@@ -37,7 +37,7 @@ NONE = -1
 """Number of the change that stands for no change, while they are counted; null in the table."""
 
 UNDER_WAY_NS = 2_000_000_000
-"""No packet is under way longer: 500 packets of queue at 100 Mbit/s are 60 ms a hop."""
+"""No packet is under way longer: 500 packets of queue at 100 Mbit/s are 60 ms a hop, so 2 s are 33 full queues."""
 
 _QUEUE, _LOSS, _LINK_DOWN, _NO_ROUTE, _UNKNOWN = CAUSES
 
@@ -49,9 +49,16 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
 
     Parameters
     ----------
+    tables : Tables
+        With `packets`, `bins`, `drops`, routes and timeline.
     pairs : mapping of (source, destination) to flow numbers
         `flow_pairs(plan.flows)`.
+
+    Returns
+    -------
+    DataFrame, ordered by flow; within a flow by change, the row of no change last.
     """
+    # `packets` alone would not do: without the hosts' capture there is nothing in it that could be late or lost.
     if not (tables.has("packets") and tables.has("bins")):
         return typed_frame([], CAUSE_COLUMNS)
     rows = []
@@ -67,7 +74,19 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
 
 
 def cause_scalars(caused: pd.DataFrame, flow: int) -> dict[str, Any]:
-    """The summary's scalars of one flow: totals by cause of loss, and what route changes caused."""
+    """The summary's scalars of one flow: totals by cause of loss, and what route changes caused.
+
+    Parameters
+    ----------
+    caused : DataFrame
+        `causes(...)` of the run.
+    flow : int
+        Flow number.
+
+    Returns
+    -------
+    dict of name to packets (int); all None if the flow has no row, as its packets were not recorded.
+    """
     mine = caused[caused["flow"] == flow]
     lost = [f"lost_{cause}_pkts" for cause in CAUSES.values()]
     totals = [*lost, "needed_retransmissions_pkts"]
@@ -80,7 +99,12 @@ def cause_scalars(caused: pd.DataFrame, flow: int) -> dict[str, Any]:
 
 
 def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[str, np.ndarray]:
-    """Packets of each column by change; the last place is for those of no change."""
+    """Packets of each column by change; the last place is for those of no change.
+
+    Returns
+    -------
+    dict of column to int64 array of shape (len(changes) + 1,)
+    """
     packets = tables.of_flow("packets", flow)
     data = packets[packets["direction"].to_numpy() == DATA].sort_values("sent_ns", kind="stable")
     again, late = truths(data["is_retransmission"]), truths(data["is_late"])
@@ -92,7 +116,8 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
         instants = np.array([change.t_ns for change in changes], dtype="int64")
         late_by[late] = _of_late(data, late, instants, tables.reorders)
         lost_by[lost] = _of_lost(tables, flow, data[lost], changes, instants)
-    # A spurious retransmission repeats what was merely late, a needed one what was lost.
+    # A spurious retransmission repeats what was merely late, a needed one what was lost. The cause is that of the first
+    # transmission: of a retransmission of a retransmission, too, the change is to blame that began it.
     spurious_by = _inherited(data, spurious, late & ~again, late_by)
     needed_by = _inherited(data, again & ~spurious, lost & ~again, lost_by)
     places = len(changes) + 1
@@ -121,9 +146,16 @@ def _of_late(data: pd.DataFrame, late: np.ndarray, instants: np.ndarray, reorder
         Of the changes, ns.
     reorders : bool
         Whether packets may overtake each other on a link of the path: a change under way then proves nothing.
+
+    Returns
+    -------
+    int array of shape (late.sum(),)
+        Places in `instants`.
     """
     sent = data["sent_ns"].to_numpy(dtype="int64")
     received = floats(data["received_ns"])
+    # Number of the first change after a packet was sent; one of its very instant has already taken effect, as events of
+    # an instant come before what is sent in it.
     before = np.searchsorted(instants, sent[late], side="right")
     under_way = np.searchsorted(instants, received[late], side="right") - before
     # The first to arrive of those sent later: the running minimum from the end, one place on.
@@ -135,6 +167,8 @@ def _of_late(data: pd.DataFrame, late: np.ndarray, instants: np.ndarray, reorder
     overtaker = by_arrival[np.minimum(place, len(by_arrival) - 1)]
     between = np.searchsorted(instants, sent[overtaker], side="right") - before
     of_overtaker = (overtaken_at < received[late]) & (between == 1)
+    # A change that came under way proves it only where nothing else lets packets overtake; the two paths prove it
+    # always.
     certain = of_overtaker if reorders else (under_way == 1) | ((under_way > 1) & of_overtaker)
     return np.where(certain, before, NONE)
 
@@ -142,7 +176,20 @@ def _of_late(data: pd.DataFrame, late: np.ndarray, instants: np.ndarray, reorder
 def _of_lost(
     tables: Tables, flow: int, lost: pd.DataFrame, changes: Sequence[PathChange], instants: np.ndarray
 ) -> np.ndarray:
-    """Change of each lost packet, NONE if no rule decides; `lost` are the rows of lost packets, sorted by `sent_ns`."""
+    """Change of each lost packet, NONE if no rule decides (the rules: top of the file).
+
+    Parameters
+    ----------
+    lost : DataFrame
+        Rows of lost data packets of the flow, sorted by `sent_ns`.
+    instants : int64 array, sorted
+        Of the changes, ns.
+
+    Returns
+    -------
+    int array of shape (len(lost),)
+        Places in `changes`.
+    """
     cause, sent = floats(lost["drop_cause"]), lost["sent_ns"].to_numpy(dtype="int64")
     change_numbers = np.full(len(lost), NONE)
     last = np.searchsorted(instants, sent, side="right") - 1
@@ -154,6 +201,8 @@ def _of_lost(
             change_numbers[index] = last[index]
         elif coming[index] == 1:
             change_numbers[index] = last[index] + 1
+    # Within an instant paths change before links go down (timeline/schema.py), so the change is never later than the
+    # drop.
     down = np.flatnonzero(cause == _LINK_DOWN)
     if len(down) == 0:
         return change_numbers
@@ -170,7 +219,12 @@ def _of_lost(
 
 
 def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
-    """When each packet that went with its link was dropped: of packets with equal bytes the n-th sent is the n-th."""
+    """When each packet that went with its link was dropped, ns: float64 array of shape (len(lost),), nan = not found.
+
+    `packets` knows by which link a packet was dropped and not when, `drops` knows when. The two are matched by
+    direction and first byte; of packets with equal bytes (retransmissions) the n-th sent is taken to be the n-th
+    dropped.
+    """
     drops = tables.of_flow("drops", flow)
     drops = drops[(floats(drops["flow_direction"]) == DATA) & (floats(drops["cause"]) == _LINK_DOWN)]
     drops = drops.sort_values("t_ns", kind="stable")
@@ -181,7 +235,22 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
 
 
 def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Change of each retransmission: that of the first transmissions, among the candidates, that its bytes were in."""
+    """Change of each retransmission: that of the first transmissions, among the candidates, that its bytes were in.
+
+    Parameters
+    ----------
+    data : DataFrame
+        Data packets of one flow.
+    again, candidates : bool arrays of shape (len(data),)
+        The retransmissions that are asked about, and the first transmissions that may be their origin.
+    by : int array of shape (len(data),)
+        Change of each candidate.
+
+    Returns
+    -------
+    int array of shape (again.sum(),)
+        NONE where no candidate overlaps, or several do that have different changes.
+    """
     if not again.any() or not candidates.any():
         return np.full(int(again.sum()), NONE)
     seq, end = floats(data["seq"]), floats(data["seq"]) + floats(data["len_bytes"])

@@ -31,7 +31,7 @@ ARROW = " > "
 
 
 def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
-    """Flow numbers by (source, destination), from the plan's flows."""
+    """Flow numbers by (source, destination), from the plan's flows, both in the order of the plan."""
     pairs: dict[Pair, list[int]] = {}
     for number, flow in enumerate(flows):
         pairs.setdefault((flow.source, flow.destination), []).append(number)
@@ -39,12 +39,18 @@ def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
 
 
 def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
-    """Route updates of one ordered pair by time: `t_ns, path` (tuple of node names, None = no path), `path_id,
-    change_id`."""
+    """Route updates of one ordered pair of stations, by time.
+
+    Returns
+    -------
+    DataFrame with `t_ns` (int64; the update holds until the next), `path` (tuple of node names, source first; None = no
+    path), `path_id`, `change_id` (missing where the update did not change the path).
+    """
     routes = tables.routes
     if len(routes) == 0:
         return _no_routes()
     mine = routes[(routes["source"] == pair[0]) & (routes["destination"] == pair[1])].sort_values("t_ns", kind="stable")
+    # Tuples, which can be compared and counted as a whole; Parquet gives arrays, which compare by element.
     paths = [None if path is None or len(path) == 0 else tuple(path) for path in mine["path"]]
     numbers = {name: mine[name].to_numpy() for name in ("path_id", "change_id")}
     return pd.DataFrame({"t_ns": integers(mine["t_ns"]), "path": pd.Series(paths, dtype=object), **numbers})
@@ -52,11 +58,21 @@ def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
 
 @functools.cache
 def _no_routes() -> pd.DataFrame:
+    """Made once: paths that never change need no routes, and small runs of a study ask for them by the thousand."""
     return pd.DataFrame({"t_ns": [], "path": [], "path_id": [], "change_id": []})
 
 
 def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None = None) -> pd.DataFrame:
     """Propagation delay of the path in force, as a step function.
+
+    Parameters
+    ----------
+    pair : (str, str)
+        Source and destination station.
+    end_ns : int
+        End of the run.
+    links : LinkValues, optional
+        Of the tables' timeline, if the caller has them already.
 
     Returns
     -------
@@ -76,6 +92,7 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
         instants = [np.array([row.t_ns], dtype="int64")]
         for a, b in taken:
             when = links.delay_instants_ns(a, b)
+            # A delay that is set at the very instant of the route is in the first piece.
             low, high = np.searchsorted(when, row.t_ns, side="right"), np.searchsorted(when, until_ns, side="left")
             instants.append(when[low:high].astype("int64"))
         t_ns = np.unique(np.concatenate(instants))
@@ -90,7 +107,10 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
 
 
 def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
-    """Instants at which the path of a pair changed, there or back: int64, sorted."""
+    """Instants at which the path of a pair changed, there or back: int64 array of shape (n,), ns, sorted, each once.
+
+    Both ways, as a round trip is over both: what a probe or an ACK meets on its way back is met by the flow.
+    """
     both = (pair, (pair[1], pair[0]))
     return np.array(sorted({change.t_ns for each in both for change in path_changes(tables, each)}), dtype="int64")
 
@@ -104,6 +124,7 @@ class PathChange:
     number : int
         From 0 for each pair; the guest has the same from the timeline, and the trace's table `reordering` names it.
     t_ns : int
+        On the run's clock.
     before, after : tuple of str or None
         Nodes of the path; None: there is none.
     """
@@ -115,7 +136,10 @@ class PathChange:
 
 
 def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
-    """Changes of the path from one station to another, by time, as the routes table numbers them."""
+    """Changes of the path from one station to another, by time, as the routes table numbers them.
+
+    The path that a pair begins with is no change; losing the path is one, and so is getting one again.
+    """
     routes = pair_routes(tables, pair)
     paths = list(routes["path"])
     return [
@@ -131,8 +155,13 @@ def route_changes(
 ) -> pd.DataFrame:  # fmt: skip
     """One row for each change of the path that data of some flow takes; columns as in `CHANGE_COLUMNS`.
 
+    Packets of all flows between two stations are counted together, and in a window, whatever caused what happened to
+    them; `metrics/causes.py` attributes each packet.
+
     Parameters
     ----------
+    tables : Tables
+        Without packets, drops, sockets or queues the columns that need them are null.
     pairs : mapping of (source, destination) to flow numbers
         `flow_pairs(plan.flows)`.
     end_ns : int
@@ -141,6 +170,10 @@ def route_changes(
         Packets, retransmissions and losses are put down to a change until the next one, at most this long.
     links : LinkValues, optional
         Of the tables' timeline, if the caller has them already.
+
+    Returns
+    -------
+    DataFrame, ordered by time, then source, then destination.
     """
     links = links or link_values(tables)
     rows: list[dict[str, Any]] = []
@@ -152,6 +185,7 @@ def route_changes(
         instants = [0, *(change.t_ns for change in changes), end_ns]
         for index, change in enumerate(changes):
             t_ns, before, after = change.t_ns, change.before, change.after
+            # `instants` has the run's start before the first change, hence + 2.
             next_ns = instants[index + 2]
             until_ns = min(next_ns, t_ns + attribution_ns)
             row = {"t_ns": t_ns, "source": pair[0], "destination": pair[1], "until_ns": until_ns}
@@ -170,8 +204,8 @@ def route_changes(
 def _base_delay_ns(
     tables: Tables, links: LinkValues, path: tuple[str, ...] | None, span_ns: tuple[int, int, int]
 ) -> int | None:
-    """Propagation along a path: of each link the delay at the first of the instants; of a channel, which moves within a
-    slot, its smallest from the second instant to the third."""
+    """Propagation along a path, ns: of each link the delay at the first of the instants; of a channel, which moves
+    within a slot, its smallest from the second instant to the third. None of no path."""
     if path is None:
         return None
     at_ns, from_ns, until_ns = span_ns
@@ -198,6 +232,7 @@ def _what_changed(
         names = ("first_hop_changed", "middle_hops_changed", "last_hop_changed", "shared_hops", "is_shorter",
                  "delay_step_ns")  # fmt: skip
         return row | dict.fromkeys(names)
+    # From the source on, and never the last link: paths that share all links are the same path.
     shared = 0
     while shared < min(len(before), len(after)) - 1 and before[: shared + 2] == after[: shared + 2]:
         shared += 1
@@ -215,7 +250,11 @@ def _what_changed(
 def _left_behind(
     tables: Tables, links: LinkValues, before: tuple[str, ...] | None, after: tuple[str, ...] | None, t_ns: int
 ) -> dict[str, Any]:
-    """Queues at the change: on the links that the path leaves, and on those that it newly takes."""
+    """Queues at the change: on the links that the path leaves, and on those that it newly takes.
+
+    With `drain` what waits on the links left behind is what newer packets overtake, so its wait bounds how late those
+    packets can be (docs/concepts/in-flight-rules.md).
+    """
     if not tables.has("links"):
         return dict.fromkeys(
             ("queue_left_pkts", "queue_left_link", "queue_left_wait_ns", "queue_met_pkts", "queue_met_wait_ns")
@@ -239,6 +278,7 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
     if direction is None:
         return 0, 0
     samples = tables.links[tables.links["direction"] == direction]
+    # The last sample holds: queues are sampled where something changed. None before: nothing has ever waited.
     # A sample of the very instant may have been taken on either side of the change.
     samples = samples[samples["t_ns"] < t_ns]
     if len(samples) == 0:
@@ -266,7 +306,10 @@ class _Consequences:
         self._lost = np.sort(drops.loc[lost.to_numpy(dtype=bool), "t_ns"].to_numpy(dtype="int64"))
 
     def within(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Counts from one instant to another, the later one left out; None: not recorded."""
+        """Counts from one instant to another, the later one left out; None: not recorded.
+
+        Late packets count when they arrive, retransmissions when they are sent, losses when they are dropped.
+        """
         row: dict[str, Any] = dict.fromkeys(
             ("late_pkts", "overtaken_pkts", "extent_max_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts",
              "lost_pkts", "dsacks_pkts")
@@ -292,6 +335,7 @@ class _Consequences:
 def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int) -> int:
     """How much a cumulative column grew between two instants, by the last samples at or before them."""
     mine = tables.of_flow("sockets", flow)
+    # A sample without the counter, and the time before the first sample, count as 0: such counters begin there.
     values = step_at(mine["t_ns"].to_numpy(), np.nan_to_num(floats(mine[column])), np.array([from_ns, until_ns]), 0.0)
     return int(values[1] - values[0])
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of directions out of a timeline: capacity, delay and loss as functions of time, known from the start."""
+"""Tables of directions out of a timeline: capacity, delay and loss as functions of time, known from the start.
+
+They are what measured paths, access links and mobile channels are made of (design/interfaces.md, section 13).
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Pair = tuple[str, str]
+"""Two names, in this order: stations (source, destination), or nodes of a directed link (sender, receiver)."""
 Steps = tuple[np.ndarray, np.ndarray]
 """A step function: instants (int64, ns, sorted) and the value from each on (float64)."""
 
@@ -33,7 +37,18 @@ class Channels:
 
 
 def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
-    """Events without the rows of tables, and these: a profile has millions of them, which must not become objects."""
+    """Events without the rows of tables, and these: a profile has millions of them, which must not become objects.
+
+    Parameters
+    ----------
+    timeline : pyarrow.Table
+        As in `20-timeline.parquet`.
+
+    Returns
+    -------
+    (events, channels) : (pyarrow.Table, Channels)
+        Both without any row or direction of the other; the events in their order.
+    """
     is_capacity = pc.equal(timeline["event"], "capacity")
     is_channel = pc.equal(timeline["event"], "channel")
     rows = pc.or_(is_capacity, is_channel)
@@ -43,6 +58,7 @@ def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
     return timeline.filter(pc.invert(rows)), Channels(
         capacity_bps=_by_direction(capacity, "rate_bps"),
         delay_ns=_by_direction(channel, "delay_ns"),
+        # Timelines of people's own may have delays alone.
         loss_ratio=_by_direction(channel, "loss_ratio") if "loss_ratio" in channel.column_names else {},
     )
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trace -> metrics: `metrics(tables, plan)`, and how they are stored."""
+"""Trace -> metrics: `metrics(tables, plan)`, and how they are stored.
+
+The order of its steps is that of what they need: conservation, route changes, what the changes caused, then the scalars
+of run and flows, which are made of all of these.
+"""
 
 from __future__ import annotations
 
@@ -28,18 +32,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Metrics(Numbers):
-    """The numbers of a run, and how they are stored."""
+    """The numbers of a run (attributes: `Numbers`), and how they are stored."""
 
     def with_cost(self, *, cpu_s: float | None, wall_s: float | None) -> Metrics:
-        """The same with what the run cost, which no trace knows."""
+        """The same with what the run cost, which no trace knows.
+
+        Parameters
+        ----------
+        cpu_s, wall_s : float or None
+            Processor time and time on the wall of the whole run, in s; None: not known.
+
+        Returns
+        -------
+        Metrics
+            A copy with these two in its summary; this one stays as it is.
+        """
         return replace(self, summary=self.summary | {"cpu_s": cpu_s, "wall_s": wall_s})
 
     def long_form(self) -> pd.DataFrame:
-        """All numbers in one table, columns as in `LONG_COLUMNS`."""
+        """All numbers in one table, one a row.
+
+        Returns
+        -------
+        DataFrame with the columns of `LONG_COLUMNS`, in the order of `metrics.long_form.long_form`.
+        """
         return long_form(self)
 
     def write(self, run_dir: str | Path) -> None:
-        """Writes `40-metrics.parquet` and `summary.json` into a run directory."""
+        """Writes `40-metrics.parquet` and `summary.json` into a run directory, over older ones.
+
+        Raises
+        ------
+        LeowarpError
+            If a link stands where one of the two is to be written.
+        OSError
+            If they cannot be written.
+        """
         run_dir = Path(run_dir)
         write_long_form(self.long_form(), run_dir / layout.METRICS)
         recorded.write_json(run_dir / layout.SUMMARY, self.summary)
@@ -61,11 +89,17 @@ def metrics(
     attribution_ns : int
         Retransmissions and losses are put down to a route change for this long, or until the next one.
 
+    Returns
+    -------
+    Metrics
+        Summary and tables of events; series (goodput, RTT, queues of links) are computed when they are asked for.
+
     Raises
     ------
     TraceError
         If packets or bytes of a link or a flow do not add up.
     """
+    # With `run.ends = "flows"` a run is shorter than planned, so the guest's own word goes first.
     end_ns = plan.run.duration_ns if tables.virtual_ns is None else tables.virtual_ns
     # First: of a run that does not add up no number is computed.
     balances = check_conservation(tables)
@@ -81,12 +115,15 @@ def metrics(
         causes=causes(tables, pairs),
         path_delay={pair: path_delay(tables, pair, end_ns, links) for pair in pairs},
         changes_ns={pair: both_ways_ns(tables, pair) for pair in pairs},
+        # Before the scalars: they are quantiles over these rows.
         recoveries=recoveries(tables, changes, pairs, rule or RecoveryRule(), end_ns),
         shares=shares(tables, plan.flows, end_ns),
         late=late_away_from_changes(tables, pairs),
         end_ns=end_ns,
     )
     summary = summary_of(evidence)
+    # Warnings come last: they are sentences about numbers of the summary, and about late packets that no change of the
+    # path explains.
     return Metrics(
         summary=summary,
         route_changes=changes,

@@ -20,7 +20,15 @@ from leowarp.metrics.tables import DATA, Tables, floats, truths
 class Balance:
     """One balance: sent = delivered + dropped + under way at the end.
 
-    `what` names the link or the flow and its direction, `unit` is pkts or bytes, `rule` the equation in words.
+    Attributes
+    ----------
+    what : str
+        The link or the flow, and its direction.
+    unit : {"pkts", "bytes"}
+    rule : str
+        The equation in words.
+    sent, delivered, dropped, under_way : int
+        Its four terms, in `unit`.
     """
 
     what: str
@@ -42,6 +50,11 @@ def link_balances(tables: Tables) -> list[Balance]:
 
     A discipline that does not tell what it was offered (netem) has no balance of its own: null is not a number to add.
     The flows over it are balanced all the same.
+
+    Returns
+    -------
+    list of Balance
+        Two a direction, packets and bytes, by number of the direction.
     """
     balances = []
     for row in tables.linktotals.sort_values("direction").itertuples(index=False):
@@ -65,8 +78,13 @@ def link_balances(tables: Tables) -> list[Balance]:
 def flow_balances(tables: Tables) -> list[Balance]:
     """Packets of each flow and direction: sent = delivered + lost + in flight at the end.
 
-    What is in flight is what the other three leave; the balance holds if that is not negative, not more than all
-    links and hosts can hold at the end, and if the losses are those that the drop table names.
+    What is in flight is what the other three leave; the balance holds if that is not negative. That the losses are
+    those that the drop table names is asked apart (`_contradictions`); how much can be in flight at most is not.
+
+    Returns
+    -------
+    list of Balance
+        By flow, data before the way back.
     """
     return [
         Balance(
@@ -86,6 +104,7 @@ def _sums(tables: Tables, *columns: str) -> list[tuple[tuple[int, int], list[int
     """Sums of columns of `bins` over the run, by flow and direction."""
     bins = tables.bins
     flows, directions = bins["flow"].to_numpy(dtype="int64"), bins["direction"].to_numpy(dtype="int64")
+    # One number for flow and direction, as sorting numbers is cheaper than grouping rows; `divmod` takes it apart.
     keys, place = np.unique(2 * flows + directions, return_inverse=True)
     # Sums of packets are exact in float64 up to 2^53.
     sums = [np.bincount(place, weights=floats(bins[column]), minlength=len(keys)) for column in columns]
@@ -124,6 +143,18 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
     """Late packets (data or back) that did not arrive within `within_ns` after any route change.
 
     On links that keep their order a packet can be overtaken only where two paths meet, so there must be none.
+
+    Parameters
+    ----------
+    change_instants_ns : array
+        Of all flows' paths, there and back, in any order.
+    within_ns : int
+        How long a packet may be under way.
+
+    Returns
+    -------
+    DataFrame
+        Rows of `packets`, in their order.
     """
     packets = tables.packets
     late = packets[truths(packets["is_late"])]
@@ -154,6 +185,7 @@ def _contradictions(tables: Tables) -> list[str]:
                 way = "data" if direction == DATA else "back"
                 sentences.append(f"flow {flow}, {way}: {count} packets lost, but the drop table names {named}")
     if tables.knows_drops and tables.has("linktotals"):
+        # All packets, not those of flows alone: a reset or an ACK of nobody's that a link drops is in both counts.
         # netem counts what it drops and does not tell which: such drops stand in the table without a direction.
         telling = tables.linktotals["offered_pkts"].notna().to_numpy()
         counted = int(sum(floats(tables.linktotals[f"dropped_{stem}_pkts"])[telling].sum() for stem in DROP_STEMS))
@@ -167,6 +199,7 @@ def _contradictions(tables: Tables) -> list[str]:
         known = ~np.isnan(read) & ~np.isnan(acked)
         if (acked[known] > read[known] + 1).any():
             sentences.append(f"flow {flow}: more bytes acknowledged than received in order")
+        # What the receiver got in order was handed on: a count that falls is a sample of another socket.
         if (np.diff(read[known]) < 0).any():
             sentences.append(f"flow {flow}: bytes_received went back")
     if tables.has("bins") and tables.has("packets"):
@@ -178,6 +211,7 @@ def _contradictions(tables: Tables) -> list[str]:
 
 def _not_counted(tables: Tables) -> list[str]:
     """Every packet that arrived is in a bin of its one-way delay; of TCP each data packet has a round trip or none."""
+    # Pings and UDP have no round trips in bins: those of pings are in `echoes`, one by one.
     transfers = {int(flow) for flow in np.unique(tables.sockets["flow"].to_numpy())}
     sentences = []
     for (flow, direction), (delivered,) in _sums(tables, "delivered_pkts"):
@@ -197,6 +231,7 @@ def _not_stored(tables: Tables) -> list[str]:
     """What was late, lost or sent again is stored packet by packet, whatever else is stored."""
     packets = tables.packets
     keys = 2 * packets["flow"].to_numpy(dtype="int64") + packets["direction"].to_numpy(dtype="int64")
+    # Counts in `bins` are complete, packets are stored by choice (`observe.packets`); of these four kinds all are.
     kept = {
         "late_pkts": ("late packets", truths(packets["is_late"])),
         "lost_pkts": ("lost packets", packets["drop_cause"].notna().to_numpy()),

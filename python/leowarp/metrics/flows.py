@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one flow did: goodput in three readings, round-trip times, reordering, and its scalars."""
+"""What one flow did: goodput in three readings, round-trip times, reordering, and its scalars.
+
+Goodput and smoothed RTT come from samples of the sender's and the receiver's socket (`tcp_info`,
+include/uapi/linux/tcp.h), packets from the capture at both hosts, ECN marks, recoveries and undos from the kernel's
+counters of a host.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +30,15 @@ _ACK_GAP_NS = 1_000_000_000
 
 
 def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndarray]:
-    """Cumulative bytes of a flow at its socket samples, by one of `GOODPUT_SERIES`: (t_ns, bytes)."""
+    """Cumulative bytes of a flow at its socket samples, by one of `GOODPUT_SERIES`.
+
+    Returns
+    -------
+    t_ns : int64 array of shape (n,)
+        Samples at which the counter is known.
+    delivered : float64 array of shape (n,), bytes
+        Of "sacked" it may fall: a segment that is not full counts as a full one until it is acknowledged.
+    """
     samples = tables.of_flow("sockets", flow)
     if series == "sacked":
         # The kernel counts SACKed data in segments (tcpi_sacked), so it is taken as full ones.
@@ -37,14 +50,26 @@ def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndar
 
 
 def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | None = None) -> pd.DataFrame:
-    """Goodput of a flow in bins: `t_ns` (start of the bin), `goodput_bps`.
+    """Goodput of a flow in bins: `t_ns` (start of the bin), `goodput_bps`; no rows of fewer than two samples.
 
     Parameters
     ----------
+    flow : int
+        Flow number.
     series : {"in_order", "acked", "sacked"}
         Which bytes count, see `GOODPUT_SERIES`.
     bin_ns : int, optional
         Length of a bin; default: the interval of the socket samples, which needs no interpolation at all.
+
+    Returns
+    -------
+    DataFrame with `t_ns` (int64) and `goodput_bps` (float64), ascending; bins that the samples do not cover are not in
+    it.
+
+    Raises
+    ------
+    TraceError
+        If a bin is not longer than 0.
     """
     t_ns, delivered = counter(tables, flow, series)
     if len(t_ns) < 2:
@@ -59,7 +84,11 @@ def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | N
 
 
 def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
-    """Smoothed RTT at the socket samples: `t_ns, srtt_us, held_ns` (how long the sample holds, its weight)."""
+    """Smoothed RTT at the socket samples: `t_ns, srtt_us, held_ns` (how long the sample holds, its weight).
+
+    It is the sender's own filter (`tcpi_rtt`, RFC 6298, section 2, with Linux's changes), which lags behind the path
+    and holds the receiver's delay of ACKs; `round_trips` has what packets met.
+    """
     samples = tables.of_flow("sockets", flow)
     when, value = samples["t_ns"].to_numpy(dtype="int64"), floats(samples["srtt_us"])
     # 0: the sender has no sample of an RTT yet.
@@ -77,6 +106,7 @@ def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
     packets = tables.of_flow("packets", flow)
     back = packets[(packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()]
     data = packets[(packets["direction"] == DATA) & packets["received_ns"].notna() & (packets["len_bytes"] > 0)]
+    # Of bytes that were sent twice nobody can tell which copy an ACK answers.
     again = truths(data["is_retransmission"])
     data = data[~again & ~data["seq"].isin(data.loc[again, "seq"])]
     empty = pd.DataFrame({"sent_ns": pd.Series(dtype="int64"), "rtt_ns": pd.Series(dtype="int64")})
@@ -101,7 +131,17 @@ def life(tables: Tables, number: int, flow: Any, end_ns: int) -> tuple[int, int]
 
     Parameters
     ----------
+    number : int
+        Flow number, as in the tables.
     flow : plan.flows[number]
+        Its `start_ns` and `stop_ns` are used.
+    end_ns : int
+        End of the run.
+
+    Returns
+    -------
+    (start_ns, stop_ns) : (int, int)
+        On the run's clock; the flow lives before `stop_ns`.
     """
     start_ns = int(flow.start_ns)
     ending = tables.of_flow("flows", number)
@@ -124,6 +164,11 @@ def flow_summary(
         Whether no other TCP flow starts at its source: what a host counts is then this flow's.
     is_only_receiver : bool
         Whether no other TCP flow ends at its destination.
+
+    Returns
+    -------
+    dict of scalar to value
+        Names, units and definitions: `scalars/of_flows.py`. Values are plain Python numbers or text.
     """
     row: dict[str, Any] = {
         "flow": number,
@@ -138,7 +183,9 @@ def flow_summary(
         value = optional(floats(ending[name])[0]) if len(ending) else None
         ends[name] = None if value is None else int(value)
     carried, took_ns = ends["bytes"], ends["completion_ns"]
+    # `completion_ns` counts from the flow's start, not from the run's.
     over_ns = None if took_ns is None else int(flow.start_ns) + took_ns
+    # Packets of every kind; then what only a socket or only a probe has.
     row |= _packet_scalars(tables, number)
     row |= _tcp_scalars(tables, number, over_ns, end_ns) if flow.kind == "tcp" else _echo_scalars(tables, number)
     row |= ends
@@ -166,11 +213,24 @@ _HOST_COUNTS = {
     "sender_recoveries": ("TCPSackRecovery", "TCPRenoRecovery"),
     "sender_undos": ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo"),
 }
-"""What the kernel counts by host: how often the sender took packets for lost, and took the reduction back."""
+"""What the kernel counts by host: how often the sender took packets for lost, and took the reduction back.
+
+With SACK and without it a recovery has a counter of its own (tcp_enter_recovery, net/ipv4/tcp_input.c), and so has each
+way to find out that it was for nothing (tcp_try_undo_recovery and its like, the same file)."""
 
 
 def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
-    """What the host of a flow's sender counted until the end; None if it was not recorded."""
+    """What the host of a flow's sender counted until the end; None if it was not recorded.
+
+    Parameters
+    ----------
+    source : str
+        Station from which the flow's data come.
+
+    Returns
+    -------
+    dict with the keys of `_HOST_COUNTS`, each the sum of its counters.
+    """
     last = host_counters(tables, source)
     row: dict[str, int | None] = {}
     for name, counters in _HOST_COUNTS.items():
@@ -183,11 +243,16 @@ def received_ce_pkts(tables: Tables) -> int | None:
     """Packets that arrived at any host with a mark of congestion; None if no host told."""
     told = [host_counters(tables, host).get("IpExt.InCEPkts") for host in tables.hosts]
     known = [int(value) for value in told if value is not None]
+    # 0 where a host counted and saw none; null where nobody counted.
     return sum(known) if known else None
 
 
 def host_counters(tables: Tables, station: str) -> dict[str, float]:
-    """What each counter of a station's host stood at when it was last read, by name (`TcpExt.TCPTimeouts`)."""
+    """What each counter of a station's host stood at when it was last read, by name (`TcpExt.TCPTimeouts`).
+
+    Names are those of /proc/net/netstat and /proc/net/snmp; no entries: the trace does not know the host, or no
+    counters were read.
+    """
     host = tables.host_number(station)
     mine = tables.counters[tables.counters["host"].to_numpy() == host] if host is not None else tables.counters[:0]
     # In order of time: the last of a name is what stood there at the end.
@@ -195,7 +260,13 @@ def host_counters(tables: Tables, station: str) -> dict[str, float]:
 
 
 def _tcp_scalars(tables: Tables, number: int, over_ns: int | None, end_ns: int) -> dict[str, Any]:
-    """`over_ns`: when the flow had carried all it was to carry, None if it had no such end."""
+    """Scalars from the samples of a TCP flow's sockets; what was not sampled is None.
+
+    Parameters
+    ----------
+    over_ns : int or None
+        When the flow had carried all that it was to carry, on the run's clock; None if it had no such end.
+    """
     samples = tables.of_flow("sockets", number)
     row: dict[str, Any] = {}
     for series in GOODPUT_SERIES:
@@ -210,8 +281,11 @@ def _tcp_scalars(tables: Tables, number: int, over_ns: int | None, end_ns: int) 
         row[f"srtt_{name}_us"] = weighted_quantile(rtt["srtt_us"].to_numpy(), rtt["held_ns"].to_numpy(), q)
     for name, column in _SENDER_COUNTS.items():
         counts = floats(samples[column]) if column in samples else np.zeros(0)
+        # The largest, not the last: of `reordering_pkts` too, which the sender takes back after a timeout
+        # (tcp_enter_loss, net/ipv4/tcp_input.c); the others only grow.
         row[name] = int(np.nanmax(counts)) if np.isfinite(counts).any() else None
     cwnd = floats(samples["cwnd_pkts"])
+    # Weighted by time: samples are not evenly spaced where a flow starts, ends or is cut off.
     weights = holding_ns(samples["t_ns"].to_numpy(dtype="int64"), end_ns) if len(samples) else np.zeros(0)
     row["cwnd_p50_pkts"] = weighted_quantile(cwnd, weights, 0.5)
     for name in ("rttvar", "rto"):
@@ -220,6 +294,10 @@ def _tcp_scalars(tables: Tables, number: int, over_ns: int | None, end_ns: int) 
 
 
 def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
+    """Packets by what became of them, from the counts of `bins`, which are complete, and from `drops`.
+
+    All None without packet truth.
+    """
     names = {"sent_pkts": "sent_pkts", "delivered_pkts": "delivered_pkts", "lost_pkts": "lost_pkts",
              "retransmissions_pkts": "retrans_pkts", "spurious_retransmissions_pkts": "spurious_pkts",
              "late_pkts": "late_pkts"}  # fmt: skip
@@ -250,6 +328,7 @@ def _extent_max(tables: Tables, number: int, late_pkts: int) -> int | None:
 
 
 def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
+    """Probes of a ping or UDP flow, and their one-way delays there, ns; replies are `probes.probe_scalars`."""
     echoes = tables.of_flow("echoes", number)
     there = floats(echoes["received_ns"]) - floats(echoes["sent_ns"])
     known = tables.has("echoes")
@@ -257,6 +336,7 @@ def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
         "probes_pkts": len(echoes) if known else None,
         "probes_lost_pkts": int(np.isnan(there).sum()) if known else None,
     }
+    # Here a probe that is under way at the end counts as lost; `probes.probes` leaves those out.
     given = there[~np.isnan(there)]
     row["owd_min_ns"] = int(given.min()) if len(given) else None
     row["owd_p50_ns"] = optional(weighted_quantile(given, np.ones(len(given)), 0.5))

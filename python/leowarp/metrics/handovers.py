@@ -22,11 +22,23 @@ QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
 
 def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, int | None]:
-    """Data packets of a flow that were lost near a change of its path, and of those by cause; None: not recorded."""
+    """Data packets of a flow that were lost near a change of its path, and of those by cause; None: not recorded.
+
+    Parameters
+    ----------
+    changes_ns : int64 array, sorted
+        Changes of its path there or back.
+
+    Returns
+    -------
+    dict
+        `lost_near_changes_pkts` and `lost_<cause>_near_changes_pkts` for each of `CAUSES`.
+    """
     names = [f"lost_{name}_near_changes_pkts" for name in CAUSES.values()]
     if not tables.knows_drops:
         return dict.fromkeys(["lost_near_changes_pkts", *names])
     t_ns, cause = _losses(tables, flow)
+    # By when it was dropped: what waited in a queue left up to 60 ms earlier (500 packets at 100 Mbit/s).
     close = cause[near(t_ns, changes_ns)]
     counted: dict[str, int | None] = {"lost_near_changes_pkts": len(close)}
     return counted | {name: int((close == number).sum()) for name, number in zip(names, CAUSES, strict=True)}
@@ -39,10 +51,17 @@ def changes_with_loss(lost_ns: np.ndarray, changes_ns: Sequence[int] | np.ndarra
     ----------
     lost_ns : int64 array, sorted
         When each packet was lost.
+    changes_ns : sequence of int
+
+    Examples
+    --------
+    >>> changes_with_loss(np.array([5_000_000_000]), [4_500_000_000, 20_000_000_000])
+    {'changes_with_loss_ratio': 0.5, 'changes_with_one_loss_ratio': 0.5}
     """
     changes_ns = np.asarray(changes_ns, dtype="int64")
     if len(changes_ns) == 0:
         return {"changes_with_loss_ratio": None, "changes_with_one_loss_ratio": None}
+    # A loss between two changes less than 2 s apart is near both, and counted at both.
     first = np.searchsorted(lost_ns, changes_ns - NEAR_NS, side="left")
     count = np.searchsorted(lost_ns, changes_ns + NEAR_NS, side="right") - first
     return {"changes_with_loss_ratio": float((count > 0).mean()), "changes_with_one_loss_ratio":
@@ -58,7 +77,10 @@ def of_packets(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, A
 
 
 def of_probes(probes: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
-    """`changes_with_loss` of probes, and quantiles of their spikes: `spike_p50_ns`, `spike_p90_ns`."""
+    """`changes_with_loss` of probes, and quantiles of their spikes: `spike_p50_ns`, `spike_p90_ns`.
+
+    All losses count, at a full queue as well: where a probe or its reply was lost is not looked for.
+    """
     if probes is None:
         return changes_with_loss(np.zeros(0), ()) | {f"spike_{name}_ns": None for name, _ in _QUANTILES}
     spikes = probe_spikes(probes, changes_ns)
@@ -71,6 +93,11 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
     """Of each change with replies near it: the largest delay within 1 s of it less the median of the second before.
 
     A probe that is under way at the change meets the spike too, so the largest is looked for on both sides.
+
+    Returns
+    -------
+    float64 array, ns
+        One a change with replies in the second before it, in the order of the changes.
     """
     spikes = []
     for t_ns in changes_ns.tolist():
@@ -107,12 +134,14 @@ def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
 
 
 def _losses(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray]:
+    """(when, cause) of each data packet of a flow that was dropped, in the order of the table."""
     drops = tables.of_flow("drops", flow)
     data = floats(drops["flow_direction"]) == DATA
     return drops["t_ns"].to_numpy(dtype="int64")[data], floats(drops["cause"])[data]
 
 
 def _whole(value: float | None) -> int | None:
+    """The nearest whole number; None of what is not known or infinite ("not back within the window")."""
     return round(value) if value is not None and np.isfinite(value) else None
 
 

@@ -19,7 +19,7 @@ from leowarp.metrics.tables import Tables, floats
 
 
 def link_values(tables: Tables) -> LinkValues:
-    """Delay, rate and loss of every direction of a run."""
+    """Delay and rate of every direction of a run, from its timeline and its tables of directions."""
     return LinkValues(tables.timeline, tables.channels)
 
 
@@ -37,12 +37,22 @@ class LinkValues:
     def __init__(self, timeline: pd.DataFrame, channels: Channels | None = None) -> None:
         channels = channels or Channels()
         self._channels = channels
+        # A direction has events or a table, never both (timeline/schema.py), so nothing is overwritten here.
         self._delay = _steps(timeline, "delay", "delay_ns") | dict(channels.delay_ns)
         self._rate = _steps(timeline, "rate", "rate_bps") | dict(channels.capacity_bps)
 
     def delay_ns(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Propagation delay in force, ns, at one instant or an array of them (the result has their shape); 0 before the
-        first, which is how the guest builds a link."""
+        """Propagation delay in force from node `a` to node `b`, ns; 0 before the first, which is how the guest builds a
+        link.
+
+        Parameters
+        ----------
+        at_ns : int64 array of any shape, or int
+
+        Returns
+        -------
+        float64 array of the shape of `at_ns`
+        """
         t_ns, value = self._delay.get((a, b), _NOTHING)
         return step_at(t_ns, value, at_ns, before=0.0)
 
@@ -52,11 +62,11 @@ class LinkValues:
         return step_at(t_ns, value, at_ns, before=np.nan)
 
     def delay_instants_ns(self, a: str, b: str) -> np.ndarray:
-        """When the delay of a direction was set."""
+        """When the delay of a direction was set: int64 array, ns, ascending; empty of a direction without any."""
         return self._delay.get((a, b), _NOTHING)[0]
 
     def rate_instants_ns(self, a: str, b: str) -> np.ndarray:
-        """When the rate of a direction was set."""
+        """When the rate of a direction was set: int64 array, ns, ascending; empty of a direction without any."""
         return self._rate.get((a, b), _NOTHING)[0]
 
     def has_channel(self, a: str, b: str) -> bool:
@@ -68,7 +78,7 @@ class LinkValues:
         return (a, b) in self._channels.capacity_bps
 
     def base_delay_ns(self, a: str, b: str, from_ns: int, until_ns: int) -> float:
-        """Smallest delay in force from one instant to another."""
+        """Smallest delay in force from one instant (included) to another (not included), ns."""
         t_ns, value = self._delay.get((a, b), _NOTHING)
         low, high = np.searchsorted(t_ns, [from_ns, until_ns], side="left")
         inside = value[low:high]
@@ -80,11 +90,12 @@ class LinkValues:
 
         Parameters
         ----------
-        edges_ns : int64 array of shape (n + 1,), increasing
+        edges_ns : int64 array of shape (n + 1,), strictly increasing
 
         Returns
         -------
         bits : float64 array of shape (n,)
+            nan of a bin in which the direction was unshaped for any time: what it could carry then has no bound.
         """
         edges_ns = np.asarray(edges_ns, dtype="int64")
         if len(edges_ns) < 2 or edges_ns[-1] == edges_ns[0]:
@@ -98,25 +109,37 @@ class LinkValues:
         return np.add.reduceat(bits, np.searchsorted(every, edges_ns[:-1]))
 
     def path_delay_ns(self, path: Sequence[str], at_ns: int) -> int:
-        """Propagation delay along a whole path at one instant, with the delays in force."""
+        """Propagation delay along a whole path (names of nodes, source first) at one instant, ns, whole.
+
+        All links are asked at the same instant, though a packet meets the later ones later.
+        """
         return int(sum(float(self.delay_ns(a, b, at_ns)) for a, b in hops(path)))
 
 
 def hops(path: Sequence[str]) -> list[Pair]:
-    """Directed links of a path, source first."""
+    """Directed links of a path, source first.
+
+    Examples
+    --------
+    >>> hops(("A", "s1", "B"))
+    [('A', 's1'), ('s1', 'B')]
+    """
     return list(itertools.pairwise(path))
 
 
 def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[Pair, Steps]:
+    """(a, b) to the step function that a column of the events of one kind is."""
     if len(timeline) == 0:
         return {}
     mine = timeline[(timeline["event"] == event).to_numpy(dtype=bool)]
     t_ns, values = mine["t_ns"].to_numpy(dtype="int64"), floats(mine[column])
+    # One pass over the events in place of a selection for each of up to thousands of directions.
     places: dict[Pair, list[int]] = {}
     for place, pair in enumerate(zip(mine["a"], mine["b"], strict=True)):
         places.setdefault(pair, []).append(place)
     steps = {}
     for pair, rows in places.items():
+        # Stable: of events of one instant the last one written holds.
         order = np.array(rows)[np.argsort(t_ns[rows], kind="stable")]
         steps[pair] = (t_ns[order], values[order])
     return steps

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All metrics of a run in one table, one number a row: `40-metrics.parquet`."""
+"""All metrics of a run in one table, one number a row: `40-metrics.parquet`.
+
+A row says what its number is, of which flow, when, and in which unit, so that runs of any kind can be put into one data
+frame and compared without knowing which tables they have. docs/reference/tables.md lists the names of `metric`.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +40,24 @@ REORDERING_METRICS = {
 
 
 def long_form(result: Numbers) -> pd.DataFrame:
-    """All numbers of a run; columns as in `LONG_COLUMNS`."""
+    """All numbers of a run, one a row.
+
+    Parameters
+    ----------
+    result : Numbers
+        Its series are computed here, if nobody has asked for them yet.
+
+    Returns
+    -------
+    DataFrame with the columns of `LONG_COLUMNS`: scalars, route changes, recoveries, causes, reordering and its
+    histograms, goodput, RTT, shares, path delays, in this order; each of them by flow, and within a flow by time.
+    """
     frames = [_scalars(result.summary)]
     frames += _columns("route_change", result.route_changes, CHANGE_COLUMNS, "t_ns")
     frames += _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
     is_caused = result.causes["change"].notna()
     frames += _columns("cause", result.causes[is_caused], CAUSE_COLUMNS, "t_ns")
+    # A prefix of its own: these have no instant, and must not be taken for a change whose time is unknown.
     frames += _columns("no_cause", result.causes[~is_caused], CAUSE_COLUMNS, None)
     for scope, (prefix, when) in REORDERING_METRICS.items():
         frames += _columns(prefix, result.reordering[result.reordering["scope"] == scope], REORDERING_COLUMNS, when)
@@ -64,6 +80,7 @@ def long_form(result: Numbers) -> pd.DataFrame:
             frame = _seconds(frame, result.end_ns)
             words = f"smallest propagation along the path {source} to {destination} in the second from t_ns on"
         frames.append(_piece("path_delay_ns", None, frame["t_ns"], frame["delay_ns"], "ns", words))
+    # Types of pandas that hold null beside integers; pieces without rows would make columns of type object.
     kinds = {"metric": "str", "flow": "Int32", "t_ns": "Int64", "index": "Int32", "value": "float64", "unit": "str",
              "definition": "str"}  # fmt: skip
     return pd.concat([frame.astype(kinds) for frame in frames if len(frame)], ignore_index=True)
@@ -79,9 +96,14 @@ def _shares(frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
-    """Smallest delay in each second, of a step function with more steps than a table should have."""
+    """Smallest delay in each second, of a step function with more steps than a table should have.
+
+    Returns
+    -------
+    DataFrame with `t_ns` (start of each second of the run) and `delay_ns` (nan: no path all the second long).
+    """
     grid_ns = np.arange(0, end_ns, 1_000_000_000, dtype="int64")
-    # What holds at a second's start belongs to it too.
+    # What holds at a second's start belongs to it too. fmin leaves nan (no path) out where there is a path as well.
     at_start = step_at(delay["t_ns"].to_numpy(), floats(delay["delay_ns"]), grid_ns, np.nan)
     place = np.minimum(delay["t_ns"].to_numpy() // 1_000_000_000, len(grid_ns) - 1)
     np.fmin.at(at_start, place, floats(delay["delay_ns"]))
@@ -89,10 +111,19 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
 
 
 def write_long_form(frame: pd.DataFrame, path: Path) -> None:
-    """Writes the long form; units and meaning of each column go into the field metadata."""
+    """Writes the long form as Parquet; units and meaning of each column go into the field metadata.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        `long_form(...)`.
+    path : Path
+        `40-metrics.parquet`; a file that is there is replaced, a link is refused.
+    """
     fields = [
         pa.field(name, kind, metadata={"unit": unit, "doc": doc}) for name, (kind, unit, doc) in LONG_COLUMNS.items()
     ]
+    # One thread: a few thousand rows are not worth pyarrow's pool of threads, which another run's guest competes with.
     table = pa.Table.from_pandas(
         frame, preserve_index=False, schema=pa.schema([(f.name, f.type) for f in fields]), nthreads=1
     )
@@ -103,7 +134,15 @@ def write_long_form(frame: pd.DataFrame, path: Path) -> None:
 def _columns(
     prefix: str, frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str]], when: str | None
 ) -> list[pd.DataFrame]:
-    """The numbers of a table, a piece a column; `when`: the column that becomes `t_ns`."""
+    """The numbers of a table, a piece a column, named `prefix.column`.
+
+    Parameters
+    ----------
+    columns : mapping of str to (type, unit, meaning)
+        As in `CHANGE_COLUMNS`; what is text or a key there is left out (`numbers_of`).
+    when : str or None
+        The column that becomes `t_ns`; None: the numbers are of the whole run.
+    """
     return [
         _piece(f"{prefix}.{name}", frame.get("flow"), None if when is None else frame[when], frame[name], unit, words)
         for name, (_, unit, words) in numbers_of(columns).items()
@@ -111,13 +150,20 @@ def _columns(
 
 
 def numbers_of(columns: Mapping[str, tuple[str, str | None, str]]) -> dict[str, tuple[str, str | None, str]]:
-    """The columns of a table that are metrics of their own: neither words nor what says which row it is."""
+    """The columns of a table that are metrics of their own: neither words nor what says which row it is.
+
+    Examples
+    --------
+    >>> list(numbers_of({"flow": ("int64", None, ""), "kind": ("object", None, ""), "pkts": ("int64", "pkts", "")}))
+    ['pkts']
+    """
     return {name: declared for name, declared in columns.items() if declared[0] != "object" and name not in _KEYS}
 
 
 def _piece(
     metric: str, flow: Any, t_ns: Any, value: pd.Series, unit: str | None, definition: str, index: Any = None
 ) -> pd.DataFrame:
+    """Rows of one metric; `flow`, `t_ns` and `index` are a series as long as `value`, one value for all, or None."""
     columns = {"metric": metric, "flow": flow, "t_ns": t_ns, "index": index, "value": floats(value),
                "unit": unit or "", "definition": definition}  # fmt: skip
     return pd.DataFrame(columns, index=value.index)
@@ -146,6 +192,7 @@ def _scalars(summary: dict[str, Any]) -> pd.DataFrame:
 
 
 def _numbers(summary: dict[str, Any], declared: scalars.Section) -> list[tuple[scalars.Scalar, Any]]:
+    """The scalars of a summary, or of one of its flows, that are numbers, in the order in which they are declared."""
     flat = scalars.flat(summary)
     return [(each, flat[each.name]) for each in declared if each.name in flat and not each.unit.is_text]
 
@@ -154,6 +201,7 @@ _OBJECTS = {"fairness": "run.fairness_{}", "drops_by_cause_pkts": "run.drops_{}_
 """Objects of the summary, in the order of their rows, and what each of their scalars is called there."""
 
 _KEYS = ("t_ns", "end_ns", "change_ns", "flow", "number", "change")
+"""Columns that say which row of a table it is."""
 
 LONG_COLUMNS: dict[str, tuple[pa.DataType, str, str]] = {
     "metric": (

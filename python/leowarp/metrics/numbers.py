@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that is computed from one run, as a value."""
+"""Everything that is computed from one run, as a value.
+
+Apart from `compute.py`, so that `long_form.py`, which makes a table of all of it, need not import what computes it.
+"""
 
 from __future__ import annotations
 
@@ -62,6 +65,7 @@ class Numbers:
     recoveries: pd.DataFrame
     flows: Sequence[Any]
 
+    # Series are computed when they are asked for: of the thousands of runs of a study only the summary is.
     @cached_property
     def links(self) -> pd.DataFrame:
         """One row a direction of a link that carried anything; columns in `LINK_COLUMNS`."""
@@ -69,7 +73,10 @@ class Numbers:
 
     @cached_property
     def goodput(self) -> dict[tuple[int, str], pd.DataFrame]:
-        """Goodput of each TCP flow and series (`GOODPUT_SERIES`), in bins of the sampling interval."""
+        """Goodput of each TCP flow and series (`GOODPUT_SERIES`), in bins of the sampling interval.
+
+        By (flow number, series); each a frame with `t_ns` and `goodput_bps`.
+        """
         return {
             (flow, series): goodput(self.tables, flow, series) for flow in self.tcp_flows for series in GOODPUT_SERIES
         }
@@ -81,7 +88,7 @@ class Numbers:
 
     @cached_property
     def srtt(self) -> dict[int, pd.DataFrame]:
-        """Smoothed RTT of each TCP flow at its socket samples."""
+        """Smoothed RTT of each TCP flow at its socket samples, by flow number: `t_ns, srtt_us, held_ns`."""
         return {flow: srtt(self.tables, flow, self.end_ns) for flow in self.tcp_flows}
 
     @cached_property

@@ -28,7 +28,8 @@ class Probes:
 
     Attributes
     ----------
-    sent_ns : int64 array of shape (n,)
+    sent_ns : int64 array of shape (n,), ascending
+        On the run's clock.
     delay_ns : float64 array of shape (n,)
         Round-trip time, or one-way delay of a flow without replies; nan = lost.
     """
@@ -42,12 +43,12 @@ class Probes:
         return np.isnan(self.delay_ns)
 
     def between(self, start_ns: int, end_ns: int) -> Probes:
-        """Those sent from `start_ns` on and before `end_ns`."""
+        """Those sent from `start_ns` on and before `end_ns` (views of these arrays, no copies)."""
         low, high = np.searchsorted(self.sent_ns, [start_ns, end_ns], side="left")
         return Probes(self.sent_ns[low:high], self.delay_ns[low:high])
 
     def without(self, instants_ns: np.ndarray, within_ns: int) -> Probes:
-        """Those that were not sent within `within_ns` of any of the instants."""
+        """Those that were not sent within `within_ns` before or after any of the instants (ns, sorted)."""
         keep = ~near(self.sent_ns, instants_ns, within_ns)
         return Probes(self.sent_ns[keep], self.delay_ns[keep])
 
@@ -57,10 +58,17 @@ def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> 
 
     Parameters
     ----------
+    flow : int
+        Flow number.
     end_ns : int
         End of the run.
     one_way : bool
         The way there alone: for flows without replies.
+
+    Returns
+    -------
+    Probes
+        Empty if nothing was sent, or the table `echoes` was not recorded.
     """
     echoes = tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
@@ -75,18 +83,37 @@ def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> 
 
 
 def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) -> np.ndarray:
-    """Which times lie within `within_ns` before or after any of the instants (sorted): bool array of `t_ns`' shape."""
+    """Which times lie within `within_ns` before or after any of the instants (sorted): bool array of `t_ns`' shape.
+
+    Examples
+    --------
+    >>> near(np.array([0, 5, 9]), np.array([4]), within_ns=2).tolist()
+    [False, True, False]
+    """
     t_ns, instants_ns = np.asarray(t_ns), np.asarray(instants_ns)
     if len(instants_ns) == 0:
         return np.zeros(len(t_ns), dtype=bool)
     after = np.searchsorted(instants_ns, t_ns, side="left")
+    # Of a sorted list only the neighbours on both sides can be near; at its ends the two are the same.
     ahead = np.abs(instants_ns[np.minimum(after, len(instants_ns) - 1)] - t_ns)
     behind = np.abs(t_ns - instants_ns[np.maximum(after - 1, 0)])
     return np.minimum(ahead, behind) <= within_ns
 
 
 def quantile(values: np.ndarray, q: float) -> float | None:
-    """Smallest of the values that a share `q` of them does not exceed; None of no values. No interpolation."""
+    """Smallest of the values that a share `q` of them does not exceed; None of no values. No interpolation.
+
+    Parameters
+    ----------
+    values : float64 array of shape (n,)
+        Without nan; infinite ones count as largest.
+    q : float, 0 to 1
+
+    Examples
+    --------
+    >>> quantile(np.array([3.0, 1.0, 2.0]), 0.5)
+    2.0
+    """
     if len(values) == 0:
         return None
     # 0.1 * 30 is 3.0000000000000004: without the factor ceil would take the next value.
@@ -117,6 +144,11 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
         Changes of the path there or back.
     replies : bool
         Whether the probes are answered; else there are only runs of losses.
+
+    Returns
+    -------
+    dict of scalar to int, float or None
+        Times are whole ns; `rtt_step_mean_ns` is the mean of |RTT - RTT of the reply before|.
     """
     row: dict[str, Any] = dict.fromkeys(names(REPLIES))
     if probed is None:
@@ -130,6 +162,7 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
     if not replies:
         return row
     delay = probed.delay_ns[~probed.is_lost]
+    # From reply to reply, losses in between left out: the jitter that an application sees.
     steps = np.abs(np.diff(delay))
     return row | {
         "replies_pkts": len(delay),
@@ -150,20 +183,29 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
 
     Parameters
     ----------
+    probed : Probes
+        With replies.
     changes_ns : int64 array, sorted
         Instants of the changes; before the first and after the last is a slot too.
     end_ns : int
         End of the run.
     guard_ns : int
         So much after the change that begins a slot and before the one that ends it is left out of all but the counts.
+
+    Returns
+    -------
+    DataFrame, a row a slot in which something was sent, by time; round-trip times are nan if nothing inside was
+    answered.
     """
     borders = np.unique(np.concatenate([[0], np.asarray(changes_ns, dtype="int64"), [end_ns]]))
     rows: list[dict[str, Any]] = []
     for t_ns, until_ns in itertools.pairwise(borders.tolist()):
+        # A slot is known by what was sent in it: a reply that comes after the change met the old path on its way there.
         whole = probed.between(t_ns, until_ns)
         if len(whole.sent_ns) == 0:
             continue
         # The run's own start and end are no changes, and need no guard.
+        # What a handover adds to the delay must not be in the minimum and deviation of the slot that it begins.
         inner = whole.between(t_ns + guard_ns * (t_ns > 0), until_ns - guard_ns * (until_ns < end_ns))
         delay = inner.delay_ns[~inner.is_lost]
         steps = np.abs(np.diff(delay))
@@ -179,6 +221,7 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
 
 
 def _whole(value: Any) -> int | None:
+    """The nearest whole number; None stays None."""
     return None if value is None else round(float(value))
 
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues, use and drops of links."""
+"""Queues, use and drops of links.
+
+A direction is one way of a link, with a queue, a rate and a delay of its own; its number is that of the trace. What
+waits is counted without the packet that is being sent and without those in flight (design/leolink.md).
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,18 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     """Queue of one direction as a step function: `t_ns, queue_pkts, queue_bytes, queue_max_pkts`, from 0 to `end_ns`.
 
     The trace has a row only where something changed, so each value holds until the next; the queue is empty at 0.
+
+    Parameters
+    ----------
+    direction : int
+        Its number (`tables.direction_of(a, b)`).
+    end_ns : int
+        End of the run.
+
+    Raises
+    ------
+    TraceError
+        If a row has no time.
     """
     mine = tables.links[tables.links["direction"] == direction]
     frame = pd.DataFrame({
@@ -41,6 +57,15 @@ def path_queues(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Each link of each path that a pair of stations used, with what waited there.
 
+    Parameters
+    ----------
+    pair : (str, str)
+        Source and destination station.
+    end_ns : int
+        End of the run.
+    grid_ns : int64 array
+        Instants at which queues are looked at, ascending.
+
     Yields
     ------
     in_force : bool array of the grid's shape
@@ -49,6 +74,7 @@ def path_queues(
         Packets waiting at this link, over the whole grid.
     """
     routes = pair_routes(tables, pair)
+    # Paths share links and come back: each queue is read on the grid once.
     known: dict[int, np.ndarray] = {}
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
         until_ns = routes["t_ns"].iloc[index + 1] if index + 1 < len(routes) else end_ns
@@ -68,6 +94,10 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
 
     `utilisation_ratio` is delivered bits over what the rate in force would have carried while the link was up, in the
     bytes that the kernel counts; null for unshaped links.
+
+    Returns
+    -------
+    DataFrame, ordered by the number of the direction.
     """
     links = link_values(tables)
     up = _up_spans(tables, end_ns)
@@ -79,10 +109,12 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
             continue
         direction = int(row.direction)
         a, b, kind = tables.directions[direction]
+        # A link without a `link` event was up all the time.
         capacity_bits = _capacity_bits(links, (a, b), up.get(frozenset((a, b)), [(0, end_ns)]))
         queue = queue_series(tables, direction, end_ns)
         # A run that sampled no queues has none that are empty either.
         weights = holding_ns(queue["t_ns"].to_numpy(), end_ns) * tables.has("links")
+        # A direction without a `queue` event has a FIFO with the link's limits.
         discipline, ecn = queues.get((a, b), ("fifo", False))
         rows.append({
             "direction": direction, "a": a, "b": b, "kind": kind, "queue": discipline, "ecn": ecn,
@@ -99,7 +131,20 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
 
 
 def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | None = None) -> dict[str, int]:
-    """Dropped packets by cause, of all or of one flow (and of its data or its ACKs); causes without a drop too."""
+    """Dropped packets by cause, of all or of one flow (and of its data or its ACKs); causes without a drop too.
+
+    Parameters
+    ----------
+    flow : int, optional
+        Flow number; None: every packet, those of no flow (resets, neighbour discovery) too.
+    direction : int, optional
+        `DATA` or `ACK`.
+
+    Returns
+    -------
+    dict of the words of `CAUSES` to packets
+    """
+    # `cause` through float64: a column that may miss values is not an integer array.
     drops = tables.drops if flow is None else tables.of_flow("drops", flow)
     causes = floats(drops["cause"])
     if direction is not None:
@@ -108,7 +153,7 @@ def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | Non
 
 
 def flow_drops(tables: Tables, flow: int) -> tuple[int, int]:
-    """(data, ACK) packets of a flow that were dropped."""
+    """(data, ACK) packets of a flow that were dropped; of each its retransmissions too."""
     directions = floats(tables.of_flow("drops", flow)["flow_direction"])
     return int((directions == DATA).sum()), int((directions == ACK).sum())
 
@@ -126,7 +171,7 @@ def _queues(tables: Tables) -> dict[Pair, tuple[str, bool]]:
 
 
 def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[int, int]]]:
-    """When each link was up, from the timeline's `link` events."""
+    """When each link was up, from the timeline's `link` events: (from, until) in ns, by time; of both ways at once."""
     spans: dict[frozenset[str], list[tuple[int, int]]] = {}
     timeline = tables.timeline
     if "up" not in timeline.columns:
@@ -134,6 +179,7 @@ def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[in
     since: dict[frozenset[str], int] = {}
     for t_ns, a, b, up in timeline.loc[timeline["event"] == "link", ["t_ns", "a", "b", "up"]].itertuples(index=False):
         link = frozenset((a, b))
+        # A link that is told up twice goes on; what is up at the end is up until then.
         if up and link not in since:
             since[link] = int(t_ns)
         elif not up and link in since:

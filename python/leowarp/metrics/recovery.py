@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each route change did to each flow: how deep its goodput fell, how long it took to come back."""
+"""What each route change did to each flow: how deep its goodput fell, how long it took to come back.
+
+Of all that is counted here only the time is the change's: what falls into its window may have other causes. What a
+change did for certain, packet by packet, is in `metrics/causes.py`.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +62,12 @@ def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) 
     ----------
     rate_bps : array of shape (n,)
         Rate in bins from the change on.
+    before_bps : float
+        Mean rate before the change.
+    share_ratio : float
+        The threshold is this share of it.
+    bins : int
+        How many bins in a row count as recovered.
 
     Returns
     -------
@@ -68,6 +78,7 @@ def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) 
     >>> dip(np.array([10., 2., 9., 9., 9.]), 10., 0.9, 3)
     (1, 2)
     """
+    # Several bins in a row: a hole that fills gives one bin a burst of all that had waited behind it.
     good = np.asarray(rate_bps) >= share_ratio * before_bps
     below = np.flatnonzero(~good)
     if len(below) == 0:
@@ -88,6 +99,21 @@ def recoveries(
 
     Changes without a full `before_ns` of samples before them, or outside the flow's life, have null where a number
     would need those samples.
+
+    Parameters
+    ----------
+    changes : DataFrame
+        `route_changes(...)`: `t_ns, source, destination` are used.
+    flows : dict of (source, destination) to list of int
+        `flow_pairs(plan.flows)`; flows without samples of a socket (pings, UDP) have no rows.
+    rule : RecoveryRule
+        What counts as recovered.
+    end_ns : int
+        End of the run.
+
+    Returns
+    -------
+    DataFrame, ordered by time, then flow.
     """
     rows = []
     for pair, numbers in flows.items():
@@ -103,6 +129,7 @@ def recoveries(
                 rows.append({"t_ns": t_ns, "flow": flow, "until_ns": until_ns} | life.dip(t_ns, until_ns, rule)
                             | life.sender(t_ns, until_ns) | life.resent(t_ns, until_ns)
                             | life.lost(t_ns, until_ns) | life.delay(t_ns, until_ns, rule))  # fmt: skip
+    # By time over all pairs: the report and the long form show the changes of a run in the order in which they came.
     rows.sort(key=lambda row: (row["t_ns"], row["flow"]))
     return typed_frame(rows, RECOVERY_COLUMNS)
 
@@ -115,6 +142,7 @@ class _Life:
         self._t_ns = samples["t_ns"].to_numpy(dtype="int64")
         self._samples = {name: floats(samples[name]) for name in ("cwnd_pkts", "srtt_us")}
         self._in_recovery = samples["ca_state"].isin(RECOVERY_STATES).to_numpy(dtype=bool)
+        # Missing where the receiver's socket was gone at the sample: its counter is read at the other host.
         received = floats(samples["bytes_received"])
         known = ~np.isnan(received)
         self._when, self._received = self._t_ns[known], received[known]
@@ -133,7 +161,17 @@ class _Life:
         self._has_packets, self._knows_drops = tables.has("packets"), tables.knows_drops
 
     def dip(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
-        """How deep goodput fell, and when it was back."""
+        """How deep goodput fell, and when it was back.
+
+        Parameters
+        ----------
+        t_ns, until_ns : int
+            The change, and the end of its window.
+
+        Returns
+        -------
+        dict of columns of `RECOVERY_COLUMNS`; all None without samples a `before_ns` before the change and a bin after.
+        """
         names = ("goodput_before_bps", "goodput_min_bps", "depth_ratio", "fell_after_ns", "duration_ns", "recovered")
         nothing: dict[str, Any] = dict.fromkeys(names)
         when, received = self._when, self._received
@@ -149,6 +187,7 @@ class _Life:
         if before_bps <= 0 or len(rate) == 0:
             return nothing | {"goodput_before_bps": before_bps}
         fell, back = dip(rate, before_bps, rule.share_ratio, rule.bins)
+        # Depth and fall are looked for in these bins alone; whether it came back, in all of the window.
         soon = rate[: max(rule.within_ns // rule.bin_ns, 1)]
         if fell is not None and fell >= len(soon):
             fell = back = None
@@ -163,7 +202,7 @@ class _Life:
         }
 
     def sender(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """What the sender's window, smoothed RTT and state did."""
+        """What the sender's window, smoothed RTT and state did, by the samples after `t_ns` and up to `until_ns`."""
         inside = slice(*np.searchsorted(self._t_ns, [t_ns, until_ns], side="right"))
         row: dict[str, Any] = {}
         for column, name, unit in (("cwnd_pkts", "cwnd", "pkts"), ("srtt_us", "srtt", "us")):
@@ -181,7 +220,7 @@ class _Life:
         return row
 
     def resent(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Retransmissions."""
+        """Retransmissions sent within the window, and when the first and the last of them left; None: not recorded."""
         if not self._has_packets:
             return dict.fromkeys(("retransmissions_pkts", "spurious_retransmissions_pkts", "spurious_ratio",
                                   "first_retransmission_after_ns", "last_retransmission_after_ns"))  # fmt: skip
@@ -196,7 +235,7 @@ class _Life:
         }
 
     def lost(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Data packets lost within the window, and near the change."""
+        """Data packets lost within the window, and near the change, by when they were dropped; None: not recorded."""
         if not self._knows_drops:
             return dict.fromkeys(("lost_pkts", "lost_near_pkts", "lost_near_queue_pkts"))
         inside = np.searchsorted(self._lost, [t_ns, until_ns], side="left")
@@ -206,7 +245,11 @@ class _Life:
                 "lost_near_queue_pkts": int(of_queue.sum())}  # fmt: skip
 
     def delay(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
-        """One-way delay of the data before the change, and the largest of what was sent in the second after it."""
+        """One-way delay of the data before the change, and the largest of what was sent in the second after it, ns.
+
+        From the 50 ms bins of packet truth, by sending time: the mean is over the packets of whole bins that ended
+        before the change.
+        """
         before = slice(*np.searchsorted(self._bin_ns, [t_ns - rule.before_ns, t_ns - rule.bin_ns + 1], side="left"))
         # The bin in which the change falls is part of what came after.
         after = slice(*np.searchsorted(self._bin_ns, [t_ns - rule.bin_ns + 1, min(t_ns + NEAR_NS, until_ns)]))
@@ -222,6 +265,7 @@ class _Life:
 
 
 def _number(value: Any) -> int | None:
+    """The nearest whole number; None of nan."""
     return None if np.isnan(value) else round(float(value))
 
 

@@ -48,8 +48,14 @@ def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFr
 
     Parameters
     ----------
+    tables : Tables
+        With `reordering` (as the guest measured it) and routes.
     pairs : mapping of (source, destination) to flow numbers
         `flow_pairs(plan.flows)`.
+
+    Returns
+    -------
+    DataFrame in the order of the trace: by flow, then scope (run, windows, changes), then number.
     """
     frame = tables.reordering
     if len(frame) == 0:
@@ -67,7 +73,15 @@ def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFr
 
 
 def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
-    """One row a bar of a histogram; columns as in `DENSITY_COLUMNS`. No rows: nothing was measured."""
+    """One row a bar of a histogram; columns as in `DENSITY_COLUMNS`. No rows: nothing was measured.
+
+    Only bars with packets have rows; RD and RBD of one scope add up to 1 (RFC 5236, 3.6 and 3.11).
+
+    Parameters
+    ----------
+    pairs : mapping of (source, destination) to flow numbers
+        `flow_pairs(plan.flows)`.
+    """
     frame = tables.densities
     if len(frame) == 0:
         return typed_frame([], DENSITY_COLUMNS)
@@ -92,10 +106,19 @@ def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", numb
 
     Parameters
     ----------
+    bars : DataFrame
+        `densities(...)`.
+    flow : int
+        Flow number.
     kind : {"density", "buffer_density", "n_reordering", "extent"}
     scope : {"run", "window", "change"}
     number : int
         Of the window or of the change, from 0.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such kind or scope.
     """
     for name, given, known in (("density", kind, DENSITIES), ("scope of reordering", scope, SCOPES)):
         if given not in known:
@@ -105,7 +128,13 @@ def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", numb
 
 
 def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
-    """The summary's scalars of one flow; all of them None if reordering was not measured."""
+    """The summary's scalars of one flow over the whole run (`SCALARS`); all None if reordering was not measured.
+
+    Returns
+    -------
+    dict of scalar to int, float or None
+        Units are in the names; the three `*_ratio` of `REORDERING_COLUMNS` are 0 to 1.
+    """
     mine = tables.of_flow("reordering", flow)
     mine = mine[mine["scope"].to_numpy() == SCOPES.index("run")]
     if len(mine) == 0:
@@ -116,6 +145,7 @@ def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     for name in ("reordered", "reordered3"):
         row[f"{name}_ratio"] = row[f"{name}_pkts"] / row["received_pkts"] if row["received_pkts"] else None
     scalars = {name: row.get(column) for name, column in SCALARS.items()}
+    # A column that may miss values is float64 in pandas: counts become whole again before they are written as JSON.
     return {
         name: int(value) if value is not None and REORDERING_COLUMNS[SCALARS[name]][0] == "Int64" else value
         for name, value in scalars.items()
@@ -132,6 +162,7 @@ def _change_instants(
         for change in path_changes(tables, pair)
         for flow in flows
     }
+    # The guest names a change by its number alone; its instant is that of the routes table.
     is_change = frame["scope"].to_numpy() == SCOPES.index("change")
     values = [
         instants.get((flow, number)) if of_change else None
@@ -141,10 +172,12 @@ def _change_instants(
 
 
 def _typed(frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
+    """The declared columns of a frame, in their order and with their types."""
     return frame[list(columns)].astype({name: kind for name, (kind, _, _) in columns.items()}).reset_index(drop=True)
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """part / whole, nan where the whole is 0: a share of nothing is not known, and not 0."""
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 

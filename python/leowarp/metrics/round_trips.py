@@ -27,7 +27,7 @@ BIN_NS = 50_000_000
 
 
 def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
-    """Scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`); all None without packet truth."""
+    """Scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), whole ns; all None without packet truth."""
     row: dict[str, Any] = dict.fromkeys(names(ROUND_TRIPS))
     counted = delays(tables, flow, ROUND_TRIP)
     if counted is not None:
@@ -51,10 +51,16 @@ def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
 def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Round trips of a flow's data packets as far as they are stored, and of the others means of 50 ms.
 
+    Parameters
+    ----------
+    flow : int
+        Flow number.
+
     Returns
     -------
-    rtt_ns, weight, exact : arrays of shape (n,)
-        Round trips, packets that each stands for, whether it is exact.
+    rtt_ns, weight, exact : arrays of shape (n,), float64, float64, bool
+        Round trips in ns, packets that each stands for, whether it is exact. Not sorted. Empty without packet truth, or
+        if nothing came through one way or the other.
     """
     nothing = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
     if not tables.has("bins"):

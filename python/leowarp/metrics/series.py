@@ -47,7 +47,24 @@ def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarr
 
 
 def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, before: float) -> np.ndarray:
-    """Value of a step function (it holds from each instant on) at given instants; `before` ahead of the first."""
+    """Value of a step function (it holds from each instant on) at given instants; `before` ahead of the first.
+
+    Parameters
+    ----------
+    t_ns : array of shape (n,), ascending
+        Of equal instants the last one holds.
+    values : array of shape (n,)
+    at_ns : array of any shape, or int
+
+    Returns
+    -------
+    float64 array of the shape of `at_ns`
+
+    Examples
+    --------
+    >>> step_at(np.array([10, 20]), np.array([1.0, 2.0]), np.array([5, 10, 25]), before=0.0).tolist()
+    [0.0, 1.0, 2.0]
+    """
     index = np.searchsorted(np.asarray(t_ns), np.asarray(at_ns), side="right") - 1
     values = np.asarray(values, dtype="float64")
     if len(values) == 0:
@@ -59,6 +76,11 @@ def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
     """How long each sample of a step function holds: until the next, the last until `end_ns`.
 
     This is the weight of a sample in every time-weighted mean, quantile and distribution here.
+
+    Examples
+    --------
+    >>> holding_ns(np.array([0, 10, 30]), end_ns=50).tolist()
+    [10, 20, 20]
     """
     t_ns = np.asarray(t_ns, dtype="int64")
     return np.maximum(np.diff(np.append(t_ns, max(end_ns, t_ns[-1] if len(t_ns) else end_ns))), 0)
@@ -68,6 +90,12 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> floa
     """Smallest value whose cumulative weight reaches the share `q`; None if there is no weight at all.
 
     No interpolation: the result is a value that was measured.
+
+    Parameters
+    ----------
+    values, weights : arrays of shape (n,)
+        Values that are nan, and weights that are not above 0, are left out.
+    q : float, 0 to 1
     """
     values, weights = np.asarray(values, dtype="float64"), np.asarray(weights, dtype="float64")
     keep = ~np.isnan(values) & (weights > 0)
@@ -109,13 +137,24 @@ def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarr
 
 
 def ccdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Complementary distribution: distinct values, and the share of weight strictly above each."""
+    """Complementary distribution: distinct values, and the share of weight strictly above each; as `cdf` otherwise."""
     x, share = cdf(values, weights)
     return x, 1.0 - share
 
 
 def bin_edges(start_ns: int, end_ns: int, bin_ns: int) -> np.ndarray:
-    """Edges at whole multiples of `bin_ns` from `start_ns`; the last, incomplete bin is left out."""
+    """Edges at whole multiples of `bin_ns` from `start_ns`; the last, incomplete bin is left out.
+
+    Raises
+    ------
+    TraceError
+        If a bin is not longer than 0.
+
+    Examples
+    --------
+    >>> bin_edges(100, 350, 100).tolist()
+    [100, 200, 300]
+    """
     if bin_ns <= 0:
         raise TraceError(f"bins of {bin_ns} ns: a bin must be longer than 0", hint="e.g. 50 ms")
     count = max((int(end_ns) - int(start_ns)) // int(bin_ns), 0)

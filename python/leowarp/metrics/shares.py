@@ -26,6 +26,11 @@ SHARE_BIN_NS = 1_000_000_000
 def jain_index(rates: Sequence[float] | np.ndarray) -> float | None:
     """Jain's index; None of no rates, or if all are 0.
 
+    Parameters
+    ----------
+    rates : sequence of float
+        In any unit, not negative.
+
     Examples
     --------
     >>> jain_index([3.0, 3.0]), jain_index([1.0, 0.0, 0.0, 0.0])
@@ -46,7 +51,7 @@ class Shares:
     from_ns, until_ns : int or None
         While all of them ran; None: they never did together, or it is not known.
     goodput_bps : dict of flow number to float or None
-        In order at the receiver, in that time.
+        In order at the receiver, in that time; a key for each TCP flow of the plan.
     """
 
     from_ns: int | None
@@ -56,17 +61,18 @@ class Shares:
     @property
     def jain_index(self) -> float | None:
         """Of these rates; None of fewer than two flows."""
+        # Of all or of none: an index over those that are known would be another number under the same name.
         rates = [rate for rate in self.goodput_bps.values() if rate is not None]
         return jain_index(rates) if len(rates) == len(self.goodput_bps) > 1 else None
 
     def share_ratio(self, flow: int) -> float | None:
-        """Part of the sum that one flow got."""
+        """Part of the sum that one flow got, 0 to 1; None of fewer than two flows, if nothing came, or not known."""
         rates = [rate or 0.0 for rate in self.goodput_bps.values()]
         mine = self.goodput_bps.get(flow)
         return None if mine is None or len(rates) < 2 or sum(rates) == 0 else mine / sum(rates)
 
     def fairness(self) -> dict[str, Any]:
-        """The summary's scalars."""
+        """The summary's object `fairness`: `jain_index`, `from_s`, `until_s`, each None if it is not known."""
         return {
             "jain_index": self.jain_index,
             "from_s": None if self.from_ns is None else self.from_ns / 1e9,
@@ -81,6 +87,8 @@ def shares(tables: Tables, flows: Sequence[Any], end_ns: int) -> Shares:
     ----------
     flows : sequence
         `plan.flows`.
+    end_ns : int
+        End of the run.
     """
     numbers = [number for number, flow in enumerate(flows) if flow.kind == "tcp"]
     unknown = Shares(None, None, dict.fromkeys(numbers))
@@ -94,6 +102,7 @@ def shares(tables: Tables, flows: Sequence[Any], end_ns: int) -> Shares:
     rates: dict[int, float | None] = {}
     for number in numbers:
         t_ns, received = _received(tables, number, lives[number][0])
+        # While all run and not over the whole run: a flow that runs alone for a while would look greedy.
         # One look at a socket, at its end, tells of its whole life alone.
         if len(t_ns) < 2 or (len(t_ns) == 2 and lives[number] != (from_ns, until_ns)):
             return unknown
@@ -108,6 +117,15 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
 
     A flow has rows for the bins that lie within its life. The index is over the flows that run through the bin, null of
     fewer than two (then the share is too).
+
+    Parameters
+    ----------
+    flows : sequence
+        `plan.flows`; those that are no TCP have no rows.
+    end_ns : int
+        End of the run.
+    bin_ns : int
+        Length of a bin.
     """
     pieces = []
     for number, flow in enumerate(flows):
@@ -118,6 +136,7 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
         # Bins on whole multiples of their length on the run's clock: those of all flows coincide.
         first = -(-start_ns // bin_ns) * bin_ns
         edges = bin_edges(first, min(stop_ns, int(t_ns[-1])), bin_ns)
+        # The start that `_received` adds and one sample at the end would be a straight line, no series.
         if len(t_ns) > 2 and len(edges) > 1:
             rate = np.diff(np.interp(edges, t_ns, received)) * 8e9 / bin_ns
             pieces.append(pd.DataFrame({"t_ns": edges[:-1], "flow": number, "goodput_bps": rate}))

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scalars of a run and of each of its flows: `summary.json`."""
+"""The scalars of a run and of each of its flows: `summary.json`.
+
+Which scalars there are, with units and definitions, is declared in `leowarp.scalars`; here are the functions that give
+their values, put together. A scalar that the run did not record is None.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +41,19 @@ class Evidence:
 
     Attributes
     ----------
+    tables : Tables
+    plan : Plan
+        Its name, flows and MTU are used.
+    links : LinkValues
+        Delay and rate of every direction over time.
     changes, causes, recoveries : DataFrame
         Columns in `CHANGE_COLUMNS`, `CAUSE_COLUMNS`, `RECOVERY_COLUMNS`.
     path_delay : dict of (source, destination) to DataFrame
         Propagation delay of the path in force over time.
     changes_ns : dict of (source, destination) to int64 array
         When the path of a pair changed, there or back, increasing.
+    shares : Shares
+        How the TCP flows shared the run.
     late : DataFrame
         Late packets away from every change of the path.
     end_ns : int
@@ -63,15 +74,24 @@ class Evidence:
 
 
 def summary_of(run: Evidence) -> dict[str, Any]:
-    """`summary.json`, in the order in which its scalars are declared; what the run cost is None."""
+    """`summary.json`, in the order in which its scalars are declared; what the run cost is None.
+
+    Returns
+    -------
+    dict
+        Scalars of the run by name (units are in the names), objects `fairness` and `drops_by_cause_pkts`, and `flows`:
+        a dict of scalars for each flow of the plan, in its order.
+    """
     flows = []
     for number, flow in enumerate(run.plan.flows):
+        # `ordered` asserts that what is declared and what is computed are the same: a metric cannot be forgotten.
         values = _of_tcp(run, number) if flow.kind == "tcp" else _of_probes(run, number)
         flows.append(scalars.ordered(values, scalars.of_kind(flow.kind)))
     return scalars.ordered(_of_run(run), scalars.RUN) | {"flows": flows}
 
 
 def _of_run(run: Evidence) -> dict[str, Any]:
+    """Scalars that are of no flow alone (`scalars.RUN`)."""
     tables = run.tables
     return {
         "name": run.plan.name,
@@ -90,6 +110,7 @@ def _of_run(run: Evidence) -> dict[str, Any]:
 
 
 def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
+    """Scalars of a TCP flow."""
     tables, flow = run.tables, run.plan.flows[number]
     lived_ns = life(tables, number, flow, run.end_ns)
     changes_ns = _changes_in(run, flow, lived_ns)
@@ -115,9 +136,11 @@ def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
 
 
 def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
+    """Scalars of a ping or UDP flow; without replies its delays are one way."""
     tables, flow = run.tables, run.plan.flows[number]
     changes_ns = _changes_in(run, flow, life(tables, number, flow, run.end_ns))
     replies = flow.kind == "ping" and bool(flow.replies)
+    # Without the table nobody looked; with it and without rows no probe was sent. The two must not look alike.
     probed = probes(tables, number, run.end_ns, one_way=not replies) if tables.has("echoes") else None
     return (
         _of_flow(run, number, changes_ns)
@@ -129,6 +152,7 @@ def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
 def _of_flow(run: Evidence, number: int, changes_ns: np.ndarray) -> dict[str, Any]:
     """What flows of every kind have."""
     flow = run.plan.flows[number]
+    # Of TCP alone: pings and UDP do not touch the counters of TCP (TcpExt.*).
     tcp = [other for other in run.plan.flows if other.kind == "tcp"]
     return (
         flow_summary(
@@ -148,6 +172,7 @@ def _of_flow(run: Evidence, number: int, changes_ns: np.ndarray) -> dict[str, An
 def _changes_in(run: Evidence, flow: Any, lived_ns: tuple[int, int]) -> np.ndarray:
     """Instants at which the path of a flow changed, there or back, while the flow lived."""
     changes_ns = run.changes_ns[flow.source, flow.destination]
+    # Changes before it began or after it had ended lost nothing of it, and would dilute shares of changes with losses.
     return changes_ns[(changes_ns >= lived_ns[0]) & (changes_ns < lived_ns[1])]
 
 
@@ -177,13 +202,17 @@ def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | No
 
 
 def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> dict[str, Any]:
-    """Smallest, time-weighted mean and largest propagation delay, over the paths of all flows' data."""
+    """Smallest, time-weighted mean and largest propagation delay, over the paths of all flows' data, whole ns.
+
+    Time without a path has no delay and no weight (`no_path_s` has it); None if there never was a path.
+    """
     values, weights = [], []
     for frame in delays.values():
         held = np.diff(np.append(frame["t_ns"].to_numpy(dtype="int64"), end_ns))
         known = frame["delay_ns"].notna().to_numpy()
         values.append(frame["delay_ns"].to_numpy(dtype="float64")[known])
         weights.append(held[known])
+    # Rows of no length are there where a route and a delay change at the run's end.
     value, weight = np.concatenate(values or [np.zeros(0)]), np.concatenate(weights or [np.zeros(0)])
     inside = weight > 0
     if not inside.any():
@@ -196,7 +225,7 @@ def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> 
 
 
 def _no_path_ns(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> int:
-    """Longest time that the pair of some flow had no path."""
+    """Longest time, ns, that the pair of some flow had no path, all its gaps together."""
     longest = 0
     for frame in delays.values():
         held = np.diff(np.append(frame["t_ns"].to_numpy(dtype="int64"), end_ns))

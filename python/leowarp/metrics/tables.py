@@ -32,9 +32,11 @@ from leowarp.trace import TABLES, check_types
 from leowarp.trace.frames import data_frame
 from leowarp.trace.schema import CAUSES as CAUSES
 
+# Numbers and words of the records that the guest writes (design/interfaces.md, section 6).
 DATA, ACK = 0, 1
 """`direction` of a packet or bin within its flow: data towards the destination, acknowledgements back."""
 
+# Not all columns of `leowarp.trace.TABLES`: runs of older versions, which lack the newest, stay readable.
 NEEDED: dict[str, tuple[str, ...]] = {
     "sockets": ("t_ns", "flow", "ca_state", "cwnd_pkts", "srtt_us", "bytes_acked", "bytes_received", "sacked_pkts",
                 "dsack_pkts", "snd_mss_bytes"),
@@ -107,11 +109,23 @@ class Tables:
     channels: Channels = field(default_factory=Channels)
 
     def has(self, table: str) -> bool:
-        """Whether the run recorded this table at all (an empty one counts)."""
+        """Whether the run recorded this table at all (an empty one counts): a name as in `leowarp.trace.TABLES`,
+        "routes" or "timeline"."""
         return table not in self.missing
 
     def of_flow(self, table: str, flow: int) -> pd.DataFrame:
-        """Rows of one flow; selected once, as many numbers come from the same rows."""
+        """Rows of one flow; selected once, as many numbers come from the same rows.
+
+        Parameters
+        ----------
+        table : str
+            Name of a table with a column `flow`.
+
+        Returns
+        -------
+        DataFrame in the table's order. It is shared: whoever changes it changes what the next one gets.
+        """
+        # Of a run with one flow, which most are, no copy of the table is made.
         if (table, flow) not in self._selected:
             frame = getattr(self, table)
             mine = frame["flow"].to_numpy() == flow
@@ -121,6 +135,7 @@ class Tables:
     @property
     def knows_drops(self) -> bool:
         """Whether every loss is in the table `drops`: without the hosts' capture only some links would tell."""
+        # netem tells no drops; then `drops` has what the capture misses, which needs the capture.
         return self.has("drops") and self.has("bins")
 
     def direction_of(self, a: str, b: str) -> int | None:
@@ -159,6 +174,8 @@ class Tables:
             return named
         node, target = host_node(path[0]), host_node(path[-1])
         nodes = [node]
+        # Entries are those at the timeline's end. The path of an access link goes over the same nodes all the time:
+        # only the satellite in its name changes.
         # Bounded by the number of entries, for a table of somebody's own that goes round in circles.
         while node != target and len(nodes) <= len(self._next_hops):
             node = self._next_hops.get((node, target), target)
@@ -185,6 +202,11 @@ class Tables:
 
 def read_tables(run_dir: str | Path) -> Tables:
     """All tables of a run directory.
+
+    Parameters
+    ----------
+    run_dir : path
+        A run directory; what else it holds is not looked at. One without routes or timeline has empty ones.
 
     Raises
     ------
@@ -231,6 +253,7 @@ def tables_of(
         if table is None:
             frames[name] = _empty(name)
             continue
+        # Columns and types before anything is computed: a file of somebody else's gives one sentence, no traceback.
         _check_columns(table, NEEDED[name], f"{where}, table {name}", TABLES[name].arrow())
         frames[name] = data_frame(table, units=False)
         for key in ("directions", "hosts", "virtual_ns"):
@@ -241,7 +264,8 @@ def tables_of(
         if given is None:
             frames[name] = pd.DataFrame({column: pd.Series(dtype=object) for column in columns})
             continue
-        # Runs of versions that did not store the numbers of changes get them when they are read.
+        # Runs of versions that did not store the numbers of changes get them when they are read; in all others the
+        # numbers are the routes' own, by which the guest names a change too.
         if name == "routes":
             given = with_change_ids(given)
         _check_columns(given, columns, f"{where}, table {name}", PLANNED[name])
@@ -250,6 +274,7 @@ def tables_of(
         frame = data_frame(given, units=False)
         # What was planned for after the end did not happen.
         over_ns = names.get("virtual_ns")
+        # A run that ends with its flows ends early, and its timeline was made for the whole duration.
         frames[name] = frame if over_ns is None else frame[frame["t_ns"].to_numpy() < over_ns]
     directions = names.get("directions")
     if directions is None and len(frames["links"]):
@@ -266,7 +291,13 @@ def tables_of(
 
 
 def plan_document(run_dir: str | Path) -> dict[str, Any]:
-    """`00-plan.toml` of a run as plain text values, units and all (for printing, not for computing)."""
+    """`00-plan.toml` of a run as plain text values, units and all (for printing, not for computing).
+
+    Raises
+    ------
+    TraceError
+        If there is none, or it cannot be read or is no TOML.
+    """
     path = Path(run_dir) / layout.PLAN
     try:
         return tomltext.loads(plainfiles.read(path, plainfiles.MOST_TOML_BYTES).decode("utf-8"))
@@ -277,7 +308,7 @@ def plan_document(run_dir: str | Path) -> dict[str, Any]:
 
 
 def integers(series: pd.Series) -> np.ndarray:
-    """A column without missing values as int64.
+    """A column without missing values as an int64 array of shape (rows,).
 
     Raises
     ------
@@ -290,17 +321,35 @@ def integers(series: pd.Series) -> np.ndarray:
 
 
 def floats(series: pd.Series) -> np.ndarray:
-    """A column as float64, missing values as nan."""
+    """A column as a float64 array of shape (rows,), missing values as nan.
+
+    Instants survive: a float64 holds whole ns up to 2^53, 104 days.
+    """
     return series.to_numpy(dtype="float64", na_value=np.nan)
 
 
 def truths(series: pd.Series) -> np.ndarray:
-    """A column of truth values as bool, missing ones as False (`is_late` of a packet that never arrived)."""
+    """A column of truth values as a bool array of shape (rows,), missing ones as False.
+
+    `is_late` is missing of a packet that never arrived, `is_spurious` of a first transmission: neither counts as one.
+    """
     return series.fillna(False).to_numpy(dtype=bool)
 
 
 def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
-    """Rows as a frame with the types that `columns` (name to type, unit, meaning) gives; missing text is None."""
+    """Rows as a frame with the types that `columns` gives; missing text is None, missing numbers are pandas' NA.
+
+    Parameters
+    ----------
+    rows : list of dict
+        By column; what a row lacks is missing, what is no column is left out.
+    columns : mapping of str to (type, unit, meaning)
+        "Int64" and "Float64" may miss values, "int64" and "float64" of pandas may not.
+
+    Returns
+    -------
+    DataFrame with exactly these columns, rows in their order.
+    """
     if not rows:
         return _typed_empty(tuple((name, kind) for name, (kind, _, _) in columns.items())).copy()
     frame = pd.DataFrame(rows, columns=list(columns)).astype({name: kind for name, (kind, _, _) in columns.items()})
@@ -312,6 +361,7 @@ def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str
 
 @functools.cache
 def _typed_empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
+    """A frame without rows; made once, as a study of thousands of small runs asks for the same ones in each of them."""
     return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns})
 
 
@@ -322,6 +372,7 @@ def _empty(name: str) -> pd.DataFrame:
 
 
 def _check_columns(table: pa.Table, columns: tuple[str, ...], where: str, schema: pa.Schema) -> None:
+    """Raises TraceError if a column is lacking, or one that is there has not the type of the schema."""
     lacking = [column for column in columns if column not in table.column_names]
     if lacking:
         raise TraceError(

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to check before a run's numbers are trusted."""
+"""What to check before a run's numbers are trusted: sentences for the manifest and the top of the report.
+
+None of them says that a number is wrong: one that is known to be wrong is an error (`metrics/conservation.py`).
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,14 @@ LATE_WITHIN_NS = 2_000_000_000
 """A packet may be late only this long after a route change: 500 packets at 100 Mbit/s are 60 ms a hop."""
 
 SYNS = 2
-"""One SYN may still be on its way when the run ends."""
+"""One SYN may still be on its way when the run ends; the second is sent after 1 s without an answer (RFC 6298, 2.1)."""
 
 OPEN = 0
-"""`ca_state` of a sender that knows of no loss."""
+"""`ca_state` of a sender that knows of no loss: TCP_CA_Open (include/uapi/linux/tcp.h)."""
 
+# Both, since slow start is held for a while by a window that grows behind it: 0.6 to 0.8 s with packets of 1,115 bytes
+# over 180 ms, which is no fault. With packets of 800 bytes and a window that did not grow it was for good: 2.9 of
+# 40 Mbit/s (CHANGELOG.md, "Receivers read as their windows grow").
 HELD_RATIO, HELD_US = 0.5, 5_000_000
 """A receiver's window that held a flow for more than both, of the time that it was sampled and in us, is a warning."""
 
@@ -32,7 +38,18 @@ FULL_RATIO = 0.9
 
 
 def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFrame:
-    """Late packets away from every change of the way there or the way back."""
+    """Late packets away from every change of the way there or the way back.
+
+    Parameters
+    ----------
+    pairs : iterable of (source, destination)
+        Of the flows.
+
+    Returns
+    -------
+    DataFrame
+        Rows of `packets`, as `late_outside_changes` gives them.
+    """
     ways = list(pairs)
     both = [*ways, *((b, a) for a, b in ways)]
     instants = sorted({change.t_ns for pair in both for change in path_changes(tables, pair)})
@@ -40,14 +57,17 @@ def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFram
 
 
 def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> list[str]:
-    """One sentence each, in the order of the flows.
+    """One sentence each: late packets, times without a path, flows in their order, links that tell nothing.
 
     Parameters
     ----------
+    summary : dict
+        `summary_of(...)`.
     late : DataFrame
         Late packets away from every change of the path, `sent_ns` and `flow` of each (`late_outside_changes`).
     """
     sentences = []
+    # On a link that jitters or keeps no order packets are late at any time, which is no reason for doubt.
     if len(late) and not tables.reorders:
         first = late.iloc[0]
         of_number = {flow["flow"]: flow for flow in summary["flows"]}
@@ -61,6 +81,7 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
     for flow in summary["flows"]:
         if flow.get("error"):
             sentences.append(f"{_named(flow)} ended with error {flow['error']} (errno)")
+        # One of the two at most: a flow of which nothing arrived cannot have connected either.
         if (silent := nothing_arrived(flow)) is not None:
             sentences.append(silent)
         elif (alone := never_connected(flow)) is not None:
@@ -78,6 +99,7 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
 
 
 def _named(flow: dict[str, Any]) -> str:
+    """How all sentences name a flow."""
     return named(FlowKey.of_summary(flow))
 
 
@@ -98,6 +120,11 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     """What to say of a flow (of `summary["flows"]`) that its receiver's window held most of its time; None of others.
 
     Such a goodput is the receiver's, not the path's: its buffer is too small.
+
+    Parameters
+    ----------
+    samples : DataFrame
+        Rows of `sockets` of this flow, by time.
     """
     if not len(samples) or (flow.get("capacity_used_ratio") or 0.0) >= FULL_RATIO:
         return None

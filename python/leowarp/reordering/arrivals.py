@@ -17,6 +17,7 @@ FORMATS = ("text", "csv", "parquet", "pcap")
 PROTOCOLS = ("icmp", "tcp", "rtp", "udp")
 """What may number the packets of a capture (`Source.protocol`)."""
 TIME_UNITS = ("s", "ms", "us", "ns")
+"""Units that a column of times may have (`Source.time_unit`, or the end of its name)."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class Source:
         Of UDP's number: bytes of payload before it, and 2, 4 or 8 bytes.
     field_order : {"big", "little"}
         Which of its bytes comes first.
+
+    Raises
+    ------
+    ScenarioError
+        If a value is none of those allowed, or UDP's protocol and the place of its field are not given together.
     """
 
     format: str | None = None
@@ -67,8 +73,10 @@ class Source:
             )
         if self.flow is not None and self.flow < 0:
             raise ScenarioError(f"flow = {self.flow}: flows are counted from 0")
+        # No UDP payload is longer (RFC 768: a length of 16 bits).
         if self.field_offset is not None and not 0 <= self.field_offset <= 65_535:
             raise ScenarioError(f"field_offset = {self.field_offset} is not within 0 and 65535")
+        # UDP says nothing of its payload: without the place of the number there is none to be read.
         if (self.protocol == "udp") != (self.field_offset is not None):
             raise ScenarioError(
                 "a UDP payload's sequence field needs both the protocol and the field's place",
@@ -78,7 +86,17 @@ class Source:
 
 @dataclass(frozen=True)
 class Part:
-    """Some arrivals, in order of arrival: arrays of shape (n,), None what the file does not have."""
+    """Some arrivals, in order of arrival; None what the file does not have.
+
+    Attributes
+    ----------
+    seq : uint64 array of shape (n,)
+        Sequence numbers in packets.
+    t_ns : int64 array of shape (n,), optional
+        Instants of arrival.
+    len_bytes : uint32 array of shape (n,), optional
+        Payloads.
+    """
 
     seq: np.ndarray
     t_ns: np.ndarray | None = None
@@ -87,7 +105,23 @@ class Part:
 
 @dataclass(frozen=True)
 class Flow:
-    """Packets of a capture that are numbered together; see `leowarp reorder --flows`."""
+    """Packets of a capture that are numbered together; see `leowarp reorder --flows`.
+
+    Attributes
+    ----------
+    flow : int
+        Its number, from 0, in the order of the flows' first packets.
+    protocol : str
+        One of `PROTOCOLS`.
+    source, destination : str
+        Address, with a port if the protocol has ports: "10.0.0.1:5001", "[2001:db8::1]:5001".
+    id : int or None
+        Identifier of an ICMP echo, SSRC of RTP.
+    packets_pkts, payload_bytes : int
+        What is in the capture of it.
+    first_ns, last_ns : int or None
+        Times of its first and last packet, ns since 1970.
+    """
 
     flow: int
     protocol: str
@@ -106,8 +140,12 @@ class Reading:
 
     Attributes
     ----------
+    name : str
+        What messages call it.
     format : str
         One of `FORMATS`.
+    parts : callable
+        Gives its parts, each a `Part`; it fills in the attributes below while it does.
     done_ratio : float or None
         How much of the file has been read; None if its length is not known.
     flows : list of Flow
@@ -126,6 +164,7 @@ class Reading:
     counts: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
+    # Once: the parts are read from a stream, which a pipe cannot begin again.
     def __iter__(self) -> Iterator[Part]:
         return self.parts(self)
 
@@ -137,8 +176,10 @@ def first_bytes(stream: BinaryIO) -> bytes:
 
 def total_bytes(stream: BinaryIO) -> int | None:
     """Length of a file; None of a pipe."""
+    # A pipe has no length; progress of it is a count of packets alone.
     if not stream.seekable():
         return None
+    # Where it stood is kept: the first bytes may have been looked at already.
     at = stream.tell()
     total = stream.seek(0, io.SEEK_END)
     stream.seek(at)

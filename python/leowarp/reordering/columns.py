@@ -13,6 +13,7 @@ from leowarp.reordering.settings import SEQ_MAX
 Place = tuple[str, int]
 """What messages call the first value of a column ("row", "index"), and its number."""
 FROM_0: Place = ("index", 0)
+"""Columns in memory are counted as Python counts them."""
 
 
 def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0) -> np.ndarray:
@@ -36,9 +37,16 @@ def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0)
 
 
 def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
-    """Instants in ns as an int64 array of shape (n,); None stays None. `datetime64` arrays are converted."""
+    """Instants in ns as an int64 array of shape (n,); None stays None. `datetime64` arrays are converted.
+
+    Raises
+    ------
+    TraceError
+        If one is missing, not whole or beyond 64 bits. Negative ones are allowed: what counts are differences.
+    """
     if values is None:
         return None
+    # pandas and Arrow give times in units of their own (ms, us); all become ns before anything is compared.
     array = _array(values, "instant of arrival", place)
     if array.dtype.kind in "Mm":
         if np.isnat(array).any():
@@ -48,14 +56,16 @@ def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
 
 
 def length_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
-    """Payloads in bytes as a uint32 array of shape (n,); None stays None."""
+    """Payloads in bytes as a uint32 array of shape (n,); None stays None. TraceError as `sequence_column`."""
     return None if values is None else _whole(values, "length in bytes", np.uint32, 2**32 - 1, place)
 
 
 def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np.ndarray:
+    """A column of whole numbers as a contiguous array of type `kind`; TraceError names the first that does not fit."""
     array = _array(values, what, place)
     if array.ndim != 1:
         raise TraceError(f"{what}s come as one column, not as an array of shape {array.shape}")
+    # numpy makes an empty list float64, which is no reason to refuse it.
     if array.size == 0:
         return np.zeros(0, dtype=kind)
     if array.dtype.kind == "O":
@@ -63,6 +73,7 @@ def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np
     if array.dtype.kind == "f" and np.isnan(array).any():
         # What pandas makes of whole numbers with gaps
         raise _missing(what, np.isnan(array), place)
+    # Floats are refused even if they are whole: above 2^53 two numbers would be one.
     if array.dtype.kind not in "iu":
         raise TraceError(
             f"a {what} is a whole number, but the column is of type {array.dtype}", hint="array.astype('int64')"
@@ -77,6 +88,8 @@ def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np
 
 
 def _array(values: Any, what: str, place: Place) -> np.ndarray:
+    """What came as a numpy array, whatever it was; TraceError if it says itself that a value is missing."""
+    # numpy would give the values under the mask, which mean nothing.
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         raise _missing(what, np.ma.getmaskarray(values), place)
     if isinstance(values, np.ndarray):

@@ -26,6 +26,20 @@ _CHUNK_BYTES = 1 << 20
 def reading(path: Path | str, source: Source | None = None, bits: int | None = None) -> Iterator[Reading]:
     """Opens a file (`-`: standard input) of arrivals; its parts are read while one iterates.
 
+    Parameters
+    ----------
+    path : path
+        Text, CSV, Parquet, pcap or pcapng, or `-`.
+    source : Source, optional
+        What the file does not say itself.
+    bits : int, optional
+        Width of the numbers of a text, 8 to 63: a larger number is an error.
+
+    Yields
+    ------
+    Reading
+        Its `flows`, `counts` and `notes` are filled once the last part has been taken.
+
     Raises
     ------
     ScenarioError
@@ -50,7 +64,21 @@ def reading(path: Path | str, source: Source | None = None, bits: int | None = N
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What a file's sequence is, and what the file told beside it."""
+    """What a file's sequence is, and what the file told beside it.
+
+    Attributes
+    ----------
+    reordering : Reordering
+        The metrics.
+    format : str
+        One of `arrivals.FORMATS`.
+    flow : Flow or None
+        Of a capture: the one that was measured.
+    counts : dict of str to int
+        What else was in a capture.
+    notes : list of str
+        What to look at before the result is trusted.
+    """
 
     reordering: Reordering
     format: str
@@ -89,8 +117,10 @@ def measure_file(
     """
     meter = Meter(**settings)
     source = source or Source()
+    # The meter's checks come before the file is opened: a setting out of range is an error even of a pipe that waits.
     packets = 0
     with reading(path, source, meter.settings.bits) as file:
+        # 16 bits of ICMP and RTP, 32 of TCP's bytes, `field_size` of UDP: the crate counts their wraps itself.
         if file.format == "pcap" and meter.settings.bits is not None:
             raise ScenarioError("the numbers of a capture have widths of their own", hint="leave out --bits")
         for part in file:
@@ -102,6 +132,7 @@ def measure_file(
         raise TraceError(f"{file.name} holds no arrival, so no metric is defined", hint=_what_is_there(file))
     chosen = file.flows[source.flow or 0] if file.flows else None
     result = meter.measured(sent_pkts)
+    # More lost than received is no path: one number far too large makes all after it too late, as one that wraps does.
     if result.too_late_pkts > result.received_pkts:
         file.notes.append(
             f"{result.too_late_pkts} of {result.arrived_pkts} arrivals are more than {meter.settings.loss_window_pkts} "
@@ -116,7 +147,7 @@ def measure_file(
 
 
 def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
-    """The flows of a capture, in order of their first packets.
+    """The flows of a capture, in order of their first packets; the whole file is read.
 
     Raises
     ------
@@ -138,6 +169,7 @@ def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
 
 @contextmanager
 def _opened(path: Path | str) -> Iterator[BinaryIO]:
+    """A file, closed afterwards, or standard input, which is not ours to close."""
     if str(path) == "-":
         yield sys.stdin.buffer
         return
@@ -150,11 +182,13 @@ def _opened(path: Path | str) -> Iterator[BinaryIO]:
 
 
 def _format_of(stream: BinaryIO, name: str) -> str:
+    """What a file is, by its first bytes, then by its name; text if neither tells."""
     head = first_bytes(stream)
     # First bytes of gzip, zstd and xz.
     for magic, packer in ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zX", "xz")):
         if head.startswith(magic):
             raise ScenarioError(f"{name} is compressed", hint=f"{packer} -dc FILE | leowarp reorder -")
+    # Parquet has its mark at both ends; the first is enough to tell it from text.
     if head.startswith(b"PAR1"):
         return "parquet"
     if head[:4] in _CAPTURES:
@@ -164,6 +198,7 @@ def _format_of(stream: BinaryIO, name: str) -> str:
 
 
 def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
+    """The bytes of a stream in pieces, with how much of it has been read in `done_ratio`."""
     total, done = total_bytes(stream), 0
     while True:
         try:
@@ -179,6 +214,7 @@ def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
 
 @contextmanager
 def _refused(this: Reading) -> Iterator[None]:
+    """Errors of the crate `arrivals`, which knows line, packet and byte, with the file's name in front."""
     try:
         yield
     except native.InputError as error:
@@ -187,6 +223,7 @@ def _refused(this: Reading) -> Iterator[None]:
 
 
 def _text(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> Iterator[Part]:
+    """A sequence number a line; a line that a chunk cuts is kept by the crate until the next one."""
     text = native.Text(bits)
     with _refused(this):
         for chunk in _chunks(this, stream):
@@ -235,19 +272,28 @@ def _capture_reader(source: Source, flow: int | None) -> Any:
 
 
 def described(flow: Flow) -> str:
-    """One line: number, protocol, ends, packets."""
+    """One line: number, protocol, ends, packets.
+
+    Examples
+    --------
+    >>> described(Flow(0, "icmp", "10.0.0.1", "10.0.0.2", 7, 100, 5600, None, None))
+    '0: icmp 10.0.0.1 > 10.0.0.2 id 7, 100 packets'
+    """
     identity = "" if flow.id is None else f" id {flow.id}"
     ends = f"{flow.source} > {flow.destination}"
     return f"{flow.flow}: {flow.protocol} {ends}{identity}, {flow.packets_pkts} packets"
 
 
 def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
+    """Columns as the crate gives them: bytes in this machine's order, viewed and not copied."""
     seq, t_ns, len_bytes = columns
+    # pcapng's simple packet blocks have no times; then the column is shorter, and none of it can be told apart.
     numbers, instants = np.frombuffer(seq, dtype=np.uint64), np.frombuffer(t_ns, dtype=np.int64)
     return Part(numbers, instants if len(instants) == len(numbers) else None, np.frombuffer(len_bytes, dtype=np.uint32))
 
 
 def _flow(number: int, flow: dict[str, Any]) -> Flow:
+    # ICMP has no ports; there `id` tells apart two pings between the same two hosts.
     ends = []
     for end in ("source", "destination"):
         address, port = flow[end], flow.pop(f"{end}_port")
@@ -258,6 +304,7 @@ def _flow(number: int, flow: dict[str, Any]) -> Flow:
 
 
 def _what_is_there(file: Reading) -> str:
+    """What to try with a file in which nothing was numbered, by what else is in it."""
     if file.format != "pcap":
         return "a sequence number a line, or a column of them"
     if file.counts["udp_pkts"]:

@@ -36,6 +36,7 @@ class Meter:
         self.settings = Settings(**settings)
         self._native = native.Meter(**self.settings.to_dict())
         self._arrived = 0
+        # One column of arrivals without times or lengths is enough to make means over them unknown.
         self._is_timed = True
         self._has_lengths = True
 
@@ -90,7 +91,9 @@ class Meter:
         # Through the check of sequence numbers: a whole number that is not negative.
         if sent_pkts is not None:
             (sent_pkts,) = (int(number) for number in sequence_column([sent_pkts]))
+        # The meter goes on: what it gives is computed from its counts, which stay.
         numbers = self._native.measured(sent_pkts)
+        # Refused, not ignored: with fewer sent than received no share and no loss would be right.
         if sent_pkts is not None and sent_pkts < numbers["received_pkts"]:
             raise TraceError(
                 f"{numbers['received_pkts']} packets were received, more than the {sent_pkts} that were sent"
@@ -132,17 +135,32 @@ def measure(
 
 
 def density(arrivals: Any, *, threshold_pkts: int = 200, **settings: Any) -> Density:
-    """Share of packets at each displacement from the order of sending: RD (RFC 5236, 3.6)."""
+    """Share of packets at each displacement from the order of sending: RD (RFC 5236, 3.6).
+
+    Here and in the functions below `arrivals` and `settings` are as in `measure`, which raises the same errors.
+    """
     return measure(arrivals, threshold_pkts=threshold_pkts, **settings).density
 
 
 def buffer_density(arrivals: Any, *, threshold_pkts: int = 200, **settings: Any) -> BufferDensity:
-    """Share of arrivals at each occupancy of a buffer that restores the order: RBD (RFC 5236, 3.11)."""
+    """Share of arrivals at each occupancy of a buffer that restores the order: RBD (RFC 5236, 3.11).
+
+    Examples
+    --------
+    >>> buffer_density([1, 2, 3, 5, 6, 7, 8, 4, 9, 10]).to_dict()
+    {'0': 0.6, '1': 0.1, '2': 0.1, '3': 0.1, '4': 0.1}
+    """
     return measure(arrivals, buffer_threshold_pkts=threshold_pkts, **settings).buffer_density
 
 
 def mean_displacement(arrivals: Any, *, threshold_pkts: int = 200, **settings: Any) -> float | None:
-    """MD in packets, the sum of abs(i) RD[i]; None if the threshold leaves no packet."""
+    """MD in packets, the sum of abs(i) RD[i]; None if the threshold leaves no packet.
+
+    Examples
+    --------
+    >>> mean_displacement([1, 2, 3, 5, 6, 7, 8, 4, 9, 10])
+    0.8
+    """
     return density(arrivals, threshold_pkts=threshold_pkts, **settings).mean_displacement_pkts
 
 
@@ -162,7 +180,13 @@ def extents(arrivals: Any, *, t_ns: Any = None, len_bytes: Any = None, **setting
 
 
 def n_reordering(arrivals: Any, *, n_max: int = 10, **settings: Any) -> NReordering:
-    """Packets that are n-reordered, for n = 1 to n_max (RFC 4737, 5.3)."""
+    """Packets that are n-reordered, for n = 1 to n_max (RFC 4737, 5.3).
+
+    Examples
+    --------
+    >>> n_reordering([1, 2, 3, 5, 6, 7, 8, 4, 9, 10], n_max=5).to_dict()
+    {'1': 0.1, '2': 0.1, '3': 0.1, '4': 0.1, '5': 0.0}
+    """
     return measure(arrivals, n_max=n_max, **settings).n_reordering
 
 

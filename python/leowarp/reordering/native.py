@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only import of `leowarp._native`, the library that crates/py builds."""
+"""The only import of `leowarp._native`, the library that crates/py builds.
+
+It is there once, so that a library that is missing, or too new for the machine, is one error with what to do next.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from leowarp.errors import HostError
 
 
 def import_native() -> Any:
-    """The library.
+    """The library, with the classes `Meter`, `Text`, `Capture` and the exception `InputError`.
 
     Raises
     ------
@@ -27,6 +30,7 @@ def import_native() -> Any:
 
 
 def _unusable(error: str) -> HostError:
+    """What to say of a library that cannot be loaded, from the words of the dynamic linker or of Python."""
     # "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.33' not found (required by .../leowarp/_native.abi3.so)": the
     # first of those that are missing
     if missing := re.search(r"version `(GLIBC_[\d.]+)' not found", error):

@@ -48,11 +48,18 @@ class Density:
     @property
     def share(self) -> np.ndarray:
         """RD: float64 array of shape (n,), share of the packets at each displacement; sums to 1."""
+        # Nothing counted: an empty array, whatever it is divided by.
         return self.pkts / np.float64(self.counted_pkts or 1)
 
     # Implements RFC 5236, 9 (late share).
     def overtaken_ratio(self, successors: int) -> float | None:
-        """Share of packets that come after at least so many packets sent later (RFC 5236, 9)."""
+        """Share of packets that come after at least so many packets sent later (RFC 5236, 9); None of no packets.
+
+        Parameters
+        ----------
+        successors : int
+            From 1; 3 are TCP's three duplicate acknowledgements.
+        """
         if not self.counted_pkts:
             return None
         return int(self.pkts[self.displacement_pkts >= successors].sum()) / self.counted_pkts
@@ -158,6 +165,7 @@ class Extents:
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers as JSON has them; `counts_pkts`: extent as text -> packets."""
+        # Keys of JSON's objects are text.
         counts = {str(extent): int(pkts) for extent, pkts in zip(self.extent_pkts, self.pkts, strict=True)}
         scalars = {key: value for key, value in _scalars(self).items() if key not in ("extent_pkts", "pkts")}
         return {**scalars, "counts_pkts": counts}
@@ -254,6 +262,8 @@ class Reordering:
         Arrived after one with a larger number (RFC 4737, 3.3).
     reordered_ratio : float or None
         Of those received (RFC 4737, 4.1).
+    density, buffer_density, n_reordering, extents, gaps, runs
+        Each a value of its own, with its section of the RFC.
     """
 
     arrived_pkts: int
@@ -285,6 +295,7 @@ class Reordering:
     def to_dict(self) -> dict[str, Any]:
         """One JSON object: `leowarp reorder FILE --json`."""
         density, buffer = self.density, self.buffer_density
+        # Flat where it can be: scalars beside the objects, so that a line of jq or pandas finds them by one name.
         scalars = {key: value for key, value in _scalars(self).items() if isinstance(value, int | float | None)}
         return {
             **scalars,
@@ -316,13 +327,22 @@ class Reordering:
 
 
 def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> Reordering:
-    """What the native meter tells, typed; what it could not know without times or lengths is None."""
+    """What the native meter tells, typed; what it could not know without times or lengths is None.
+
+    Parameters
+    ----------
+    native : dict
+        `_native.Meter.measured()` (crates/py/src/meter.rs).
+    is_timed, has_lengths : bool
+        Whether each arrival came with an instant, and with a length: the meter takes missing lengths for 0.
+    """
     extent, gaps, density, buffer = native["extent"], native["gaps"], native["density"], native["buffer_density"]
     received = native["received_pkts"]
     n, n_pkts = _columns(native["n_reordering"])
     displacement, displaced = _columns(density["counts"])
     occupancy, occupied = _columns(buffer["counts"])
     extents, behind = _columns(extent["counts"])
+    # Objects and ratios are made below; what is a whole number has the same name on both sides of the seam.
     scalars = {item.name: native[item.name] for item in fields(Reordering) if isinstance(native.get(item.name), int)}
     return Reordering(
         **scalars,
@@ -348,6 +368,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
 
 
 def _columns(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of (value, packets) as two arrays, int32 and uint64, in their order."""
     values, counts = zip(*pairs, strict=True) if pairs else ((), ())
     return np.array(values, dtype=np.int32), np.array(counts, dtype=np.uint64)
 

@@ -63,11 +63,19 @@ class Settings:
             raise ScenarioError(f"first_seq = {self.first_seq} does not fit into {self.bits} bits")
 
     def to_dict(self) -> dict[str, Any]:
-        """Name -> value."""
+        """Name -> value, the parameters of the native `Meter`.
+
+        Examples
+        --------
+        >>> Settings(threshold_pkts=4).to_dict()["buffer_threshold_pkts"]
+        4
+        """
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
 
 def _within(name: str, value: Any, low: int, high: int, why: str) -> int:
+    """The value as a whole number of Python, whatever type of whole number it is; ScenarioError if it is none."""
+    # `index` and not `int`: 2.5 would become 2 in silence, and "3" is no number.
     try:
         number = index(value)
     except TypeError:

@@ -20,6 +20,8 @@ from leowarp.reordering.columns import length_column, sequence_column, time_colu
 
 SEQUENCE_NAMES = ("seq", "sequence", "sequence_number", "number", "seq_pkts")
 """A column that is called so is taken without being named."""
+# 1 MiB and 262,144 rows at a time: memory that does not depend on the file's length, and parts large enough that the
+# steps between them cost nothing.
 _BLOCK_BYTES = 1 << 20
 _ROWS = 1 << 18
 _NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -30,7 +32,20 @@ _NUMBER = re.compile(r"\s*[+-]?[0-9.]+(e[+-]?[0-9]+)?\s*", re.I)
 
 
 def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]:
-    """The arrivals of a CSV file; the delimiter (comma, semicolon, tab) is that of its first line."""
+    """The arrivals of a CSV file; the delimiter (comma, semicolon, tab) is that of its first line.
+
+    Yields
+    ------
+    Part
+        Of about 1 MiB of the file each; nothing of an empty file.
+
+    Raises
+    ------
+    ScenarioError
+        If a column or a unit of time has to be chosen, or the first line holds numbers and `source.header` is set.
+    TraceError
+        If a row holds what is no number; the message names the row, counted from 1 with the header.
+    """
     # Arrow ends a line at either, too
     line = re.split(rb"[\r\n]", first_bytes(stream), maxsplit=1)[0].decode("utf-8-sig", errors="replace")
     # Of a line without any of them the comma, the first.
@@ -82,7 +97,15 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
 
 
 def parquet_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]:
-    """The arrivals of a Parquet file."""
+    """The arrivals of a Parquet file, in parts of at most 262,144 rows.
+
+    Raises
+    ------
+    ScenarioError
+        If it is a pipe, or a column or a unit has to be chosen.
+    TraceError
+        If it is damaged, or a row holds what is no number.
+    """
     if not stream.seekable():
         raise ScenarioError("Parquet is read from its end, which a pipe does not have", hint="give it as a file")
     try:
@@ -106,6 +129,7 @@ def parquet_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[P
 
 
 def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit: str | None, row: int) -> Part:
+    """Columns as read, those of sequence, time and length that are `present`; `row` is the number of the first row."""
     left, place = iter(columns), ("row", row)
     seq, t, length = (next(left) if is_there else None for is_there in present)
     try:
@@ -115,7 +139,10 @@ def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit:
 
 
 def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int]) -> np.ndarray | None:
-    """Instants in ns, int64; fractions of a ns are rounded."""
+    """Instants in ns, int64; fractions of a ns are rounded.
+
+    Seconds since 1970 in text have 19 digits to the ns, a float64 has 16: they are read as decimals, in two parts.
+    """
     if column is None or unit is None or (unit == "ns" and pa.types.is_integer(column.type)) or column.null_count:
         return time_column(column, place)
     if pa.types.is_integer(column.type):
@@ -144,10 +171,12 @@ def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int])
 
 
 def _floats(column: pa.Array, place: tuple[str, int]) -> np.ndarray:
+    """A column of text or numbers as float64; TraceError names the first that is no finite number."""
     try:
         text = pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
         values = text.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
+        # Arrow's cast fails as a whole; one by one, the message can name the first that is no number.
         values = np.array([_float(text) for text in column.to_pylist()])
     if not np.isfinite(values).all():
         at = int(np.argmax(~np.isfinite(values)))
@@ -163,7 +192,10 @@ def _float(text: str) -> float:
 
 
 def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int | None, int | None]:
-    """Positions of the columns with sequence number, time and length."""
+    """Positions, from 0, of the columns with sequence number, time and length; None: the latter two were not asked for.
+
+    The sequence number is the column that was named, else the only one, else the only one that is called so.
+    """
     time = None if source.time is None else _position(this, "time", source.time, names)
     length = None if source.bytes is None else _position(this, "bytes", source.bytes, names)
     if source.sequence is not None:
@@ -178,6 +210,8 @@ def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int |
 
 
 def _position(this: Reading, option: str, text: str, names: list[str]) -> int:
+    """Position, from 0, of a column that was named by name or by number from 1; ScenarioError if there is none."""
+    # A name goes before a number: a file may call its columns 1, 2, 3, as one without a header is taken to.
     if names.count(text) == 1:
         return names.index(text)
     if names.count(text) == 0 and text.isdecimal() and 1 <= int(text) <= len(names):
@@ -192,6 +226,7 @@ def _time_unit(source: Source, name: str, column: pa.Field | None) -> str | None
     """Unit of a column with times; None if its type has one."""
     if column is not None and (pa.types.is_temporal(column.type)):
         return None
+    # What the user says goes before what the name says: a column `rtt_s` may well hold ms.
     if source.time_unit is not None:
         return source.time_unit
     said = name.rpartition("_")[2]
@@ -217,6 +252,9 @@ def _csv_errors(this: Reading, step, names: list[str]):
 
 
 def _told(text: str, names: list[str]) -> str:
+    """A message of pyarrow's about a value, in our words; one that is of another form stays as it is."""
+    # The type names the column: each of the three is read as another (`kinds` in `csv_parts`).
+    # pyarrow has no error codes: row, type and value stand in its sentence alone.
     match = _CONVERSION.search(text)
     if match is None:
         return text

@@ -30,6 +30,11 @@ def fixed_routes(
         From the first station and back, as places in `nodes`.
     delays_ns : (int or None, int or None)
         One way; None: the timeline alone knows.
+
+    Returns
+    -------
+    routes : Routes
+        One update, at 0, and two rows; no change. Without a delay the summary has no `path_delay_...`.
     """
     summary: dict[str, int | float] = {"route_updates": 1, "route_changes": 0, "route_changes_shorter": 0}
     if delays_ns[0] is not None:
@@ -37,6 +42,7 @@ def fixed_routes(
             summary[f"path_delay_{which}_ns"] = delays_ns[0]
     t_ns = np.zeros(1, dtype=np.int64)
     every: list[list[Path | None]] = [[*paths]]
+    # Numbered as everywhere, though there is one path to each destination: readers need no second case.
     numbers = PathNumbers.of_paths(every)
     table = routes_table(
         nodes=nodes,

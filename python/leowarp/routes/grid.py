@@ -28,6 +28,9 @@ class Grid:
         Of a star: whether the seam is crossed.
     polar_cutoff_deg : float or None
         A link between planes exists only while both ends are at or below this geocentric latitude.
+
+    The satellites are numbered plane by plane: slot s of plane p is p S + s. The phase of slot s of plane p + 1 is F /
+    P of a slot ahead of slot s of plane p (`ephemeris.walker`), which is what "nearest in phase" goes by.
     """
 
     planes: int
@@ -43,6 +46,7 @@ class Grid:
         if self.pattern == "star" and self.seam and self.planes > 1:
             between = np.concatenate([between, self._across_seam(satellites_m)])
         between = between[self.below_cutoff(satellites_m, between)]
+        # The seam's links come with those between planes, so that the cut-off at the poles holds for them, too.
         links = np.concatenate([self._in_planes, between])
         # As single numbers: two planes of a delta, or two slots, link the same pair from both sides.
         satellites = self.planes * self.satellites_per_plane
@@ -60,6 +64,7 @@ class Grid:
 
     @cached_property
     def _in_planes(self) -> NDArray[np.intp]:
+        """Each slot and the one before it, shape (P S, 2); of two slots the same link twice, of one none."""
         if self.satellites_per_plane < 2:
             return np.empty((0, 2), dtype=np.intp)
         plane, slot = np.divmod(np.arange(self.planes * self.satellites_per_plane), self.satellites_per_plane)
@@ -67,6 +72,7 @@ class Grid:
 
     @cached_property
     def _between_planes(self) -> NDArray[np.intp]:
+        """Each slot and its partner in the next plane, shape (P S, 2); of a star without those from its last plane."""
         plane, slot = np.divmod(np.arange(self.planes * self.satellites_per_plane), self.satellites_per_plane)
         # Phase of slot s of plane p+1 against slot s of plane p: F/P slots ahead.
         behind = 1 if 2 * (self.phasing % self.planes) > self.planes else 0
@@ -80,6 +86,11 @@ class Grid:
         return pairs
 
     def _across_seam(self, satellites_m: EcefMetres) -> NDArray[np.intp]:
+        """Links between the last and the first plane of a star, shape (S, 2), as they are nearest now.
+
+        They fly against each other there, so that no pairing lasts; k moves by one for each half slot that the
+        satellites fly.
+        """
         s = self.satellites_per_plane
         slot = np.arange(s)
         last_m, first_m = satellites_m[-s:], satellites_m[:s]
@@ -91,4 +102,5 @@ class Grid:
         return np.column_stack([self._index(self.planes - 1, slot), self._index(0, k - slot)])
 
     def _index(self, plane: NDArray[np.intp] | int, slot: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Number of the satellite in a slot of a plane; slots count modulo S."""
         return np.asarray(plane * self.satellites_per_plane + slot % self.satellites_per_plane)

@@ -41,6 +41,9 @@ class LastHop:
             How many nodes are satellites; stations are numbered after them.
         path : Path
             From the terminal or to it.
+
+        >>> LastHop(rule="kept", leaving_ns=5, arriving_ns=10).link_of(3, (3, 0, 1, 4))
+        (0, 5)
         """
         if path[0] == satellites + TERMINAL:
             return 0, self.leaving_ns
@@ -77,6 +80,7 @@ class LastSatellite:
         if not len(visible):
             self._now = None
         elif not kept:
+            # kept: the highest when the one in use has set; ns-2 would first try the next one of the same plane.
             elevations_deg = self._stations.elevations_deg(TERMINAL, EcefMetres(satellites_m[visible]))
             self._now = int(visible[np.argmax(elevations_deg)])
         only = np.zeros_like(seen)

@@ -57,7 +57,13 @@ class IslRule(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Sight:
-    """The straight line between two satellites must pass this far from the Earth's centre."""
+    """The straight line between two satellites must pass this far from the Earth's centre.
+
+    Attributes
+    ----------
+    clear_radius_m : float
+        The Earth's radius and `isl.grazing_height`: the height under which a beam would graze the atmosphere.
+    """
 
     clear_radius_m: float
 
@@ -72,18 +78,29 @@ class Sight:
 
 @dataclass(frozen=True, kw_only=True)
 class RangeRule:
-    """Any two satellites at most `max_range_m` apart."""
+    """Any two satellites at most `max_range_m` apart.
+
+    What the study's emulator does (Frederiksen et al. 2024): 3000 km, no limit to the links of a satellite.
+
+    Attributes
+    ----------
+    max_range_m : float
+    sight : Sight or None
+        None: only the distance counts.
+    """
 
     max_range_m: float
     sight: Sight | None
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
+        """See `IslRule.pairs`. By a tree, for all pairs of 1584 satellites are 1.25 million."""
         pairs = KDTree(satellites_m).query_pairs(self.max_range_m, output_type="ndarray")
         # The tree's order depends on how it was built; a sorted list of links does not.
         pairs = pairs[np.argsort(pairs[:, 0] * len(satellites_m) + pairs[:, 1])]
         return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
+        """See `IslRule.holds`."""
         near = lengths_m(satellites_m, pairs) <= self.max_range_m
         return near if self.sight is None else near & self.sight.holds(satellites_m, pairs)
 
@@ -96,10 +113,12 @@ class GridRule:
     sight: Sight | None
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
+        """See `IslRule.pairs`; those of the grid that see each other."""
         pairs = self.grid.pairs(satellites_m)
         return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
+        """See `IslRule.holds`. Partners across the seam may have changed since; a link in use may stay."""
         below = self.grid.below_cutoff(satellites_m, pairs)
         return below if self.sight is None else below & self.sight.holds(satellites_m, pairs)
 
@@ -127,6 +146,7 @@ class FewTerminals:
     terminals: int
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
+        """See `IslRule.pairs`. The same links as going through all by length one after the other gives."""
         pairs = self.rule.pairs(satellites_m)
         # To the millimetre, so that rounding does not choose between the equal lengths that Walker patterns are full
         # of.
@@ -145,11 +165,16 @@ class FewTerminals:
         return made_pairs[np.lexsort((made_pairs[:, 1], made_pairs[:, 0]))]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
+        """Whether the rule itself would keep them: a terminal in use is not taken away for a nearer neighbour."""
         return self.rule.holds(satellites_m, pairs)
 
 
 def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
-    """Links that are made of an ordered list, with `free` terminals, which are taken away."""
+    """Links that are made of an ordered list, with `free` terminals, which are taken away.
+
+    The outcome is that of the plain loop (shortest first, made if both ends have a terminal left), in a few passes of
+    numpy instead of a pass a link.
+    """
     kept = []
     while len(left):
         # A link that is among the first `free` ones left at both its ends will be made, whatever comes of the others:
@@ -181,6 +206,7 @@ def isl_rule(plan: Plan) -> IslRule:
         If ``plus-grid`` is asked of a constellation without planes (a file of elements).
     """
     isl, constellation = plan.isl, plan.constellation
+    # A path is then one satellite that sees both stations.
     if isl.rule == "none" or constellation is None:
         return NoIsl()
     sight = None
@@ -248,12 +274,23 @@ def delays_ns(plan: Plan, length_m: NDArray[np.float64], is_ground: NDArray[np.b
 
     Length over the speed of light, to the nearest ns (``network.delay_rounding = "ceil-ms"``: up to the next whole
     ms). Ground links: 0 with ``ground.delay = "zero"`` or ``network.endpoints = "satellites"``.
+
+    Parameters
+    ----------
+    plan : Plan
+    length_m : float64 array of any shape, m
+    is_ground : bool array that broadcasts to it, or bool
+        Which are links between a station and a satellite.
+
+    In vacuum, as laser links are; of radio through the atmosphere the refraction (about 2.3 m at the zenith, 8 ns) is
+    left out.
     """
     if plan.network.delay_rounding == "ceil-ms":
         # As the emulator of Frederiksen et al. does: `tc ... netem delay` in whole ms, rounded up, on every hop.
         delay_ns = np.ceil(length_m / SPEED_OF_LIGHT_M_PER_S * 1e3).astype(np.int64) * 1_000_000
     else:
         delay_ns = np.rint(length_m / SPEED_OF_LIGHT_M_PER_S * 1e9).astype(np.int64)
+    # Last, so that it holds for both roundings: a ground link that is ideal has no delay to be rounded up to 1 ms.
     if plan.ground.delay == "zero" or plan.network.endpoints == "satellites":
         delay_ns = np.where(is_ground, 0, delay_ns)
     return delay_ns

@@ -21,7 +21,15 @@ _INSTANTS_AT_ONCE = 32
 
 
 class PathDelays:
-    """Lengths and delays of paths at any instant, and their extremes over a run."""
+    """Lengths and delays of paths at any instant, and their extremes over a run.
+
+    Parameters
+    ----------
+    plan : Plan
+    ephemeris : Ephemeris
+    last_hop : LastHop, optional
+        Whose delay stands in place of that link's own.
+    """
 
     def __init__(self, plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | None = None) -> None:
         self._plan, self._ephemeris, self._last_hop = plan, ephemeris, last_hop
@@ -30,13 +38,20 @@ class PathDelays:
 
     def at(self, t_ns: int, path: Path) -> tuple[float, int]:
         """Length (m) and one-way delay (ns) of a path at an instant; the positions of one instant are kept."""
+        # All paths of a route update, old and new, are asked for one after another.
         if t_ns != self._at_ns:
             self._at_ns, self._nodes_m = t_ns, node_positions_m(self._ephemeris, t_ns)
         length_m, delay_ns = self._of(self._nodes_m, path)
         return float(length_m), int(delay_ns)
 
     def forward_ns(self, t_ns: NDArray[np.int64], path: Path) -> NDArray[np.int64]:
-        """One-way delay between gateway and last satellite at instants, (k,): the path without its last hop."""
+        """One-way delay between gateway and last satellite at instants, (k,): the path without its last hop.
+
+        Raises
+        ------
+        ValueError
+            If there is no last hop of its own.
+        """
         if self._last_hop is None:
             raise ValueError("these paths have no last hop of their own")
         _, last_hop_ns = self._last_hop.link_of(self._satellites, path)
@@ -47,7 +62,20 @@ class PathDelays:
         return np.concatenate([np.empty(0, dtype=np.int64), *parts]) - last_hop_ns
 
     def over_run(self, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> dict[str, int | float]:
-        """Extremes and mean of the delay at the L2 instants (the way there of each pair), and of the ISL hops."""
+        """Extremes and mean of the delay at the L2 instants (the way there of each pair), and of the ISL hops.
+
+        Parameters
+        ----------
+        t_ns : int64 array of shape (k,)
+            Route updates.
+        paths : k sequences of (Path or None)
+
+        Returns
+        -------
+        summary : dict
+            `path_delay_min_ns`, `path_delay_mean_ns`, `path_delay_max_ns`, `isl_hops_min`, `isl_hops_max`; empty if
+            there never is a path.
+        """
         samples: list[NDArray[np.int64]] = []
         isl_hops: list[int] = []
         clock_ns = l2_instants_ns(self._plan)
@@ -74,6 +102,10 @@ class PathDelays:
         }
 
     def _of(self, nodes_m: EcefMetres, path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Length (m) and delay (ns) of a path, from positions (n, 3) or (k, n, 3): scalars, or arrays of shape (k,).
+
+        The delay is the sum of its links' as the guest has them, each rounded for itself: what a probe is delayed by.
+        """
         links = np.column_stack([path[:-1], path[1:]])
         length_m = lengths_m(nodes_m, links)
         is_ground: NDArray[np.bool_] = links.max(axis=1) >= self._satellites
@@ -89,6 +121,21 @@ def leavings(
     """Links in use that leave their rule's range before the next route update, seen at the L2 instants.
 
     A link counts once for each route interval in which that happens.
+
+    Parameters
+    ----------
+    plan : Plan
+    ephemeris : Ephemeris
+    rule : IslRule
+        Of the same plan.
+    t_ns : int64 array of shape (k,)
+        Route updates.
+    paths : k sequences of (Path or None)
+
+    Returns
+    -------
+    leavings : list of Leaving
+        By time. With `routing.leaving_links = "keep"` they are counted and nothing else.
     """
     satellites = len(ephemeris.names)
     clock_ns = l2_instants_ns(plan)
@@ -123,7 +170,11 @@ def leavings(
 
 
 def links_of(paths: Sequence[Path | None]) -> Pairs:
-    """The links that some path uses, each once, the smaller node first, sorted; shape (m, 2)."""
+    """The links that some path uses, each once, the smaller node first, sorted; shape (m, 2).
+
+    >>> links_of([(5, 0, 1, 6), None]).tolist()
+    [[0, 1], [0, 5], [1, 6]]
+    """
     links = {(min(link), max(link)) for path in paths if path is not None for link in pairwise(path)}
     return np.array(sorted(links), dtype=np.intp).reshape(-1, 2)
 

@@ -56,6 +56,7 @@ def constellation_routes(plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | N
     isl: list[NDArray[np.intp]] | None = [] if plan.network.instantiate == "all" else None
     watch = _Sightings(network)
     last = None if last_hop is None else LastSatellite(last_hop.rule, ephemeris.stations)
+    # Update by update within: the tie rule and the last satellite go by what was in force before.
     for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE):
         satellites_m = ephemeris.positions_ecef_m(t_ns[begin : begin + _INSTANTS_AT_ONCE])
         in_sight = watch.views(satellites_m)
@@ -78,6 +79,7 @@ def _talking(plan: Plan) -> list[tuple[int, int]]:
     index = {station.name: i for i, station in enumerate(plan.stations)}
     if not plan.flows:
         return [(a, b) for a in range(len(index)) for b in range(a + 1, len(index))]
+    # A pair whose flows go both ways is one: `ordered_pairs` has its way back.
     pairs: list[tuple[int, int]] = []
     for flow in plan.flows:
         pair = index[flow.source], index[flow.destination]
@@ -88,7 +90,19 @@ def _talking(plan: Plan) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Network:
-    """A plan's rules over its ephemeris."""
+    """A plan's rules over its ephemeris.
+
+    Attributes
+    ----------
+    plan, ephemeris
+        Of each other.
+    rule : IslRule
+        The plan's, for links between satellites.
+    forward : list of (int, int)
+        Pairs of stations that talk, each once, by their places.
+    last_hop : LastHop or None
+        In place of the ground link to station `TERMINAL`.
+    """
 
     plan: Plan
     ephemeris: Ephemeris
@@ -98,6 +112,7 @@ class _Network:
 
     @property
     def satellites(self) -> int:
+        """How many there are; stations are numbered from here on."""
         return len(self.ephemeris.names)
 
     def ordered_pairs(self) -> list[tuple[int, int]]:
@@ -106,6 +121,7 @@ class _Network:
         return [pair for a, b in self.forward for pair in ((n + a, n + b), (n + b, n + a))]
 
     def talking_stations(self) -> list[int]:
+        """Places of the stations that some pair has; only their views of the sky are computed."""
         return sorted({station for pair in self.forward for station in pair})
 
     def links(self, satellites_m: EcefMetres, before: list[Path | None] | None) -> NDArray[np.intp]:
@@ -113,6 +129,17 @@ class _Network:
 
         The rule `range` makes up to 65,000 links of 1584 satellites. A path in force that still exists bounds the
         length of the shortest: satellites outside the ellipsoid around the two stations are on none.
+
+        Parameters
+        ----------
+        satellites_m : float64 array of shape (n, 3), m
+        before : list of (Path or None), or None
+            Paths in force, two a pair of stations.
+
+        Returns
+        -------
+        links : int array of shape (m, 2)
+            As of `IslRule.pairs`.
         """
         plan = self.plan
         # The path in force may end with another last satellite than one may now.
@@ -121,11 +148,14 @@ class _Network:
             return self.rule.pairs(satellites_m)
         inside = np.zeros(self.satellites, dtype=bool)
         for (a, b), path in zip(self.forward, (before or [None] * 2 * len(self.forward))[::2], strict=True):
+            # One pair without a bound needs every link, and then the others gain nothing from theirs.
             if path is None or not self._exists(satellites_m, path):
                 return self.rule.pairs(satellites_m)
             to_a_m, to_b_m = (self.ephemeris.stations.slant_ranges_m(s, satellites_m) for s in (a, b))
             length_m = to_a_m[path[1]] + to_b_m[path[-2]] + lengths_m(satellites_m, _isl_of(path)).sum()
             # 1 m and 6 decimals for what the tie rule and rounding may add
+            # An ellipsoid with the stations as its foci: a satellite outside of it is already too far from both
+            # together.
             inside |= to_a_m + to_b_m <= length_m * (1 + 1e-6) + 1.0
         some = np.flatnonzero(inside)
         return some[self.rule.pairs(EcefMetres(satellites_m[some]))]
@@ -139,7 +169,15 @@ class _Network:
         return bool(self.rule.holds(satellites_m, _isl_of(path)).all())
 
     def graph(self, satellites_m: EcefMetres, links: NDArray[np.intp], in_sight: dict[int, NDArray[np.bool_]]) -> Graph:
-        """The network at an instant, with costs by the plan's metric."""
+        """The network at an instant, with costs by the plan's metric.
+
+        Parameters
+        ----------
+        satellites_m : float64 array of shape (n, 3), m
+        links : int array of shape (m, 2)
+        in_sight : dict of int to bool array of shape (n,)
+            For each station that talks, which satellites it sees.
+        """
         routing, stations = self.plan.routing, self.ephemeris.stations
         ground: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = [
             (np.empty(0, dtype=np.intp), np.empty(0)) for _ in stations.names
@@ -158,19 +196,29 @@ class _Network:
             cost = delays_ns(self.plan, isl_m, False).astype(np.float64)
         else:
             cost = isl_m
+        # Satellites of a polar star meet at the poles: over links of no length equal paths would go round in circles
+        # (they did; design/routes-and-timeline.md, "Ties").
         return Graph.of_links(self.satellites, links, np.maximum(cost, 2.0 * _TOLERANCES[routing.metric]), ground)
 
     def _ground_cost(self, length_m: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What ground links weigh in the plan's metric, shape of `length_m`: m, ns or links."""
         if self.plan.routing.metric == "hops":
             return np.ones(len(length_m))
         if self.plan.routing.metric == "distance":
             return length_m
+        # `delays_ns` would give 0 with ground.delay = "zero"; a distance on the ground as a weight is meant to count.
         if self.plan.routing.ground_cost == "ground-distance":
             return length_m / SPEED_OF_LIGHT_M_PER_S * 1e9
         return delays_ns(self.plan, length_m, True).astype(np.float64)
 
     def paths(self, graph: Graph, before: list[Path | None] | None) -> list[Path | None]:
-        """The path of each ordered pair; `before` is what was in force."""
+        """The path of each ordered pair; `before` is what was in force.
+
+        Returns
+        -------
+        paths : list of (Path or None)
+            In the order of `ordered_pairs`; a mirrored way back is the way there reversed.
+        """
         n, mirrored = self.satellites, self.plan.routing.reverse == "mirror"
         pairs = self.ordered_pairs()
         wanted = [i for i in range(len(pairs)) if not mirrored or i % 2 == 0]
@@ -199,6 +247,7 @@ class _Network:
 
 
 def _isl_of(path: Path) -> NDArray[np.intp]:
+    """Links of a path between satellites, shape (m, 2), in its order."""
     satellites = np.array(path[1:-1], dtype=np.intp)
     return np.column_stack([satellites[:-1], satellites[1:]])
 
@@ -235,6 +284,11 @@ class _Sightings:
         return seen
 
     def raise_if_blind(self) -> None:
+        """Raises
+        ------
+        ScenarioError
+            If a station that talks never saw a satellite: with how near one came, and the rule that would have let it.
+        """
         blind = [station for station, seen in self._seen.items() if not seen]
         if not blind:
             return
@@ -270,6 +324,13 @@ def _described(
     paths: list[list[Path | None]],
     isl: list[NDArray[np.intp]] | None,
 ) -> Routes:
+    """Routes of paths that were found: with values, numbers, summary, warnings.
+
+    Raises
+    ------
+    ScenarioError
+        If two that talk never have a path.
+    """
     plan, ephemeris = network.plan, network.ephemeris
     nodes = [*ephemeris.names, *ephemeris.stations.names]
     left = leavings(plan, ephemeris, network.rule, t_ns, paths)
@@ -285,6 +346,8 @@ def _described(
             old_delay_ns = None if old is None else delays.at(at_ns, old)[1]
             row.append(PathValues(delay_ns=delay_ns, length_m=length_m, old_delay_ns=old_delay_ns))
             # Each pair of stations counts once: the way back follows the way there.
+            # A change from or to no path has `is_change` in its row, and is none of these: only two delays can be
+            # compared.
             if i % 2 == 0 and delay_ns is not None and old_delay_ns is not None:
                 changes += 1
                 shorter += delay_ns < old_delay_ns
@@ -335,7 +398,10 @@ def _forward(
 
 
 def _without_path_ns(plan: Plan, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> int:
-    """Time during which some pair has no path."""
+    """Time during which some pair has no path.
+
+    A time in which several pairs have none counts once.
+    """
     until = np.append(t_ns[1:], plan.run.duration_ns)
     return int(sum(end - t for t, end, now in zip(t_ns, until, paths, strict=True) if None in now))
 
@@ -343,6 +409,13 @@ def _without_path_ns(plan: Plan, t_ns: NDArray[np.int64], paths: Sequence[Sequen
 def _outages(
     plan: Plan, nodes: list[str], pairs: list[tuple[int, int]], paths: Sequence[Sequence[Path | None]]
 ) -> Iterator[str]:
+    """Warnings of pairs that have no path after some updates.
+
+    Raises
+    ------
+    ScenarioError
+        If a pair has none at all.
+    """
     for i, (source, destination) in enumerate(pairs):
         if i % 2:
             continue
@@ -362,6 +435,7 @@ def _outages(
 
 
 def _no_path_hint(plan: Plan) -> str:
+    """Which keys of `[isl]` to relax, by its rule."""
     if plan.isl.rule == "range":
         range_km = plan.isl.max_range_m / 1e3
         return f"set isl.max_range above {range_km:g} km, or relax isl.grazing_height and isl.terminals"

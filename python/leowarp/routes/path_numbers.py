@@ -30,7 +30,11 @@ class PathNumbers:
 
     @classmethod
     def of_path_ids(cls, path_ids: Sequence[Sequence[int | None]]) -> PathNumbers:
-        """A change is another path id, even if the nodes are the same: an access link has a path a slot."""
+        """A change is another path id, even if the nodes are the same: an access link has a path a slot.
+
+        >>> PathNumbers.of_path_ids([[0], [0], [1], [None], [1]]).change_ids
+        [[None], [None], [0], [1], [2]]
+        """
         counts = [0] * len(path_ids[0]) if path_ids else []
         change_ids: list[list[int | None]] = []
         before = path_ids[0] if path_ids else ()
@@ -46,7 +50,10 @@ class PathNumbers:
 
     @classmethod
     def of_paths(cls, paths: Sequence[Sequence[Path | None]]) -> PathNumbers:
-        """Distinct node sequences are numbered from 0 in order of first use, for each destination."""
+        """Distinct node sequences are numbered from 0 in order of first use, for each destination.
+
+        A path that comes back has the number that it had.
+        """
         known: dict[int, dict[Path, int]] = {}
 
         def path_id(path: Path | None) -> int | None:
@@ -61,7 +68,18 @@ class PathNumbers:
 
 
 def with_change_ids(table: pa.Table) -> pa.Table:
-    """A routes table with its column `change_id`; one of a run that was made before there was the column gets it."""
+    """A routes table with its column `change_id`; one of a run that was made before there was the column gets it.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Of routes; its rows may be in any order of time.
+
+    Returns
+    -------
+    table : pyarrow.Table
+        The same rows in the same order.
+    """
     columns = set(table.column_names)
     if (
         "change_id" in columns

@@ -130,6 +130,7 @@ class Graph:
         ValueError
             If a link costs no more than the tolerance: equal paths could go round in circles.
         """
+        # Each step of the walk below must lead nearer by more than what counts as equal.
         if self.isl.nnz and self.isl.data.min() <= tolerance:
             raise ValueError(f"a link that costs no more than the tolerance {tolerance}: paths could go in circles")
         satellites, costs = self.ground[source]
@@ -140,6 +141,7 @@ class Graph:
         if not np.isfinite(least):
             return None
         limit = least + tolerance
+        # Before any other of equal cost: a change that gains nothing would reorder packets.
         if current is not None and self.cost_of(current) <= limit:
             return current
         # Going from the source, the smallest next node from which the rest still fits within the limit begins the

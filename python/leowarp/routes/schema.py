@@ -13,14 +13,36 @@ SCHEMA_VERSION = 1
 
 
 def column(name: str, type_: pa.DataType, unit: str, doc: str, *, nullable: bool = True) -> pa.Field:
-    """An Arrow field that carries its unit and its meaning."""
+    """An Arrow field that carries its unit and its meaning.
+
+    Parameters
+    ----------
+    name : str
+        Ends in the unit.
+    type_ : pyarrow.DataType
+    unit : str
+        "" for what has none.
+    doc : str
+        Its meaning; docs/reference/tables.md is made of these.
+    nullable : bool
+        False: a value is never missing.
+    """
     return pa.field(name, type_, nullable, metadata={"unit": unit, "doc": doc})
 
 
 def table_schema(
     name: str, doc: str, columns: tuple[pa.Field, ...], metadata: Mapping[str, object] | None = None
 ) -> pa.Schema:
-    """An Arrow schema; `metadata` values are written as JSON, keys sorted, so that equal input gives equal bytes."""
+    """An Arrow schema; `metadata` values are written as JSON, keys sorted, so that equal input gives equal bytes.
+
+    Parameters
+    ----------
+    name, doc : str
+        Of the table.
+    columns : tuple of pyarrow.Field
+    metadata : mapping, optional
+        Further entries; read with `metadata.decode_metadata`.
+    """
     entries: dict[str, str] = {"leowarp.table": name, "leowarp.schema": str(SCHEMA_VERSION), "doc": doc}
     return pa.schema(list(columns), metadata=entries | encode_metadata(metadata or {}))
 

@@ -72,7 +72,15 @@ class Routes:
 
 
 def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]]]:
-    """Node names of each path: ``paths_of(table)[source, destination][path_id]``."""
+    """Node names of each path: ``paths_of(table)[source, destination][path_id]``.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Of routes.
+
+    A pair that never has a path has an empty dict.
+    """
     paths: dict[tuple[str, str], dict[int, tuple[str, ...]]] = {}
     for row in table.select(["source", "destination", "path_id", "path"]).to_pylist():
         of_pair = paths.setdefault((row["source"], row["destination"]), {})
@@ -83,7 +91,17 @@ def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class PathValues:
-    """What a medium knows of a path at a route update; columns of the routes table. No path: all None."""
+    """What a medium knows of a path at a route update; columns of the routes table. No path: all None.
+
+    Attributes
+    ----------
+    delay_ns : int or None
+        One way, of the path in force from this update on.
+    length_m : float or None
+        None also of media without a geometry.
+    old_delay_ns : int or None
+        At a change: delay of the path that was in force, with the satellites where they are now.
+    """
 
     delay_ns: int | None = None
     length_m: float | None = None
@@ -117,6 +135,11 @@ def routes_table(
     values : k sequences of PathValues
     summary, warnings
         Of the metadata.
+
+    Returns
+    -------
+    table : pyarrow.Table
+        Columns `schema.ROUTES`, sorted by time, pairs within an update in the order of `ends`.
     """
     rows = [
         {

@@ -100,7 +100,7 @@ def run_many(
 def _made(
     tasks: Sequence[WholeRun], labels: Sequence[str], at_once: int | None, progress: bool | OnProgress
 ) -> list[Run | LeowarpError]:
-    """What became of each task, in their order."""
+    """What became of each task, in their order: its run, or the error that ended it."""
     if not tasks:
         return []
     made: set[int] = set()
@@ -126,6 +126,7 @@ def _made(
                         made.add(number)
                         continue
                     show(Progress(labels[number], "done" if number in made else "failed"))
+                    # A run that was told counts, whatever its worker died of afterwards.
                     results[number] = Run(tasks[number].out) if number in made else _failure(labels[number], event)
         finally:
             # Also after Ctrl-C: each is interrupted once, marks its run directory, and ends its guest.
@@ -134,6 +135,7 @@ def _made(
 
 
 def _failure(label: str, ended: BatchEnded) -> LeowarpError:
+    """What ended a run, with its label: the error that it told, or how its worker died. It is not made again."""
     if ended.fault is None:
         return GuestError(f"the run {label} {ended.death}")
     error = decode_error(ended.fault)

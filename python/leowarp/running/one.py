@@ -48,9 +48,11 @@ def run(
 
     plan = plan_of(scenario, set, kernel)
     plan = plan.named_by_caller() if trust else plan
+    # Before anything is built, booted or written: what a file names may run only if its user wants it.
     guest.demand_trust(plan)
     media.check(plan)
     target = Path(out) if out is not None else default_directory(plan.name, plan.to_toml())
+    # Read now: with `force` the directory that is replaced may be the one that holds them (a plan's own 00-inputs/).
     inputs = {path.name: path.read_bytes() for path in plan.inputs()}
     with building(progress) as built:
         image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
@@ -61,6 +63,7 @@ def run(
     with shown(progress) as show:
 
         def stage(name: str, t_ns: int | None = None, wall_s: float = 0.0) -> None:
+            """Tells that a stage has begun, or how far the guest's clock has come in it."""
             show(Progress(target.name, name, t_ns or 0, plan.run.duration_ns, wall_s))
 
         def figures(done: int, expected: int) -> None:
@@ -82,6 +85,7 @@ def run(
             costs = watch.costs(done.end["virtual_ns"] / 1e9, done.cpu_s, done.peak_memory_bytes)
             judgement = judged(plan, metrics.read_tables(directory), given, done, image.kernel_facts)
             judgement.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(directory)
+            # Last: a directory without a manifest is never a complete run (`Writing`).
             trace.write_manifest(
                 directory, plan.run.seed, image.kernel_facts, image.agent_facts, judgement.warnings, costs
             )

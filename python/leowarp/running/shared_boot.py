@@ -60,7 +60,11 @@ class Made:
 def shareable(plan: Plan) -> bool:
     """Whether a plan's run may share a boot: nothing in it draws from the kernel's random pool, which goes on from run
     to run, and the kernel is ours, whose clock does not tell how long ago it was booted. What a module of one's own
-    draws nobody knows."""
+    draws nobody knows.
+
+    With a clock of coarser steps than one ns the second run of a boot differed from the same run alone, by 14 ns in the
+    first packet that was dropped and by whole windows in the end (design/clock.md).
+    """
     from leowarp import media
 
     is_ours = plan.guest.kernel == "default" and not plan.guest.cc_modules
@@ -111,6 +115,7 @@ def make(
     """
     from leowarp.guest import guest_image
 
+    # Plans of one `boot()` differ in nothing that the kernel is told at its start; each group is a series of boots.
     kept = list(out) if out is not None else [None] * len(plans)
     groups: dict[str, list[int]] = {}
     for index, plan in enumerate(plans):
@@ -130,7 +135,7 @@ def make(
 
 
 def _whole(index: int, plan: Plan, kernel: Path | str | None, out: Path) -> Made:
-    """A run with a boot and a directory of its own."""
+    """A run with a boot and a directory of its own; its `costs` are the manifest's, with `batch_runs` = 1."""
     try:
         made = run(plan, out=out, kernel=kernel, force=True, report=False, progress=False)
     except LeowarpError as error:
@@ -154,6 +159,7 @@ def _boot(
             failed.append(Made(index, None, error=error))
             continue
         ready.append((index, given, time.process_time() - began_s))
+    # What cannot be prepared is told before the boot: it will not take part in it.
     yield from failed
     if not ready:
         return []
@@ -165,6 +171,7 @@ def _boot(
     )
     left = []
     for number, ((index, given, spent_s), result) in enumerate(zip(ready, results, strict=True)):
+        # None: the guest ended before this run's turn, by the fault of one before it, which has an error.
         if result is None:
             left.append(index)
         elif isinstance(result, LeowarpError):
@@ -179,6 +186,7 @@ def _summed(
     index: int, plan: Plan, given: Prepared, result: GuestResult, setup: Path, spent_s: float, image: GuestImage,
     batch_runs: int,
 ) -> Made:  # fmt: skip
+    """The summary and the costs of a run whose records lie in the batch's directory; they are read, and not kept."""
     from leowarp import metrics, trace
 
     began_s = time.process_time()

@@ -57,9 +57,15 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
     Parameters
     ----------
     plan : Plan
+        Checked already (`media.check`).
     directory : path, optional
         A run directory that is being written: each table is written there as soon as it is made, so that the routes of
         a timeline that cannot be made are there to be looked at.
+
+    Returns
+    -------
+    Prepared
+        The same for the same plan, in memory and on disk: nothing here draws but by the plan's seed.
 
     Raises
     ------
@@ -97,5 +103,6 @@ def judged(plan: Plan, tables: Tables, given: Prepared, made: GuestResult, kerne
     from leowarp import metrics
 
     numbers = metrics.metrics(tables, plan)
+    # In the order in which they came to be known, so that the first is that of the first cause.
     warnings = [*kernel_facts["warnings"], *given.warnings, *made.end["warnings"], *numbers.warnings]
     return Judged(numbers, warnings)

@@ -22,9 +22,12 @@ class WholeRun:
     Attributes
     ----------
     number : int
+        What its events are known by.
     scenario : path
     set : mapping
+        Dotted keys and what replaces them.
     out : path
+        The run directory.
     options : mapping
         `kernel`, `force`, `report`, `trust`: all as the arguments of `leowarp.run`.
     """
@@ -44,4 +47,5 @@ class WholeRun:
         except Exception as error:
             # As the command line says it
             raise unexpected(error) from error
+        # The result lies in the directory; the parent needs to know no more than that it is there.
         tell(place=0, result={})

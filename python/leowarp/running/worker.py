@@ -25,7 +25,21 @@ PR_SET_PDEATHSIG = 1
 
 
 def main(parent_pid: int, scratch: Path) -> None:
-    """Does the tasks that come in until there are no more."""
+    """Does the tasks that come in until there are no more.
+
+    Parameters
+    ----------
+    parent_pid : int
+        Who started it; if that is gone already, it ends at once with status 1.
+    scratch : Path
+        Where its guests work.
+
+    Raises
+    ------
+    OSError
+        If the host does not let it be bound to its parent's death.
+    """
+    # The signal comes when the thread ends that started this process, not the parent as a whole (prctl(2)).
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
     # The parent may have died before the call above.
@@ -36,6 +50,7 @@ def main(parent_pid: int, scratch: Path) -> None:
     os.dup2(2, 1)
 
     def report(**what: Any) -> None:
+        """Writes a line at once: the parent waits for it."""
         lines.write(json.dumps(what) + "\n")
         lines.flush()
 

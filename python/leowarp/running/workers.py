@@ -48,7 +48,17 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class RunMade:
-    """A run of a task was made, well or not; `result` as the task told it."""
+    """A run of a task was made, well or not.
+
+    Attributes
+    ----------
+    batch : int
+        The task's number.
+    place : int
+        The run's place in the task, from 0.
+    result : mapping
+        As the task told it.
+    """
 
     batch: int
     place: int
@@ -117,18 +127,29 @@ class LocalWorkers:
 
     @property
     def free(self) -> int:
-        """Workers without a task."""
+        """How many workers have no task."""
         return sum(worker.batch is None for worker in self._workers)
 
     def give(self, task: Task) -> None:
-        """Hands a task to a free worker."""
+        """Hands a task to a free worker; there must be one (`free`)."""
         worker = next(worker for worker in self._workers if worker.batch is None)
         worker.begin(task.number)
         # Pickled, as it may hold objects of any class. That is safe: it goes from a process to its own children.
         worker.give(json.dumps({"number": task.number, "task": base64.b64encode(pickle.dumps(task)).decode()}))
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """What the workers have said, and which of them have died; those are replaced."""
+        """What the workers have said, and which of them have died; those are replaced.
+
+        Parameters
+        ----------
+        timeout_s : float
+            How long to wait if nobody says anything; 0: not at all.
+
+        Raises
+        ------
+        HostError
+            If a worker ended before it could begin.
+        """
         events: list[Event] = []
         for key, _ in self._selector.select(timeout_s):
             worker: _Process = key.data
@@ -142,8 +163,15 @@ class LocalWorkers:
         return events
 
     def end(self) -> list[Event]:
-        """Interrupts all workers, each of which ends its guest, and kills those that take too long."""
+        """Interrupts all workers, each of which ends its guest, and kills those that take too long.
+
+        Returns
+        -------
+        list of RunMade
+            What was made until then and nobody had asked for yet.
+        """
         events: list[Event] = []
+        # All first, then all are waited for: they end at the same time and not one after the other.
         for worker in self._workers:
             worker.interrupt()
         end_patiently((worker.child for worker in self._workers), PATIENCE_S)
@@ -185,9 +213,11 @@ class _Process:
         self.batch: int | None = None
         self.was_ready = False
         self.is_over = False
+        # A read may end within a message: what is not whole yet waits here.
         self._partial = b""
         self._words_before_bytes = 0
         scratch.parent.mkdir(parents=True, exist_ok=True)
+        # A file and not a pipe: nobody reads a worker's words while it lives, and a full pipe would stop it.
         self._words = scratch.with_suffix(".stderr")
         command = [sys.executable, "-m", "leowarp.running.worker", str(os.getpid()), str(scratch)]
         with self._words.open("wb") as words:
@@ -206,6 +236,7 @@ class _Process:
         self._words_before_bytes = self._words.stat().st_size
 
     def give(self, line: str) -> None:
+        """Writes a line to its standard input."""
         assert self.child.stdin is not None
         # A worker that died is found by the end of its output.
         with contextlib.suppress(BrokenPipeError):
@@ -227,20 +258,24 @@ class _Process:
         return [json.loads(line) for line in whole]
 
     def interrupt(self) -> None:
+        """Sends SIGINT, upon which it marks its run directory and ends its guest, as after Ctrl-C."""
         if self.child.poll() is None:
             self.child.send_signal(signal.SIGINT)
 
     def how_it_ended(self) -> str:
+        """Its signal or its status, in words."""
         status = self.child.wait()
         return f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
 
     def close(self) -> None:
+        """Closes both pipes."""
         self.stdout.close()
         assert self.child.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self.child.stdin.close()
 
     def last_words(self) -> str:
+        """The end, 2,000 characters at most, of what it wrote to stderr since it was given its task."""
         words = self._words.read_bytes()[self._words_before_bytes :]
         return words.decode(errors="replace").strip()[-2000:]
 

@@ -29,12 +29,21 @@ class Writing:
     It makes the directory and the mark `INCOMPLETE`, and locks that. An exception replaces the text of the mark by
     its message and leaves what was written; a normal end takes the mark away, provided that there is a manifest.
 
+    Parameters
+    ----------
+    path : path
+        The run directory; it and those above it are made if they are missing.
+    force : bool
+        Whether a complete run there is replaced. An incomplete one always is.
+
     Raises
     ------
     ScenarioError
         If `path` holds a complete run and `force` is not set, or something that is no run.
     HostError
         If it cannot be written: no permission, no space.
+    TraceError
+        If what was done in it ended without a manifest.
     """
 
     def __init__(self, path: Path | str, *, force: bool = False) -> None:
@@ -46,12 +55,15 @@ class Writing:
         self._refuse_what_is_not_ours()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+            # Opened and not created anew: the mark of a run that was killed is locked and written again. NOFOLLOW:
+            # where a link stands, another file would be emptied.
             # NONBLOCK: a pipe that came there since the look above would be waited for.
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
             self._mark = os.open(self.path / INCOMPLETE, flags, 0o666)
         except OSError as error:
             raise _unwritable(self.path, error) from error
         try:
+            # A lock and not the number of the process in a file, which may be another's by then.
             # The host drops the lock with the process, so a writer that was killed does not keep others out.
             fcntl.flock(self._mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -85,7 +97,13 @@ class Writing:
             os.close(self._mark)
 
     def because(self, reason: str) -> None:
-        """Writes why the directory is not complete."""
+        """Writes why the directory is not complete: a line in the mark, in place of what stood there.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written for another reason than a full disk.
+        """
         text = f"This run is not complete: {reason}\n".encode()
         try:
             os.truncate(self._mark, 0)
@@ -96,6 +114,7 @@ class Writing:
                 raise
 
     def _refuse_what_is_not_ours(self) -> None:
+        """Raises ScenarioError unless the directory is absent, empty, an incomplete run, or one to be replaced."""
         if not self.path.exists():
             return
         if not self.path.is_dir():
@@ -121,7 +140,19 @@ class Writing:
 
 
 def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes]) -> None:
-    """Writes `00-plan.toml` and, if it names files, their copies in `00-inputs/`."""
+    """Writes `00-plan.toml` and, if it names files, their copies in `00-inputs/`.
+
+    Parameters
+    ----------
+    directory : Path
+        A run directory that is being written.
+    inputs : mapping of file name to content
+
+    Raises
+    ------
+    ScenarioError
+        If a name is more than that of a file: a path would lead out of the directory.
+    """
     plainfiles.write(directory / PLAN, plan_text.encode())
     for name, content in inputs.items():
         if not plainfiles.is_plain_name(name):
@@ -139,6 +170,7 @@ def _remove(path: Path) -> None:
 
 
 def _unwritable(path: Path, error: OSError) -> HostError:
+    """What to say of an error of the file system."""
     hint = "free some space, or choose another directory with --out"
     if error.errno not in _NO_SPACE:
         hint = "choose a directory that may be written with --out"

@@ -15,12 +15,24 @@ from leowarp.scalars.of_flows import COMMON, PROBE, TCP
 from leowarp.scalars.of_run import COSTS, RUN
 from leowarp.scalars.scalar import Group, Scalar, Section, Unit, by_name, flat, names, ordered
 
+# By name for those who have a column or an axis and look for its unit; the tuples above say what a run must have.
 RUN_SCALARS = by_name(RUN)
 FLOW_SCALARS = by_name(TCP, PROBE)
 
 
 def of_kind(kind: str | None) -> Section:
-    """The scalars of a flow of a kind: tcp, or ping and udp; None, which no run of today has, is taken for tcp."""
+    """The scalars of a flow of a kind: tcp, or ping and udp; None, which no run of today has, is taken for tcp.
+
+    Parameters
+    ----------
+    kind : str or None
+        `kind` of the flow in `summary.json`.
+
+    Returns
+    -------
+    tuple of Scalar
+        `TCP` or `PROBE`, in the order of `summary.json`.
+    """
     return TCP if kind in ("tcp", None) else PROBE
 
 

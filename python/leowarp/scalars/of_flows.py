@@ -1,5 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scalars of a flow, in the order of `summary.json`: a section for what is computed together."""
+"""The scalars of a flow, in the order of `summary.json`: a section for what is computed together.
+
+`scalars.ordered` fails a run in which a line here or its function in `metrics/` lacks the other. A line is name, unit,
+group, definition, then the words of a run's page and of the overview, if these show it; a page's words are read below
+those of the row before ("smallest", "mean", "median").
+
+    IDENTITY                  what the flow was
+    PACKETS                   packets on the wire, matched at both ends
+    SOCKET                    TCP_INFO of the sender, by samples
+    ECHOES, REPLIES           probes there, and there and back       metrics/probes.py, metrics/flows.py
+    ENDING, HOST              sockets' ends, counters of a host      metrics/flows.py
+    REORDERING                RFC 4737 and RFC 5236                  metrics/reordering.py
+    CAUSES                    what brought losses about              metrics/causes.py
+    ROUND_TRIPS, ONE_WAY      delays of data packets                 metrics/round_trips.py, metrics/delays.py
+    NEAR_CHANGES, CHANGES_*,  what a change of the path did          metrics/handovers.py, metrics/recovery.py
+      RECOVERY, SPIKES
+    ACKNOWLEDGEMENTS          what the receiver did                  metrics/acknowledgements.py
+    SHARE, CAPACITY           of all flows, of the path              metrics/shares.py, metrics/capacity.py
+
+Where a definition has a number (within 1 s of a change, 5 s looked at, 90 % of goodput, bins of 1/128), that is the
+constant in `metrics/` that computes it; the text is what a reader of `40-metrics.parquet` has. Names of two sections
+may be equal (`rtt_min_ns` of TCP and of pings): they then have one unit, and a flow has one of the two.
+
+>>> [scalar.name for scalar in IDENTITY]
+['flow', 'kind', 'source', 'destination', 'congestion_control']
+>>> len(TCP), len(PROBE), len(COMMON)
+(106, 70, 48)
+"""
 
 from __future__ import annotations
 
@@ -24,6 +51,7 @@ _WHAT, _CHANGES, _GOODPUT, _DELAYS = Group.WHAT, Group.CHANGES, Group.GOODPUT, G
 _ORDER, _PACKETS, _SENDER, _ACKS = Group.ORDER, Group.PACKETS, Group.SENDER, Group.ACKS
 
 # fmt: off
+# What the flow was, from the plan. First, so that a row of `summary.json` begins with its own name.
 IDENTITY: Section = (
     Scalar("flow", COUNT, _WHAT, "number of the flow, from 0"),
     Scalar("kind", TEXT, _WHAT, "tcp, ping or udp"),
@@ -33,6 +61,8 @@ IDENTITY: Section = (
            "congestion control"),
 )
 
+# From the packets themselves, matched at both ends: what was on the wire, retransmissions and packets without payload
+# included. So these differ from the socket's own counts below.
 PACKETS: Section = (
     Scalar("sent_pkts", PKTS, _PACKETS, "data packets on the wire, retransmissions included", "data packets sent",
            "data packets sent"),
@@ -55,6 +85,7 @@ PACKETS: Section = (
            "largest reordering extent"),
 )
 
+# From samples of TCP_INFO: what the sender's kernel believed. Medians are by time: each sample holds until the next.
 SOCKET: Section = (
     Scalar("goodput_in_order_mean_bps", BPS, _GOODPUT,
            "payload that the receiver got in order, per second of the flow's own time: from the first socket sample to "
@@ -87,6 +118,7 @@ SOCKET: Section = (
     Scalar("rto_p50_us", US, _DELAYS, "the sender's retransmission timeout, median by time"),
 )
 
+# Probes are datagrams: loss and delay are told of each, not of bytes.
 ECHOES: Section = (
     Scalar("probes_pkts", PKTS, _PACKETS, "probes sent", "probes", "sent"),
     Scalar("probes_lost_pkts", PKTS, _PACKETS, "probes that did not arrive", "probes lost", "lost"),
@@ -98,6 +130,7 @@ ECHOES: Section = (
            "one-way delay, largest"),
 )
 
+# What the agent itself saw at the flow's sockets.
 ENDING: Section = (
     Scalar("bytes", BYTES, _GOODPUT, "payload that arrived, each byte once"),
     Scalar("completion_ns", NS_AS_S, _GOODPUT,
@@ -107,6 +140,8 @@ ENDING: Section = (
     Scalar("error", COUNT, _WHAT, "errno with which the flow ended; 0: none"),
 )
 
+# Of counters that the kernel has per network namespace, that is per host: null where several flows share it, since
+# nothing says which of them was meant.
 HOST: Section = (
     Scalar("sender_recoveries", COUNT, _SENDER,
            "how often the kernel of the sender's host took packets for lost and began a recovery; null: another TCP "
@@ -120,6 +155,7 @@ HOST: Section = (
            "had no size, or did not finish"),
 )
 
+# First transmissions alone: a retransmission that comes late is what TCP does, not what the path did.
 REORDERING: Section = (
     Scalar("reordered_ratio", RATIO, _ORDER,
            "share of the received first transmissions that arrived after one sent later (RFC 4737, 4.1)",
@@ -151,6 +187,7 @@ REORDERING: Section = (
            "displaced by more than the threshold of RD: lost to it"),
 )
 
+# Losses, lateness and retransmissions by what brought them about, from drops that links report and from route changes.
 CAUSES: Section = (
     Scalar("lost_queue_pkts", PKTS, _PACKETS, "data packets lost at a full queue", "lost at full queues",
            "lost at full queues"),
@@ -173,6 +210,7 @@ CAUSES: Section = (
            "spurious, of bytes that a route change made late"),
 )
 
+# Of each data packet rather than of the sender's estimate: TCP smooths its own by 1/8 a sample (RFC 6298, 2).
 ROUND_TRIPS: Section = (
     Scalar("rtt_min_ns", NS, _DELAYS,
            "smallest round trip that a data packet met: its one-way delay and that of the first packet back that left "
@@ -192,6 +230,7 @@ ROUND_TRIPS: Section = (
            "were not stored take part with means over 50 ms", "a percentile is off by at most"),
 )
 
+# The guest has one clock, so one-way delays are exact here.
 ONE_WAY: Section = (
     Scalar("owd_min_ns", NS, _DELAYS, "smallest one-way delay of a data packet", "smallest one-way delay",
            "one-way delay, least"),
@@ -208,6 +247,7 @@ ONE_WAY: Section = (
            "no percentile of one-way delays is further than this from that of the packets themselves"),
 )
 
+# Probes without a reply are of both ways together: what a ping can tell, and no more.
 REPLIES: Section = (
     Scalar("replies_pkts", PKTS, _PACKETS, "replies that came; null: the probes are not answered"),
     Scalar("replies_lost_pkts", PKTS, _PACKETS,
@@ -235,6 +275,7 @@ REPLIES: Section = (
            "longest run of losses"),
 )
 
+# 1 s is also the reach of the access profile's outages: of 337 pings that LENS lost 327 lay within it.
 NEAR_CHANGES: Section = (
     Scalar("lost_near_changes_pkts", PKTS, _CHANGES,
            "data packets lost within 1 s before or after a route change (of an access link: a reconfiguration), there "
@@ -250,6 +291,7 @@ NEAR_CHANGES: Section = (
 
 _LOSSY_WORDS = ("reconfigurations with a loss (not at a queue) within 1 s", "with exactly one")
 
+# Losses at a full queue are left out: a bulk flow fills its queue whether the path changes or not.
 CHANGES_WITH_LOSS: Section = (
     Scalar("changes_with_loss_ratio", RATIO, _CHANGES,
            "share of the changes in the flow's life within 1 s of which it lost data packets, otherwise than at a full "
@@ -268,6 +310,7 @@ CHANGES_WITH_LOST_PROBES: Section = (
 
 _SPIKE_WORDS = ("spike of the one-way delay (pings: there and back), median", "90th percentile")
 
+# 5 s at most, and not into the next change: later recoveries are told as null, not as 5 s.
 RECOVERY: Section = (
     Scalar("recovery_p50_ns", NS, _CHANGES,
            "median over all changes of the time until goodput is back at 90 % of the second before; null: so many did "
@@ -292,6 +335,7 @@ SPIKES: Section = (
     Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of what spike_p50_ns is the median of", _SPIKE_WORDS[1]),
 )
 
+# What the receiver did (docs/concepts/delayed-acks.md): counted from packets, whatever `tcp.delayed_ack` says.
 ACKNOWLEDGEMENTS: Section = (
     Scalar("acks_per_segment_ratio", RATIO, _ACKS,
            "ACKs that the receiver sent over the data segments that they answer, those that arrived since the ACK "
@@ -317,12 +361,14 @@ ACKNOWLEDGEMENTS: Section = (
     Scalar("timeout_retransmissions_ratio", RATIO, _PACKETS, "timeout_retransmissions_pkts over the data packets sent"),
 )
 
+# Of the time in which all TCP flows ran, so that a late start is no unfairness.
 SHARE: Section = (
     Scalar("share_ratio", RATIO, _GOODPUT,
            "part of the goodput of all TCP flows that this one got, while all ran",
            "share of the goodput of all TCP flows", "share of the flows' goodput"),
 )
 
+# Payload in full segments, so that 1 can be reached; headers are the link's, not the flow's.
 CAPACITY: Section = (
     Scalar("path_capacity_mean_bps", BPS, _GOODPUT,
            "payload that the path could have carried while the flow lived, in full segments: the integral of the "
@@ -338,6 +384,7 @@ CAPACITY: Section = (
 )
 # fmt: on
 
+# The order is that of `summary.json` and of `leowarp metrics` within a group; the reference page is made from it.
 TCP: Section = (
     *IDENTITY, *PACKETS, *SOCKET, *ENDING, *HOST, *REORDERING, *CAUSES, *ROUND_TRIPS, *ONE_WAY, *NEAR_CHANGES,
     *CHANGES_WITH_LOSS, *RECOVERY, *ACKNOWLEDGEMENTS, *SHARE, *CAPACITY,

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scalars of a run, in the order of `summary.json`."""
+"""The scalars of a run, in the order of `summary.json`.
+
+Names with a dot are of an object there (`fairness.jain_index`); in `40-metrics.parquet` `_` stands for the dot.
+
+>>> [scalar.name for scalar in COSTS]
+['cpu_s', 'wall_s']
+"""
 
 from __future__ import annotations
 
@@ -11,6 +17,7 @@ _CHANGES, _COST, _PACKETS = Group.CHANGES, Group.COST, Group.PACKETS
 _CHANGES_NAMED_PKTS = PKTS.in_("", 1)
 
 # fmt: off
+# Changes of the two directions at one instant are one, since `routing.reverse = "mirror"` turns both at once.
 ROUTE_CHANGES: Section = (
     Scalar("route_changes", COUNT, _CHANGES,
            "changes of the path between stations that talk, in either direction; changes of one instant between the "
@@ -22,6 +29,7 @@ ROUTE_CHANGES: Section = (
            "route changes with late packets"),
 )
 
+# Propagation alone, from `20-timeline.parquet`: what no queue and no jitter changes.
 PATH_DELAY: Section = (
     Scalar("path_delay_min_ns", NS, _CHANGES,
            "smallest propagation delay of the path in force, one way, over the paths of all flows' data",
@@ -31,6 +39,7 @@ PATH_DELAY: Section = (
     Scalar("path_delay_max_ns", NS, _CHANGES, "largest propagation delay of the path in force", "path delay, largest"),
 )
 
+# The causes that links report (docs/concepts/links.md).
 DROPS: Section = (
     Scalar("drops_by_cause_pkts.queue", PKTS, _PACKETS, "packets dropped at full queues"),
     Scalar("drops_by_cause_pkts.loss", PKTS, _PACKETS, "packets dropped by links' own loss"),
@@ -45,6 +54,7 @@ COSTS: Section = (
 )
 """What no trace knows, and no other machine has."""
 
+# Jain's index, (sum x)^2 / (n sum x^2) (R. Jain et al., DEC-TR-301, 1984), over the goodput of n TCP flows.
 FAIRNESS: Section = (
     Scalar("fairness.jain_index", COUNT, Group.GOODPUT,
            "Jain's index over the goodput (in order at the receiver) of the TCP flows while all ran: 1 if all "
@@ -54,6 +64,7 @@ FAIRNESS: Section = (
     Scalar("fairness.until_s", S, Group.GOODPUT, "the earliest end of a TCP flow: until then all ran"),
 )
 
+# Costs are this machine's; everything else is the same wherever the plan is run.
 RUN: Section = (
     Scalar("name", TEXT, Group.WHAT, "the scenario's name"),
     *ROUTE_CHANGES,

@@ -27,6 +27,11 @@ class Unit:
         How much of the unit itself the shown one is: 1e6 for ns shown in ms.
     is_text : bool
         Whether the value is no number at all.
+
+    Examples
+    --------
+    >>> 42_100_000 / NS.size, NS.shown
+    (42.1, 'ms')
     """
 
     symbol: str
@@ -36,7 +41,20 @@ class Unit:
     is_text: bool = False
 
     def in_(self, shown: str, size: float) -> Unit:
-        """The same unit, which pages show in another one."""
+        """The same unit, which pages show in another one.
+
+        Parameters
+        ----------
+        shown : str
+            The other unit's symbol.
+        size : float
+            How much of this unit it is.
+
+        Returns
+        -------
+        Unit
+            Names and tables still have this one.
+        """
         return replace(self, shown=shown, size=size)
 
 
@@ -61,6 +79,7 @@ UNITS = (PKTS, BYTES, BPS, NS, US, S, NATS, RATIO)
 """Those that a name ends in."""
 
 
+# The members' texts are headings that users see.
 class Group(StrEnum):
     """What a scalar is about, in the order in which `leowarp metrics` prints the groups."""
 
@@ -83,6 +102,10 @@ class Scalar:
     ----------
     name : str
         Its key there; a dot stands before the key of an object within (`fairness.jain_index`).
+    unit : Unit
+        Its suffix ends the name.
+    group : Group
+        Under which `leowarp metrics` prints it.
     definition : str
         What exactly is counted, in `40-metrics.parquet` and in the reference.
     page : str, optional
@@ -104,7 +127,17 @@ Section = tuple[Scalar, ...]
 
 
 def names(section: Iterable[Scalar]) -> tuple[str, ...]:
-    """The names of scalars, in their order."""
+    """The names of scalars, in their order.
+
+    Parameters
+    ----------
+    section : iterable of Scalar
+
+    Returns
+    -------
+    tuple of str
+        With the dots of objects.
+    """
     return tuple(scalar.name for scalar in section)
 
 
@@ -112,6 +145,16 @@ def by_name(*sections: Section) -> dict[str, Scalar]:
     """Scalars by name; of those that probes and TCP define differently the first.
 
     Who has a name alone (a column of results, an axis) finds its unit here, which the two share.
+
+    Parameters
+    ----------
+    *sections : tuple of Scalar
+        Of names that two have, the earlier section's definition stays.
+
+    Returns
+    -------
+    dict of str to Scalar
+        In the order of the sections.
     """
     scalars_by_name: dict[str, Scalar] = {}
     for scalar in (scalar for section in sections for scalar in section):
@@ -120,10 +163,27 @@ def by_name(*sections: Section) -> dict[str, Scalar]:
 
 
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """The scalars of a run or a flow under their declared names; lists are left out."""
+    """The scalars of a run or a flow under their declared names; lists are left out.
+
+    Parameters
+    ----------
+    summary : mapping
+        `summary.json`, or one of its `flows`; objects are one level deep.
+
+    Returns
+    -------
+    dict
+        Name with dots to value.
+
+    Examples
+    --------
+    >>> flat({"name": "x", "fairness": {"jain_index": 1.0}, "flows": [1]})
+    {'name': 'x', 'fairness.jain_index': 1.0}
+    """
     by_dotted_name: dict[str, Any] = {}
     for name, value in summary.items():
         if isinstance(value, Mapping):
+            # One level: `fairness` and `drops_by_cause_pkts` are the objects of a summary, and hold numbers alone.
             by_dotted_name |= {f"{name}.{key}": item for key, item in value.items()}
         elif not isinstance(value, list):
             by_dotted_name[name] = value
@@ -132,6 +192,18 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 def ordered(values: Mapping[str, Any], declared: Section) -> dict[str, Any]:
     """What was computed of a run or a flow, in the order in which it is declared.
+
+    Parameters
+    ----------
+    values : mapping
+        As `summary.json` will have it, in any order: objects as mappings, or None of which nothing is known.
+    declared : tuple of Scalar
+        All that must be there, and nothing else may.
+
+    Returns
+    -------
+    dict
+        The values of `values` by their keys there (not by dotted names).
 
     Raises
     ------

@@ -31,6 +31,30 @@ class Access(QueueKeys, FollowsConstellation):
 
     The profile has published statistics and is no model of the radio: capacity, delay and loss are independent of each
     other but for the instants of reconfigurations (docs/limitations.md, access links).
+
+    Attributes
+    ----------
+    period_ns, phase_ns : int
+        A reconfiguration every `period_ns`, the first `phase_ns` after 0:00 of the wall clock that `clock` begins at.
+    base_rtt_min_ns, base_rtt_max_ns, base_step_min_ns : int
+        Range of a slot's base round trip, and its least difference from the slot before. With
+        ``geometry = "constellation"`` unused: the base comes from slant ranges.
+    jitter_ns, jitter_up_ns : int
+        Means of delay above the base, down and up; the value lasts `jitter_step_ns` and `jitter_up_step_ns` on average.
+    handover_min_ns, handover_max_ns : int
+        How long nothing is sent (hold), or delay is raised (spike), at a reconfiguration.
+    outage_min_ns, outage_max_ns, outage_reach_ns : int
+        Length of an outage, and its largest distance from the reconfiguration.
+    residual_loss_ratio, residual_loss_up_ratio : float
+        0 to 1, of packets outside outages; None only until the preset has filled them in.
+    capacity_bps, capacity_up_bps : int or None
+        Medians, bit/s; None: drawn from the ``schedule_*`` values, by `clock` and the run's seed.
+    capacity_spread_ratio, wander_ratio, modulation_ratio : float
+        Standard deviations of the logarithm of capacity from slot to slot and within one; size of its steps.
+    queue_pkts, queue_up_pkts : int or None
+        Waiting packets at the gateway and at the terminal; None: unlimited.
+    constellation : Constellation or None
+        What `geometry` follows.
     """
 
     NAME: ClassVar = "access"
@@ -260,16 +284,27 @@ class Access(QueueKeys, FollowsConstellation):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
+        """As of every medium, and of `[network]` all but neighbours and packet length."""
         # An access link is always leolink's: only that knows tables of delays and capacities.
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
         return {**super().idle(follows=follows), "network": only}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Fill in what the preset gives and check what keys say together; every broken rule goes to `problems`."""
+        """Fill in what the preset gives and check what keys say together; every broken rule goes to `problems`.
+
+        Parameters
+        ----------
+        section : Section
+            Of ``[access]``; the preset's losses are added where the text gives none.
+        problems : Problems
+            Gets pairs of least and most in the wrong order, a base step that leaves no room, outages that do not fit
+            into their reach, a handover as long as a slot, and keys without effect.
+        """
         known = keys(Access)
         for key, text in ACCESS_PRESETS[value_of(section, Access, "preset")].keys.items():
             attribute, declared = known[key]
+            # Decoded like what a user writes, so that a preset obeys units and ranges as well.
             if not section.gave(key):
                 section.values[attribute] = decode(text, declared, section.origin)
         for least, most in _ORDERED:
@@ -278,20 +313,26 @@ class Access(QueueKeys, FollowsConstellation):
                 origin = section.where(least if section.gave(least) else most)
                 problems.add(origin, f"access.{least}", f"is above {most}", f"write {most} too, or {least} below it")
         _check_base(section, problems)
+        # An outage lies between `outage_reach` before and `outage_reach` after its reconfiguration, wherever its
+        # midpoint falls.
         if value_of(section, Access, "outage_max_ns") > 2 * value_of(section, Access, "outage_reach_ns"):
             rule = "does not fit between outage_reach before and outage_reach after a reconfiguration"
             problems.add(section.where("outage_max"), "access.outage_max", rule, "at most twice outage_reach")
+        # Else a link on hold would still be on hold when the next reconfiguration begins.
         if value_of(section, Access, "handover_max_ns") >= value_of(section, Access, "period_ns"):
             problems.add(section.where("handover_max"), "access.handover_max", "is not below period", "write less")
         for when, idle in _idle(section).items():
             for key in idle:
                 attribute, _ = known[key]
+                # A plan spells every key out, so a key without effect is a mistake only if it says something else than
+                # the default.
                 if section.values.get(attribute, getattr(Access, attribute)) != getattr(Access, attribute):
                     rule = f"has no effect with {when}"
                     problems.add(section.where(key), f"access.{key}", rule, "take it out")
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
+        """A shorter run, larger TCP buffers and narrower windows of stored packets than for a constellation."""
         # At 250 Mbit/s it is reconfigured every 15 s, so that whole seconds around each would store a quarter of all
         # packets; 100 ms of it and its queue are some 10 MB, of which Linux lets a socket's buffer hold about half.
         return {
@@ -301,7 +342,13 @@ class Access(QueueKeys, FollowsConstellation):
         }
 
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
-        """Terminal, gateway and point of presence, in this order."""
+        """Terminal, gateway and point of presence, in this order.
+
+        Returns
+        -------
+        tuple of three Station
+            Heights 0 m. Used with ``geometry = "constellation"`` alone; `stations` is not looked at.
+        """
         return (
             Station(
                 name="terminal",
@@ -334,6 +381,11 @@ ACCESS_PRESETS: Mapping[str, Preset] = {
 
 
 def _check_base(section: Section, problems: Problems) -> None:
+    """A slot's base differs from the one before by a step at least, so from every base one must be within the range.
+
+    From the middle of the range a step up or down needs half the range: high - low >= 2 step. Equal bounds with no step
+    (a constant base) pass too.
+    """
     low, high, step = (
         value_of(section, Access, name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns")
     )
@@ -344,7 +396,13 @@ def _check_base(section: Section, problems: Problems) -> None:
 
 
 def _idle(section: Section) -> dict[str, tuple[str, ...]]:
-    """Keys that mean nothing with the others, by the reason."""
+    """Keys that mean nothing with the others, by the reason.
+
+    Returns
+    -------
+    dict of str to tuple of str
+        The words of the message ("has no effect with ...") to TOML keys of ``[access]``.
+    """
     idle_keys: dict[str, tuple[str, ...]] = {}
     if value_of(section, Access, "geometry") == "profile":
         idle_keys['geometry = "profile"'] = _GEOMETRY
@@ -362,6 +420,7 @@ def _idle(section: Section) -> dict[str, tuple[str, ...]]:
     return idle_keys
 
 
+# Pairs of keys of which the first must not be above the second.
 _ORDERED = (
     ("base_rtt_min", "base_rtt_max"),
     ("handover_min", "handover_max"),

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[chain]`: links in a row that never change."""
+"""`[chain]`: links in a row that never change.
+
+The smallest network there is, for which delay, throughput and queue length can be computed by hand.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,23 @@ class Chain(QueueKeys, MediumSection):
     """Routers r0 to rN in a row between hosts A and B, with one fixed path.
 
     Every quantity on it has a closed form (docs/accuracy.md, a check by hand), so the link model is tested on it.
+
+    Attributes
+    ----------
+    hops : int
+        Links between routers; there are `hops` + 1 routers.
+    delay_ns : int
+        One-way propagation delay of each link, ns.
+    rate_bps : int or None
+        Of each direction of each link, bit/s of IP packet plus overhead; None: unshaped, nothing is serialised.
+    overhead_bytes : int
+        On top of the IP length; 14 is the Ethernet header that the kernel's queueing disciplines count.
+    loss_ratio : float
+        0 to 1, independent per packet and link, in each direction.
     """
 
+    # GOVERNS comes from QueueKeys, which therefore stands before MediumSection among the bases: the first that has it
+    # wins.
     NAME: ClassVar = "chain"
 
     hops: int = count("Number of links between routers.", 1, 1, 200)

@@ -24,7 +24,17 @@ from leowarp.scenario.queues import QueueKeys, complete_queue
 
 
 def complete(draft: Draft, document: Node, problems: Problems) -> None:
-    """Fill in what follows from other keys; every broken rule goes to `problems`."""
+    """Fill in what follows from other keys; every broken rule goes to `problems`.
+
+    Parameters
+    ----------
+    draft : Draft
+        All sections, decoded one by one; changed in place.
+    document : Node
+        The whole text, for the place of what is missing.
+    problems : Problems
+        Gathers the mistakes; nothing is raised here.
+    """
     medium = _check_medium(draft, document, problems)
     given = [each for name, each in MEDIA.items() if name in draft.sections]
     # A constellation before the stations, the others after: messages about one line come in this order.
@@ -76,7 +86,13 @@ def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[Medi
 
 
 def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: Problems) -> bool:
-    """A constellation is there if, and only if, the medium follows one; whether it should."""
+    """A constellation is there if, and only if, the medium follows one; whether it should.
+
+    Returns
+    -------
+    bool
+        Whether the medium's own key says that it follows one, whatever is there: later checks go by what was meant.
+    """
     key, preset = medium.FOLLOWS
     section, sky = draft.sections[medium.NAME], draft.sections.get("constellation")
     follows = section.values.get(key, "") == "constellation"
@@ -91,6 +107,13 @@ def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: 
 
 
 def _fill_in(draft: Draft, defaults: Mapping[str, Mapping[str, object]]) -> None:
+    """Write a medium's defaults into other sections, under what their texts give themselves.
+
+    Parameters
+    ----------
+    defaults : dict of str to dict
+        Section -> key -> value as a user would write it (`MediumSection.defaults`).
+    """
     for name, texts in defaults.items():
         section, known = draft.sections[name], keys(_DEFAULTED[name])
         for key, text in texts.items():
@@ -100,6 +123,10 @@ def _fill_in(draft: Draft, defaults: Mapping[str, Mapping[str, object]]) -> None
 
 
 def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None:
+    """Stations have names of their own and coordinates: both written, or both from the gazetteer.
+
+    One coordinate that is written and one that is not is a mistake even for a known place: half a place is no place.
+    """
     if not draft.stations:
         node = document.get("stations")
         origin = document.origin if node is None else node.origin
@@ -112,6 +139,7 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
         _check_station_name(section, name, seen, problems)
         seen.add(name)
         missing = [key for key in ("latitude", "longitude") if not section.gave(key)]
+        # Both or none, so that a station is never half where the gazetteer has it and half where a text has it.
         if name in PLACES:
             place = dict(zip(("latitude", "longitude"), PLACES[name], strict=True))
             if len(missing) == 2:
@@ -128,6 +156,7 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
 
 
 def _check_station_name(section: Section, name: str, seen: set[str], problems: Problems) -> None:
+    """Names tell stations apart, and hold nothing that the tables' own notation uses."""
     origin, key = section.where("name"), f"{section.name}.name"
     if name in seen:
         problems.add(origin, key, f'there are two stations called "{name}"', "names tell stations apart")
@@ -138,6 +167,7 @@ def _check_station_name(section: Section, name: str, seen: set[str], problems: P
 
 
 def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problems) -> None:
+    """Replace the stations by the two of the medium; a plan may name them again and say nothing else."""
     implied = medium.STATIONS or ()
     for section in draft.stations:
         name = section.values.get("name")
@@ -156,6 +186,7 @@ def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problem
 
 
 def _check_observe(draft: Draft, problems: Problems) -> None:
+    """A capture file needs the capture that packet truth is made from."""
     observe = draft.sections["observe"]
     captured = value_of(observe, sections.Observe, "truth")
     if value_of(observe, sections.Observe, "pcap") != "none" and not captured:
@@ -164,6 +195,11 @@ def _check_observe(draft: Draft, problems: Problems) -> None:
 
 
 def _check_network(draft: Draft, problems: Problems) -> None:
+    """What `link_model` allows the queues of all links to be, and which link rules the satellites allow.
+
+    netem counts flying packets and has no limit in bytes; leolink knows both and counts waiting packets alone
+    (docs/concepts/links.md, netem instead).
+    """
     network = draft.sections["network"]
     netem = value_of(network, sections.Network, "link_model") == "netem"
     if value_of(network, sections.Network, "queue_counts") == "waiting-and-flying" and not netem:
@@ -179,6 +215,7 @@ def _check_network(draft: Draft, problems: Problems) -> None:
             problems.add(section.where("queue"), f"{name}.queue", rule, 'write "500 pkts", or link_model = "leolink"')
         complete_queue(section, QueueKeys, netem, problems)
     constellation, isl = draft.sections.get("constellation"), draft.sections["isl"]
+    # The plan's neighbours of a +Grid are known by plane and slot; a TLE has neither.
     elements = constellation is not None and constellation.values.get("tle") is not None
     if elements and value_of(isl, sections.Isl, "rule") == "plus-grid":
         rule = "a grid needs planes and slots, which a file of orbital elements does not have"
@@ -186,7 +223,11 @@ def _check_network(draft: Draft, problems: Problems) -> None:
 
 
 def _check_hosts(draft: Draft, problems: Problems) -> None:
+    """Hosts named are stations, and each sysctl stands where Linux keeps it: per network namespace, or once for the
+    guest.
+    """
     stations = station_names(draft)
+    # "" is the guest as a whole, which is no station.
     for name in [name for name in draft.hosts | draft.pinned if name]:
         if name not in stations:
             near = nearest(name, stations)
@@ -196,6 +237,7 @@ def _check_hosts(draft: Draft, problems: Problems) -> None:
             problems.add(origin, f"hosts.{name}", rule, f"{guess}stations: {', '.join(stations) or 'none'}")
     for section in (draft.sections["tcp"], *draft.hosts.values(), *draft.pinned.values()):
         for sysctl in section.values.get("sysctl", {}):
+            # A host is a network namespace, and below /proc/sys/net it has only what Linux keeps per namespace.
             if not is_per_host(sysctl) and section.name:
                 rule = f"{sysctl} is one for the whole guest, not one a host"
                 problems.add(section.where("sysctl"), f"{section.name}.sysctl", rule, "write it into [guest.sysctl]")

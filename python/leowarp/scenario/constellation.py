@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[constellation]`: where the satellites are."""
+"""`[constellation]`: where the satellites are.
+
+Either a Walker pattern (J. G. Walker, Satellite constellations, J. Brit. Interplanet. Soc. 37, 1984), spelt out by the
+Walker keys, or a file of orbital elements that SGP4 propagates. The two exclude each other.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,29 @@ WALKER_KEYS = ("preset", *_SHAPE, "mu", "earth_rotation")
 
 @dataclass(frozen=True, kw_only=True)
 class Constellation(MediumSection):
-    """Where the satellites are: a Walker pattern, or a file of orbital elements."""
+    """Where the satellites are: a Walker pattern, or a file of orbital elements.
+
+    Attributes
+    ----------
+    preset : str or None
+        The name in `presets.PRESETS` that filled the keys below; None: each was given.
+    pattern : str or None
+        ``star`` or ``delta``. This and all Walker keys are None if `tle` is given.
+    planes, satellites_per_plane, phasing : int or None
+        Walker's P, S = T/P and F.
+    altitude_m, inclination_deg, node_offset_deg : float or None
+        Of circular orbits, above `earth_radius_m`.
+    tle : InputFile or None
+        TLE, 3LE or OMM; None: the Walker keys hold.
+    epoch : str
+        ISO 8601 in UTC, ending in Z.
+    earth : str
+        ``sphere`` or ``wgs84``: what stations stand on.
+    earth_radius_m, mu_m3_per_s2, earth_rotation_rad_per_s : float
+        Of the sphere; they set period and ground track of the Walker orbits.
+    greenwich_deg : float or None
+        Right ascension of Greenwich at clock 0; None: sidereal time at `epoch`.
+    """
 
     NAME: ClassVar = "constellation"
     STATIONS: ClassVar = None
@@ -81,17 +107,30 @@ class Constellation(MediumSection):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
+        """Nothing of the other sections is without effect: a constellation's links, routes and routers are all of
+        theirs.
+        """
         return {}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Fill in the preset; without one the Walker keys are needed, with a file of elements they mean nothing."""
+        """Fill in the preset; without one the Walker keys are needed, with a file of elements they mean nothing.
+
+        Parameters
+        ----------
+        section : Section
+            Of ``[constellation]``; what the preset gives is added to its values, keys that were written stay.
+        problems : Problems
+            Gets an unknown preset, missing Walker keys, Walker keys beside `tle`, a phasing F not below P, and a hash
+            of no file.
+        """
         preset = section.values.get("preset")
         if preset is not None and preset not in PRESETS:
             near = nearest(preset, PRESETS)
             guess = f'did you mean "{near}"? ' if near else ""
             rule = f'there is no constellation "{preset}"'
             problems.add(section.where("preset"), "constellation.preset", rule, f"{guess}known: {', '.join(PRESETS)}")
+        # Elements bring planes of their own, so the preset's numbers are not even looked at.
         if section.values.get("tle") is not None:
             _complete_elements(section, problems)
             return
@@ -101,6 +140,8 @@ class Constellation(MediumSection):
             if not section.gave(key):
                 section.values[attribute] = decode(written, declared, section.origin)
         for key in ("pattern", "planes", "satellites_per_plane", "altitude", "inclination"):
+            # A preset that is unknown, or no text at all, is reported already; five missing keys below it would hide
+            # that.
             wrong_preset = section.gave("preset") and (preset is not None or "preset" not in section.values)
             if known[key][0] not in section.values and not section.gave(key) and not wrong_preset:
                 hint = f"write it, or preset = one of: {', '.join(PRESETS)}"
@@ -133,10 +174,13 @@ class FollowsConstellation(MediumSection):
 
 
 def _complete_elements(section: Section, problems: Problems) -> None:
+    """The rules of a file of elements: no Walker keys beside it, an epoch, and the ellipsoid under the stations."""
     for key in WALKER_KEYS:
         if section.gave(key) and not (key == "preset" and section.values.get("preset") is None):
             rule = "has no effect: the orbits come from the file named by tle"
             problems.add(section.where(key), f"constellation.{key}", rule, f"take out {key} or tle")
+    # No default would do: elements describe orbits near their own epoch, and a run at another date would be of a sky
+    # that never was.
     if not section.gave("epoch"):
         rule = "is missing, and a file of orbital elements (tle) is only right near its own epoch"
         problems.add(section.where("tle"), "constellation.epoch", rule, 'write epoch = "2022-09-14T00:00:00Z"')

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A section's nodes to the values of its keys: units, words and ranges, and nothing about other sections."""
+"""A section's nodes to the values of its keys: units, words and ranges, and nothing about other sections.
+
+A wrong value is noted and left out, so that one reading finds all mistakes; what a section then lacks is told from what
+it was never given by `Section.nodes`.
+"""
 
 from __future__ import annotations
 
@@ -38,16 +42,37 @@ class Section:
     nodes: dict[str, Node] = field(default_factory=dict)
 
     def where(self, key: str) -> Origin:
-        """The place of a key, or of the section if it was not given."""
+        """The place of a key, or of the section if it was not given.
+
+        Parameters
+        ----------
+        key : str
+            As written in TOML, without the unit's suffix.
+        """
         return self.nodes[key].origin if key in self.nodes else self.origin
 
     def gave(self, key: str) -> bool:
-        """Whether the key was written."""
+        """Whether the key was written, be its value right or wrong.
+
+        Parameters
+        ----------
+        key : str
+            As written in TOML, without the unit's suffix.
+        """
         return key in self.nodes
 
 
 def value_of(section: Section, schema: type, attribute: str) -> Any:
-    """A value as given, or its default."""
+    """A value as given, or its default.
+
+    Parameters
+    ----------
+    section : Section
+    schema : type
+        The dataclass of the section, whose class attributes are the defaults.
+    attribute : str
+        With its unit's suffix: ``duration_ns``. It must have a default; a required key is asked for by `values.get`.
+    """
     return section.values.get(attribute, getattr(schema, attribute))
 
 
@@ -58,8 +83,20 @@ def decode_section(
 
     Parameters
     ----------
+    name : str
+        Dotted, for messages; "" for keys at the top.
+    schema : type
+        The dataclass whose fields declare the keys.
+    node : Node
+        The table. Anything else is a problem and gives an empty section.
+    problems : Problems
     elsewhere : dict, optional
         Key -> section that has it, for hints about keys in the wrong section.
+
+    Returns
+    -------
+    Section
+        With a value for every key that was given and is right. Defaults are not filled in: a preset may still do it.
     """
     section = Section(name, node.origin)
     prefix = f"{name}." if name else ""
@@ -88,6 +125,7 @@ def decode_section(
 
 
 def _decode_key(section: Section, key: str, attribute: str, declared: Key, node: Node, problems: Problems) -> None:
+    """One key's value into the section, under its attribute's name; a queue's under two names."""
     name = f"{section.name}.{key}".lstrip(".")
     if declared.kind == "queue":
         value = _checked(lambda raw: _queue(raw, declared), node, name, problems)
@@ -104,10 +142,30 @@ def _decode_key(section: Section, key: str, attribute: str, declared: Key, node:
 def decode(raw: Any, declared: Key, origin: Origin) -> Any:
     """The value of a key as the plan keeps it.
 
+    Parameters
+    ----------
+    raw : object
+        As TOML has it.
+    declared : Key
+        The key's declaration.
+    origin : Origin
+        Where it was written: sysctls of a ``--set`` may be bare integers.
+
+    Returns
+    -------
+    object
+        A quantity in its kept unit (ns, bytes, bit/s, m, deg); None for the key's word of no value; a tuple of names
+        for files; a dict, sorted by name, for sysctls.
+
     Raises
     ------
     ScenarioError
         With the value and the rule that it breaks.
+
+    Examples
+    --------
+    >>> decode("1200 km", keys(schema.Constellation)["altitude"][1], Origin(Path("a.toml")))
+    1200000.0
     """
     if declared.none is not None and raw == declared.none:
         return None
@@ -174,7 +232,11 @@ def _quantity(raw: Any, declared: Key) -> int | float:
 
 
 def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
-    """(packets, bytes), one of them None; both None: unlimited."""
+    """(packets, bytes), one of them None; both None: unlimited.
+
+    >>> _queue("64 kB", keys(schema.Chain)["queue"][1])
+    (None, 64000)
+    """
     if raw == declared.none:
         return None, None
     unit = re.search(r"[^\W\d_]+\s*$", raw) if isinstance(raw, str) else None
@@ -191,6 +253,7 @@ def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
 
 
 def _count(raw: Any, declared: Key) -> int:
+    """A bare integer within the key's range: a count has no unit, and a float is no count even if it is whole."""
     # To Python `True` is an int; to TOML it is no number.
     if isinstance(raw, bool) or not isinstance(raw, int):
         also = f' or "{declared.none}"' if declared.none else ""
@@ -201,6 +264,7 @@ def _count(raw: Any, declared: Key) -> int:
 
 
 def _word(raw: Any, declared: Key) -> str:
+    """One of the words that are allowed, spelt exactly; a near miss is named in the hint."""
     if raw not in declared.words:
         near = nearest(raw, declared.words) if isinstance(raw, str) else None
         guess = f'did you mean "{near}"? ' if near else ""
@@ -209,6 +273,7 @@ def _word(raw: Any, declared: Key) -> str:
 
 
 def _text(raw: Any) -> str:
+    """A printable name of 1 to 200 characters without blanks at its ends, as a path or a station's name."""
     if not isinstance(raw, str):
         raise ScenarioError(f"{_shown(raw)} is not a string", "write it in quotes")
     if not raw or raw != raw.strip() or not raw.isprintable() or len(raw) > _LONGEST_TEXT:
@@ -237,6 +302,13 @@ def _instant(raw: Any) -> str:
 
 
 def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
+    """Sysctls by name, checked for form alone: which exist is known only to the kernel that boots.
+
+    Parameters
+    ----------
+    lenient : bool
+        Whether a bare integer is taken for its digits, as of a ``--set``.
+    """
     if not isinstance(raw, dict):
         raise ScenarioError(f"{_shown(raw)} is not a table", 'write { "net.ipv4.tcp_ecn" = "1" }')
     values: dict[str, str] = {}
@@ -256,6 +328,7 @@ def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
 
 
 def _hash(raw: Any) -> str:
+    """64 hexadecimal digits in lower case, as `hashlib` and `sha256sum` write them."""
     if not isinstance(raw, str) or re.fullmatch(r"[0-9a-f]{64}", raw) is None:
         rule = f"{_shown(raw)} is not a sha256 (64 hexadecimal digits)"
         raise ScenarioError(rule, "leave it out to accept any content")
@@ -263,12 +336,14 @@ def _hash(raw: Any) -> str:
 
 
 def _hashes(raw: Any) -> tuple[str, ...]:
+    """One hash for each file of a list, in its order."""
     if not isinstance(raw, list):
         raise ScenarioError(f"{_shown(raw)} is not a list of sha256", "leave it out to accept any content")
     return tuple(_hash(one) for one in raw)
 
 
 def _example(key: str, declared: Key) -> str:
+    """What to write for a key that is missing."""
     return f'Write {key} = "..."' if declared.quantity is None else f'Write {key} = "{declared.quantity.example}"'
 
 

@@ -34,6 +34,18 @@ Overrides = Mapping[str, Any] | Sequence[str]
 def read_document(path: Path, overrides: Overrides = ()) -> Node:
     """A scenario file with what it extends below it and the overrides on top.
 
+    Parameters
+    ----------
+    path : Path
+        A TOML file, or a run directory: then its plan.
+    overrides : list of "KEY=VALUE" or dict
+        One layer each, in their order.
+
+    Returns
+    -------
+    Node
+        The root table; `extends` is gone from it.
+
     Raises
     ------
     ScenarioError
@@ -48,12 +60,40 @@ def read_document(path: Path, overrides: Overrides = ()) -> Node:
 
 
 def merge(lower: Node, upper: Node) -> Node:
-    """`upper` on top of `lower`: tables key by key, everything else replaced."""
+    """`upper` on top of `lower`: tables key by key, everything else replaced.
+
+    What `upper` sets also takes away the keys of `lower` that it governs (`_GOVERNS`), before the two are merged.
+
+    Returns
+    -------
+    Node
+        A new tree; neither of the two is changed.
+    """
     return _merge(_without_governed(lower, upper), upper)
 
 
 def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[Node]:
-    """One layer for each override. Lists are copied from the document below, with one element changed."""
+    """One layer for each override. Lists are copied from the document below, with one element changed.
+
+    Parameters
+    ----------
+    overrides : list of "KEY=VALUE" or dict
+        Of a list the values are TOML, or else plain text; of a dict they are taken as they are, nodes included.
+    file : Path
+        The scenario, as the place that messages and relative file names fall back to.
+    base : Node
+        What lies below the first of them; each one sees those before it.
+
+    Yields
+    ------
+    Node
+        A table with one path in it.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no ``=``, the key is not a dotted one, or it leads through a scalar or past the end of a list.
+    """
     pairs: list[tuple[str, str, Any]] = []
     if isinstance(overrides, Mapping):
         pairs = [(f"{key}={value!r:.80}", key, value) for key, value in overrides.items()]
@@ -73,7 +113,19 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
 
 
 def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int]) -> Node:
-    """Plain TOML values as nodes; `lines` gives each path's line, else `origin` stands."""
+    """Plain TOML values as nodes; `lines` gives each path's line, else `origin` stands.
+
+    Parameters
+    ----------
+    value : object
+        Dicts, lists and scalars.
+    origin : Origin
+        Of the whole; a node without a line of its own has that of the table around it.
+    path : tuple of str and int
+        Where `value` stands in the document.
+    lines : dict of tuple to int
+        As `positions.key_lines` gives it; empty for what was typed.
+    """
     here = Origin(origin.file, lines[path], origin.override) if path in lines else origin
     if isinstance(value, Mapping):
         children: dict[str, Node] = {}
@@ -121,6 +173,9 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
 
 
 def _read_file(path: Path) -> Node:
+    """One file's values as nodes, with what may be wrong with a file as messages: missing, not UTF-8, not TOML, too
+    deep.
+    """
     try:
         # A scenario may be reached through a link of the user's own; a run directory has none.
         content = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=path.name != PLAN)
@@ -143,11 +198,20 @@ def _read_file(path: Path) -> Node:
 
 @lru_cache(maxsize=4)
 def _read_text(text: str) -> tuple[Mapping[str, Any], Mapping[KeyPath, int]]:
-    """Values, and the line of each key. Cached, since a study reads one file for each of its combinations."""
+    """Values, and the line of each key. Cached, since a study reads one file for each of its combinations.
+
+    Returns
+    -------
+    values : dict
+        Shared by all callers with this text: read only.
+    lines : dict of tuple to int
+        From 1.
+    """
     return tomltext.loads(text), key_lines(text)
 
 
 def _syntax_message(path: Path, message: str) -> str:
+    """A message of `tomllib` with its position in front, as compilers write it, so that editors jump there."""
     match = re.search(r" \(at line (\d+), column (\d+)\)$", message)
     if match is None:
         return f"{path}: {message}"
@@ -155,8 +219,13 @@ def _syntax_message(path: Path, message: str) -> str:
 
 
 def _override_value(text: str) -> Any:
-    """The TOML value that the text is, or the text itself: a shell eats quotes."""
+    """The TOML value that the text is, or the text itself: a shell eats quotes.
+
+    >>> _override_value("60"), _override_value("60 s")
+    (60, '60 s')
+    """
     try:
+        # Read by the TOML parser itself, so that --set and a file agree on what is a number, a list or a date.
         parsed = tomllib.loads(f"value = {text.strip()}")
     except (ValueError, RecursionError):
         return text.strip()
@@ -164,8 +233,20 @@ def _override_value(text: str) -> Any:
 
 
 def override_key(text: str, origin: Origin) -> list[str]:
-    """The parts of a dotted key."""
+    """The parts of a dotted key.
+
+    Raises
+    ------
+    ScenarioError
+        If the text is no dotted key of TOML; it begins with `origin`.
+
+    Examples
+    --------
+    >>> override_key("flows.0.start", Origin(Path("a.toml")))
+    ['flows', '0', 'start']
+    """
     try:
+        # The same for keys: quotes around a part with a dot in it are TOML's, and are not taken apart by us.
         parts, value = [], tomllib.loads(f"{text.strip()} = 0")
         node: Any = value
         while isinstance(node, dict) and len(node) == 1:
@@ -190,6 +271,7 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
     here = f"{so_far}.{part}" if so_far else part
     below = base.value if base is not None else {}
     if isinstance(below, list):
+        # Longer numbers are no place in any list, and Python's int() refuses texts of thousands of digits.
         index = int(part) if part.isdecimal() and len(part) < 6 else None
         if index is None or index > len(below):
             rule = f"{part!r} is not a place in the list {so_far}, which has {len(below)} (0 is the first)"
@@ -199,8 +281,11 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
         return Node([*below[:index], merge(old, new), *below[index + 1 :]], origin)
     if not isinstance(below, dict):
         raise ScenarioProblems([Problem(origin, here, f"{so_far} is a single value and has no keys")])
+    # `--set flows.0.source=A` makes the first flow of a scenario that has none yet; without this it would make a table
+    # "0".
     if part in _LISTS and not so_far and rest and part not in below:
         below = {part: Node([], origin)}
+    # A sysctl's name has dots of its own: what follows is one key, as `_flat` makes it of a file's.
     if part == "sysctl" and rest:
         rest = [".".join(rest)]
     child = below.get(part)
@@ -210,6 +295,7 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
 
 
 def _merge(lower: Node, upper: Node) -> Node:
+    """Two layers key by key: a table and a table are merged, of anything else the upper one stays."""
     if not (isinstance(lower.value, dict) and isinstance(upper.value, dict)):
         return upper
     merged = dict(lower.value)
@@ -273,8 +359,10 @@ def _flat(node: Node) -> Node:
     return Node(flat, node.origin)
 
 
+# The only arrays of tables that a scenario has.
 _LISTS = ("stations", "flows")
 
+# The congestion controls to which `modules` tells an access link's schedule.
 _TOLD = ("bbr_handover", "cubic_handover")
 _SECTIONS: dict[str, type[MediumSection] | type[QueueKeys]] = {**MEDIA, "isl": Isl, "ground": Ground}
 

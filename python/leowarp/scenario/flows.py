@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of `[[flows]]`: which keys a kind has, what excludes what, and when a flow runs."""
+"""The rules of `[[flows]]`: which keys a kind has, what excludes what, and when a flow runs.
+
+Keys that a kind does not have become None in the plan, so that no room can take a default for something that was asked
+for.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,16 @@ UDP_PAYLOAD_BYTES = 1200
 
 
 def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
-    """Fill in what a flow's kind and the run imply; every broken rule goes to `problems`."""
+    """Fill in what a flow's kind and the run imply; every broken rule goes to `problems`.
+
+    Parameters
+    ----------
+    draft : Draft
+        With its stations complete: ends of flows are looked up among them.
+    document : Node
+        The whole text, for the place of flows that are missing.
+    problems : Problems
+    """
     if not draft.flows:
         node = document.get("flows")
         hint = 'write [[flows]] and below it source = "Madrid" and destination = "Tokyo"'
@@ -53,14 +66,16 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def station_names(draft: Draft) -> list[str]:
-    """Names of the stations, in order."""
+    """Names of the stations, in order; one whose name was wrong is left out."""
     return [str(section.values["name"]) for section in draft.stations if "name" in section.values]
 
 
 def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
+    """Source and destination are two different stations."""
     stations = station_names(draft)
     for key in ("source", "destination"):
         name = section.values.get(key)
+        # Where a station's own name was wrong, an end that is not found is most likely that one: it is reported once.
         all_named = len(stations) == len(draft.stations)
         if name is not None and name not in stations and all_named:
             near = nearest(name, stations)
@@ -74,6 +89,7 @@ def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
 
 
 def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
+    """A kind's keys and no others, and one way to say how fast a probe sends."""
     known = keys(sections.Flow)
     for key in dict.fromkeys(key for only in FLOW_KEYS.values() for key in only):
         if key in FLOW_KEYS[kind]:
@@ -95,6 +111,7 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
     if kind == "ping":
         _complete_flood(section, paced, problems)
     if kind == "udp":
+        # A rate that was written and is wrong is reported by the decoder; it is not missing as well.
         wrong = any(section.gave(key) and known[key][0] not in section.values for key in ("rate", "packet_rate"))
         if section.values.get("rate_bps") is None and not paced and not wrong:
             rule = "is missing: udp sends at a constant rate"
@@ -103,7 +120,9 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
 
 
 def _complete_payload(section: Section, kind: str, mtu_bytes: int, problems: Problems) -> None:
+    """A probe fits into one packet of the network's MTU, with the headers of IPv4 and of ICMP or UDP (28 bytes)."""
     most_bytes = mtu_bytes - PROBE_HEADERS_BYTES
+    # Of a smaller MTU as much as fits: a default must not be an error.
     if kind == "udp" and not section.gave("payload"):
         section.values["payload_bytes"] = min(UDP_PAYLOAD_BYTES, most_bytes)
     if value_of(section, sections.Flow, "payload_bytes") > most_bytes:
@@ -112,6 +131,7 @@ def _complete_payload(section: Section, kind: str, mtu_bytes: int, problems: Pro
 
 
 def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
+    """What paces a flood: its replies, and `interval` as the longest time between two probes (iputils: 10 ms)."""
     flood = value_of(section, sections.Flow, "flood")
     if flood and paced:
         rule = "is given too, and a flood is paced by its replies"
@@ -132,6 +152,7 @@ def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
 
 
 def _check_replies(draft: Draft, problems: Problems) -> None:
+    """Pings to one destination are all answered, or none is."""
     # The destination's kernel answers all echo requests or none (icmp_echo_ignore_all).
     first: dict[str, tuple[str, bool]] = {}
     for section in draft.flows:
@@ -147,6 +168,7 @@ def _check_replies(draft: Draft, problems: Problems) -> None:
 
 
 def _check_ends_of_run(draft: Draft, problems: Problems) -> None:
+    """A run that ends with its flows has at least one that ends by itself."""
     run = draft.sections["run"]
     ends = [s for s in draft.flows if s.values.get("size_bytes") is not None or s.values.get("packets") is not None]
     if value_of(run, sections.Run, "ends") == "flows" and not ends:
@@ -155,9 +177,14 @@ def _check_ends_of_run(draft: Draft, problems: Problems) -> None:
 
 
 def _check_congestion_control(section: Section, draft: Draft, problems: Problems) -> None:
+    """A congestion control that the guest kernel has; with code of the user's own, one that may be the name of one.
+
+    The kernel looks names up among at most TCP_CA_NAME_MAX = 16 bytes, the closing 0 included (include/net/tcp.h).
+    """
     name = value_of(section, sections.Flow, "congestion_control")
     kernel = value_of(draft.sections["guest"], sections.Guest, "kernel")
     own = draft.sections["guest"].gave("cc_modules")
+    # What a kernel or a module of the user's own has is known only once it boots.
     if kernel == "default" and not own and name not in sections.CONGESTION_CONTROLS:
         near = nearest(name, sections.CONGESTION_CONTROLS)
         guess = f'did you mean "{near}"? ' if near else ""
@@ -171,6 +198,7 @@ def _check_congestion_control(section: Section, draft: Draft, problems: Problems
 
 
 def _complete_flow_times(section: Section, duration_ns: int, problems: Problems) -> None:
+    """Start before stop, both within the run; a flow without a stop lasts to the run's end."""
     start_ns = value_of(section, sections.Flow, "start_ns")
     stop_ns = section.values.get("stop_ns")
     if stop_ns is None:

@@ -24,7 +24,29 @@ PROFILES = ("linux", "norack", "classic", "newreno")
 
 @dataclass(frozen=True, kw_only=True)
 class Flow:
-    """One transfer or probe between two stations."""
+    """One transfer or probe between two stations.
+
+    Attributes
+    ----------
+    kind : str
+        ``tcp``, ``ping`` or ``udp``; what a kind does not have (`flows.FLOW_KEYS`) is None.
+    source, destination : str
+        Names of stations. Data goes from the one to the other, in this direction alone.
+    congestion_control : str or None
+        As /proc/sys/net/ipv4/tcp_available_congestion_control of the guest names it.
+    start_ns, stop_ns : int
+        On the run's clock; in a plan `stop_ns` is the run's end where none was given.
+    size_bytes : int or None
+        Payload to transfer; None: until `stop_ns`.
+    rate_bps : int or None
+        Payload offered a second, bit/s; None: as much as TCP takes.
+    interval_ns, packet_rate_pkts_per_s : int or None, float or None
+        Pace of probes; one of the two is None. Both are None of a flood that only replies pace.
+    packets : int or None
+        Probes at most; None: until `stop_ns`.
+    payload_bytes : int or None
+        Of a probe's packet, headers of IP and ICMP or UDP (28 bytes) not counted.
+    """
 
     kind: str = word("Bulk TCP, ICMP echo, or constant-rate UDP.", ("tcp", "ping", "udp"), "tcp")
     source: str = text("Station that sends.", required=True)
@@ -63,7 +85,22 @@ class Flow:
 
 @dataclass(frozen=True, kw_only=True)
 class Tcp:
-    """TCP of a host: a profile, buffers, and free sysctls on top."""
+    """TCP of a host: a profile, buffers, and free sysctls on top.
+
+    Attributes
+    ----------
+    profile : str
+        A key of `profiles.PROFILE_SYSCTLS`.
+    buffer_max_bytes : int
+        Third number of tcp_rmem and tcp_wmem; also net.core.rmem_max and wmem_max of the guest, the largest of all
+        hosts.
+    sack, dsack, rack, timestamps : bool or None
+        None: as the profile has it.
+    delayed_ack, delayed_ack_timer_ns : str, int
+        Obeyed by a module of the guest (``on``) or by its routes (``off``): no sysctl does it in Linux 6.12.
+    sysctl : dict of str to str
+        Wins over everything above.
+    """
 
     profile: str = word(
         "linux: 6.12's defaults; norack: no RACK, duplicate-ACK threshold 3; classic: norack without timestamps and "
@@ -71,9 +108,11 @@ class Tcp:
         PROFILES,
         "linux",
     )
+    # More than the default path can hold: 16 MiB are 1.3 s at 100 Mbit/s.
     buffer_max_bytes: int = quantity(
         units.BYTES, "Largest send and receive buffer (tcp_wmem, tcp_rmem).", "16 MiB", low="64 KiB", high="1 GiB"
     )
+    # Only BBR and what asks for it is paced with "internal"; sch_fq paces each socket that has a rate.
     pacing: str = word(
         "Who spaces packets of a socket that has a pacing rate: TCP itself, or sch_fq on the host's wire, under which "
         "every congestion control is paced.",
@@ -86,6 +125,8 @@ class Tcp:
         ("passive", "on", "off"),
         "passive",
     )
+    # Linux acknowledges almost every segment while the window grows (tcp_grow_window, net/ipv4/tcp_input.c), so a
+    # comparison with a simulator's delayed ACKs wants "on" (docs/concepts/delayed-acks.md).
     delayed_ack: str = word(
         "When a receiver acknowledges. adaptive: as Linux does, the first segments one by one, then every second, or "
         "after a timer that adapts from 40 to 200 ms; on: every second full segment from the first on, or after "
@@ -116,7 +157,17 @@ class Tcp:
 
 @dataclass(frozen=True, kw_only=True)
 class Host:
-    """A station's host, with every sysctl that it gets."""
+    """A station's host, with every sysctl that it gets.
+
+    Attributes
+    ----------
+    name : str
+        The station's.
+    tcp : Tcp
+        ``[tcp]`` with what ``[hosts.NAME.tcp]`` replaces of it.
+    sysctl : dict of str to str
+        What `tcp` comes to (`profiles.host_sysctls`), with what a plan spells out on top; sorted by name.
+    """
 
     name: str
     tcp: Tcp
@@ -134,5 +185,5 @@ class Host:
 
     @property
     def delayed_ack_timer_ns(self) -> int:
-        """Longest time that a segment waits for its acknowledgement, if `delayed_ack` is on."""
+        """Longest time that a segment waits for its acknowledgement, ns, if `delayed_ack` is on."""
         return self.tcp.delayed_ack_timer_ns

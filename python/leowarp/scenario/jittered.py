@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[jittered]`: a path on which each packet has a random delay of its own."""
+"""`[jittered]`: a path on which each packet has a random delay of its own.
+
+It is what emulation studies of reordering build: netem's delay and jitter below a token bucket filter.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,29 @@ from leowarp.scenario.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class Jittered(MediumSection):
-    """Hosts A and B and one router: each packet to B has a random delay of its own, so packets overtake each other."""
+    """Hosts A and B and one router: each packet to B has a random delay of its own, so packets overtake each other.
+
+    Attributes
+    ----------
+    delay_ns, jitter_ns : int
+        Mean and standard deviation of the delay from A to B, ns, whatever the distribution.
+    delay_up_ns : int
+        From B to A, constant.
+    distribution : str
+        ``uniform``, ``normal``, ``exponential`` or ``table``.
+    table : InputFile or None
+        Samples in any unit, one a line; None unless the distribution is ``table``.
+    rate_bps, rate_up_bps : int or None
+        bit/s of the shaper behind the delay line, A to B and B to A; None: unshaped.
+    queue_pkts : int or None
+        netem's limit, packets that wait and fly; None: unlimited. `queue_bytes` is always None.
+    loss_ratio : float
+        0 to 1, independent per packet, A to B.
+    """
 
     NAME: ClassVar = "jittered"
     GOVERNS: ClassVar = {"distribution": ("table", "table_sha256")}
+    # `--set jittered.distribution=table` on a plan must not take the table away that the plan names.
     KEEPS: ClassVar = {"distribution": "table"}
 
     delay_ns: int = quantity(units.TIME, "Mean one-way delay, A to B.", "100 ms", low="0 s", high="60 s")
@@ -60,13 +82,22 @@ class Jittered(MediumSection):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
+        """As of every medium, and all of `[network]` but the length of packets."""
         # A jittered link is always netem's, and its hosts hang on it by wires.
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")
         return {**super().idle(follows=follows), "network": only}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """A table of samples goes with `distribution = "table"` and nothing else; netem's limit is in packets alone."""
+        """A table of samples goes with `distribution = "table"` and nothing else; netem's limit is in packets alone.
+
+        Parameters
+        ----------
+        section : Section
+            Of ``[jittered]``; nothing is added to it.
+        problems : Problems
+            Gets a table that is missing or without effect, and a queue in bytes.
+        """
         drawn = value_of(section, Jittered, "distribution") == "table"
         given = section.values.get("table") is not None
         if drawn and not given and not (section.gave("table") and "table" not in section.values):

@@ -73,8 +73,9 @@ class Key:
 
     @property
     def suffix(self) -> str:
-        """What the attribute's name has and the key's has not."""
+        """What the attribute's name has and the key's has not: ``_ns`` of a time; "" of what has no unit."""
         if self.kind == "queue":
+            # A queue has two attributes, and `queue_bytes` is no field with a key: the decoder fills it.
             return "_pkts"
         return self.quantity.suffix if self.quantity is not None else ""
 
@@ -88,7 +89,24 @@ def quantity(
     high: str,
     none: str | None = None,
 ) -> Any:
-    """A quantity between `low` and `high`, or the word `none`."""
+    """A quantity between `low` and `high`, or the word `none`.
+
+    Parameters
+    ----------
+    measure : Quantity
+        Of `leowarp.units`; its suffix ends the attribute's name.
+    doc : str
+        What it means, for the reference page.
+    default, low, high : str
+        With units, as a user would write them. A default of None: the preset, the gazetteer or the user gives it.
+    none : str, optional
+        The word for "no value".
+
+    Returns
+    -------
+    dataclasses.Field
+        Typed Any, so that a class body may annotate it with the type that its instances have.
+    """
     value = None if default is None or default == none else measure.parse(default)
     return _field(Key("quantity", doc, default, quantity=measure, low=low, high=high, none=none), value)
 
@@ -100,7 +118,15 @@ def queue(doc: str, default: str) -> Any:
 
 
 def word(doc: str, words: tuple[str, ...], default: str | None) -> Any:
-    """One of a few words."""
+    """One of a few words.
+
+    Parameters
+    ----------
+    words : tuple of str
+        All that is allowed; messages and the reference page list them in this order.
+    default : str or None
+        One of them; None: a preset gives it.
+    """
     return _field(Key("word", doc, default, words=words), default)
 
 
@@ -150,8 +176,25 @@ def table(doc: str) -> Any:
 
 @cache
 def keys(section: type) -> Mapping[str, tuple[str, Key]]:
-    """The keys of a section as written in TOML, each with its attribute's name; those of its bases last."""
+    """The keys of a section as written in TOML, each with its attribute's name; those of its bases last.
+
+    Parameters
+    ----------
+    section : type
+        A dataclass whose fields were made by the functions above. Fields without a declaration are no keys.
+
+    Returns
+    -------
+    mapping of str to (str, Key)
+        Read only and cached: one for each class.
+
+    Examples
+    --------
+    >>> keys(schema.Chain)["delay"][0]
+    'delay_ns'
+    """
     declared = {}
+    # Python's own way to a class's annotations, which from 3.14 on are no longer in its __dict__.
     own = list(inspect.get_annotations(section))
     place = {name: number for number, name in enumerate(own)}
     # `fields` has those of base classes first. A plan is read top down: the section's own keys come first.
@@ -172,4 +215,5 @@ def _field(key: Key, value: object, required: bool = False) -> Any:
     return dataclasses.field(default=value, metadata={"key": key})
 
 
+# Read only, for it is the default of every section's class.
 _EMPTY: Mapping[str, Any] = MappingProxyType({})

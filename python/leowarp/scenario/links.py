@@ -15,7 +15,17 @@ SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
 
 @dataclass(frozen=True, kw_only=True)
 class Station:
-    """A place on the ground with a host behind it."""
+    """A place on the ground with a host behind it.
+
+    Attributes
+    ----------
+    name : str
+        The host's node is called ``host:<name>`` (`leowarp.nodes`).
+    latitude_deg, longitude_deg : float or None
+        North and east positive; None of the stations that a medium implies.
+    height_m : float or None
+        Above the sphere or the ellipsoid, by ``[constellation] earth``; None likewise.
+    """
 
     name: str = text("A name of the gazetteer, or any other with latitude and longitude.", required=True)
     latitude_deg: float | None = quantity(
@@ -34,6 +44,24 @@ class Isl(QueueKeys):
     """Links between satellites.
 
     A rule sets them at each instant; no time to point a laser is in them (docs/limitations.md, links).
+
+    Attributes
+    ----------
+    rule : str
+        ``range``, ``plus-grid`` or ``none``.
+    max_range_m, grazing_height_m : float, float or None
+        Of the rule ``range``; None: nothing but the range limits a link, even through the Earth.
+    terminals : int or None
+        Links a satellite, nearest first; None: no limit.
+    seam, polar_cutoff_deg : bool, float or None
+        Of ``plus-grid``: links between the first and the last plane of a star; latitude above which planes are not
+        linked.
+    rate_bps : int or None
+        bit/s of IP packet plus overhead, of each direction; None: unshaped.
+    overhead_bytes : int
+        On top of the IP length.
+    loss_ratio : float
+        0 to 1, independent per packet.
     """
 
     rule: str = word(
@@ -49,6 +77,8 @@ class Isl(QueueKeys):
         none="none",
     )  # fmt: skip
     terminals: int | None = count("Links per satellite at most, nearest first.", "unlimited", 1, 1000, none="unlimited")
+    # Across a star's seam planes move against each other; each satellite has the partner with the least mean distance
+    # (docs/limitations.md, constellations).
     seam: bool = flag("plus-grid: links across the seam of a star.", True)
     polar_cutoff_deg: float | None = quantity(
         units.ANGLE, "plus-grid: no link between planes above this latitude.", "none", low="0 deg", high="90 deg",
@@ -69,7 +99,19 @@ class Isl(QueueKeys):
 
 @dataclass(frozen=True, kw_only=True)
 class Ground(QueueKeys):
-    """Links between stations and satellites."""
+    """Links between stations and satellites.
+
+    Attributes
+    ----------
+    rule : str
+        ``ground-range`` or ``min-elevation``; each uses one of the two values below.
+    max_ground_range_m, min_elevation_deg : float
+        On a sphere, from the station to the sub-satellite point; above the station's horizon.
+    delay : str
+        ``slant-range`` over c = 299,792,458 m/s, or ``zero``.
+    rate_bps, overhead_bytes, loss_ratio : int or None, int, float
+        As of `Isl`.
+    """
 
     rule: str = word(
         "Which satellites a station reaches: by great-circle distance to the sub-satellite point, or by elevation.",
@@ -101,6 +143,19 @@ class Routing:
     """Which way packets go, and what happens to those under way when that changes.
 
     Routes are known to every node at once: there is no routing protocol and no convergence.
+
+    Attributes
+    ----------
+    metric, ground_cost : str
+        What a path's cost adds up: metres, ns or hops; of a ground link metres of slant range or on the ground.
+    interval_ns, link_interval_ns : int
+        Of route updates and of the links' delays, both counted from the run's 0. The first finds new paths, the second
+        moves the delays of links in use.
+    in_flight, leaving_links : str
+        What becomes of packets under way, and of links that leave their rule between two updates
+        (docs/concepts/in-flight-rules.md).
+    reverse : str
+        ``mirror`` or ``own``: with ``own`` the two ways may differ.
     """
 
     metric: str = word("What a path's cost adds up.", ("distance", "delay", "hops"), "distance")
@@ -109,6 +164,7 @@ class Routing:
         ("slant-range", "ground-distance"),
         "slant-range",
     )
+    # The study's emulator (Frederiksen et al.) computes paths every 30 s and moves delays every 15 s.
     interval_ns: int = quantity(
         units.TIME, "How often routes are computed anew (the study's L3 interval).", "30 s", low="1 ms", high="1 d"
     )
@@ -134,8 +190,24 @@ class Routing:
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """What is built in the guest kernel."""
+    """What is built in the guest kernel.
 
+    Attributes
+    ----------
+    instantiate : str
+        ``used`` or ``all``: all satellites cost a namespace each, and every link of the rule its events.
+    endpoints : str
+        ``stations`` or ``satellites``; the latter takes the ground links' delay and rate out of the path.
+    link_model, queue_counts, delay_rounding : str
+        ``leolink`` and exact ns, or netem as other emulators configure it.
+    mtu_bytes : int
+        Of the hosts' interfaces; all others have 1,500.
+    neighbours : str
+        ``static`` or ``arp``: with ``arp`` each new link first resolves its neighbour, which takes a round trip of it.
+    """
+
+    # "all" with the rule `range` is costly: 18 x 36 satellites within 3000 km have 22,334 different links in 1000 s and
+    # 1.6 million events (design/routes-and-timeline.md).
     instantiate: str = word(
         "Satellites that become routers: those that some path uses, or all.", ("used", "all"), "used"
     )
@@ -145,6 +217,8 @@ class Network:
         ("stations", "satellites"),
         "stations",
     )
+    # netem counts its delay line in its limit: 500 packets with 10 ms at 100 Mbit/s leave room for 417 that wait
+    # (docs/concepts/links.md).
     link_model: str = word(
         "The queueing discipline of a link: ours (queue, serialiser and delay line apart), or Linux netem.",
         ("leolink", "netem"),

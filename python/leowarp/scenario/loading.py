@@ -26,6 +26,9 @@ from leowarp.scenario.problems import Problems, unknown_key_hint
 class Scenario:
     """A scenario whose every key is right by itself and together with the others.
 
+    It holds what the text says with the presets filled in; `plan.resolve` writes the remaining defaults out and looks
+    for the files.
+
     Attributes
     ----------
     path : Path
@@ -33,7 +36,7 @@ class Scenario:
     name : str
         The run's name.
     sections : dict
-        Section name -> what was said about it; absent ones are there, empty.
+        Section name -> what was said about it; absent ones are there, empty, but for media that are not given.
     stations, flows : tuple of Section
         In the order of the file.
     hosts : dict
@@ -65,10 +68,20 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
         Dotted keys on top of the file, list places as numbers (``flows.0.congestion_control``). In a list, values
         are TOML, or else plain text; in a dict they are what they are.
 
+    Returns
+    -------
+    Scenario
+        Files that it names have not been looked for yet: `resolve` does that.
+
     Raises
     ------
     ScenarioError
         With every mistake in it: file, line, key, value, rule and what to write instead.
+
+    Examples
+    --------
+    >>> load("examples/chain.toml", ["run.seed=2"]).sections["run"].values["seed"]
+    2
     """
     path = found(path)
     document = read_document(path, overrides)
@@ -89,7 +102,9 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
 
 
 def _decode(document: Node, problems: Problems) -> Draft:
+    """All sections of a document, each by itself; top-level keys that nobody knows are noted."""
     known = ("schema", "extends", "name", *TABLES, "stations", "flows", "hosts", "modules", "sysctl")
+    # Of keys that several sections have the last one is proposed; the one that is meant is a guess anyhow.
     elsewhere = {key: name for name, section in TABLES.items() for key in keys(section)}
     for key, node in document.value.items():
         if key not in known:
@@ -97,6 +112,7 @@ def _decode(document: Node, problems: Problems) -> Draft:
     sections = {}
     for name, section in TABLES.items():
         given = document.get(name)
+        # A medium is absent or given; every other section exists, with defaults alone if nothing is said of it.
         if given is not None or name not in MEDIA:
             node = given if given is not None else Node({}, document.origin)
             sections[name] = decode_section(name, section, node, problems, elsewhere)
@@ -112,7 +128,9 @@ def _decode(document: Node, problems: Problems) -> Draft:
 
 
 def _name(document: Node, problems: Problems) -> str:
+    """The run's name, "" if there is none; the version of the schema is checked on the way."""
     version = document.get("schema")
+    # To Python True == 1.
     if version is not None and (version.value != schema.SCHEMA_VERSION or isinstance(version.value, bool)):
         rule = f"this leowarp reads schema = {schema.SCHEMA_VERSION}"
         problems.add(version.origin, "schema", rule, "a newer leowarp may have written this file")
@@ -120,6 +138,7 @@ def _name(document: Node, problems: Problems) -> str:
     if node is None:
         problems.add(document.origin, "name", "is missing", 'Write name = "..." first; a variant has a name of its own')
         return ""
+    # It becomes the name of a directory: no separator, no blank, no dot first.
     if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", node.value) is None:
         rule = f"{node.value!r:.80} is not a name of 1 to 100 letters, digits, dots, dashes and underscores"
         problems.add(node.origin, "name", rule, "the run directory takes its name from it")
@@ -128,6 +147,7 @@ def _name(document: Node, problems: Problems) -> str:
 
 
 def _list(document: Node, name: str, section: type, problems: Problems) -> list[Section]:
+    """One section for each table of a list, called ``flows.0`` and so on, as ``--set`` names them."""
     node = document.get(name)
     if node is None:
         return []
@@ -138,6 +158,7 @@ def _list(document: Node, name: str, section: type, problems: Problems) -> list[
 
 
 def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:
+    """What is said of single hosts: TCP of their own, and the sysctls that a plan spells out."""
     _pin(draft, "", document.get("sysctl"), problems)
     hosts = document.get("hosts")
     if hosts is None:
@@ -159,6 +180,7 @@ def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None:
+    """Keep the sysctls that a plan spells out: they win over what `profiles` derives, so a plan keeps its run."""
     if node is not None:
         name = f"hosts.{host}" if host else ""
         draft.pinned[host] = decode_section(name, _Pinned, Node({"sysctl": node}, node.origin), problems)
@@ -166,6 +188,8 @@ def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None
 
 @dataclass(frozen=True)
 class _Pinned:
+    """A table of sysctls as a section with one key, so that the one decoder checks both."""
+
     sysctl: Any = field(default_factory=dict, metadata={"key": Key("sysctl", "", {})})
 
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[measured]`: a link that follows somebody's measurement."""
+"""`[measured]`: a link that follows somebody's measurement.
+
+A replay is open-loop: delay, loss and capacity are functions of time and do not react to the flow (docs/limitations.md,
+replays of measured paths).
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,31 @@ from leowarp.scenario.queues import QueueKeys
 class Measured(QueueKeys, MediumSection):
     """One link between hosts A and B that follows a measurement. A to B is the way down, from the internet to the user;
     B to A the way up. `run.start` is the time of the measurement at which the run begins.
+
+    Attributes
+    ----------
+    file, file_up : InputFile or None
+        Delays of both ways or of the way down; one-way delays of the way up.
+    format, capacity_format : str
+        What wrote the files; ``auto`` is decided by their content (`timeline/measured/files.py`).
+    interval_ns : int or None
+        Between two lines of a file without times; None: the file says it.
+    capacity, capacity_up : InputFile or None
+        What each way could carry, if it was measured apart from the delays.
+    rate_bps, rate_up_bps : int or None
+        bit/s of a way whose capacity was not measured; None: unshaped.
+    repeat : bool
+        Each file begins anew when it ends, with its own length, as Mahimahi and LeoReplayer do.
+    rtt, lost_probes : str
+        How a round trip, or a probe of which only the loss is known, is shared out between the two ways.
+    gaps, gap_after_ns : str, int or None
+        What holds where nothing was measured, and from how long on; None: ten median intervals.
+    resample_ns, interpolation_step_ns : int or None, int
+        Width of a row that several probes become; distance of the rows of a straight line.
+    probe_size_bytes : int or None
+        IP length of the probes, whose own transmission time is in what they measured; None: by the format.
+    clock : str or None
+        What the wall clock showed at the measurement's 0, if the file does not say it.
     """
 
     NAME: ClassVar = "measured"
@@ -104,6 +133,12 @@ class Measured(QueueKeys, MediumSection):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
+        """Check that no way has both a constant rate and a measured capacity; every broken rule goes to `problems`.
+
+        Whether the files make sense is not asked here: a scenario is checked as text, its files are read by
+        `media/measured`.
+        """
+        # A capacity table has a value at every instant, so a rate beside it would never hold.
         for rate, capacity in (("rate", "capacity"), ("rate_up", "capacity_up")):
             if section.values.get(f"{rate}_bps") is not None and section.values.get(capacity) is not None:
                 rule = f"has no effect: {capacity} says what this way could carry"

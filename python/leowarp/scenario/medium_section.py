@@ -39,18 +39,60 @@ class MediumSection:
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """What of other sections means nothing with this medium; `follows`: it follows a constellation."""
+        """What of other sections means nothing with this medium; `follows`: it follows a constellation.
+
+        Parameters
+        ----------
+        follows : bool
+            Whether its delays come from the routes over a ``[constellation]`` of the same scenario.
+
+        Returns
+        -------
+        dict of str to (tuple of str or None)
+            Section to its keys without effect; None: the whole of it. `completion` refuses them in a text, `write`
+            leaves them out of a plan.
+        """
         return {"isl": None, "ground": None, "routing": None, "network": ("instantiate", "endpoints")}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Fill in what its keys imply for each other and check them; every broken rule goes to `problems`."""
+        """Fill in what its keys imply for each other and check them; every broken rule goes to `problems`.
+
+        Parameters
+        ----------
+        section : Section
+            The medium's own, decoded; changed in place.
+        problems : Problems
+            Gathers the mistakes. Nothing is raised here.
+        """
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """Section -> key -> default as a user would write it, where other sections' differ with this medium."""
+        """Section -> key -> default as a user would write it, where other sections' differ with this medium.
+
+        Parameters
+        ----------
+        sections : dict of str to Section
+            All that are given, this medium's already completed.
+
+        Returns
+        -------
+        dict of str to dict
+            ``{"run": {"duration": "60 s"}}``. A key that the text gives itself keeps what it says.
+        """
         return {}
 
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
-        """What has a place on the Earth in the ephemeris, given the plan's stations."""
+        """What has a place on the Earth in the ephemeris, given the plan's stations.
+
+        Parameters
+        ----------
+        stations : sequence of Station
+            The plan's; those of a medium with stations of its own have no coordinates.
+
+        Returns
+        -------
+        sequence of Station
+            With latitude and longitude in degrees; by default the plan's own.
+        """
         return stations

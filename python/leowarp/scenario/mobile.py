@@ -22,7 +22,35 @@ from leowarp.scenario.queues import QueueKeys
 
 @dataclass(frozen=True, kw_only=True)
 class Mobile(QueueKeys, FollowsConstellation):
-    """A path from the host server over a satellite to the moving host mobile, whose last hop fades."""
+    """A path from the host server over a satellite to the moving host mobile, whose last hop fades.
+
+    Attributes
+    ----------
+    snr_db : float
+        Es/N0 at line of sight, dB; the fading of the table is relative to that.
+    environment, elevation_deg, environments : str, float, InputFile or None
+        Row of the table of environments; None: the package's own table (`timeline/channel/environments.toml`).
+    speed_m_per_s, carrier_hz : float
+        They set the Doppler spectrum's half width v / lambda; 0 m/s is one draw for the whole run.
+    correlation_m, transition_m, frame_m : float or None
+        m; None: what the table says.
+    samples_per_wavelength : int
+        Spacing of the power series.
+    data_bits, codeword_bits : int
+        Of a codeword, which carries one IP packet; the mother code's rate is their quotient.
+    rate_bps : int
+        Data bits a second without retransmissions: one codeword each `data_bits` / `rate_bps` s.
+    first_delay_ns, retransmission_delay_ns, retransmissions : int
+        A packet with n retransmissions takes `first_delay_ns` + n `retransmission_delay_ns`.
+    threshold_ratio, first_target_ratio, target_ratio : float
+        Mutual information over data bits that decodes; probabilities that transmissions are sized for.
+    first_bits : int or None
+        Of the first transmission; None: by the rule.
+    forward_delay_ns, return_delay_ns, return_rate_bps : int, int, int or None
+        Server to last satellite, both ways; terminal to satellite; None: unshaped.
+    constellation : Constellation or None
+        What `delays` follows.
+    """
 
     NAME: ClassVar = "mobile"
     STATIONS: ClassVar = ("mobile", "server")
@@ -181,6 +209,9 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
+        """As of every medium; over a constellation, of its links and routes only what a path that is not built cannot
+        obey.
+        """
         # Routes over a constellation give it its delays; their links are not built. Its own link is always leolink's:
         # only that knows tables of delays and capacities.
         routed: Idle = {
@@ -193,14 +224,25 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Check what the keys say together; every broken rule goes to `problems`."""
+        """Check what the keys say together; every broken rule goes to `problems`.
+
+        Parameters
+        ----------
+        section : Section
+            Of ``[mobile]``; nothing is added to it.
+        problems : Problems
+            Gets data bits that are no whole bytes or more than the codeword, a first transmission outside of both, keys
+            without effect, and an unlimited queue on a link that keeps no order.
+        """
         data, code = (value_of(section, Mobile, name) for name in ("data_bits", "codeword_bits"))
+        # A codeword carries one IP packet, which has whole bytes.
         if data % 8:
             problems.add(section.where("data_bits"), "mobile.data_bits", f"{data} is no multiple of 8", "write 8920")
         if data > code:
             rule = f"{data} is more than the codeword has ({code})"
             problems.add(section.where("data_bits"), "mobile.data_bits", rule, "write codeword_bits too")
         first = value_of(section, Mobile, "first_bits")
+        # Less than the data bits can never decode: mutual information is at most a bit for each bit that was sent.
         if first is not None and not data <= first <= code:
             rule = f"{first} is not between data_bits ({data}) and codeword_bits ({code})"
             problems.add(section.where("first_bits"), "mobile.first_bits", rule, 'write first_bits = "rule"')
@@ -214,6 +256,8 @@ class Mobile(QueueKeys, FollowsConstellation):
             if value_of(section, Mobile, attribute) != getattr(Mobile, attribute):
                 rule = f'has no effect with delays = "{"constellation" if driven else "constant"}"'
                 problems.add(section.where(key), f"mobile.{key}", rule, "take it out")
+        # leolink has room for LEOLINK_WAITING_MAX = 65,536 waiting packets where they may overtake
+        # (guest/qdisc/leolink.h), so neither an unlimited queue nor one in bytes can be obeyed.
         in_packets = section.values.get("queue_pkts", Mobile.queue_pkts)
         if not value_of(section, Mobile, "resequencing") and (
             in_packets is None or in_packets > _OVERTAKING_QUEUE_PKTS
@@ -224,6 +268,13 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
+        """An MTU that fills a codeword, and over a constellation the links and intervals of `ROUTED_DEFAULTS`.
+
+        Returns
+        -------
+        dict of str to dict
+            ``{"network": {"mtu": "1115 B"}}`` for 8,920 data bits.
+        """
         # The packet that fills a codeword's data bits, as far as a packet may be that long or short.
         packet_bytes = value_of(sections["mobile"], cls, "data_bits") // 8
         mtu_bytes = min(max(packet_bytes, SMALLEST_MTU_BYTES), LARGEST_MTU_BYTES)
@@ -236,7 +287,14 @@ class Mobile(QueueKeys, FollowsConstellation):
         return defaults | {name: texts for name, texts in ROUTED_DEFAULTS.items() if name not in without}
 
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
-        """Terminal and gateway, in this order and under the names of its stations."""
+        """Terminal and gateway, in this order and under the names of its stations.
+
+        Returns
+        -------
+        tuple of two Station
+            ``mobile`` and ``server``, heights 0 m; the terminal rests there for the routes, whatever `speed_m_per_s`
+            says.
+        """
         terminal, gateway = self.STATIONS
         return (
             Station(

@@ -30,7 +30,19 @@ SET_BY_THE_GUEST = "origin_ns"
 
 
 def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
-    """The parameters of each module, as texts; times (names that end in ``_ns``) in whole nanoseconds."""
+    """The parameters of each module, as texts; times (names that end in ``_ns``) in whole nanoseconds.
+
+    Parameters
+    ----------
+    node : Node or None
+        ``[modules]``; None: it is not there.
+    problems : Problems
+
+    Returns
+    -------
+    dict of str to Section
+        Module to a section whose values are its parameters, sorted by name.
+    """
     if node is None:
         return {}
     if not isinstance(node.value, dict):
@@ -50,6 +62,7 @@ def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
 
 
 def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
+    """One module's parameters, checked for form; which there are is known to the module alone."""
     parameters: dict[str, Any] = {}
     for name, node in table.value.items():
         key = f"modules.{module}.{name}"
@@ -66,6 +79,7 @@ def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
             except ScenarioError as error:
                 problems.add(node.origin, key, error.message, error.hint)
                 continue
+            # The kernel's parameters of times are s64 or u64; what fits both is taken.
             if not 0 <= value_ns < 2**63:
                 problems.add(node.origin, key, f'"{node.value}" is out of range', "allowed: 0 s to 292 years")
             parameters[name] = str(value_ns)
@@ -78,12 +92,26 @@ def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
 
 
 def parameter_as_written(name: str, value: str) -> str:
-    """A parameter as a scenario writes it: times with their unit."""
+    """A parameter as a scenario writes it: times with their unit.
+
+    >>> parameter_as_written("phase_ns", "12000000000"), parameter_as_written("beta", "717")
+    ('12 s', '717')
+    """
     return units.TIME.format(int(value)) if name.endswith("_ns") else value
 
 
 def complete_modules(draft: Draft, problems: Problems) -> None:
-    """Check the modules' names, and fill in what the flows and an access link imply."""
+    """Check the modules' names, and fill in what the flows and an access link imply.
+
+    Every module of one's own, and every handover-aware control that a flow uses, gets an entry, if only an empty one:
+    the agent writes `origin_ns` for modules that it is told of.
+
+    Parameters
+    ----------
+    draft : Draft
+        With flows, stations and media complete; its modules are changed in place.
+    problems : Problems
+    """
     guest = draft.sections["guest"]
     own = _check_files(guest, problems)
     if value_of(guest, sections.Guest, "kernel") == "default":
@@ -104,6 +132,7 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
             parameters = draft.modules.setdefault(name, Section(f"modules.{name}", section.origin)).values
             if "access" in draft.sections:
                 for parameter, value_ns in _schedule(draft.sections["access"]).items():
+                    # What the scenario says of the module itself stays.
                     parameters.setdefault(parameter, str(value_ns))
 
 
@@ -123,6 +152,7 @@ def _complete_delack(draft: Draft, problems: Problems) -> None:
         if host.values.get("delayed_ack", value_of(common, sections.Tcp, "delayed_ack")) != "on":
             continue
         own_ns = host.values.get("delayed_ack_timer_ns", value_of(common, sections.Tcp, "delayed_ack_timer_ns"))
+        # The first host that delays sets it; those after it are held against it.
         timer = own_ns if timer is None else timer
         if own_ns % _TICK_NS:
             rule = f'"{units.TIME.format(own_ns)}" is no whole number of ms, the kernel\'s ticks'
@@ -136,7 +166,15 @@ def _complete_delack(draft: Draft, problems: Problems) -> None:
 
 
 def _schedule(access: Section) -> dict[str, int]:
-    """An access link's period, and its first reconfiguration on the run's clock."""
+    """An access link's period, and its first reconfiguration on the run's clock.
+
+        phase = (phase after midnight - time of day at the run's 0) mod period
+
+    Returns
+    -------
+    dict
+        ``phase_ns`` in [0, period) and ``period_ns``.
+    """
     clock = datetime.datetime.fromisoformat(value_of(access, sections.Access, "clock"))
     period_ns = value_of(access, sections.Access, "period_ns")
     # The phase of an access link counts from 0:00 of the wall clock; the module counts from the run's 0.
@@ -149,7 +187,13 @@ def _schedule(access: Section) -> dict[str, int]:
 
 
 def _check_files(guest: Section, problems: Problems) -> list[str]:
-    """Names of the modules of one's own."""
+    """Names of the modules of one's own.
+
+    Returns
+    -------
+    list of str
+        The files' stems, wrong ones included, so that a congestion control by that name is not a second mistake.
+    """
     names: list[str] = []
     for file in guest.values.get("cc_modules", ()):
         name = PurePath(file).stem

@@ -30,16 +30,32 @@ T = TypeVar("T")
 def resolve(scenario: Scenario) -> Plan:
     """The plan of a scenario.
 
+    Parameters
+    ----------
+    scenario : Scenario
+        As `load` gives it.
+
+    Returns
+    -------
+    Plan
+        Frozen, with every default written out, and its files as `InputFile` with the sha256 of what was found.
+
     Raises
     ------
     ScenarioError
         If a file that it names is not there, cannot be read, or has another sha256 than the plan says.
+
+    Examples
+    --------
+    >>> resolve(load("examples/mobile.toml")).network.mtu_bytes
+    1115
     """
     problems = Problems()
     built: dict[str, Any] = {}
     for name, section in scenario.sections.items():
         built[name] = _built(TABLES[name], section, _found_files(scenario, section, problems))
     problems.raise_any()
+    # Who named the kernel is known to the text's node alone, and decides whether it may run (`guest/trust.py`).
     kernel = scenario.sections["guest"].nodes.get("kernel")
     if kernel is not None:
         built["guest"] = dataclasses.replace(built["guest"], kernel_named_in=kernel.origin.named_in)
@@ -65,6 +81,15 @@ def resolve(scenario: Scenario) -> Plan:
 def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path | str | None = None) -> Plan:
     """The plan of a scenario file with overrides, or the plan given; `kernel` replaces its guest kernel.
 
+    Parameters
+    ----------
+    scenario : Path, str or Plan
+        A file, a run directory, or a plan that stays as it is.
+    overrides : list of "KEY=VALUE" or dict
+        As `load` takes them.
+    kernel : Path or str, optional
+        "default", or a tree or binary; it counts as named by the caller, who thereby says that it may run.
+
     Raises
     ------
     ScenarioError
@@ -78,12 +103,19 @@ def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path
         plan = resolve(load(scenario, overrides))
     if kernel is None:
         return plan
+    # Absolute, so that a worker in another directory finds it.
     chosen = str(kernel) if str(kernel) == "default" else str(Path(kernel).expanduser().resolve())
     return dataclasses.replace(plan, guest=dataclasses.replace(plan.guest, kernel=chosen, kernel_named_in=None))
 
 
 def plan_inputs(plan: Plan) -> list[Path]:
-    """Files that a plan names, to be copied into ``00-inputs/`` of the run directory."""
+    """Files that a plan names, to be copied into ``00-inputs/`` of the run directory.
+
+    Returns
+    -------
+    list of Path
+        Where they were found on this machine.
+    """
     return plan.inputs()
 
 
@@ -96,12 +128,14 @@ def _medium(built: Mapping[str, Any]) -> Medium:
 
 
 def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | None = None) -> T:
+    """A section's dataclass with its values; what was not given takes the class's default."""
     # Hashes were compared when the files were looked for; the plan's sections hold the files themselves.
     values = {name: value for name, value in section.values.items() if not name.endswith("_sha256")}
     return schema_class(**(values | dict(files or {})))
 
 
 def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:
+    """A station's host: the common TCP, its own on top, and the sysctls that this comes to."""
     own = scenario.hosts[name].values if name in scenario.hosts else {}
     # Sysctls are added to [tcp]'s one by one; every other key of the host's own replaces the common one.
     mixed = dict(sorted({**tcp.sysctl, **own.get("sysctl", {})}.items()))
@@ -111,6 +145,7 @@ def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:
 
 
 def _pinned(scenario: Scenario, host: str) -> dict[str, str]:
+    """The sysctls that a plan spells out for a host, or for the guest as a whole ("")."""
     section = scenario.pinned.get(host)
     return section.values.get("sysctl", {}) if section is not None else {}
 
@@ -118,6 +153,14 @@ def _pinned(scenario: Scenario, host: str) -> dict[str, str]:
 def _found_files(
     scenario: Scenario, section: Section, problems: Problems
 ) -> dict[str, InputFile | tuple[InputFile, ...]]:
+    """The files that a section names, found and hashed; what is missing or differs is noted.
+
+    Returns
+    -------
+    dict of str to (InputFile or tuple of InputFile)
+        By attribute; files that were not found are left out, since `resolve` raises before the plan is built.
+    """
+    # By attribute; the hashes beside them are keys of the text and no attributes of a section.
     files: dict[str, InputFile | tuple[InputFile, ...]] = {}
     for key, (attribute, declared) in keys(TABLES[section.name]).items():
         named, wanted = section.values.get(attribute), section.values.get(f"{key}_sha256")
@@ -147,6 +190,18 @@ def _check_names(section: Section, files: Mapping[str, InputFile | tuple[InputFi
 
 
 def _found_file(section: Section, key: str, name: str, wanted: str | None, problems: Problems) -> InputFile | None:
+    """One file: found beside the text that names it, or among the copies of a run, and held against the plan's hash.
+
+    Parameters
+    ----------
+    wanted : str or None
+        The sha256 that a plan states; None: any content will do, as of a scenario that a user has written.
+
+    Returns
+    -------
+    InputFile or None
+        None: it is not there, cannot be read or is another, which is noted.
+    """
     origin = section.where(key)
     if origin.is_of_a_run and not plainfiles.is_plain_name(name):
         rule = f'"{name}" leads out of the run directory, and the plan of a run names files of {INPUTS}/ alone'
@@ -156,6 +211,7 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
     places = [origin.folder / INPUTS / name, origin.folder / name]
     if origin.is_of_a_run:
         places = places[:1]
+    # A scenario means the file beside it; a plan with a hash first means the copy that its run keeps.
     elif wanted is None:
         places.reverse()
     try:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """On which line each key of a TOML text stands. ``tomllib`` gives values without positions.
 
-The text must already have passed ``tomllib``: this reader finds where things begin and end, and judges nothing.
+The text must already have passed ``tomllib``: this reader finds where things begin and end, and judges nothing. So it
+may be short: what is no string, array or table ends at the next comma, bracket, comment or line.
 """
 
 from __future__ import annotations
@@ -14,7 +15,23 @@ KeyPath = tuple[str | int, ...]
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    """The first line (from 1) of each key, table and array element, by its path (``("flows", 0, "kind")``)."""
+    """The first line (from 1) of each key, table and array element, by its path (``("flows", 0, "kind")``).
+
+    Parameters
+    ----------
+    text : str
+        Valid TOML 1.0. Of another text the result, or the IndexError or ValueError, means nothing.
+
+    Returns
+    -------
+    dict of tuple to int
+        Paths of str (keys) and int (places in lists).
+
+    Examples
+    --------
+    >>> key_lines("a.b = 1")
+    {('a',): 1, ('a', 'b'): 1}
+    """
     return _Reader(text).lines
 
 
@@ -26,6 +43,7 @@ class _Reader:
     """
 
     def __init__(self, text: str) -> None:
+        # As tomllib reads it; a lone CR is an error there.
         self.text = text.replace("\r\n", "\n")
         self.at = 0
         self.newlines = [match.start() for match in re.finditer("\n", self.text)]
@@ -34,6 +52,7 @@ class _Reader:
         self._document()
 
     def _document(self) -> None:
+        """Headers and pairs until the end; a pair belongs to the table of the last header."""
         table: KeyPath = ()
         while True:
             self._skip(_BLANK_LINES)
@@ -49,6 +68,7 @@ class _Reader:
                 self._pair(table)
 
     def _header(self, parts: list[str], start: int, double: bool) -> KeyPath:
+        """Note a table and those around it; returns its path, with the place in its list if it is an element."""
         path: KeyPath = ()
         for part in parts[:-1]:
             path = self._note((*path, part), start)
@@ -62,6 +82,7 @@ class _Reader:
         return path
 
     def _pair(self, table: KeyPath) -> None:
+        """``a.b = value``: note ``a`` and ``a.b``, then what is within the value."""
         start, path = self.at, table
         for part in self._key():
             path = self._note((*path, part), start)
@@ -70,6 +91,7 @@ class _Reader:
         self._value(path)
 
     def _value(self, path: KeyPath) -> None:
+        """Step over a value, by its first character; arrays and inline tables note their parts."""
         opening = self.text[self.at]
         if opening in "\"'":
             self._string()
@@ -81,6 +103,7 @@ class _Reader:
             self._skip(_SCALAR)
 
     def _array(self, path: KeyPath) -> None:
+        """Note each element's line; commas and comments may stand anywhere between."""
         self.at += 1
         index = 0
         while True:
@@ -96,6 +119,7 @@ class _Reader:
             index += 1
 
     def _inline_table(self, path: KeyPath) -> None:
+        """Pairs until the closing brace, as deep as they are nested."""
         self.at += 1
         while True:
             self._skip(_BLANK_LINES)
@@ -108,12 +132,14 @@ class _Reader:
             self._pair(path)
 
     def _key(self) -> list[str]:
+        """The parts of a dotted key, quotes taken off by TOML's own rules."""
         parts = []
         while True:
             self._skip(_BLANKS)
             if self.text[self.at] in "\"'":
                 start = self.at
                 self._string()
+                # Escapes (\u0041) are TOML's to read.
                 parts.append(tomllib.loads(f"key = {self.text[start : self.at]}")["key"])
             else:
                 start = self.at
@@ -125,19 +151,24 @@ class _Reader:
             self.at += 1
 
     def _string(self) -> None:
+        """Step over a string of either quote, single or triple."""
         quote = self.text[self.at]
         if self.text.startswith(quote * 3, self.at):
+            # Only triple quotes may hold line ends.
             end = re.compile(_UP_TO_TRIPLE[quote], re.DOTALL)
         else:
             end = re.compile(_UP_TO_SINGLE[quote])
         self._skip(end)
 
     def _skip(self, pattern: re.Pattern[str]) -> None:
+        """Step over what `pattern` matches here, if it matches."""
         match = pattern.match(self.text, self.at)
         if match is not None:
             self.at = match.end()
 
     def _note(self, path: KeyPath, start: int) -> KeyPath:
+        """The line of a path where it first appears: a table that dotted keys open again keeps its first line."""
+        # A binary search among line ends, so that long texts take no time that grows with their square.
         self.lines.setdefault(path, bisect.bisect_left(self.newlines, start) + 1)
         return path
 

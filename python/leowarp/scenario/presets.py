@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Preset:
-    """Walker keys under a name.
+    """Keys under a name: of a constellation, or of an access link.
 
     Attributes
     ----------
     keys : dict
-        Keys of ``[constellation]`` that it fills.
+        Keys of the section that it fills, with values as a scenario would write them.
     source : str
-        Where the numbers come from, and what is an idealisation.
+        Where the numbers come from, and what is an idealisation; printed by the reference page.
     """
 
     keys: dict[str, str | int]
@@ -28,6 +28,15 @@ class Preset:
 def _walker(
     pattern: str, planes: int, per_plane: int, altitude: str, inclination: str, phasing: int, source: str
 ) -> Preset:
+    """A preset of the six numbers of a Walker pattern, so that `PRESETS` reads as a table.
+
+    Parameters
+    ----------
+    altitude, inclination : str
+        With units, as in a scenario.
+    phasing : int
+        Walker's F, 0 to planes - 1.
+    """
     keys: dict[str, str | int] = {
         "pattern": pattern,
         "planes": planes,

@@ -14,7 +14,19 @@ from leowarp.layout import PLAN
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a value was written: a line of a file, a ``--set``, a line of a study file, which is both, or a call."""
+    """Where a value was written: a line of a file, a ``--set``, a line of a study file, which is both, or a call.
+
+    Attributes
+    ----------
+    file : Path
+        The scenario, the plan or the study file.
+    line : int or None
+        From 1; None of what has none.
+    override : str or None
+        The text after ``--set``, or what a study calls its value.
+    in_call : bool
+        Whether a Python program gave it.
+    """
 
     file: Path
     line: int | None = None
@@ -23,7 +35,9 @@ class Origin:
 
     @property
     def folder(self) -> Path:
-        """What a relative file name beside this value is relative to."""
+        """What a relative file name beside this value is relative to: the working directory of what was typed, else the
+        file's.
+        """
         return Path() if self._is_typed else self.file.parent
 
     @property
@@ -55,11 +69,17 @@ class Problem:
     origin : Origin
         Where.
     key : str
-        The dotted key, as ``--set`` would name it.
+        The dotted key, as ``--set`` would name it; "": the mistake is of the whole text.
     rule : str
         The value and the rule that it breaks.
     hint : str, optional
         What to write instead.
+
+    Examples
+    --------
+    >>> print(Problem(Origin(Path("a.toml"), 3), "run.duration", '"5" has no unit', 'write "5 s"'))
+    a.toml:3: run.duration: "5" has no unit
+        write "5 s"
     """
 
     origin: Origin
@@ -73,7 +93,13 @@ class Problem:
 
 
 class ScenarioProblems(ScenarioError):
-    """A scenario with mistakes: all of them, in the order of the file."""
+    """A scenario with mistakes: all of them, in the order of the file.
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+        In the order of the message.
+    """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -84,17 +110,30 @@ class ScenarioProblems(ScenarioError):
 
 @dataclass
 class Problems:
-    """Gathers mistakes; `raise_any` ends the reading if there was one."""
+    """Gathers mistakes; `raise_any` ends the reading if there was one.
+
+    Attributes
+    ----------
+    found : list of Problem
+        In the order in which they were noted; the same one may be there twice.
+    """
 
     found: list[Problem] = field(default_factory=list)
 
     def add(self, origin: Origin, key: str, rule: str, hint: str | None = None) -> None:
-        """Note a mistake and go on."""
+        """Note a mistake and go on; the parameters are the attributes of `Problem`."""
         self.found.append(Problem(origin, key, rule, hint))
 
     def raise_any(self) -> None:
-        """Raise `ScenarioProblems` if anything was noted."""
+        """Raise `ScenarioProblems` if anything was noted.
+
+        Raises
+        ------
+        ScenarioProblems
+            Each mistake once, files first and line by line, then what was typed.
+        """
         if self.found:
+            # Two checks may find the same mistake, for instance of a key of [tcp] that every host has.
             unique = dict.fromkeys(self.found)
             raise ScenarioProblems(sorted(unique, key=_place))
 
@@ -106,14 +145,35 @@ def _place(problem: Problem) -> tuple[bool, str, int]:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that looks most like `word`, if one does."""
+    """The known word that looks most like `word`, if one does.
+
+    Parameters
+    ----------
+    word : str
+        As typed; only its first 60 characters are looked at.
+    known : iterable of str
+
+    Returns
+    -------
+    str or None
+        By `difflib`, with a similarity of 0.55 at least; None: nothing is near enough to be proposed.
+
+    Examples
+    --------
+    >>> nearest("congestion_controll", ["congestion_control", "rate"])
+    'congestion_control'
+    """
     # Long words are cut: matching costs the product of the lengths.
     nearest_words = difflib.get_close_matches(word[:_LONGEST_WORD], list(known), n=1, cutoff=0.55)
     return nearest_words[0] if nearest_words else None
 
 
 def unknown_key_hint(key: str, known: Iterable[str], elsewhere: Mapping[str, str]) -> str:
-    """What to write in place of a key that is not known here; `elsewhere` maps other sections' keys to the section."""
+    """What to write in place of a key that is not known here; `elsewhere` maps other sections' keys to the section.
+
+    >>> unknown_key_hint("altitud", ["rate", "size"], {"altitude": "constellation"})
+    'did you mean "altitude" in [constellation]?'
+    """
     here = list(known)
     near = nearest(key, [*here, *elsewhere])
     if near in here:

@@ -16,6 +16,21 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
     """Every sysctl of a host (a network namespace), sorted by name.
 
     What wins, from the lowest: the profile, keys of [tcp] that are switches or sizes, `tcp.sysctl`.
+
+    Parameters
+    ----------
+    tcp : Tcp
+        Of one host, its own keys already on top of the common ones.
+
+    Returns
+    -------
+    dict of str to str
+        Names and values as the agent writes them below /proc/sys.
+
+    Examples
+    --------
+    >>> host_sysctls(Tcp(profile="norack"))["net.ipv4.tcp_recovery"]
+    '0'
     """
     own = {
         # Least and initial sizes are Linux's own (tcp_init in net/ipv4/tcp.c); the largest alone is the scenario's.
@@ -34,15 +49,37 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
 
 
 def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, str]) -> dict[str, str]:
-    """Every sysctl of the guest as a whole, sorted by name."""
+    """Every sysctl of the guest as a whole, sorted by name.
+
+    Parameters
+    ----------
+    buffer_max_bytes : int
+        The largest that any host asks for.
+    memory_bytes : int
+        The guest's memory, from which the thresholds of TCP and UDP memory follow.
+    own : dict of str to str
+        ``[guest.sysctl]``; wins over what is derived.
+
+    Returns
+    -------
+    dict of str to str
+
+    Examples
+    --------
+    >>> guest_sysctls(16 << 20, 1 << 30, {})["net.ipv4.tcp_mem"]
+    '98304 131072 196608'
+    """
     pages = memory_bytes // _PAGE_BYTES
     # Three thresholds (low, pressure, high), as the kernel's tcp_init_mem forms them: 3/4, 1 and 3/2 of a share. The
     # kernel's share is a sixteenth of the free pages; a guest that does nothing but networking can give half.
     thresholds = f"{pages // 8 * 3} {pages // 2} {pages // 4 * 3}"
     derived = {
+        # The backlog of one processor that all hosts and satellites share; Linux's 1,000 is meant for one machine's
+        # receive path.
         "net.core.netdev_max_backlog": "100000",
         "net.core.rmem_max": str(buffer_max_bytes),
         "net.core.wmem_max": str(buffer_max_bytes),
+        # The kernel would derive it from its hash table's size.
         "net.ipv4.tcp_max_orphans": "4096",
         "net.ipv4.tcp_mem": thresholds,
         "net.ipv4.udp_mem": thresholds,
@@ -51,13 +88,22 @@ def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, st
 
 
 def is_per_host(name: str) -> bool:
-    """Whether Linux 6.12 keeps this sysctl per network namespace (net/core and net/ipv4's sysctl tables)."""
+    """Whether Linux 6.12 keeps this sysctl per network namespace (net/core and net/ipv4's sysctl tables).
+
+    Of `net.` everything counts as per namespace but what is listed below; what is not of `net.` is the guest's.
+
+    >>> is_per_host("net.ipv4.tcp_sack"), is_per_host("net.ipv4.tcp_mem")
+    (True, False)
+    """
     if name.startswith("net.core."):
         return name in _CORE_PER_NAMESPACE
     return name.startswith("net.") and name not in _IPV4_GLOBAL
 
 
+# x86-64's; the sysctls tcp_mem and udp_mem count pages.
 _PAGE_BYTES = 4096
+# Values of net.ipv4.tcp_ecn: 2 answers but never asks, which is Linux's default
+# (Documentation/networking/ip-sysctl.rst).
 _ECN = {"passive": "2", "on": "1", "off": "0"}
 
 # Linux 6.12's own values (tcp_sk_init in net/ipv4/tcp_ipv4.c), but tcp_no_metrics_save: a flow must not inherit what
@@ -103,6 +149,7 @@ PROFILE_SYSCTLS = {
 }
 
 _CORE_PER_NAMESPACE = ("net.core.somaxconn", "net.core.optmem_max", "net.core.txrehash")
+# Those below /proc/sys/net/ipv4 that only the first namespace has (ipv4_table in net/ipv4/sysctl_net_ipv4.c).
 _IPV4_GLOBAL = (
     "net.ipv4.tcp_mem",
     "net.ipv4.udp_mem",

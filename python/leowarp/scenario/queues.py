@@ -16,19 +16,23 @@ from leowarp.scenario.problems import Problems, nearest
 
 
 def _time(doc: str, low: str = "1 us") -> Key:
+    """A parameter that is a time, kept in ns; the kernel's attributes are in us, which the agent converts to."""
     return Key("quantity", doc, quantity=units.TIME, low=low, high="100 s")
 
 
 def _size(doc: str, low: str, high: str = "4 GB") -> Key:
+    """A parameter in bytes."""
     return Key("quantity", doc, quantity=units.BYTES, low=low, high=high)
 
 
 def _number(doc: str, low: int, high: int) -> Key:
+    """A parameter without a unit."""
     return Key("count", doc, low=low, high=high)
 
 
 # Defaults are the kernel's own: a parameter that is not given is not sent to it (docs/concepts/links.md, other queues).
 _TARGET = _time("Delay in the queue that it aims at.")
+# Names as tc(8) has them, without their units; `ce_threshold` marks by delay alone, whatever the control law says.
 _CODEL = {
     "target": _TARGET,
     "interval": _time("How long the delay must have been above `target` before it drops or marks."),
@@ -81,6 +85,17 @@ class QueueKeys:
     """The keys of whatever has a queue.
 
     `queue_parameters` holds what was given, in the units of its names: ``{"target_ns": 5000000}``.
+
+    Attributes
+    ----------
+    queue_pkts, queue_bytes : int or None
+        The limit of each direction; at most one is not None. Both None: unlimited.
+    queue_discipline : str
+        A key of `PARAMETERS`.
+    ecn : bool
+        Whether packets are marked (CE) where the discipline would drop them, if their sender allows it (ECT).
+    queue_parameters : dict of str to int
+        Integers: ns, bytes, ppm, places in lists of words, 0 or 1 of flags. What is not in it the kernel decides.
     """
 
     GOVERNS: ClassVar[Mapping[str, tuple[str, ...]]] = {"queue_discipline": ("queue_parameters",)}
@@ -101,7 +116,19 @@ class QueueKeys:
 
 
 def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, problems: Problems) -> None:
-    """Turn a section's queue parameters into numbers; every broken rule goes to `problems`."""
+    """Turn a section's queue parameters into numbers; every broken rule goes to `problems`.
+
+    Parameters
+    ----------
+    section : Section
+        Of a link with a queue; its ``queue_parameters`` are replaced.
+    schema : type
+        Where the defaults of its queue keys are.
+    netem : bool
+        Whether links are netem's, which have no other discipline before them.
+    problems : Problems
+    """
+    # Of a section that could not be decoded the default, so that its parameters are checked against something.
     kind = value_of(section, schema, "queue_discipline")
     if netem and kind != "fifo":
         rule = f"netem has a plain queue of its own, not {kind}"
@@ -109,6 +136,7 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
         problems.add(section.where("queue_discipline"), f"{section.name}.queue_discipline", rule, hint)
     _complete_ecn(section, kind, problems)
     node = section.nodes.get("queue_parameters")
+    # No parameters, or no table: the latter is reported already.
     if node is None or "queue_parameters" not in section.values:
         return
     parameters = {}
@@ -134,7 +162,25 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
 
 
 def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str, str | int | bool]:
-    """A discipline's parameters as a scenario writes them."""
+    """A discipline's parameters as a scenario writes them.
+
+    Parameters
+    ----------
+    kind : str
+        A key of `PARAMETERS`.
+    parameters : dict of str to int
+        As a plan has them.
+
+    Returns
+    -------
+    dict
+        Sorted by name, ready for TOML.
+
+    Examples
+    --------
+    >>> parameters_as_written("fq_codel", {"target_ns": 5_000_000, "flows": 1024})
+    {'flows': 1024, 'target': '5 ms'}
+    """
     written: dict[str, str | int | bool] = {}
     for name, declared in PARAMETERS[kind].items():
         value = parameters.get(name + declared.suffix)
@@ -150,6 +196,7 @@ def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str,
 
 
 def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
+    """Whether the discipline marks: cake always, a fifo never, the others as they are told."""
     marks = section.values.get("ecn")
     if kind in MARKS_ALWAYS:
         if marks is False:
@@ -164,6 +211,7 @@ def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
 
 
 def _parameter_hint(name: str, kind: str) -> str:
+    """What to write in place of a parameter that the discipline does not have, and who does have it."""
     known = PARAMETERS[kind]
     if not known:
         return 'write queue_discipline = "fq_codel" too, or take the parameters out'

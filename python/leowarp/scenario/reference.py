@@ -23,11 +23,18 @@ from leowarp.units import QUANTITIES
 
 
 def reference_page() -> str:
-    """The page as Markdown."""
+    """The page as Markdown.
+
+    Returns
+    -------
+    str
+        The same bytes for the same schema: units, one table of keys for each section, presets, places, profiles.
+    """
     return "\n".join(_lines()) + "\n"
 
 
 def _lines() -> Iterator[str]:
+    """The page's lines, in its order; what a section is comes from the first paragraph of its docstring."""
     yield from _INTRODUCTION.splitlines()
     yield ""
     yield "## Units"
@@ -39,6 +46,7 @@ def _lines() -> Iterator[str]:
         yield f'| {quantity.name} | {units} | `"{quantity.example}"` |'
     yield ""
     yield _UNITS_NOTE
+    # One page for all: a reader looks for a key, not for the module that declares it.
     for heading, section in _sections():
         yield ""
         yield f"## {heading}"
@@ -56,6 +64,7 @@ def _lines() -> Iterator[str]:
 
 
 def _sections() -> Iterator[tuple[str, type]]:
+    """Heading and dataclass of each table of keys, in the order in which a plan writes them."""
     for name, section in TABLES.items():
         if name == "isl":
             yield "[[stations]]", schema.Station
@@ -66,6 +75,7 @@ def _sections() -> Iterator[tuple[str, type]]:
 
 
 def _value(declared: Key) -> str:
+    """What may be written for a key: words, or a kind with its range and its word for no value."""
     if declared.kind == "word":
         return ", ".join(f'`"{word}"`' for word in declared.words)
     names = {"queue": "packets or bytes", "flag": "`true`, `false`", "text": "text", "file": "file name",
@@ -78,9 +88,11 @@ def _value(declared: Key) -> str:
 
 
 def _default(key: str, declared: Key) -> str:
+    """A key's default as a user would write it, or who gives it."""
     if declared.required:
         return "**required**"
     if declared.default is None:
+        # Only stations have coordinates that the gazetteer gives; every other key without a default is a preset's.
         return "place" if key in ("latitude", "longitude") else "preset"
     if isinstance(declared.default, bool):
         return f"`{str(declared.default).lower()}`"
@@ -90,10 +102,12 @@ def _default(key: str, declared: Key) -> str:
 
 
 def _cell(text: str) -> str:
+    """A text as a cell of a Markdown table, whose border is a bar."""
     return text.replace("|", "\\|")
 
 
 def _queue_parameters() -> Iterator[str]:
+    """The parameters of each queueing discipline."""
     yield ""
     yield "## Queue parameters"
     yield ""
@@ -108,6 +122,7 @@ def _queue_parameters() -> Iterator[str]:
 
 
 def _presets() -> Iterator[str]:
+    """Constellations by name, each with the source of its numbers."""
     yield ""
     yield "## Constellations by name"
     yield ""
@@ -121,6 +136,7 @@ def _presets() -> Iterator[str]:
 
 
 def _places() -> Iterator[str]:
+    """The gazetteer, by name."""
     yield ""
     yield "## Places by name"
     yield ""
@@ -133,6 +149,7 @@ def _places() -> Iterator[str]:
 
 
 def _profiles() -> Iterator[str]:
+    """Every sysctl that a host gets, a column for each profile, and those of the guest as a whole."""
     names = list(PROFILE_SYSCTLS)
     yield ""
     yield "## TCP profiles"
@@ -141,6 +158,7 @@ def _profiles() -> Iterator[str]:
     yield ""
     yield f"| sysctl | {' | '.join(names)} |"
     yield f"|---|{'---|' * len(names)}"
+    # From the functions that make plans, not from the tables alone: buffers and ECN are in them.
     profiles = [host_sysctls(schema.Tcp(profile=name)) for name in names]
     for sysctl in profiles[0]:
         yield f"| `{sysctl}` | {' | '.join(profile[sysctl] for profile in profiles)} |"
@@ -154,7 +172,13 @@ def _profiles() -> Iterator[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; 1 if it is out of date."""
+    """Write or check the page; 1 if it is out of date.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        In place of the command line's.
+    """
     parser = argparse.ArgumentParser(prog="python -m leowarp.scenario.reference", description=__doc__)
     parser.add_argument("file", type=Path, help="the page, docs/reference/scenario.md")
     parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")

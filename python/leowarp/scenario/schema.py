@@ -43,24 +43,48 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(PlanSections):
-    """A scenario with every default written out: all that a run depends on."""
+    """A scenario with every default written out: all that a run depends on.
+
+    When two plans are compared, files count by name and content, wherever they lie. The attributes are those of
+    `PlanSections`.
+    """
 
     def to_toml(self) -> str:
         """The plan as a scenario text; loading it gives this plan again."""
         return plan_text(self)
 
     def named_by_caller(self) -> Plan:
-        """The same plan, but that all code in it counts as named by the caller, who thereby says that it may run."""
+        """The same plan, but that all code in it counts as named by the caller, who thereby says that it may run.
+
+        Returns
+        -------
+        Plan
+            Equal to this one: who names a file is no part of what a run depends on (`guest/trust.py`).
+        """
         own = tuple(dataclasses.replace(file, named_in=None) for file in self.guest.cc_modules)
         return dataclasses.replace(self, guest=dataclasses.replace(self.guest, cc_modules=own, kernel_named_in=None))
 
     def boot(self) -> str:
-        """What the runs of one boot have in common: the guest, its own sysctls and its modules' parameters."""
+        """What the runs of one boot have in common: the guest, its own sysctls and its modules' parameters.
+
+        Returns
+        -------
+        str
+            Equal for two plans if they may share a boot as far as this goes; nothing else is to be read from it.
+        """
+        # Sorted: two plans that give the same parameters in another order share a boot.
         modules = {name: sorted(parameters.items()) for name, parameters in sorted(self.modules.items())}
         return repr((self.guest, sorted(self.sysctl.items()), modules))
 
     def inputs(self) -> list[Path]:
-        """Files that the plan names, to be copied into the run directory (`00-inputs/`)."""
+        """Files that the plan names, to be copied into the run directory (`00-inputs/`).
+
+        Returns
+        -------
+        list of Path
+            Of the constellation that a medium follows, of the medium, of the guest; in the order of their keys.
+        """
+        # A constellation that is the medium itself would be listed twice.
         sky = () if self.constellation in (None, self.medium) else (self.constellation,)
         files: list[InputFile] = []
         for part in (*sky, self.medium, self.guest):

@@ -21,23 +21,43 @@ from leowarp.units import BYTES, PACKETS
 # Implements RFC 4737, 1.3 (context).
 # Implements RFC 4737, 6 (packet generation).
 def plan_text(plan: sections.PlanSections) -> str:
-    """The plan as a scenario text."""
+    """The plan as a scenario text.
+
+    Parameters
+    ----------
+    plan : PlanSections
+
+    Returns
+    -------
+    str
+        TOML. Keys without effect beside this medium are left out: they would be errors when it is loaded.
+    """
     return "\n".join(_lines(plan)) + "\n"
 
 
 def quoted(text: str) -> str:
-    """A TOML basic string."""
+    """A TOML basic string.
+
+    Parameters
+    ----------
+    text : str
+        Any; control characters and quotes are escaped, other characters stay.
+    """
     # JSON's escapes are TOML's, but TOML also wants U+007F escaped.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _lines(plan: sections.PlanSections) -> Iterator[str]:
+    """The plan's lines: media and stations, links, flows, hosts and guest, then what follows from them, sysctl by
+    sysctl.
+    """
     yield "# A plan: a scenario with every default written out. Loading it gives the same run."
     yield f"name = {quoted(plan.name)}"
     yield f"schema = {sections.SCHEMA_VERSION}"
     yield from _table("run", plan.run)
     medium, sky = plan.medium, plan.constellation
     if sky is not None:
+        # Walker keys beside a file of elements are errors, so a plan does not spell their None out.
         yield from _table(sky.NAME, sky, () if sky.tle is None else WALKER_KEYS)
     if not isinstance(medium, Constellation):
         yield from _table(medium.NAME, medium)
@@ -69,6 +89,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
 
 
 def _module(name: str, parameters: Mapping[str, str]) -> Iterator[str]:
+    """A kernel module's parameters, times with their unit."""
     yield ""
     yield f"[modules.{name}]"
     for parameter, value in sorted(parameters.items()):
@@ -76,9 +97,11 @@ def _module(name: str, parameters: Mapping[str, str]) -> Iterator[str]:
 
 
 def _host(host: sections.Host, common: sections.Tcp) -> Iterator[str]:
+    """A host's TCP as far as it differs from the common one, and every sysctl that it gets."""
     name = f"hosts.{host.name if _BARE_KEY.fullmatch(host.name) else quoted(host.name)}"
     differs = [key for key, (attribute, _) in keys(sections.Tcp).items()
                if getattr(host.tcp, attribute) != getattr(common, attribute)]  # fmt: skip
+    # A host that is like all others says nothing of its own, so that a change of [tcp] in the plan still reaches it.
     if differs:
         yield from _table(f"{name}.tcp", host.tcp, set(keys(sections.Tcp)) - set(differs))
     yield from _sysctls(f"{name}.sysctl", host.sysctl, "Of this host: what its [tcp] comes to.")
@@ -92,6 +115,20 @@ def _table(
     double: bool = False,
     replace: Mapping[str, Any] | None = None,
 ) -> Iterator[str]:
+    """A section's keys and values, in the order of its declaration.
+
+    Parameters
+    ----------
+    name : str
+        As it stands between the brackets.
+    section : dataclass
+    without : iterable of str
+        Keys to leave out.
+    double : bool
+        ``[[name]]``: an element of a list.
+    replace : dict, optional
+        Attribute -> value to write in place of the section's own.
+    """
     yield ""
     yield f"[[{name}]]" if double else f"[{name}]"
     kind: type = type(section)
@@ -116,12 +153,14 @@ def _table(
                 yield f"{key}_sha256 = [{', '.join(quoted(one.sha256) for one in value)}]"
         elif isinstance(value, InputFile):
             yield f"{key} = {quoted(value.name)}"
+            # The hash stands beside the name, so that a plan whose file has changed is refused (`plan.resolve`).
             yield f"{key}_sha256 = {quoted(value.sha256)}"
         else:
             yield f"{key} = {_value(value, declared)}"
 
 
 def _value(value: Any, declared: Key) -> str:
+    """A key's value as a user would write it: with its unit, or the word for no value."""
     if value is None:
         assert declared.none is not None, "a key without a word for it cannot be None"
         return quoted(declared.none)
@@ -134,12 +173,14 @@ def _value(value: Any, declared: Key) -> str:
 
 
 def _scalar(value: str | int | bool) -> str:
+    """A word, a number or a truth value in TOML's spelling."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int) else quoted(value)
 
 
 def _sysctls(name: str, table: Mapping[str, str], comment: str) -> Iterator[str]:
+    """A table of sysctls, sorted by name, with what they are beside its header."""
     yield ""
     yield f"[{name}]  # {comment}"
     for sysctl, value in sorted(table.items()):

@@ -57,4 +57,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    """Public names as well as those that are loaded, so that they can be completed before their first use."""
     return [*globals(), *_PUBLIC]

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from leowarp.errors import TraceError
 
 Verdict = Literal["holds", "partly", "does not hold", "cannot be told"]
+"""A claim of several parts may hold partly; "cannot be told" is no verdict against the study."""
 
 Sample = Mapping[str, Any]
 """The runs of one sample by slug (`RunView`), or the data sets of a study of many runs by name."""
@@ -76,9 +77,23 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
     ------
     TraceError
         If no sample has all runs that the test looks at.
+
+    Parameters
+    ----------
+    claim : Claim
+    samples : sequence of (name, sample)
+        The study's own first.
+
+    Returns
+    -------
+    dict
+        A row of `claims.json`: `number`, `says`, `figure`, `test`, `runs`; `verdict`, `measured`, `numbers`, `cause` of
+        the
+        first sample that has the claim's runs; `samples`, the same four of every one, with its name as `sample`.
     """
     outcomes = []
     for name, sample in samples:
+        # Further samples have the study's own runs alone, so claims on other runs are judged in the first.
         if all(slug in sample for slug in claim.runs):
             outcomes.append((name, claim.evaluate(sample)))
     if not outcomes:
@@ -95,8 +110,13 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
 
 
 def holds_if(parts: Mapping[str, bool]) -> Verdict:
-    """All parts: holds; some: partly; none: does not hold."""
+    """All parts: holds; some: partly; none: does not hold.
+
+    >>> holds_if({"lowest mean": True, "largest shortfall": False})
+    'partly'
+    """
     passed = sum(bool(value) for value in parts.values())
+    # Without weights: which part matters more would be a judgement after the fact.
     if passed == len(parts):
         return "holds"
     return "partly" if passed else "does not hold"

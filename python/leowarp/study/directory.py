@@ -54,6 +54,25 @@ def make_runs(
     """Makes the runs that are not there yet; returns directories of complete runs, and failures by slug.
 
     A complete run of the very same plan is kept, unless `force`; one of another plan is made anew.
+
+    Parameters
+    ----------
+    folder : Path
+        The study's directory; runs lie in `runs/<slug>`.
+    runs : sequence of ExampleRun
+    settings : mapping
+        Dotted keys of every run's scenario; a run's own `set` overrides them.
+    at_once, kernel, progress
+        As for `leowarp.run_many`.
+    force : bool
+        Whether complete runs are made anew, too.
+
+    Returns
+    -------
+    done : dict of str to Path
+        By slug, in the order of `runs`.
+    failed : dict of str to LeowarpError
+        By slug.
     """
     jobs, done, failed = [], {}, {}
     for run in runs:
@@ -66,6 +85,8 @@ def make_runs(
         else:
             jobs.append(job)
     if jobs:
+        # force=True: what lies there is incomplete or of another plan, or the caller wants it anew. A failure is
+        # returned, as the other runs can still be judged.
         made = run_many(jobs, at_once=at_once, kernel=kernel, force=True, progress=progress, failures="return")
         for job, result in zip(jobs, made, strict=True):
             if isinstance(result, LeowarpError):
@@ -76,7 +97,17 @@ def make_runs(
 
 
 def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Mapping[str, Any]) -> None:
-    """`study.toml`: which runs, from which scenario, with what replaced, and the hash of each plan."""
+    """`study.toml`: which runs, from which scenario, with what replaced, and the hash of each plan.
+
+    Parameters
+    ----------
+    folder : Path
+    key : str
+        Of the study, such as "frederiksen2024".
+    runs : sequence of ExampleRun
+    settings : mapping
+        As for `make_runs`. The hash is left out for a run that is not there.
+    """
     lines = [f"study = {json.dumps(key)}", "schema = 1", f"leowarp = {json.dumps(VERSION)}", ""]
     for run in runs:
         plan = folder / "runs" / run.slug / layout.PLAN
@@ -96,7 +127,15 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
 
 
 def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
-    """`results/run=<slug>/metrics.parquet`: the metrics of all runs as one data set, partitioned as Hive does."""
+    """`results/run=<slug>/metrics.parquet`: the metrics of all runs as one data set, partitioned as Hive does.
+
+    Parameters
+    ----------
+    folder : Path
+        The study's directory.
+    made : mapping of str to Path
+        Slug -> run directory.
+    """
     results = folder / "results"
     # A run that is no longer made must not stay in the data set.
     if results.exists():
@@ -116,10 +155,12 @@ def _is_made(target: Path, plan: str) -> bool:
     """Whether the directory holds a complete run of this very plan."""
     if recorded.why_incomplete(target) is not None:
         return False
+    # By text and not by hash: both are there, and a difference can be looked at.
     return (target / layout.PLAN).read_text(encoding="utf-8") == plan
 
 
 def _toml(value: Any) -> str:
+    """A value as TOML on one line, tables as inline tables."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + " }"
     return json.dumps(value, ensure_ascii=False)

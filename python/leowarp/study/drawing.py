@@ -16,11 +16,24 @@ from leowarp.report.style import styled
 from leowarp.study.page import DrawnFigure
 
 Rules = TypeVar("Rules")
+"""What a study's figures need besides data: which kernel, how many seeds."""
 
 
 @dataclass(frozen=True)
 class Kind(Generic[Rules]):
-    """One figure: `draw(frames, rules)`, and the data sets that it needs."""
+    """One figure of a study.
+
+    Attributes
+    ----------
+    stem : str
+        Name of its files in `figures/`, without the ending.
+    title, caption : str
+        On the page; the caption says what is drawn, units and intervals included.
+    needs : tuple of str
+        Names of the data sets without which it cannot be drawn.
+    draw : callable
+        `draw(frames, rules) -> Figure`.
+    """
 
     stem: str
     title: str
@@ -30,7 +43,23 @@ class Kind(Generic[Rules]):
 
 
 def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draws all figures into `folder`; one whose data are missing says so."""
+    """Draws all figures into `folder`; one whose data are missing says so.
+
+    Parameters
+    ----------
+    kinds : sequence of Kind
+    frames : mapping
+        Data sets by name; one of which every run failed is not there.
+    folder : Path
+        Made if it is not there.
+    rules : object
+        Handed on to each figure.
+
+    Returns
+    -------
+    list of DrawnFigure
+        One a kind, in order; `missing` says why one was not drawn.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     for kind in kinds:
@@ -38,6 +67,7 @@ def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, 
         if missing is None:
             try:
                 with styled():
+                    # Within the style of reports, which sets fonts and sizes for as long as it is drawn.
                     figure = kind.draw(frames, rules)
                 save(figure, folder / kind.stem)
             # A trial run may be too short for what a figure shows; the page says so, and the others are drawn.

@@ -12,12 +12,23 @@ from leowarp import plainfiles
 from leowarp.report import html
 
 CLASSES = {"holds": "holds", "partly": "partly", "does not hold": "fails", "cannot be told": "unknown"}
+"""Verdict -> class of its colour in the page's style; in the order in which verdicts are counted."""
 PLURALS = {"holds": "hold", "does not hold": "do not hold"}
+"""Verdicts as they read after a number other than 1, where that differs."""
 
 
 @dataclass(frozen=True)
 class DrawnFigure:
-    """A figure of the study on disk: `figures/<stem>.{svg,pdf,png}`; or why it could not be drawn."""
+    """A figure of the study on disk: `figures/<stem>.{svg,pdf,png}`; or why it could not be drawn.
+
+    Attributes
+    ----------
+    stem : str
+        Of its files.
+    title, caption : str
+    missing : str, optional
+        Why there is no such file; None if there is.
+    """
 
     stem: str
     title: str
@@ -27,7 +38,16 @@ class DrawnFigure:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page that is the study's own: a name to point to, a heading, HTML."""
+    """A part of the page that is the study's own.
+
+    Attributes
+    ----------
+    name : str
+        What a link points to (`#runs`).
+    heading : str
+    content : str
+        HTML; whatever comes from a file has gone through `html.text`.
+    """
 
     name: str
     heading: str
@@ -38,7 +58,24 @@ def write_study_page(
     folder: Path, title: str, lead: str, claims: Sequence[Mapping[str, Any]], figures: Sequence[DrawnFigure],
     sections: Sequence[Section], warnings: Sequence[str], command: str,
 ) -> Path:  # fmt: skip
-    """Writes `index.html` of a study; returns it."""
+    """Writes `index.html` of a study; returns it.
+
+    Parameters
+    ----------
+    folder : Path
+        The study's directory; links and figures are relative to it.
+    title, lead : str
+        Plain text.
+    claims : sequence of mapping
+        Rows of `claims.json`.
+    figures : sequence of DrawnFigure
+    sections : sequence of Section
+        What comes between the figures and the command.
+    warnings : sequence of str
+        For the box at the top; without any there is no box.
+    command : str
+        What to type to make the same again.
+    """
     parts = [
         Section("claims", "Claims", _verdicts(claims) + _claims_table(claims)),
         Section("figures", "Figures", _figures(folder, figures)),
@@ -93,6 +130,7 @@ def _claims_table(claims: Sequence[Mapping[str, Any]]) -> str:
 
 def _figures(folder: Path, figures: Sequence[DrawnFigure]) -> str:
     """The figures that were drawn, and why the others were not."""
+    # Figures are named, not packed into the page: a study has a dozen, each in three formats for papers.
     blocks = [
         html.picture(folder / "figures" / figure.stem, figure.title, figure.caption, "figures")
         for figure in figures

@@ -54,7 +54,25 @@ class Part:
 def made(
     parts: Sequence[Part], making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[dict[str, pd.DataFrame], dict[str, LeowarpError]]:
-    """Each group's rows, and the failures among them by `<group>/<run id>`."""
+    """Each group's rows, and the failures among them by `<group>/<run id>`.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        Made in this order, each in a directory of its own.
+    making : Making
+    quick : bool
+        Whether only the runs of `Part.in_quick` are asked for.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers make the runs.
+
+    Returns
+    -------
+    rows : dict of str to DataFrame
+        By group, a row for each run that was asked for, failed ones included; columns as docs/guides/studies.md lists
+        them.
+    failures : dict of str to LeowarpError
+    """
     rows: dict[str, pd.DataFrame] = {}
     failures: dict[str, LeowarpError] = {}
     for part in parts:
@@ -68,6 +86,7 @@ def _made(
 ) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:
     """A group's rows, and its failures by `<group>/<run id>`; runs that failed before are tried again."""
     folder = making.folder / part.name
+    # The whole group, as its rows are one data set.
     if making.force and folder.exists():
         shutil.rmtree(folder)
     content = dict(part.content)
@@ -76,6 +95,7 @@ def _made(
         content["set"] = {**content.get("set", {}), "guest.kernel": str(making.kernel)}
     # The monotonic clock: a step of the wall clock is no cost.
     started = time.monotonic()
+    # retry_failed: a reproduction is started again in order to be whole.
     done = run_study(
         StudyFile.of(content), folder, at_once=making.at_once, scheduler=scheduler, progress=making.progress,
         only=(lambda run: part.in_quick(run.values, run.seed)) if quick else None, retry_failed=True,
@@ -98,14 +118,25 @@ def _note_cost(folder: Path, part: str, wall_s: float) -> None:
     """Adds what a start took by the wall clock: a study that was interrupted has several."""
     path = folder / COST
     spent = recorded.read_json(path) if path.exists() else {}
+    # Added up, as each start makes only what is missing.
     spent[part] = spent.get(part, 0.0) + wall_s
     recorded.write_json(path, spent)
 
 
 def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    """What each group took."""
+    """What each group took, as an HTML table with a line for all.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+    rows : mapping of str to DataFrame
+        As `made` gives them.
+    folder : Path
+        The study's directory, with `cost.json`.
+    """
     wall = recorded.read_json(folder / COST)
     lines = [_cost_row(part.name, part.why, rows[part.name], part.runs, float(wall[part.name])) for part in parts]
+    # A study's groups have different columns; what a group lacks is missing there.
     everything = pd.concat(list(rows.values()), ignore_index=True)
     lines.append(_cost_row("all", "", everything, sum(part.runs for part in parts), sum(wall.values())))
     header = ["group", "what for", "runs here", "of", "failed", "CPU, s", "of which in the guest, s", "CPU a run, s",
@@ -118,7 +149,9 @@ def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: 
 
 
 def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float) -> list[Any]:
+    """A line of `cost_table`: processor time is the sum of the runs' own, the wall clock that of all starts."""
     cpu_s, guest_s = (float(rows[column].sum()) for column in ("cpu_s", "guest_cpu_s"))
+    # Without a single good run the rows have no scalars.
     virtual_s = float(rows["virtual_s"].sum()) if "virtual_s" in rows else None
     failed = int((rows["status"] != "ok").sum())
     return [
@@ -128,7 +161,11 @@ def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float
 
 
 def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    """What the runs took, for the terminal: processor time of guest and host, and the wall clock of all starts."""
+    """What the runs took, for the terminal: processor time of guest and host, and the wall clock of all starts.
+
+    The two need not agree: several runs are made at once, and a start that was interrupted counts with the time it
+    took.
+    """
     every = pd.concat(list(rows.values()), ignore_index=True)
     wall_s = sum(recorded.read_json(folder / COST).values())
     return (
@@ -138,12 +175,13 @@ def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
 
 
 def data_section(parts: Sequence[Part], example: str, note: str = "") -> str:
-    """Where each group's results are, and how to begin with them.
+    """Where each group's results are, and how to begin with them, as HTML.
 
     Parameters
     ----------
+    parts : sequence of Part
     example : str
-        Python.
+        Python that reads them.
     note : str
         HTML.
     """

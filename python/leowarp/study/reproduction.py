@@ -18,6 +18,7 @@ from leowarp.study.claim import Claim, judged
 from leowarp.study.page import DrawnFigure, Section, write_study_page
 
 STUDIES = ("frederiksen2024", "torres2020", "huston2024", "tauran2018")
+"""Keys of the studies that can be made again, each a package of this one."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,21 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class Making:
-    """How runs are made, whichever the study: where, how many at once, with which kernel."""
+    """How runs are made, whichever the study: where, how many at once, with which kernel.
+
+    Attributes
+    ----------
+    folder : Path
+        The study's directory; it exists.
+    at_once : int, optional
+        Runs at a time; as many as there are usable cores if not given.
+    kernel : path, optional
+        Another guest kernel than the scenarios'.
+    force : bool
+        Whether runs that are complete are made anew.
+    progress : bool or callable
+        As for `reproduce`.
+    """
 
     folder: Path
     at_once: int | None = None
@@ -86,7 +101,15 @@ class Material:
 
 
 class Room(Protocol):
-    """What the module `leowarp.study.<key>.material` has."""
+    """What the module `leowarp.study.<key>.material` has.
+
+    Attributes
+    ----------
+    TITLE, LEAD : str
+        Heading and first paragraph of the page, plain text.
+    CLAIMS : sequence of Claim
+        In the order of the page.
+    """
 
     TITLE: str
     LEAD: str
@@ -123,9 +146,26 @@ def reproduce(
         `torres2020`, `huston2024`, `tauran2018`: address of a Dask scheduler whose workers make the runs.
     at_once, kernel, force, progress
         As for `leowarp.run_many`; a study of many runs calls `progress` with each `StudyProgress`.
+
+    Returns
+    -------
+    Reproduction
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such study, it has no such option, or the directory is none of ours.
+    HostError
+        If the machine lacks something that every run needs.
+    LeowarpError
+        The first failure, if no run could be made at all.
+
+    >>> again = reproduce("torres2020", quick=True)                                    # doctest: +SKIP
+    >>> {claim["number"]: claim["verdict"] for claim in again.claims}                  # doctest: +SKIP
     """
     if key not in STUDIES:
         raise ScenarioError(f"there is no study {key!r}", hint=f"the studies are: {', '.join(STUDIES)}")
+    # Only the study asked for is imported, and matplotlib with it.
     room = cast(Room, importlib.import_module(f"leowarp.study.{key}.material"))
     # `quick` is a flag, and false is the same as not given.
     given = {"samples": samples, "duration": duration, "quick": quick or None, "scheduler": scheduler}
@@ -140,8 +180,10 @@ def reproduce(
             f"cannot make the study {key} in {folder}: {why}, and nothing is written through one",
             hint="choose another directory with --out",
         )
+    # Only now: a study or option that does not exist leaves no directory behind.
     folder.mkdir(parents=True, exist_ok=True)
     material = room.make(Making(folder, at_once, kernel, force, progress), **options)
+    # Judged anew at each start, from the runs that are there: a test that was changed needs no new runs.
     rows = _judge_all(room.CLAIMS, material)
     recorded.write_json(folder / "claims.json", {"study": key, "runs": material.runs, "claims": rows})
     # Failed runs first: whoever reads the page must see what the verdicts rest on.
@@ -160,6 +202,7 @@ def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, An
     rows = []
     for claim in claims:
         missing = [slug for slug in claim.runs if slug in material.failures]
+        # Some of its runs failed. A verdict on the others would be a verdict on another claim.
         if missing:
             row = {key: getattr(claim, key) for key in ("number", "says", "figure", "test")}
             why = material.failures[missing[0]].message
@@ -171,11 +214,16 @@ def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, An
 
 
 def _json_safe(value: Any) -> Any:
-    """Numbers as JSON has them: numpy's as Python's, nan as null."""
+    """Numbers as JSON has them: numpy's as Python's, nan as null.
+
+    >>> _json_safe({1: (float("nan"), 2.0)})
+    {'1': [None, 2.0]}
+    """
     if isinstance(value, dict):
         return {str(key): _json_safe(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_json_safe(inner) for inner in value]
+    # numpy's scalars; json.dumps refuses them.
     if hasattr(value, "item"):
         value = value.item()
     # nan is the one number that is not itself; JSON has no word for it.
@@ -185,7 +233,11 @@ def _json_safe(value: Any) -> Any:
 
 
 def _command(key: str, out: str | Path | None, options: Mapping[str, Any]) -> str:
-    """What to type to get the same again, for the page."""
+    """What to type to get the same again, for the page.
+
+    >>> _command("torres2020", None, {"quick": True})
+    'leowarp reproduce torres2020 --quick'
+    """
     words = [f"leowarp reproduce {key}"]
     if out is not None:
         words.append(f"--out {out}")

@@ -10,7 +10,13 @@ from leowarp.metadata import decode_metadata
 
 
 def warnings_of(table: pa.Table) -> list[str]:
-    """The warnings that a timeline or routes table carries."""
+    """The warnings that a timeline or routes table carries.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Of a timeline or of routes; without such metadata there are none.
+    """
     return decode_metadata(table.schema, "warnings") or []
 
 

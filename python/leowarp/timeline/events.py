@@ -98,7 +98,10 @@ class LinkKind:
 
     @staticmethod
     def shaped(plan: Plan, kind: str, section: SteadyLinkKeys, on_down: str) -> LinkKind:
-        """A link with a queue, one rate and one loss both ways, as a section of the plan describes it."""
+        """A link with a queue, one rate and one loss both ways, as a section of the plan describes it.
+
+        `kind` is isl or gsl; `on_down` drain (what it holds still arrives) or drop.
+        """
         link = LinkKind.queued(plan, kind, section, on_down)
         return replace(link, rate_bps=section.rate_bps, loss_ratio=section.loss_ratio, has_own_rate=True)
 
@@ -125,12 +128,16 @@ class LinkKind:
 
     @staticmethod
     def ideal(plan: Plan, kind: str, on_down: str = "drain", overhead_bytes: int = 0) -> LinkKind:
-        """A link without rate, delay, limit or loss."""
+        """A link without rate, delay, limit or loss.
+
+        Used for wires between hosts and stations, and for what a medium does not model.
+        """
         return LinkKind(
             kind=kind,
             discipline=plan.network.link_model,
             on_down=on_down,
             overhead_bytes=overhead_bytes,
+            # A wire needs no event of rate; of any other ideal link one says that it is unshaped.
             has_own_rate=kind != "wire",
         )
 
@@ -138,6 +145,11 @@ class LinkKind:
         """netem's own limit, so that `limit_pkts` packets can wait while the delay line is full: Q + ceil(D R/packet).
 
         Without a rate nothing ever waits, and netem's limit would only cut the delay line: none then.
+
+        >>> link = LinkKind(kind="isl", discipline="netem", on_down="drain", overhead_bytes=14, limit_pkts=500,
+        ...                 limit_counts_flying=True)
+        >>> link.limit_with_flying_pkts(10_000_000, 100_000_000)
+        583
         """
         if not self.limit_counts_flying or self.limit_pkts is None:
             return self.limit_pkts
@@ -163,6 +175,11 @@ class Events:
     """Events of a timeline under construction; nodes are numbers into `names`.
 
     What there may be millions of (`delays`, `capacity`, `channel`) is taken, kept and sorted in columns.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of all nodes; everywhere else a node is its place here.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -179,6 +196,7 @@ class Events:
         """A link comes up, with its rate and loss in both directions; a queue it has from the start."""
         is_first = (a, b) not in self._links
         self._link(t_ns, a, b, link, up=True)
+        # Told at each time that it comes up: the guest makes the link anew.
         for sender, receiver in ((a, b), (b, a)):
             # Events `queue` stand at 0 alone (`timeline.schema`): a link that comes up again has the queue that it had.
             if link.queue != "fifo" and is_first:
@@ -227,7 +245,15 @@ class Events:
         *,
         both_ways: bool = True,
     ) -> None:
-        """Delays of many links at once, the same in both directions (or of directions a>b)."""
+        """Delays of many links at once, the same in both directions (or of directions a>b).
+
+        Parameters
+        ----------
+        t_ns : int
+        a, b : int arrays of shape (n,)
+            Ends of each link.
+        delay_ns : int64 array of shape (n,)
+        """
         if both_ways:
             a, b, delay_ns = (
                 np.column_stack([a, b]).ravel(),
@@ -333,8 +359,16 @@ class Events:
                 self.path(t_ns, source, destination, numbers.path_ids[k][pair], change_id)
 
     def table(self, metadata: TimelineMetadata) -> pa.Table:
-        """All events so far, in order."""
+        """All events so far, in order.
+
+        Returns
+        -------
+        timeline : pyarrow.Table
+            Columns as in `timeline.schema`; by time, within an instant by rank, then in the order in which they were
+            added.
+        """
         schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata.values())
+        # Rows first, then columns, in the order given: what has the same time and rank stays in it (lexsort is stable).
         parts = [pa.Table.from_pylist([row for _, _, row in self._rows], schema=schema)]
         ranks = [np.array([rank for _, rank, _ in self._rows], dtype=np.int64)]
         for bulk in self._bulks:
@@ -353,6 +387,13 @@ class Events:
         return pa.array(self._names).take(pa.array(nodes))
 
     def _table(self, event: str, a: int, b: int, t_ns: NDArray[np.int64], **values: pa.Array) -> None:
+        """Rows of a table of one direction, kept in columns.
+
+        Raises
+        ------
+        ValueError
+            If a column has another length than the instants.
+        """
         for name, column in values.items():
             if len(column) != len(t_ns):
                 raise ValueError(f"{event}: {len(column)} values of {name} at {len(t_ns)} instants")
@@ -360,6 +401,7 @@ class Events:
         self._bulks.append(_Bulk(event, pa.array(t_ns, pa.int64()), {**ends, **values}))
 
     def _link(self, t_ns: int, a: int, b: int, link: LinkKind, *, up: bool) -> None:
+        """A `link` event, up or down; its row is kept, for `make_room_for_flying` may raise its limit at the end."""
         row = self._add(
             t_ns,
             "link",
@@ -379,6 +421,7 @@ class Events:
         self._links.setdefault((a, b), []).append((row, link))
 
     def _add(self, t_ns: int, event: str, *, rank: int | None = None, **values: object) -> dict[str, object]:
+        """Keeps an event with its rank; returns its row."""
         row: dict[str, object] = {"t_ns": int(t_ns), "event": event, **values}
         self._rows.append((int(t_ns), _RANKS[event] if rank is None else rank, row))
         return row

@@ -12,7 +12,13 @@ from leowarp import parquetfiles, plainfiles
 
 
 def write_table(table: pa.Table, path: Path) -> None:
-    """Write a table as Parquet (version 2.6, zstd); the bytes depend on the table and on pyarrow's version only."""
+    """Write a table as Parquet (version 2.6, zstd); the bytes depend on the table and on pyarrow's version only.
+
+    Raises
+    ------
+    ScenarioError
+        If the path is there and no plain file.
+    """
     plainfiles.refuse_link(path)
     # One chunk and a fixed row group: how the table came about does not show.
     pq.write_table(

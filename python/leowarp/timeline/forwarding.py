@@ -41,7 +41,17 @@ class Forwarding:
             self._events.route(0, destination, self._host_of[destination], self._host_of[destination], None)
 
     def follow(self, t_ns: int, pair: tuple[int, int], path: Path | None, path_id: int | None) -> None:
-        """From now on packets of a pair go on a path; None: on none."""
+        """From now on packets of a pair go on a path; None: on none.
+
+        Parameters
+        ----------
+        t_ns : int
+        pair : (int, int)
+            Nodes at which source and destination hang.
+        path : Path or None
+        path_id : int or None
+            Its number among the paths to this destination.
+        """
         source, destination = pair
         host = self._host_of[destination]
         if path is None:
@@ -54,14 +64,21 @@ class Forwarding:
                 entry: _Entry = (node, host, path_id if self._by_path else None)
                 # An entry that stays is no event: most nodes of a path are the same after a route update.
                 if self._next.get(entry) != after:
+                    # Only nodes of the new path change; those that the old one alone has keep their entry, so that what
+                    # is under way arrives (docs/concepts/in-flight-rules.md, `drain`).
                     self._forget(entry)
                     self._next[entry] = after
                     self._by_link.setdefault(_link(node, after), set()).add(entry)
                     self._events.route(t_ns, node, host, after, path_id)
+        # For when there is no path: by path, the host's entry is found under the number last in use.
         self._path_ids[pair] = path_id
 
     def link_went_down(self, t_ns: int, a: int, b: int) -> None:
-        """No entry may point over a link that is down."""
+        """No entry may point over a link that is down.
+
+        Entries of both directions are withdrawn at this instant; packets that reach their nodes have no route (drop
+        cause 4).
+        """
         entries = self._by_link.get(_link(a, b), set())
         # A set has no order of its own, and events of one instant must have one.
         for entry in sorted(entries, key=lambda e: (e[0], e[1], -1 if e[2] is None else e[2])):

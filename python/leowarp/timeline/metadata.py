@@ -75,6 +75,8 @@ class TimelineMetadata:
         ------
         TraceError
             If `harq` is not what this version writes.
+
+        Keys that are not there are None; keys of other tables are not looked at.
         """
         given = {field.name: decode_metadata(schema, field.name) for field in fields(cls)}
         return cls(**given | {"warnings": given["warnings"] or [], "harq": _codewords(given["harq"])})

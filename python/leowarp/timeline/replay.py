@@ -101,6 +101,7 @@ class Replay:
             after = self.next_hop.get((here, destination, path_id), self.next_hop.get((here, destination, None)))
             if after is None or not self.is_up(here, after):
                 return None
+            # Each step of a path leads nearer to its destination (`routes.paths`); a loop is a fault of the timeline.
             if after in nodes:
                 raise TraceError(f"replaying a timeline: packets for {destination} loop: {' > '.join([*nodes, after])}")
             nodes.append(after)
@@ -126,6 +127,7 @@ def replayed(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay
         Whether nodes forward by path (``in_flight = "source"``), or by destination alone.
     """
     state = Replay(by_path=by_path)
+    # Sorted by time and rank already, so that events are applied in the order in which the guest plays them.
     table = table.filter(pc.field("t_ns") <= until_ns)
     in_table = pc.field("event").isin(["capacity", "channel"])
     for event in table.filter(~in_table).to_pylist():

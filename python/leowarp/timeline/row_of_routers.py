@@ -28,6 +28,13 @@ def row_events(plan: Plan, routes: Routes, link: LinkKind) -> Events:
     """Events of the row at 0, links without delay so far; `routes` are those of `row_routes`.
 
     Nodes are the routers, then the hosts of A and B, which hang on the first and the last router by wires.
+
+    Parameters
+    ----------
+    plan : Plan
+    routes : Routes
+    link : LinkKind
+        Of every link between routers.
     """
     events = Events([*routes.nodes, *(host_node(station) for station in ENDS)])
     hops = len(routes.nodes) - 1
@@ -36,6 +43,7 @@ def row_events(plan: Plan, routes: Routes, link: LinkKind) -> Events:
         events.node(router, "router")
     for router, host in host_of.items():
         events.node(host, "host")
+        # The bottleneck is never on a host's own interface, where TCP would hold packets back (docs/concepts/links.md).
         events.link_up(0, host, router, LinkKind.ideal(plan, "wire"))
     for router in range(hops):
         events.link_up(0, router, router + 1, link)

@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run left behind: typed tables in `30-trace/`, one Parquet file each."""
+"""What a run left behind: typed tables in `30-trace/`, one Parquet file each.
+
+`schema` has the columns, `records` reads what the guest wrote, `convert` turns a whole output directory into tables,
+`captures` makes the table `packets` of captures from elsewhere, `manifest` lists what made a run. Nothing here imports
+the guest: what judges a run does not know how it was made.
+
+    table = read("run/30-trace", "packets", columns=["sent_ns", "received_ns"])
+"""
 
 from leowarp.trace.captures import packets_from_captures
 from leowarp.trace.convert import TRACE_TABLES, check_types, convert, read, read_output

@@ -48,6 +48,11 @@ def packets_from_captures(
     ------
     TraceError
         If a file cannot be read, no connection is in both, or most segments have no counterpart.
+
+    Notes
+    -----
+    A connection is a pair of addresses and ports: one that opens twice in a capture counts as one. Flows are numbered
+    by their first segment at the source, and the metadata `flows` names their ends.
     """
     here, there = list(segments(source)), list(segments(destination))
     arrivals = [(segment, segment.t_ns + clock_offset_ns) for segment in there]
@@ -57,6 +62,7 @@ def packets_from_captures(
             f"no TCP connection is in both {source} ({len(here)} segments) and {destination} ({len(there)})",
             hint="address translation between the captures, or captures of different times?",
         )
+    # Of connections alone: captures hold other traffic, which may begin much earlier.
     zero_ns = min(segment.t_ns for segment in here if _ends(segment) in connections) if start_ns is None else start_ns
     rows: list[_Packet] = []
     for ends, (flow, opener) in connections.items():
@@ -67,12 +73,16 @@ def packets_from_captures(
         base = (_first_byte(outward), _first_byte(back))
         rows += _direction(flow, 0, _matched(outward, arrived, str(source)), base)
         rows += _direction(flow, 1, _matched(back, returned, str(destination)), base[::-1])
+    # As the guest's own table: by time of sending over all flows and directions.
     rows.sort(key=lambda row: row.sent_ns)
     return _table(rows, zero_ns, connections)
 
 
 @dataclass
 class _Packet:
+    """A row of `packets` under construction; `seq`, `ack` in bytes from the stream's start, times on the captures'
+    clock."""
+
     flow: int
     direction: int
     sent_ns: int
@@ -87,15 +97,20 @@ class _Packet:
 
 
 Ends = frozenset[tuple[bytes, int]]
+# With the time on the source's clock beside it: a segment of the other capture keeps its own in `t_ns`.
 Timed = list[tuple[Segment, int]]
 
 
 def _ends(segment: Segment) -> Ends:
+    """Both ends without an order, so that both directions of a connection have one key."""
     return frozenset((segment.source, segment.destination))
 
 
 def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[int, tuple[bytes, int]]]:
-    """Number and opener of each connection: who sent the SYN, or the first segment if that was not captured."""
+    """Number and opener of each connection: who sent the SYN, or the first segment if that was not captured.
+
+    A SYN with ACK is an answer: then the one that it goes to has opened.
+    """
     connections: dict[Ends, tuple[int, tuple[bytes, int]]] = {}
     for segment in here:
         ends = _ends(segment)
@@ -114,7 +129,13 @@ def _first_byte(sent: Timed) -> int | None:
 
 
 def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int, int | None]]:
-    """Each segment sent, with its arrival: the first unclaimed one of an equal segment at or after its sending."""
+    """Each segment sent, with its arrival: the first unclaimed one of an equal segment at or after its sending.
+
+    Raises
+    ------
+    TraceError
+        If some arrived before they were sent, or more than half of over 20 are missing at the other end.
+    """
     waiting: dict[tuple[int, ...], deque[int]] = defaultdict(deque)
     for segment, t_ns in arrived:
         waiting[_same(segment)].append(t_ns)
@@ -122,6 +143,7 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
     early = 0
     for segment, t_ns in sent:
         queue = waiting[_same(segment)]
+        # Counted to the end, so that the error says how many.
         if queue and queue[0] < t_ns:
             early += 1
             queue.popleft()
@@ -142,6 +164,7 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
 
 
 def _same(segment: Segment) -> tuple[int, ...]:
+    """What makes two captured segments one: header fields that no router changes, and the IP identification."""
     # With the IP identification, which Linux counts up for each packet of a connection: a segment and its
     # retransmission are otherwise the same.
     return segment.seq, segment.len_bytes, segment.ack, segment.flags, segment.ip_id
@@ -150,7 +173,17 @@ def _same(segment: Segment) -> tuple[int, ...]:
 def _direction(
     flow: int, direction: int, pairs: list[tuple[Segment, int, int | None]], base: tuple[int | None, int | None]
 ) -> list[_Packet]:
-    """Packets of one direction in order of sending, with what became of each."""
+    """Packets of one direction in order of sending, with what became of each.
+
+    Parameters
+    ----------
+    flow, direction : int
+        As the rows have them: 0 from who opened, 1 back.
+    pairs
+        Of `_matched`.
+    base : (int or None, int or None)
+        Sequence number of the first payload byte, of this direction and of the other, whose bytes are acknowledged.
+    """
     own, other = _Unwrapped(base[0]), _Unwrapped(base[1])
     sent_to, rows, arrived = 0, [], _Ranges()
     for segment, sent_ns, received_ns in pairs:
@@ -161,6 +194,8 @@ def _direction(
         row = _Packet(flow, direction, sent_ns, received_ns, begin, segment.len_bytes, ack)
         row.is_retransmission = segment.len_bytes > 0 and begin < sent_to
         if row.is_retransmission:
+            # Spurious: its bytes have arrived in packets sent before it, whenever those arrived; so by order of
+            # sending.
             row.is_spurious = arrived.holds(begin, end)
         sent_to = max(sent_to, end)
         if received_ns is not None and segment.len_bytes:
@@ -174,8 +209,15 @@ def _direction(
 # Implements RFC 4737, 4.2.3 (extent).
 # Implements RFC 4737, 6.1 (retransmissions).
 def _judge_order(rows: list[_Packet]) -> None:
-    """Late packets and their extent, RFC 4737 4.2.3, numbered as sent; a retransmission is never late itself."""
+    """Late packets and their extent, RFC 4737 4.2.3, numbered as sent; a retransmission is never late itself.
+
+    Parameters
+    ----------
+    rows : list of _Packet
+        In order of sending; `is_late` and `extent_pkts` of those that arrived are filled in.
+    """
     came = [(row.received_ns, number, row) for number, row in enumerate(rows) if row.received_ns is not None]
+    # Of equal times by number: packets that arrive at once are not reordered.
     came.sort(key=lambda one: (one[0], one[1]))
     highest: list[int] = []
     for place, (_, number, row) in enumerate(came):
@@ -196,6 +238,7 @@ class _Unwrapped:
     def __call__(self, number: int) -> int:
         wrapped = (number - (self.base or 0)) & _MASK
         # The number of turns that brings it within 2^31 of the one before (RFC 9293, 3.4: comparison modulo 2^32).
+        # Python's shift rounds down, so that numbers before the base, of packets that came late, stay below 0.
         turns = (self.last - wrapped + (1 << 31)) >> 32
         self.last = wrapped + (turns << 32)
         return self.last
@@ -209,6 +252,7 @@ class _Ranges:
     ends: list[int] = field(default_factory=list)
 
     def add(self, begin: int, end: int) -> None:
+        """Takes in a range; what it touches or overlaps becomes one with it."""
         # Ranges that touch become one, so that a segment across their border counts as held.
         first = bisect.bisect_left(self.ends, begin)
         last = bisect.bisect_right(self.begins, end)
@@ -217,11 +261,13 @@ class _Ranges:
         self.begins[first:last], self.ends[first:last] = [begin], [end]
 
     def holds(self, begin: int, end: int) -> bool:
+        """Whether a range lies within one of those taken in."""
         at = bisect.bisect_right(self.begins, begin) - 1
         return at >= 0 and self.ends[at] >= end
 
 
 def _table(rows: list[_Packet], zero_ns: int, connections: dict[Ends, tuple[int, tuple[bytes, int]]]) -> pa.Table:
+    """Rows as Arrow, times from `zero_ns` on; columns that captures do not tell are null."""
     values = {
         "flow": [row.flow for row in rows],
         "direction": [row.direction for row in rows],
@@ -240,6 +286,7 @@ def _table(rows: list[_Packet], zero_ns: int, connections: dict[Ends, tuple[int,
 
 
 def _text(end: tuple[bytes, int]) -> str:
+    """Address and port as people write them, IPv6 in brackets (RFC 5952, 6)."""
     import ipaddress
 
     address = ipaddress.ip_address(end[0])

@@ -51,6 +51,7 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
     for source, promised in recorded.files:
         name = source.path.stem
         rows[name] = write_parquet(source, target / f"{name}.parquet", recorded.metadata_of(source))
+        # After the writing: a run that fails here stays marked INCOMPLETE, with what it has.
         _keep_promise(source, rows[name], promised)
     for name in CAPTURES:
         if (Path(output) / name).exists():
@@ -89,6 +90,13 @@ class _Recorded:
 
 
 def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
+    """Headers of all record files of an output directory, and the metadata of their tables; no record is read yet.
+
+    Raises
+    ------
+    TraceError
+        As `convert`.
+    """
     end = _end(output)
     given = _setup(Path(setup)) if setup is not None else {}
     metadata = _names(Path(setup), given) if setup is not None else {}
@@ -106,6 +114,7 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
             files.append((open_records(path), promised.get(name)))
         else:
             absent.append(path.name)
+    # All that are absent in one message: an agent of another version lacks several at once.
     if absent:
         raise TraceError(
             f"cannot read the trace in {output}: the guest left no {', '.join(absent)}",
@@ -115,7 +124,16 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
 
 
 def not_observed(observe: Mapping[str, Any]) -> frozenset[str]:
-    """Tables that a run does not have, by what its `setup.json` says under `observe`."""
+    """Tables that a run does not have, by what its `setup.json` says under `observe`.
+
+    Parameters
+    ----------
+    observe : mapping
+        `truth` (bool) and `queues_ns` (int or None) of the guest's input.
+
+    >>> sorted(not_observed({"truth": True, "queues_ns": None}))
+    ['links']
+    """
     unknown = set(TRUTH_TABLES) if observe.get("truth") is False else set()
     # Without an interval sockets are still looked at once, at the end.
     if "queues_ns" in observe and observe["queues_ns"] is None:
@@ -124,6 +142,7 @@ def not_observed(observe: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _keep_promise(source: RecordFile, rows: int, promised: int | None) -> None:
+    """Refuses a file that holds another number of records than `end.json` says the agent wrote."""
     if promised is not None and promised != rows:
         raise TraceError(
             f"cannot read the trace file {source.path}: it holds {rows} records of {promised} in end.json",
@@ -166,6 +185,7 @@ def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
 
     An older version may have written another width; a column that the schema does not know is not looked at.
     """
+    # A file's own schema is asked, not its values: it may come from anywhere, and readers compute with what it says.
     for field in table.schema:
         wanted = schema.field(field.name) if schema.get_field_index(field.name) >= 0 else None
         if wanted is None:
@@ -183,8 +203,10 @@ def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
 
 
 def _kind(arrow_type: pa.DataType) -> str:
+    """What a column's values are, whatever their width: number, text, list of these, or Arrow's own name."""
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
+    # One kind: an older version may have written another width.
     if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type):
         return "number"
     if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type):
@@ -195,6 +217,7 @@ def _kind(arrow_type: pa.DataType) -> str:
 
 
 def _end(output: Path) -> dict[str, Any]:
+    """`end.json`, which the agent writes last: without it, or without `ok`, no run is complete."""
     path = output / "end.json"
     try:
         end = json.loads(path.read_text())
@@ -211,6 +234,7 @@ def _end(output: Path) -> dict[str, Any]:
 
 
 def _setup(path: Path) -> dict[str, Any]:
+    """The guest's input, a JSON object."""
     try:
         given = json.loads(path.read_text())
     except (OSError, ValueError) as error:
@@ -221,7 +245,14 @@ def _setup(path: Path) -> dict[str, Any]:
 
 
 def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
-    """Names of directions, hosts and flows, out of the guest's input."""
+    """Names of directions, hosts and flows, out of the guest's input.
+
+    Returns
+    -------
+    names : dict
+        `directions`: [sender, receiver, kind of link], two a link in the order of the kernel's numbers; `hosts`: names
+        by number; `flows`: kind, source, destination, congestion control.
+    """
     try:
         nodes = [node["name"] for node in given["nodes"]]
         hosts = [nodes[host["node"]] for host in given["hosts"]]
@@ -243,4 +274,5 @@ def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
     return {"directions": directions, "hosts": hosts, "flows": flows}
 
 
+# A record file may bring these itself; they then win over the input's.
 _OF_A_TABLE = ("directions", "hosts", "flows")

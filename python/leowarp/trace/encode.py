@@ -35,6 +35,7 @@ def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: An
     dtype = np.dtype([(column.name, WIRE_TYPES[column.kind.wire]) for column in schema.columns])
     records = np.empty(rows, dtype)
     for name in schema.names:
+        # Also where the schema has no null: it is the reader that refuses it.
         missing = missing_value(dtype[name])
         given = columns.get(name, [None] * rows)
         records[name] = [missing if value is None else value for value in given]
@@ -43,6 +44,9 @@ def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: An
 
 
 def frame(header: bytes, records: bytes) -> bytes:
-    """A record file around a header and records that are already bytes."""
+    """A record file around a header and records that are already bytes.
+
+    The header is padded with blanks, which JSON ignores, so that records begin at a multiple of 8 bytes.
+    """
     padded = header + b" " * (-(12 + len(header)) % 8)
     return MAGIC + len(padded).to_bytes(4, "little") + padded + records

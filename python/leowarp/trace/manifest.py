@@ -21,6 +21,7 @@ from leowarp.version import VERSION
 MANIFEST_VERSION = 1
 # The manifest cannot hold its own sha256; the mark goes once the manifest is there.
 _NOT_LISTED = (MANIFEST, INCOMPLETE)
+# What numbers and figures are made with: another version of these may give other last digits.
 _LIBRARIES = ("numpy", "scipy", "sgp4", "pyarrow", "pandas", "matplotlib")
 
 
@@ -65,11 +66,18 @@ def write_manifest(
 
 
 def list_files(directory: Path) -> None:
-    """Writes the manifest's list of files anew, after a stage that adds or replaces some; the rest stays."""
+    """Writes the manifest's list of files anew, after a stage that adds or replaces some; the rest stays.
+
+    Raises
+    ------
+    OSError, ValueError
+        If there is no manifest, or it is no JSON: a stage that runs after a run finds one.
+    """
     _write(directory, json.loads(plainfiles.read(directory / MANIFEST, plainfiles.MOST_JSON_BYTES)))
 
 
 def _write(directory: Path, content: dict[str, Any]) -> None:
+    """The manifest with a fresh list of files; it appears whole, in the place of the one before."""
     text = json.dumps(content | {"files": files_of_run(directory)}, indent=2) + "\n"
     plainfiles.write(directory / MANIFEST, text.encode())
 
@@ -80,12 +88,17 @@ def files_of_run(directory: Path) -> dict[str, str]:
 
 
 def sha256_of_files(directory: Path) -> dict[str, str]:
-    """The sha256 of each file below a directory, by its relative name, sorted."""
+    """The sha256 of each file below a directory, by its relative name, sorted.
+
+    Names with `/`, whatever the machine writes; sorted by path, so that equal directories give equal text.
+    """
+    # Each time anew, and from the files themselves: what a manifest says is what lies there.
     files = sorted(path for path in directory.rglob("*") if path.is_file())
     return {path.relative_to(directory).as_posix(): sha256_of_file(path) for path in files}
 
 
 def _is_listed(name: str) -> bool:
+    """Whether the manifest lists a file: not itself, the mark, what the guest works in, or a file half written."""
     return name not in _NOT_LISTED and not name.startswith(f"{GUEST}/") and not name.endswith(plainfiles.PARTIAL)
 
 
@@ -101,7 +114,15 @@ def library_versions() -> dict[str, str]:
 
 
 def host_facts() -> dict[str, Any]:
-    """The machine, for whoever compares costs. A fact that it does not tell is null."""
+    """The machine, for whoever compares costs. A fact that it does not tell is null.
+
+    Returns
+    -------
+    facts : dict
+        `cpu_model`, `cores`, `cores_usable`, `memory_kib`, `load_1min` (of the whole machine when the run ended),
+        `host_kernel`, `machine`. Neither names of hosts nor of users.
+    """
+    # A cost is worth little without it: on a busy machine the wall clock says nothing of the run.
     load_1min, _, _ = os.getloadavg()
     return {
         "cpu_model": _first_value("/proc/cpuinfo", "model name"),
@@ -154,11 +175,13 @@ class Stopwatch:
 
 
 def _own_cpu_s() -> float:
+    """Seconds of processors that this process has used, in user mode and in the kernel."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
 
 def _first_value(path: str, key: str) -> str | None:
+    """The value of the first `key : value` line of a file in /proc."""
     try:
         with open(path) as stream:
             for line in stream:
@@ -172,4 +195,5 @@ def _first_value(path: str, key: str) -> str | None:
 
 
 def _number(text: str | None) -> int | None:
+    """The number that a text such as "16374876 kB" begins with."""
     return None if text is None else int(text.split()[0])

@@ -56,6 +56,7 @@ def segments(path: Path | str) -> Iterator[Segment]:
     except OSError as error:
         raise TraceError(f"cannot read the capture {path}: {error.strerror}") from error
     try:
+        # Errors arise while the caller iterates: a generator reads a frame when it is asked for the next segment.
         for t_ns, link_type, frame in _frames(content):
             segment = _segment(t_ns, link_type, frame)
             if segment is not None:
@@ -73,7 +74,9 @@ class _MalformedError(Exception):
 
 
 def _frames(content: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Time (ns), link type and bytes of each captured frame, in the file's order, of either format."""
     magic = content[:4]
+    # The type of a section header is a palindrome (0A 0D 0D 0A), so that it reads alike in both byte orders.
     if magic == _SECTION.to_bytes(4, "little"):
         yield from _pcapng(content)
     elif magic in _PCAP:
@@ -83,6 +86,11 @@ def _frames(content: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, bytes]]:
+    # The upper bits of the field hold the length of a frame check sequence (draft-ietf-opsawg-pcap).
+    """Frames of a pcap file: a header of 24 bytes, then records of 16 bytes and what was captured.
+
+    `order` is struct's sign of the byte order, `unit_ns` the ns of a unit of the fraction; both follow from the magic.
+    """
     link_type = struct.unpack_from(order + "I", content, 20)[0] & 0xFFFF
     at = 24
     while at < len(content):
@@ -93,6 +101,10 @@ def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, 
 
 
 def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Frames of a pcapng file, whose sections may differ in byte order and each describe interfaces of their own.
+
+    Blocks of other types (names, statistics, simple packets, which have no time) are passed over.
+    """
     at, order = 0, "<"
     interfaces: list[tuple[int, int, int]] = []
     while at < len(content):
@@ -103,6 +115,7 @@ def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
                 raise _MalformedError(f"the section at byte {at} has no byte-order magic")
             interfaces = []
         length = struct.unpack_from(order + "I", content, at + 4)[0]
+        # A block of length 0 would never end.
         if length < 12 or length % 4:
             raise _MalformedError(f"the block at byte {at} says it is {length} bytes long")
         body = _slice(content, at + 8, length - 12)
@@ -120,7 +133,13 @@ def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _interface(order: str, body: bytes) -> tuple[int, int, int]:
-    """Link type, clock ticks a second, seconds to add."""
+    """Link type, clock ticks a second, seconds to add.
+
+    Raises
+    ------
+    _MalformedError
+        If an option reaches beyond the block.
+    """
     link_type = struct.unpack_from(order + "H", body)[0]
     # Without an option if_tsresol times are in microseconds (pcapng, 4.2).
     per_second, offset_s, at = 10**6, 0, 8
@@ -139,6 +158,11 @@ def _interface(order: str, body: bytes) -> tuple[int, int, int]:
 
 
 def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
+    """The TCP segment in a frame; None if it holds none, or only a later fragment of one.
+
+    The length of the payload is what the headers say: total length less both headers (RFC 791, 3.1; RFC 8200, 3; RFC
+    9293, 3.1). Extension headers of IPv6 are not followed.
+    """
     packet = _ip_packet(link_type, frame)
     if not packet:
         return None
@@ -164,6 +188,7 @@ def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
         seq=seq,
         ack=ack,
         flags=flags,
+        # Short frames are padded on Ethernet, so that the frame's own length says too much.
         len_bytes=max(0, total - header - (offset >> 4) * 4),
         ip_id=ip_id,
     )
@@ -189,6 +214,7 @@ def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
 
 
 def _slice(content: bytes, at: int, length: int) -> bytes:
+    """Bytes of a range; _MalformedError if the file ends within it."""
     if at + length > len(content):
         raise _MalformedError(f"it ends at byte {len(content)}, inside a packet that reaches to {at + length}")
     return content[at : at + length]
@@ -204,6 +230,7 @@ _PCAP = {
     b"\x4d\x3c\xb2\xa1": ("<", 1),
     b"\xa1\xb2\x3c\x4d": (">", 1),
 }
+# Link types as tcpdump.org/linktypes.html numbers them.
 _NULL = 0
 _RAW_IP = (101, 228, 229, 12)
 # Link type: where the EtherType stands, where the packet begins.

@@ -64,15 +64,22 @@ def open_records(path: Path | str) -> RecordFile:
     ------
     TraceError
         If the file is not a record file, is cut short, or disagrees with the schema. The message names the file.
+
+    Returns
+    -------
+    records : RecordFile
+        Nothing of the records themselves is read yet.
     """
     path = Path(path)
     try:
         size = path.stat().st_size
         with path.open("rb") as stream:
             preamble = stream.read(_PREAMBLE.size)
+            # An empty file ends here, too.
             if len(preamble) < _PREAMBLE.size or preamble[:8] != MAGIC:
                 raise _malformed(path, f"it does not begin with {MAGIC.decode()} (first bytes: {preamble[:8]!r})")
             header_bytes = _PREAMBLE.unpack(preamble)[1]
+            # Before the read: a length of a damaged file is not to be trusted with memory.
             if header_bytes > _HEADER_MAX_BYTES:
                 raise _malformed(
                     path, f"its header claims {header_bytes} bytes, at most {_HEADER_MAX_BYTES} are allowed"
@@ -91,6 +98,7 @@ def open_records(path: Path | str) -> RecordFile:
         raise _malformed(path, f"its header is not JSON: {error}") from error
     table, dtype, unknown = _checked(path, header)
     rows, rest = divmod(size - offset, dtype.itemsize)
+    # A full disk cuts files in the midst of a record; what is whole of it is not taken for all that there was.
     if rest:
         raise _malformed(
             path, f"{rest} bytes follow its {rows} whole records of {dtype.itemsize} bytes: it was cut short"
@@ -106,6 +114,17 @@ def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBa
     ------
     TraceError
         If the file became shorter, or a value is missing where none may be, is no truth value, or does not fit.
+
+    Parameters
+    ----------
+    records : RecordFile
+    rows : int
+        The default, 2^18, is a row group of what is written.
+
+    Yields
+    ------
+    batch : pyarrow.RecordBatch
+        Columns in the order of the schema, not of the file; columns that the schema does not know come last.
     """
     schema = _arrow_schema(records, None)
     names = records.extra.get("names")
@@ -134,6 +153,12 @@ def read_records(source: Path | str | RecordFile, metadata: dict[str, object] | 
     ------
     TraceError
         As `open_records` and `batches`.
+
+    Parameters
+    ----------
+    source : path or RecordFile
+    metadata : dict, optional
+        Of the schema besides name, version and text, values as JSON.
     """
     records = source if isinstance(source, RecordFile) else open_records(source)
     table = pa.Table.from_batches(batches(records), schema=_arrow_schema(records, None))
@@ -147,10 +172,24 @@ def write_parquet(
 
     The same records and metadata give the same bytes: the writer's options are fixed, nothing about the time or the
     machine is written. Needs memory for one row group only, however long the file is.
+
+    Parameters
+    ----------
+    source : path or RecordFile
+    target : path
+        Appears whole: it is written beside (`.partial`) and renamed.
+    metadata : dict, optional
+        As in `read_records`.
+
+    Raises
+    ------
+    TraceError
+        As `open_records` and `batches`.
     """
     records = source if isinstance(source, RecordFile) else open_records(source)
     target = Path(target)
     schema = _arrow_schema(records, metadata)
+    # Whoever opens the name finds the whole table or nothing.
     partial = target.with_name(target.name + ".partial")
     with pq.ParquetWriter(partial, schema, **_writer_options(records.columns)) as writer:
         for batch in batches(records, rows=ROW_GROUP_ROWS):
@@ -160,6 +199,17 @@ def write_parquet(
 
 
 def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Column, ...]]:
+    """The table that a header names, the dtype of its records, and columns that the schema does not know.
+
+    Columns may come in any order and integer width; a unit that differs is an error, for numbers would be taken for
+    others (design/interfaces.md, section 5).
+
+    Raises
+    ------
+    TraceError
+        If a field has no name, a type or unit that is not the schema's, comes twice, or is missing; or if the fields do
+        not add up to the length of a record.
+    """
     if not isinstance(header, dict) or not isinstance(header.get("fields"), list):
         raise _malformed(path, "its header has no list `fields`")
     table = TABLES.get(header["table"]) if isinstance(header.get("table"), str) else None
@@ -188,6 +238,7 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
             raise _malformed(
                 path, f"its field {name} has the unit {unit!r}, the table's schema says {known[name].unit!r}"
             )
+    # Columns that are not known are kept, those that are known must be there: a newer agent may say more, none less.
     missing = [name for name in known if name not in names]
     if missing:
         raise _malformed(path, f"it lacks the columns {', '.join(missing)} of the table {table.name}")
@@ -201,6 +252,14 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
 
 
 def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, first_row: int) -> pa.Array:
+    """A column of a chunk of records as the schema types it; `first_row` is the chunk's first record, for messages.
+
+    Raises
+    ------
+    TraceError
+        If a value is missing that may not be, is no truth value, does not fit, or is an index beyond `names`.
+    """
+    # A field of packed records has strides and may be unaligned; Arrow takes neither.
     values = np.ascontiguousarray(chunk[column.name])
     sentinels = np.isnan(values) if values.dtype.kind == "f" else values == missing_value(values.dtype)
     missing = sentinels if sentinels.any() else None
@@ -217,6 +276,7 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
             raise _malformed(path, f"its header has no list `names` for the column {column.name}")
         if len(values) and (int(values.max()) >= len(names) or int(values.min()) < 0):
             raise _malformed(path, f"column {column.name} goes up to {values.max()}, the header names {len(names)}")
+        # Names once and 4 bytes a row: a counter's name would else stand in each of its rows.
         return pa.DictionaryArray.from_arrays(pa.array(values.astype(np.int32)), pa.array(names, pa.string()))
     target = column.type.to_pandas_dtype()
     if values.dtype != target:
@@ -234,11 +294,13 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
 
 
 def _arrow_schema(records: RecordFile, metadata: dict[str, object] | None) -> pa.Schema:
+    """The table's schema with the columns that only this file has."""
     known = records.table.arrow(metadata)
     return pa.schema([*known, *(column.field() for column in records.unknown)], metadata=known.metadata)
 
 
 def _writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
+    """Options of the Parquet writer, each of them fixed so that equal records are equal bytes."""
     return {
         "compression": "zstd",
         "compression_level": 1,
@@ -252,11 +314,18 @@ def _writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
 
 
 def _is_position(column: Column) -> bool:
+    """Whether a column holds instants or byte positions, which hardly repeat."""
     return column.unit in ("ns", "bytes") and column.type == pa.int64()
 
 
 def missing_value(dtype: np.dtype) -> float | int:
-    """What says in a record that a value is missing (design/interfaces.md, section 5)."""
+    """What says in a record that a value is missing (design/interfaces.md, section 5).
+
+    NaN of floats, the smallest of signed and the largest of unsigned integers:
+
+    >>> missing_value(np.dtype("u1"))
+    255
+    """
     if dtype.kind == "f":
         return float("nan")
     limits = np.iinfo(dtype)
@@ -264,6 +333,7 @@ def missing_value(dtype: np.dtype) -> float | int:
 
 
 def _malformed(path: Path, what: str) -> TraceError:
+    """The error of a file that is not as the agent writes it."""
     return TraceError(
         f"cannot read the trace file {path}: {what}",
         hint="the run that wrote it did not end well or another version wrote it; run the scenario again",

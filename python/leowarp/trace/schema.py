@@ -21,9 +21,14 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Kind:
-    """How a value is stored: its Arrow `type` in Parquet, and `wire`, the type in the guest's records.
+    """How a value is stored, in Parquet and in the guest's records.
 
-    `wire` is one of `i64 u64 i32 u32 u16 u8 f64`, little endian (design/interfaces.md, section 5).
+    Attributes
+    ----------
+    type : pyarrow.DataType
+        In Parquet.
+    wire : str
+        In the records, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5).
     """
 
     type: pa.DataType
@@ -79,6 +84,11 @@ class TableSchema:
     doc : str
     columns : tuple of Column
         In the order of the records.
+
+    A table is read, written, documented and made in Rust from this one object:
+
+    >>> TABLES["echoes"].names
+    ['flow', 'index', 'sent_ns', 'received_ns', 'reply_ns']
     """
 
     name: str
@@ -92,7 +102,18 @@ class TableSchema:
         return [column.name for column in self.columns]
 
     def arrow(self, metadata: dict[str, object] | None = None) -> pa.Schema:
-        """Arrow schema; `metadata` values are written as JSON, keys sorted, so that equal input gives equal bytes."""
+        """Arrow schema; `metadata` values are written as JSON, keys sorted, so that equal input gives equal bytes.
+
+        Parameters
+        ----------
+        metadata : dict, optional
+            Further entries, such as `directions`, `hosts` and `flows`.
+
+        Returns
+        -------
+        schema : pyarrow.Schema
+            Metadata `leowarp.table`, `leowarp.schema`, `doc` and those entries; each field has `unit` and `doc`.
+        """
         entries: dict[bytes | str, bytes | str] = {
             "leowarp.table": self.name,
             "leowarp.schema": str(SCHEMA_VERSION),
@@ -103,6 +124,7 @@ class TableSchema:
 
 
 def _key(name: str, kind: Kind, unit: str, doc: str, words: Mapping[int, str] | None = None) -> Column:
+    """A column that never misses a value."""
     return Column(name, kind, unit, doc, nullable=False, words=words or {})
 
 
@@ -223,6 +245,7 @@ PACKETS = TableSchema(
     ),
 )
 
+# Of 50 ms, as recovery is read off: a fall is a bin under 90 % of the second before (docs/concepts/truth.md).
 BINS = TableSchema(
     "bins",
     "Bin",
@@ -278,12 +301,15 @@ LINKS = TableSchema(
 
 
 def _counted(stem: str, what: str) -> tuple[Column, Column]:
+    """Two columns of one thing that is counted, in packets and in bytes."""
     return (
         Column(f"{stem}_pkts", _U64, _P, f"packets {what}"),
         Column(f"{stem}_bytes", _U64, _B, f"bytes {what}, as the kernel counts them"),
     )
 
 
+# Their sums are checked in every run: offered = delivered + dropped + held, in packets and bytes
+# (docs/concepts/truth.md).
 LINKTOTALS = TableSchema(
     "linktotals",
     "LinkTotal",

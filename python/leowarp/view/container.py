@@ -25,7 +25,14 @@ _LEVEL = 6
 
 
 class Arrays:
-    """Arrays on their way to a page; each method returns what stands for its array in the header."""
+    """Arrays on their way to a page; each method returns what stands for its array in the header.
+
+    Each method takes what numpy makes an array of, and returns `{"$": i}`.
+
+    >>> arrays = Arrays()
+    >>> arrays.small([1, 2, 3]), arrays.small([1, 2, 3])
+    ({'$': 0}, {'$': 0})
+    """
 
     def __init__(self) -> None:
         self._kinds: list[tuple[str, int]] = []
@@ -33,7 +40,15 @@ class Arrays:
         self._known: dict[tuple[str, bytes], int] = {}
 
     def integers(self, values: Any) -> dict[str, int]:
-        """Whole numbers within int32, nan as missing; kept as differences, modulo 2^32."""
+        """Whole numbers within int32, nan as missing; kept as differences, modulo 2^32.
+
+        Differences, for neighbours are alike: windows, delays and queues move in small steps.
+
+        Raises
+        ------
+        ValueError
+            If a value is beyond int32; the smallest one stands for a missing value.
+        """
         given = np.asarray(values)
         if given.dtype.kind == "f":
             known = np.isfinite(given)
@@ -45,28 +60,47 @@ class Arrays:
         return self._add("i32", np.diff(whole, prepend=0).astype("<i8").astype("<i4"))
 
     def instants(self, ticks: Any) -> dict[str, int]:
-        """Instants in ticks, ascending; differences within int32."""
+        """Instants in ticks, ascending; differences within int32.
+
+        Raises
+        ------
+        ValueError
+            If two neighbours are further apart than 32 bits of ticks.
+        """
         steps = np.diff(np.asarray(ticks, dtype="int64"), prepend=0)
         if len(steps) and not (steps.min() >= MISSING and steps.max() < -MISSING):
             raise ValueError(f"a step of {steps.max()} ticks does not fit into 32 bits")
         return self._add("t", steps.astype("<i4"))
 
     def small(self, values: Any) -> dict[str, int]:
-        """Whole numbers from 0 to 255."""
+        """Whole numbers from 0 to 255.
+
+        For flags and causes; nothing is checked: a larger value would wrap.
+        """
         return self._add("u8", np.asarray(values).astype("u1"))
 
     def shorts(self, values: Any) -> dict[str, int]:
-        """Whole numbers within int16, flattened."""
+        """Whole numbers within int16, flattened.
+
+        For positions, one coordinate after the other; nothing is checked.
+        """
         return self._add("i16", np.asarray(values).astype("<i2").ravel())
 
     def packed(self, header: dict[str, Any]) -> str:
-        """The container as base64 text."""
+        """The container as base64 text.
+
+        Parameters
+        ----------
+        header : dict
+            JSON values and what the other methods returned. Not a number is an error: JSON has none.
+        """
         full = header | {"arrays": self._kinds}
         text = json.dumps(full, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
         content = struct.pack("<I", len(text)) + text + b"".join(self._content)
         return base64.b64encode(zlib.compress(content, _LEVEL)).decode()
 
     def _add(self, kind: str, values: np.ndarray) -> dict[str, int]:
+        """Keeps an array's bytes by weight (all first bytes, then all second ones, ...), once."""
         planes = values.view("u1").reshape(len(values), values.itemsize).T
         content = np.ascontiguousarray(planes).tobytes()
         # Runs of one constellation share its positions.
@@ -78,6 +112,15 @@ class Arrays:
 
 
 def compressed_bytes(values: np.ndarray) -> int:
-    """About what an int32 array takes in a page's file, base64 included."""
+    """About what an int32 array takes in a page's file, base64 included.
+
+    Asked for each span that packets could have (`packets.packets_of`), so it leaves out the header and what arrays
+    share.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        Whole numbers.
+    """
     planes = np.ascontiguousarray(values.astype("<i4").view("u1").reshape(len(values), 4).T)
     return len(zlib.compress(planes.tobytes(), 6)) * 4 // 3

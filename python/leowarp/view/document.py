@@ -27,16 +27,30 @@ def document(sources: Sequence[Source]) -> str:
     ------
     TraceError
         If a table is damaged or lacks a column that the page needs.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        At least one. Each gets an equal part of the bytes for packets.
+
+    Returns
+    -------
+    text : str
+        Base64, see `container`.
     """
     arrays = Arrays()
     budget_bytes = BUDGET_BYTES // len(sources)
+    # One container for all runs: positions of one constellation are then in it once.
     names = _labels(sources)
     told = [_run(source, label, arrays, budget_bytes) for source, label in zip(sources, names, strict=True)]
     return arrays.packed({"version": VERSION, "runs": told})
 
 
 def title(sources: Sequence[Source]) -> str:
-    """What a page about runs is called."""
+    """What a page about runs is called.
+
+    Each scenario's name once.
+    """
     names = list(dict.fromkeys(str(source.plan.name) for source in sources))
     return clipped(", ".join(names))
 
@@ -48,12 +62,15 @@ def clipped(text: object) -> str:
 
 
 def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, Any]:
+    """Everything that the page knows of one run; names of keys as in `web/`."""
     plan, manifest = source.plan, source.manifest
+    # First of all: satellites and stations have the numbers that everything below goes by.
     sky = sky_of(plan, source.end_ns, arrays)
     names = Names([] if sky is None else sky["satellites"])
     # Stations of the sky have numbers next to the satellites'.
     for station in [] if sky is None else sky["stations"]:
         names(station["name"])
+    # One grid for all flows and the fading, so that one cursor reads all of them.
     step_ns = step_ns_of(source)
     pairs = {pair: number for number, pair in enumerate(source.pairs)}
     flows = [

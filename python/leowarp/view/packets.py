@@ -29,6 +29,21 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
     """Packets in windows of time around changes, by when they were sent; None: the run stored none there.
 
     `windows` are the spans (seconds) in which every packet that was under way is among them.
+
+    Parameters
+    ----------
+    source : Source
+    arrays : Arrays
+        Takes the columns in.
+    budget_bytes : int
+        Of the compressed columns, base64 included.
+
+    Returns
+    -------
+    packets : dict or None
+        `windows`: list of [from, until] in s. Columns, a value a packet, by when they were sent: `sent` and `took`
+        (ticks; missing: never arrived), `flags` (sum of 1 late, 2 retransmission, 4 spurious, 8 lost, 16 back), `flow`,
+        `path_id` and `dropped` (direction of the link; -1: none).
     """
     tables = source.tables
     packets = tables.packets
@@ -41,11 +56,13 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
     changes_ns = np.unique(np.concatenate([both_ways_ns(tables, pair) for pair in sorted(pairs)]))
     # All packets of a run without changes are stored only if that was asked for: then its beginning is shown.
     centres_ns = changes_ns[changes_ns < source.end_ns] if len(changes_ns) else packets["sent_ns"].to_numpy()[:1]
+    # From the longest on; what does not fit even with the shortest leaves the page without packets, not with some.
     for before_s, after_s in SPANS_S:
         begins, ends = _windows(centres_ns, before_s, after_s, source.end_ns)
         kept, begins, ends = _within(packets, begins, ends)
         table = _columns(source, kept)
         # The others are long runs of equal values.
+        # By trial: how well times compress depends on the run.
         if sum(compressed_bytes(np.diff(table[name], prepend=0)) for name in ("sent", "took", "flags")) <= budget_bytes:
             break
     else:
@@ -62,12 +79,23 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
 
 
 def _narrow(values: np.ndarray, arrays: Arrays) -> dict[str, int]:
-    """Numbers of flows, paths and directions: a page has a million packets, and few runs have so many of these."""
+    """int16 where that is enough, else int32: numbers of flows, paths and directions, of a million packets."""
     return arrays.shorts(values) if values.max() < 1 << 15 else arrays.integers(values)
 
 
 def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Spans around instants, joined where they overlap."""
+    """Spans around instants, joined where they overlap.
+
+    Parameters
+    ----------
+    centres_ns : int array of shape (n,)
+        Ascending.
+
+    Returns
+    -------
+    begins, ends : int arrays of shape (k,)
+        Ascending and apart, within the run.
+    """
     begins = np.maximum(centres_ns - round(before_s * 1e9), 0)
     ends = np.minimum(centres_ns + round(after_s * 1e9), end_ns)
     first = np.append(True, begins[1:] > np.maximum.accumulate(ends)[:-1])
@@ -88,15 +116,18 @@ def _within(packets: pd.DataFrame, begins: np.ndarray, ends: np.ndarray) -> tupl
     delay_ns = floats(kept["received_ns"]) - kept["sent_ns"].to_numpy(dtype="float64")
     longest_ns = float(np.nanmax(delay_ns)) if np.isfinite(delay_ns).any() else 0.0
     has = np.isin(np.arange(len(begins)), place)
+    # Nothing was sent before the run began.
     full = np.where(begins == 0, 0, begins + longest_ns)
     some = has & (full < ends)
     return kept, full[some].astype("int64"), ends[some]
 
 
 def _columns(source: Source, packets: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Columns of the packets as whole numbers; times in ticks."""
     sent_ns = packets["sent_ns"].to_numpy(dtype="int64")
     sent = source.ticks(sent_ns)
     received = floats(packets["received_ns"]) // source.tick_ns
+    # Difference of ticks, not ticks of the difference: sent and took add up to the tick of the arrival.
     took = np.where(np.isfinite(received), received - sent, MISSING)
     flags = (
         LATE * truths(packets["is_late"])

@@ -48,9 +48,20 @@ def page(runs: Sequence[Run | Path | str]) -> str:
     """The page about runs, as text.
 
     Its policy lets no request out, and runs no script but the one that belongs to leowarp: what a plan names cannot.
+
+    Parameters
+    ----------
+    runs : sequence of Run or path
+
+    Returns
+    -------
+    text : str
+        HTML, with script, style and data in it.
     """
     script, style = built("page.js"), built("page.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    # A page may be handed on with a run that somebody else made. The script is allowed by its hash, so that no text of
+    # a plan can become one; the style stands in the page, which needs unsafe-inline.
     policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; " \
              "base-uri 'none'; form-action 'none'"  # fmt: skip
     sources = [Source(run) for run in runs]

@@ -15,9 +15,11 @@ from leowarp.scenario.schema import Mobile
 from leowarp.view.container import Arrays
 from leowarp.view.source import Names, Source
 
+# Length of the trace's bins: a finer grid would show nothing more.
 STEP_NS = 50_000_000
 MOST_VALUES = 1_500_000
 """Values of all rows of all flows; above it the grid is coarser."""
+# More than a screen has pixels.
 MOST_STEPS = 20_000
 MOST_QUEUE_ROWS = 400_000
 MOST_DROPS = 200_000
@@ -25,12 +27,21 @@ MOST_DROPS = 200_000
 
 def step_ns_of(source: Source) -> int:
     """Step of the grid: a whole multiple of 50 ms, the length of the trace's bins."""
+    # 7 rows a flow at most (`flow_rows`).
     steps = min(MOST_STEPS, MOST_VALUES // (7 * max(len(source.plan.flows), 1)))
     return STEP_NS * max(1, -(-source.end_ns // (STEP_NS * steps)))
 
 
 def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict[str, Any]:
-    """Rows of one flow: of TCP goodput, RTT, window, queue of its path; of all what was late, lost and sent again."""
+    """Rows of one flow: of TCP goodput, RTT, window, queue of its path; of all what was late, lost and sent again.
+
+    Returns
+    -------
+    rows : dict of str to array in the container
+        A value a step: `goodput_kbps` (in order at the receiver), `srtt_us`, `cwnd_pkts` (missing where there is no
+        sample), `queue_pkts` (waiting on all links of the path together), `late_pkts`, `lost_pkts`, `again_pkts` (data,
+        by when they were sent). What the run did not observe is left out.
+    """
     grid_ns = np.arange(0, source.end_ns, step_ns, dtype="int64")
     flow, tables = source.plan.flows[number], source.tables
     rows: dict[str, np.ndarray] = {}
@@ -56,12 +67,20 @@ def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict
 
 
 def probe_rows(source: Source, number: int, arrays: Arrays) -> dict[str, Any]:
-    """Each probe of a ping or udp flow: when it was sent, how long it took there (and back); missing: lost."""
+    """Each probe of a ping or udp flow: when it was sent, how long it took there (and back); missing: lost.
+
+    Returns
+    -------
+    probes : dict
+        `sent` (ticks), `took_us`, `is_round_trip`: of udp, and of pings of which no reply came, it is one way. Of very
+        many each n-th is shown.
+    """
     echoes = source.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
     if len(echoes) > MOST_STEPS:
         echoes = echoes.iloc[:: -(-len(echoes) // MOST_STEPS)]
     sent_ns = echoes["sent_ns"].to_numpy(dtype="int64")
     back = floats(echoes["reply_ns"])
+    # Replies tell which it was: a udp probe never has one.
     arrived = back if np.isfinite(back).any() else floats(echoes["received_ns"])
     return {
         "sent": arrays.instants(source.ticks(sent_ns)),
@@ -71,6 +90,7 @@ def probe_rows(source: Source, number: int, arrays: Arrays) -> dict[str, Any]:
 
 
 def _goodput_kbps(source: Source, number: int, step_ns: int, steps: int) -> np.ndarray:
+    """Goodput in order of each step, shape (steps,), kbit/s; nan: none is known."""
     values = np.full(steps, np.nan)
     found = goodput(source.tables, number, "in_order", step_ns)
     place = found["t_ns"].to_numpy(dtype="int64") // step_ns
@@ -80,15 +100,20 @@ def _goodput_kbps(source: Source, number: int, step_ns: int, steps: int) -> np.n
 
 
 def _last(t_ns: np.ndarray, given: np.ndarray, step_ns: int, steps: int) -> np.ndarray:
+    """The last sample of each step, shape (steps,); nan where there is none."""
     values = np.full(steps, np.nan)
     place = t_ns // step_ns
     kept = place < steps
+    # Of several samples in a step the last one stands: numpy assigns in order.
     values[place[kept]] = given[kept]
     return values
 
 
 def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """Packets waiting in each direction of a link, from when on how many; a long series keeps the most of each step."""
+    """Packets waiting in each direction of a link, from when on how many; a long series keeps the most of each step.
+
+    Directions are one after another in `steps` and `pkts`, `rows` of each.
+    """
     links = source.tables.links
     step_ns = 1
     if len(links) > MOST_QUEUE_ROWS:
@@ -112,7 +137,14 @@ def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
 
 
 def links_of(source: Source, names: Names) -> list[dict[str, Any]]:
-    """Each direction of a link: its ends, its limit, and what it did in the whole run."""
+    """Each direction of a link: its ends, its limit, and what it did in the whole run.
+
+    Returns
+    -------
+    links : list of dict
+        In the order of the directions' numbers: `a`, `b` (numbers of nodes), `kind`, `limit_pkts`, and totals of the
+        run in packets; null: not known, as with netem.
+    """
     tables = source.tables
     totals = {int(row.direction): row for row in tables.linktotals.itertuples(index=False)}
     limits = _limits(source)
@@ -138,6 +170,7 @@ def _limits(source: Source) -> dict[tuple[str, str], int | None]:
     for event in ("link", "queue"):
         rows = timeline[(timeline["event"] == event).to_numpy(dtype=bool)]
         for a, b, limit in zip(rows["a"], rows["b"], floats(rows["limit_pkts"]), strict=True):
+            # A link's limit is of both its directions, a queue's of one; queues come second, so that theirs stand.
             for ends in ((a, b), (b, a)) if event == "link" else ((a, b),):
                 if limit == limit:
                     limits[ends] = int(limit)
@@ -145,7 +178,10 @@ def _limits(source: Source) -> dict[tuple[str, str], int | None]:
 
 
 def drops_of(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """Packets dropped on links: when, where, why; the first of them if there are very many."""
+    """Packets dropped on links: when, where, why; the first of them if there are very many.
+
+    Those that no link tells of (no route, unknown) have no place to be drawn at, and are left out.
+    """
     drops = source.tables.drops
     kept = drops[drops["direction"].notna().to_numpy()].sort_values("t_ns", kind="stable").iloc[:MOST_DROPS]
     return {
@@ -161,6 +197,7 @@ def fading_of_run(source: Source, step_ns: int, arrays: Arrays) -> dict[str, Any
     mobile = source.plan.medium
     if not isinstance(mobile, Mobile):
         return None
+    # Not stored with the run; the plan and its seed give the very series that the run had.
     power = realisation_of(source.plan, mobile).until(source.end_ns).power
     steps = -(-source.end_ns // step_ns)
     place = np.arange(len(power.level_db)) * power.spacing_ns // step_ns

@@ -28,14 +28,30 @@ MOST_LINK_ROWS = 150_000
 
 
 def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
-    """Positions of all satellites and stations over a run; None: the plan has no constellation."""
+    """Positions of all satellites and stations over a run; None: the plan has no constellation.
+
+    Parameters
+    ----------
+    plan : Plan
+    end_ns : int
+        When the run was over; keyframes go beyond, as the last polynomial needs them.
+    arrays : Arrays
+
+    Returns
+    -------
+    sky : dict or None
+        `positions`: int16 in units of `unit_m`, ECEF, (keyframe, satellite, coordinate) in this order; `unix_s`: the
+        run's 0, for the Sun; `stations` with position (m) and upward unit vector; `links` of `_links`.
+    """
     orbits = ephemeris_of(plan)
     if orbits is None or plan.constellation is None:
         return None
     count = -(-end_ns // (KEYFRAME_S * 1_000_000_000)) + BEFORE + AFTER
     t_ns = (np.arange(count + 1) - BEFORE) * (KEYFRAME_S * 1_000_000_000)
     positions_m = np.concatenate([orbits.positions_ecef_m(int(t))[None] for t in t_ns])
+    # The largest coordinate takes all of int16: half a unit of error, wherever a satellite is.
     unit_m = float(np.abs(positions_m).max()) / 32767
+    # Plans hold instants of UTC.
     epoch = datetime.fromisoformat(plan.constellation.epoch).replace(tzinfo=UTC)
     stations = orbits.stations
     return {
@@ -58,6 +74,12 @@ def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[s
     """All links between satellites that the rule gives, from one route update to the next, as rows of when they last.
 
     None: there are none, or more than a page should hold.
+
+    Returns
+    -------
+    links : dict or None
+        Rows `a`, `b` (numbers of satellites), `from`, `until` (numbers of route updates, the latter not included),
+        sorted by `from`; `interval_s` between updates.
     """
     updates_ns = np.arange(0, end_ns, plan.routing.interval_ns, dtype="int64")
     if isinstance(plan.medium, Access) or plan.isl.rule == "none" or len(updates_ns) > MOST_LINK_UPDATES:
@@ -76,6 +98,7 @@ def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[s
         rows.append(np.column_stack([ended, np.full(len(ended), update)]))
         new = numbers[~np.isin(numbers, begun[:, 0])]
         begun = np.concatenate([begun[~over], np.column_stack([new, np.full(len(new), update)])])
+        # A rule `range` has thousands of links at a time, and many of them change at each update.
         if sum(map(len, rows)) + len(begun) > MOST_LINK_ROWS:
             return None
     table = np.concatenate(rows)

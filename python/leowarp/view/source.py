@@ -14,6 +14,7 @@ from leowarp.metrics import LinkValues, Tables, link_values
 from leowarp.result import Run
 from leowarp.scenario import Plan
 
+# Below 2^31, so that an instant of any run is one int32.
 MOST_TICKS = 2_000_000_000
 
 
@@ -70,18 +71,27 @@ class Source:
         return list(dict.fromkeys([*found, *((b, a) for a, b in found)]))
 
     def ticks(self, t_ns: Any) -> np.ndarray:
-        """Instants on the page's clock."""
+        """Instants on the page's clock.
+
+        Rounded down to whole ticks; int64 of the same shape.
+        """
         return np.asarray(t_ns).astype("int64") // self.tick_ns
 
 
 class Names:
-    """Numbers for nodes by name: satellites first, then the others in order of first use."""
+    """Numbers for nodes by name: satellites first, then the others in order of first use.
+
+    >>> names = Names(["s-00-00"])
+    >>> names("Madrid"), names("s-00-00"), names.others
+    (1, 0, ['Madrid'])
+    """
 
     def __init__(self, satellites: list[str]) -> None:
         self._numbers = {name: number for number, name in enumerate(satellites)}
         self._satellites = len(satellites)
 
     def __call__(self, name: str) -> int:
+        """The number of a node, a new one if it was not asked for before."""
         return self._numbers.setdefault(name, len(self._numbers))
 
     @property

@@ -15,6 +15,7 @@ from leowarp.view.source import Names, Source
 MOST_REFRESHES = 5_000
 """Instants at which a path's delays are told; a channel has one a millisecond, and then only route updates tell."""
 
+# Columns of the table of route changes (docs/concepts/truth.md) that the page shows at a change.
 CHANGE_COUNTS = (
     "late_pkts", "overtaken_pkts", "extent_max_pkts", "lost_pkts", "retransmissions_pkts",
     "spurious_retransmissions_pkts", "queue_left_pkts",
@@ -25,11 +26,19 @@ def pairs_of(source: Source, names: Names, arrays: Arrays) -> list[dict[str, Any
     """Each ordered pair: its distinct paths, and from when on which is in force with which delays.
 
     A path has `nodes` (numbers), `links` (directions, -1: none) and `drawn` (nodes where it lies on the globe).
+
+    Returns
+    -------
+    pairs : list of dict
+        `source`, `destination` (numbers), `paths`; from each instant `t` (ticks) on, `path` (place in `paths`; -1:
+        none) with `delays_us` (one after another, as many as that path has links); `left_us`: of each change from one
+        path to another, delays of the links left, at that instant.
     """
     return [_pair(source, pair, names, arrays) for pair in source.pairs]
 
 
 def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict[str, Any]:
+    """One pair of `pairs_of`."""
     routes = pair_routes(source.tables, pair)
     paths, starts = list(routes["path"]), [*(int(t) for t in routes["t_ns"]), source.end_ns]
     distinct: dict[tuple[tuple[str, ...], int | None], int] = {}
@@ -74,7 +83,15 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
 def _delays(
     source: Source, path: tuple[str, ...], from_ns: int, until_ns: int, most: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """From when on the links of a path in force have which delays: instants, and of each the delays link by link."""
+    """From when on the links of a path in force have which delays: instants, and of each the delays link by link.
+
+    Returns
+    -------
+    at_ns : int array of shape (k,)
+        The first is `from_ns`; this one alone if there are more than `most`.
+    delays_ns : float array of shape (k * links,)
+        All links of the first instant, then of the second.
+    """
     taken = source.tables.links_of(path)
     instants = [np.array([from_ns])]
     for a, b in taken:
@@ -82,6 +99,7 @@ def _delays(
         if not source.links.has_channel(a, b):
             instants.append(when[(when > from_ns) & (when < until_ns)].astype("int64"))
     at_ns = np.unique(np.concatenate(instants))
+    # All or one: a part of the instants would show delays that stand still in between.
     at_ns = at_ns if len(at_ns) <= most else at_ns[:1]
     of_links = [
         np.full(len(at_ns), _delay_ns(source, link, from_ns, from_ns, until_ns))
@@ -110,6 +128,7 @@ def _delay_ns(source: Source, link: tuple[str, str], at_ns: int, from_ns: int, u
 
 
 def _direction(source: Source, link: tuple[str, str]) -> int:
+    """The number of a direction; -1: the run has no such link."""
     found = source.tables.direction_of(*link)
     return -1 if found is None else found
 
@@ -119,12 +138,20 @@ def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
     if not isinstance(plan.medium, Access):
         return list(path)
     places = {"dish": ["terminal"], "server": ["gateway", "pop"]}
+    # Its satellite is a node of the path, the links to it are none of the timeline.
     drawn = [place for node in path for place in places.get(node, [node])]
     return drawn if path[0] == "dish" else [*places["server"][::-1], *drawn[2:]]
 
 
 def changes_of(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """Changes of the path of each pair that sends data, by time; counts as in the table of route changes."""
+    """Changes of the path of each pair that sends data, by time; counts as in the table of route changes.
+
+    Returns
+    -------
+    changes : dict
+        A value a change: `t` (ticks), `pair` (place in `pairs_of`), `delay_before_us`, `delay_after_us`, and
+        `CHANGE_COUNTS`; missing: not known.
+    """
     pairs = flow_pairs(source.plan.flows)
     found = route_changes(source.tables, pairs, source.end_ns, links=source.links)
     numbers = {pair: number for number, pair in enumerate(source.pairs)}
@@ -140,4 +167,5 @@ def changes_of(source: Source, arrays: Arrays) -> dict[str, Any]:
 
 
 def _us(column: Any) -> np.ndarray:
+    """ns of a column with missing values as us, nan where they are missing."""
     return column.to_numpy(dtype="float64", na_value=np.nan) / 1e3

@@ -80,6 +80,7 @@ impl Flood {
         Some(self.end_ns.load(SeqCst)).filter(|&t_ns| t_ns != i64::MIN)
     }
 
+    /// Marks what it sends from now on, which is how `in_flight = "source"` chooses its path.
     pub fn set_tos(&self, tos: u8) -> Result<()> {
         socket::set_tos(self.socket.as_raw_fd(), tos)
     }

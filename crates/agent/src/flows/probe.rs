@@ -156,10 +156,12 @@ impl Probe {
         self.socket.try_clone().map_err(failed)
     }
 
+    /// The descriptor of its socket, which stays its own.
     pub fn raw(&self) -> i32 {
         self.socket.as_raw_fd()
     }
 
+    /// Marks what it sends from now on, which is how `in_flight = "source"` chooses its path.
     pub fn set_tos(&self, tos: u8) -> Result<()> {
         socket::set_tos(self.socket.as_raw_fd(), tos)
     }

@@ -20,6 +20,7 @@ pub fn address(ip: Ipv4Addr, port: u16) -> libc::sockaddr_in {
     }
 }
 
+/// A socket of IPv4 in the calling thread's namespace, closed if a program is executed.
 pub fn open(kind: i32, protocol: i32) -> Result<OwnedFd> {
     // SAFETY: plain system call; the descriptor is owned from here on.
     unsafe {
@@ -30,6 +31,7 @@ pub fn open(kind: i32, protocol: i32) -> Result<OwnedFd> {
     }
 }
 
+/// Gives a socket its own address.
 pub fn bind(fd: &OwnedFd, to: &libc::sockaddr_in) -> Result<()> {
     let size = size_of::<libc::sockaddr_in>() as u32;
     // SAFETY: the address lives through the call and has the size that is said.
@@ -79,6 +81,10 @@ pub fn set_tos(fd: i32, tos: u8) -> Result<()> {
     set(fd, libc::IPPROTO_IP, libc::IP_TOS, &i32::from(tos), "set the path of a flow")
 }
 
+/// Chooses a TCP socket's congestion control.
+///
+/// # Errors
+/// [`Error::Lacks`] with those that the kernel has, if it has not this one.
 pub fn set_congestion_control(fd: &OwnedFd, name: &str) -> Result<()> {
     // SAFETY: the name lives through the call and has the length that is said.
     let result = unsafe {
@@ -121,6 +127,7 @@ pub fn require_delack() -> Result<()> {
     })
 }
 
+/// The error of the last system call of this thread; read it before the next one.
 pub fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }

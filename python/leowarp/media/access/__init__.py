@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An access link: a path a slot, delays, outages and capacity from a profile, each from a stream of its own."""
+"""An access link: a path a slot, delays, outages and capacity from a profile, each from a stream of its own.
+
+From the plan to events: `slots` (when the path changes, and its base delay), `capacity`, `delays` and `outages` (the
+components, each drawn for itself), `starlink` (all of them together), `profile` (the tables that come out), `timeline`
+(events). What the model is and what each number rests on: docs/guides/access-links.md; what hangs on it:
+design/starlink-profile.md.
+"""
 
 from leowarp.media.access.planned import PlannedAccess
 from leowarp.media.access.profile import Drawn, Profile, Way

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Capacity over time: a level a slot, that wanders slowly and moves in steps of the modulation; 0 while packets are
-held."""
+held.
+
+    rate(t) = level of the slot * exp(wander(t)) * step(t)
+
+The three draw from streams of their own (`access.capacity.<way>`, `access.wander.<way>`, `access.modulation.<way>`).
+How they share the variance that the public trace of LeoCC has is an assumption (docs/guides/access-links.md).
+"""
 
 from __future__ import annotations
 
@@ -31,6 +37,23 @@ def median_bps(access: Access, way: str, seed: int) -> int:
     A draw of a two-piece log-normal distribution: half of the tests of all hours reach the median, the worst and best
     of `_TESTS` the ends of the schedule. The hour moves the normal deviation by a cosine; over a day, that and the
     draw together have variance 1.
+
+    With x the normal deviation (of the draw and of the hour) and e the deviation that one of `_TESTS` exceeds:
+
+        median * (end / median) ** min(|x| / e, 1),   end: the schedule's least if x < 0, else its greatest
+
+    Parameters
+    ----------
+    access : Access
+        Of a resolved plan.
+    way : {"down", "up"}
+    seed : int
+        ``run.seed``. The stream `access.schedule.<way>` is told the instant of `clock` as well, so that tests at other
+        hours are other draws.
+
+    Returns
+    -------
+    median_bps : int
     """
     given = access.capacity_bps if way == "down" else access.capacity_up_bps
     if given is not None:
@@ -44,6 +67,7 @@ def median_bps(access: Access, way: str, seed: int) -> int:
     draw = stream(seed, f"access.schedule.{way}", int(clock.timestamp())).random()
     hour = clock.hour + clock.minute / 60.0 + clock.second / 3600.0
     # sqrt(2) cos has variance 1
+    # The busiest hour is where the cosine is 1, and it takes away: less at `busy_hour`, more twelve hours later.
     busy = math.sqrt(2.0) * math.cos(2.0 * math.pi * (hour - access.busy_hour_ns / 3.6e12) / 24.0)
     deviation = math.sqrt(1.0 - access.busy_ratio) * float(ndtri(draw)) - math.sqrt(access.busy_ratio) * busy
     # 1 of the tests lies below -extreme, 1 above it.
@@ -53,11 +77,17 @@ def median_bps(access: Access, way: str, seed: int) -> int:
 
 
 def slot_levels_bps(access: Access, way: str, slots: int, seed: int) -> NDArray[np.int64]:
-    """Median capacity of each slot: log-normal around the run's, cut at two standard deviations; shape (n,)."""
+    """Median capacity of each slot: log-normal around the run's, cut at two standard deviations; shape (n,).
+
+    `access.capacity_spread_ratio` is the standard deviation of the logarithm before the cut; 0.2 as the means of slots
+    in LeoCC's trace differ (by 19 %).
+    """
     draws = stream(seed, f"access.capacity.{way}").random(slots)
     # The inverse of the distribution function on what the cut leaves: one draw a slot, none refused, so that the draws
     # of later slots do not shift.
     deviations = ndtri(ndtr(-_CUT) + draws * (ndtr(_CUT) - ndtr(-_CUT)))
+    # exp(+-2 x 0.2) at most: no slot below 67 % or above 149 % of the run's median, where a tail would have one now and
+    # then.
     levels = median_bps(access, way, seed) * np.exp(access.capacity_spread_ratio * deviations)
     return np.rint(levels).astype(np.int64)
 
@@ -85,6 +115,8 @@ def capacity_rows(
     -------
     t_ns, rate_bps : int64 arrays of shape (m,)
         The first instant is 0; neighbouring rows differ; 0 while packets are held.
+
+    All instants of all components are merged; each component is looked up at every instant as it holds there.
     """
     wander_t_ns, wander = _wander(access, way, seed, duration_ns)
     step_t_ns, step = _modulation(access, way, seed, duration_ns)
@@ -94,6 +126,8 @@ def capacity_rows(
     wandering = wander[np.searchsorted(wander_t_ns, t_ns, side="right") - 1]
     stepping = step[np.searchsorted(step_t_ns, t_ns, side="right") - 1]
     rate_bps = np.rint(level * np.exp(wandering) * stepping).astype(np.int64)
+    # More holds have begun than ended: within one. They do not touch (`outages.merged`), so that the difference is 0 or
+    # 1.
     held = np.searchsorted(held_ns[0], t_ns, side="right") > np.searchsorted(held_ns[1], t_ns, side="right")
     rate_bps[held] = 0
     # The guest keeps whole tables in memory, 24 bytes a row.
@@ -102,7 +136,12 @@ def capacity_rows(
 
 
 def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """A Gauss-Markov process (the logarithm of a factor): correlation exp(-t / wander_time)."""
+    """A Gauss-Markov process (the logarithm of a factor): correlation exp(-t / wander_time).
+
+    Exact at its steps, whatever their length: the first-order autoregression with kept = exp(-step / wander_time) has
+    that correlation. In LeoCC's trace about half of the variance within a slot is forgotten after 100 ms; that half is
+    scheduling, modelled as jitter, and left out here.
+    """
     t_ns = np.arange(0, duration_ns, _WANDER_STEP_NS, dtype=np.int64)
     noise = stream(seed, f"access.wander.{way}").standard_normal(len(t_ns))
     kept = math.exp(-_WANDER_STEP_NS / access.wander_time_ns)
@@ -113,12 +152,23 @@ def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDAr
 
 
 def _modulation(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Steps between three factors, each to another one than before."""
+    """Steps between three factors, each to another one than before.
+
+    The factors are 1 - r, 1 and 1 + r with r = `access.modulation_ratio`; how long one lasts is exponential with mean
+    `modulation_time_ns`.
+
+    Returns
+    -------
+    t_ns : int64 array of shape (n,)
+        The first is 0.
+    factor : float64 array of shape (n,)
+    """
     rng = stream(seed, f"access.modulation.{way}")
     # Five standard deviations more than the mean number are enough; 16 for the shortest runs.
     mean = duration_ns / access.modulation_time_ns
     count = int(mean + 5.0 * math.sqrt(mean)) + 16
     lasts_ns = np.maximum(rng.exponential(access.modulation_time_ns, count), 1.0).astype(np.int64)
     t_ns = np.append(0, np.cumsum(lasts_ns))
+    # One or two places further on, modulo 3: never the same, and both others equally likely.
     place = (rng.integers(0, 3) + np.append(0, np.cumsum(rng.integers(1, 3, count)))) % 3
     return t_ns, 1.0 + access.modulation_ratio * (place.astype(np.float64) - 1.0)

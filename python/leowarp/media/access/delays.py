@@ -54,9 +54,12 @@ def channel_rows(
     t_ns = np.unique(np.concatenate([[0], slots.base_t_ns, jitter_t_ns, frame_t_ns, spike_t_ns, *outages]))
     t_ns = t_ns[(t_ns >= 0) & (t_ns < duration_ns)]
     delay_ns = slots.base_at_ns(t_ns)
+    # Components add up; each was drawn without the others, so that leaving one out changes no draw of another.
     for begins_ns, values_ns in ((jitter_t_ns, jitter_ns), (frame_t_ns, waiting_ns), (spike_t_ns, spike_ns)):
         delay_ns = delay_ns + values_ns[np.searchsorted(begins_ns, t_ns, side="right") - 1]
     residual = access.residual_loss_ratio if way == "down" else access.residual_loss_up_ratio
+    # The presets peak and off-peak fill it when the plan is resolved (0.01 % and 0.001 %): what decides CUBIC's goodput
+    # here must not be guessed (design/starlink-profile.md, "Isolated loss").
     if residual is None:
         raise ValueError("residual loss is not given: not a resolved plan")
     lost = np.searchsorted(outages[0], t_ns, side="right") > np.searchsorted(outages[1], t_ns, side="right")
@@ -66,16 +69,26 @@ def channel_rows(
 
 
 def frame_border_ns(access: Access, frame: NDArray[np.int64]) -> NDArray[np.int64]:
-    """When frames begin; frame 0 begins with the run. 1/750 s is no whole number of ns."""
+    """When frames begin; frame 0 begins with the run. 1/750 s is no whole number of ns.
+
+    Rounded to the nearest ns from the run's start each time, so that no error adds up: with 750 frames a second frame
+    750 begins at 1 s exactly.
+    """
     return (frame * 1_000_000_000 + access.frames_per_s // 2) // access.frames_per_s
 
 
 def _jitter(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """When the jitter takes which value; the first instant is 0."""
+    """When the jitter takes which value; the first instant is 0.
+
+    Down: steps of geometric length and Erlang (gamma of order 3) values of mean `jitter_ns`. Up: steps of 0.5 to 1.5
+    times `jitter_up_step_ns` and uniform values of mean `jitter_up_ns`, for a packet there waits for a grant. All steps
+    are whole frames.
+    """
     rng = stream(seed, f"access.jitter.{way}")
     mean_ns, lasts_ns = (
         (access.jitter_ns, access.jitter_step_ns) if way == "down" else (access.jitter_up_ns, access.jitter_up_step_ns)
     )
+    # No step is shorter than a frame: the jitter stands for what is granted frame by frame.
     frames_each = max(lasts_ns * access.frames_per_s / 1e9, 1.0)
     frames = duration_ns * access.frames_per_s // 1_000_000_000 + 1
     # More steps than the run can need: five standard deviations of their sum (each at most its mean), and some.
@@ -95,7 +108,13 @@ def _jitter(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDAr
 
 
 def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Waiting for the next frame to begin: on average half a frame, or a sawtooth of steps."""
+    """Waiting for the next frame to begin: on average half a frame, or a sawtooth of steps.
+
+    Returns
+    -------
+    t_ns, waiting_ns : int64 arrays of shape (m,)
+        Without steps one row: half a frame (0.67 ms at 750 a second) for every packet.
+    """
     steps = access.frame_steps
     # The default: a sawtooth moves the mean difference of round trips by 0.4 %, and takes 15 to 118 times the rows
     # (design/starlink-profile.md, "The model of a frame").
@@ -111,7 +130,16 @@ def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArr
 
 
 def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Delay of handovers on top of the rest, falling to 0 in equal steps of about a frame; none if packets are held."""
+    """Delay of handovers on top of the rest, falling to 0 in equal steps of about a frame; none if packets are held.
+
+    Only with `access.handover = "spike"`. A handover is shorter than a period (the scenario sees to that), so that the
+    instants ascend from slot to slot.
+
+    Returns
+    -------
+    t_ns, spike_ns : int64 arrays
+        The first row, before everything else, is 0, so that a lookup at any instant finds one.
+    """
     t_ns, values_ns = [np.array([min(int(slots.begin_ns[0]), 0) - 1])], [np.zeros(1, dtype=np.int64)]
     for begin_ns, lasts_ns, spike_ns in zip(
         slots.begin_ns.tolist(), drawn.handover_ns.tolist(), _spikes_of(drawn), strict=False
@@ -124,4 +152,5 @@ def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int6
 
 
 def _spikes_of(drawn: Drawn) -> list[int]:
+    """The slots' spikes as a list, empty if packets are held: then the loop over slots above has nothing to do."""
     return [] if drawn.spike_ns is None else drawn.spike_ns.tolist()

@@ -19,18 +19,39 @@ from leowarp.streams import stream
 def outages_ns(
     access: Access, slots: Slots, *, seed: int, duration_ns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Beginnings and ends of the outages of a run, ascending and apart; arrays of shape (k,)."""
+    """Beginnings and ends of the outages of a run, ascending and apart; arrays of shape (k,).
+
+    The four parameters were calibrated together: 1.5 % of pings once a second are lost, and of a flood 15 in a row, 1.5
+    times a slot (docs/guides/access-links.md).
+
+    Parameters
+    ----------
+    access : Access
+    slots : Slots
+        Only when the first begins: outages do not depend on which satellite a slot has.
+    seed : int
+        ``run.seed``; the stream is `access.outages`.
+    duration_ns : int
+
+    Returns
+    -------
+    begin_ns, end_ns : int64 arrays of shape (k,)
+        On the run's clock; the first may begin before 0, the last end after the run.
+    """
     rng = stream(seed, "access.outages")
     first_ns = int(slots.begin_ns[0])
+    # A reconfiguration just after the end of the run can have an outage before it: `outage_reach` further than the run.
     around_ns = np.arange(first_ns, duration_ns + access.outage_reach_ns, access.period_ns, dtype=np.int64)
     some = rng.random(len(around_ns)) < access.outage_share_ratio
     # P(n) = (1 - again) again^(n - 1)
     count = np.where(some, rng.geometric(1.0 - access.outage_again_ratio, len(around_ns)), 0)
     around_ns = np.repeat(around_ns, count)
     # ln(length) is uniform
+    # With 5 to 800 ms half of the outages are shorter than 63 ms, and a tenth is longer than half a second.
     low, high = np.log(access.outage_min_ns), np.log(access.outage_max_ns)
     length_ns = np.exp(rng.uniform(low, high, len(around_ns)))
     triangle = rng.random(len(around_ns)) + rng.random(len(around_ns)) - 1.0
+    # The whole outage lies within the reach: the longer it is, the nearer its middle stays.
     middle_ns = around_ns + triangle * (access.outage_reach_ns - length_ns / 2.0)
     begin_ns = np.rint(middle_ns - length_ns / 2.0).astype(np.int64)
     end_ns = np.rint(middle_ns + length_ns / 2.0).astype(np.int64)
@@ -39,7 +60,10 @@ def outages_ns(
 
 
 def merged(begin_ns: NDArray[np.int64], end_ns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The union of intervals as intervals that do not touch, ascending."""
+    """The union of intervals as intervals that do not touch, ascending.
+
+    Intervals that touch become one: whoever counts beginnings and ends (`delays.channel_rows`) needs them apart.
+    """
     order = np.argsort(begin_ns, kind="stable")
     begin_ns, end_ns = begin_ns[order], np.maximum.accumulate(end_ns[order])
     if not len(begin_ns):

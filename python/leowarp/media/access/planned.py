@@ -14,15 +14,21 @@ from leowarp.scenario.schema import Access
 
 
 class PlannedAccess(PlannedMedium[Access]):
-    """Hosts dish and server, terminal and gateway between them."""
+    """Hosts dish and server, terminal and gateway between them.
+
+    Its routes are `AccessRoutes`, which carry the slots: the timeline is made from the same slots that the routes tell.
+    """
 
     def routes(self, ephemeris: Ephemeris | None) -> AccessRoutes:
+        """A path a slot, both ways; see `access_routes`."""
         return access_routes(self.plan, self.section, ephemeris)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+        """Tables of both directions and a `path` event at each reconfiguration; see `access_timeline`."""
         assert isinstance(routes, AccessRoutes), "routes of another medium"
         return access_timeline(self.plan, self.section, routes)
 
     def likely_rate_bps(self) -> float | None:
+        """The median capacity down; of a schedule the median of all its tests, not the one that this run draws."""
         given_bps = self.section.capacity_bps
         return self.section.schedule_median_bps if given_bps is None else given_bps

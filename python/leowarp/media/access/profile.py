@@ -76,7 +76,13 @@ class Profile:
     drawn: Drawn
 
     def slot_table(self) -> pa.Table:
-        """One row a slot; columns as in `SLOT_COLUMNS`."""
+        """One row a slot; columns as in `SLOT_COLUMNS`.
+
+        Returns
+        -------
+        slots : pyarrow.Table
+            n rows in order of time. It goes into the timeline's metadata, so that a run directory says what was drawn.
+        """
         slots, drawn = self.slots, self.drawn
         count = len(slots.begin_ns)
         # An outage belongs to the reconfiguration that it lies nearest to.
@@ -84,6 +90,7 @@ class Profile:
         middle_ns = (drawn.outage_begin_ns + drawn.outage_end_ns) // 2
         borders_ns = slots.begin_ns[:-1] + np.diff(slots.begin_ns) // 2
         of_slot = np.searchsorted(borders_ns, middle_ns, side="right")
+        # Not lost_ns[of_slot] += ...: a slot may have several outages, and an indexed sum would take the last alone.
         lost_ns = np.zeros(count, dtype=np.int64)
         np.add.at(lost_ns, of_slot, drawn.outage_end_ns - drawn.outage_begin_ns)
         nothing = pa.nulls(count, pa.float64())
@@ -105,7 +112,10 @@ class Profile:
         )
 
     def outage_table(self) -> pa.Table:
-        """One row an outage: `begin_ns`, `end_ns`."""
+        """One row an outage: `begin_ns`, `end_ns`.
+
+        Columns as in `OUTAGE_COLUMNS`, ns on the run's clock; one that began before the run has a negative `begin_ns`.
+        """
         return pa.Table.from_arrays(
             [pa.array(self.drawn.outage_begin_ns), pa.array(self.drawn.outage_end_ns)],
             schema=table_schema("outages", "One row an outage of an access link, both ways.", OUTAGE_COLUMNS),

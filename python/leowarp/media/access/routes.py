@@ -36,9 +36,26 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
     ------
     ScenarioError
         As `slots_of` does.
+
+    The path is station, satellite, station: terminal and gateway are nodes of the timeline alone. At an update both
+    ways have the same base delay; jitter, frames and queues are in the timeline.
+
+    Parameters
+    ----------
+    plan : Plan
+    access : Access
+        Its medium.
+    ephemeris : Ephemeris or None
+        Of the same plan, if it has a constellation.
+
+    Returns
+    -------
+    routes : AccessRoutes
+        Two rows an update, dish to server and back; an update a slot.
     """
     stations = access.STATIONS
     slots = slots_of(plan, access, ephemeris)
+    # The slot that the run begins in began before it.
     t_ns = np.maximum(slots.begin_ns, 0)
     delay_ns = slots.base_at_ns(t_ns).tolist()
     # What the path before would have had an instant later, with its satellite where it is now.
@@ -82,7 +99,10 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
 
 
 def _clocks(plan: Plan, access: Access) -> list[str]:
-    """Satellites of a file of elements are somewhere at an instant; the reconfigurations should be at the same one."""
+    """Satellites of a file of elements are somewhere at an instant; the reconfigurations should be at the same one.
+
+    Returns the warning, or nothing; without a file of elements no satellite is anywhere at a given date.
+    """
     sky = access.constellation
     if sky is None or sky.tle is None:
         return []
@@ -96,7 +116,20 @@ def _clocks(plan: Plan, access: Access) -> list[str]:
 
 
 def _summary(slots: Slots, duration_ns: int) -> dict[str, int | float]:
-    """Extremes and mean (over time) of the one-way base delay, and how many changes there are."""
+    """Extremes and mean (over time) of the one-way base delay, and how many changes there are.
+
+    Parameters
+    ----------
+    slots : Slots
+    duration_ns : int
+        Of the run; a base delay counts for as long as it holds within the run.
+
+    Returns
+    -------
+    summary : dict
+        `route_updates`, `route_changes`, `route_changes_shorter` (numbers), `path_delay_min_ns`, `..._mean_ns`,
+        `..._max_ns`.
+    """
     held = np.append(np.maximum(slots.base_t_ns, 0), duration_ns).clip(max=duration_ns)
     lasts_ns = np.diff(held)
     in_run_ns = slots.base_ns[lasts_ns > 0]

@@ -59,7 +59,17 @@ class Slots:
     elevation_deg: NDArray[np.float64] | None = None
 
     def base_at_ns(self, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The base delay at instants not before the first slot."""
+        """The base delay at instants not before the first slot.
+
+        Parameters
+        ----------
+        t_ns : int64 array of any shape
+
+        Returns
+        -------
+        base_ns : int64 array of the same shape
+            That of the last row at or before each instant.
+        """
         return self.base_ns[np.searchsorted(self.base_t_ns, t_ns, side="right") - 1]
 
 
@@ -98,7 +108,14 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
 
 
 def first_reconfiguration_ns(access: Access) -> int:
-    """The first one at or after the run's 0, on the run's clock."""
+    """The first one at or after the run's 0, on the run's clock.
+
+    Returns
+    -------
+    t_ns : int
+        From 0 to below `access.period_ns`. With the defaults (period 15 s, phase 12 s) reconfigurations are at seconds
+        12, 27, 42 and 57 of each minute, as J. Pan and others documented and as LENS' and Lagos' traces show.
+    """
     clock = datetime.fromisoformat(access.clock)
     of_day_s = 3600 * clock.hour + 60 * clock.minute + clock.second
     of_day_ns = 1_000_000_000 * of_day_s + 1000 * clock.microsecond
@@ -106,7 +123,23 @@ def first_reconfiguration_ns(access: Access) -> int:
 
 
 def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
-    """Uniform over what is at least a step away from the slot before."""
+    """Uniform over what is at least a step away from the slot before.
+
+    Parameters
+    ----------
+    access : Access
+        `base_rtt_min_ns`, `base_rtt_max_ns` (20 and 35 ms: the range of the least RTTs in the study's figure 3) and
+        `base_step_min_ns` (3 ms, an assumption: "changes regularly").
+    slots : int
+        How many.
+    seed : int
+        ``run.seed``; the stream is `access.base`.
+
+    Returns
+    -------
+    rtts_ns : int64 array of shape (slots,)
+        Round trips without `server_delay`.
+    """
     low, high, step = access.base_rtt_min_ns, access.base_rtt_max_ns, access.base_step_min_ns
     draws = stream(seed, "access.base").random(slots)
     base_ns = np.empty(slots, dtype=np.int64)
@@ -116,23 +149,37 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
             continue
         before = int(base_ns[slot - 1])
         below, above = max(before - step - low, 0), max(high - before - step, 0)
+        # One draw a slot, laid over what is left of the range on both sides of the gap: none is refused, so that later
+        # slots keep their draws.
         place = round(draw * (below + above))
         base_ns[slot] = low + place if place < below else before + step + place - below
     return base_ns
 
 
 def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int64], seed: int) -> Slots:
+    """A satellite a slot and its delays.
+
+        base = (range to the terminal + range to the gateway) / c + fibre to the point of presence + processing + server
+
+    Raises
+    ------
+    ScenarioError
+        If terminal and gateway see no satellite in common at the beginning and end of some slot.
+    """
     stations = ephemeris.stations
     pop_m = EcefMetres(stations.positions_ecef_m[POP])
     fibre_s = float(stations.ground_distances_m(GATEWAY, pop_m)) * FIBRE_INDEX / SPEED_OF_LIGHT_M_PER_S
     fixed_ns = round(1e9 * fibre_s) + access.processing_delay_ns + access.server_delay_ns
     draws = stream(seed, "access.scheduler").random(len(begin_ns)).tolist()
+    # One satellite for the whole slot, so that positions are needed at few instants: 7 of a slot of 15 s, not 150.
     samples = -(-access.period_ns // _SAMPLED_NS) + 1
     names, lengths_m, elevations_deg = [], [], []
     base_t_ns, base_ns = [], []
     for t_ns, draw in zip(begin_ns.tolist(), draws, strict=True):
         at_ns = t_ns + np.linspace(0, access.period_ns - 1, samples).astype(np.int64)
         here_m = ephemeris.positions_ecef_m(at_ns)
+        # At both ends of the slot is enough: within a pass a satellite rises once and sets once, so between two
+        # instants above the mask it is above.
         seen_deg = stations.elevations_deg(TERMINAL, EcefMetres(here_m[[0, -1]]))
         gateway_deg = stations.elevations_deg(GATEWAY, EcefMetres(here_m[[0, -1]]))
         visible = np.flatnonzero((np.minimum(seen_deg, gateway_deg) >= access.min_elevation_deg).all(axis=0))
@@ -159,7 +206,17 @@ def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int6
 
 
 def _scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.float64], draw: float) -> int:
-    """The scheduler's choice of the visible; of equal ones the first."""
+    """The scheduler's choice of the visible; of equal ones the first.
+
+    Parameters
+    ----------
+    visible : int array of shape (v,)
+        Numbers of the candidates.
+    seen_deg : float64 array of shape (v,)
+        Their elevations at the terminal, at the slot's beginning.
+    draw : float
+        Uniform from 0 to 1; not used by `highest`. Shares are by the elevation above the mask.
+    """
     if access.scheduler == "highest":
         return int(visible[np.argmax(seen_deg)])
     # 1e-9: on the mask itself is still visible
@@ -168,6 +225,8 @@ def _scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.f
 
 
 def _blind(access: Access, t_ns: int, best_deg: NDArray[np.float64]) -> ScenarioError:
+    """The error of a slot in which nothing is in common; `best_deg` of shape (n,): for each satellite the least
+    elevation at both ends of the slot and both stations, of which the greatest is what the hint proposes as a mask."""
     highest_deg = float(best_deg.max())
     return ScenarioError(
         f"terminal and gateway see no satellite in common through the slot that begins at {t_ns / 1e9:g} s: "

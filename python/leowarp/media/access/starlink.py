@@ -30,6 +30,15 @@ def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: in
     seed : int
         ``run.seed``; each component draws from a stream of its own, named ``access.*``.
     duration_ns : int
+
+    Returns
+    -------
+    profile : Profile
+        Tables of both directions, and what was drawn on the way to them.
+
+    Notes
+    -----
+    The order in which components are made does not matter: no two share a stream (`streams.stream`).
     """
     count = len(slots.begin_ns)
     handover_ns = _uniform_ns(seed, "access.handover", access.handover_min_ns, access.handover_max_ns, count)
@@ -41,6 +50,7 @@ def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: in
         held = merged(slots.begin_ns, slots.begin_ns + handover_ns)
     else:
         spike_ns = _uniform_ns(seed, "access.spike", access.spike_min_ns, access.spike_max_ns, count)
+    # One list for both directions: an outage is a lost signal, which no direction survives.
     outage_begin_ns, outage_end_ns = outages_ns(access, slots, seed=seed, duration_ns=duration_ns)
     # Each way from a stream of its own: another key of one way leaves the draws of the other alone.
     levels = {way: slot_levels_bps(access, way, count, seed) for way in ("up", "down")}
@@ -70,4 +80,5 @@ def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: in
 
 
 def _uniform_ns(seed: int, name: str, low_ns: int, high_ns: int, count: int) -> NDArray[np.int64]:
+    """Whole nanoseconds from low_ns to high_ns, both included, shape (count,): one a slot, from the stream `name`."""
     return stream(seed, name).integers(low_ns, high_ns, count, dtype=np.int64, endpoint=True)

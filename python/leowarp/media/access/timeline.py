@@ -26,7 +26,17 @@ _TERMINAL, _GATEWAY, _DISH, _SERVER = range(4)
 
 
 def profile_of(plan: Plan, access: Access, slots: Slots) -> Profile:
-    """What a plan's access link does over the run, given its slots."""
+    """What a plan's access link does over the run, given its slots.
+
+    Parameters
+    ----------
+    plan : Plan
+        For the seed and the duration.
+    access : Access
+        Its medium.
+    slots : Slots
+        Of the same plan: routes and timeline must be made from the same ones.
+    """
     return starlink_profile(access, slots, seed=plan.run.seed, duration_ns=plan.run.duration_ns)
 
 
@@ -34,6 +44,19 @@ def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Tabl
     """The timeline of a plan's ``[access]``; columns as in `timeline.schema`.
 
     Metadata: `slots` and `outages`, what was drawn (`Profile.slot_table` and `Profile.outage_table`).
+
+    Parameters
+    ----------
+    plan : Plan
+    access : Access
+        Its medium.
+    routes : AccessRoutes
+        Of the same plan; the slots are taken from them.
+
+    Returns
+    -------
+    timeline : pyarrow.Table
+        Everything at 0 but `path` events and rows of the tables.
     """
     profile = profile_of(plan, access, routes.slots)
     events = Events(_NODES)
@@ -60,6 +83,10 @@ def slots_of_timeline(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def _link(plan: Plan, access: Access) -> LinkKind:
+    """The link between terminal and gateway; its rates, delays and losses are the tables'.
+
+    `on_down` never applies: an outage is a loss ratio of 1 in the table, and the link itself stays up.
+    """
     return LinkKind(
         kind="gsl",
         discipline=plan.network.link_model,
@@ -75,6 +102,9 @@ def _queues(events: Events, access: Access) -> None:
     """What waits where: a plain queue down has the link's own limit and needs no event."""
     plain = access.queue_discipline == "fifo"
     limits = (
+        # Deep by default, as the study sees and LeoReplayer's authors advise: 5000 packets down are 0.24 s at 250
+        # Mbit/s, more than twice what a handover of 50 ms at the fastest makes wait; 500 up are 0.4 s at 15 Mbit/s
+        # (docs/guides/access-links.md).
         (_TERMINAL, _GATEWAY, access.queue_up_pkts, None),
         (_GATEWAY, _TERMINAL, access.queue_pkts, access.queue_bytes),
     )
@@ -93,6 +123,7 @@ def _queues(events: Events, access: Access) -> None:
 
 
 def _tables(plan: Plan, events: Events, a: int, b: int, way: Way) -> None:
+    """Capacity and channel of the direction a>b, delays rounded as the plan says."""
     events.capacity(a, b, way.capacity_t_ns, way.rate_bps)
     events.channel(a, b, way.channel_t_ns, rounded_ns(plan, way.delay_ns), way.loss_ratio)
 

@@ -16,12 +16,15 @@ class PlannedConstellation(PlannedMedium[Constellation]):
     """Stations that talk over satellites."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
+        """Shortest paths at each route update; see `constellation_routes`."""
         return constellation_routes(self.plan, _given(ephemeris))
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+        """Links and routes as they change; see `constellation_timeline`."""
         return constellation_timeline(self.plan, _given(ephemeris), routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
+        """`[isl]` and `[ground]`."""
         return self.plan.isl, self.plan.ground
 
     def likely_hops(self) -> int:
@@ -29,10 +32,12 @@ class PlannedConstellation(PlannedMedium[Constellation]):
         return 8
 
     def queue_disciplines(self) -> frozenset[str]:
+        """Of both kinds of link, which may differ."""
         return frozenset((self.plan.isl.queue_discipline, self.plan.ground.queue_discipline))
 
 
 def _given(ephemeris: Ephemeris | None) -> Ephemeris:
+    """The ephemeris, which only a plan without a constellation may lack."""
     if ephemeris is None:
         raise ValueError("a plan with a constellation needs its ephemeris")
     return ephemeris

@@ -62,6 +62,12 @@ def constellation_timeline(plan: Plan, ephemeris: Ephemeris, routes: Routes) -> 
 
 
 class _Builder:
+    """The timeline under construction, one route update after the other.
+
+    Links are handled as codes (`Codes`), sorted, so that numpy compares whole sets of them: with every link
+    instantiated there are thousands at a time.
+    """
+
     def __init__(self, plan: Plan, ephemeris: Ephemeris, routes: Routes) -> None:
         self._plan, self._ephemeris, self._routes = plan, ephemeris, routes
         self._satellites, self._nodes = len(ephemeris.names), len(routes.nodes)
@@ -70,6 +76,7 @@ class _Builder:
         stations = range(self._satellites, self._nodes)
         self._host_of = {station: self._nodes + i for i, station in enumerate(stations)}
         self._forwarding = Forwarding(self._events, self._host_of, by_path=plan.routing.in_flight == "source")
+        # With `drop` a link is down at the update itself, and nothing is left to tear down 5 s later.
         self._torn_down_later = plan.network.neighbours == "arp" and plan.routing.in_flight != "drop"
         # The study's emulator takes the interfaces of an abandoned link away, and with them what they hold.
         on_down = "drop" if plan.routing.in_flight == "drop" or plan.network.neighbours == "arp" else "drain"
@@ -83,6 +90,12 @@ class _Builder:
         self._delays = _Delays()
 
     def build(self) -> pa.Table:
+        """All events, in the order in which they must be told at a route update.
+
+        Links due to be torn down go first, then links come up, then delays, routes, and at last links that are
+        abandoned. `Events` sorts by rank within an instant, but what is up, and what a delay was, is known here only in
+        this order.
+        """
         routes, plan = self._routes, self._plan
         self._build_nodes()
         needed = live = np.empty(0, dtype=np.int64)
@@ -104,11 +117,16 @@ class _Builder:
             # After the routes: no entry points over a link any more when it goes down.
             self._abandon(t_ns, needed, before)
             self._between_updates(clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)], t_ns, end_ns, live)
+        # A teardown that is due before the end belongs to the run; one due later never happens.
         self._tear_down(plan.run.duration_ns, np.empty(0, dtype=np.int64))
         self._make_room_for_flying()
         return self._events.table(TimelineMetadata(warnings=[]))
 
     def _build_nodes(self) -> None:
+        """Nodes at 0, the wires of the hosts, the entries that never change, and the `path` events.
+
+        Without "all" only satellites that some path uses: in the guest each node is a network namespace.
+        """
         plan, routes = self._plan, self._routes
         if plan.network.instantiate == "all":
             # Links of the rule may come to any of them later, and all nodes exist from 0 on.
@@ -154,9 +172,12 @@ class _Builder:
             kept = needed
         elif self._torn_down_later:
             for code in sorted(self._up.difference(needed.tolist())):
+                # Not overwritten: the update that first finds a link unused starts its 5 s, later ones do not put it
+                # off.
                 self._teardown_ns.setdefault(code, t_ns + TEARDOWN_AFTER_NS)
             return
         elif self._routes.isl is not None:
+            # One update longer than its rule gives it, for what is under way.
             kept = np.union1d(needed, before)
         else:
             return
@@ -175,6 +196,7 @@ class _Builder:
             self._teardown_ns.pop(code, None)
 
     def _take_up(self, t_ns: int, code: int) -> None:
+        """The link comes up now, without a delay until one is told."""
         a, b = divmod(code, self._nodes)
         self._up.add(code)
         # The guest makes a link that comes up anew without a delay, so that also an unchanged one must be said.
@@ -182,11 +204,13 @@ class _Builder:
         self._events.link_up(t_ns, a, b, self._kind(b))
 
     def _take_down(self, t_ns: int, code: int) -> None:
+        """The link goes down now; what it holds goes by its kind (`on_down`)."""
         a, b = divmod(code, self._nodes)
         self._up.discard(code)
         self._events.link_down(t_ns, a, b, self._kind(b))
 
     def _kind(self, b: int) -> LinkKind:
+        """Satellites are numbered before stations, so that the larger end says whether a link goes to the ground."""
         return self._gsl if b >= self._satellites else self._isl
 
     def _set_delays(self, t_ns: int, links: Codes) -> None:
@@ -197,12 +221,18 @@ class _Builder:
         length_m = lengths_m(node_positions_m(self._ephemeris, t_ns), np.column_stack([a, b]))
         delay_ns = delays_ns(self._plan, length_m, b >= self._satellites)
         changed = self._delays.changed(links, delay_ns)
+        # `live` may hold links that `drop` has just taken down; they are told a delay when they come up again.
         if len(self._up) < len(links) or not self._up.issuperset(links.tolist()):
             changed &= np.array([code in self._up for code in links.tolist()])
         self._delays.set(links[changed], delay_ns[changed])
         self._events.delays(t_ns, a[changed], b[changed], delay_ns[changed])
 
     def _make_room_for_flying(self) -> None:
+        """With netem, limits raised by what each link's longest delay of the run holds.
+
+        Every link is offered; its own kind says whether its limit counts what flies
+        (`LinkKind.limit_with_flying_pkts`).
+        """
         if self._isl.limit_counts_flying:
             longest = self._delays.longest_ns()
             self._events.make_room_for_flying({divmod(code, self._nodes): ns for code, ns in longest.items()})
@@ -217,10 +247,12 @@ class _Delays:
         self._longest_ns = np.empty(0, dtype=np.int64)
 
     def changed(self, codes: Codes, delay_ns: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of these links, shape (m,), have another delay than they were last told (or none so far)."""
         self._make_known(codes)
         return self._now_ns[np.searchsorted(self._codes, codes)] != delay_ns
 
     def set(self, codes: Codes, delay_ns: NDArray[np.int64]) -> None:
+        """What the links are told now; of links that `changed` has been asked about."""
         at = np.searchsorted(self._codes, codes)
         self._now_ns[at] = delay_ns
         self._longest_ns[at] = np.maximum(self._longest_ns[at], delay_ns)
@@ -232,9 +264,12 @@ class _Delays:
             self._now_ns[at] = _UNSET
 
     def longest_ns(self) -> dict[int, int]:
+        """For each link that ever had a delay, by its code, the longest of the run so far."""
         return dict(zip(self._codes.tolist(), self._longest_ns.tolist(), strict=True))
 
     def _make_known(self, codes: Codes) -> None:
+        """Room for links that were never seen, without a delay; the codes stay sorted, so that `searchsorted` finds
+        them."""
         new = np.setdiff1d(codes, self._codes)
         if len(new):
             at = np.searchsorted(self._codes, new)

@@ -16,11 +16,14 @@ class PlannedJittered(PlannedMedium[Jittered]):
     """Hosts A and B at one router."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
+        """One path each way, router to host: its delay is the mean of what packets draw."""
         # The links that have values are those from the router to each host.
         return fixed_routes(NODES, ENDS, ((ROUTER, B), (ROUTER, A)), (self.section.delay_ns, self.section.delay_up_ns))
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+        """Everything at 0, with the distribution's table; see `jittered_timeline`."""
         return jittered_timeline(self.plan, self.section, routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
+        """The one section; its rate is that towards B."""
         return (self.section,)

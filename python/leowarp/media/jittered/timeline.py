@@ -43,6 +43,19 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
     ------
     ScenarioError
         If the table cannot be read, the jitter is more than netem can draw, or a draw could be below 0.
+
+    Parameters
+    ----------
+    plan : Plan
+    path : Jittered
+        Its medium.
+    routes : Routes
+        Of the same plan.
+
+    Returns
+    -------
+    timeline : pyarrow.Table
+        All events are at 0.
     """
     events = Events(NODES)
     events.node(ROUTER, "router")
@@ -64,6 +77,7 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
     if modelled_up:
         _shape(events, A, path.delay_up_ns, path.rate_up_bps, 0.0)
     for pair, (source, destination) in enumerate(((A, B), (B, A))):
+        # One router and two hosts, so that two entries a direction are the whole of routing; no path ever changes.
         events.route(0, source, destination, ROUTER, None)
         events.route(0, ROUTER, destination, destination, None)
         events.paths(routes, pair, source, destination)
@@ -71,6 +85,7 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
 
 
 def _link(path: Jittered) -> LinkKind:
+    """A link of discipline `jitter`: in each direction netem for delay and loss, a token bucket filter for the rate."""
     return LinkKind(
         kind="wire",
         discipline="jitter",
@@ -83,6 +98,7 @@ def _link(path: Jittered) -> LinkKind:
 
 
 def _shape(events: Events, to: int, delay_ns: int, rate_bps: int | None, loss_ratio: float) -> None:
+    """Rate, delay and loss of the direction from the router to a host."""
     events.rate(0, ROUTER, to, rate_bps)
     events.delays(0, np.array([ROUTER]), np.array([to]), np.array([delay_ns]), both_ways=False)
     if loss_ratio:
@@ -90,6 +106,14 @@ def _shape(events: Events, to: int, delay_ns: int, rate_bps: int | None, loss_ra
 
 
 def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | None]:
+    """The table of the plan's distribution; of a user's samples also its values (float64, ascending, mean 0, standard
+    deviation 1), which go into the timeline's metadata because the guest has no other way to them.
+
+    Raises
+    ------
+    ScenarioError
+        If there are fewer than two samples, or all quantiles are one number.
+    """
     if path.distribution != "table":
         return named_table(path.distribution), None
     if path.table is None:
@@ -107,7 +131,11 @@ def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | No
 
 
 def _check_draws(path: Jittered, table: JitterTable) -> None:
-    """Nothing is clamped: netem would cap its jitter in silence, and send at once what draws a delay below 0."""
+    """Nothing is clamped: netem would cap its jitter in silence, and send at once what draws a delay below 0.
+
+    `least` of the table is its least value in standard deviations, so that the check is of what netem will draw, not of
+    the distribution that it stands for.
+    """
     if path.jitter_ns * table.multiplier > JITTER_MAX_NS:
         most_ns = int(JITTER_MAX_NS / table.multiplier)
         raise ScenarioError(
@@ -134,6 +162,11 @@ def samples(path: Path) -> NDArray[np.float64]:
     ------
     ScenarioError
         With file and line.
+
+    Returns
+    -------
+    samples : float64 array of shape (n,)
+        In the file's order, in its own unit: only their shape is used (`jitter_tables.standardised`).
     """
     try:
         text = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True).decode("utf-8-sig")
@@ -150,6 +183,7 @@ def samples(path: Path) -> NDArray[np.float64]:
             value = float(cell)
         except ValueError:
             value = math.nan
+        # float() takes "nan" and "inf", which no delay is: they go the way of what is no number.
         if not math.isfinite(value):
             raise ScenarioError(f"{path}:{number}: {cell[:60]!r} is not a number", _HINT)
         values.append(value)

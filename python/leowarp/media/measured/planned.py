@@ -23,9 +23,11 @@ class PlannedMeasured(PlannedMedium[Measured]):
         return row_routes(1, None)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+        """The measurement as tables of both directions; see `measured_timeline`."""
         return measured_timeline(self.plan, self.section, routes)
 
     def likely_rate_bps(self) -> float | None:
+        """Mean capacity down; None: unshaped, at least at times."""
         end_ns = self.plan.run.start_ns + self.plan.run.duration_ns
         capacity = measurement_of(self.section, end_ns).capacity_down
         if capacity is None or UNSHAPED in capacity.rate_bps:

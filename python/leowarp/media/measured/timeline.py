@@ -35,6 +35,19 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
     ------
     ScenarioError
         If a file cannot be read or breaks a rule of its format, or the run goes where nothing was measured.
+
+    Parameters
+    ----------
+    plan : Plan
+    keys : Measured
+        Its medium.
+    routes : Routes
+        Of the same plan.
+
+    Returns
+    -------
+    timeline : pyarrow.Table
+        `capacity` and `channel` rows of both directions; with netem `rate`, `delay` and `loss` events in their place.
     """
     begin_ns = plan.run.start_ns
     end_ns = begin_ns + plan.run.duration_ns
@@ -51,6 +64,7 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
         if file is not None:
             _check_end(str(file.path), capacity, end_ns)
     probe_bytes = probe_bytes_of(measured, keys)
+    # It never goes down: no connection is a loss of every packet, as rows of the table say.
     link = LinkKind.queued(plan, "isl", keys, "drain")
     tables = link.discipline == "leolink"
     # What serialises the probe is its bytes on the link, as of every packet.
@@ -88,6 +102,8 @@ def _same_way_back(measured: Measurement, keys: Measured) -> Capacity | None:
 
 
 def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
+    """Refuses a table that begins after the run does: nothing says what the path was before. `t_ns` on the table's
+    clock."""
     if t_ns[0] > begin_ns:
         raise ScenarioError(
             f"{source}: it begins at {t_ns[0] / 1e9:g} s, the run at {begin_ns / 1e9:g} s of its clock: the path is "
@@ -98,6 +114,8 @@ def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
 
 def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
     """Opportunities end with the trace: nothing can be held."""
+    # Only of opportunities (Mahimahi) does the end lie behind the last row; a table of rates holds its last one, with a
+    # warning.
     if capacity.t_ns[-1] < capacity.end_ns < end_ns:
         raise ScenarioError(
             f"{source}: the trace ends at {capacity.end_ns / 1e9:g} s, the run at {end_ns / 1e9:g} s of its clock",
@@ -114,17 +132,25 @@ def _in_run(t_ns: Times, begin_ns: int, end_ns: int) -> tuple[Times, slice]:
 
 
 def _rows_in_run(plan: Plan, rows: Rows, begin_ns: int, end_ns: int) -> Rows:
+    """Delay and loss on the run's clock, delays rounded as the plan says."""
     t_ns, chosen = _in_run(rows.t_ns, begin_ns, end_ns)
     return Rows(t_ns, rounded_ns(plan, rows.delay_ns[chosen]), rows.loss_ratio[chosen])
 
 
 def _capacity_in_run(capacity: Capacity, begin_ns: int, end_ns: int) -> Capacity:
+    """Capacity on the run's clock."""
     t_ns, chosen = _in_run(capacity.t_ns, begin_ns, end_ns)
     return Capacity(t_ns=t_ns, rate_bps=capacity.rate_bps[chosen], end_ns=capacity.end_ns - begin_ns)
 
 
 def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
-    """The same for a link that gets each change when it comes."""
+    """The same for a link that gets each change when it comes.
+
+    Raises
+    ------
+    ScenarioError
+        If a capacity is 0: netem's rate 0 means unshaped to the kernel, the opposite.
+    """
     ends = np.array([sender]), np.array([1 - sender])
     for t_ns, rate_bps in zip(capacity.t_ns.tolist(), capacity.rate_bps.tolist(), strict=True):
         if rate_bps == 0:
@@ -133,6 +159,8 @@ def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
                 'write network.link_model = "leolink"',
             )
         events.rate(t_ns, sender, 1 - sender, None if rate_bps == UNSHAPED else rate_bps)
+    # Prepended with what no delay is, so that the first row is told; with 0 for losses, as a link without an event
+    # loses nothing.
     for place in np.flatnonzero(np.diff(rows.delay_ns, prepend=-1)):
         events.delays(int(rows.t_ns[place]), *ends, rows.delay_ns[place : place + 1], both_ways=False)
     for place in np.flatnonzero(np.diff(rows.loss_ratio, prepend=0.0)):

@@ -10,7 +10,10 @@ from leowarp.timeline.metadata import CodewordSummary
 
 
 def fading_of(mobile: Mobile) -> LandMobile | None:
-    """The channel's parameters; None: nothing fades."""
+    """The channel's parameters; None: nothing fades.
+
+    Lengths that the plan leaves out are None here, too, and come from the environment's table (`LandMobile.model`).
+    """
     if not mobile.fading:
         return None
     return LandMobile(
@@ -28,7 +31,10 @@ def fading_of(mobile: Mobile) -> LandMobile | None:
 
 
 def harq_of(mobile: Mobile) -> Harq:
-    """The link layer's parameters."""
+    """The link layer's parameters.
+
+    Why each default is what it is, and what hangs on it: design/lms-harq.md.
+    """
     return Harq(
         kind=mobile.harq,
         modulation=mobile.modulation,
@@ -49,18 +55,33 @@ def harq_of(mobile: Mobile) -> Harq:
 
 
 def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
-    """Power, codewords and what became of them on the last hop, over the whole run: equal plans have equal ones."""
+    """Power, codewords and what became of them on the last hop, over the whole run: equal plans have equal ones.
+
+    A run directory does not hold the series: whoever shows the channel of a run makes it again from the plan
+    (`view.series.fading_of_run`).
+    """
     return realisation(fading_of(mobile), harq_of(mobile), mobile.snr_db, plan.run.duration_ns, plan.run.seed)
 
 
 def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
-    """What the last hop does to packets, over the whole run."""
+    """What the last hop does to packets, over the whole run.
+
+    Returns
+    -------
+    rows : ChannelRows
+        Delay and loss (0 or 1) of the way from satellite to terminal.
+    outcomes : Outcomes
+        Of all codewords of the run, whether they carry a packet or not.
+    """
     realised = realisation_of(plan, mobile)
     return realised.rows(), realised.outcomes
 
 
 def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
-    """What became of the codewords, in a few numbers."""
+    """What became of the codewords, in a few numbers.
+
+    It goes into the timeline's metadata (`harq`), and from there into the report.
+    """
     return CodewordSummary(
         codewords=len(outcomes.lost),
         loss_ratio=outcomes.loss_ratio,

@@ -18,6 +18,7 @@ class PlannedMobile(PlannedMedium[Mobile]):
     """Hosts mobile and server; terminal, satellite and gateway between them."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
+        """Over the constellation, with the fading link in place of a ground link; without one, one path each way."""
         if ephemeris is not None:
             return constellation_routes(self.plan, ephemeris, last_hop_of(self.section))
         # The way to the terminal: what a packet takes that is decoded at once.
@@ -27,12 +28,15 @@ class PlannedMobile(PlannedMedium[Mobile]):
         return fixed_routes(ROUTERS, self.section.STATIONS, (there, there[::-1]), delays_ns)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+        """Fading and hybrid ARQ as a table of the last hop; see `mobile_timeline`."""
         return mobile_timeline(self.plan, self.section, ephemeris, routes)
 
     def likely_rate_bps(self) -> float | None:
+        """What first transmissions carry; retransmissions take no capacity from others in this model."""
         return self.section.rate_bps
 
     def check(self) -> None:
+        """Refuses an environment that is not there, or lacks a length, before a kernel is built for the plan."""
         # The table of environments is read here, not when the plan is made.
         fading = fading_of(self.section)
         if fading is not None:

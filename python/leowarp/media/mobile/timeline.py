@@ -85,18 +85,25 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
 
 
 def _delay(plan: Plan, events: Events, t_ns: int, a: int, b: int, delay_ns: int) -> None:
+    """The delay of the direction a>b from an instant on, rounded as the plan says."""
     one = np.array([rounded_ns(plan, delay_ns)], dtype=np.int64)
     events.delays(t_ns, np.array([a]), np.array([b]), one, both_ways=False)
 
 
 def _follow(plan: Plan, events: Events, delays: PathDelays, routes: Routes) -> None:
-    """Paths and delays over the run; without a path the two routers at its ends know no next hop."""
+    """Paths and delays over the run; without a path the two routers at its ends know no next hop.
+
+    The delay is that of the first pair's path at each route update and each L2 instant between two updates, told where
+    it changes; both directions of the link have it.
+    """
     ends = dict(zip(Mobile.STATIONS, ((_MOBILE, _TERMINAL), (_SERVER, _GATEWAY)), strict=True))
     for i, pair in enumerate(routes.pairs):
         (source, router), (destination, _) = (ends[routes.nodes[node]] for node in pair)
         events.paths(routes, i, source, destination)
         there_is_one = True
         for t_ns, paths in zip(routes.t_ns.tolist(), routes.paths, strict=True):
+            # Only the routers at the ends lose their next hop: between them one link stands for the whole
+            # constellation.
             if (paths[i] is not None) != there_is_one:
                 there_is_one = not there_is_one
                 events.route(t_ns, router, destination, _SATELLITE if there_is_one else None, None)
@@ -104,6 +111,7 @@ def _follow(plan: Plan, events: Events, delays: PathDelays, routes: Routes) -> N
     until_ns = [*routes.t_ns[1:].tolist(), plan.run.duration_ns]
     now_ns = -1
     for t_ns, end_ns, paths in zip(routes.t_ns.tolist(), until_ns, routes.paths, strict=True):
+        # The first pair's path gives the delay of both directions, also if routing.reverse is "own".
         path = paths[0]
         if path is None:
             continue

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on distributions: path delay, goodput, RTT, queues (1.1 to 1.5, 1.12 to 1.16)."""
+"""Claims on distributions: path delay, goodput, RTT, queues (1.1 to 1.5, 1.12 to 1.16).
+
+Each function takes a sample (runs by slug) and returns an `Outcome`; its test stands in `CLAIMS`. Distributions are of
+time: a sample of a socket counts for as long as it holds (`metrics.weighted_quantile`). The first 10 s are left out
+everywhere (`evidence.SKIP_NS`).
+"""
 
 from __future__ import annotations
 
@@ -16,12 +21,20 @@ def path_delay_span(sample: Sample) -> Outcome:
     """max - min of the propagation delay of the forward path over the run, ground links included, in each scenario.
 
     The span over inter-satellite links alone is given beside it.
+
+    The claim is about the route, so the forward path alone is taken, whatever it carries.
+
+    Returns
+    -------
+    Outcome
+        Numbers by slug, in ms: `span_ms`, `span_isl_only_ms`.
     """
     span, isl_span = {}, {}
     for slug in SCENARIOS:
         summary = sample[slug].metrics.summary
         span[slug] = (summary["path_delay_max_ns"] - summary["path_delay_min_ns"]) / 1e6
         isl_span[slug] = ev.isl_delay_span_ns(sample[slug]) / 1e6
+    # From the routes and links themselves: no packet is needed, so TCP has no part in this claim.
     verdict = holds_if({slug: value < 2.5 for slug, value in span.items()})
     cause = ""
     if verdict != "holds":
@@ -46,6 +59,11 @@ def reno_suffers_most(sample: Sample) -> Outcome:
 
     The mean alone does not tell route changes from overflowing queues. So what is missing is counted near changes only,
     against what the second before each would have given.
+
+    Returns
+    -------
+    Outcome
+        Numbers by slug: `goodput_mean_mbps`, `shortfall_ratio` (see `evidence.shortfall_ratio`).
     """
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in ALGORITHMS}
     missing = {slug: ev.shortfall_ratio(sample[slug]) for slug in ALGORITHMS}
@@ -66,7 +84,15 @@ def reno_suffers_most(sample: Sample) -> Outcome:
 
 # Implements claim 1.3 of frederiksen2024 (figure 4).
 def close_to_capacity(sample: Sample) -> Outcome:
-    """Mean goodput of CUBIC and BBR over the payload rate of the links (1448 of 1514 bytes of a frame)."""
+    """Mean goodput of CUBIC and BBR over the payload rate of the links (1448 of 1514 bytes of a frame).
+
+    "Close" is taken as 95 %; 90 % is the softer reading.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `capacity_ratio` by slug.
+    """
     ratio = {slug: ev.mean_bps(sample[slug]) / ev.capacity_bps(sample[slug]) for slug in ("cubic", "bbr")}
     both = {name: [value >= limit for value in ratio.values()] for name, limit in (("95 %", 0.95), ("90 %", 0.90))}
     verdict: Verdict = (
@@ -86,11 +112,18 @@ def close_to_capacity(sample: Sample) -> Outcome:
 
 # Implements claim 1.4 of frederiksen2024 (figure 5).
 def reno_rtt_lower(sample: Sample) -> Outcome:
-    """Nine deciles of the smoothed RTT, weighted by time: "generally lower" is taken as lower at eight of them."""
+    """Nine deciles of the smoothed RTT, weighted by time: "generally lower" is taken as lower at eight of them.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `deciles_lower` (0 to 9), `srtt_deciles_ms` (nine values a slug).
+    """
     deciles = [q / 10 for q in range(1, 10)]
     value = {slug: [ev.srtt_ms(sample[slug], q) for q in deciles] for slug in ALGORITHMS}
     # `ALGORITHMS` is Reno, CUBIC, BBR.
     lower = sum(r < min(c, b) for r, c, b in zip(*(value[slug] for slug in ALGORITHMS), strict=True))
+    # "Generally": at all deciles but one. At more than half of them it is lower, but not generally.
     verdict: Verdict = "holds" if lower >= 8 else ("partly" if lower >= 5 else "does not hold")
     middle = {slug: value[slug][4] for slug in ALGORITHMS}
     cause = ""
@@ -111,9 +144,15 @@ def queues_full(sample: Sample) -> Outcome:
 
     Some queue, not a given one: which link is the bottleneck changes with the route. The cause compares the window with
     what the empty path holds, because a window that is smaller cannot fill any queue.
+
+    Returns
+    -------
+    Outcome
+        Numbers by slug: `full_90_ratio`, `full_50_ratio`, shares of the time after 10 s.
     """
     at = {limit: {slug: ev.full_queue_ratio(sample[slug], limit) for slug in ALGORITHMS} for limit in (0.9, 0.5)}
     parts = {slug: at[0.9][slug] > 0.5 for slug in ("cubic", "bbr")}
+    # Half of the limit is no full queue, but it is a standing one: "partly".
     softer = [at[0.5][slug] > 0.5 for slug in ("cubic", "bbr")]
     verdict = holds_if(parts)
     if verdict == "does not hold" and any(softer):
@@ -124,6 +163,7 @@ def queues_full(sample: Sample) -> Outcome:
         for slug in ("cubic", "bbr"):
             samples, weights = ev.window_weights(sample[slug])
             cwnd = float(np.average(ev.floats(samples["cwnd_pkts"]), weights=weights))
+            # There and back over the empty path: twice the one-way delay of the routes.
             rtt_ms = 2 * sample[slug].metrics.summary["path_delay_mean_ns"] / 1e6
             # Bandwidth-delay product of the empty path in segments of 1448 bytes of payload.
             room = ev.capacity_bps(sample[slug]) * rtt_ms / 1e3 / 8 / 1448
@@ -142,9 +182,16 @@ def queues_full(sample: Sample) -> Outcome:
 
 # Implements claim 1.12 of frederiksen2024 (figure 9a).
 def baseline_lowest_rtt(sample: Sample) -> Outcome:
-    """Median smoothed RTT of the three scenarios; propagation is taken off in the cause, which leaves the queues."""
+    """Median smoothed RTT of the three scenarios; propagation is taken off in the cause, which leaves the queues.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `srtt_p50_ms` by slug, `others_apart_ratio` (difference of the other two over the smaller).
+    """
     middle = {slug: ev.srtt_ms(sample[slug], 0.5) for slug in SCENARIOS}
     base, nine, cape = (middle[slug] for slug in SCENARIOS)
+    # Over the smaller, so that the order of the two does not matter.
     apart = abs(nine - cape) / min(nine, cape)
     parts = {"baseline lowest": base < min(nine, cape), "others comparable": apart <= 0.10}
     cause = ""
@@ -165,6 +212,13 @@ def baseline_lowest_rtt(sample: Sample) -> Outcome:
 def cape_most_stable(sample: Sample) -> Outcome:
     """Range of the smoothed RTT between the 5th and 95th percentile, and between the 1st and 99th, for
     each scenario.
+
+    Two ranges, as the 1st and 99th percentile hang on a few overflows, and the 5th and 95th do not see them.
+
+    Returns
+    -------
+    Outcome
+        Numbers by slug, in ms: `srtt_p5_p95_ms`, `srtt_p1_p99_ms`.
     """
     spread = {slug: ev.srtt_ms(sample[slug], 0.95) - ev.srtt_ms(sample[slug], 0.05) for slug in SCENARIOS}
     wide = {slug: ev.srtt_ms(sample[slug], 0.99) - ev.srtt_ms(sample[slug], 0.01) for slug in SCENARIOS}
@@ -192,7 +246,13 @@ def cape_most_stable(sample: Sample) -> Outcome:
 
 # Implements claim 1.14 of frederiksen2024 (figure 9b).
 def cape_no_variation(sample: Sample) -> Outcome:
-    """Share of the 50 ms bins of goodput below 90 % and below 50 % of the median, on Aalborg - Cape Town."""
+    """Share of the 50 ms bins of goodput below 90 % and below 50 % of the median, on Aalborg - Cape Town.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `below_90_ratio`, `below_50_ratio`, shares of the bins after 10 s.
+    """
     low = _dips(sample, 0.9)["aalborg-cape-town"]
     half = _dips(sample, 0.5)["aalborg-cape-town"]
     verdict: Verdict = "holds" if low == 0 else ("partly" if half == 0 or low < 0.001 else "does not hold")
@@ -210,8 +270,14 @@ def significant_drops(sample: Sample) -> Outcome:
 
     The paper says "about" 0.5 % and 1 %, hence a factor of 2. Half the median is our reading of "significantly"; below
     90 % is given as well.
+
+    Returns
+    -------
+    Outcome
+        Numbers by slug: `below_50_ratio`, `below_90_ratio`.
     """
     half, most = _dips(sample, 0.5), _dips(sample, 0.9)
+    # The study's numbers, read as text and not off the figure.
     expected = {"cubic": 0.005, "nine-planes": 0.010}
     parts = {slug: value / 2 <= half[slug] <= value * 2 for slug, value in expected.items()}
     parts["nine planes more often"] = half["nine-planes"] > half["cubic"]
@@ -227,10 +293,17 @@ def significant_drops(sample: Sample) -> Outcome:
 
 # Implements claim 1.16 of frederiksen2024 (figure 9b).
 def comparable_means(sample: Sample) -> Outcome:
-    """Mean goodput of the three scenarios against each other and against the payload rate."""
+    """Mean goodput of the three scenarios against each other and against the payload rate.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `goodput_mean_mbps` and `capacity_ratio` by slug, `apart_ratio` (largest over smallest mean, less 1).
+    """
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in SCENARIOS}
     ratio = {slug: ev.mean_bps(sample[slug]) / ev.capacity_bps(sample[slug]) for slug in SCENARIOS}
     apart = max(mean.values()) / min(mean.values()) - 1
+    # "Comparable" and "almost unaffected" are two statements: alike among each other, and near what the links carry.
     parts = {"within 5 %": apart <= 0.05, "over 95 % of capacity": min(ratio.values()) >= 0.95}
     return Outcome(
         holds_if(parts),
@@ -242,7 +315,13 @@ def comparable_means(sample: Sample) -> Outcome:
 
 
 def _dips(sample: Sample, share: float) -> dict[str, float]:
-    """Share of 50 ms bins of goodput below a share of their median, by scenario."""
+    """Share of 50 ms bins of goodput below a share of their median, by scenario.
+
+    Returns
+    -------
+    dict of str to float
+        Of the median of the same run: a run that is slow throughout has no dips.
+    """
     shares = {}
     for slug in SCENARIOS:
         rate = ev.rates_bps(sample[slug])
@@ -286,6 +365,7 @@ def _percent(values: dict[str, float]) -> str:
 
 
 def _yes(value: bool) -> str:
+    """A truth value for a text."""
     return "yes" if value else "no"
 
 

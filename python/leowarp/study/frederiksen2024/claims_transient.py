@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on what happens after a route change, and on reordering itself (1.6 to 1.11, 1.17 to 1.19)."""
+"""Claims on what happens after a route change, and on reordering itself (1.6 to 1.11, 1.17 to 1.19).
+
+Each function takes a sample (runs by slug) and returns an `Outcome`. Its test stands in `CLAIMS`, with thresholds; the
+function names what the thresholds leave open. "Changes with late packets" are those of `evidence.reordered`: only
+there does the study's reordering issue appear. Windows of 1 s before and 2 or 5 s after a change are the tests' own;
+the study has figures and no windows.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +31,12 @@ def drops_after_changes(sample: Sample) -> Outcome:
 
     In-order goodput stops whenever one packet is missing, and so it falls for a packet that is merely late. SACK-aware
     delivery does not; changes without any drop are counted by themselves, to tell reordering from loss.
+
+    Returns
+    -------
+    Outcome
+        Numbers by slug: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (of these
+        changes).
     """
     count: dict[str, dict[str, int]] = {"50 %": {}, "90 %": {}}
     series_count: dict[str, int] = {}
@@ -37,9 +49,13 @@ def drops_after_changes(sample: Sample) -> Outcome:
         count["50 %"][slug] = int((depth > 0.5).sum())
         count["90 %"][slug] = int((depth > 0.9).sum())
         series_count[slug] = _sack_aware_drops(run)
+        # In-order goodput stops for a lost packet as for a late one; at these changes nothing was lost, so what falls
+        # is reordering.
         lossless = run.changes.loc[run.changes["lost_pkts"] == 0, "t_ns"]
+        # By the instant of the change, which both tables have.
         rows = run.metrics.recoveries[run.metrics.recoveries["t_ns"].isin(lossless)]
         without_loss[slug] = int((rows["depth_ratio"].fillna(0) > 0.5).sum())
+    # "Some route changes": one is enough for the claim; how many there are is measured beside it.
     parts = {slug: count["50 %"][slug] >= 1 for slug in ALGORITHMS}
     cause = "" if all(parts.values()) else _reordered_text(sample, ALGORITHMS)
     return Outcome(
@@ -63,8 +79,18 @@ def drops_after_changes(sample: Sample) -> Outcome:
 
 # Implements claim 1.7 of frederiksen2024 (figure 7).
 def window_growth(sample: Sample) -> Outcome:
-    """Median growth of the window after changes with late packets, packets/s, by algorithm."""
+    """Median growth of the window after changes with late packets, packets/s, by algorithm.
+
+    Reno grows by one packet a round trip (RFC 5681, 3.1), CUBIC by a function of time (RFC 9438, 4.2), BBR with its
+    estimate of the bandwidth: so what is compared is a slope over seconds.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `growth_pkts_per_s` by slug. The cause has the median lowest window after those changes, in packets.
+    """
     growth = {slug: ev.median(ev.growth_pkts_per_s(sample[slug])) for slug in ALGORITHMS}
+    # One algorithm without such a change is enough: a comparison of the three cannot be made of two.
     if any(np.isnan(value) for value in growth.values()):
         return NONE_TO_TEST
     parts = {slug: growth[slug] > growth["reno"] for slug in ("cubic", "bbr")}
@@ -83,6 +109,12 @@ def spike_after_a_second(sample: Sample) -> Outcome:
 
     Ten retransmissions are taken for a spike; one or two are what any loss costs. The verdict is "partly" if spike or
     fall are there without the second of delay (`_gap_text` says why a sender would not take that long).
+
+    Returns
+    -------
+    Outcome
+        Numbers by slug: `changes`, `spike_ratio`, `fall_ratio` (shares of these), `first_retransmission_s`,
+        `window_fell_s` (medians, seconds after the change).
     """
     rows: dict[str, dict[str, Any]] = {}
     parts: dict[str, bool] = {}
@@ -91,6 +123,7 @@ def spike_after_a_second(sample: Sample) -> Outcome:
         changes = ev.reordered(sample[slug])
         if len(changes) == 0:
             return NONE_TO_TEST
+        # Null is none: the change was followed by no retransmission within 5 s.
         spike = changes["retransmissions_pkts"].fillna(0) >= 10
         fall = changes["cwnd_fell_after_ns"].notna() & (changes["cwnd_fell_after_ns"].fillna(10**18) <= 2000 * MS)
         first_s = changes["first_retransmission_after_ns"].astype("Float64") / 1e9
@@ -118,11 +151,23 @@ def spike_after_a_second(sample: Sample) -> Outcome:
 
 # Implements claim 1.9 of frederiksen2024 (figure 7).
 def cubic_recovers_first(sample: Sample) -> Outcome:
-    """Time from the first to the last retransmission after a change, of those at most 5 s after it."""
+    """Time from the first to the last retransmission after a change, of those at most 5 s after it.
+
+    The time in the kernel's recovery state is given beside it (`recovery_state_ns`, from the socket's samples): a
+    sender
+    may be in recovery without sending anything again.
+
+    Returns
+    -------
+    Outcome
+        Numbers by slug, in seconds: `retransmitting_s`, `recovery_state_s`; medians over changes.
+    """
     span, length = {}, {}
     for slug in ALGORITHMS:
         changes = ev.reordered(sample[slug])
+        # Without any retransmission there is no first and no last one to measure between.
         changes = changes[changes["retransmissions_pkts"].fillna(0) > 0]
+        # Clipped, not left out: a sender that still retransmits after 5 s is the slow case that the claim is about.
         last = changes["last_retransmission_after_ns"].clip(upper=5000 * MS)
         span[slug] = ev.median((last - changes["first_retransmission_after_ns"]) / 1e9)
         length[slug] = ev.median(changes["recovery_state_ns"] / 1e9)
@@ -143,6 +188,11 @@ def rtt_shapes(sample: Sample) -> Outcome:
     """For how many changes the smoothed RTT has the course that the paper describes, for each algorithm.
 
     The margins (10 %, 5 %, 2 %) are ours; the claim has the course in words.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `share_ratio` by slug; the cause has the median course in ms.
     """
     shares: dict[str, float] = {}
     for slug in ALGORITHMS:
@@ -150,6 +200,7 @@ def rtt_shapes(sample: Sample) -> Outcome:
         if len(rtt_us) == 0:
             return NONE_TO_TEST
         if slug == "reno":
+            # Reno: "returns to slightly less", so after 5 s it must not be above where it was.
             match = (rtt_us["max"] > 1.1 * rtt_us["before"]) & (rtt_us["after"] <= rtt_us["before"])
         else:
             match = (rtt_us["min"] < 0.95 * rtt_us["before"]) & (rtt_us["after"] > 1.02 * rtt_us["min"])
@@ -176,6 +227,13 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
     """For how much of the time BBR is paced above the links' rate, and is held by its window; the window over its BDP.
 
     The study has 3 BDP. In tcp_bbr.c it is `bbr_cwnd_gain`, 2, and in STARTUP `bbr_high_gain`, 2.885.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `paced_above_ratio`, `window_limited_ratio` (shares of the time after 10 s), `window_over_bdp_ratio`
+        (median),
+        `bw_over_capacity_ratio` (median of BBR's estimate over the payload rate).
     """
     run = sample["bbr"]
     samples, weights = ev.window_weights(run)
@@ -187,6 +245,7 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
     )
     # The pacing rate counts payload and headers; 1448 of 1514 bytes are payload.
     over = float(np.average(np.nan_to_num(pacing) > capacity * 1514 / 1448, weights=weights))
+    # 95 %: a sample between two ACKs finds some packets of a full window just acknowledged.
     held = float(np.average(flight >= 0.95 * cwnd, weights=weights))
     bdp_pkts = (
         ev.floats(samples["bbr_bw_bps"])
@@ -194,11 +253,15 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
         / 8e6
         / ev.floats(samples["snd_mss_bytes"])
     )
+    # Infinite before the first estimate of the bandwidth, which is 0 then.
     gain = ev.median(pd.Series(cwnd / bdp_pkts).replace([np.inf, -np.inf], np.nan))
+    # An estimate above 1 would be an overshoot of the filter; one of about 1 says that only the window can hold more.
     bw = ev.median(samples["bbr_bw_bps"].astype("Float64") / capacity)
     parts = {
         "paced above the capacity": over > 0.5,
         "window-limited": held > 0.5,
+        # 0.5 on either side: Linux's 2 (bbr_cwnd_gain) and 2.89 (bbr_high_gain, STARTUP) are told apart from each other
+        # by it.
         "window is 3 x BDP": abs(gain - 3) <= 0.5,
     }
     return Outcome(
@@ -227,12 +290,19 @@ def transient_length(sample: Sample) -> Outcome:
     """For how long goodput is below 90 % of what it was, over all changes with late packets of the three runs.
 
     Transients that are not over after 5 s have no length and are counted apart: without them the median is too small.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `duration_median_s`, `inside_ratio` (0.2 to 2.5 s), `inside_wider_ratio` (0.1 to 5 s),
+        `not_over_within_5_s`.
     """
     lengths = []
     unfinished = 0
     for slug in ALGORITHMS:
         changes = ev.reordered(sample[slug])
         fell = changes[changes["fell_after_ns"].notna()]
+        # A recovery that takes longer than 5 s has no length in the metrics; it is counted, not dropped silently.
         unfinished += int(fell["duration_ns"].isna().sum())
         lengths += [value / 1e9 for value in fell["duration_ns"].dropna()]
     if not lengths:
@@ -258,16 +328,30 @@ def reordering_by_shorter_routes(sample: Sample) -> Outcome:
 
     A packet is overtaken when the wait that the abandoned link's queue imposes is longer than what the new path costs
     more, so the new path need not be shorter. The cause counts those for which the queue decides.
+
+    A packet of the old path arrives later than the next one on the new path if
+
+        queue wait left behind - queue wait met  >  propagation of the new path - propagation of the old
+
+    so with `delay_step_ns` the right side, a change to a longer path makes packets late where the queue outweighs it.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `changes`, `shorter_ratio`, `late_median_pkts`, `late_max_pkts`, `hundred_or_more_ratio`,
+        `by_queue_alone_ratio`, `queue_outweighs_ratio`.
     """
     changes = pd.concat([ev.reordered(sample[slug]) for slug in ALGORITHMS])
     if len(changes) == 0:
         return NONE_TO_TEST
+    # A change from or to no path at all has no length to compare: not shorter.
     shorter = ev.share(changes["is_shorter"].fillna(False).astype(bool))
     late = changes["late_pkts"].astype("int64")
     hundreds = {limit: ev.share(late >= limit) for limit in (100, 30)}
     parts = {"shorter": shorter >= 0.9, "hundreds": hundreds[100] > 0.5}
     step = changes["delay_step_ns"].astype("Float64") / 1e6
     queue = (changes["queue_left_wait_ns"] - changes["queue_met_wait_ns"]).astype("Float64") / 1e6
+    # The new path is as long or longer: propagation alone would make no packet late there.
     by_queue = ev.share(((step >= 0) & (queue > 0)).fillna(False))
     more = ev.share((queue > -step).fillna(False))
     cause = ""
@@ -296,6 +380,13 @@ def raised_threshold(sample: Sample) -> Outcome:
     Linux 6.12's own TCP finds losses by time (RACK, RFC 8985) and heeds the threshold only until it has seen
     reordering, so absorbing is judged on classic TCP, without RACK. Breaking needs losses: a full-rate flow has more
     than 300 packets in flight, which find a loss by themselves; hence a thin flow too.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `runs` (by slug: spurious retransmissions and drops in packets, timeouts, median repair in ms, goodput
+        in
+        Mbit/s), `left_ratio` (spurious retransmissions at 300 over those at 3), `repair_slower_ratio` (300 over 3).
     """
     rows: dict[str, dict[str, Any]] = {}
     for slug in THRESHOLD_SLUGS:
@@ -309,6 +400,7 @@ def raised_threshold(sample: Sample) -> Outcome:
             "repair_median_ms": ev.median(delays),
             "goodput_mean_mbps": flow["goodput_mean_bps"] / 1e6,
         }
+    # Before and after, each pair on one TCP and one path without loss.
     pairs = (("classic-cubic", "threshold-300-classic"), ("cubic", "threshold-300-linux"))
     left = {
         after: rows[after]["spurious_retransmissions_pkts"] / max(rows[before]["spurious_retransmissions_pkts"], 1)
@@ -316,12 +408,14 @@ def raised_threshold(sample: Sample) -> Outcome:
     }
     # `max(..., 1)` above: without any spurious retransmission at 3 there is nothing to absorb, and nothing is divided
     # by 0.
+    # On classic TCP alone: RACK (tcp_recovery.c, tcp_rack_reo_wnd) heeds no duplicate ACKs once it has seen reordering.
     absorbed = left["threshold-300-classic"] <= 0.1
     slower, broken, nearly = {}, {}, {}
     for name in ("lossy", "thin"):
         low, high = rows[f"threshold-3-{name}"], rows[f"threshold-300-{name}"]
         slower[name] = high["repair_median_ms"] / low["repair_median_ms"] if low["repair_median_ms"] else float("nan")
         broken[name] = high["timeouts"] > low["timeouts"] or slower[name] >= 2
+        # The softer threshold is for the text alone; the verdict is on 2.
         nearly[name] = slower[name] >= 1.5
     # The claim: it cannot be absorbed without breaking. It falls if the threshold absorbs and nothing breaks.
     verdict: Verdict = "holds" if all(broken.values()) else "partly"
@@ -351,23 +445,43 @@ def raised_threshold(sample: Sample) -> Outcome:
 
 
 def _yes(value: bool) -> str:
+    """A truth value for a text."""
     return "yes" if value else "no"
 
 
 def _sack_aware_drops(run: RunView) -> int:
-    """Changes after which SACK-aware delivery has, within 2 s, a 50 ms bin under half of the second before."""
+    """Changes after which SACK-aware delivery has, within 2 s, a 50 ms bin under half of the second before.
+
+    Parameters
+    ----------
+    run : RunView
+
+    Returns
+    -------
+    int
+        Of all route changes of the run, those with late packets or not.
+    """
     rate = run.metrics.goodput[run.main_flow, "sacked"]
     t_ns, value = rate["t_ns"].to_numpy(), rate["goodput_bps"].to_numpy()
     cuts = 0
     for change_ns in run.changes["t_ns"]:
         before = value[(t_ns >= change_ns - 1000 * MS) & (t_ns < change_ns)]
         after = value[(t_ns >= change_ns) & (t_ns < change_ns + 2000 * MS)]
+        # A change in the first second, or at the end, has no bins on one side: it is no drop.
         cuts += bool(len(before) and len(after) and after.min() < 0.5 * before.mean())
     return cuts
 
 
 def _rtt_around(run: RunView) -> pd.DataFrame:
-    """Smoothed RTT in ms before each change with late packets, lowest and highest within 2 s, and 5 s after."""
+    """Smoothed RTT around each change with late packets.
+
+    Returns
+    -------
+    DataFrame
+        A row a change that has samples on both sides: `before` (last sample), `min` and `max` (within 2 s), `after`
+        (last
+        sample within 5 s), all in ms.
+    """
     frame = run.metrics.srtt[run.main_flow]
     t_ns, value = frame["t_ns"].to_numpy(), frame["srtt_us"].to_numpy() / 1e3
     rows = []
@@ -422,7 +536,9 @@ THRESHOLD_SLUGS = (
     "threshold-300-lossy",
     "threshold-3-thin", "threshold-300-thin",
 )  # fmt: skip
+"""Runs that claim 1.19 looks at; the last four are the pairs in which links lose packets."""
 LATE = "changes with late packets (those in which the reordering issue appears)"
+"""For the texts of the tests."""
 CLAIMS = (
     Claim("1.6", "All three show significant drops of goodput right after some route changes.", "6",
           "In-order goodput: after at least one route change, some 50 ms bin in the 2 s after it is "

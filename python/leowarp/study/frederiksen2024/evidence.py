@@ -28,6 +28,7 @@ NAMES = {
     "nine-planes": "9 planes",
     "aalborg-cape-town": "Aalborg-Cape Town",
 }
+"""Slug -> how texts name the run."""
 
 COUNTERS = (
     "TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo",
@@ -40,24 +41,56 @@ UNDOS = ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo")
 
 
 def rates_bps(run: RunView, series: str = "in_order") -> np.ndarray:
-    """Goodput in 50 ms bins, without the first 10 s."""
+    """Goodput in 50 ms bins, without the first 10 s.
+
+    Parameters
+    ----------
+    run : RunView
+    series : str
+        "in_order" (what the application gets), or "sacked" (what has arrived, in whatever order).
+
+    Returns
+    -------
+    float64 array of shape (bins,)
+        bit/s of payload.
+    """
     frame = goodput(run.tables, run.main_flow, series, BIN_NS)
     return frame.loc[frame["t_ns"] >= SKIP_NS, "goodput_bps"].to_numpy()
 
 
 def mean_bps(run: RunView, series: str = "in_order") -> float:
-    """Mean goodput without the first 10 s."""
+    """Mean goodput without the first 10 s.
+
+    Parameters as for `rates_bps`; bit/s of payload.
+    """
     return float(rates_bps(run, series).mean())
 
 
 def capacity_bps(run: RunView) -> float:
-    """Payload rate of the path (95.64 Mbit/s with the study's links)."""
+    """Payload rate of the path (95.64 Mbit/s with the study's links).
+
+    1448 of the 1514 bytes of a frame are payload: 1500 of IP less 40 of headers and 12 of TCP timestamps (RFC 7323),
+    and 14
+    of Ethernet.
+    """
     assert run.capacity_bps is not None, "the study's links are all shaped"
     return run.capacity_bps
 
 
 def srtt_ms(run: RunView, q: float) -> float:
-    """Quantile by time of the smoothed RTT, without the first 10 s."""
+    """Quantile by time of the smoothed RTT, without the first 10 s.
+
+    Parameters
+    ----------
+    run : RunView
+    q : float
+        0 to 1.
+
+    Returns
+    -------
+    float
+        nan if the flow has no sample.
+    """
     frame = run.metrics.srtt[run.main_flow]
     frame = frame[frame["t_ns"] >= SKIP_NS]
     value = weighted_quantile(frame["srtt_us"].to_numpy(), frame["held_ns"].to_numpy(), q)
@@ -65,7 +98,14 @@ def srtt_ms(run: RunView, q: float) -> float:
 
 
 def reordered(run: RunView) -> pd.DataFrame:
-    """Route changes that the reordering issue appears in: those with a late packet, with their recovery's columns."""
+    """Route changes that the reordering issue appears in: those with a late packet, with their recovery's columns.
+
+    Returns
+    -------
+    DataFrame
+        A row a change: columns of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`, ...), then those of
+        `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
+    """
     changes = run.changes[run.changes["late_pkts"].fillna(0) > 0]
     mine = run.metrics.recoveries[run.metrics.recoveries["flow"] == run.main_flow]
     names = [name for name in mine.columns if name not in changes.columns or name == "t_ns"]
@@ -73,11 +113,23 @@ def reordered(run: RunView) -> pd.DataFrame:
 
 
 def counters(run: RunView) -> dict[str, int]:
-    """The sender's TCP counters at the end of the run; names as in /proc/net/netstat."""
+    """The sender's TCP counters at the end of the run; names as in /proc/net/netstat.
+
+    Returns
+    -------
+    dict of str to int
+        Those of `COUNTERS`, over the whole run, of the sending host.
+
+    Raises
+    ------
+    TraceError
+        If the run has not all of them.
+    """
     table = run.tables.counters
     sender = run.plan.flows[run.main_flow].source
     mine = table[table["host"] == run.tables.host_number(sender)]
     last = mine.sort_values("t_ns", kind="stable").groupby("counter", observed=True)["value"].last()
+    # The trace has TcpExt.TCPTimeouts; `COUNTERS` and the kernel's source have it without the group.
     known = {str(name).removeprefix("TcpExt").lstrip("."): int(value) for name, value in last.items()}
     absent = [name for name in COUNTERS if name not in known]
     if absent:
@@ -97,27 +149,52 @@ def counters_text(run: RunView) -> str:
 
 
 def full_queue_ratio(run: RunView, share_of_limit: float) -> float:
-    """Share of time, after 10 s, in which some link of the path in force holds this share of its limit waiting."""
+    """Share of time, after 10 s, in which some link of the path in force holds this share of its limit waiting.
+
+    Parameters
+    ----------
+    run : RunView
+    share_of_limit : float
+        0 to 1, of the smallest limit on the path, in packets.
+
+    Returns
+    -------
+    float
+        0 to 1.
+
+    Raises
+    ------
+    TraceError
+        If the run recorded no queues.
+    """
+    # The smaller of the two limits: a path's queues are of either kind, and a share of the larger would never be
+    # reached.
     limit_pkts = min(value for value in (run.plan.isl.queue_pkts, run.plan.ground.queue_pkts) if value is not None)
     end_ns = run.metrics.end_ns
     if run.plan.observe.queues_ns is None:
         raise TraceError(f"{run.path.name} recorded no queues", hint="run it again with observe.queues")
+    # On the instants of the queue samples: between two of them nothing is known of a queue.
     grid = np.arange(SKIP_NS, end_ns, run.plan.observe.queues_ns, dtype="int64")
     full = np.zeros(len(grid), dtype=bool)
     flow = run.plan.flows[run.main_flow]
     for in_force, waiting_pkts in path_queues(run.tables, (flow.source, flow.destination), end_ns, grid):
+        # Queues of links that the route has left count no more, though packets may still wait there.
         full |= in_force & (waiting_pkts >= share_of_limit * limit_pkts)
     return float(full.mean())
 
 
 def isl_delay_span_ns(run: RunView) -> int:
-    """Largest minus smallest propagation delay of the path's ISLs alone, without its ground links."""
+    """Largest minus smallest propagation delay of the path's ISLs alone, without its ground links.
+
+    Over the whole run, at every instant at which links' delays change.
+    """
     flow = run.plan.flows[run.main_flow]
     links = LinkValues(run.tables.timeline)
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     step_ns = int(run.plan.routing.link_interval_ns)
     values = []
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
+        # A route holds until the next one of the same pair, the last to the end of the run.
         until_ns = int(routes["t_ns"].iloc[index + 1]) if index + 1 < len(routes) else run.metrics.end_ns
         if path is not None:
             # Delays change at the link instants alone, so one look at each sees all of them.
@@ -126,12 +203,26 @@ def isl_delay_span_ns(run: RunView) -> int:
 
 
 def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
-    """Goodput missing in the 5 s after route changes, as a share of what the second before each would have given."""
+    """Goodput missing in the 5 s after route changes, as a share of what the second before each would have given.
+
+    Parameters
+    ----------
+    run : RunView
+    window_ns : int
+        How long after a change goodput is looked at. Changes are 30 s apart in the study's scenarios, so windows do not
+        overlap.
+
+    Returns
+    -------
+    float
+        Below 0 if goodput rises after changes; nan without any change.
+    """
     missing, expected = 0.0, 0.0
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
     t_ns, rate = frame["t_ns"].to_numpy(), frame["goodput_bps"].to_numpy()
     flow = run.plan.flows[run.main_flow]
     for change in path_changes(run.tables, (flow.source, flow.destination)):
+        # Against the second before and not the capacity: a flow that was slow anyway misses nothing at the change.
         before = rate[(t_ns >= change.t_ns - 1_000_000_000) & (t_ns < change.t_ns)]
         after = rate[(t_ns >= change.t_ns) & (t_ns < change.t_ns + window_ns)]
         if len(before) and len(after):
@@ -145,6 +236,17 @@ def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
 
     "overflow": a data packet was dropped in the second before; else "route change": there was one in the 2 s before;
     else "other" (BBR's probing for the smallest RTT, for instance).
+
+    Parameters
+    ----------
+    run : RunView
+    share_of_median : float
+        0 to 1; what is below is a dip.
+
+    Returns
+    -------
+    dict of str to int
+        Bins by cause; their sum is the number of dips.
     """
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
     frame = frame[frame["t_ns"] >= SKIP_NS]
@@ -160,6 +262,7 @@ def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
             return np.zeros(len(low), dtype=bool)
         return (last >= 0) & (low - instants_ns[np.maximum(last, 0)] <= within_ns)
 
+    # 1 s: some ten round trips, in which a sender finds and repairs a loss.
     overflow = follows(mine["t_ns"].to_numpy(dtype="int64"), 1_000_000_000)
     # An overflow explains a dip by itself: a change of the route nearby is then not counted for it.
     change = follows(run.changes["t_ns"].to_numpy(dtype="int64"), 2_000_000_000) & ~overflow
@@ -180,7 +283,19 @@ def dips_text(run: RunView, share_of_median: float) -> str:
 
 
 def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]:
-    """Growth of the window over the 5 s after its lowest sample in the 2 s after each change with late packets."""
+    """Growth of the window over the 5 s after its lowest sample in the 2 s after each change with late packets.
+
+    Parameters
+    ----------
+    run : RunView
+    span_ns : int
+        Over how long the slope is taken.
+
+    Returns
+    -------
+    list of float
+        Packets a second, one a change that has samples on both ends; below 0 if the window fell again.
+    """
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
     t_ns, cwnd = samples["t_ns"].to_numpy(), floats(samples["cwnd_pkts"])
     slopes = []
@@ -197,11 +312,21 @@ def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]
 
 
 def repair_delays_ns(run: RunView) -> np.ndarray:
-    """For each data packet truly lost: from its sending to the first retransmission of its first byte."""
+    """For each data packet truly lost: from its sending to the first retransmission of its first byte.
+
+    "Truly lost" is what the packets' own record says (`drop_cause`), not what the sender believed. A loss that was
+    never
+    repaired before the end of the run is left out.
+
+    Returns
+    -------
+    int64 array of shape (losses,)
+    """
     packets = run.tables.packets
     mine = packets[(packets["flow"] == run.main_flow) & (packets["direction"] == DATA)]
     lost = mine[mine["drop_cause"].notna() & ~truths(mine["is_retransmission"])]
     again = mine[truths(mine["is_retransmission"])].sort_values("sent_ns", kind="stable")
+    # The first one: a retransmission that is lost again is a delay of the second repair.
     first = again.drop_duplicates("seq").set_index("seq")["sent_ns"]
     repaired = lost[lost["seq"].isin(first.index)]
     return (first.loc[repaired["seq"]].to_numpy() - repaired["sent_ns"].to_numpy()).astype("int64")
@@ -220,7 +345,15 @@ def median(values: Any) -> float:
 
 
 def window_weights(run: RunView) -> tuple[pd.DataFrame, np.ndarray]:
-    """Socket samples of the main flow after 10 s, and how long each holds."""
+    """Socket samples of the main flow after 10 s, and how long each holds.
+
+    Returns
+    -------
+    samples : DataFrame
+        Rows of the trace's `sockets`.
+    weights : int64 array of shape (samples,)
+        ns until the next sample; of the last until the end of the run.
+    """
     samples = run.tables.sockets[(run.tables.sockets["flow"] == run.main_flow)]
     samples = samples[samples["t_ns"] >= SKIP_NS]
     return samples, holding_ns(samples["t_ns"].to_numpy(), run.metrics.end_ns)

@@ -14,20 +14,37 @@ from leowarp.study.frederiksen2024.runs import ALGORITHMS, SCENARIOS
 from leowarp.study.page import DrawnFigure
 
 TITLE = "End-to-End Delivery in LEO Mega-constellations and the Reordering Problem, re-made"
+"""Heading of the page."""
 LEAD = (
     "R. S. Frederiksen, T. G. Mulvad, I. Leyva-Mayorga, T. K. Madsen and F. Chiariotti (2024) run Reno, CUBIC and BBR "
     "over an emulated OneWeb-like constellation whose routes change every 30 s. Here the same scenarios run on Linux "
     "6.12's own TCP in virtual time. A claim that does not hold on this kernel is a finding about the kernel, the "
     "links or the test; the table says which, from counts in the trace."
 )
+"""First paragraph of the page."""
 
 EMULATOR = tuple(f"emulator-{name}" for name in ALGORITHMS)
+"""Slugs of the runs on the emulator's links."""
 CLASSIC = tuple(f"classic-{name}" for name in ALGORITHMS)
+"""Slugs of the runs on classic TCP."""
 
 
 @dataclass(frozen=True)
 class StudyFigure:
-    """Which figure of which runs stands for which of the study's."""
+    """Which figure of which runs stands for which of the study's.
+
+    Attributes
+    ----------
+    stem : str
+        Name of its files.
+    name : str
+        Of the figure in `leowarp.report.FIGURES`, which draws it for any runs.
+    runs : tuple of str
+        Slugs.
+    title : str
+    options : mapping
+        Further arguments of the figure.
+    """
 
     stem: str
     name: str
@@ -54,14 +71,30 @@ STUDY_FIGURES = (
     StudyFigure("emulator-cwnd", "cwnd", EMULATOR, "The study's own links: window and retransmissions after a change"),
     StudyFigure("emulator-srtt", "srtt", EMULATOR, "The study's own links: round-trip time after a change"),
 )
+"""In the order of the page: the study's figures 2 to 9, then what tells causes."""
 
 
 def draw(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
-    """Draws all figures whose runs are there, into `folder`."""
+    """Draws all figures whose runs are there, into `folder`.
+
+    Parameters
+    ----------
+    views : mapping of str to RunView
+        By slug.
+    folder : Path
+        Made if it is not there.
+
+    Returns
+    -------
+    list of DrawnFigure
+        One for each of `STUDY_FIGURES`; what could not be drawn says why.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     for item in STUDY_FIGURES:
+        # The caption is the report's own, so that a figure says the same in a study as in a run.
         caption, missing = FIGURES[item.name].caption, None
+        # A figure compares runs; without one of them it would compare others than its title says.
         absent = [slug for slug in item.runs if slug not in views]
         if absent:
             missing = f"the run {absent[0]} is missing"
@@ -70,6 +103,7 @@ def draw(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
                 options = dict(item.options)
                 end_s = min(views[slug].metrics.end_ns for slug in item.runs) / 1e9
                 if "end_s" in options:
+                    # A trial (`--duration 60 s`) ends before the ten minutes of figure 6.
                     options["end_s"] = min(options["end_s"], end_s)
                 save(figure([views[slug] for slug in item.runs], item.name, **options), folder / item.stem)
             except TraceError as error:

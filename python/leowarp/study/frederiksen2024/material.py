@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study made again: whole run directories, judged at three times of the constellation."""
+"""The study made again: whole run directories, judged at three times of the constellation.
+
+All 27 runs are kept whole, because claims look at single packets. The other three studies have thousands of
+runs, of which rows are kept.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +20,32 @@ from leowarp.study.page import Section
 from leowarp.study.reproduction import Making, Material
 
 OPTIONS = ("samples", "duration")
+"""This study's own keyword arguments of `reproduce`."""
 
 KEY = "frederiksen2024"
+"""As in `study.toml`."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, samples: int | None = None, duration: str | None = None) -> Material:
-    """See `leowarp.study.reproduction`."""
+    """Makes the runs that are not there yet, and the figures; see `leowarp.study.reproduction`.
+
+    Parameters
+    ----------
+    making : Making
+    samples : int, optional
+        1 to 3; 3 if not given.
+    duration : str, optional
+        Length of every run in place of the study's.
+
+    Raises
+    ------
+    ScenarioError
+        If `samples` is out of range.
+    LeowarpError
+        The first failure, if no run could be made.
+    """
     count = samples if samples is not None else len(runs.SAMPLE_STARTS_S)
     if not 1 <= count <= len(runs.SAMPLE_STARTS_S):
         raise ScenarioError(f"samples = {count}: must be 1 to {len(runs.SAMPLE_STARTS_S)}")
@@ -33,10 +55,12 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
         making.folder, chosen, settings=settings, at_once=making.at_once, kernel=making.kernel, force=making.force,
         progress=making.progress,
     )  # fmt: skip
+    # Nothing to judge: the first failure says more than a page of "cannot be told".
     if not made:
         raise next(iter(failures.values()))
     write_study(making.folder, KEY, chosen, settings)
     collect_results(making.folder, made)
+    # Read from disk, so that a run of an earlier start and one just made are judged alike.
     views = {slug: RunView(path) for slug, path in made.items()}
     return Material(
         samples=_samples(views, count),
@@ -52,7 +76,15 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
 
 
 def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[str, Any]]]:
-    """(name, runs by the slug that claims use): the study's, then the further ones."""
+    """(name, runs by the slug that claims use): the study's, then the further ones.
+
+    Parameters
+    ----------
+    views : dict of str to RunView
+        All runs by slug.
+    count : int
+        How many samples; runs that failed are missing from theirs.
+    """
     samples: list[tuple[str, Mapping[str, Any]]] = [(f"from {runs.SAMPLE_STARTS_S[0]} s", dict(views))]
     for start_s in runs.SAMPLE_STARTS_S[1:count]:
         sample = {
@@ -65,6 +97,7 @@ def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[s
 
 
 def _rules_table(run: RunView) -> str:
+    """The rules of one run as an HTML table: clock, links, kernel, TCP."""
     return html.table("Rules of the baseline run", ["rule", "value"], run.rules(), left=frozenset((0, 1)))
 
 

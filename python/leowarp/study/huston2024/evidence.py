@@ -22,6 +22,7 @@ KIND_TEXT = {
     "queue": "full queue or AQM", "handover": "link, at a handover", "isolated": "link, elsewhere", "other": "other",
     NO_LOSS: "no loss (mark, or end of slow start)",
 }  # fmt: skip
+"""Kind of loss -> how texts and legends name it."""
 
 
 def at_peak(frames: Frames) -> pd.DataFrame:
@@ -31,7 +32,15 @@ def at_peak(frames: Frames) -> pd.DataFrame:
 
 
 def over_seeds(rows: pd.DataFrame, variant: str, column: str) -> Middle:
-    """Median over seeds of a variant's column, with its interval; unknown if there are no such rows."""
+    """Median over seeds of a variant's column, with its interval; unknown if there are no such rows.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        One row a seed and variant, of one preset.
+    column : str
+        A number; missing values are left out.
+    """
     return middle(rows.loc[rows["variant"] == variant, column])
 
 
@@ -48,6 +57,7 @@ def capacity_bps(frames: Frames, preset: str = PEAK) -> Middle:
 
 def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
     """Median over seeds of goodput as a share of that session's own capacity."""
+    # By seed and not the median of all: capacity differs from session to session by more than variants do.
     capacity = {trace.seed: trace.mean_capacity_bps for trace in _any_traces(frames, preset)}
     rows: pd.DataFrame = frames["sessions"]
     mine = rows[(rows["variant"] == variant) & (rows["preset"] == preset) & rows["seed"].isin(list(capacity))]
@@ -65,7 +75,13 @@ def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
 
 
 def loss_counts(traces: Sequence[Trace]) -> dict[str, float]:
-    """Lost packets by where they fell, a session, mean over seeds."""
+    """Lost packets by where they fell, a session, mean over seeds.
+
+    Returns
+    -------
+    dict of str to float
+        By `KINDS`, packets a session.
+    """
     return {kind: float(np.mean([int((trace.losses["kind"] == kind).sum()) for trace in traces])) for kind in KINDS}
 
 
@@ -83,12 +99,19 @@ def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
 
     `needed_p50_s` is CUBIC's own time back to where it was, K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4
     (RFC 9438, 4.2), for the median window before a cut.
+
+    Parameters
+    ----------
+    traces : sequence of Trace
+        Sessions of one variant at one preset.
     """
+    # Pooled over sessions: a session has too few cuts for medians of its own.
     every = pd.concat([trace.cuts for trace in traces], ignore_index=True)
     if not len(every):
         return dict.fromkeys(
             ("cuts", "grown_ratio", "grown_p50_s", "apart_p50_s", "after_p50_pkts", "needed_p50_s"), math.nan
         ) | {"cuts": 0.0}
+    # Within each session: between the last cut of one and the first of the next lies no time.
     apart = np.concatenate([np.diff(trace.cuts["t_s"].to_numpy()) for trace in traces])
     grown = every["grown_after_s"].dropna()
     return {
@@ -127,6 +150,7 @@ def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}: no trace is kept"
+    # Pooled over bins and sessions: what is asked is how the estimate stands at any time, not how sessions differ.
     over = middle(pd.concat([pd.Series(estimate_ratio(trace)) for trace in traces]))
     return (
         f"{label(variant)}, {preset}: lost packets a session: {_counted(loss_counts(traces))}; its estimate of the "
@@ -135,11 +159,19 @@ def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
 
 
 def estimate_ratio(trace: Trace) -> np.ndarray:
-    """BBR's estimate over the capacity, at the middle of each bin; bins without an estimate are left out."""
+    """BBR's estimate over the capacity, at the middle of each bin; bins without an estimate are left out.
+
+    Returns
+    -------
+    float64 array
+        1 is an estimate that is right; empty for congestion controls without one.
+    """
+    # 0 before the first round trip has been measured.
     known = np.isfinite(trace.bbr_bps) & (trace.bbr_bps > 0)
     if not known.any():
         return np.zeros(0)
     width_s = float(np.diff(trace.t_s).min()) if len(trace.t_s) > 1 else 0.0
+    # The last sample before the middle of the bin: what the sender believed at that time.
     place = np.searchsorted(trace.cwnd_t_s[known], trace.t_s + width_s / 2, side="right") - 1
     inside = (place >= 0) & (trace.capacity_bps > 0)
     return trace.bbr_bps[known][place[inside]] / trace.capacity_bps[inside]
@@ -171,13 +203,27 @@ def single_loss_ratio(frames: Frames, variant: str, preset: str = PEAK) -> float
 
 
 def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", preset: str = PEAK) -> Middle:
-    """Median over seeds of one variant over another, seed by seed."""
+    """Median over seeds of one variant over another, seed by seed.
+
+    Parameters
+    ----------
+    one, other : str
+        Variants.
+    column : str
+        What is compared; of rows where `other` has 0 there is no ratio.
+
+    Returns
+    -------
+    Middle
+        Above 1 if `one` has more.
+    """
     rows: pd.DataFrame = frames["sessions"]
     return paired_ratio(rows[rows["preset"] == preset], column, one, other)
 
 
 def slow_start_ends(traces: Sequence[Trace]) -> str:
     """What ended slow start, in sessions, when, and at which windows."""
+    # Whether jitter or a loss ended it decides the study's first peak (claim 3.7), so sessions are counted by cause.
     ends = pd.DataFrame([vars(trace.slow_start) for trace in traces])
     texts = []
     for by, mine in ends.groupby("by", sort=True):
@@ -214,6 +260,17 @@ def slot_means_bps(trace: Trace, settle_s: float = 2.0) -> list[tuple[float, flo
     """For each slot, the first begun at 0: mean goodput of its first and of its second half, without what settles.
 
     Slots with less than 6 s after settling are left out.
+
+    Parameters
+    ----------
+    trace : Trace
+    settle_s : float
+        How much of a slot's beginning is left out.
+
+    Returns
+    -------
+    list of (float, float)
+        bit/s of the first and of the second half of what is left.
     """
     borders = [0.0, *trace.reconfigurations_s.tolist(), trace.end_s]
     halves = []

@@ -21,7 +21,16 @@ from leowarp.study.statistics import HOW
 
 
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draws all figures into `folder`; one whose data are missing says so."""
+    """Draws all figures into `folder`; one whose data are missing says so.
+
+    Parameters
+    ----------
+    frames : mapping
+        Data sets by name.
+    folder : Path
+        Made if it is not there.
+    rules : Rules
+    """
     return drawing.draw(KINDS, frames, folder, rules)
 
 
@@ -32,6 +41,7 @@ _SESSION = (
 
 
 def _session(stem: str, figure: str, variant: str, preset: str, name: str) -> Kind:
+    """The kind of figure for one session over time; without `figure` it has no counterpart in the study."""
     title = f"{figure}: {name}" if figure else name
 
     def drawn(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -67,3 +77,4 @@ KINDS: Sequence[Kind[Rules]] = (
          f"they are made from, same seeds, by how much too late they take the reconfigurations to be; {HOW}.",
          ("phases", "sessions"), table.wrong_phase),
 )  # fmt: skip
+"""In the order of the page."""

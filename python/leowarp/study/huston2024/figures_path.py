@@ -19,6 +19,7 @@ from leowarp.study.huston2024.claims_path import STUDY_BPS
 from leowarp.study.huston2024.rules import Rules
 
 DIRECTIONS = {"down": BEFORE, "up": AFTER}
+"""Direction of a capacity test -> colour."""
 
 
 def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -32,9 +33,12 @@ def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
     panels = drawn.subplots(2, 2, sharey="row", sharex="col", width_ratios=(5, 1))
     for (over_time, spread), (name, colour) in zip(panels, DIRECTIONS.items(), strict=True):
         values = rows[f"{name}_bps"].to_numpy() / 1e6
+        # A quick reproduction has 61 tests: their dots may be larger than those of 1,464.
         size = 1.8 if len(values) > 500 else 4
+        # Instants are UTC, as `access.clock` is; without a zone the axis leaves them so.
         over_time.plot(rows["at"].dt.tz_convert(None), values, ".", color=colour, markersize=size, markeredgewidth=0)
         over_time.set_ylabel(f"{name}, Mbit/s")
+        # The study's highest stays in sight, though no test here may reach it.
         over_time.set_ylim(0, 1.05 * max(values.max(), STUDY_BPS[name][2] / 1e6))
         _distribution(spread, values, colour, name)
     over_time = panels[-1][0]

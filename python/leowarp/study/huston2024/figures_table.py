@@ -24,7 +24,21 @@ DOTS = ("o", "s", "^", "D")
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the table: of which data set, how it is scaled, how it is called."""
+    """A column of the table.
+
+    Attributes
+    ----------
+    name : str
+        Of the data set's column.
+    frame : str
+        Which data set: "sessions" or "beside".
+    scale : float
+        What values are multiplied with: 1e-6 from bit/s to Mbit/s.
+    heading, short : str
+        In the table, and below a panel of the figure; with the unit.
+    digits : int
+        After the decimal point, in the table.
+    """
 
     name: str
     frame: str
@@ -43,6 +57,7 @@ COLUMNS = (
     Column("share_ratio", "beside", 100, "share beside CUBIC, %", "share beside\nCUBIC, %", 0),
     Column("jain_index", "beside", 1, "Jain's index", "Jain's\nindex", 2),
 )
+"""The study's table: its text asks what its proposals would bring."""
 PANELS = tuple(column for column in COLUMNS if column.name not in ("recovered_ratio", "jain_index"))
 """Columns that the picture has; the two others stand in the table alone."""
 
@@ -52,6 +67,7 @@ def cell_of(frames: Mapping[str, Any], column: Column, variant: str, preset: str
     rows: pd.DataFrame = frames[column.frame]
     if column.frame == "sessions":
         rows = rows[rows["preset"] == preset]
+    # A group of which every run failed has no columns: its cells read "unknown".
     return ev.over_seeds(rows, variant, column.name) if column.name in rows else middle([])
 
 
@@ -73,7 +89,9 @@ def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.set_xlabel(column.short)
         axes.set_xlim(0, 1.08 * _largest(frames, column, shown))
     panels[0].set_yticks(places, [variant.label for variant in shown])
+    # The first variant on top, as in the table.
     panels[0].set_ylim(len(shown) - 0.4, -0.6)
+    # A fair share of two flows.
     panels[-1].axvline(50, color="#555555", linewidth=0.6, linestyle=":")
     panels[-1].set_xlim(0, 100)
     return drawn
@@ -84,6 +102,7 @@ def _largest(frames: Mapping[str, Any], column: Column, shown: Sequence[Variant]
     presets = (PEAK, OFF_PEAK) if column.frame == "sessions" else (PEAK,)
     cells = [cell_of(frames, column, variant.name, preset) for variant in shown for preset in presets]
     ends = np.array([end for cell in cells for end in (cell.median, cell.high)])
+    # A recovery that never came has no place on an axis; its interval runs off the panel.
     ends = ends[np.isfinite(ends)]
     return float(ends.max()) * column.scale if len(ends) and ends.max() > 0 else 1.0
 
@@ -104,6 +123,7 @@ def _dot(axes: Axes, place: float, value: Middle, column: Column, variant: str, 
 
 
 def _seeds(rows: pd.DataFrame) -> str:
+    """For the foot of a figure."""
     count = rows["seed"].nunique()
     return "1 seed" if count == 1 else f"{count} seeds"
 
@@ -130,6 +150,7 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.plot(x, [c.median / 1e6 for c in cells], marker=DOTS[ALGORITHMS[variant.name]], markersize=3,
                   label=variant.label, **style)  # fmt: skip
     axes.set_xscale("log")
+    # The values that were run, and no others: between them nothing was measured.
     axes.set_xticks(x, [f"{100 * ratio:g}" for ratio in ratios])
     axes.minorticks_off()
     axes.set_xlabel("isolated loss in each direction, %")
@@ -150,9 +171,11 @@ def wrong_phase(frames: Mapping[str, Any], rules: Rules) -> Figure:
         cells = []
         for at_s in late_s:
             mine = rows[(rows["late_s"] == at_s) & (rows["variant"] == name)]
+            # The plain congestion control knows no schedule, so its sessions are those of the main group.
             both = pd.concat([mine, plain[plain["variant"] == base]])
             cells.append(paired_ratio(both, "goodput_bps", name, base))
         style = line_style(ALGORITHMS[base])
+        # Beside each other: intervals at the same place would hide each other.
         shift = 0.12 * (place - 0.5)
         medians = np.array([cell.median for cell in cells])
         spread = np.array([[c.median - c.low for c in cells], [c.high - c.median for c in cells]])

@@ -25,11 +25,25 @@ KIND_STYLE: dict[str, dict[str, Any]] = {
 """Shapes besides colours: a grey printer tells them apart."""
 
 HATCHES = {"queue": "", "handover": "////", "isolated": "xxxx", "other": "....", NO_LOSS: ""}
+"""Of the bars of `cuts`, for a grey printer."""
 _NONE_COLOUR = "#d9d9d9"
 
 
 def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) -> Figure:
-    """Goodput against capacity over time, and the window with the losses that cut it."""
+    """Goodput against capacity over time, and the window with the losses that cut it.
+
+    Parameters
+    ----------
+    frames : mapping
+        With `shown`: (variant, preset) -> `Trace` in bins of 0.2 s.
+    rules : Rules
+    variant, preset : str
+
+    Raises
+    ------
+    TraceError
+        If no such session was kept.
+    """
     trace: Trace | None = frames["shown"].get((variant, preset))
     if trace is None:
         raise TraceError(f"there is no session of {ev.label(variant)}, {preset}")
@@ -42,6 +56,7 @@ def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) 
     edges = np.append(trace.t_s, trace.t_s[-1] + width_s)
     above.stairs(trace.capacity_bps / 1e6, edges, fill=True, color="#e6e6e6", label="capacity (payload)")
     above.stairs(trace.capacity_bps / 1e6, edges, color="#888888", linewidth=0.5)
+    # Steps and not lines: a value is the mean of its bin.
     above.stairs(trace.goodput_bps / 1e6, edges, baseline=None, color=colour, linewidth=0.9, label="delivered")
     above.set_ylim(0, 1.3 * float(trace.capacity_bps.max()) / 1e6)
     above.set_ylabel("Mbit/s")
@@ -62,6 +77,7 @@ def _window(axes: Any, trace: Trace, colour: str) -> None:
         lost = trace.losses[trace.losses["kind"] == kind]
         if len(lost):
             what = f"{len(lost)} lost: {ev.KIND_TEXT[kind]}"
+            # Above the window and not on it: many losses fall within one width of the line.
             axes.plot(lost["t_s"], np.full(len(lost), 1.08 * top), linestyle="none", markersize=3.2,
                       markeredgewidth=0.8, label=what, **KIND_STYLE[kind])  # fmt: skip
     axes.set_ylim(0, 1.6 * top)
@@ -72,7 +88,9 @@ def _window(axes: Any, trace: Trace, colour: str) -> None:
 
 def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """Cuts a session by cause, of the study's own, its cures, and CUBIC without SACK, where they are loss-based."""
+    # BBR's threshold is not set at a loss, so it has no cuts (`traces.cuts`).
     shown = [variant.name for variant in CLEAN if not variant.name.startswith("bbr")]
+    # By preset first: what is compared stands side by side.
     every = [(name, preset) for preset in (PEAK, OFF_PEAK, CLEAN_PEAK) for name in shown]
     kept = [key for key in every if frames["traces"].get(key)]
     if not kept:
@@ -102,6 +120,7 @@ def _stacked(axes: Any, rows: Sequence[Mapping[str, float]], names: Sequence[str
     start = np.zeros(len(rows))
     for kind in (*KINDS, NO_LOSS):
         widths = np.array([row[kind] for row in rows])
+        # A kind that no session has would be an entry of the legend without a bar.
         if not widths.any():
             continue
         colour = KIND_STYLE[kind]["color"] if kind in KIND_STYLE else _NONE_COLOUR

@@ -22,6 +22,7 @@ from leowarp.study.page import Section
 from leowarp.study.reproduction import Making, Material
 
 OPTIONS = ("quick", "scheduler")
+"""This study's own keyword arguments of `reproduce`."""
 
 TITLE = "A transport protocol's view of Starlink, re-made"
 LEAD = (
@@ -33,6 +34,7 @@ LEAD = (
 )
 
 TABLE = "table.csv"
+"""The study's table for machines, beside the page."""
 KEPT = ("flood", "paced", "main", "cures", "repairs", "clean")
 """Groups whose whole run directories stay."""
 SHOWN_BIN_NS = 200_000_000
@@ -42,7 +44,21 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
-    """See `leowarp.study.reproduction`."""
+    """Makes the runs that are not there yet, and the figures; see `leowarp.study.reproduction`.
+
+    Parameters
+    ----------
+    making : Making
+    quick : bool
+        Fewer seeds and capacity tests (`runs.QUICK_SEEDS`, `runs.QUICK_STEP`).
+    scheduler : str, optional
+        Address of a Dask scheduler.
+
+    Raises
+    ------
+    LeowarpError
+        The first failure, if no group has a good run.
+    """
     rows, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
     frames, view = _frames(rows, making.folder)
     if not frames:
@@ -56,6 +72,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     )
     sections = [Section("runs", "Runs and their cost", study_parts.cost_table(runs.parts(), rows, making.folder)),
                 Section("data", "Data", _data_section())]  # fmt: skip
+    # The table has columns of both groups.
     if "sessions" in frames and "beside" in frames:
         tables.frame(frames).to_csv(making.folder / TABLE, index=False)
         sections.insert(0, Section("table", "The study's table", tables.table(frames)))
@@ -73,10 +90,20 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 CLAIM_FRAMES = ("flood", "paced", "capacity", "sessions", "traces", "beside")
+"""Data sets that claims name in `Claim.runs`."""
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """What claims and figures take; a group of which every run failed is left out."""
+    """What claims and figures take; a group of which every run failed is left out.
+
+    Returns
+    -------
+    frames : dict
+        `flood` (way of sending -> `Pings`), `flood_view`, `paced`; `traces`, `shown` ((variant, preset) -> `Trace`s);
+        `sessions`, `beside`, `losses`, `phases`, `capacity` (DataFrames, see `results`).
+    view : RunView or None
+        One of the kept runs, of which the kernel's name is taken.
+    """
     kept = {name: _views(rows[name], folder / name) for name in KEPT}
     frames: dict[str, Any] = {}
     flood = {
@@ -91,10 +118,13 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
     traces: dict[tuple[str, str], list[Any]] = {}
     shown = {}
     for row, view in (*kept["main"], *kept["cures"], *kept["repairs"], *kept["clean"]):
+        # The group `clean` varies no preset; its rows get the name under which claims look for them.
         key = (row["name"], row.get("preset", runs.CLEAN_PEAK))
         traces.setdefault(key, []).append(trace_of(view))
+        # Figures show one session, the first seed; claims look at all of them.
         if key not in shown:
             shown[key] = trace_of(view, SHOWN_BIN_NS, "sacked")
+    # All or none: claims compare the three with each other at both hours.
     if all(traces.get((variant.name, preset)) for variant in runs.MAIN for preset in (PEAK, OFF_PEAK)):
         frames |= {"traces": traces, "shown": shown}
     frames["sessions"] = results.joined(
@@ -114,11 +144,13 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
 
 def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], RunView]]:
     """Rows of runs that were kept, with their directories, by seed."""
+    # By seed, so that the same session is shown however the rows lie in the data set.
     good = rows[rows["status"] == "ok"].sort_values("seed", kind="stable")
     return [(row, RunView(folder / "runs" / row["run_id"])) for row in good.to_dict("records")]
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
+    """For the top of the page: what a quick reproduction leaves out, and the runs' own warnings."""
     sentences = []
     if quick:
         sentences.append(
@@ -129,6 +161,7 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
 
 
 def _data_section() -> str:
+    """Where the results are, as HTML."""
     note = (
         f'The study\'s table with all its intervals: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the '
         f"groups {', '.join(KEPT)} stand in their <code>runs/</code>."

@@ -45,7 +45,13 @@ class Pings:
         return list(zip(self.changes_ns[:-1].tolist(), self.changes_ns[1:].tolist(), strict=True))
 
     def replies_ms(self, start_ns: int, end_ns: int) -> np.ndarray:
-        """Round-trip times of the replies to probes sent in [start, end)."""
+        """Round-trip times of the replies to probes sent in [start, end).
+
+        Returns
+        -------
+        float64 array
+            In the order of sending; lost probes are left out.
+        """
         delay_ns = self.probes.between(start_ns, end_ns).delay_ns
         return delay_ns[~np.isnan(delay_ns)] / MS
 
@@ -92,11 +98,19 @@ class Handover:
 
 
 def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
-    """One for each reconfiguration that has replies in the second before and in the window after it."""
+    """One for each reconfiguration that has replies in the second before and in the window after it.
+
+    Parameters
+    ----------
+    pings : Pings
+    around_ns : int
+        Length of the window after a reconfiguration, and of that for losses on either side.
+    """
     seen = []
     for t_ns in pings.changes_ns.tolist():
         before, after = pings.replies_ms(t_ns - S, t_ns), pings.replies_ms(t_ns, t_ns + around_ns)
         # A window that the end of the run cuts would make a rise look small.
+        # Without a reply on either side there is nothing to compare; whether it was lost is `lost_pkts` of others.
         if min(len(before), len(after)) == 0 or t_ns + around_ns > pings.end_ns:
             continue
         close = pings.probes.between(t_ns - GAP_BEFORE_NS, t_ns + GAP_AFTER_NS)
@@ -107,6 +121,8 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
                 before_ms=float(np.median(before)),
                 highest_ms=float(after.max()),
                 lost_pkts=int(pings.probes.between(t_ns - around_ns, t_ns + around_ns).is_lost.sum()),
+                # With a lost probe the gap would be the spacing of what was answered, not the time in which nothing
+                # came back.
                 gap_ms=float(gaps_ns.max()) / MS if len(gaps_ns) and not close.is_lost.any() else np.nan,
             )
         )
@@ -117,16 +133,34 @@ def slot_minima_ms(pings: Pings) -> list[np.ndarray]:
     """For each whole slot the smallest round-trip time of each of its seconds but the first, which is the handover's.
 
     A second without a reply is left out.
+
+    Returns
+    -------
+    list of float64 arrays
+        A slot each; at most 14 values for 15 s.
     """
     minima_ms = []
     for start_ns, end_ns in pings.slots_ns:
+        # Whole seconds within the slot; the last part of a second, if any, is left out.
         seconds = [pings.replies_ms(at_ns, at_ns + S) for at_ns in range(start_ns + S, end_ns - S + 1, S)]
         minima_ms.append(np.array([second.min() for second in seconds if len(second)]))
     return minima_ms
 
 
 def steps_ms(pings: Pings, from_ns: int = AROUND_NS) -> np.ndarray:
-    """|difference| of successive replies within a slot, without the `from_ns` after its reconfiguration."""
+    """|difference| of successive replies within a slot, without the `from_ns` after its reconfiguration.
+
+    Parameters
+    ----------
+    pings : Pings
+    from_ns : int
+        0: the handovers too.
+
+    Returns
+    -------
+    float64 array
+        ms; differences over a lost probe are between the replies on either side of it.
+    """
     borders = np.unique(np.concatenate([[0], pings.changes_ns, [pings.end_ns]]))
     steps = []
     for start_ns, end_ns in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):

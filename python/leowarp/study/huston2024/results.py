@@ -41,19 +41,26 @@ def sessions(rows: pd.DataFrame, preset: str = runs.PEAK) -> pd.DataFrame:
     `retransmitted_ratio`: retransmissions over packets sent. `recovery_p50_ns` is infinite if most never came back.
     """
     rows = rows[rows["status"] == "ok"]
+    # Failed runs have no scalars: with them every median would count them as missing seeds.
     frame = _picked(rows, SESSION_COLUMNS)
     presets = rows["preset"] if "preset" in rows else pd.Series(preset, index=rows.index)
     frame.insert(0, "variant", rows["name"])
     frame.insert(1, "preset", presets)
     # Most reconfigurations of such a session were followed by a window in which it did not come back.
+    # Both missing: no reconfiguration was looked at. Only the median missing: fewer than half were followed by a
+    # recovery.
     never = frame["recovery_p50_ns"].isna() & frame["recovered_ratio"].notna()
     frame["recovery_p50_ns"] = frame["recovery_p50_ns"].mask(never, np.inf)
+    # Of all packets sent, retransmissions among them: it cannot exceed 1.
     frame["retransmitted_ratio"] = frame["retransmissions_pkts"] / frame["sent_pkts"]
     return frame.reset_index(drop=True)
 
 
 def beside(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant, seed`, its share of what the two had, Jain's index, both goodputs."""
+    """`variant, seed`, its share of what the two had, Jain's index, both goodputs.
+
+    Ratios are 0 to 1, goodputs in bit/s.
+    """
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, SHARE_COLUMNS | {"goodput_bps": "flow0_goodput_mean_bps"} | BESIDE_COLUMNS)
     frame.insert(0, "variant", rows["name"])
@@ -61,7 +68,10 @@ def beside(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def losses(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant` (the congestion control), `loss_ratio, seed, goodput_bps`."""
+    """`variant` (the congestion control), `loss_ratio, seed, goodput_bps`.
+
+    `loss_ratio` is of each direction, 0 to 1.
+    """
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {"goodput_bps": "flow0_goodput_mean_bps"})
     frame.insert(0, "variant", rows["congestion_control"])
@@ -70,7 +80,10 @@ def losses(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def phases(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant, late_s` (how much too late the schedule is taken to be), `seed, goodput_bps, retransmissions_pkts`."""
+    """`variant, late_s` (how much too late the schedule is taken to be), `seed, goodput_bps, retransmissions_pkts`.
+
+    Ratios against the plain congestion controls are made where they are drawn, from the sessions of the same seeds.
+    """
     rows = rows[rows["status"] == "ok"]
     names = ("goodput_bps", "retransmissions_pkts", "rtt_p99_ns")
     frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in names})
@@ -90,6 +103,7 @@ def capacity(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["status"] == "ok"].sort_values("test", kind="stable")
     if not len(rows):
         return pd.DataFrame(columns=["test", "at", "down_bps", "down_link_bps", "up_bps", "up_link_bps", "hour"])
+    # The seed is the test's number (`runs._capacity`).
     frame = pd.DataFrame({"test": rows["test"].astype("int64")})
     frame["at"] = pd.to_datetime(rows["clock"], utc=True)
     for name, flows in (("down_bps", runs.DOWN_FLOWS), ("up_bps", runs.UP_FLOWS)):

@@ -16,7 +16,15 @@ SESSION_RULES = f"one flow of {runs.DURATION_S} s from the server to the dish, d
 
 @dataclass(frozen=True)
 class Rules:
-    """The kernel, and how many seeds."""
+    """What the figures' feet need of the runs.
+
+    Attributes
+    ----------
+    kernel : str
+        Name and version of the guest's kernel, or "not recorded".
+    seeds : int
+        How many seeds the sessions have.
+    """
 
     kernel: str
     seeds: int

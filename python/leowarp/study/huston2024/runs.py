@@ -105,13 +105,17 @@ CURES = (
 """What the study proposes; their traces are kept too."""
 
 OTHERS = (
+    # The control for claim 3.14: a queue that is managed helps by itself, ECN or not (fq_codel: RFC 8290).
     Variant("cubic-fq_codel", "CUBIC, fq_codel", "cubic", _aqm("fq_codel", ecn=False), "what ECN adds to fq_codel"),
     Variant("cubic-ecn-cake", "CUBIC, ECN, cake", "cubic", _aqm("cake"), "another AQM"),
+    # PIE: RFC 8033; CoDel: RFC 8289. Which AQM marks decides how early, so the claim is not left to one of them.
     Variant("cubic-ecn-pie", "CUBIC, ECN, pie", "cubic", _aqm("pie"), "another AQM"),
     Variant("cubic-ecn-red", "CUBIC, ECN, red", "cubic", _aqm("red"), "another AQM"),
     Variant("cubic-ecn-codel", "CUBIC, ECN, codel", "cubic", _aqm("codel"), "another AQM"),
+    # fq spreads the packets of a window over the round trip, where the plain one sends them as ACKs come.
     Variant("reno-fq", "Reno, paced (fq)", "reno", {"tcp.pacing": "fq"}, "pacing"),
     Variant("cubic-fq", "CUBIC, paced (fq)", "cubic", {"tcp.pacing": "fq"}, "pacing"),
+    # BBR paces itself by TCP's own timers where the host has no fq (sk_pacing_status in tcp_bbr.c's bbr_init).
     Variant("bbr-fq", "BBR, paced by fq", "bbr", {"tcp.pacing": "fq"}, "pacing: BBR's own timers otherwise"),
     Variant("bbr_handover-fq", "BBR, handover-aware, fq", "bbr_handover", {"tcp.pacing": "fq"}, "pacing"),
     Variant("cubic_handover-fq", "CUBIC, handover-aware, fq", "cubic_handover", {"tcp.pacing": "fq"}, "pacing"),
@@ -119,8 +123,11 @@ OTHERS = (
 """Other queues, and pacing by fq."""
 
 REPAIRS = (
+    # Without SACK (RFC 2018) losses are repaired by NewReno, one a round trip (RFC 6582).
     Variant("cubic-nosack", "CUBIC, no SACK", "cubic", {"tcp.sack": False}, "claim 3.11"),
+    # RACK (RFC 8985) finds losses by time; without it duplicate ACKs do, three of them.
     Variant("cubic-norack", "CUBIC, no RACK", "cubic", {"tcp.rack": False}, "RACK"),
+    # DSACK (RFC 2883) tells a sender that a retransmission was not needed, and Linux takes the cut back.
     Variant("cubic-nodsack", "CUBIC, no DSACK", "cubic", {"tcp.dsack": False}, "DSACK"),
     Variant("reno-nosack", "Reno, no SACK", "reno", {"tcp.sack": False}, "claim 3.11"),
     Variant("bbr-nosack", "BBR, no SACK", "bbr", {"tcp.sack": False}, "claim 3.11"),
@@ -149,7 +156,13 @@ _KEYS: dict[str, Any] = {
 
 
 def parts() -> tuple[Part, ...]:
-    """All groups."""
+    """All groups.
+
+    Returns
+    -------
+    tuple of Part
+        Names are those of directories.
+    """
     return (
         _pings("flood", "figures 3 to 5", FLOOD_S, FLOOD_SEEDS, (REGULAR, ANSWERED)),
         _pings("paced", "long-term loss", PACED_S, PACED_SEEDS, ()),
@@ -183,6 +196,7 @@ def _sessions(name: str, why: str, variants: Sequence[Variant], presets: Sequenc
     content["together"] = [_in_step(variants)]
     if keep:
         content["keep"] = {"runs": "all"}
+    # Claims compare the study's own and its cures off-peak as well; of the others the table alone has a cell.
     off_peak = QUICK_SEEDS if variants in (MAIN, CURES) else OFF_PEAK_QUICK_SEEDS
     few = {PEAK: QUICK_SEEDS, OFF_PEAK: off_peak}
     return Part(name, why, content, len(variants) * len(presets) * SEEDS,
@@ -193,6 +207,7 @@ def _clean() -> Part:
     """The variants of `CLEAN` without isolated loss: at peak it cuts windows so often that handovers hardly show."""
     content = _content("clean", TCP_SCENARIO, {}, SEEDS)
     content["together"] = [_in_step(CLEAN)]
+    # Both directions: a lost ACK of a window costs little, but the claim is about handovers alone.
     content["set"] |= dict.fromkeys(LOSS_KEYS, LOSSES[0])
     content["keep"] = {"runs": "all"}
     return Part(
@@ -219,6 +234,7 @@ def _losses() -> Part:
         "label": "congestion_control",
         "values": [variant.congestion_control for variant in MAIN],
     }
+    # Both directions in step, and one column for the two.
     first, *rest = LOSS_KEYS
     content["together"] = [{first: {"label": "loss", "values": list(LOSSES)}} | {key: list(LOSSES) for key in rest}]
     return Part("losses", "sensitivity to isolated loss", content, len(MAIN) * len(LOSSES) * LOSS_SEEDS, _few_seeds(1))
@@ -227,6 +243,7 @@ def _losses() -> Part:
 def _phases() -> Part:
     """The handover-aware congestion controls with a schedule that is wrong by `PHASE_ERRORS_S`."""
     content = _content("phases", TCP_SCENARIO, {}, PHASE_SEEDS)
+    # Both modules get the schedule in every run, whichever the flow uses: the parameter of the other has no effect.
     names = ("bbr_handover", "cubic_handover")
     content["parameters"]["flows.0.congestion_control"] = {"label": "congestion_control", "values": list(names)}
     phases = [f"{FIRST_RECONFIGURATION_S + late_s:g} s" for late_s in PHASE_ERRORS_S]
@@ -241,6 +258,7 @@ def _capacity() -> Part:
     content = _content("capacity", CAPACITY_SCENARIO, {}, None)
     content["together"] = [
         {
+            # The wall clock decides the hour's capacity, and where the reconfigurations fall in the test.
             "access.clock": {"label": "clock", "values": [_iso(at) for at in capacity_instants()]},
             "run.seed": {"label": "test", "values": list(range(1, count + 1))},
         }
@@ -250,13 +268,22 @@ def _capacity() -> Part:
 
 
 def _in_quick_schedule(place: int) -> bool:
-    """One test in `QUICK_STEP`, moving on by an hour of the day each time."""
+    """One test in `QUICK_STEP`, moving on by an hour of the day each time.
+
+    >>> [place for place in range(100) if _in_quick_schedule(place)]
+    [0, 25, 50, 75]
+    """
     row, column = divmod(place, QUICK_STEP)
     return column == row % (24 // TEST_EVERY_H)
 
 
 def capacity_instants() -> list[datetime]:
-    """When the capacity tests begin: every four hours; at a second of the minute that moves on, as with any timer."""
+    """When the capacity tests begin: every four hours; at a second of the minute that moves on, as with any timer.
+
+    >>> len(capacity_instants()), capacity_instants()[1].isoformat()
+    (1464, '2023-08-01T04:00:07+00:00')
+    """
+    # The last day counts whole: 244 days, six tests each.
     hours = int((LAST_DAY - FIRST_DAY) / timedelta(hours=1)) + 24
     starts = [FIRST_DAY + timedelta(hours=hour) for hour in range(0, hours, TEST_EVERY_H)]
     # 7 and 60 have no common divisor: all seconds of the minute come in turn, near reconfigurations (12, 27, 42, 57)
@@ -285,6 +312,7 @@ def _in_step(variants: Sequence[Variant]) -> dict[str, Any]:
     }
     for key, default in _KEYS.items():
         values = [variant.set.get(key, default) for variant in variants]
+        # A key that no variant of the group changes is left to the scenario.
         if any(value != default for value in values):
             table[key] = values
     return table

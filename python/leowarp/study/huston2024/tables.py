@@ -28,6 +28,7 @@ def table(frames: Mapping[str, Any]) -> str:
     mine = [column for column in COLUMNS if column.frame == "sessions"]
     sessions: pd.DataFrame = frames["sessions"]
     others = []
+    # Tables of their own: beside another flow, and with every column, there is the peak alone.
     for preset, caption in ELSEWHERE.items():
         here = sessions[sessions["preset"] == preset]
         rows = []
@@ -77,7 +78,13 @@ def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def causes(frames: Mapping[str, Any]) -> str:
-    """Losses and cuts of the sessions whose traces are kept, a session each, mean over seeds."""
+    """Losses and cuts of the sessions whose traces are kept, a session each, mean over seeds.
+
+    Returns
+    -------
+    str
+        HTML; what no session has is an empty cell.
+    """
     rows = []
     for (variant, preset), traces in frames["traces"].items():
         lost, cut, back = ev.loss_counts(traces), ev.cut_counts(traces), ev.regrowth(traces)
@@ -102,23 +109,28 @@ def causes(frames: Mapping[str, Any]) -> str:
 
 
 def _those_in(rows: pd.DataFrame) -> list[Variant]:
+    """Variants that a data set has, in the order of the table."""
     there = set(rows["variant"])
     return [variant for variant in VARIANTS if variant.name in there]
 
 
 def _of_plain(frames: Mapping[str, Any], variant: Variant, preset: str) -> str:
+    """Goodput of a variant over that of the same congestion control unchanged, seed by seed; empty for the latter."""
     if variant.name == variant.plain:
         return ""
     return ev.gain(frames, variant.name, variant.plain, preset=preset).text(1, 2)
 
 
 def _share(frames: Mapping[str, Any], variant: str, preset: str) -> str:
+    """Goodput over the capacity of the same session, in percent."""
     return ev.used_ratio(frames, variant, preset).text(100, 0) if "traces" in frames else "unknown"
 
 
 def _cell(rows: pd.DataFrame, variant: str, column: str) -> Middle:
+    """A cell of the table off-peak or without isolated loss; "unknown" if the runs have no such column."""
     return ev.over_seeds(rows if column in rows else rows.assign(**{column: None}), variant, column)
 
 
 def _known(value: Any) -> Any:
+    """A number for the table; nan becomes None, an empty cell."""
     return None if isinstance(value, float) and value != value else value

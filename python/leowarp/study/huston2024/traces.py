@@ -24,6 +24,7 @@ CUT_RATIO = 0.9
 """A fall of the slow-start threshold to less than this share of the window before is a cut."""
 
 BIN_NS = 500_000_000
+"""Of the goodput that claims look at: half a second is some ten round trips."""
 
 QUEUE, LOSS = 1, 2
 """Drop causes (design/interfaces.md, section 6)."""
@@ -127,15 +128,26 @@ class Trace:
 
 
 def trace_of(run: RunView, bin_ns: int = BIN_NS, series: str = "in_order") -> Trace:
-    """The main flow of a kept run, with one of the readings of goodput."""
+    """The main flow of a kept run, with one of the readings of goodput.
+
+    Parameters
+    ----------
+    run : RunView
+    bin_ns : int
+        Width of the bins of goodput and capacity.
+    series : str
+        "in_order" for claims, "sacked" for figures.
+    """
     flow, plan = run.main_flow, run.plan
     samples = run.tables.of_flow("sockets", flow)
     frame = goodput(run.tables, flow, series, bin_ns)
+    # The last bin ends a whole width later, though the run may end before: its goodput is over the whole width as well.
     edges = np.append(frame["t_ns"].to_numpy(dtype="int64"), int(frame["t_ns"].iloc[-1]) + bin_ns)
     changes_ns = run.changes["t_ns"].to_numpy(dtype="int64")
     drops = run.tables.drops
     lost = losses(drops[(drops["flow"] == flow) & (drops["flow_direction"] == DATA)], changes_ns)
     when_ns = samples["t_ns"].to_numpy(dtype="int64")
+    # As float64 with nan: a sample before the connection is made has no window.
     window, threshold, state = (floats(samples[name]) for name in ("cwnd_pkts", "ssthresh_pkts", "ca_state"))
     window_cuts = cuts(when_ns, window, threshold, lost)
     known = state[~np.isnan(state)]
@@ -159,6 +171,7 @@ def trace_of(run: RunView, bin_ns: int = BIN_NS, series: str = "in_order") -> Tr
 
 def _hystart(tables: Tables, source: str) -> pd.DataFrame:
     """`t_ns`, `by`: when a host's counters were first read with an end of slow start that HyStart had found."""
+    # Above 0 alone: all counters are read each time, and the first of interest is the one that counted.
     mine = tables.counters[(tables.counters["host"] == tables.host_number(source)) & (tables.counters["value"] > 0)]
     rows = []
     for by, counter in (("delay", "TcpExt.TCPHystartDelayDetect"), ("ACK train", "TcpExt.TCPHystartTrainDetect")):
@@ -172,11 +185,20 @@ def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFram
     """How the first slow start ended: the threshold is first set.
 
     Counters are read once a second: what HyStart counted first is taken for it if no packet was lost before.
+
+    Parameters
+    ----------
+    t_ns, ssthresh_pkts : arrays of shape (samples,)
+    hystart : DataFrame
+        As `_hystart`.
+    lost : DataFrame
+        As `losses`.
     """
     places = np.flatnonzero(~np.isnan(ssthresh_pkts) & (ssthresh_pkts < _NO_THRESHOLD))
     if not len(places):
         return SlowStart(OPEN_ENDED, math.nan, math.nan)
     at_ns = int(t_ns[places[0]])
+    # Losses first: counters are read once a second, so that a count of HyStart may be of a later slow start.
     causes = [*lost.loc[lost["t_s"] <= at_ns / 1e9, "kind"], *hystart["by"], NO_LOSS]
     return SlowStart(str(causes[0]), at_ns / 1e9, float(ssthresh_pkts[places[0]]))
 
@@ -184,7 +206,15 @@ def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFram
 def after_timeouts(
     t_ns: np.ndarray, ca_state: np.ndarray, cwnd_pkts: np.ndarray, srtt_us: np.ndarray, cut_s: np.ndarray
 ) -> pd.DataFrame:
-    """How the window grew after each repair that a timeout began, see `Trace.timeouts`."""
+    """How the window grew after each repair that a timeout began, see `Trace.timeouts`.
+
+    Parameters
+    ----------
+    t_ns, ca_state, cwnd_pkts, srtt_us : arrays of shape (samples,)
+    cut_s : array
+        Seconds of the cuts (`cuts`), ascending.
+    """
+    # TCP_CA_Loss is entered by a timeout alone (tcp_enter_loss).
     in_loss = ca_state == LOSS_STATE
     ends = np.flatnonzero(in_loss[:-1] & ~in_loss[1:]) + 1
     rows = []
@@ -194,6 +224,7 @@ def after_timeouts(
         # A new timeout ends it too.
         again = np.flatnonzero(in_loss[place:until])
         last = (place + int(again[0]) if len(again) else until) - 1
+        # Round trips by the mean RTT of that time, as the growth is one of round trips (RFC 5681, RFC 9438).
         trips = (t_ns[last] - t_ns[place]) / 1e3 / float(np.nanmean(srtt_us[place : last + 1])) if last > place else 0.0
         if trips >= _FEWEST_TRIPS and cwnd_pkts[place] > 0:
             # The same factor each round trip: to_pkts = from_pkts (1 + growth)^trips.
@@ -206,22 +237,46 @@ def after_timeouts(
 def payload_ratio(samples: pd.DataFrame) -> float:
     """Payload of a full segment over what the link counts of it: IP and TCP headers with timestamps, and 14 B."""
     payload_bytes = float(samples["snd_mss_bytes"].max())
+    # 52: 20 bytes of IP, 20 of TCP, 12 of timestamps with their padding (RFC 7323, 3.2).
     return payload_bytes / (payload_bytes + 52 + 14)
 
 
 def capacity_in_bins(tables: Tables, a: str, b: str, edges_ns: np.ndarray) -> np.ndarray:
-    """Mean rate of a direction in bins, from the timeline's table; nan where it is unshaped."""
+    """Mean rate of a direction in bins, from the timeline's table; nan where it is unshaped.
+
+    Parameters
+    ----------
+    tables : Tables
+    a, b : str
+        Nodes; the direction is from a to b.
+    edges_ns : int64 array of shape (bins + 1,)
+
+    Returns
+    -------
+    float64 array of shape (bins,)
+        bit/s of what the link counts, headers included.
+    """
     t_ns, rate_bps = tables.channels.capacity_bps[a, b]
     # The integral is a broken line through the rows' instants; its differences over the bins are exact.
     carried = np.concatenate([[0.0], np.cumsum(rate_bps[:-1] * np.diff(t_ns))])
+    # The row in force at each edge: a row holds from its instant on.
     row = np.searchsorted(t_ns, edges_ns, side="right") - 1
     return np.diff(carried[row] + rate_bps[row] * (edges_ns - t_ns[row])) / np.diff(edges_ns)
 
 
 def losses(drops: pd.DataFrame, changes_ns: np.ndarray) -> pd.DataFrame:
-    """`t_s`, `kind` of each lost packet of a flow, by `KINDS`."""
+    """`t_s`, `kind` of each lost packet of a flow, by `KINDS`.
+
+    Parameters
+    ----------
+    drops : DataFrame
+        Rows of the trace's `drops` of one flow and direction.
+    changes_ns : int64 array
+        The reconfigurations.
+    """
     t_ns, cause = drops["t_ns"].to_numpy(dtype="int64"), drops["cause"].to_numpy(dtype="int64")
     at_handover = near(t_ns, changes_ns, HANDOVER_NS)
+    # The first that fits: a packet that a full queue drops near a reconfiguration is the queue's.
     kind = np.select([cause == QUEUE, (cause == LOSS) & at_handover, cause == LOSS], KINDS[:3], KINDS[3])
     frame = pd.DataFrame({"t_s": t_ns / 1e9, "kind": kind})
     return frame.sort_values("t_s", kind="stable").reset_index(drop=True)
@@ -233,6 +288,12 @@ def cuts(t_ns: np.ndarray, cwnd_pkts: np.ndarray, ssthresh_pkts: np.ndarray, los
     A cut is a sample at which the slow-start threshold differs from the one before and is below `CUT_RATIO` of the
     largest window of the last two samples: every loss-based algorithm sets it when it takes a packet for lost, and at
     no other time but the end of slow start. Cuts closer together than two samples count as one.
+
+    Parameters
+    ----------
+    t_ns, cwnd_pkts, ssthresh_pkts : arrays of shape (samples,)
+    lost : DataFrame
+        As `losses`.
     """
     rows = []
     lost_ns = np.round(lost["t_s"].to_numpy() * 1e9).astype("int64")
@@ -242,6 +303,7 @@ def cuts(t_ns: np.ndarray, cwnd_pkts: np.ndarray, ssthresh_pkts: np.ndarray, los
         # Of two samples: the window may have begun to fall between the loss and the last sample.
         before = float(np.nanmax(cwnd_pkts[max(place - 2, 0) : place]))
         now, was = ssthresh_pkts[place], ssthresh_pkts[place - 1]
+        # BBR's threshold stays where it is (bbr_ssthresh in tcp_bbr.c), so its sessions have no cuts.
         if np.isnan(now) or now == was or now >= CUT_RATIO * before:
             continue
         since_ns = max(previous_ns, int(t_ns[place]) - CUT_WITHIN_NS)

@@ -21,7 +21,7 @@ from leowarp.study.sweep.status import row_of_run
 
 @dataclass(frozen=True)
 class MadeAgain:
-    """A run made again.
+    """A run made again, and what of it differs from the stored row.
 
     Attributes
     ----------
@@ -30,7 +30,9 @@ class MadeAgain:
     scalars : dict of str to (stored, now)
         Every scalar but its cost.
     origin : dict of str to (stored, now)
-        What makes runs and is not the same any more: kernel, agent, version.
+        What makes runs and is not the same any more: kernel, agent, version. If it is empty, scalars must agree to the
+        last
+        bit.
     """
 
     path: Path
@@ -39,7 +41,7 @@ class MadeAgain:
 
     @property
     def differences(self) -> dict[str, tuple[Any, Any]]:
-        """The scalars that differ."""
+        """The scalars that differ, to the last bit; there is no tolerance, as runs are repeatable."""
         return {name: pair for name, pair in self.scalars.items() if not _same(*pair)}
 
 
@@ -59,6 +61,21 @@ def run_again(
         The run directory to write; `force` replaces a complete run there.
     trust : bool
         As for `leowarp.run`.
+
+    Parameters `report` and `progress` are those of `leowarp.run`.
+
+    Returns
+    -------
+    MadeAgain
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such run, or it failed.
+    TraceError
+        If this is no study's directory, or it is damaged.
+    GuestError, HostError
+        As `leowarp.run`.
     """
     folder = Path(folder)
     refuse_strange(folder)
@@ -68,9 +85,11 @@ def run_again(
             f"the run {run_id} failed, so there is nothing to compare with: {row['error']}",
             hint=f"leowarp study {folder} --retry-failed makes failed runs again",
         )
+    # Of the plans that the study ever had, since its row may be of an earlier version of the study file.
     run = next(iter(read_plans(folder, run_id)))
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch:
         inputs = {name: input_of(folder, name) for name in run.inputs}
+        # From the plan as stored and not from the study file, which may have changed since.
         write_plan(Path(scratch), run.plan, inputs)
         plan = Path(scratch) / layout.PLAN
         made = leowarp.run(plan, (), out, force=force, report=report, progress=progress, trust=trust)

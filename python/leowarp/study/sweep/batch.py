@@ -35,7 +35,7 @@ class Order:
     inputs : tuple of str
         Names of the files that it names, which the batch has.
     out : str, optional
-        Where its run directory is to stay.
+        Where its run directory is to stay; None: nothing stays but its row.
     """
 
     plan: str
@@ -72,12 +72,25 @@ class Batch:
     maker: Maker
 
     def work(self, scratch: Path, tell: Tell) -> None:
-        """Makes the runs, in the process of a worker (`leowarp.running.workers.Task`)."""
+        """Makes the runs, in the process of a worker (`leowarp.running.workers.Task`).
+
+        Parameters
+        ----------
+        scratch : Path
+            A directory of the worker's own; it is gone afterwards.
+        tell : callable
+            Gets `place` and `result` of each run as soon as it is made.
+
+        Raises
+        ------
+        HostError
+            As `results_of`.
+        """
         for place, result in results_of(self, scratch):
             tell(place=place, result=result)
 
     def encode(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """As JSON has it, for `DaskWorkers`; `decode` is the way back."""
         # The maker is an object of any class, so it is pickled. That is safe here: a batch goes from the process that
         # runs the study to its own workers, and never comes from a file.
         return {
@@ -92,19 +105,39 @@ class Batch:
 
     @classmethod
     def decode(cls, encoded: Mapping[str, Any]) -> Batch:
-        """The batch of which `encoded` is the JSON."""
+        """The batch of which `encoded` is the JSON.
+
+        The maker is unpickled, which may run code: only what `encode` gave in a process of ours comes here.
+        """
         orders = tuple(Order(**{**order, "inputs": tuple(order["inputs"])}) for order in encoded["orders"])
         maker = pickle.loads(base64.b64decode(encoded["maker"]))
         return cls(**{**encoded, "orders": orders, "image": tuple(encoded["image"]), "maker": maker})
 
 
 def encode_file(content: bytes) -> str:
-    """A file's content for `Batch.inputs`."""
+    """A file's content for `Batch.inputs`: base64, as JSON has no bytes.
+
+    >>> encode_file(b"leo")
+    'bGVv'
+    """
     return base64.b64encode(content).decode()
 
 
 def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """What became of each run: its place in the batch, and `summary`, `costs`, `warnings`, `error` as JSON has them.
+    """What became of each run of a batch, as soon as it is known.
+
+    Parameters
+    ----------
+    batch : Batch
+    scratch : Path
+        Made if it is not there, and removed at the end, whatever ends it.
+
+    Yields
+    ------
+    place : int
+        Of the run in the batch; each place at most once, not necessarily in order.
+    result : dict
+        `summary` (as `summary.json`, or None), `costs`, `warnings`, `error` (as `errors.encode_error`, or None).
 
     Raises
     ------
@@ -114,6 +147,8 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
     _check(batch)
     scratch.mkdir(parents=True, exist_ok=True)
     try:
+        # All plans before the first run: a file that cannot be written or a plan that does not load fails the batch at
+        # once.
         plans = [_plan(batch, order, scratch / "plans" / f"{place:04d}") for place, order in enumerate(batch.orders)]
         out = [None if order.out is None else Path(order.out) for order in batch.orders]
         for made in batch.maker.make(plans, scratch / "work", out=out):
@@ -123,9 +158,11 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
                     "summary": made.summary,
                     "costs": made.costs,
                     "warnings": list(made.warnings),
+                    # As kind, message and hint: an exception object need not survive pickling between versions.
                     "error": None if made.error is None else encode_error(made.error),
                 },
             )
+    # Also when the generator is closed in the middle, by Ctrl-C in the worker.
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -143,15 +180,18 @@ def _check(batch: Batch) -> None:
     """Raises HostError if leowarp, kernel or agent of this worker are not those of the study, at most
     every `CHECK_S`.
     """
+    # The run's identity has the version in it: a row made by another would stand under the wrong id.
     if batch.version != VERSION:
         raise HostError(
             f"this worker has leowarp {VERSION}, and the study was started with {batch.version}",
             hint="install the same version on every machine",
         )
     # By maker, kernel and checksums: a worker may get batches of several kernels in turn.
+    # Hashing takes 0.15 s, so not for every batch.
     now = time.monotonic()
     if now - _CHECKED.get((batch.maker, batch.kernel, batch.image), -CHECK_S) < CHECK_S:
         return
+    # The same holds for kernel and agent; in a checkout they are built from sources that may change meanwhile.
     mine = batch.maker.image_sha256(batch.kernel)
     for what, here, wanted in zip(("kernel", "agent"), mine, batch.image, strict=True):
         if here != wanted:

@@ -54,6 +54,7 @@ def quick(tmp_path, fake, make, monkeypatch):
     def run(study, out=tmp_path / "out", **options):
         return make(study, out, maker=FakeMaker(fake, lose_worker), **options)
 
+    # A sync takes milliseconds on a real disk, and a study of a few runs makes dozens of them.
     monkeypatch.setattr(disk, "os", Unsynced())
     monkeypatch.setattr(engine, "_workers", workers)
     return run

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing so that a kill or a power cut leaves the old or the new, never a half; a full disk is one clear error."""
+"""Writing so that a kill or a power cut leaves the old or the new, never a half; a full disk is one clear error.
+
+POSIX promises of rename(2) only that nobody sees the name missing. That content and name outlast a power cut takes an
+fsync(2) of the file before the rename, and one of the directory after it. The tests of the sweep kill a study at every
+call to the disk.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +30,24 @@ _RENAME_EXCHANGE = 2
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Writes a file that appears whole, and stays after a power cut."""
+    """Writes a file that appears whole, and stays after a power cut.
+
+    Parameters
+    ----------
+    path : Path
+        Its directory exists; a file of this name is replaced.
+    content : bytes
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; an older file of the name stays, and nothing partial.
+    """
+    # In the same directory: rename(2) does not cross file systems.
     partial = path.with_name(f".{path.name}{TEMPORARY}")
     try:
+        # O_NOFOLLOW: a link of this name, in a directory that somebody else made, would have the file written
+        # elsewhere.
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             _write_all(descriptor, content)
@@ -45,7 +65,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Makes the names in a directory last."""
+    """Makes the names in a directory last: fsync(2) of the directory itself."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -57,7 +77,18 @@ def exchange(new: Path, old: Path) -> None:
     """Puts the directory `new` where `old` is, in one step where the file system can; `new` then is the old one.
 
     Where it cannot (NFS), `old` is missing for a moment: `recover` finds it after a kill in between.
+
+    Parameters
+    ----------
+    new, old : Path
+        Directories of one file system; `old` need not be there.
+
+    Raises
+    ------
+    OSError
+        If the names cannot be changed.
     """
+    # The first data set of a study: nothing is replaced.
     if not old.exists():
         os.rename(new, old)
     elif not _exchanged(new, old):
@@ -81,6 +112,7 @@ def recover(old: Path) -> None:
 
 def remove(path: Path) -> None:
     """Removes a file or a directory, if it is there."""
+    # A link is removed itself; rmtree through one would remove what it points to.
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -97,6 +129,11 @@ def remove_partial(folder: Path) -> None:
 class AppendedFile:
     """A file that grows by whole pieces, each on the disk before `append` returns.
 
+    Parameters
+    ----------
+    path : Path
+        Made if it is not there; appending begins at its present end.
+
     Raises
     ------
     OSError
@@ -105,6 +142,8 @@ class AppendedFile:
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        # Kept here and not asked with O_APPEND: after a failed write the next one begins where the last whole piece
+        # ended.
         self._end = os.fstat(self._descriptor).st_size
         sync_directory(path.parent)
 
@@ -113,6 +152,7 @@ class AppendedFile:
         try:
             os.lseek(self._descriptor, self._end, os.SEEK_SET)
             _write_all(self._descriptor, content)
+            # fdatasync, not fsync: the size that a reader needs is written with it, the time of change is not.
             os.fdatasync(self._descriptor)
         except OSError:
             # A full disk may have taken half of it; half a row must not stand before the next one.
@@ -122,6 +162,7 @@ class AppendedFile:
 
     def empty(self) -> None:
         """Takes everything out."""
+        # Not synced: rows that come back after a power cut stand in files as well, and count once.
         os.ftruncate(self._descriptor, 0)
         self._end = 0
 
@@ -132,10 +173,22 @@ class AppendedFile:
 
 @contextlib.contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Turns an OSError into an error that says what stays and what to do."""
+    """Turns an OSError into an error that says what stays and what to do.
+
+    Parameters
+    ----------
+    folder : Path
+        The study's directory, to be named in the message.
+
+    Raises
+    ------
+    HostError
+        For any OSError within; one of a full disk, quota or file size limit says so.
+    """
     try:
         yield
     except OSError as error:
+        # ENOSPC: full; EDQUOT: the user's quota; EFBIG: the process's limit on file sizes (ulimit -f).
         if error.errno in _NO_SPACE:
             message = f"cannot write to the study {folder}: its disk is full ({error.strerror})"
             raise HostError(message, "what was done stays; free some space and start the study again") from error
@@ -156,7 +209,14 @@ def _write_all(descriptor: int, content: bytes) -> None:
 
 
 def _exchanged(new: Path, old: Path) -> bool:
-    """Exchanges two names in one step; False where the kernel or the file system cannot."""
+    """Exchanges two names in one step (renameat2(2) with RENAME_EXCHANGE); False where the kernel or the file system
+    cannot.
+
+    Raises
+    ------
+    OSError
+        For any other reason than that it is not supported.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     # renameat2(2) of Linux; Python has no function for it.
     if not hasattr(libc, "renameat2"):

@@ -41,6 +41,7 @@ from leowarp.study.sweep.store import Layout, Store
 from leowarp.version import VERSION
 
 STUDY = "study.toml"
+"""The study file as it was last started with, kept beside its results."""
 SCRATCH = ".scratch"
 """Where workers of this machine make their runs; it is gone at the end."""
 MOST_PARTITIONS = 64
@@ -76,13 +77,24 @@ class StudyResult:
         return f"StudyResult({self.name!r}, {len(self._table)} runs{failed}, {str(self.path)!r})"
 
     def table(self, columns: list[str] | None = None) -> pa.Table:
-        """One row a run that was asked for, in the order of the study; failed ones have `status` "failed"."""
+        """One row a run that was asked for, in the order of the study; failed ones have `status` "failed".
+
+        Parameters
+        ----------
+        columns : list of str, optional
+            Those alone; all if not given (docs/guides/studies.md lists them).
+
+        Returns
+        -------
+        Table
+            A missing value is null; quantities have their unit in the name and in the field's metadata.
+        """
         return self._table if columns is None else self._table.select(columns)
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a study is made; see `run_study`."""
+    """How a study is made; see `run_study`, whose keyword arguments these are."""
 
     at_once: int | None = None
     scheduler: str | None = None
@@ -128,7 +140,23 @@ def run_study(
         If the study file or the directory is wrong, or another process is at work there.
     HostError
         If the machine lacks something. What was done stays, and the next start goes on from there.
+
+    Returns
+    -------
+    StudyResult
+        The rows of the runs that were asked for, failed ones included, and the page.
+
+    Notes
+    -----
+    A run is made if the directory has no row of its id, which follows from its plan, the kernel, the agent and
+    leowarp's
+    version. So a study goes on where it was stopped, a changed study file adds runs and keeps the others, and another
+    kernel makes all of them again.
+
+    >>> done = run_study("queue-sweep.toml", only=lambda run: run.seed == 1)            # doctest: +SKIP
+    >>> done.table(["cc", "seed", "flow0_goodput_mean_bps"]).to_pandas()                # doctest: +SKIP
     """
+    # Neither is ignored silently: a user who gives both believes in one of them.
     if at_once is not None and scheduler is not None:
         raise ScenarioError("--jobs counts workers of this machine, and --scheduler has others", "leave one away")
     options = Options(at_once, scheduler, progress, only, retry_failed, maker, trust)
@@ -137,6 +165,7 @@ def run_study(
         refuse_strange(folder)
         if out is not None and Path(out).resolve() != folder.resolve():
             raise ScenarioError(f"{folder} is a study's directory, and --out names another", "leave --out away")
+        # From the directory alone: the study goes on as it was last started, though its file may be gone or changed.
         facts, file, runs = read_facts(folder), None, read_plans(folder)
         return _held(folder, facts, file, runs, options)
     file = study if isinstance(study, StudyFile) else StudyFile.load(study)
@@ -148,7 +177,11 @@ def run_study(
 def layout_of(file: StudyFile) -> Layout:
     """The columns of a study's parameters, and the one that its results are partitioned by.
 
-    That is the first parameter with few values that are words or counts, or else whether a run failed.
+    The partition is the first parameter with few values that are words or counts, or else whether a run failed.
+
+    Parameters
+    ----------
+    file : StudyFile
 
     Raises
     ------
@@ -178,15 +211,20 @@ def _held(
 
     Code is asked about before anything is written, so that a study that is refused leaves no trace.
     """
+    # First what may be refused without writing anything.
     _refuse_what_is_not_ours(folder, facts.name)
     trust.demand_code(_code_of(folder, runs, options.trust))
     with disk.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
+    # From here to the end no other process writes in the directory.
     with Holding(folder):
+        # Once a kernel, not once a run: it hashes the image, and builds what is missing, which may take minutes.
         origins = {kernel: _origin(kernel, options) for kernel in dict.fromkeys(run.kernel for run in runs)}
+        # Also for runs that were read back: kernel or leowarp may have changed since, and then they are other runs.
         known = [identified(run, origins[run.kernel]) for run in runs]
         with disk.writing(folder):
             keep_inputs(folder, [path for run in runs if isinstance(run, PlannedRun) for path in run.inputs])
+            # Plans before results: a row always has its plan, whenever the study is killed.
             removed = write_plans(folder, facts, known)
             if file is not None:
                 disk.write_file(folder / STUDY, file.text.encode())
@@ -210,6 +248,7 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
     The workers end and their scratch goes whatever happens, Ctrl-C included; the page is written from the data set, so
     it also shows runs of earlier starts.
     """
+    # The plans of all runs are written, those of the others are made by a later start.
     asked = [run for run in runs if options.only is None or options.only(run)]
     store = Store(folder, facts.layout)
     try:
@@ -225,14 +264,17 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
                 try:
                     Session(task, store, workers, show).run()
                 finally:
+                    # Before the scratch directory goes: a guest that still runs would write into it.
                     workers.end()
                     disk.remove(folder / SCRATCH)
+        # At the end rather than at the next start: what reads the data set afterwards opens few files.
         store.compact()
         table = store.table()
     finally:
         store.close()
     mine = table.filter(table["in_study"])
     with disk.writing(folder):
+        # The whole study, not only the runs asked for: a page that showed less after a partial start would mislead.
         write_page(folder, facts.name, runs, mine, len(table) - len(mine))
     wanted = pa.array([run.run_id for run in asked], pa.string())
     table = table.filter(pc.is_in(table["run_id"], wanted))
@@ -240,8 +282,18 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
 
 
 def _workers(folder: Path, missing: int, options: Options) -> Workers:
-    """Workers of the scheduler that was named, or as many processes as there are cores, but no more than runs."""
+    """Workers of the scheduler that was named, or as many processes as there are cores, but no more than runs.
+
+    Parameters
+    ----------
+    folder : Path
+        The study's directory; local workers write below `.scratch` in it, so on the disk that must have room anyway.
+    missing : int
+        Runs to make, 1 or more.
+    options : Options
+    """
     if options.scheduler is not None:
+        # Imported here: Dask is an optional dependency (`leowarp[dask]`).
         from leowarp.study.sweep.scheduler import DaskWorkers
 
         return DaskWorkers(options.scheduler)
@@ -251,7 +303,10 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
         disk.remove(scratch)
         scratch.mkdir()
     return LocalWorkers(
-        min(options.at_once or len(os.sched_getaffinity(0)), missing), scratch.resolve(), "a worker of the study"
+        # sched_getaffinity, not os.cpu_count: under Slurm or taskset a process may use fewer cores than there are.
+        min(options.at_once or len(os.sched_getaffinity(0)), missing),
+        scratch.resolve(),
+        "a worker of the study",
     )
 
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study would be, before it is: how many runs, and what they may cost."""
+"""What a study would be, before it is: how many runs, and what they may cost.
+
+Every combination is loaded and checked as for a real start, so a dry run finds the same mistakes. Costs are the mean of
+the runs that are there; without any they are a guess from packets and hops, meant to tell minutes from days.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +36,30 @@ SEGMENT_BYTES = 1448
 
 
 def dry_run(path: Path | str, out: Path | str | None = None, maker: Maker = GUESTS) -> dict[str, Any]:
-    """What `run_study` would do: `study, out, runs, made, batches..., parameters, costs, first_runs`.
+    """What `run_study` would do, for `leowarp study --dry-run`.
+
+    Parameters
+    ----------
+    path : path
+        The study file.
+    out : path, optional
+        The directory that would be used, of which results are counted; `studies/<name>` if not given.
+    maker : Maker
+        What would make the runs; it says which may share a boot.
+
+    Returns
+    -------
+    dict
+        `study`, `out`; `runs` (all), `made` (that have a row), `alone` (that boot alone); `cpu_s_per_run`,
+        `cpu_s_is_measured`, `left_s` (on all cores of this machine), `results_bytes`; `parameters` and `costs` (rows of
+        tables), `first_runs` (texts).
 
     Raises
     ------
     ScenarioError
         As `run_study`, if the study file is wrong.
+    TraceError
+        If the results that are there are damaged.
     """
     file = StudyFile.load(path)
     runs = expand(file, maker.shareable)
@@ -46,6 +68,7 @@ def dry_run(path: Path | str, out: Path | str | None = None, maker: Maker = GUES
     made = _made(table, runs)
     left = len(runs) - made
     cpu_s, measured = _cpu_s(table, runs)
+    # A run of one guest keeps one core busy (virtual time with one processor), so runs scale with cores.
     cores = len(os.sched_getaffinity(0))
     alone = sum(not run.combination.boot for run in runs)
     how = "as measured so far" if measured else "a rough guess"
@@ -73,7 +96,7 @@ def dry_run(path: Path | str, out: Path | str | None = None, maker: Maker = GUES
 
 
 def guessed_cpu_s(plan: Plan) -> float:
-    """CPU seconds of a run, guessed from packets and hops."""
+    """CPU seconds of a run, guessed from packets and hops: RUN_CPU_S + packets (PACKET_CPU_S + hops HOP_CPU_S)."""
     packets = sum(_packets(plan, place) for place in range(len(plan.flows)))
     return RUN_CPU_S + packets * (PACKET_CPU_S + planned(plan).likely_hops() * HOP_CPU_S)
 
@@ -91,13 +114,20 @@ def _cpu_s(table: pa.Table | None, runs: Sequence[PlannedRun]) -> tuple[float, b
     measured = None if table is None or "cpu_s" not in table.column_names else pc.mean(table["cpu_s"]).as_py()
     if measured is not None:
         return float(measured), True
+    # One guess a combination: seeds change nothing that is guessed from.
     plans = {id(run.combination): run.combination.plan for run in runs}
     return math.fsum(map(guessed_cpu_s, plans.values())) / len(plans), False
 
 
 def _packets(plan: Plan, place: int) -> float:
-    """Packets of a flow, those of the way back included."""
+    """Packets of a flow, those of the way back included.
+
+    A bulk transfer sends at the smallest of the rates that limit it; pings and constant-rate flows send what they are
+    told
+    to, with a packet back for each.
+    """
     flow = plan.flows[place]
+    # An upper bound: retransmissions are left out, and so is slow start.
     lasts_s = (flow.stop_ns - flow.start_ns) / 1e9
     rates = [rate for rate in (planned(plan).likely_rate_bps(), flow.rate_bps) if rate is not None]
     if flow.kind == "tcp":
@@ -114,6 +144,7 @@ def _packets(plan: Plan, place: int) -> float:
 
 
 def _parameters(file: StudyFile) -> list[dict[str, Any]]:
+    """A row a parameter for the dry run: key, column, how many values, and the first of them."""
     rows = []
     for parameter in (parameter for joined in file.dimensions for parameter in joined):
         values = [str(text_of(value.value)) for value in parameter.values]
@@ -138,6 +169,7 @@ def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
 
 
 def _size(count_bytes: float) -> str:
+    """A number of bytes with three digits and a decimal prefix: `1.23 MB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if count_bytes < 1000:
             return f"{count_bytes:.3g} {unit}"
@@ -148,10 +180,14 @@ def _size(count_bytes: float) -> str:
 # Guesses, for want of anything better before the first run: docs/performance.md has what packets and hops cost, a run
 # of nothing costs a share of the boot, building the network, and metrics.
 RUN_CPU_S = 0.1
+"""Of a run in which nothing is sent."""
 PACKET_CPU_S = 1.2e-6
+"""Of a packet, however far it goes: sockets, capture, records."""
 HOP_CPU_S = 0.55e-6
+"""Of a packet on each link of its path."""
 UNSHAPED_BPS = 1e9
 """What a flow that nothing limits is taken to reach."""
 ROW_BYTES = 600
 """Of a row in the compressed data set."""
 RUN_DIRECTORY_BYTES = 500_000
+"""Of a whole run directory without the table of packets."""

@@ -51,8 +51,16 @@ class Combination:
 
     @cached_property
     def around_seed(self) -> tuple[str, str]:
-        """The plan's text before and after its seed."""
+        """The plan's text before and after its seed.
+
+        Raises
+        ------
+        AssertionError
+            If the seed stands in no place or in several of the text, which would be a fault of ours.
+        """
+        # Every default written out, so that a study's runs do not move when a later version changes a default.
         text = self.plan.to_toml()
+        # In the text and not by writing it anew for each seed: a study of 30 seeds writes each plan once.
         match = re.search(r"^\[run\]\n(?:.+\n)*?seed = (\d+)$", text, re.M)
         assert match is not None, "a plan has a seed in [run]"
         around = text[: match.start(1)], text[match.end(1) :]
@@ -106,17 +114,26 @@ class PlannedRun:
         return tuple(self.combination.plan.inputs())
 
     def __str__(self) -> str:
+        """Its values and seed, for messages and the dry run."""
         settings = [f"{key} = {value}" for key, value in self.values.items()]
         return ", ".join([*settings, f"seed {self.seed}"])
 
 
 def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedRun]:
-    """Every run of a study.
+    """Every run of a study, checked: each is a valid plan before any is made.
 
     Parameters
     ----------
+    study : StudyFile
     shareable : callable
-        Whether a plan may share a boot with others.
+        `shareable(plan) -> bool`: whether a plan may share a boot with others (`Maker.shareable`).
+
+    Returns
+    -------
+    list of PlannedRun
+        By number: all combinations with the first seed, then with the second, and so on. A study that is stopped early
+        has
+        its first seeds of everything.
 
     Raises
     ------
@@ -128,10 +145,13 @@ def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedR
     for values in _combinations(study):
         try:
             combinations.append(_combination(study, values, shareable))
+            # A file whose content the timeline would refuse (a measured path) is found here, before the first run.
             media.check(combinations[-1].plan)
         except ScenarioProblems as error:
             for problem in error.problems:
+                # One mistake of the scenario turns up in every combination; it is named once, with the first of them.
                 wrong.setdefault(problem, _named(values))
+            # One mistake in the scenario is in all combinations; different ones are worth reading up to a screen.
             if len(wrong) >= MOST_PROBLEMS:
                 break
         except ScenarioError as error:
@@ -147,6 +167,7 @@ def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedR
         PlannedRun(number, combination, combination.plan.run.seed if seed is None else seed)
         for number, (seed, combination) in enumerate(itertools.product(seeds, combinations))
     ]
+    # Both after all plans are made: each looks at pairs of runs.
     _refuse_twins(runs)
     _refuse_equal_names(runs)
     return runs
@@ -162,9 +183,11 @@ def _combinations(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]
          for step in zip(*(parameter.values for parameter in joined), strict=True)]
         for joined in study.dimensions
     ]  # fmt: skip
+    # One combination at a time: with `exclude` and `only` a product may be far larger than the study.
     for chosen in itertools.product(*steps):
         combined = {key: value for step in chosen for key, value in step.items()}
         plain = {key: plain_value(node) for key, (_, node) in combined.items()}
+        # `exclude` before `only`: a combination that both name is left out.
         if any(_meets(condition, plain) for condition in study.exclude):
             continue
         if study.only and not any(_meets(condition, plain) for condition in study.only):
@@ -183,8 +206,14 @@ def _combination(
     """One combination as a plan, with its values and columns.
 
     The scenario is loaded anew for each: an error then names the file and line of the value that made it wrong.
+
+    Raises
+    ------
+    ScenarioProblems
+        If it is no valid scenario, or two of its parameters would fill the same column.
     """
     overrides: dict[str, Any] = dict(study.set)
+    # Parameters after `[set]`: a key that both have is varied.
     overrides |= {key: node for key, (_, node) in varied.items()}
     plan = scenario.resolve(scenario.load(study.scenario, overrides))
     values: dict[str, Any] = {}
@@ -203,6 +232,7 @@ def _combination(
 
 def _refuse_twins(runs: list[PlannedRun]) -> None:
     """Raises if two runs have the same plan: results are keyed by the plan's hash, so one would stand for both."""
+    # By the texts around the seed and the seed: nothing has to be hashed or joined for a million runs.
     seen: dict[tuple[str, str, int], PlannedRun] = {}
     for run in runs:
         twin = seen.setdefault((*run.combination.around_seed, run.seed), run)
@@ -235,12 +265,12 @@ def _no_plans(study: StudyFile, wrong: Mapping[Problem, str]) -> ScenarioError:
 
 
 def _named(values: Mapping[str, tuple[Parameter, Node]]) -> str:
-    """A combination for a message."""
+    """A combination for a message: `isl.rate = 20 Mbit/s, isl.queue = 25 pkts`."""
     return ", ".join(f"{key} = {plain_value(node)}" for key, (_, node) in values.items())
 
 
 def plain_value(node: Node) -> Any:
-    """A node as plain TOML values."""
+    """A node as plain TOML values: its tables as dicts and its lists as lists, without places."""
     if isinstance(node.value, dict):
         return {key: plain_value(child) for key, child in node.value.items()}
     if isinstance(node.value, list):

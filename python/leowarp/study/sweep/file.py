@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study file: a scenario, what is varied in it, and the seeds. Looks at the text; `expand` makes plans of it."""
+"""A study file: a scenario, what is varied in it, and the seeds. Looks at the text; `expand` makes plans of it.
+
+Everything that can be told from the file alone is checked here, and all mistakes are reported together, each with its
+file, line, key, rule and a way out. What needs the scenario (whether a key exists, whether a combination is a valid
+plan) is checked in `expand`. The keys are described in docs/guides/studies.md.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +27,34 @@ from leowarp.study.sweep.keys import plan_key
 from leowarp.study.sweep.ranges import RANGE_KEYS, values_of_range
 
 KEYS = ("name", "schema", "scenario", "set", "parameters", "together", "exclude", "only", "seeds", "keep")
+"""All keys that the top of a study file may have."""
 KEEP = ("none", "failed", "all")
+"""What `[keep] runs` may say, the default first: which whole run directories stay beside the results."""
 STUDY_SCHEMA = 1
+"""The one value of `schema` that this version reads; a file without it is taken to be of this one."""
 MOST_SEEDS = 1_000_000
 """Every seed becomes a row of `plans.parquet` before anything runs; a mistyped count should not fill the memory."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """What is varied: a dotted key in parts, the values in order, and the name of its column if it has one."""
+    """What is varied: a dotted key and its values in order.
+
+    Attributes
+    ----------
+    key : str
+        As a file writes it, with quotes around parts that are no bare keys: `flows.0.size`.
+    parts : tuple of str
+        The same in parts: `("flows", "0", "size")`.
+    values : tuple of Node
+        Values as written, each with its place in the file, so that an error can name the line; those of a range have
+        the
+        place of the range.
+    label : str, optional
+        The name of its column in the results; without one it is made from the parts (`keys.column_name`).
+    origin : Origin
+        Where the parameter stands.
+    """
 
     key: str
     parts: tuple[str, ...]
@@ -41,7 +65,15 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Condition:
-    """Values of some parameters, by key: a combination that has one of each key's values meets it."""
+    """One table of `[[exclude]]` or `[[only]]`: a combination that has one of each key's values meets it.
+
+    Attributes
+    ----------
+    values : mapping of str to tuple
+        Dotted key of a parameter -> the values that it allows, as plain TOML values.
+    origin : Origin
+        Where the table stands.
+    """
 
     values: Mapping[str, tuple[Any, ...]]
     origin: Origin
@@ -91,6 +123,8 @@ class StudyFile:
         """
         path = Path(path)
         try:
+            # utf-8-sig: editors on Windows put a byte order mark first, which TOML does not know. The size is limited
+            # before anything is parsed (docs/security.md).
             text = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=True).decode("utf-8-sig")
         except FileNotFoundError:
             raise ScenarioError(
@@ -106,16 +140,42 @@ class StudyFile:
 
     @classmethod
     def of(cls, content: Mapping[str, Any], folder: Path | str = ".") -> Self:
-        """A study from a mapping of the same shape as the file; `folder` is what file names are relative to."""
+        """A study from a mapping of the same shape as the file; `folder` is what file names are relative to.
+
+        Parameters
+        ----------
+        content : mapping
+            Keys as in a file; values are strings, numbers, truth values, lists, mappings or paths.
+        folder : path
+            What the names of files in it are relative to.
+
+        Raises
+        ------
+        ScenarioError
+            As `load`; places are named as "the study".
+
+        >>> study = StudyFile.of({"name": "two", "scenario": "madrid-tokyo", "seeds": {"first": 1, "count": 2}})
+        >>> study.seeds, study.dimensions, study.keep
+        ((1, 2), (), 'none')
+        """
         origin = Origin(Path(folder) / f"study {content.get('name', '')}", 1, "the study", in_call=True)
         return cls._decoded(plant(content, origin, (), {}), _toml_text(content))
 
     @classmethod
     def _decoded(cls, document: Node, text: str) -> Self:
+        """The study of a TOML document whose values know their places.
+
+        Raises
+        ------
+        ScenarioError
+            Once, with every mistake that was found.
+        """
         problems = Problems()
         for key, node in document.value.items():
             if key not in KEYS:
+                # Not ignored: a mistyped `[sets]` would leave every run with the scenario's own values.
                 problems.add(node.origin, key, "there is no such key", unknown_key_hint(key, KEYS, {}))
+        # A file without it is read as of this version; one of another is refused before its keys are misunderstood.
         version = document.get("schema")
         if version is not None and version.value != STUDY_SCHEMA:
             rule = f"this leowarp reads schema = {STUDY_SCHEMA}"
@@ -142,6 +202,13 @@ class _Varied:
     """The dimensions of `[parameters]` and `[[together]]`.
 
     Mistakes go to `problems`, so that one look finds all of them; what is wrong is left out of `dimensions`.
+
+    Attributes
+    ----------
+    dimensions : list of tuples of Parameter
+        As `StudyFile.dimensions`: one parameter for each key of `[parameters]`, several for each `[[together]]`.
+    values : dict of str to list
+        Key -> plain values, of the parameters of both; what `exclude` and `only` are checked against.
     """
 
     def __init__(self, problems: Problems) -> None:
@@ -150,10 +217,12 @@ class _Varied:
         self.values: dict[str, list[Any]] = {}
 
     def read(self, document: Node) -> None:
+        """Reads both sections; `[parameters]` first, so `[[together]]` varies faster than all of them."""
         self.dimensions += [(parameter,) for parameter in self._parameters(document.get("parameters"), "parameters")]
         for number, node in enumerate(_tables(document, "together", self._problems)):
             joined = self._parameters(node, f"together.{number}")
             lengths = {parameter.key: len(parameter.values) for parameter in joined}
+            # zip would cut the longer lists off without a word.
             if len(set(lengths.values())) > 1:
                 counts = ", ".join(f"{key} has {length}" for key, length in lengths.items())
                 rule = f"parameters that go in step have equally many values: {counts}"
@@ -162,6 +231,10 @@ class _Varied:
                 self.dimensions.append(tuple(joined))
 
     def _parameters(self, table: Node | None, where: str) -> list[Parameter]:
+        """The parameters of one table.
+
+        A key that an earlier table varies is an error, as the study is the product of all dimensions.
+        """
         parameters = []
         for key, parts, node in _dotted(table, where, self._problems):
             parameter = self._parameter(key, parts, node)
@@ -186,6 +259,7 @@ class _Varied:
                     self._problems.add(child.origin, f"{key}.{name}", "there is no such key", hint)
                     return None
             given = node.get("values")
+            # Neither list nor table of values: a range, of which `ranges` says what is missing.
             if given is None:
                 return self._range(key, parts, node, label)
             values = given
@@ -194,6 +268,7 @@ class _Varied:
             hint = f"write [{_plain(values)!r:.60}]; a value for all runs stands in [set]".replace("'", '"')
             self._problems.add(values.origin, key, rule, hint)
             return None
+        # An empty list would make an empty product: a study without any run.
         if not values.value:
             self._problems.add(
                 values.origin, key, "is an empty list: there would be no run", "write values, or take it out"
@@ -234,6 +309,7 @@ def _name(document: Node, problems: Problems) -> str:
     if node is None:
         problems.add(document.origin, "name", "is missing", 'write name = "..." first')
         return ""
+    # A leading dot would hide the directory, and a slash lead out of `studies/`.
     if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", node.value) is None:
         rule = f"{node.value!r:.80} is not a name of 1 to 100 letters, digits, dots, dashes and underscores"
         problems.add(node.origin, "name", rule, "the study's directory takes its name from it")
@@ -251,6 +327,7 @@ def _scenario(document: Node, problems: Problems) -> Path:
     if not isinstance(node.value, str) or not node.value:
         problems.add(node.origin, "scenario", f"{node.value!r:.60} is not a file name", "write it in quotes")
         return Path()
+    # A file beside the study is preferred to an example of the same name: it is what its author sees.
     path = node.origin.file.parent / node.value
     if path.exists():
         return path
@@ -275,6 +352,7 @@ def _conditions(
     for number, table in enumerate(_tables(document, name, problems)):
         values: dict[str, tuple[Any, ...]] = {}
         for key, _, node in _dotted(table, f"{name}.{number}", problems):
+            # One value or a list of them, so that `[[exclude]]` can name several values of one key in a row.
             given = tuple(_plain(node)) if isinstance(node.value, list) else (_plain(node),)
             if key not in varied:
                 near = nearest(key, varied)
@@ -282,6 +360,7 @@ def _conditions(
                 problems.add(node.origin, f"{name}.{key}", "is not varied in this study", hint)
                 continue
             for value in given:
+                # A condition on a mistyped value would never hold, and the study quietly be another one.
                 if value not in varied[key]:
                     near = nearest(str(value), [str(known) for known in varied[key]])
                     hint = f'did you mean "{near}"?' if near else f"it has: {', '.join(map(str, varied[key]))}"
@@ -293,7 +372,12 @@ def _conditions(
 
 
 def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
-    """The seeds, from `first` and `count` or a `list`; None if there is no section."""
+    """The seeds, in order, from `first` and `count` or a `list`; None if there is no section, or if it is wrong.
+
+    Seeds are the scenario's `run.seed`, whose range is asked of the schema: there is one place that says what a seed
+    may
+    be.
+    """
     table = document.get("seeds")
     if table is None:
         return None
@@ -308,9 +392,11 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
             return None
     values = {key: _plain(node) for key, node in table.value.items()}
     numbers = values.get("list", [values.get("first", 1), values.get("count", 1)])
+    # bool is a subclass of int in Python: `first = true` would be seed 1.
     if not isinstance(numbers, list) or any(isinstance(n, bool) or not isinstance(n, int) for n in numbers):
         problems.add(table.origin, "seeds", "seeds are bare integers", hint)
         return None
+    # Two ways to say the same must not contradict each other.
     if "list" in values:
         if len(values) > 1:
             problems.add(table.origin, "seeds", "`list` stands alone", hint)
@@ -335,6 +421,7 @@ def _keep(document: Node, problems: Problems) -> str:
         return KEEP[0]
     node = table.get("runs")
     extra = [key for key in table.value if key != "runs"] if isinstance(table.value, dict) else []
+    # "all" of a large study fills disks, so nothing is guessed here.
     if node is None or extra or node.value not in KEEP:
         problems.add(table.origin, "keep", "holds `runs` alone: none, failed or all", 'write runs = "failed"')
         return KEEP[0]
@@ -355,6 +442,7 @@ def _tables(document: Node, name: str, problems: Problems) -> list[Node]:
     node = document.get(name)
     if node is None:
         return []
+    # `[together]` with single brackets is one table in TOML: the most likely mistake, so the hint shows the two.
     if not isinstance(node.value, list) or not all(isinstance(child.value, dict) for child in node.value):
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
         return []
@@ -380,7 +468,12 @@ def _dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[st
 
 
 def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], Node]]:
-    """`run.duration` without quotes is a table in TOML; the tables of a scenario are taken apart, values are not."""
+    """`run.duration` without quotes is a table in TOML; the tables of a scenario are taken apart, values are not.
+
+    A value that is a table itself (sysctls, parameters of a queue) stays whole: how many parts a key has depends on its
+    section, see `_DEPTH`.
+    """
+    # Beyond this depth a table is a value, such as the sysctls of `tcp.sysctl`, which are set as a whole.
     depth = 3 if parts[1:2] == ("queue_parameters",) else _DEPTH.get(parts[0], 2)
     if not isinstance(node.value, dict) or len(parts) >= depth:
         return [(parts, node)]
@@ -388,11 +481,16 @@ def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], N
 
 
 def _quoted(part: str) -> str:
-    """A part of a dotted key as TOML wants it: with quotes if it is no bare key."""
+    """A part of a dotted key as TOML wants it: with quotes if it is no bare key.
+
+    >>> _quoted("isl"), _quoted("Cape Town")
+    ('isl', '"Cape Town"')
+    """
     return part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else json.dumps(part, ensure_ascii=False)
 
 
 def _plain(node: Node) -> Any:
+    """A node as plain TOML values, without places."""
     if isinstance(node.value, dict):
         return {key: _plain(child) for key, child in node.value.items()}
     if isinstance(node.value, list):
@@ -406,6 +504,11 @@ def _toml_text(content: Mapping[str, Any]) -> str:
 
 
 def _toml(value: Any) -> str:
+    """A value as TOML text on one line. Strings of JSON are basic strings of TOML; tables become inline tables.
+
+    >>> _toml({"label": "cc", "values": ["reno", "bbr"]})
+    '{ "label" = "cc", "values" = ["reno", "bbr"] }'
+    """
     if isinstance(value, Mapping):
         inner = ", ".join(
             f"{json.dumps(str(key), ensure_ascii=False)} = {_toml(child)}" for key, child in value.items()

@@ -35,13 +35,21 @@ class PlanKey:
     declared: Key
 
     def value(self, plan: Plan, attribute: str | None = None) -> Any:
-        """What the plan says."""
+        """What the plan says.
+
+        Parameters
+        ----------
+        plan : Plan
+        attribute : str, optional
+            Another attribute of the same section, such as `queue_bytes` of a queue.
+        """
         owner: Any = plan
         for part in self.parts[:-1]:
             # A plan has its medium under one name, whichever of the sections of a scenario it is.
             if owner is plan and part == plan.medium.NAME:
                 owner = plan.medium
             elif isinstance(owner, tuple):
+                # Flows go by their place, hosts by their name.
                 owner = owner[int(part)] if part.isdecimal() else next(host for host in owner if host.name == part)
             else:
                 owner = getattr(owner, part)
@@ -49,7 +57,13 @@ class PlanKey:
 
 
 def plan_key(parts: Sequence[str]) -> PlanKey | None:
-    """The key of these parts; None for sysctls, for whole tables, and for what no scenario has."""
+    """The key of these parts; None for sysctls, for whole tables, and for what no scenario has.
+
+    >>> plan_key(("flows", "0", "size")).attribute
+    'size_bytes'
+    >>> plan_key(("tcp", "sysctl")) is None
+    True
+    """
     section: type | None = None
     if len(parts) == 2:
         section = TABLES.get(parts[0])
@@ -65,6 +79,15 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
     """Columns of a parameter and what a run has there: quantities as numbers in the plan's unit, and the text as given.
 
     A count and a truth value are one column; a queue is three (`_pkts`, `_bytes`, one of them null, and the text).
+
+    Parameters
+    ----------
+    parts, label
+        Of the parameter.
+    plan : Plan
+        Of the combination.
+    value : object
+        As written in the study file.
     """
     name = column_name(parts, label)
     key = plan_key(parts)
@@ -76,6 +99,7 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
             return {name + key.declared.suffix: key.value(plan), name: text_of(value)}
         case "queue":
             assert key is not None
+            # A limit is in packets or in bytes, never both: one of the two columns is null.
             limits = {f"{name}_{unit}": key.value(plan, f"queue_{unit}") for unit in ("pkts", "bytes")}
             return {**limits, name: text_of(value)}
         case "count" | "flag":
@@ -85,7 +109,10 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
 
 
 def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataType]:
-    """The types of `columns_of`."""
+    """The types of `columns_of`.
+
+    A quantity that is kept in whole units is int64, any other float64; its text stands beside it.
+    """
     name = column_name(parts, label)
     key = plan_key(parts)
     match key.declared.kind if key is not None else "text":
@@ -104,14 +131,23 @@ def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataTy
 
 
 def column_name(parts: Sequence[str], label: str | None) -> str:
-    """The label, or the parts of the key joined: `flows_0_congestion_control`."""
+    """The label, or the parts of the key joined: `flows_0_congestion_control`.
+
+    >>> column_name(("flows", "0", "congestion_control"), None), column_name(("isl", "queue"), "queue")
+    ('flows_0_congestion_control', 'queue')
+    """
     return label or re.sub(r"[^A-Za-z0-9_]+", "_", "_".join(parts))
 
 
 def text_of(value: Any) -> str | None:
-    """A value as it was written: a string is itself, everything else as JSON."""
+    """A value as it was written: a string is itself, everything else as JSON.
+
+    >>> text_of("25 pkts"), text_of({"net.ipv4.tcp_recovery": "0"})
+    ('25 pkts', '{"net.ipv4.tcp_recovery": "0"}')
+    """
     if isinstance(value, str) or value is None:
         return value
     if isinstance(value, Mapping):
+        # Two tables with the same keys in another order are one value to group by.
         value = dict(sorted(value.items()))
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One study at a time in a directory: a lock that its holder's end releases, whatever ends it."""
+"""One study at a time in a directory: a lock that its holder's end releases, whatever ends it.
+
+flock(2) on `study.lock`. A file that says "taken" by being there would outlive a kill; a lock ends with its process. On
+NFS Linux turns flock into a lock of the server, so it also holds between machines (flock(2), NOTES).
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from typing import Self
 from leowarp.errors import ScenarioError
 
 LOCK = "study.lock"
+"""The locked file. Its text says who holds the lock, for messages only."""
 TRIES, PAUSE_S = 4, 0.05
 """`holder` takes the lock for a moment to find out whether it is free; whoever starts meanwhile tries again."""
 
@@ -25,6 +30,9 @@ class Holding:
     ------
     ScenarioError
         If another does: it is named.
+
+    >>> with Holding(folder):                                                          # doctest: +SKIP
+    ...     write_plans(folder, facts, runs)
     """
 
     def __init__(self, folder: Path) -> None:
@@ -34,6 +42,7 @@ class Holding:
     def __enter__(self) -> Self:
         self._descriptor = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         if not self._locked():
+            # Whatever stands there: the text is not trusted for anything but the message.
             holder = os.pread(self._descriptor, 1000, 0).decode(errors="replace").strip()
             os.close(self._descriptor)
             raise ScenarioError(
@@ -41,11 +50,13 @@ class Holding:
                 hint=f"wait for it (leowarp study status {self._folder}), or choose another directory with --out",
             )
         text = f"process {os.getpid()} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}\n".encode()
+        # Only with the lock: the text of another holder must not be lost.
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, text, 0)
         return self
 
     def _locked(self) -> bool:
+        """Whether the lock could be had, in `TRIES` tries `PAUSE_S` apart."""
         for _ in range(TRIES):
             try:
                 # flock goes with the open file: the kernel releases it however the process ends, SIGKILL included.
@@ -63,7 +74,13 @@ class Holding:
 
 
 def holder(folder: Path) -> str | None:
-    """Who is at work in a study's directory; None if nobody is."""
+    """Who is at work in a study's directory, as its lock file says; None if nobody is.
+
+    Returns
+    -------
+    str or None
+        `process 1234 on head since 2026-01-31 12:00:00`.
+    """
     path = folder / LOCK
     if not path.exists():
         return None

@@ -25,10 +25,29 @@ class Maker(Protocol):
     """
 
     def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
-        """Each run as it is made, by its place in `plans`, with its directory in `out` if that is not None."""
+        """Each run as it is made, by its place in `plans`, with its directory in `out` if that is not None.
+
+        Parameters
+        ----------
+        plans : sequence of Plan
+            Of one kernel; their files lie beside them.
+        scratch : Path
+            For what is written meanwhile.
+        out : sequence of Path or None
+            A place for each plan.
+
+        Yields
+        ------
+        Made
+            A run that fails is yielded with its error, not raised.
+        """
 
     def shareable(self, plan: Plan) -> bool:
-        """Whether a plan's run may share a boot with others."""
+        """Whether a plan's run may share a boot with others.
+
+        If so, plans of the same `Plan.boot()` text may be made in one boot, without any of them changing another's
+        result.
+        """
 
     def image_sha256(
         self,
@@ -36,7 +55,20 @@ class Maker(Protocol):
         on_message: Callable[[str], None] = lambda text: None,
         on_progress: Callable[[BuildProgress], None] = silent,
     ) -> tuple[str, str]:
-        """Checksums of the guest's kernel and of its agent, which are built if they are not there."""
+        """Checksums of the guest's kernel and of its agent, which are built if they are not there.
+
+        Parameters
+        ----------
+        kernel : str
+            `guest.kernel` of a plan: "default", or a file.
+        on_message, on_progress : callable
+            Told of a build, which takes minutes.
+
+        Returns
+        -------
+        kernel_sha256, agent_sha256 : str
+            Hexadecimal.
+        """
 
 
 @dataclass(frozen=True)
@@ -47,6 +79,7 @@ class GuestMaker:
         """See `Maker`; raises what `shared_boot.make` raises."""
         from leowarp.running import shared_boot
 
+        # Without any directory to keep, the runs need not write their tables at all.
         return shared_boot.make(plans, scratch, out=list(out) if any(out) else None)
 
     def shareable(self, plan: Plan) -> bool:

@@ -23,6 +23,10 @@ class Outstanding:
     Parameters
     ----------
     runs : iterable of StudyRun
+
+    A run that may share a boot waits in the queue of its `boot` text; those that may not, and those that were given
+    back to
+    be made alone, wait in one queue of their own.
     """
 
     def __init__(self, runs: Iterable[StudyRun]) -> None:
@@ -32,10 +36,22 @@ class Outstanding:
             self._queue(run).append(run)
 
     def __len__(self) -> int:
+        """Runs that are not given out."""
         return len(self._alone) + sum(len(queue) for queue in self._shared.values())
 
     def take(self, most: int) -> list[StudyRun]:
-        """The next run, and others that may share its boot, `most` in all."""
+        """The next run, and others that may share its boot, `most` in all.
+
+        Parameters
+        ----------
+        most : int
+            1 or more, see `batch_size`.
+
+        Returns
+        -------
+        list of StudyRun
+            One if it boots alone, else up to `most` of one boot. The caller has asked whether any is left.
+        """
         # By the study's order over all queues: with a study that is stopped early the first seeds of all combinations
         # are done.
         queue = min((queue for queue in (self._alone, *self._shared.values()) if queue), key=lambda q: q[0].number)
@@ -51,6 +67,7 @@ class Outstanding:
         self._alone.appendleft(run)
 
     def _queue(self, run: StudyRun) -> deque[StudyRun]:
+        """The queue that a run waits in."""
         return self._shared.setdefault(run.boot, deque()) if run.boot else self._alone
 
 
@@ -65,6 +82,14 @@ def batch_size(left: int, workers: int, run_s: float | None) -> int:
         How many work at a time.
     run_s : float, optional
         What a run takes on the wall clock, as far as is known.
+
+    Returns
+    -------
+    int
+        1 to `LARGEST_BATCH`.
+
+    >>> batch_size(left=1000, workers=2, run_s=0.5), batch_size(left=6, workers=2, run_s=0.5)
+    (40, 2)
     """
     wanted = FIRST_BATCH if run_s is None else round(BATCH_S / run_s) if run_s > 0 else LARGEST_BATCH
     # Towards the end smaller ones, so that all workers end at about the same time.

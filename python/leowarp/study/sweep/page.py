@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PAGE = "index.html"
+"""Name of the page in the study's directory."""
 METRICS = (
     "flow0_completion_goodput_bps", "flow0_goodput_mean_bps", "flow0_mean_displacement_pkts", "flow0_probes_lost_pkts",
 )  # fmt: skip
@@ -42,6 +43,13 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
         Rows of those that have one.
     removed : int
         How many runs are in the results and no longer in the study.
+
+    It is made from the rows alone, so it can be written again from a directory, and shows runs of earlier starts.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; an older page stays.
     """
     from leowarp.report import html
 
@@ -69,6 +77,7 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
 
 
 def _parameters(runs: Sequence[StudyRun]) -> list[tuple[str, int, str]]:
+    """For the table: key, how many values, and which; the seed last."""
     rows = []
     for key in runs[0].values:
         values = list(dict.fromkeys(str(run.values[key]) for run in runs))
@@ -78,10 +87,16 @@ def _parameters(runs: Sequence[StudyRun]) -> list[tuple[str, int, str]]:
 
 
 def _shortened(values: list[str]) -> str:
+    """Values in a line; of more than 12 the first six and the last two.
+
+    >>> _shortened([str(seed) for seed in range(1, 31)])
+    '1, 2, 3, 4, 5, 6, ..., 29, 30'
+    """
     return ", ".join(values if len(values) <= 12 else [*values[:6], "...", *values[-2:]])
 
 
 def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
+    """For the table: how many runs there are, and what those with a result have cost."""
     cpu_s = frame["cpu_s"].dropna()
     lines: list[tuple[str, Any]] = [
         ("runs of the study", runs),
@@ -95,6 +110,9 @@ def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
 
 
 def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
+    """What to check before trusting the numbers: missing, failed and removed runs first, then the runs' own, most
+    frequent first.
+    """
     sentences = []
     if len(frame) < runs:
         sentences.append(f"{runs - len(frame):,} of {runs:,} runs have no result yet")
@@ -109,11 +127,22 @@ def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
 
 
 def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric: str) -> str:
-    """Medians over seeds with their intervals: the parameter with the most values down, the others across."""
+    """Medians over seeds with their intervals: the parameter with the most values down, the others across.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows that have the metric.
+    values : mapping
+        Run id -> dotted key -> value as written.
+    metric : str
+        A column of `frame`.
+    """
     from leowarp.report import html
 
     scalar = scalars.by_name(scalars.TCP, scalars.PROBE, scalars.RUN).get(re.sub(r"^flow[0-9]+_", "", metric))
     unit, size = (scalar.unit.shown, scalar.unit.size) if scalar is not None else ("", 1.0)
+    # As written in the study file and not as stored: "25 pkts" reads better than three columns of a queue.
     values_of_runs = [values[run_id] for run_id in frame["run_id"]]
     keys = list(values_of_runs[0])
     down = max(keys, key=lambda key: len({str(one[key]) for one in values_of_runs}), default=None)
@@ -148,4 +177,5 @@ def _cell(of_seeds: Middle) -> str | None:
 
 
 def _told(values: Mapping[str, Any], seed: int) -> str:
+    """A run by its values and seed, as `StudyRun.__str__` gives it."""
     return ", ".join([*(f"{key} = {value}" for key, value in values.items()), f"seed {seed}"])

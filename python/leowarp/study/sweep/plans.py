@@ -26,6 +26,7 @@ from leowarp.study.sweep.rows import Origin
 from leowarp.study.sweep.store import Layout
 
 PLANS = "plans.parquet"
+"""Its presence is what makes a directory a study's."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,10 @@ class StudyRun:
         Columns of the results that its parameters fill.
     origin : Origin
         Checksums of what makes it.
+
+    The run id is `sha256(plan_sha256, kernel_sha256, agent_sha256, leowarp_version)`, joined by line ends, cut to 64
+    bits:
+    among a million runs two are equal with a probability of 3e-8.
     """
 
     run_id: str
@@ -75,12 +80,25 @@ class StudyRun:
         return str(self.seed).join(self.around_seed)
 
     def __str__(self) -> str:
+        """Its values and seed, for messages: `isl.loss = 0.01 %, seed 7`."""
         return ", ".join([*(f"{key} = {value}" for key, value in self.values.items()), f"seed {self.seed}"])
 
 
 def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
-    """A run with the identity that it has if `origin` makes it."""
+    """A run with the identity that it has if `origin` makes it.
+
+    Parameters
+    ----------
+    run : PlannedRun or StudyRun
+        From a study file, or read back from `plans.parquet`: then kernel, agent or version may be others than it was
+        made
+        with, and so it is another run.
+    origin : Origin
+        What would make it now.
+    """
     parts = (run.plan_sha256, origin.kernel_sha256, origin.agent_sha256, origin.leowarp_version)
+    # Not of the plan alone: another kernel, agent or version may give another result, and makes another run
+    # (CHANGELOG.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     if isinstance(run, StudyRun):
         return replace(run, run_id=run_id, origin=origin)
@@ -101,7 +119,7 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
 
 @dataclass(frozen=True)
 class StudyFacts:
-    """What else the start of a study in a directory needs to know.
+    """What else the start of a study in a directory needs to know; stored in the metadata of `plans.parquet`.
 
     Attributes
     ----------
@@ -117,18 +135,43 @@ class StudyFacts:
 
 
 def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> int:
-    """Writes the runs and keeps those that were there before; returns how many of these are no longer in the study."""
+    """Writes `plans.parquet`: the runs, and those that were there before, so that any stored row can be made again.
+
+    Parameters
+    ----------
+    folder : Path
+        The study's directory.
+    facts : StudyFacts
+        Of the present start.
+    runs : sequence of StudyRun
+        The whole study, in its order.
+
+    Returns
+    -------
+    int
+        How many runs of earlier starts are no longer in the study (`in_study` false).
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; the old one stays.
+    TraceError
+        If the old one is damaged.
+    """
     table = _table(runs, facts)
     path = folder / PLANS
     gone = 0
     if path.exists():
         old = parquetfiles.read_table(path, hint=_HINT)
         known = set(table["run_id"].to_pylist())
+        # Plans of runs that are no longer in the study stay, since their rows do: `run-again` works for every row.
         kept = old.filter(pa.array([run_id not in known for run_id in old["run_id"].to_pylist()], pa.bool_()))
         gone = len(kept)
         false = pa.array([False] * gone, pa.bool_())
+        # A run that comes back with a later version of the study file has the same id and is in `known` then.
         kept = kept.set_column(kept.schema.get_field_index("in_study"), "in_study", false)
         table = pa.concat_tables([table, kept.cast(table.schema)])
+        # Going on with a study leaves the file alone: nothing to sync, and its time says when the study was changed.
         if table.equals(old, check_metadata=True):
             return gone
     content = io.BytesIO()
@@ -138,12 +181,17 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
 
 
 def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
-    """Copies the files that plans name into `00-inputs/`."""
+    """Copies the files that plans name into `00-inputs/`, so that the directory alone re-makes its runs.
+
+    Names are unique (`expand` refuses two contents of one name). A copy that is the same is left alone.
+    """
     for path in sorted(set(paths)):
         copy = folder / layout.INPUTS / path.name
         content = path.read_bytes()
         if not copy.exists() or copy.read_bytes() != content:
             copy.parent.mkdir(exist_ok=True)
+            # Replaced if it differs: the study file may name another version of the file, of which plans hold the
+            # sha256.
             disk.write_file(copy, content)
 
 
@@ -154,9 +202,12 @@ def read_facts(folder: Path) -> StudyFacts:
     ------
     TraceError
         If this is no study's directory.
+
+    They are checked as anything that comes from a file: names must be plain, since the partition names folders.
     """
     path = _path(folder)
     try:
+        # In the table's own metadata: facts and plans are replaced in one step, and cannot belong to different starts.
         stored = json.loads((parquetfiles.read_schema(path, hint=_HINT).metadata or {})[b"leowarp.study"])
         parameters = {name: pa.type_for_alias(kind) for name, kind in stored["parameters"].items()}
         texts = name, keep, partition = stored["name"], stored["keep"], stored["partition"]
@@ -168,7 +219,26 @@ def read_facts(folder: Path) -> StudyFacts:
 
 
 def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
-    """The runs of the study as it was last started; or the run of this id, if there ever was one."""
+    """The runs of the study as it was last started; or the run of this id, if there ever was one.
+
+    Parameters
+    ----------
+    folder : Path
+        The study's directory.
+    run_id : str, optional
+        Which run alone, whether it is still in the study or not.
+
+    Returns
+    -------
+    list of StudyRun
+        In the order of the study; of an id, one or none.
+
+    Raises
+    ------
+    TraceError
+        If this is no study's directory, or the file is damaged.
+    """
+    # Filtered while it is read: of a study of many thousands of runs one plan is wanted.
     chosen = [("in_study", "==", True)] if run_id is None else [("run_id", "==", run_id)]
     path = _path(folder)
     table = parquetfiles.read_table(path, filters=chosen, hint=_HINT)
@@ -200,21 +270,34 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
     ------
     TraceError
         If the text of its plan is none.
+
+    Returns
+    -------
+    list of Code
+        A kernel of the user's, then modules; empty for a plan that runs leowarp's own kernel alone. They are named as
+        coming from `plans.parquet`, so that `trust` asks before they run.
     """
     path = _path(folder)
     try:
         guest = tomltext.loads(run.plan)["guest"]
         kernel, modules = guest["kernel"], guest.get("cc_modules", [])
+        # The column is what the study shows and batches; the text is what would run. They differ only in a file that
+        # was made up.
         if kernel != run.kernel or not all(plainfiles.is_plain_name(name) for name in modules):
             raise ValueError(f"the plan of the run {run.run_id} names other code than its row")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(path, error) from error
+    # "default" is the kernel that leowarp builds itself; anything else is a file that the plan names.
     code = [] if kernel == "default" else [Code("guest.kernel", Path(kernel).expanduser(), path)]
     return code + [Code("guest.cc_modules", folder / layout.INPUTS / name, path) for name in modules]
 
 
 def refuse_strange(folder: Path) -> None:
-    """Raises TraceError if the directory of a study holds what is neither a file nor a directory."""
+    """Raises TraceError if the directory of a study holds what is neither a file nor a directory.
+
+    A study never makes links, pipes or devices; a directory that comes from somebody else may have them, to be written
+    through or to block on (docs/security.md).
+    """
     if (why := plainfiles.why_not_plain(folder)) is not None:
         raise TraceError(
             f"cannot open {folder} as a study: {why}, which a study never has", hint="whoever made it can tell why"
@@ -241,6 +324,7 @@ def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
         "boot": [run.boot for run in runs],
         "kernel": [run.kernel for run in runs],
         "inputs": [list(run.inputs) for run in runs],
+        # As JSON text: keys differ from study to study, and values are of any type of TOML.
         "values": [json.dumps(run.values, default=str) for run in runs],
         "columns": [json.dumps(run.columns) for run in runs],
         "origin": [json.dumps(vars(run.origin)) for run in runs],
@@ -259,10 +343,18 @@ def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
 
 
 def _damaged(path: Path, error: Exception) -> TraceError:
+    """The error for plans that no study could have written."""
     return TraceError(f"cannot read {path}: {type(error).__name__}: {error}", hint=_HINT)
 
 
 def _run(row: Mapping[str, Any]) -> StudyRun:
+    """A row of `plans.parquet` as a run.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError, AttributeError
+        If anything in it is not what was written; `read_plans` makes a TraceError of it.
+    """
     # Both become names of files: nothing may lead out of the study's directory.
     if re.fullmatch(r"[0-9a-f]{16}", row["run_id"]) is None:
         raise ValueError(f"{row['run_id']!r:.80} is not the id of a run")
@@ -275,6 +367,7 @@ def _run(row: Mapping[str, Any]) -> StudyRun:
         raise ValueError(f"the parameters of the run {row['run_id']} are no table")
     return StudyRun(
         **{name: row[name] for name in ("run_id", "number", "seed", "plan_sha256", "kernel", "boot")},
+        # All seeds of a combination share one text in memory.
         around_seed=(sys.intern(row["before_seed"]), sys.intern(row["after_seed"])),
         inputs=tuple(row["inputs"]),
         values=values,

@@ -28,10 +28,28 @@ MOST_VALUES = 1_000_000
 def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     """The values of a range, as a scenario would have them: strings with a unit, or integers for a count.
 
+    Parameters
+    ----------
+    given : mapping
+        `from`, `to`, one of `count` and `step`, and perhaps `scale`, as plain TOML values.
+    key : PlanKey
+        What is varied; its quantity says which units there are and whether it is kept in whole ones.
+
+    Returns
+    -------
+    list of str or int
+        In the unit of `from`.
+
     Raises
     ------
     ScenarioError
         With what is wrong with it.
+
+    >>> from leowarp.study.sweep.keys import plan_key
+    >>> values_of_range({"from": "0 ms", "to": "10 ms", "count": 3}, plan_key(("chain", "delay")))
+    ['0 ms', '5 ms', '10 ms']
+    >>> values_of_range({"from": 1, "to": 9, "step": 4}, plan_key(("chain", "hops")))
+    [1, 5, 9]
     """
     for needed in ("from", "to"):
         if needed not in given:
@@ -51,11 +69,13 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     if "step" in given:
         if scale != "linear":
             raise ScenarioError("a logarithmic range has no `step`", "write count = 5")
+        # Exact fractions of the kept unit, so that ten steps of 0.1 ms end at 1 ms.
         numbers = _steps(first, last, kind.number(given["step"]))
     else:
         numbers = _evenly(first, last, given["count"], scale)
     values = [kind.text(number) for number in numbers]
     twice = (
+        # Quadratic only once it is known that there is one: a million values are compared as a set.
         next((value for value in values if values.count(value) > 1), None) if len(set(values)) < len(values) else None
     )
     if twice is not None:
@@ -64,10 +84,24 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
 
 
 class _Kind:
-    """How the numbers of a key are read and written."""
+    """How the numbers of a key are read and written.
+
+    Parameters
+    ----------
+    key : PlanKey
+    sample : object
+        The value of `from`, whose unit the others are written in; of a queue it also says whether packets or bytes
+        count.
+
+    Raises
+    ------
+    ScenarioError
+        If values of this key are no numbers.
+    """
 
     def __init__(self, key: PlanKey, sample: Any) -> None:
         self._quantity: Quantity | None = key.declared.quantity
+        # Values read as the range was written: "1 ms" to "10 ms" gives ms, though the plan keeps ns.
         self._unit = str(sample).lstrip("+-0123456789._eE ").strip()
         if key.declared.kind == "queue":
             self._quantity = BYTES if self._unit in BYTES.units else PACKETS
@@ -83,7 +117,9 @@ class _Kind:
         return Fraction(given)
 
     def text(self, number: Fraction) -> Any:
-        """A number as a scenario has it."""
+        """A number as a scenario has it: of a count an integer, else a string with the unit of the
+        range's beginning.
+        """
         if self._quantity is None:
             return round(number)
         # In the unit of the range's beginning, which `number` has found to be one.
@@ -91,7 +127,14 @@ class _Kind:
 
 
 def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fraction]:
-    """`count` numbers from first to last. Fractions: 0 to 1 in 10 steps gives 0.3, not 0.30000000000000004."""
+    """`count` numbers from first to last, both included.
+
+    Fractions: 0 to 1 in 10 steps gives 0.3, not 0.30000000000000004. On the logarithmic scale neighbours have one
+    ratio.
+
+    >>> [str(number) for number in _evenly(Fraction(1), Fraction(100), 3, "linear")]
+    ['1', '101/2', '100']
+    """
     if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_VALUES:
         raise ScenarioError(f"count = {count!r}: must be an integer of 2 to {MOST_VALUES}", "both ends count")
     if scale == "linear":
@@ -106,6 +149,7 @@ def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fra
 
 def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
     """first, first + step, ... up to last, which is reached only if it is a whole number of steps away."""
+    # A step of 0 is asked first, as it would divide.
     if step == 0 or (last - first) / step < 0:
         raise ScenarioError("the step does not lead from `from` to `to`", "write a step towards `to`")
     count = int((last - first) / step) + 1
@@ -123,5 +167,6 @@ def seeds_in_words(seeds: Sequence[int]) -> str:
 
 
 def _example(key: PlanKey) -> str:
+    """What `from` may look like for this key, for a hint."""
     quantity = key.declared.quantity
     return f'"{quantity.example}"' if quantity is not None else "1"

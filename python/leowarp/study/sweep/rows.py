@@ -12,25 +12,39 @@ from typing import Any
 import pyarrow as pa
 
 FIRST = {"run_id": pa.string(), "number": pa.int64(), "in_study": pa.bool_(), "status": pa.string(), "seed": pa.int64()}
+"""Columns that every row has before those of its parameters."""
 LAST = {
     "warnings": pa.list_(pa.string()), "error": pa.string(), "error_hint": pa.string(), "error_kind": pa.string(),
     "plan_sha256": pa.string(), "kernel_sha256": pa.string(), "agent_sha256": pa.string(),
     "leowarp_version": pa.string(),
 }  # fmt: skip
+"""Columns that every row has at its end: what went wrong, and what made it."""
 COSTS = ("cpu_s", "wall_s", "guest_cpu_s", "host_cpu_s", "guest_peak_memory_bytes", "batch_runs")
+"""Columns of what a run cost, in seconds and bytes; `batch_runs` are those that shared its boot."""
 RESERVED = frozenset({*FIRST, *LAST, *COSTS})
 """Names that no parameter may take."""
 
 OK, FAILED = "ok", "failed"
+"""The two values of the column `status`."""
 _LEFT_OUT = ("name", "flow")
 """Keys of a summary that are no scalars: what the row is called by, and the flow's number, which the prefix says."""
 
 _BY = re.compile(r"(?P<what>\w+)_by_[a-z]+(?P<unit>_[a-z]+)")
+"""A count by something: `drops_by_cause_pkts` is `what` = drops and `unit` = _pkts; the causes are the keys below
+it."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What made a run, besides its plan."""
+    """What made a run, besides its plan.
+
+    Attributes
+    ----------
+    kernel_sha256, agent_sha256 : str
+        Of the guest's kernel image and of the agent in it, hexadecimal.
+    leowarp_version : str
+        Of the package that computed the metrics.
+    """
 
     kernel_sha256: str
     agent_sha256: str
@@ -45,16 +59,26 @@ def row_of(
 
     Parameters
     ----------
+    run_id, number, seed, plan_sha256
+        As of `StudyRun`.
     columns : mapping
-        Of its parameters.
+        Of its parameters (`keys.columns_of`).
+    origin : Origin
+        What made it.
     result : mapping
         `summary` (as `summary.json`, or None), `costs`, `warnings`, `error` (None, or kind, message and hint).
+
+    Returns
+    -------
+    dict
+        Column -> value, in the order `FIRST`, parameters, scalars, `COSTS`, `LAST`; None where there is nothing.
     """
     error = result.get("error") or {}
     row: dict[str, Any] = {
         "run_id": run_id, "number": number, "in_study": True, "status": FAILED if error else OK, "seed": seed, **columns
     }  # fmt: skip
     costs = result.get("costs") or {}
+    # Costs are taken from the worker, not from the summary: there each run's share of its boot is known.
     scalars = flat(result.get("summary") or {}) | {name: costs.get(name) for name in COSTS}
     # A parameter that is called like a scalar keeps its name; the scalar gives way.
     row |= {name if name not in row else f"summary_{name}": value for name, value in scalars.items()}
@@ -72,6 +96,9 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     """The scalars of a summary, flow 0's as `flow0_...`.
 
     `drops_by_cause_pkts` becomes `drops_queue_pkts` and so on; lists are left out; nan is None.
+
+    >>> flat({"route_changes": 3, "drops_by_cause_pkts": {"queue": 7}, "flows": [{"flow": 0, "lost_pkts": 7}]})
+    {'route_changes': 3, 'drops_queue_pkts': 7, 'flow0_lost_pkts': 7}
     """
     row = _scalars(summary, "")
     for flow in summary.get("flows") or []:
@@ -99,16 +126,27 @@ def _scalars(section: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def _scalar(value: Any) -> Any:
+    """A scalar as a row has it; nan is None, because a missing value is null everywhere."""
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Rows as a table; a column that a row does not have is null there."""
+    """Rows as a table.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        As `row_of` gives them; a column that a row does not have is null there.
+    schema : Schema
+        As `schema_of` gives it; a whole number in a column of floats becomes a float, and anything in a column of text
+        its text.
+    """
     arrays = []
     rows = list(rows)
     for field in schema:
         values = [row.get(field.name) for row in rows]
         if pa.types.is_float64(field.type):
+            # pa.array refuses integers above 2^53 in a column of float64; float() rounds them.
             values = [None if value is None else float(value) for value in values]
         elif pa.types.is_string(field.type):
             values = [None if value is None else str(value) for value in values]
@@ -123,6 +161,21 @@ def schema_of(
 
     A number is int64 if it is whole in every run, else float64; so is what is null in every run so far. Types do not
     depend on which runs stand in which file.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        Rows to come; may be empty.
+    known : Schema, optional
+        Of the data set so far. A column of it never becomes narrower.
+    parameters : mapping of str to DataType
+        Columns of the parameters, whose types the study file settles (`keys.column_types`).
+
+    Returns
+    -------
+    Schema
+        `FIRST`, parameters, scalars in order of first appearance, `COSTS` that any row has, `LAST`; units in the
+        metadata.
     """
     types: dict[str, pa.DataType | None] = {name: None for name in (known.names if known is not None else ())}
     if known is not None:
@@ -144,6 +197,7 @@ def _type_of(value: Any) -> pa.DataType | None:
         case bool():
             return pa.bool_()
         case int():
+            # An integer of JSON has no size; pyarrow would raise OverflowError for the whole file.
             return pa.int64() if -(2**63) <= value < 2**63 else pa.float64()
         case float():
             return pa.float64()
@@ -153,7 +207,11 @@ def _type_of(value: Any) -> pa.DataType | None:
 
 
 def _wider(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | None:
-    """The type that holds both: of an integer and a float the float, of anything else that differs text."""
+    """The type that holds both: of an integer and a float the float, of anything else that differs text.
+
+    >>> _wider(pa.int64(), pa.float64()), _wider(None, pa.bool_())
+    (DataType(double), DataType(bool))
+    """
     if one is None or other is None or one == other:
         return one if other is None else other
     numbers = {pa.int64(), pa.float64()}
@@ -177,3 +235,4 @@ _UNITS = {
     "_pkts": "pkts", "_bps": "bit/s", "_ns": "ns", "_us": "us", "_bytes": "bytes", "_ratio": "1", "_deg": "deg",
     "_m": "m", "_nats": "nats", "_s": "s",
 }  # fmt: skip
+"""Unit of a column by the end of its name."""

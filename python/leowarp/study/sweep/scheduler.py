@@ -28,12 +28,17 @@ COUNT_S = 2.0
 
 
 class DaskWorkers:
-    """The workers of a scheduler.
+    """The workers of a scheduler, as `session.Workers`.
 
     Parameters
     ----------
     address : str
         `tcp://host:8786`.
+
+    Attributes
+    ----------
+    size : int
+        Worker processes as last counted; 0 while none has come yet, and then the study waits.
 
     Raises
     ------
@@ -45,6 +50,7 @@ class DaskWorkers:
         self._address = address
         self._client = _connected(address)
         self._under_way: dict[Future, int] = {}
+        # Long ago, so that the first look counts.
         self._counted_at = -COUNT_S
         self.size = 0
         self._count()
@@ -52,6 +58,7 @@ class DaskWorkers:
     @property
     def free(self) -> int:
         """A batch stands by for each worker, so that none waits for us."""
+        # Without any worker yet nothing is given: batches are sized by how many work.
         return max(0, 2 * self.size - len(self._under_way))
 
     def give(self, batch: Batch) -> None:
@@ -60,14 +67,33 @@ class DaskWorkers:
         self._under_way[self._client.submit(_results, batch.encode(), pure=False)] = batch.number
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """The results of the batches that are done."""
+        """The results of the batches that are done.
+
+        Parameters
+        ----------
+        timeout_s : float
+            Seconds of the wall clock to wait for the first of them.
+
+        Returns
+        -------
+        list of Event
+            Of each batch that is done its runs, then its end; empty if none is.
+
+        Raises
+        ------
+        HostError
+            If the scheduler has gone.
+        """
         from distributed import wait
 
         self._count()
         if not self._under_way:
+            # There is nothing to wait for: without a pause the session would spin while no worker is there.
             time.sleep(timeout_s)
             return []
         try:
+            # `wait` takes the current client, and this one is not set as default, so as not to take the place of the
+            # caller's own.
             with self._client.as_current():
                 done = wait(list(self._under_way), timeout=timeout_s, return_when="FIRST_COMPLETED").done
         except TimeoutError:
@@ -76,6 +102,7 @@ class DaskWorkers:
 
     def end(self) -> list[Event]:
         """Cancels what is under way; a batch that a worker has begun goes on there and does not report any more."""
+        # A client that has lost its scheduler would wait for an answer to its cancel.
         if self._client.status == "running":
             self._client.cancel(list(self._under_way), force=True)
         self._under_way = {}
@@ -100,11 +127,13 @@ class DaskWorkers:
         if future.status in ("cancelled", "lost"):
             raise self._gone()
         try:
+            # The result lies at the worker that made it until it is asked for.
             answer = future.result(timeout=CONNECT_S)
         except TimeoutError:
             # The worker that had the result is lost, and another one makes it again.
             return []
         except KilledWorker as error:
+            # Dask gives up at one failure more than are allowed, and each of them was a worker's death.
             return [BatchEnded(self._under_way.pop(future), lost=error.allowed_failures + 1)]
         except Exception as error:
             # What `_results` could not catch: leowarp is missing there, or another version.
@@ -117,6 +146,7 @@ class DaskWorkers:
         return [*made, BatchEnded(number, answer["fault"])]
 
     def _gone(self) -> HostError:
+        """The error of a scheduler that no longer answers; results so far are stored."""
         return HostError(f"the scheduler {self._address} went away", "start it and then the study again")
 
 
@@ -137,7 +167,16 @@ def _connected(address: str) -> Client:
 
 
 def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
-    """A task: what became of each run of a batch, and the fault that ended it early."""
+    """A task: what became of each run of a batch, and the fault that ended it early.
+
+    Nothing is raised: an exception of ours would have to be unpickled by the client, and results before it would be
+    lost.
+
+    Returns
+    -------
+    dict
+        `results`: list of (place, result), as `batch.results_of`; `fault`: None, or the error (`errors.encode_error`).
+    """
     results: list[tuple[int, Mapping[str, Any]]] = []
     fault = None
     # One at a time in a process with several threads: a run's CPU time is that of its process.
@@ -150,3 +189,4 @@ def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _AT_WORK = threading.Lock()
+"""Held while a batch is made."""

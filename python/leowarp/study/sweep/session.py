@@ -58,18 +58,31 @@ class Task:
 
 @dataclass
 class _UnderWay:
-    """A batch that a worker has: all of its runs, and those of which nothing was reported yet, by their place in it."""
+    """A batch that a worker has.
+
+    Attributes
+    ----------
+    runs : list of StudyRun
+        All of its runs, as they were given out.
+    unfinished : dict of int to StudyRun
+        By their place in the batch, those of which nothing was reported yet.
+    """
 
     runs: list[StudyRun]
     unfinished: dict[int, StudyRun]
 
     @property
     def is_alone(self) -> bool:
+        """Whether it is a run by itself: what fails there has no other run of its boot to blame."""
         return len(self.runs) == 1
 
 
 class Workers(Protocol):
-    """Those who make the runs, on this machine (`LocalWorkers`) or on others (`DaskWorkers`)."""
+    """Those who make the runs, on this machine (`LocalWorkers`) or on others (`DaskWorkers`).
+
+    The session asks `free`, gives batches, and waits; of each batch it is told every run (`RunMade`) and its end
+    (`BatchEnded`), in this order. Workers never write results.
+    """
 
     @property
     def size(self) -> int:
@@ -80,7 +93,10 @@ class Workers(Protocol):
         """How many more batches would be begun now."""
 
     def give(self, batch: Batch) -> None:
-        """Has a batch made."""
+        """Has a batch made.
+
+        Called only while `free` is above 0; returns at once.
+        """
 
     def wait(self, timeout_s: float) -> list[Event]:
         """What has happened; waits for something to happen, but not longer than this."""
@@ -92,16 +108,25 @@ class Workers(Protocol):
 class Session:
     """The runs of a task that are not in the store yet, made by workers.
 
+    What a failure means depends on the company in which it happened. A run that fails in a batch is made again alone;
+    one
+    that fails alone is failed. A worker's death is nobody's fault at first: its runs are tried together, then alone,
+    and one
+    that was there three times is failed. What the machine lacks (`HostError`) is no run's fault unless others succeed.
+
     Parameters
     ----------
     task : Task
     store : Store
+        Open; its `status` says which runs are there.
     workers : Workers
     show : callable
+        Gets a `StudyProgress` after every look at the workers.
     """
 
     def __init__(self, task: Task, store: Store, workers: Workers, show: OnStudyProgress) -> None:
         self._task, self._store, self._workers, self._show = task, store, workers, show
+        # Failed runs have a row, too: they are made again only if the caller has dropped them (`retry_failed`).
         self._outstanding = Outstanding(run for run in task.runs if run.run_id not in store.status)
         self._under_way: dict[int, _UnderWay] = {}
         self._given = 0
@@ -124,19 +149,23 @@ class Session:
         """
         self._show_progress()
         try:
+            # Runs that failed in company come back into `_outstanding` while others are under way, so both are asked.
             while self._outstanding or self._under_way:
                 self._give()
                 self._write(self._rows(self._workers.wait(WAIT_S)))
                 self._show_progress()
+            # Only now is it certain whether this machine can make runs at all.
             self._write(self._aside_at_the_end())
             self._show_progress()
         except KeyboardInterrupt:
             # What was made and not reported yet.
+            # Runs that a worker had reported, and that lie in its pipe, are kept; the one under way is lost.
             self._write(self._rows(self._workers.end()))
             raise
 
     def _give(self) -> None:
         """Gives batches to workers that are free, as large as the pace so far suggests."""
+        # The size of each batch is asked anew: towards the end they become smaller.
         while self._outstanding and self._workers.free > 0:
             rate = self._pace.rate_per_s
             # The rate is that of all workers together; a run takes one of them that much longer.
@@ -151,9 +180,13 @@ class Session:
 
         With `keep = "failed"` a run keeps its directory only if it is alone: in company it has no directory, and if it
         fails there it is made again alone.
+
+        The files that plans name travel in the batch, base64: workers elsewhere have no access to the study's
+        directory.
         """
         # `Outstanding` puts runs of one boot together, which have their kernel and origin in common.
         first = runs[0]
+        # In company a run of keep = "failed" has no directory; if it fails it is made again alone, and then has one.
         is_kept = self._task.keep == "all" or (self._task.keep == "failed" and len(runs) == 1)
         orders = tuple(
             Order(
@@ -188,6 +221,11 @@ class Session:
     def _after_run(self, event: RunMade) -> list[dict[str, Any]]:
         """The rows that a run which was made leads to: none if it failed in company, since another run of its boot may
         be to blame.
+
+        Parameters
+        ----------
+        event : RunMade
+            `result` as `batch.results_of` gives it: `summary`, `costs`, `warnings`, `error`.
         """
         batch = self._under_way[event.batch]
         run = batch.unfinished.pop(event.place)
@@ -202,6 +240,10 @@ class Session:
     def _after_batch(self, event: BatchEnded) -> list[dict[str, Any]]:
         """The rows that the end of a batch leads to: what was not made is made again, each run alone, unless it was
         alone.
+
+        Without a fault and without a loss a batch that leaves runs unmade has ended without a reason, which is a fault
+        by
+        itself.
         """
         batch = self._under_way.pop(event.batch)
         unfinished = list(batch.unfinished.values())
@@ -224,7 +266,9 @@ class Session:
         # Which of them it was is not known: they are tried together once more, then each alone.
         rows, together = [], []
         for run in reversed(unfinished):
+            # `lost` may be more than 1: Dask gives a lost batch to other workers by itself (`KilledWorker`).
             count = self._lost[run.run_id] = self._lost.get(run.run_id, 0) + lost
+            # Only alone: in company the killer may be another run of the batch.
             if batch.is_alone and count >= MOST_LOST_WORKERS:
                 message = f"its worker was killed {count} times while it was made"
                 hint = "does it need more memory than there is? look for 'out of memory' in the kernel's log (dmesg)"
@@ -241,8 +285,10 @@ class Session:
         themselves.
         """
         self._any_good = True
+        # In the order in which they are known, not of the study: the store sorts by number when it is read.
         rows = [self._row(run, result), *(self._row(*one) for one in self._put_aside)]
         self._put_aside = []
+        # A run that was made alone has a directory; now that it did not fail, it goes.
         if self._task.keep == "failed":
             disk.remove(self._task.folder / RUNS / run.run_id)
         return rows
@@ -256,6 +302,8 @@ class Session:
         if result["error"]["kind"] != HostError.__name__:
             return [self._row(run, result)]
         # The machine's fault, or the run asks for more than any machine has: the next runs tell.
+        # Not written yet: a row would count it as failed, and after more memory or disk the next start would leave it
+        # out.
         self._put_aside.append((run, result))
         if len(self._put_aside) >= MOST_HOST_ERRORS:
             raise self._stopped()
@@ -275,6 +323,7 @@ class Session:
         return HostError(f"the study stopped at the run {run.run_id} ({run}): {error.message}", hint=hint)
 
     def _row(self, run: StudyRun, result: Mapping[str, Any]) -> dict[str, Any]:
+        """The row of a run from what its worker reported."""
         return row_of(run.run_id, run.number, run.seed, run.plan_sha256, run.columns, run.origin, result)
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
@@ -286,6 +335,7 @@ class Session:
             self._pace.made(len(rows), [row["cpu_s"] for row in rows if row.get("cpu_s") is not None])
 
     def _show_progress(self) -> None:
+        """Shows how far the study is, runs of earlier starts included."""
         progress = StudyProgress(
             self._task.name, self._done, len(self._task.runs), self._failed, self._workers.size,
             self._pace.rate_per_s, self._pace.cpu_s_per_run,

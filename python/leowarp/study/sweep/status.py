@@ -17,6 +17,7 @@ from leowarp.study.sweep.rows import FAILED
 from leowarp.study.sweep.store import read_results
 
 _TOLD = ("run_id", "number", "status", "error", "error_kind", "error_hint", "cpu_s", "wall_s")
+"""Columns that the status shows; the data set may have hundreds."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,22 @@ def study_status(folder: Path | str) -> StudyStatus:
     ------
     TraceError
         If this is no study's directory.
+
+    Parameters
+    ----------
+    folder : path
+        The study's directory; nothing in it is locked or changed.
     """
     folder = Path(folder)
+    # Before anything is opened: a pipe called plans.parquet would block for ever.
     refuse_strange(folder)
     runs = {run.run_id: run for run in read_plans(folder)}
     # Looks at files that a study may be writing; nothing is locked, and nothing changed.
     table, journal = read_results(folder)
     stored = [] if table is None else table.select([c for c in _TOLD if c in table.column_names]).to_pylist()
+    # `read_results` gives each run once, in one of the two.
     rows = [*stored, *journal]
+    # Rows of the journal are not aligned with the study, so a run's presence in the plans decides, not `in_study`.
     mine = sorted((row for row in rows if row["run_id"] in runs), key=lambda row: row["number"])
     failed = [row for row in mine if row["status"] == FAILED]
     return StudyStatus(
@@ -95,6 +104,11 @@ def row_of_run(folder: Path, run_id: str) -> dict[str, Any]:
     ------
     ScenarioError
         If there is none.
+
+    Returns
+    -------
+    dict
+        Column -> value, as `rows.row_of`; of a row that stands in the journal alone, without the types of the data set.
     """
     table, journal = read_results(folder)
     rows = [row for row in journal if row["run_id"] == run_id]

@@ -29,7 +29,9 @@ from leowarp.study.sweep import disk
 from leowarp.study.sweep.rows import schema_of, table_of
 
 RESULTS = "results"
+"""Folder of the data set in the study's directory."""
 JOURNAL = "journal.jsonl"
+"""File of rows that stand in no Parquet file yet, one JSON object a line."""
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
 """Rows move into a Parquet file when there are so many, or so long after the last time: each file is a sync, and a
@@ -53,9 +55,12 @@ class Layout:
     Attributes
     ----------
     parameters : dict of str to DataType
-        The columns of the parameters.
+        The columns of the parameters, in their order.
     partition : str
         The column that is a level of folders, `results/cc=bic/`, and stands in no file.
+
+    >>> Layout({"cc": pa.string(), "isl_rate_bps": pa.int64()}, partition="cc").partition
+    'cc'
     """
 
     parameters: Mapping[str, pa.DataType]
@@ -68,36 +73,64 @@ class Store:
     Parameters
     ----------
     folder : Path
-        The study's directory.
+        The study's directory, whose lock the caller holds.
     layout : Layout
+        Columns and partition of the present study file, which may differ from what lies on disk (see `align`).
+
+    Attributes
+    ----------
+    status : dict of str to str
+        Run id -> "ok" or "failed", of every row that is stored, whether its run is still in the study or not.
+
+    Raises
+    ------
+    HostError
+        If the directory cannot be written.
+    TraceError
+        If what lies there is damaged.
     """
 
     def __init__(self, folder: Path, layout: Layout) -> None:
+        """Opens what is there and repairs what a kill has left: a replacement not finished, partial files, a torn
+        journal.
+        """
         self._folder, self._layout = folder, layout
         self._results = folder / RESULTS
+        # Rows that stand in the journal and in no Parquet file yet, in the order in which they came.
         self._waiting: list[dict[str, Any]] = []
         self._is_flushing = False
         self._flushed_at = time.monotonic()
         with disk.writing(folder):
+            # First of all: an exchange that a kill interrupted may have left no `results/` at all.
             disk.recover(self._results)
             disk.remove(self._beside())
             self._results.mkdir(exist_ok=True)
             disk.remove_partial(folder)
             disk.remove_partial(self._results)
             stored, schema, self._files = _read(self._results)
+            # With the parameters of the present study file: one that was added since then has a column of nulls in the
+            # old rows.
             self._schema = None if schema is None else schema_of((), schema, layout.parameters)
             self.status: dict[str, str] = {} if stored is None else _statuses(stored)
             journal = _read_journal(folder / JOURNAL)
             self._journal = disk.AppendedFile(folder / JOURNAL)
             for row in journal:
+                # A kill between the writing of a Parquet file and the emptying of the journal leaves a row in both; the
+                # file's counts.
                 if row["run_id"] not in self.status:
                     self._waiting.append(row)
                     self.status[row["run_id"]] = row["status"]
+            # `flush` also empties the journal, which must be done before the first append:
             # A line that a power cut tore stands before what is appended next.
             self.flush()
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Adds rows; when it returns, no kill and no power cut takes them away.
+
+        Parameters
+        ----------
+        rows : sequence of dict
+            As `rows.row_of` gives them; each run once, and none that `status` has.
 
         Raises
         ------
@@ -107,9 +140,13 @@ class Store:
         if not rows:
             return
         twice = [row["run_id"] for row in rows if row["run_id"] in self.status]
+        # Two rows of a run would both be counted by every reader; this is a fault of ours, not of the data.
         assert not twice, f"a second row of {twice[0]}"
+        # One line a row, so that a torn write spoils the last line alone (`_read_journal`).
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with disk.writing(self._folder):
+            # On the disk before anything in memory says so: a run that is lost is made again, one that is counted twice
+            # would not be noticed.
             self._journal.append(lines.encode())
         self._waiting += rows
         self.status |= {row["run_id"]: row["status"] for row in rows}
@@ -119,7 +156,17 @@ class Store:
             self.flush()
 
     def flush(self) -> None:
-        """Moves the rows of the journal into Parquet files."""
+        """Moves the rows of the journal into Parquet files.
+
+        The usual case adds a file to each partition concerned. All files are written anew where columns or types have
+        changed,
+        or where there are more than `MOST_FILES`.
+
+        Raises
+        ------
+        HostError
+            If they cannot be written; the rows still stand in the journal.
+        """
         self._is_flushing = True
         with disk.writing(self._folder):
             if self._waiting:
@@ -127,10 +174,12 @@ class Store:
                 new = table_of(self._waiting, schema)
                 alike = self._schema is not None and schema.equals(self._schema, check_metadata=True)
                 # A new column or type: files of two shapes would be read as two tables by most readers of data sets.
+                # Without any file there is nothing to agree with, and the first rows simply begin the data set.
                 if (self._files and not alike) or self._files > MOST_FILES:
                     old, _, _ = _read(self._results)
                     self._write_anew(new if old is None else _joined([old, new], schema))
                 else:
+                    # The usual case touches no file that a reader may have open.
                     self._files += self._write_parts(new, self._results, "part")
                 self._schema = schema
                 self._waiting = []
@@ -140,15 +189,23 @@ class Store:
         self._is_flushing = False
 
     def compact(self) -> None:
-        """Puts the files of each partition together."""
+        """Puts the files of each partition together, if any partition has more than one.
+
+        Readers open every file of a data set, so a study that has ended should leave few.
+        """
         self.flush()
         with disk.writing(self._folder):
             table, _, files = _read(self._results)
+            # As many files as partitions: nothing can be put together, and the data set is left as it is.
             if table is not None and files > len(set(_partitions(table, self._layout.partition))):
                 self._write_anew(table)
 
     def align(self, runs: Mapping[str, tuple[int, Mapping[str, Any]]]) -> None:
         """Gives the rows the study's present numbers and parameters; those of no run in it get `in_study` false.
+
+        The study file may have been changed since the rows were written: a value more shifts all numbers after it,
+        another
+        label renames a column.
 
         Parameters
         ----------
@@ -160,22 +217,39 @@ class Store:
             if table is None or schema is None:
                 return
             aligned = _aligned(table, schema_of((), schema, self._layout.parameters), runs)
+            # A study that goes on unchanged is not written anew at each start.
             if not aligned.equals(table) or _written_partition(self._results) != self._layout.partition:
                 self._write_anew(aligned)
             self._schema = aligned.schema
 
     def drop(self, run_ids: Collection[str]) -> None:
-        """Takes rows out, so that their runs are made again."""
+        """Takes rows out, so that their runs are made again (`retry_failed`).
+
+        Parameters
+        ----------
+        run_ids : collection of str
+            Each of them is in `status`.
+        """
         with disk.writing(self._folder):
             table, _, _ = _read(self._results)
             if table is None or not run_ids:
                 return
+            # Rows go before their runs are made again: a kill in between leaves them missing, which the next start
+            # sees.
             self._write_anew(table.filter(pc.invert(pc.is_in(table["run_id"], pa.array(run_ids, pa.string())))))
             for run_id in run_ids:
                 del self.status[run_id]
 
     def table(self) -> pa.Table:
-        """All rows, sorted by `number`, those of no run in the study last."""
+        """All rows, sorted by `number`, those of no run in the study last.
+
+        Returns
+        -------
+        Table
+            Columns as `rows.schema_of` orders them: identity, parameters, scalars, costs, and what made the run.
+            Without any
+            row it has the columns that are known beforehand.
+        """
         self.flush()
         table, _, _ = _read(self._results)
         if table is None:
@@ -215,21 +289,42 @@ class Store:
         values = _partitions(table, key)
         distinct = sorted(set(values))
         for value in distinct:
+            # As text, as the folders are named: null and nan have to be equal to themselves.
             part = table.filter(pa.array([mine == value for mine in values], pa.bool_()))
             folder = target / f"{key}={quote(value, safe='')}"
             folder.mkdir(exist_ok=True)
+            # The folder's own name must last through a power cut before the journal's rows may go.
             disk.sync_directory(target)
             content = io.BytesIO()
             inner = part.drop_columns([key]).replace_schema_metadata(
                 {"leowarp.partition": key, "leowarp.partition_type": str(table.schema.field(key).type)}
             )
+            # Into memory first: `write_file` lets a file appear whole or not at all.
             pq.write_table(inner, content, compression="zstd")
             disk.write_file(folder / f"{kind}-{secrets.token_hex(8)}.parquet", content.getvalue())
         return len(distinct)
 
 
 def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
-    """The rows in Parquet files, and those that stand in the journal alone; for whoever only looks."""
+    """The rows in Parquet files, and those that stand in the journal alone; for whoever only looks, without the lock.
+
+    Parameters
+    ----------
+    folder : Path
+        The study's directory, in which another process may be writing.
+
+    Returns
+    -------
+    table : Table or None
+        None if no file has been written yet.
+    journal : list of dict
+        Rows that are in no file. Each run is in one of the two, once.
+
+    Raises
+    ------
+    TraceError
+        If a file is damaged, or the data set was replaced at each of `LOOKS` looks.
+    """
     for _ in range(LOOKS):
         # The journal first: a row leaves it after it has come into a file.
         journal = _read_journal(folder / JOURNAL)
@@ -244,8 +339,14 @@ def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
 
 
 def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
-    """All rows once, their schema (with the partition's column), and how many files they stand in."""
+    """All rows once, their schema (with the partition's column), and how many files they stand in.
+
+    Returns (None, None, 0) of an empty folder. The partition's value is read from the name of the folder, its type from
+    the
+    files' metadata: `cc=1` may be a number or a word.
+    """
     tables = []
+    # Sorted: the order of a directory is the file system's, and rows must not hang on it.
     for path in sorted(results.glob("*/*.parquet")):
         table = _whole(path)
         key, _, text = path.parent.name.partition("=")
@@ -256,6 +357,7 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
             )
         try:
             kind = pa.type_for_alias(metadata[b"leowarp.partition_type"].decode())
+            # `_write_parts` quotes what a folder's name cannot hold; Hive's readers undo it in the same way.
             value = pa.scalar(None, pa.string()) if text == _NULL else pa.scalar(unquote(text))
             column = pa.repeat(value, len(table)).cast(kind)
         except (KeyError, ValueError) as error:
@@ -264,11 +366,13 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     if not tables:
         return None, None, 0
     try:
+        # Files of one data set are alike; should they not be, the widest type holds for all.
         schema = schema_of((), pa.unify_schemas([table.schema for table in tables], promote_options="permissive"), {})
         joined = _joined(tables, schema)
     except (pa.ArrowException, KeyError) as error:
         raise _damaged(results, error) from error
     for name in ("run_id", "status"):
+        # These two decide which runs are made again, so they are checked before anything rests on them.
         if name not in joined.column_names or not pa.types.is_string(joined[name].type) or joined[name].null_count:
             raise _damaged(results, f"not every row has a {name}")
     return joined, schema, len(tables)
@@ -286,6 +390,7 @@ def _whole(path: Path) -> pa.Table:
 
 
 def _damaged(path: Path, why: object) -> TraceError:
+    """The error for a file or data set that no study could have written."""
     return TraceError(f"cannot read {path}: {why}", hint=_HINT)
 
 
@@ -298,6 +403,7 @@ def _read_journal(path: Path) -> list[dict[str, Any]]:
         except (ValueError, RecursionError):
             # A power cut or a full disk tore it: `add` had not returned, so its run counts as not made.
             continue
+        # A line may be valid JSON and no row: the rest of a number that was torn, for instance.
         if isinstance(row, dict) and isinstance(row.get("run_id"), str) and isinstance(row.get("status"), str):
             rows.append(row)
     return rows
@@ -322,6 +428,7 @@ def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, M
     table = _joined([table], schema)
     ids = table["run_id"].to_pylist()
     present = [run_id in runs for run_id in ids]
+    # Rows whose run is no longer in the study stay: they have cost time, and the study file may come back to them.
     columns: dict[str, list[Any]] = {"in_study": present}
     for name in {name for _, parameters in runs.values() for name in parameters}:
         old = table[name].to_pylist()
@@ -347,6 +454,7 @@ def _written_partition(results: Path) -> str | None:
 
 
 def _statuses(table: pa.Table) -> dict[str, str]:
+    """Run id -> status of a table's rows."""
     return dict(zip(table["run_id"].to_pylist(), table["status"].to_pylist(), strict=True))
 
 

@@ -29,9 +29,16 @@ SIGNS = {
 
 # Implements claim 4.4 of tauran2018 (figures 3, 4).
 def helps_newreno(frames: Frames) -> Outcome:
-    """What delayed ACKs change for NewReno without resequencing: goodput, and signs of loss per packet sent."""
+    """What delayed ACKs change for NewReno without resequencing: goodput, and signs of loss per packet sent.
+
+    Returns
+    -------
+    Outcome
+        Numbers, each a median with its interval: `goodput_change` and the columns of `SIGNS`; -0.1 is 10 % less.
+    """
     gain = ev.effect(frames, "goodput_bps", "reno", resequencing=False)
     signs = {column: ev.effect(frames, column, "reno", resequencing=False) for column in SIGNS}
+    # By the intervals: with five seeds at seven SNRs a median alone may lie on either side by chance.
     parts = {"goodput": gain.above(0.0)} | {column: change.below(0.0) for column, change in signs.items()}
     text = (
         f"with delayed ACKs: goodput {ev.percent(gain)} (5 % or more: {'yes' if gain.median >= 0.05 else 'no'}); per "
@@ -46,6 +53,11 @@ def leaves_cubic(frames: Frames) -> Outcome:
     """The same for CUBIC, whose goodput is to stay within 10 %.
 
     An interval that holds 0 would not do for "stays": it holds 0 whenever there are few seeds. So the median is judged.
+
+    Returns
+    -------
+    Outcome
+        Numbers as `helps_newreno`, without timeouts.
     """
     gain = ev.effect(frames, "goodput_bps", "cubic", resequencing=False)
     signs = {
@@ -70,13 +82,20 @@ def leaves_cubic(frames: Frames) -> Outcome:
 
 # Implements claim 4.6 of tauran2018 (figure 5).
 def costs_with_resequencing(frames: Frames) -> Outcome:
-    """What delayed ACKs change with resequencing, at all SNRs and from `HIGH_SNR_DB` on, for NewReno and CUBIC."""
+    """What delayed ACKs change with resequencing, at all SNRs and from `HIGH_SNR_DB` on, for NewReno and CUBIC.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `<name>_change`, `<name>_high_snr_change`.
+    """
     all_snrs = {name: ev.effect(frames, "goodput_bps", name, resequencing=True) for name in ("reno", "cubic")}
     high = {
         name: ev.effect(frames, "goodput_bps", name, resequencing=True, from_db=HIGH_SNR_DB)
         for name in ("reno", "cubic")
     }
     parts = {f"{ev.label(name)} loses": cost.below(0.0) for name, cost in all_snrs.items()}
+    # "Most": the larger loss in the median, whatever the other algorithm has.
     parts["CUBIC most, at high SNR"] = high["cubic"].below(0.0) and high["cubic"].median < high["reno"].median
     text = (
         "goodput with delayed ACKs, with resequencing: "
@@ -103,6 +122,11 @@ def hybla(frames: Frames) -> Outcome:
 
     tcp_hybla.c adds to the window for each ACK and not, as tcp_slow_start and tcp_cong_avoid_ai do, for each segment
     that an ACK acknowledges: so delayed ACKs slow its growth, and theirs not.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `<name>_<on or off>_bps` (a median an SNR), `worst_change`.
     """
     curves = {
         (name, delayed): ev.curve(frames, "goodput_bps", name, resequencing=False, delayed_ack=delayed)
@@ -114,7 +138,9 @@ def hybla(frames: Frames) -> Outcome:
     others = [curves[name, ON] for name in ("reno", "cubic")]
     parts = {
         "loses by delayed ACKs": ev.effect(frames, "goodput_bps", "hybla", resequencing=False).below(0.0),
+        # 40 % give or take half of it: the study's number is the worst of seven points of a figure.
         "up to 40 %": -0.6 <= worst <= -0.2,
+        # At every SNR, as the study's text has it of all of them.
         "above both": all(
             mine.median > other.median
             for curve in others
@@ -122,6 +148,7 @@ def hybla(frames: Frames) -> Outcome:
         ),
         "above 850 kbit/s": min(value.median for value in curves["hybla", ON]) > 850e3,
         "the others under 650": max(value.median for curve in others for value in curve) < 650e3,
+        # A factor and not a margin: goodput hangs on what HARQ leaves, which assumptions decide (design/lms-harq.md).
         "1141 to 1764 kbit/s": _near_both(curves["hybla", OFF], 1.5),
     }
     twice = _near_both(curves["hybla", OFF], 2.0)
@@ -159,7 +186,14 @@ def _hybla_elsewhere(frames: Frames) -> str:
 
 # Implements claim 4.8 of tauran2018 (figure 6).
 def slows_growth(frames: Frames) -> Outcome:
-    """How much later the window is 500 packets with delayed ACKs, for one flow over a path without loss."""
+    """How much later the window is 500 packets with delayed ACKs, for one flow over a path without loss.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `<name>_ratio`, 1.2 if it takes 20 % longer; infinite if the window never gets there.
+    """
+    # 500 of the 807 packets of the path: slow start has not filled it, so that no queue slows it yet.
     most = growth.GROWN_PKTS[1]
     slower = {
         name: frames["growth"][name, ON].reaches_s(most) / frames["growth"][name, OFF].reaches_s(most)
@@ -177,7 +211,13 @@ def slows_growth(frames: Frames) -> Outcome:
 
 # Implements claim 4.9 of tauran2018 (table 1).
 def retransmissions(frames: Frames) -> Outcome:
-    """Retransmissions a session at each SNR with delayed ACKs: their order over algorithms, and whether they fall."""
+    """Retransmissions a session at each SNR with delayed ACKs: their order over algorithms, and whether they fall.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `<name>_pkts`, a median an SNR.
+    """
     curves = {
         name: ev.curve(frames, "retransmissions_pkts", name, resequencing=False, delayed_ack=ON)
         for name in ("reno", "cubic", "hybla")
@@ -188,6 +228,7 @@ def retransmissions(frames: Frames) -> Outcome:
     }
     parts = {f"{ev.label(less)} < {ev.label(more)}": all(is_less) for (less, more), is_less in below.items()}
     parts |= {f"{ev.label(name)} falls": curves[name][-1].median < curves[name][0].median for name in ("reno", "cubic")}
+    # The study's table 1: Hybla's retransmissions rise from 6,969 at 7 dB to 20,688 at 13 dB.
     parts["Hybla does not"] = curves["hybla"][-1].median >= curves["hybla"][0].median
     text = (
         "retransmissions a session by SNR: "
@@ -208,12 +249,18 @@ def pairs_wait(frames: Frames) -> Outcome:
     """Of ACKs of two segments, the share whose second came `WAIT_MS` or more after the first, with resequencing.
 
     A wait ends with the receiver's timer, at 40 ms (TCP_DELACK_MIN), at the latest.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `<name>_ratio` of the pairs, median over SNRs.
     """
     shares = {
         name: middle([trace.long_pairs_ratio(WAIT_MS) for trace in _traces(frames, name, ON)])
         for name in ("reno", "cubic")
     }
     parts = {name: 0.05 <= value.median <= 0.2 for name, value in shares.items()}
+    # 10 % give or take a third.
     tight = all(0.07 <= value.median <= 0.13 for value in shares.values())
     text = (
         f"ACKs of two segments whose second came {WAIT_MS:g} ms or more after the first, of all such: "
@@ -232,6 +279,11 @@ def timeouts_rise(frames: Frames) -> Outcome:
 
     Linux's RTO is never less than SRTT and 200 ms (TCP_RTO_MIN), so it need not follow the variation: the cause says
     for how much of the time that floor holds.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `<name>_<column>_change`.
     """
     columns = {
         "rttvar_us": "RTT variation",
@@ -252,6 +304,7 @@ def timeouts_rise(frames: Frames) -> Outcome:
         f"{', '.join(f'{what} {ev.percent(changes[name, column])}' for column, what in columns.items())}"
         for name in ("reno", "cubic")
     )
+    # The RTO has a floor of SRTT and 200 ms, which hides changes of the variation: 5 % less is much.
     strong = all(value.median <= -0.05 for (_, column), value in changes.items() if column == "rto_us")
     cause = ""
     if not all(parts.values()):

@@ -72,7 +72,13 @@ def median(
 def curve(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, delayed_ack: str
 ) -> list[Middle]:
-    """Medians over seeds of a column at each SNR, the lowest first."""
+    """Medians over seeds of a column at each SNR, the lowest first.
+
+    Returns
+    -------
+    list of Middle
+        As many as `snrs_db`.
+    """
     return [
         median(frames, column, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack, snr_db=snr_db)
         for snr_db in snrs_db(frames)
@@ -97,11 +103,14 @@ def effects(
     rows = sessions(frames, congestion_control, resequencing=resequencing)
     rows = rows[rows["snr_db"] >= from_db]
     with_them, without = (rows[rows["delayed_ack"] == each].set_index(KEY)[column] for each in (ON, OFF))
+    # By SNR and seed: a session that failed takes its pair out, not the point.
     both = pd.DataFrame({"on": with_them, "off": without}).dropna()
     mean = both["off"].groupby(level="snr_db").transform("mean")
     difference = (both["on"] - both["off"]).to_numpy(dtype="float64")
     # Nothing without delayed ACKs and something with them: a change without bound, which a median can hold.
     with np.errstate(divide="ignore", invalid="ignore"):
+        # Over the mean of the SNR and not the session's own count: of a few timeouts a ratio of two small numbers would
+        # jump.
         change = np.where(difference == 0, 0.0, difference / mean.to_numpy(dtype="float64"))
     both["change"] = change
     return both.reset_index()[[*KEY, "change"]]
@@ -119,7 +128,11 @@ def like_by_acks(frames: Frames) -> dict[str, Any]:
 
 
 def percent(value: Middle) -> str:
-    """`-12 % (-20 to -5)`."""
+    """`-12 % (-20 to -5)`.
+
+    >>> percent(Middle(-0.12, -0.2, -0.05, 5, 0.9375))
+    '-12.0 % (-20.0 to -5.0)'
+    """
     if not value.known:
         return "unknown"
 
@@ -160,6 +173,7 @@ def _counts(rows: pd.DataFrame) -> str:
     def mean(column: str) -> float:
         return float(rows[column].mean()) if len(rows) else math.nan
 
+    # A count again out of a ratio of packets sent, as the other numbers of the sentence are counts.
     spurious = float((rows["spurious_ratio"] * rows["sent_pkts"]).mean()) if len(rows) else math.nan
     return (
         f"{mean('sent_pkts'):,.0f} packets sent, {100 * mean('late_ratio'):.1f} % of them overtaken, "
@@ -196,6 +210,7 @@ def held_back_text(frames: Frames, congestion_control: str) -> str:
     waits = pd.concat([trace.waits for trace in own], ignore_index=True)
     count, wait_ms = floats(waits["acks_pkts"]), floats(waits["wait_ns"]) / 1e6
     single = floats(waits["segments_pkts"]) == 1
+    # 5 ms below the timer's 40: it runs in ticks of the kernel's clock, and from when the segment was handled.
     timer = single & (wait_ms >= TIMER_MS)
     return (
         f"{label(congestion_control)}: {count[timer].sum() / count.sum():.0%} of the ACKs wait for the timer, "

@@ -27,7 +27,17 @@ STYLES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """A row of panels: a column of the sessions, how it is scaled, what the axis says."""
+    """A row of panels.
+
+    Attributes
+    ----------
+    column : str
+        Of the sessions.
+    scale : float
+        What values are multiplied with.
+    label : str
+        Of the axis, with the unit.
+    """
 
     column: str
     scale: float
@@ -81,8 +91,10 @@ def _grid(
         for axes, control in zip(row, algorithms, strict=True):
             for place, delayed in enumerate((ON, OFF)):
                 values = ev.curve(frames, quantity.column, control, resequencing=resequencing, delayed_ack=delayed)
+                # 0.06 dB to either side, so that the intervals of on and off do not hide each other.
                 _line(axes, snrs_db + 0.06 * (2 * place - 1), values, quantity.scale, STYLES[delayed])
             axes.margins(y=0.08)
+            # From 0: a change of some per cent should look like one.
             axes.set_ylim(0, max(1.02 * axes.get_ylim()[1], axes.dataLim.y1 * 1.08))
         row[0].set_ylabel(quantity.label)
     for axes, control in zip(panels[0], algorithms, strict=True):

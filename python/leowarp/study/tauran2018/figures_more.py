@@ -44,6 +44,7 @@ ORDERED: dict[bool, dict[str, Any]] = {
     True: {"color": BEFORE, "marker": "o", "label": "with resequencing"},
     False: {"color": BAD, "marker": "^", "markerfacecolor": "white", "label": "without"},
 }
+"""With and without resequencing, by shape as well as colour."""
 
 
 def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -53,6 +54,7 @@ def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
     controls = [name for name in ("reno", "cubic", *BY_ACKS.values()) if (name, ON) in growth and (name, OFF) in growth]
     panels = drawn.subplots(1, len(controls), sharey=True)
     adaptive = {"color": OKABE_ITO[2], "linestyle": (0, (1.2, 1.2)), "label": "adaptive, as Linux is"}
+    # Until the slowest has filled path and a queue of the same length; infinite if it never does, hence the next line.
     until_s = max(trace.reaches_s(2 * BDP_PKTS) for trace in growth.values())
     until_s = min(1.15 * until_s, WINDOW_S, max(float(trace.t_s[-1]) for trace in growth.values()))
     for axes, control in zip(panels, controls, strict=True):
@@ -85,6 +87,7 @@ def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
             linestyle=(0, (5, 1.5)), label="all codewords")  # fmt: skip
     left.plot(*np.array([(snr_db, 100 * ratio) for snr_db, ratio in STUDY_LOST]).T, "x", color="black", markersize=5,
               label="the study's text (13 dB: less)")  # fmt: skip
+    # Loss falls by a factor of some ten over the SNRs.
     left.set_yscale("log")
     left.set_yticks([0.2, 0.5, 1, 2, 5, 10, 20], ["0.2", "0.5", "1", "2", "5", "10", "20"])
     left.minorticks_off()
@@ -111,6 +114,7 @@ def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _points(axes: Axes, x: np.ndarray, values: Sequence[Middle], **style: Any) -> None:
+    """Medians in percent with their intervals."""
     medians = np.array([value.median for value in values]) * 100
     spread = np.array([[value.median - value.low, value.high - value.median] for value in values]).T * 100
     axes.errorbar(x, medians, yerr=spread, markersize=3.2, capsize=1.8, elinewidth=0.7, **style)
@@ -132,6 +136,7 @@ def waits(frames: Mapping[str, Any], rules: Rules) -> Figure:
             later = 100 * (1 - np.cumsum(count) / count.sum())
             axes.step(wait_ms, later, where="post", color=OKABE_ITO[place], linestyle=("-", (0, (5, 1.5)))[place],
                       label=f"{snr_db:g} dB")  # fmt: skip
+        # 10 ms or more in 10 % of the cases (claim 4.10).
         axes.plot(10, 10, "x", color="black", markersize=5, label="the study's text")
         axes.set_yscale("log")
         axes.set_ylim(0.1, 110)
@@ -178,6 +183,7 @@ _DECADES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 
 
 def _all_tcps() -> list[tuple[str, str]]:
+    """(profile, delayed ACKs) in the order of the rows: the study's TCP first."""
     order = {ON: 0, OFF: 1, ADAPTIVE: 2}
     tcps = {(STUDY_PROFILE, ON), (STUDY_PROFILE, OFF), *OTHER_TCPS}
     names = ["newreno", "classic", "linux"]
@@ -205,6 +211,7 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
             here = mine[mine["setting"] == name]
             for ordered, style in ORDERED.items():
                 there = here[here["resequencing"] == ordered]
+                # Goodput is shown without delayed ACKs, as a quick reproduction has those runs alone.
                 off = there[there["delayed_ack"] == OFF]
                 if what == "goodput":
                     _dot(axes, place, middle(off["goodput_bps"]), 1e-6, style)
@@ -225,18 +232,21 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _has(rows: pd.DataFrame, control: str, what: str) -> bool:
+    """Whether there are runs for a panel: of a quick reproduction Reno without delayed ACKs alone."""
     changed = rows[(rows["congestion_control"] == control) & (rows["setting"] != BASE)]
     wanted = {OFF} if what == "goodput" else {ON, OFF}
     return wanted <= set(changed["delayed_ack"])
 
 
 def _dot(axes: Axes, place: float, value: Middle, scale: float, style: Mapping[str, Any]) -> None:
+    """A median with its interval; nothing where no run is."""
     if value.known:
         axes.plot([value.low * scale, value.high * scale], [place, place], color=style["color"], linewidth=1.2)
         axes.plot(value.median * scale, place, linestyle="none", markersize=3.6, **style)
 
 
 def _seeds(rows: pd.DataFrame) -> str:
+    """For the foot of a figure; settings may have fewer than the base."""
     count = rows["seed"].nunique()
     return "1 seed" if count == 1 else f"up to {count} seeds"
 

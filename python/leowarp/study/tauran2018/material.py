@@ -20,6 +20,7 @@ from leowarp.study.tauran2018.rules import Rules
 from leowarp.study.tauran2018.traces import trace_of
 
 OPTIONS = ("quick", "scheduler")
+"""This study's own keyword arguments of `reproduce`."""
 
 TITLE = "Delayed ACKs over LEO satellites with hybrid ARQ, re-made"
 LEAD = (
@@ -31,14 +32,30 @@ LEAD = (
 )
 
 TABLE = "curves.csv"
+"""All points of the figures for machines, beside the page."""
 
 CLAIM_FRAMES = ("sessions", "codewords", "growth", "traces")
+"""Data sets that claims name in `Claim.runs`."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
-    """See `leowarp.study.reproduction`."""
+    """Makes the runs that are not there yet, and the figures; see `leowarp.study.reproduction`.
+
+    Parameters
+    ----------
+    making : Making
+    quick : bool
+        Fewer seeds and SNRs (`runs.QUICK_SEEDS`, `runs.FEW_SNRS_DB`).
+    scheduler : str, optional
+        Address of a Dask scheduler.
+
+    Raises
+    ------
+    LeowarpError
+        The first failure, if no group has what claims need.
+    """
     rows, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
     frames, view = _frames(rows, making.folder)
     if not frames:
@@ -78,8 +95,10 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
     """What claims and figures take; what would lack a point that a claim needs is left out."""
     frames: dict[str, Any] = {}
+    # Traces of seed 1 alone: those of all sessions are not kept.
     kept = _views(rows["first"], folder / "first")
     sessions = results.joined([results.sessions(rows[name]) for name in ("first", "main")])
+    # Claims go over whole curves: with a point missing they would compare other SNRs than they name.
     if len(sessions) and results.complete(sessions):
         frames["sessions"] = sessions
         frames["codewords"] = results.codewords(
@@ -95,6 +114,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
         for name in ("growth", "growth_by_acks")
         for row, view in _views(rows[name], folder / name)
     }
+    # Claim 4.8 compares these four; those by ACKs are there for the cause and may be missing.
     if all((control, delayed) in growth for control in ("reno", "cubic") for delayed in (runs.ON, runs.OFF)):
         frames["growth"] = growth
     for name, beside in (("profiles", _same(sessions, "profiles")), ("assumptions", _same(sessions, "assumptions"))):
@@ -125,6 +145,7 @@ def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], RunVi
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
+    """For the top of the page: what a quick reproduction leaves out, and the runs' own warnings."""
     sentences = []
     if quick:
         few = ", ".join(f"{snr_db:g}" for snr_db in runs.FEW_SNRS_DB)
@@ -136,6 +157,7 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
 
 
 def _data_section() -> str:
+    """Where the results are, as HTML."""
     note = (
         f'Every point of the figures: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the groups first, '
         "growth and growth_by_acks stand in their <code>runs/</code>."

@@ -42,6 +42,11 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
 
     Columns: `congestion_control, delayed_ack, resequencing, profile, snr_db, seed`, those of `COLUMNS`, and per packet
     sent `timeouts_ratio`, `lost_ratio` (by the link, of packets that it got), `late_ratio` (overtaken on their way).
+
+    Raises
+    ------
+    TraceError
+        If a column is missing: an older version made the runs.
     """
     rows = rows[rows["status"] == "ok"]
     frame = pd.DataFrame({"congestion_control": rows["congestion_control"], "delayed_ack": rows["delayed_ack"]})
@@ -56,6 +61,7 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
         frame[name] = rows[column].astype("float64")
     frame["timeouts_ratio"] = frame["timeouts"] / frame["sent_pkts"]
     frame["late_ratio"] = frame["late_pkts"] / frame["sent_pkts"]
+    # Of what the link got: packets that its queue dropped never met the channel.
     frame["lost_ratio"] = frame["lost_pkts"] / (frame["sent_pkts"] - frame["dropped_pkts"])
     return frame.reset_index(drop=True)
 
@@ -70,10 +76,13 @@ def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"
     """What the channel does to codewords, whether they carry a packet or not: it is known without a run.
 
     Columns: `snr_db, seed, lost_ratio, decoded0_ratio` to `decoded3_ratio` (after so many retransmissions).
+
+    Raises nothing of a run's: the channel is a function of the plan and the seed.
     """
     rows = []
     for snr_db in snrs_db:
         for seed in seeds:
+            # The same seed and length as the sessions: this is the very fading that they met.
             overrides = {"mobile.snr": runs.snr_text(snr_db), "run.seed": seed, "run.duration": duration}
             plan = resolve(load(example_file(runs.SCENARIO), overrides))
             assert isinstance(plan.medium, Mobile), "the study's path is a mobile channel"

@@ -20,7 +20,15 @@ STUDY_TCP = "profile newreno: no SACK, three duplicate ACKs"
 
 @dataclass(frozen=True)
 class Rules:
-    """The kernel, and how many seeds."""
+    """What the figures' feet need of the runs.
+
+    Attributes
+    ----------
+    kernel : str
+        Name and version of the guest's kernel, or "not recorded".
+    seeds : int
+        How many seeds the study's own sessions have.
+    """
 
     kernel: str
     seeds: int

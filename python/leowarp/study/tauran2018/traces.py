@@ -54,7 +54,9 @@ class Trace:
     @property
     def floor_ratio(self) -> float:
         """Share of the samples at which the RTO is as small as Linux lets it be: SRTT and 200 ms."""
+        # Before the first round trip SRTT is 0, and RTO the initial second (RFC 6298, 2.1).
         known = (self.srtt_us > 0) & np.isfinite(self.rto_us)
+        # RFC 6298, 2.4 has 1 s as the least RTO; Linux has SRTT and 200 ms (tcp_rtt_estimator, tcp_rto_min).
         at_floor = np.abs(self.rto_us - self.srtt_us - RTO_MIN_US)[known] <= FLOOR_SLACK_US
         return float(at_floor.mean()) if known.any() else float("nan")
 
@@ -66,6 +68,7 @@ class Trace:
 
     def pair_waits(self) -> tuple[np.ndarray, np.ndarray]:
         """Of ACKs that answer two segments: waits in ms, ascending, and how many ACKs had each."""
+        # Grouped by the metrics into classes of equal waits, so counts are carried along instead of rows.
         pairs = self.waits[self.waits["segments_pkts"] == PAIR].sort_values("wait_ns")
         return floats(pairs["wait_ns"]) / 1e6, floats(pairs["acks_pkts"])
 

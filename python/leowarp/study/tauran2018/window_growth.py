@@ -44,6 +44,7 @@ def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) ->
     """What delayed ACKs change if the window grows by ACKs; empty if it was not run."""
     if "by_acks" not in frames:
         return ""
+    # Tried rather than argued: the module differs from Linux's own in this one thing.
     theirs = ev.effect(ev.by_acks(frames), "goodput_bps", BY_ACKS[control], resequencing=resequencing)
     same = ev.effect(ev.like_by_acks(frames), "goodput_bps", control, resequencing=resequencing)
     return (
@@ -76,8 +77,10 @@ def held_text(frames: Frames) -> str:
     for name in ("reno", "cubic"):
         traces = [frames["growth"][name, delayed] for delayed in (ON, OFF)]
         held_ms = [trace.rwnd_limited_us[trace.t_s <= trace.reaches_s(GROWN_PKTS[1])].max() / 1e3 for trace in traces]
+        # Either of the two: a comparison of on and off is spoilt if one of them was held.
         held |= max(held_ms) >= HELD_MS
         texts.append(f"{ev.label(name)} for {held_ms[0]:.0f} ms and {held_ms[1]:.0f} ms")
+    # Said only where it matters: otherwise the growth is TCP's own.
     if not held:
         return ""
     return f". Until then the receiver's window held the sender, delayed ACKs on and off, {', '.join(texts)}"

@@ -36,6 +36,11 @@ def worked_example(frames: Frames) -> Outcome:
     """The study's example through the library that measures every run: no run is needed.
 
     RD and MD are exact fractions; 1e-12 is rounding of doubles. The study prints the entropy with two decimals.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `density` (displacement in packets -> share), `mean_displacement_pkts`, `entropy_nats`.
     """
     density_found = reordering.density(np.array(EXAMPLE), threshold_pkts=simulation.THRESHOLD_PKTS)
     density = dict(zip(density_found.displacement_pkts.tolist(), density_found.share.tolist(), strict=True))
@@ -46,6 +51,7 @@ def worked_example(frames: Frames) -> Outcome:
         "RD": density.keys() == EXAMPLE_DENSITY.keys()
         and all(abs(density[index] - share) < 1e-12 for index, share in EXAMPLE_DENSITY.items()),
         "MD": abs(md - 2) < 1e-12,
+        # RD 1/4, 1/4, 1/2: 1/4 ln 4 + 1/4 ln 4 + 1/2 ln 2 = 1.0397.
         "E_r": round(entropy, 2) == 1.04,
     }
     return Outcome(
@@ -63,16 +69,24 @@ def shape_mirrors(frames: Frames) -> Outcome:
 
     Of equal variance, uniform and normal are 0.057 apart, and the exponential 0.21 and 0.16 from these: so being near
     is not enough, its own distribution must be the nearest.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `distance`, measured distribution -> distribution compared with -> 0 to 1.
     """
     shapes = frames["shapes"]
     distance: dict[str, dict[str, float]] = {}
     for name in DISTRIBUTIONS:
         share = shapes[name].share / shapes[name].share.sum()
         # A packet displaced by k was delayed by (k +- 1/2) / R more than the mean.
+        # The step of the measured distribution lies between two whole displacements, hence the half.
         x = (shapes[name].displacement_pkts + 0.5) / PROBE_RATE_PKTS_PER_S / (SHAPE_US / 1e6)
         measured = np.cumsum(share)
         distance[name] = {other: float(np.abs(measured - simulation.cdf(other, x)).max()) for other in DISTRIBUTIONS}
     nearest = {name: min(row, key=lambda other: row[other]) == name for name, row in distance.items()}
+    # 0.06 is about as far as uniform and normal are apart, so that it does not decide between these two: being the
+    # nearest does.
     close = {name: distance[name][name] <= 0.06 for name in DISTRIBUTIONS}
     parts = {name: nearest[name] and close[name] for name in DISTRIBUTIONS}
     cause = "" if all(parts.values()) else "Kolmogorov distance to each: " + "; ".join(
@@ -97,6 +111,12 @@ def displacement_grows(frames: Frames) -> Outcome:
     """MD over jitter for each distribution: at 1 ms, off a line through 0, and in which order.
 
     Linearity is judged where the closed form says that there is any (`STRAIGHT_MS`); the whole grid is given too.
+
+    Returns
+    -------
+    Outcome
+        Numbers by distribution: `at_1_ms_pkts`, `off_ratio`, `per_ms_pkts`, `bent_ratio`, `bent_whole_ratio`; and
+        `ordered_from_ms`.
     """
     table = ev.pivot(frames["probes"], "mean_displacement_pkts")
     jittered = table[table.index > 0]
@@ -105,9 +125,13 @@ def displacement_grows(frames: Frames) -> Outcome:
     straight = jittered[(jittered.index >= STRAIGHT_MS[0]) & (jittered.index <= STRAIGHT_MS[1])]
     per_ms = {name: float((straight[name] / straight.index).mean()) for name in DISTRIBUTIONS}
     bent = {name: _bent(straight, name, per_ms[name]) for name in DISTRIBUTIONS}
+    # Against the slope of the straight part: beyond it the threshold of 200 packets bends the line.
     bent_all = {name: _bent(jittered, name, per_ms[name]) for name in DISTRIBUTIONS}
+    # Strict at every point of the grid, as "throughout" says; one seed a probe, so a tie is a turn.
     order_from_ms = ev.ordered_from_ms(jittered, MD_ORDER)
     parts = {f"{name} at 1 ms": abs(value) <= 0.03 for name, value in off.items()}
+    # Between 0.6 and 4 ms only: below, displacements are few whole numbers; above, tails reach beyond the threshold of
+    # 200.
     parts |= {f"{name} linear": value <= 0.05 for name, value in bent.items()}
     parts["order"] = order_from_ms == float(jittered.index[0])
     return Outcome(
@@ -128,6 +152,11 @@ def entropy_grows(frames: Frames) -> Outcome:
 
     Scaling a delay by c shifts the entropy of a continuous distribution by ln(c); where the jitter is no more than the
     spacing of packets, displacements are few whole numbers and that does not hold.
+
+    Returns
+    -------
+    Outcome
+        Numbers by distribution: `slope_nats`, `r2`, `r2_from_0_2_ms`; and `ordered_from_ms`.
     """
     table = ev.pivot(frames["probes"], "entropy_nats")
     jittered = table[table.index > 0]
@@ -204,11 +233,13 @@ def _simulated_entropy(jitter_ms: float) -> str:
 
 
 def _order_text(order: tuple[str, ...], from_ms: float | None) -> str:
+    """An order and from which jitter on it holds, for texts."""
     kept = " > ".join(order)
     return f"{kept} at no end of the grid" if from_ms is None else f"{kept} from {from_ms:g} ms on"
 
 
 def _listed(names: list[str]) -> str:
+    """Names in a row, or "none"."""
     return ", ".join(names) if names else "none"
 
 

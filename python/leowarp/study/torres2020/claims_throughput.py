@@ -58,6 +58,7 @@ Test = Callable[[Lines], tuple[dict[str, bool], str, dict[str, Any]]]
 
 def _as_measured(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> Outcome:
     """The verdict is that of the study's transfers, on Linux as it is; the same test over each TCP tells the cause."""
+    # One group for the study's 16,740 runs, one for figure 8's fourth algorithm: together they are its transfers.
     every = pd.concat([frames["transfers"], frames["yeah"]], ignore_index=True)
     parts, text, numbers = test(_lines(every, frames["probes"], distributions, algorithms, PROFILES[0]))
     verdict = holds_if(parts)
@@ -84,6 +85,7 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     texts, at, span, half = [], {}, {}, {}
     for (name, _), line in lines.items():
         well, collapsed = ev.last_at_or_above(line, WELL), ev.first_below(line, COLLAPSED)
+        # Three points of a curve: the last at 90 %, the first below it, the first below half.
         dip = ev.first_below(line, WELL)
         texts.append(f"{name}: " + _fall_text(line))
         if dip is not None:
@@ -93,7 +95,9 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
             span[name] = float(collapsed["jitter_ms"] - well["jitter_ms"])
     parts = {
         "collapses in all": len(half) == len(lines),
+        # "Very different": by half at least, far more than the distributions' MD differ at equal jitter (0.87 to 0.74).
         "at MD 1.5 times apart": len(half) == len(lines) and max(half.values()) >= 1.5 * min(half.values()),
+        # "A small range of jitter": a fifth of the 10 ms that the study covers.
         "within 2 ms": len(span) == len(lines) and max(span.values()) <= 2.0,
     }
     wide = len(half) == len(lines) and max(half.values()) >= 1.25 * min(half.values())
@@ -110,12 +114,14 @@ def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any
     at_same, texts = {}, []
     for (name, _), line in lines.items():
         collapsed = ev.first_below(line, COLLAPSED)
+        # On straight lines between the points of the grid: E_r of a probe is never 3.8 exactly.
         at_same[name] = ev.ratio_at(line, "entropy_nats", SAME_ENTROPY)
         if collapsed is not None:
             for column, shares in place.items():
                 shares[name] = float(collapsed[column] / line[column].max())
         texts.append(f"{name}: {_fall_text(line)}, {at_same[name]:.0%} at E_r {SAME_ENTROPY:g}")
     entropy, displacement = place["entropy_nats"], place["mean_displacement_pkts"]
+    # A curve that never collapses has no place on the axis, and the claim is on all three.
     whole = len(entropy) == len(lines)
     parts = {
         "in the middle half of the E_r axis": whole and all(0.25 <= value <= 0.75 for value in entropy.values()),
@@ -150,6 +156,7 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
         for algorithm, value in half.items()
         if value is not None and abs(value - STUDY_ENTROPY[algorithm]) <= 0.6
     ]
+    # By the last point that holds, not the first below: grids are the same, so earlier there is earlier here.
     parts["westwood first"] = all(holds_to["westwood"] < holds_to[name] for name in holds_to if name != "westwood")
     text = "; ".join(texts) + f"; below 50 % within 0.6 of the study's E_r: {', '.join(wide) or 'none'}"
     return parts, text, {"holds_to_entropy_nats": holds_to, "below_50_entropy_nats": half}
@@ -165,6 +172,7 @@ def _apart(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     noise = max(float((line["q3_ratio"] - line["q1_ratio"]).median()) for line in by_name.values())
     parts = {column: value >= max(0.1, noise) for column, (value, _) in apart.items()}
     (md, at_md), (entropy, at_entropy) = apart["mean_displacement_pkts"], apart["entropy_nats"]
+    # The softer reading is of 10 %, the harder one of 20 %: a result that hangs on a threshold is given for two.
     over = "both" if min(md, entropy) >= 0.2 else "one" if max(md, entropy) >= 0.2 else "neither"
     text = (
         f"largest difference between distributions {md:.0%} of the undisturbed throughput at equal MD ({at_md:.1f} "
@@ -191,6 +199,7 @@ def _fall_text(line: pd.DataFrame) -> str:
 
 def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> str:
     """The same test on each other TCP, and what the sender did in one transfer on each."""
+    # The cause is a run and not an argument: the same test over TCPs that differ in one mechanism each.
     mechanisms: pd.DataFrame = frames["mechanisms"]
     verdicts = []
     for profile in PROFILES[1:]:
@@ -207,6 +216,7 @@ def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms:
 
 def _falls(lines: Lines) -> str:
     """From which jitter on each curve is below 90 %, and below 50 %."""
+    # Named by what differs within the test: algorithms in claim 2.7, distributions in the others.
     several_algorithms = len({algorithm for _, algorithm in lines}) > 1
     texts = []
     for (distribution, algorithm), line in lines.items():

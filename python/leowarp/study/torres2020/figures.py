@@ -113,6 +113,7 @@ def displacement(frames: Mapping[str, Any], rules: Rules) -> Figure:
     _by_distribution(axes, table)
     ends_ms = np.array([0.0, table.index.max()])
     inset = axes.inset_axes((0.6, 0.09, 0.38, 0.4))
+    # Up to 2 ms, so that the lines cross the whole inset, of which the axis ends at 1.3.
     _by_distribution(inset, table[table.index <= 2])
     for place, name in enumerate(DISTRIBUTIONS):
         closed = [simulation.closed_form_pkts(name, end_ms / 1e3) for end_ms in ends_ms]
@@ -219,11 +220,13 @@ def _by_metric(frames: Mapping[str, Any], rules: Rules, column: str, label: str)
 
 def _throughput(axes: Axes, line: pd.DataFrame, column: str, label: str, place: int) -> None:
     style = line_style(place)
+    # Along the metric and not the jitter: where a metric does not grow, a line would run back.
     line = line.sort_values(column, kind="stable")
     x = line[column]
     axes.fill_between(x, line["q1_bps"] / 1e6, line["q3_bps"] / 1e6, color=style["color"], alpha=0.2, linewidth=0)
     axes.plot(x, line["median_bps"] / 1e6, color=style["color"], linewidth=0.4)
     axes.plot(x, line["mean_bps"] / 1e6, marker=DOTS[place], markersize=2.2, linewidth=0.9, label=label, **style)
+    # Marked: some of its transfers took longer than their run, so the mean hangs on where the run ended.
     late = line[line["unfinished"] > 0]
     if len(late):
         axes.plot(late[column], late["mean_bps"] / 1e6, **_CROSS)

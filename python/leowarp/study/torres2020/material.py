@@ -21,6 +21,7 @@ from leowarp.study.torres2020.claims import CLAIMS
 from leowarp.study.torres2020.simulation import DISTRIBUTIONS
 
 OPTIONS = ("quick", "scheduler")
+"""This study's own keyword arguments of `reproduce`."""
 
 TITLE = "Packet Reordering Metrics to Enable Performance Comparison in IP-Networks, re-made"
 LEAD = (
@@ -35,13 +36,28 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
-    """See `leowarp.study.reproduction`."""
+    """Makes the runs that are not there yet, and the figures; see `leowarp.study.reproduction`.
+
+    Parameters
+    ----------
+    making : Making
+    quick : bool
+        Fewer jitters and seeds (`runs.QUICK_US`, `runs.QUICK_SEEDS`).
+    scheduler : str, optional
+        Address of a Dask scheduler.
+
+    Raises
+    ------
+    LeowarpError
+        The first failure, if no group has a good run.
+    """
     tables, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
     frames, shape_view = _frames(tables, making.folder)
     if not frames:
         raise next(iter(failures.values()))
     for name in CLAIM_PARTS:
         if name not in frames:
+            # So that a claim that needs the group reads "cannot be told", with the first error of its runs.
             failures[name] = next(error for key, error in failures.items() if key.startswith(f"{name}/"))
     rules = figures.Rules(
         kernel="not recorded" if shape_view is None else kernel_name(shape_view.manifest),
@@ -64,13 +80,23 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 CLAIM_PARTS = ("transfers", "yeah", "probes", "shapes", "mechanisms")
+"""Data sets that claims name in `Claim.runs`."""
 
 
 def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """What claims and figures take; a group of which every run failed is left out."""
+    """What claims and figures take; a group of which every run failed is left out.
+
+    Returns
+    -------
+    frames : dict
+        `transfers`, `yeah`, `mechanisms`, `probes` (DataFrames), `shapes` (distribution -> `Shape`).
+    view : RunView or None
+        One of the kept runs, of which the kernel's name is taken.
+    """
     frames: dict[str, Any] = {}
     for name in ("transfers", "yeah"):
         frames[name] = results.transfers(tables[name])
+    # Two groups for one data set: BIC alone was run on the other two distributions.
     frames["mechanisms"] = results.joined(
         {name: results.transfers(tables[name]) for name in ("mechanisms-normal", "mechanisms-bic")}
     )
@@ -81,6 +107,7 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
         for row in tables["shapes"].itertuples()
         if row.status == "ok"
     }
+    # All six or none: figures 2 and 3 and claim 2.2 compare the distributions with each other.
     if len(views) == len(tables["shapes"]):
         frames["shapes"] = {
             name: results.shape(views[name, runs.SHAPED].tables, views[name, runs.UNSHAPED].tables)
@@ -91,10 +118,14 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
 
 
 def _some_ok(rows: pd.DataFrame) -> bool:
+    """Whether any run of a group was good."""
     return bool((rows["status"] == "ok").any())
 
 
 def _warnings(tables: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], *, quick: bool) -> list[str]:
+    """For the top of the page: what a quick reproduction leaves out, transfers that were not done, the runs' own
+    warnings.
+    """
     sentences = []
     if quick:
         sentences.append(
@@ -149,9 +180,11 @@ _MECHANISM_COLUMNS = {
     "own E_r": ("own_entropy_nats", 1),
     "own extent, packets": ("own_extent_pkts", 1),
 }
+"""Heading -> column of the data set, and what it is multiplied with."""
 
 
 def _data_section() -> str:
+    """Where the results are, as HTML."""
     example = (
         "import pandas as pd\n"
         'transfers = pd.read_parquet("transfers/results")\n'
@@ -161,6 +194,7 @@ def _data_section() -> str:
 
 
 def _grid_section() -> str:
+    """Which jitters were taken, and which of them the study names, as HTML."""
     named = ", ".join(f"{jitter_us / 1e3:g}" for jitter_us in runs.NAMED_US)
     every = ", ".join(f"{jitter_us / 1e3:g}" for jitter_us in runs.JITTERS_US)
     return (

@@ -29,6 +29,7 @@ PROBE_COLUMNS = {
     "entropy_nats": "flow0_entropy_nats",
     "density_beyond_pkts": "flow0_density_beyond_pkts",
 }
+"""Name here -> column of the data set, of a probe."""
 
 MORE_COLUMNS = {
     "retransmissions_pkts": "flow0_retransmissions_pkts",
@@ -70,6 +71,16 @@ def transfers(rows: pd.DataFrame) -> pd.DataFrame:
     """`TRANSFER_COLUMNS` of rows of the study engine; failed runs are left out (the page names them).
 
     `MORE_COLUMNS` are there too where the runs have them.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of the groups `transfers`, `yeah` or one of the mechanisms; runs without a profile are on Linux as it is.
+
+    Returns
+    -------
+    DataFrame
+        `TRANSFER_COLUMNS`, then `MORE_COLUMNS` (float64, nan where missing).
     """
     rows = rows[rows["status"] == "ok"]
     frame = pd.DataFrame(
@@ -81,6 +92,8 @@ def transfers(rows: pd.DataFrame) -> pd.DataFrame:
             "seed": rows["seed"].astype("int64"),
             "bytes": rows["flow0_bytes"].astype("int64"),
             "finished": rows["flow0_completion_ns"].notna(),
+            # Not done at the end of the run: it counts with what it had delivered, over the whole run. Left out, the
+            # slowest transfers would be missing from the mean.
             "duration_s": rows["flow0_completion_ns"].astype("float64").div(1e9).fillna(rows["virtual_s"]),
         }
     )
@@ -92,8 +105,25 @@ def transfers(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def probes(rows: pd.DataFrame) -> pd.DataFrame:
-    """`distribution, jitter_ns` and `PROBE_COLUMNS` of rows of the study engine, one row a probe."""
+    """`distribution, jitter_ns` and `PROBE_COLUMNS` of rows of the study engine, one row a probe.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of the group `probes`; failed runs are left out.
+
+    Returns
+    -------
+    DataFrame
+        By distribution and jitter: MD in packets, E_r in nats, packets beyond the threshold.
+
+    Raises
+    ------
+    TraceError
+        If the rows lack a column: an older version made them.
+    """
     rows = rows[rows["status"] == "ok"]
+    # Columns come with the runs; those of an older version may lack what claims need now.
     missing = [column for column in PROBE_COLUMNS.values() if column not in rows]
     if missing:
         raise TraceError(f"the probes' results have no column {', '.join(missing)}", "make the probes anew: --force")
@@ -106,7 +136,17 @@ def probes(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def shape(shaped: Tables, unshaped: Tables) -> Shape:
-    """RD and delays of a probe's whole run, and the delays of the same probe without the shaper."""
+    """RD and delays of a probe's whole run, and the delays of the same probe without the shaper.
+
+    Parameters
+    ----------
+    shaped, unshaped : Tables
+        Of two runs with the same seed, the second without the shaper behind netem.
+
+    Returns
+    -------
+    Shape
+    """
     rd = shaped.of_flow("densities", 0)
     rd = rd[(rd["scope"] == WHOLE_RUN) & (rd["kind"] == DENSITY)].sort_values("index")
     pkts = rd["pkts"].to_numpy(dtype="float64")
@@ -114,12 +154,14 @@ def shape(shaped: Tables, unshaped: Tables) -> Shape:
 
 
 def _delays_ns(tables: Tables) -> np.ndarray:
+    """One-way delays of a probe's packets that arrived, in the order of sending: int64 array."""
     echoes = tables.of_flow("echoes", 0)
     echoes = echoes[echoes["received_ns"].notna()]
     return (echoes["received_ns"] - echoes["sent_ns"]).to_numpy(dtype="int64")
 
 
 def _profiles(rows: pd.DataFrame) -> pd.Series:
+    """Each row's TCP by the names of `runs.PROFILES`, out of its keys."""
     if "tcp_sysctl" not in rows:
         return pd.Series(PROFILES[0], index=rows.index)
     return pd.Series(
@@ -132,5 +174,5 @@ def _profiles(rows: pd.DataFrame) -> pd.Series:
 
 
 def joined(parts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Several groups of runs as one."""
+    """Several groups of runs as one, rows numbered anew."""
     return pd.concat(list(parts.values()), ignore_index=True)

@@ -14,6 +14,7 @@ from leowarp.study.parts import Part
 from leowarp.study.torres2020.simulation import DISTRIBUTIONS
 
 SCENARIO = "jittered-transfer.toml"
+"""Example scenarios: a transfer, and a probe of ICMP echo requests."""
 PROBE_SCENARIO = "jittered-probe.toml"
 
 ALGORITHMS = ("bic", "highspeed", "westwood")
@@ -25,14 +26,18 @@ FOURTH = "yeah"
 SEEDS = 30
 """Of each transfer: 3 distributions x 3 algorithms x 62 jitters x 30 seeds are the study's 16,740 runs."""
 QUICK_SEEDS = 3
+"""Of a quick reproduction."""
 MECHANISM_SEEDS = 3
+"""Of the transfers on other TCPs, which are there for the cause and not for the verdict."""
 QUICK_STEP = 8
+"""A quick reproduction makes every so manieth jitter."""
 
 NAMED_US = (0, 75, 858.5, 1000, 1247.5, 10_000)
 """Jitters that the study's text names: collapse of westwood (figure 8) and of the others, the MD of figure 4, figures 2
 and 3, and the ends of the grid."""
 
 JITTERS_US = (
+    # Below a tenth of a ms jitter is less than the packets' spacing of 0.121 ms, yet TCP's bursts are shuffled already.
     *(12.5 * step for step in range(9)),  # 0 to 0.1 ms: westwood's collapse
     *range(125, 501, 25),  # to 0.5 ms
     *(550, 600, 650, 700, 750, 800, 858.5, 900, 950, 1000),  # to 1 ms: the others'
@@ -54,6 +59,7 @@ SHAPE_US = 1247.5
 """Figures 2 and 3."""
 
 SHAPED, UNSHAPED = "100 Mbit/s", "unshaped"
+"""Rates of the path, the latter for delays that are netem's own."""
 
 PROFILES = ("linux", "dupthresh", "norack", "classic")
 """TCPs by how they tell loss from reordering, see `PROFILE_TEXT`."""
@@ -74,10 +80,17 @@ PROFILE_TCP: dict[str, dict[str, Any]] = {
     "norack": {"profile": "norack"},
     "classic": {"profile": "classic"},
 }
+"""Each of `PROFILES` as keys of `[tcp]`."""
 
 
 def parts() -> tuple[Part, ...]:
-    """All groups, the study's own first."""
+    """All groups, the study's own first.
+
+    Returns
+    -------
+    tuple of Part
+        Names are those of directories; `transfers` has the study's 16,740 runs.
+    """
     four = (*ALGORITHMS, FOURTH)
     return (
         _transfers("transfers", "the study's runs, figures 6 to 8", DISTRIBUTIONS, ALGORITHMS),
@@ -90,7 +103,15 @@ def parts() -> tuple[Part, ...]:
 
 
 def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
-    """The study's transfers, on Linux as it is, over the whole grid of jitters."""
+    """The study's transfers, on Linux as it is, over the whole grid of jitters.
+
+    Parameters
+    ----------
+    name, why : str
+        Of the group.
+    distributions, algorithms : sequence of str
+        Which; their product with `JITTERS_US` and the seeds is the group.
+    """
     content = _content(name, SCENARIO, distributions, JITTERS_US, SEEDS)
     content["parameters"] |= _algorithms(algorithms)
     count = len(distributions) * len(algorithms) * len(JITTERS_US) * SEEDS
@@ -101,6 +122,7 @@ def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[st
     """The same on each of `PROFILES`, over a coarser grid: which part of TCP decides what jitter costs."""
     content = _content(name, SCENARIO, distributions, MECHANISM_US, MECHANISM_SEEDS)
     content["parameters"] |= _algorithms(algorithms)
+    # Only these runs follow every packet, which the mechanisms need.
     content["set"] = {"observe.sockets": "100 ms", "observe.truth": True}
     # A profile here is two keys that go in step; `profile_of` names it again in the results.
     settings = [PROFILE_TCP[profile] for profile in PROFILES]
@@ -140,6 +162,7 @@ def _content(
     return {
         "name": name,
         "scenario": scenario,
+        # Labels name the columns of the results, by which `results` reads them.
         "parameters": {
             "jittered.distribution": {"label": "distribution", "values": list(distributions)},
             "jittered.jitter": {"label": "jitter", "values": [_text(jitter_us) for jitter_us in jitters_us]},
@@ -154,12 +177,20 @@ def _algorithms(names: Sequence[str]) -> dict[str, Any]:
 
 
 def _text(jitter_us: float) -> str:
-    """A jitter as a scenario writes it."""
+    """A jitter as a scenario writes it.
+
+    >>> _text(858.5), _text(10_000)
+    ('858.5 us', '10000 us')
+    """
     return f"{jitter_us:g} us"
 
 
 def profile_of(profile: str, sysctl: Mapping[str, str]) -> str:
-    """Which of `PROFILES` a run's keys are."""
+    """Which of `PROFILES` a run's keys are.
+
+    >>> profile_of("linux", {"net.ipv4.tcp_recovery": "0"})
+    'dupthresh'
+    """
     own = {key: value for key, value in sysctl.items() if key not in BUFFERS}
     given = {"profile": profile, **({"sysctl": own} if own else {})}
     return next(name for name, keys in PROFILE_TCP.items() if keys == given)

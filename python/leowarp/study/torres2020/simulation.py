@@ -21,9 +21,11 @@ from types import MappingProxyType
 import numpy as np
 
 DISTRIBUTIONS = ("uniform", "normal", "exponential")
+"""In the study's order."""
 
 PROBE_PKTS = 65_535
 PROBE_RATE_PKTS_PER_S = 8235.0
+"""100 Mbit/s over frames of 1514 bytes give 8256 a second; the study sent 8235."""
 THRESHOLD_PKTS = 200
 """The study's probe: table 3, and D_T of section 3."""
 
@@ -32,7 +34,19 @@ MEAN_DEVIATION = MappingProxyType({"uniform": np.sqrt(3) / 2, "normal": np.sqrt(
 
 
 def closed_form_pkts(distribution: str, sigma_s: float, rate_pkts_per_s: float = PROBE_RATE_PKTS_PER_S) -> float:
-    """Mean displacement in packets; within 3 % for the study's probe and sigmas of 0.6 to 4 ms."""
+    """Mean displacement in packets; within 3 % for the study's probe and sigmas of 0.6 to 4 ms.
+
+    Parameters
+    ----------
+    distribution : str
+        One of `DISTRIBUTIONS`.
+    sigma_s : float
+        Standard deviation of the delay, seconds.
+    rate_pkts_per_s : float
+
+    >>> [round(closed_form_pkts(name, 1e-3), 2) for name in DISTRIBUTIONS]
+    [7.13, 6.57, 6.06]
+    """
     return float(MEAN_DEVIATION[distribution] * sigma_s * rate_pkts_per_s)
 
 
@@ -48,7 +62,14 @@ def deviations(distribution: str, count: int, rng: np.random.Generator) -> np.nd
 
 
 def pdf(distribution: str, x: np.ndarray) -> np.ndarray:
-    """Density of the same draws, per standard deviation."""
+    """Density of the same draws, per standard deviation.
+
+    Parameters
+    ----------
+    distribution : str
+    x : float64 array
+        Deviations from the mean, in standard deviations.
+    """
     if distribution == "uniform":
         return np.where(np.abs(x) <= np.sqrt(3), 1 / (2 * np.sqrt(3)), 0.0)
     if distribution == "normal":
@@ -58,7 +79,11 @@ def pdf(distribution: str, x: np.ndarray) -> np.ndarray:
 
 
 def cdf(distribution: str, x: np.ndarray) -> np.ndarray:
-    """Share of the same draws at or below x."""
+    """Share of the same draws at or below x.
+
+    >>> cdf("uniform", np.array([-2.0, 0.0, 2.0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
     if distribution == "uniform":
         return np.clip((x + np.sqrt(3)) / (2 * np.sqrt(3)), 0.0, 1.0)
     if distribution == "normal":
@@ -77,7 +102,17 @@ STAND_INS = MappingProxyType(
 
 
 def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
-    """Mean displacement of a probe with one of `STAND_INS`."""
+    """Mean displacement of a probe with one of `STAND_INS`.
+
+    Parameters
+    ----------
+    name : str
+        A key of `STAND_INS`.
+    sigma_s : float
+        Standard deviation that the study names, seconds.
+    seed : int
+        Of numpy's generator.
+    """
     rng = np.random.default_rng(seed)
     if name == "kept":
         # The inverse of the distribution that is left below 4: as if draws above had been thrown away.
@@ -91,7 +126,11 @@ def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
 
 
 def arrival_order(delays_s: np.ndarray, rate_pkts_per_s: float = PROBE_RATE_PKTS_PER_S) -> np.ndarray:
-    """int64 array: the packets' numbers (from 0) in order of arrival; of two at one instant, the first sent first."""
+    """int64 array: the packets' numbers (from 0) in order of arrival; of two at one instant, the first sent first.
+
+    >>> arrival_order(np.array([0.0, 3e-4, 0.0, 0.0])).tolist()
+    [0, 2, 3, 1]
+    """
     return np.argsort(np.arange(len(delays_s)) / rate_pkts_per_s + delays_s, kind="stable")
 
 
@@ -106,10 +145,15 @@ def density(arrivals: np.ndarray, threshold_pkts: int = THRESHOLD_PKTS) -> dict[
 
     `arrivals` is a permutation of 0..n-1 (nothing lost, nothing twice). A packet displaced by more than the threshold
     counts as lost, and those behind it close up (section 7.1's rule).
+
+    >>> density(np.array([0, 2, 1]))
+    {-1: 0.3333333333333333, 0: 0.3333333333333333, 1: 0.3333333333333333}
     """
     place = np.empty(len(arrivals), dtype=np.int64)
     place[arrivals] = np.arange(len(arrivals))
+    # RFC 5236's displacement: receive index less sequence number, late positive, if nothing is lost or duplicated.
     displaced = place - np.arange(len(arrivals))
+    # The slow way is needed only where the threshold decides anything.
     if np.abs(displaced).max(initial=0) > threshold_pkts:
         displaced = np.array(_stay_back(arrivals.tolist(), threshold_pkts), dtype=np.int64)
     values, counts = np.unique(displaced, return_counts=True)
@@ -117,12 +161,24 @@ def density(arrivals: np.ndarray, threshold_pkts: int = THRESHOLD_PKTS) -> dict[
 
 
 def mean_displacement_pkts(rd: Mapping[int, float]) -> float:
-    """MD = sum |i| RD[i]."""
+    """MD = sum |i| RD[i].
+
+    RFC 5236 has no such metric; it is the study's, section 3.
+
+    >>> mean_displacement_pkts({-4: 0.25, 0: 0.25, 2: 0.5})
+    2.0
+    """
     return sum(abs(index) * share for index, share in rd.items())
 
 
 def entropy_nats(rd: Mapping[int, float]) -> float:
-    """E_r = -sum RD[i] ln RD[i]."""
+    """E_r = -sum RD[i] ln RD[i].
+
+    Shannon's entropy of RD in natural units; the study's, section 3.
+
+    >>> round(entropy_nats({-4: 0.25, 0: 0.25, 2: 0.5}), 2)
+    1.04
+    """
     return -sum(share * float(np.log(share)) for share in rd.values())
 
 

@@ -19,6 +19,10 @@ def amplitude_ratio(level_db: Any) -> Any:
 
 
 def power_db(ratio: Any) -> Any:
-    """10 log10 of a power ratio; -inf for 0."""
+    """10 log10 of a power ratio; -inf for 0.
+
+    >>> float(power_db(100)), float(power_db(0))
+    (20.0, -inf)
+    """
     with np.errstate(divide="ignore"):
         return 10.0 * np.log10(np.asarray(ratio, dtype=np.float64))

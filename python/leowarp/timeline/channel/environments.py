@@ -91,6 +91,9 @@ def environment(name: str, elevation_deg: float, path: Path | None = None) -> En
     ------
     ScenarioError
         As `environments`, and if there is no such set: it lists those that there are.
+
+    >>> environment("intermediate-tree-shadowed", 40).state_lengths_m is not None
+    True
     """
     known = environments(path)
     where = "the tables" if path is None else str(path)
@@ -112,6 +115,7 @@ def environment(name: str, elevation_deg: float, path: Path | None = None) -> En
 
 
 def _listed(known: tuple[Environment, ...]) -> str:
+    """The sets that there are, for messages: each name with its elevations."""
     angles: dict[str, list[str]] = {}
     for entry in known:
         angles.setdefault(entry.name, []).append(f"{entry.elevation_deg:g}")
@@ -120,10 +124,12 @@ def _listed(known: tuple[Environment, ...]) -> str:
 
 @cache
 def _ours() -> tuple[Environment, ...]:
+    """Our own sets, read once a process."""
     return _read(OURS)
 
 
 def _read(path: Path) -> tuple[Environment, ...]:
+    """Every set of a TOML or JSON file, checked key by key; TOML unless the name ends in .json."""
     try:
         text = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True).decode("utf-8-sig")
         document = json.loads(text) if path.suffix == ".json" else tomltext.loads(text)
@@ -153,6 +159,7 @@ class _Entry:
         self._only(entry, _KEYS, where)
 
     def environment(self) -> Environment:
+        """The set; errors name file, number and name of it."""
         name = self._text("name")
         self.where = f"{self.where} ({name})"
         states = self._states()
@@ -170,6 +177,7 @@ class _Entry:
         )
 
     def _states(self) -> tuple[Loo, ...]:
+        """Loo's parameters of each state, dB relative to line of sight."""
         rows = self.entry.get("states")
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
             raise ScenarioError(f"{self.where}: `states` is not a list of tables", _HINT)
@@ -193,11 +201,20 @@ class _Entry:
         return tuple(states)
 
     def _transitions(self, n: int) -> tuple[tuple[float, ...], ...]:
+        """The chain, each row divided by its sum.
+
+        Raises
+        ------
+        ScenarioError
+            If it is not n rows of n, a row is off 1 by more than `ROW_SUM_TOLERANCE`, or some state is never reached.
+        """
         rows = self.entry.get("transitions")
         if not isinstance(rows, list) or len(rows) != n or any(not isinstance(r, list) or len(r) != n for r in rows):
             raise ScenarioError(
                 f"{self.where}: `transitions` is not {n} rows of {n} numbers, one for each state", _HINT
             )
+        # Divided by its sum below: the stationary distribution is defined for rows that sum to 1, and printed digits do
+        # not.
         shares = []
         for number, row in enumerate(rows, 1):
             values = [self._value(value, f"transitions, row {number}", 0, 1) for value in row]
@@ -220,6 +237,7 @@ class _Entry:
         return tuple(shares)
 
     def _lengths(self, values: Any, n: int) -> tuple[float, ...]:
+        """Shortest length of each state, m."""
         if not isinstance(values, list) or len(values) != n:
             raise ScenarioError(f"{self.where}: `state_lengths_m` is not a list of {n} lengths, one a state", _HINT)
         return tuple(self._value(value, "state_lengths_m", 1e-3, 1e6) for value in values)
@@ -236,6 +254,7 @@ class _Entry:
         return value
 
     def _number(self, table: dict[str, Any], key: str, low: float, high: float) -> float:
+        """A number of a table that must have it, within bounds that only a typing error leaves."""
         if key not in table:
             raise ScenarioError(f"{self.where}: `{key}` is missing", _HINT)
         return self._value(table[key], key, low, high)
@@ -250,6 +269,7 @@ class _Entry:
 
     @staticmethod
     def _only(table: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
+        """Refuses a key that is not known: a misspelt one would else be a value left out."""
         for key in table:
             if key not in keys:
                 close = difflib.get_close_matches(key, keys, 1)

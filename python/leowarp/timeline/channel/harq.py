@@ -238,6 +238,17 @@ def outcomes(
     starts_ns : int64 array of shape (n,), ascending
     levels : Levels, optional
         What the receiver knows of its channel; without, that of `power` itself.
+
+    Returns
+    -------
+    outcomes : Outcomes
+
+    Raises
+    ------
+    ScenarioError
+        If `snr_db` is no finite number.
+    ValueError
+        If the series ends before the last codeword's last transmission could.
     """
     if not math.isfinite(snr_db):
         raise ScenarioError(f"a signal-to-noise ratio of {snr_db} dB", "a number, as in 7 dB")
@@ -286,15 +297,16 @@ class _Looks:
         self._symbol_bits = BITS_PER_SYMBOL[harq.modulation]
 
     def information(self) -> _Mean:
-        """Of a bit."""
+        """Mutual information of a bit, over time."""
         return _Mean(mutual_information(self.harq.modulation, self._ratio) / self._symbol_bits)
 
     def energy(self) -> _Mean:
-        """Of a symbol, over noise."""
+        """Energy of a symbol over noise, over time; what a receiver measures."""
         return _Mean(self._ratio)
 
     def mean(self, what: _Mean, who: NDArray[np.intp], attempt: int, bits: NDArray[np.float64]) -> NDArray[np.float64]:
         """Over the attempt of those codewords that sends so many bits, at the symbol rate of first transmissions."""
+        # In samples as floats: a transmission of 223 us begins and ends between samples.
         begin = self._starts[who] + attempt * self.harq.retransmission_delay_ns / self._spacing_ns
         return what.over(begin, bits / self.first_bits * self.harq.codeword_period_ns / self._spacing_ns)
 
@@ -307,9 +319,11 @@ class _Mean:
         self._integral = np.concatenate(([0.0], np.cumsum((values[1:] + values[:-1]) / 2)))
 
     def over(self, begin: NDArray[np.float64], length: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Means over [begin, begin + length], shape (n,); exact for what is straight between samples."""
         return (self._until(begin + length) - self._until(begin)) / length
 
     def _until(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Integral from the first sample to each place."""
         k = np.minimum(place.astype(np.intp), len(self._values) - 2)
         f = place - k
         here = self._values[k]
@@ -317,6 +331,12 @@ class _Mean:
 
 
 def _incremental(looks: _Looks, levels: Levels) -> _Columns:
+    """Every transmission brings new bits; information adds up (type II).
+
+    Returns
+    -------
+    retransmissions, lost, sent_bits : arrays of shape (n,)
+    """
     harq, information, energy = looks.harq, looks.information(), looks.energy()
     got = np.zeros(looks.count)
     sent = np.zeros(looks.count)
@@ -354,6 +374,8 @@ def _asked(
     # What the last one does not bring is lost; there is nothing to save for. Asked by the rule alone, 9.19 % in place
     # of 8.11 % are lost at 7 dB (design/lms-harq.md).
     if harq.last_sends_rest and attempt == harq.retransmissions:
+        # Everything that is left, though it may take far more symbols than first transmissions do (1.7 to 1.9 times,
+        # over all).
         return left
     size = BITS_PER_SYMBOL[harq.modulation]
     if harq.rule == "equal":
@@ -376,8 +398,15 @@ def _expected_db(looks: _Looks, levels: Levels, seen: NDArray[np.float64]) -> ND
 
 
 def _chase(looks: _Looks, levels: Levels) -> _Columns:
+    """Every transmission repeats the first one's bits; energies add up before decoding (maximum ratio combining).
+
+    Returns
+    -------
+    As `_incremental`.
+    """
     harq, energy = looks.harq, looks.energy()
     size = BITS_PER_SYMBOL[harq.modulation]
+    # The code is the first transmission's, whatever is repeated: one threshold for all.
     needed = _threshold_bits(harq, np.array([float(looks.first_bits)])) * (1 - _ROUNDING)
     got = np.zeros(looks.count)
     again = np.zeros(looks.count, dtype=np.uint8)

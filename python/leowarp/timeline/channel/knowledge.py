@@ -43,7 +43,16 @@ class Levels:
 
 
 def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
-    """From a power series: what a receiver has learned that has seen all of it."""
+    """From a power series: what a receiver has learned that has seen all of it.
+
+    Parameters
+    ----------
+    power : PowerSeries
+    first_target_ratio, target_ratio : float
+        Probabilities that the level is exceeded with, of the first and of later transmissions.
+    delay_ns : int
+        Between two transmissions.
+    """
     first_db, again_db = np.quantile(power.level_db, (1 - first_target_ratio, 1 - target_ratio))
     return Levels(float(first_db), float(again_db), *_followers(power, target_ratio, delay_ns))
 
@@ -56,10 +65,12 @@ def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio
         mixture_quantile_db(model.environment.states, model.way_shares, 1 - target)
         for target in (first_target_ratio, target_ratio)
     )
+    # At rest no series has anything to learn from.
     if channel.speed_m_per_s == 0:
         # Identity over any level there is: a channel that never changes is expected to stay.
         same = np.array([-100.0, 100.0])
         return Levels(first_db, again_db, same, same)
+    # A way, not a time: at any speed as many states and fades are met.
     way_ns = math.ceil(1e9 * LEARNING_WAY_M / channel.speed_m_per_s)
     step_ns = spacing_ns(channel, model.correlation_m, way_ns)
     power = power_series(channel, min(way_ns, LEARNING_SAMPLES * step_ns), LEARNING_SEED)
@@ -78,6 +89,7 @@ def _followers(
         ends = np.array([level.min() - 1, level.max() + 1])
         return ends, ends
     now, then = level[:count], np.interp(later[:count], np.arange(len(level)), level)
+    # Groups of equal size, not of equal width: deep fades are rare, and each group must have enough to learn from.
     groups = np.array_split(np.argsort(now, kind="stable"), GROUPS)
     seen_db = np.array([now[group].mean() for group in groups])
     next_db = np.array([np.quantile(then[group], 1 - target_ratio) for group in groups])

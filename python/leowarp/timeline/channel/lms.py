@@ -84,6 +84,7 @@ class LandMobile:
             raise ScenarioError(
                 f"a terminal's speed of {self.speed_m_per_s} m/s", "0 m/s (a frozen channel) or more, as in 60 km/h"
             )
+        # The wavelength sets the grid of the series; what lies beyond is a typing error.
         if not 1e8 <= self.carrier_hz <= 1e12:
             raise ScenarioError(f"a carrier of {self.carrier_hz} Hz", "from 100 MHz to 1 THz, as in 2.2 GHz")
         for name in ("correlation_m", "frame_m"):
@@ -118,12 +119,15 @@ class LandMobile:
         ------
         ScenarioError
             If there is no such environment, or its table lacks a length that was not given either.
+
+        Lengths that are given win over the table's; nothing is borrowed from another environment.
         """
         surroundings = environment(self.environment, self.elevation_deg, self.environments_path)
         if self.correlation_m is not None:
             surroundings = dataclasses.replace(surroundings, correlation_m=self.correlation_m)
         if self.transition_m is not None:
             surroundings = dataclasses.replace(surroundings, transition_m=self.transition_m)
+        # Of every state, so that the mean over them below is this very length.
         if self.frame_m is not None:
             surroundings = dataclasses.replace(surroundings, state_lengths_m=(self.frame_m,) * len(surroundings.states))
         lacking = [
@@ -222,9 +226,19 @@ def unfaded(duration_ns: int) -> PowerSeries:
 
 
 def spacing_ns(parameters: LandMobile, correlation_m: float, duration_ns: int) -> int:
-    """Sample spacing that resolves both processes; of a terminal at rest, the whole duration."""
+    """Sample spacing that resolves both processes; of a terminal at rest, the whole duration.
+
+    Parameters
+    ----------
+    parameters : LandMobile
+    correlation_m : float
+        Of the direct signal.
+    duration_ns : int
+        Longer than this no spacing is.
+    """
     if parameters.speed_m_per_s == 0:
         return max(1, duration_ns)
+    # In metres, then by the speed: everything random is a function of the way.
     shortest_m = min(parameters.wavelength_m, correlation_m) / parameters.samples_per_wavelength
     return min(max(1, math.floor(1e9 * shortest_m / parameters.speed_m_per_s)), max(1, duration_ns))
 
@@ -244,6 +258,7 @@ def power_series(parameters: LandMobile, duration_ns: int, seed: int) -> PowerSe
         raise ValueError(f"a power series of {duration_ns} ns")
     model = parameters.model()
     step_ns = spacing_ns(parameters, model.correlation_m, duration_ns)
+    # One more, so that there is a sample at or after the end to interpolate to.
     count = -(-duration_ns // step_ns) + 1
     if count > SAMPLES_MAX:
         raise ScenarioError(
@@ -264,8 +279,10 @@ def power_series(parameters: LandMobile, duration_ns: int, seed: int) -> PowerSe
 def _blocks(
     parameters: LandMobile, model: Model, step_ns: int, count: int, seed: int
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int8]]]:
+    """Levels (dB, float64) and states (int8) of the grid, by blocks, so that memory does not grow with the run."""
     states = model.environment.states
     step_m = parameters.speed_m_per_s * step_ns * 1e-9
+    # The slope at the last border reaches half a transition beyond the last sample.
     until_m = step_m * count + model.transition_m
     way = visits(
         model.environment.chain, model.environment.state_shares, model.frames_m, until_m, stream(seed, "lms.states")

@@ -46,6 +46,7 @@ def snr_for(modulation: str, bits: float) -> float:
     table = _table(modulation)
     if not 0 < bits < BITS_PER_SYMBOL[modulation]:
         raise ValueError(f"{bits} bits in a symbol of {modulation}")
+    # From where the table no longer rises (it has come to its most) np.interp would have no single answer.
     rising = int(np.argmax(table >= table[-1]))
     return float(power_ratio(np.interp(bits, table[: rising + 1], _LEVELS_DB[: rising + 1])))
 
@@ -67,6 +68,7 @@ def quadrature(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
 
 
 def _one(modulation: str, snr: float) -> float:
+    """Bits a symbol at one ratio, by the symmetry of each constellation."""
     match modulation:
         case "bpsk":
             return _real(np.array([-1.0, 1.0]), snr)
@@ -111,16 +113,19 @@ def _log_sum(exponent: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @cache
 def _table(modulation: str) -> NDArray[np.float64]:
+    """`quadrature` at `_LEVELS_DB`, once a modulation and process."""
     return quadrature(modulation, power_ratio(_LEVELS_DB))
 
 
 def _gaussian(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Nodes and weights (sum 1) of a mean over a Gaussian of variance 1: trapezoidal rule, +-9 deviations."""
     nodes = np.linspace(-9.0, 9.0, count)
     weights = np.exp(-nodes * nodes / 2)
     return nodes, weights / weights.sum()
 
 
 _NODES, _WEIGHTS = _gaussian(721)
+# Two dimensions take the square of the nodes, hence fewer.
 _COARSE, _COARSE_WEIGHTS = _gaussian(91)
 
 _LEVELS_DB = np.linspace(-50.0, 40.0, 1801)

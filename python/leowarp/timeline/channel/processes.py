@@ -43,6 +43,7 @@ def visits(
     The first state is drawn from the chain's stationary distribution `shares`, so no run-in is needed.
     """
     state = _drawn(np.cumsum(shares), rng.random())
+    # Probabilities of the next state given that this one is left; the stay itself is drawn at once, below.
     leaving = np.cumsum(np.where(np.eye(len(chain), dtype=bool), 0.0, chain), axis=1)
     states, starts = [], [0.0]
     while starts[-1] <= until_m:
@@ -59,6 +60,7 @@ def visits(
 
 
 def _drawn(cumulative: NDArray[np.float64], uniform: float) -> int:
+    """The place that a uniform number falls into, of cumulated weights that need not end at 1."""
     return int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
 
 
@@ -88,6 +90,7 @@ class Blend:
         return (self._integrated(x_m + half) - self._integrated(x_m - half)) / self.width_m
 
     def _integrated(self, x_m: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Integral of the steps from the first knot to each place."""
         beyond = np.maximum(x_m - self._knots[-1], 0.0)
         return np.interp(x_m, self._knots, self._integral) + beyond * self._slope_at_end
 
@@ -155,8 +158,10 @@ class Multipath:
     def block(self, n: int) -> NDArray[np.complex128]:
         """The next n samples, shape (n,), mean of |w|^2 1."""
         noise = np.concatenate((self._noise, self._white(n)))
+        # What the filter still reaches back to: the next block goes on without a seam.
         self._noise = noise[n:]
         return oaconvolve(noise, self._taps, mode="valid")
 
     def _white(self, n: int) -> NDArray[np.complex128]:
+        """n complex Gaussian samples of mean power 1: half of it in each of the two parts."""
         return self._rng.normal(0.0, math.sqrt(0.5), 2 * n).view(np.complex128)

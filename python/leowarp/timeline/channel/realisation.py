@@ -52,7 +52,10 @@ class Realisation:
     outcomes: Outcomes
 
     def until(self, t_ns: int) -> Realisation:
-        """Its part before this time; one codeword at least."""
+        """Its part before this time; one codeword at least.
+
+        Used by pages of runs that ended early (`run.ends = "flows"`).
+        """
         count = max(1, int(np.searchsorted(self.starts_ns, t_ns)))
         return Realisation(self.power.until(t_ns), self.starts_ns[:count], self.outcomes.first(count))
 
@@ -93,6 +96,8 @@ def realisation(
             f"bits in {duration_ns / 1e9:g} s; the limit is {CODEWORDS_MAX:,}",
             "a shorter run, a lower rate, or more data_bits in a codeword",
         )
+    # On the link's own grid, whether a packet is there or not: what became of a codeword does not depend on the
+    # traffic.
     starts = np.arange(count, dtype=np.int64) * parameters.codeword_period_ns
     # The last codeword may be sent again after the run's end; its fate must not depend on where the run ends.
     until = int(starts[-1]) + parameters.longest_ns

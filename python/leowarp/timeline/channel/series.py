@@ -16,6 +16,7 @@ from leowarp import plainfiles
 from leowarp.errors import ScenarioError
 from leowarp.timeline.channel.lms import PowerSeries
 
+# A few MB at a time, whatever the length: a series may have `lms.SAMPLES_MAX` samples.
 BLOCK_ROWS = 1 << 18
 FORMATS = (".parquet", ".csv")
 
@@ -56,6 +57,7 @@ def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str,
     schema = pa.schema(fields, {"channel": json.dumps(about, sort_keys=True)})
     try:
         if file.suffix.lower() == ".csv":
+            # CSV has no dictionaries, and no metadata.
             schema = schema.set(3, pa.field("state", pa.string(), False))
             with pa.csv.CSVWriter(file, schema, write_options=pa.csv.WriteOptions(quoting_style="needed")) as writer:
                 for block in _blocks(power, snr_db, schema):
@@ -69,6 +71,7 @@ def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str,
 
 
 def _blocks(power: PowerSeries, snr_db: float, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The series as record batches of at most `BLOCK_ROWS` rows."""
     names = pa.array(power.state_names, pa.string())
     for begin in range(0, len(power.level_db), BLOCK_ROWS):
         level_db = power.level_db[begin : begin + BLOCK_ROWS]

@@ -70,6 +70,7 @@ def state_rows(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
 
 
 def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
+    """Rows of quantiles and of the mean power, beside those of the mixture of Loo's distributions."""
     levels_db = np.quantile(power.level_db, SHARES)
     model = channel.model() if channel is not None else None
     # Powers are averaged, not levels: a mean of decibels is a geometric one.
@@ -88,6 +89,7 @@ def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
 
 
 def _crossings(power: PowerSeries) -> list[Row]:
+    """Rows of how often and how long the power is below each level; of a frozen channel there is no rate."""
     rows: list[Row] = []
     for level in LEVELS_DB:
         rate, duration = crossings(power, float(level))
@@ -99,6 +101,7 @@ def _crossings(power: PowerSeries) -> list[Row]:
 def crossings(power: PowerSeries, level_db: float) -> tuple[float, float | None]:
     """(times a second that the power falls below a level, mean time that it stays there in s; None: it never falls)."""
     below = power.level_db < level_db
+    # Downward crossings alone: a fade that is under way at the start has not begun in the series.
     falls = int(np.count_nonzero(below[1:] & ~below[:-1]))
     duration_s = power.duration_ns * 1e-9
     if not falls:
@@ -118,6 +121,7 @@ def rayleigh_crossings(level_over_mean: float, doppler_hz: float) -> tuple[float
 
 
 def _autocorrelation(power: PowerSeries) -> list[Row]:
+    """Rows of the level's autocorrelation at lags spaced evenly in their logarithm."""
     lags = lags_of(power)
     values = autocorrelation(power.level_db, lags)
     return [
