@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from leowarp.errors import TraceError
 from leowarp.metrics import ccdf, cdf, goodput
-from leowarp.report.lines import SERIES_NAMES
+from leowarp.report.goodputs import SERIES_NAMES
 from leowarp.report.manyflows import in_colour, shown_apart
 from leowarp.report.style import COLUMN_IN, new_figure
 from leowarp.report.view import RunView, footer_of
@@ -38,6 +38,16 @@ def goodput_cdf(
         "log" shows rare dips.
     skip_s : float
         Leave out this much of the start (slow start).
+    series : {"in_order", "acked", "sacked"}
+        At the receiver, or as the sender learns it.
+    bin_ns : int
+        Length of a bin; the share is that of the bins.
+
+    Returns
+    -------
+    figure : Figure
+        A step curve a flow; of more flows than can be told apart all in grey, the lowest, median and highest mean in
+        colour.
     """
     figure = new_figure(COLUMN_IN, 2.75 + _names_in(runs), footer_of(runs))
     axes = figure.subplots()
@@ -70,7 +80,24 @@ def goodput_cdf(
 
 
 def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
-    """Share of time with a smoothed RTT above a value, log scale (fig. 5)."""
+    """Share of time with a smoothed RTT above a value, log scale (fig. 5).
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+    skip_s : float
+        Leave out this much of the start (slow start).
+
+    Returns
+    -------
+    figure : Figure
+        A sample counts for as long as it held, until the next one. Shares below `SMALLEST_SHARE` are off the axis.
+
+    Raises
+    ------
+    TraceError
+        If no round trip was measured.
+    """
     figure = new_figure(COLUMN_IN, 2.65 + _names_in(runs), footer_of(runs))
     axes = figure.subplots()
     means = [_mean_srtt_us(run) for run in runs]

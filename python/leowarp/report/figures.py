@@ -12,7 +12,18 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from leowarp.errors import ScenarioError, TraceError
-from leowarp.report import channel, distributions, lines, packets, probes, reordering, routemap, throughput
+from leowarp.report import (
+    around_changes,
+    channel,
+    distributions,
+    goodputs,
+    packets,
+    probes,
+    queues,
+    reordering,
+    routemap,
+    throughput,
+)
 from leowarp.report.style import styled
 from leowarp.report.view import MOST_LINES, RunView
 from leowarp.result import Run
@@ -75,10 +86,10 @@ _HAS: dict[str, Callable[[RunView], bool]] = {
 
 FIGURES: dict[str, FigureKind] = {
     "goodput": FigureKind(
-        lines.goodput_over_time, "Goodput over time",
-        "Bytes that the receiver got in order, in 50 ms bins; a pink line is a route change. A hole in the sequence "
-        "stops this series, its filling is a burst above the link's rate (cut off)."
-        ,
+        goodputs.goodput_over_time, "Goodput over time",
+        "Bytes that the receiver got in order; a pink line is a route change. Of a long run means of many 50 ms bins, "
+        "and pale behind them the range of these. A hole in the sequence stops this series, its filling is a burst "
+        "above the link's rate (cut off).",
         "Fig. 6", needs=("sockets",),
     ),
     "throughput": FigureKind(
@@ -110,14 +121,14 @@ FIGURES: dict[str, FigureKind] = {
         "Fig. 5", needs=("sockets",),
     ),
     "cwnd": FigureKind(
-        lines.cwnd_around_changes, "Window and retransmissions around route changes",
+        around_changes.cwnd_around_changes, "Window and retransmissions around route changes",
         "Above: congestion window at every sample. Below: retransmissions by the 50 ms in which they were sent; "
         "hatched: spurious (the original arrived, too). The changes shown are those with the most late packets, "
         "then with the most lost.",
         "Fig. 7", shows="changes", needs=("sockets", "bins"),
     ),
     "srtt": FigureKind(
-        lines.srtt_around_changes, "Round-trip time around route changes",
+        around_changes.srtt_around_changes, "Round-trip time around route changes",
         "The sender's smoothed RTT, the RTT of each stored packet when its ACK arrived, and the propagation of the "
         "empty path there and back.",
         "Fig. 8", shows="changes", needs=("sockets",),
@@ -134,11 +145,11 @@ FIGURES: dict[str, FigureKind] = {
         "Fig. 3", several=False, shows="routes",
     ),
     "queues": FigureKind(
-        lines.queues, "Where the queue stands",
+        queues.queues, "Where the queue stands",
         "Packets waiting at the n-th link of the path in force, largest sample in each pixel.", needs=("links",),
     ),
     "queues_change": FigureKind(
-        lines.queues_at_change, "Queues around route changes",
+        queues.queues_at_change, "Queues around route changes",
         "Queues of the links that the change abandons (dashed), keeps (solid) and newly takes (dotted); links with "
         "fewer than 2 waiting packets are left out. What stands on an abandoned link is overtaken.", shows="changes",
         needs=("links",),
@@ -151,7 +162,7 @@ FIGURES: dict[str, FigureKind] = {
         several=False, shows="mobile", part="channel", own_flows=True,
     ),
     "probes": FigureKind(
-        lines.probe_delays, "Delay of the probes",
+        probes.probe_delays, "Delay of the probes",
         "One-way delay and round-trip time of each ping or udp packet, by when it was sent.", shows="probes",
         needs=("echoes",),
     ),

@@ -36,7 +36,16 @@ th { border-bottom: 1.5px solid #666; font-weight: 600; } tbody th { border-bott
 th.left, td.left, tbody th { text-align: left; } td:not(.left) { white-space: nowrap; }
 figure { margin: 1.3rem 0; } figure img { width: 100%; height: auto; display: block; }
 .figures { display: flex; flex-wrap: wrap; gap: 0 1.5rem; } .figures figure { flex: 1 1 100%; }
-.figures figure.half { flex: 0 1 calc(50% - .8rem); min-width: 20rem; }
+.figures figure.half { flex: 0 1 calc(50% - .8rem); min-width: min(20rem, 100%); }
+.figures figure.alone { display: flex; flex-wrap: wrap; gap: 0 1.5rem; }
+.figures figure.alone img { flex: 0 1 calc(50% - .8rem); width: calc(50% - .8rem); min-width: min(20rem, 100%); }
+.figures figure.alone figcaption { flex: 1 1 16rem; }
+.numbers { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .6rem 1.2rem;
+           margin: 1rem 0; }
+.numbers div { border-left: 3px solid #0072b2; padding-left: .6rem; display: flex; flex-direction: column-reverse;
+               justify-content: flex-end; }
+.numbers dd { margin: 0; font-size: 1.25rem; font-weight: 600; font-variant-numeric: tabular-nums; }
+.numbers dt { color: #555; font-size: .86rem; }
 figcaption { font-size: .86rem; color: #444; max-width: 56rem; margin-top: .3rem; }
 nav a { margin-right: .9rem; } code, pre { font: .85em/1.45 "DejaVu Sans Mono", ui-monospace, monospace; }
 pre { background: #f6f6f6; padding: .7rem .9rem; overflow-x: auto; }
@@ -131,6 +140,17 @@ def cell(value: object) -> str:
     return str(value)
 
 
+def numbers(entries: Sequence[tuple[str, str]]) -> str:
+    """A few numbers that stand out: (what it is, the number with its unit) each."""
+    cells = "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in entries)
+    return f'<dl class="numbers">{cells}</dl>\n' if entries else ""
+
+
+def is_half(stem: Path) -> bool:
+    """Whether a figure is a column wide, so that two stand in a row."""
+    return _width_in(stem.with_suffix(".svg"), stem.with_suffix(".png")) < HALF_WIDTH_IN
+
+
 def picture(stem: Path, title: str, caption: str, folder: str) -> str:
     """A figure out of its files, embedded; the files of all formats are named below it."""
     svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
@@ -138,8 +158,7 @@ def picture(stem: Path, title: str, caption: str, folder: str) -> str:
         source = "data:image/svg+xml;base64," + base64.b64encode(svg.read_bytes()).decode()
     else:
         source = "data:image/png;base64," + base64.b64encode(png.read_bytes()).decode()
-    # Column-wide figures stand two in a row.
-    half = ' class="half"' if _width_in(svg, png) < HALF_WIDTH_IN else ""
+    half = ' class="half"' if is_half(stem) else ""
     kinds = [kind for kind in ("svg", "pdf", "png") if stem.with_suffix(f".{kind}").exists()]
     files = ", ".join(f'<a href="{folder}/{stem.name}.{kind}">{stem.name}.{kind}</a>' for kind in kinds)
     return (
@@ -154,4 +173,5 @@ def _width_in(svg: Path, png: Path) -> float:
     found = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', svg.read_bytes()[:2000]) if svg.exists() else None
     if found is not None:
         return float(found[1]) / 72
+    # The width is the first field of the header chunk: PNG specification, 11.2.2 (IHDR).
     return struct.unpack(">I", png.read_bytes()[16:20])[0] / PNG_DPI

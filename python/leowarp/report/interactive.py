@@ -41,7 +41,7 @@ def chart(runs: Sequence[RunView], element: str) -> str:
     order = sorted(range(len(runs)), key=lambda place: means[place])
     first = [order[0], order[(len(order) - 1) // 2], order[-1]] if len(runs) > MOST_LINES else list(range(len(runs)))
     data = {
-        "label": f"{', '.join(ROWS)} over time of {_whose(runs)}; the figures above show the same",
+        "label": f"{', '.join(ROWS)} over time of {_whose(runs)}; the figures below show the same",
         "rows": list(ROWS),
         "series": series,
         # Of more than can be told apart: the lowest, the median and the highest goodput first, the others to be chosen.

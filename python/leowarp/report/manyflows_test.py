@@ -7,7 +7,7 @@ import pytest
 import leowarp as lw
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import RunView, figure, manyflows
-from leowarp.report.lines import cwnd_around_changes, hardest_hit
+from leowarp.report.around_changes import cwnd_around_changes, hardest_hit
 from leowarp.report.style import new_figure
 from leowarp.report.view import labels
 

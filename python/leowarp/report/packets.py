@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from leowarp.errors import TraceError
 from leowarp.metrics import ACK, DATA
 from leowarp.metrics.tables import floats, truths
-from leowarp.report.lines import chosen_changes, hardest_hit
+from leowarp.report.around_changes import chosen_changes, hardest_hit
 from leowarp.report.style import AFTER, BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, new_figure
 from leowarp.report.view import RunView, footer_of, worded
 

@@ -13,9 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp import layout, plainfiles, scalars
+from leowarp import layout, plainfiles
 from leowarp.errors import ScenarioError
-from leowarp.overview import overview
 from leowarp.report import html, interactive
 from leowarp.report.channel_section import channel_section
 from leowarp.report.drawing import Drawing, OnFigure, draw_all
@@ -23,70 +22,16 @@ from leowarp.report.figures import FIGURES, Runs, views
 from leowarp.report.moving import moving
 from leowarp.report.reconfigurations import reconfigurations_section
 from leowarp.report.reordering_section import reordering_section
-from leowarp.report.scalar_rows import scalar_rows
-from leowarp.report.view import MOST_LINES, RunView, labels, worded
+from leowarp.report.summary_section import first_numbers, summary_tables
+from leowarp.report.view import RunView, labels, worded
 
 FIGURES_FOLDER = "figures"
 
-FLOW_ROWS = (
-    "congestion_control",
-    "goodput_mean_bps",
-    "goodput_acked_mean_bps",
-    "goodput_sacked_mean_bps",
-    "srtt_p50_us",
-    "srtt_p99_us",
-    "rtt_min_ns",
-    "rtt_mean_ns",
-    "rtt_p50_ns",
-    "rtt_p90_ns",
-    "rtt_p99_ns",
-    "rtt_p999_ns",
-    "rtt_max_ns",
-    "rtt_error_ns",
-    "rtt_step_mean_ns",
-    "share_ratio",
-    "cwnd_p50_pkts",
-    "sent_pkts",
-    "retransmissions_pkts",
-    "spurious_retransmissions_pkts",
-    "dsacks_pkts",
-    "data_drops_pkts",
-    "delivered_ce_pkts",
-    "received_ce_pkts",
-    "late_pkts",
-    "reordering_extent_max_pkts",
-    "acks_late_pkts",
-    "completion_ns",
-    "probes_pkts",
-    "probes_lost_pkts",
-    "replies_lost_pkts",
-    "replies_lost_near_changes_pkts",
-    "loss_runs",
-    "loss_run_max_pkts",
-    "owd_min_ns",
-    "owd_p50_ns",
-    "owd_p99_ns",
-    "owd_max_ns",
-)
-"""Scalars of a flow that the page shows first, in its order."""
+MOST_CHANGES = 12
+"""Rows of the table of route changes that stand open; more would hide what comes below."""
 
-RUN_ROWS = (
-    "fairness.jain_index",
-    "route_changes",
-    "route_changes_shorter",
-    "route_changes_with_late_pkts",
-    "path_delay_min_ns",
-    "path_delay_mean_ns",
-    "path_delay_max_ns",
-    "no_path_s",
-    "drops_pkts",
-    "received_ce_pkts",
-    "late_outside_changes_pkts",
-    "virtual_s",
-    "cpu_s",
-    "wall_s",
-)
-"""Scalars of the run that it shows below them."""
+STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude": "1200 km", "inclination": "86.4 deg"}
+"""The constellation of Frederiksen et al. (2024): over another a figure re-makes none of theirs."""
 
 
 def write_report(
@@ -168,17 +113,18 @@ def write_comparison(
     title = title or "Runs compared: " + ", ".join(labels(many))
     warnings = [f"{label}: {text}" for run, label in zip(many, labels(many), strict=True) for text in run.warnings]
     parts = [
-        ("summary", "Summary", _summary_tables(many) + _not_drawn(not_drawn)),
-        ("figures", "Figures", _pictures(many, folder, drawn)),
-        ("zoom", "Over time, to zoom into", _chart(many)),
-        ("rules", "Rules and versions", "".join(_rules_table(run, label) for run, label in
-                                                zip(many, labels(many), strict=True))),
+        ("zoom", "Over time", _chart(many)),
+        ("figures", "Figures", _pictures(many, folder, drawn) + _not_drawn(not_drawn)),
+        ("summary", "All numbers", _folded("Each flow and each run", summary_tables(many))),
+        ("rules", "Rules and versions", _folded("Rules", "".join(
+            _rules_table(run, label) for run, label in zip(many, labels(many), strict=True)))),
         ("runs", "The runs", _run_links(many, folder)),
     ]  # fmt: skip
     if command:
         parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
     lead = moving([run.run for run in many], folder) + lead
-    body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings) + lead + _assembled(parts)
+    body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
+    body += worded(many, first_numbers(many)) + lead + _assembled(parts)
     return _write(folder, body, title)
 
 
@@ -192,16 +138,16 @@ def _run_body(
 ) -> str:
     folder = view.path / layout.REPORT
     parts = [
-        ("summary", "Summary", _summary_tables([view])),
+        ("zoom", "Over time", _chart([view], chosen)),
         ("channel", "Mobile channel", channel_section(view, _pictures([view], folder, _part(drawn, "channel")))),
+        ("figures", "Figures", _pictures([view], folder, _part(drawn, "figures")) + _not_drawn(not_drawn)),
         ("changes", worded([view], "Route changes"),
          reconfigurations_section(view) if view.is_access else _changes_table(view)),
-        ("figures", "Figures", _pictures([view], folder, _part(drawn, "figures")) + _not_drawn(not_drawn)),
         ("reordering", "Reordering", reordering_section(view, _pictures([view], folder, _part(drawn, "reordering")))),
-        ("zoom", "Over time, to zoom into", _chart([view], chosen)),
+        ("summary", "All numbers", _folded("Each flow and the run", summary_tables([view]))),
         ("recovery", worded([view], "Recovery after route changes"), _recovery_table(view)),
         ("links", "Links", _links_table(view)),
-        ("rules", "Rules and versions", _rules_table(view, "") + _versions(view)),
+        ("rules", "Rules and versions", _folded("Rules", _rules_table(view, "")) + _versions(view)),
         ("again", "How to make this run again", _again(view, command)),
     ]  # fmt: skip
     count = len(view.plan.flows)
@@ -213,9 +159,14 @@ def _run_body(
         f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(view.footer())}</p>\n'
         + _figures_of(view, chosen)
         + html.warning_box(view.warnings)
+        + worded([view], first_numbers([view]))
         + lead
         + _assembled(parts)
     )
+
+
+def _folded(summary: str, content: str) -> str:
+    return f"<details><summary>{html.text(summary)}</summary>{content}</details>" if content else ""
 
 
 def _kinds(view: RunView) -> str:
@@ -244,42 +195,6 @@ def _write(folder: Path, body: str, title: str) -> Path:
     return path
 
 
-def _summary_tables(runs: Sequence[RunView]) -> str:
-    heads, columns = [], []
-    for run, label in zip(runs, labels(runs), strict=True):
-        for flow in run.summary["flows"]:
-            several = len(run.summary["flows"]) > 1
-            way = f"{flow['flow']}: {run.flow_names[flow['flow']]}" if several else run.flow_names[flow["flow"]]
-            heads.append(f"{label}, {way}" if len(runs) > 1 and several else (label if len(runs) > 1 else way))
-            columns.append(flow)
-    each = html.table(
-        "Each flow, by number" if len(heads) > len(runs) else "Each flow",
-        ["", "unit", *heads],
-        scalar_rows(FLOW_ROWS, scalars.FLOW_SCALARS, columns),
-        left=frozenset((0, 1)),
-    )
-    tables = _spread_tables(runs[0]) if len(runs) == 1 and len(heads) > MOST_LINES else ""
-    tables += f"<details><summary>All {len(heads)} flows</summary>{each}</details>" if len(heads) > MOST_LINES else each
-    heads = list(labels(runs)) if len(runs) > 1 else [""]
-    rows = scalar_rows(RUN_ROWS, scalars.RUN_SCALARS, [run.summary for run in runs])
-    return worded(runs, tables + html.table("Each run", ["", "unit", *heads], rows, left=frozenset((0, 1))))
-
-
-def _spread_tables(run: RunView) -> str:
-    """Of many flows: sums and quantiles over them, then the worst and the best."""
-    found = ""
-    for section in overview(run.summary):
-        few = section.of(section.title, range(len(section.columns)))
-        if section.spread is not None and len(section.columns) > MOST_LINES:
-            title = f"{section.title}: {len(section.columns)} flows, each quantity by itself"
-            found += html.table(title, ["", *section.spread.columns], [(name, *of) for name, of in section.spread.rows])
-            ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
-            few = section.of(f"{section.title}: worst 3, then best 3 by {section.ranked_by}", ends)
-        if section.spread is not None:
-            found += html.table(few.title, ["", *few.columns], [(name, *of) for name, of in few.rows])
-    return found
-
-
 def _changes_table(view: RunView) -> str:
     changes = view.metrics.route_changes
     if len(changes) == 0:
@@ -301,10 +216,11 @@ def _changes_table(view: RunView) -> str:
         ])  # fmt: skip
     header = ["at, s", "pair", "hop changed", "hops", "delay, ms", "overtaken", "largest extent", "queue left",
               "retransmitted", "spurious", "DSACKs", "lost"]  # fmt: skip
-    return html.table(
+    table = html.table(
         "Packets, put down to a change until the next one, at most 5 s. Queue left: packets waiting on the abandoned "
         "links at the last sample before.", header, rows, left=frozenset((0, 1, 2)),
     )  # fmt: skip
+    return table if len(rows) <= MOST_CHANGES else _folded(f"Each of the {len(rows)} route changes", table)
 
 
 def _recovery_table(view: RunView) -> str:
@@ -388,14 +304,32 @@ def _again(view: RunView, command: str | None) -> str:
 
 
 def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> str:
-    blocks = []
+    """The figures; two of half width stand in a row, and one that has no other stands beside its caption."""
+    blocks, waiting = [], ""
     for name in names:
         kind = FIGURES[name]
-        # The study is one of routes over satellites.
-        of_study = kind.study and not any(run.is_access or run.mobile for run in runs)
-        title = worded(runs, kind.title) + (f" ({kind.study} of the study)" if of_study else "")
-        blocks.append(html.picture(folder / FIGURES_FOLDER / name, title, worded(runs, kind.caption), FIGURES_FOLDER))
+        title = worded(runs, kind.title)
+        if kind.study and all(_is_of_study(run) for run in runs):
+            title += f" (as {kind.study} of Frederiksen et al., 2024)"
+        stem = folder / FIGURES_FOLDER / name
+        block = html.picture(stem, title, worded(runs, kind.caption), FIGURES_FOLDER)
+        if not html.is_half(stem):
+            blocks.append(block)
+        elif waiting:
+            # Beside the first one, where that stood: a half by itself in a row leaves a void.
+            blocks[blocks.index(waiting)] = waiting + block
+            waiting = ""
+        else:
+            blocks.append(waiting := block)
+    if waiting:
+        blocks[blocks.index(waiting)] = waiting.replace('class="half"', 'class="alone"', 1)
     return f'<div class="figures">{"".join(blocks)}</div>' if blocks else ""
+
+
+def _is_of_study(run: RunView) -> bool:
+    """Whether the packets go over the constellation of the study, and over nothing else."""
+    shell = run.document.get("constellation", {})
+    return not run.is_access and run.mobile is None and all(shell.get(key) == value for key, value in STUDY.items())
 
 
 def _part(names: Sequence[str], part: str) -> list[str]:

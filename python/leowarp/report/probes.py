@@ -15,9 +15,20 @@ from matplotlib.figure import Figure
 
 from leowarp.errors import TraceError
 from leowarp.metrics import NEAR_NS, Probes, probes, slots
-from leowarp.report.manyflows import hit_hardest
-from leowarp.report.style import AFTER, BAD, BEFORE, COLUMN_IN, PAGE_IN, mark_changes, new_figure
-from leowarp.report.view import RunView, footer_of, labels, worded
+from leowarp.metrics.tables import floats
+from leowarp.report.manyflows import draw_bands, hit_hardest, shown_apart
+from leowarp.report.style import (
+    AFTER,
+    BAD,
+    BEFORE,
+    COLUMN_IN,
+    PAGE_IN,
+    legend_below,
+    line_style,
+    mark_changes,
+    new_figure,
+)
+from leowarp.report.view import RunView, by_run, footer_of, labels, run_labels, worded
 
 
 def draw_probes(
@@ -126,6 +137,51 @@ def ping_between_changes(
 
     words = f"time of sending, s (pink: route changes; {guard_s:g} s on either side cut out)"
     return _panels(runs, 1.5, panel, words)
+
+
+def probe_delays(runs: Sequence[RunView]) -> Figure:
+    """One-way delay and round-trip time of each ping or udp packet by when it was sent, a panel a run."""
+    for run in runs:
+        if not run.probe_flows:
+            raise TraceError(f"cannot draw this figure of {run.path.name}: the run has no ping or udp flow")
+    groups, of_runs = by_run(runs), run_labels(runs)
+    # A line of the legend for every flow: one way, and there and back.
+    lines = sum(len(group) if shown_apart(group) else 1 for group in groups)
+    figure = new_figure(PAGE_IN, 0.55 + 1.5 * len(groups) + 0.14 * lines, footer_of(runs))
+    panels = figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, group in zip(panels, groups, strict=True):
+        run = group[0]
+        mark_changes(axes, sorted({t_ns / 1e9 for t_ns in run.metrics.route_changes["t_ns"]}))
+        number = 0
+        of_flows = []
+        for view in group:
+            flow = view.probe_flows[0] if view.flow is None else view.flow
+            echoes = run.tables.echoes[run.tables.echoes["flow"] == flow]
+            sent = floats(echoes["sent_ns"])
+            for column, name, marker in (("received_ns", "one way", "."), ("reply_ns", "there and back", "x")):
+                delay_ms = (floats(echoes[column]) - sent) / 1e6
+                if np.isfinite(delay_ms).any() and shown_apart(group):
+                    what = f"{run.flow_names[flow]}, {name}"
+                    colour = line_style(number)["color"]
+                    axes.plot(sent / 1e9, delay_ms, marker, color=colour, markersize=2, label=what, rasterized=True)
+                    number += 1
+                elif column == "received_ns":
+                    of_flows.append((np.floor(sent / 1e7) / 100, delay_ms))
+            lost = sent[np.isnan(floats(echoes["received_ns"]))]
+            axes.plot(lost / 1e9, np.zeros(len(lost)), "D", color=BAD, markersize=2.5, clip_on=False)
+        if not shown_apart(group):
+            draw_bands(axes, of_flows)
+            number = 1
+        axes.set_ylabel("delay, ms")
+        axes.set_ylim(bottom=0)
+        what = f", one way, {len(group)} flows" if not shown_apart(group) else ""
+        axes.set_title(f"{of_runs[id(run.run)] if len(groups) > 1 or len(group) > 1 else labels(runs)[0]}{what} "
+                       "(diamonds on the axis: lost)", loc="left", pad=3)  # fmt: skip
+        if number:
+            legend_below(axes, has_label=axes is panels[-1], ncols=2 if shown_apart(group) else 4, markerscale=2)
+        axes.set_xlim(0, run.metrics.end_ns / 1e9)
+    panels[-1].set_xlabel(worded(runs, "time of sending, s (vertical lines: route changes)"))
+    return figure
 
 
 def _panels(

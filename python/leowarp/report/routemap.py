@@ -12,8 +12,8 @@ from matplotlib.patches import Circle, Polygon
 
 from leowarp.errors import TraceError
 from leowarp.metrics import ARROW
+from leowarp.report.around_changes import chosen_changes, hardest_hit
 from leowarp.report.land import LAND_DEG, WATER_DEG
-from leowarp.report.lines import chosen_changes, hardest_hit
 from leowarp.report.style import AFTER, BEFORE, COLUMN_IN, new_figure
 from leowarp.report.view import RunView, footer_of
 

@@ -15,8 +15,11 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.transforms import ScaledTranslation
 
 from leowarp import plainfiles
 
@@ -38,6 +41,9 @@ CHANGE_COLOUR = "#CC79A7"
 
 BEFORE, AFTER, BAD = "#0072B2", "#E69F00", "#D55E00"
 """Old path, new path, late or lost."""
+
+LABEL_IN = 0.36
+"""Height of the numbers and of the label below a panel: 6.5 and 7.5 points, with the gaps around them."""
 
 FORMATS = ("svg", "pdf", "png")
 PAGE_FORMATS = ("svg",)
@@ -106,6 +112,32 @@ def mark_changes(axes: Axes, instants_s: Sequence[float] | np.ndarray, label: st
     """Pink vertical lines behind the data."""
     for index, t_s in enumerate(instants_s):
         axes.axvline(t_s, color=CHANGE_COLOUR, linewidth=0.7, zorder=0.5, label=label if index == 0 else None)
+
+
+def legend_below(
+    axes: Axes, handles: Sequence[Artist] | None = None, names: Sequence[str] | None = None, *, has_label: bool = True,
+    **look: Any,
+) -> Legend:  # fmt: skip
+    """A legend below a panel, clear of its axis.
+
+    Parameters
+    ----------
+    axes : Axes
+    handles, names : sequence, optional
+        What it shows; by default what the panel has labels for.
+    has_label : bool
+        Whether numbers and a label stand between the panel and it.
+    **look
+        As `Axes.legend` takes it: ncols, fontsize.
+    """
+    # In inches: in shares of the panel it would stand on the label of a low one and far from a high one.
+    drop_in = LABEL_IN if has_label else 0.06
+    assert axes.figure is not None
+    place = axes.transAxes + ScaledTranslation(0, -drop_in, axes.figure.dpi_scale_trans)
+    if handles is None or names is None:
+        handles, names = axes.get_legend_handles_labels()
+    return axes.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place,
+                       borderaxespad=0, **look)  # fmt: skip
 
 
 def highest_of(*panels: Axes) -> float:

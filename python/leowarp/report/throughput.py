@@ -21,15 +21,42 @@ BIN_S = 0.5
 
 
 def draw_goodput(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> None:
-    """Goodput of a flow in order at the receiver, as a line; `style` goes to the line (`color`, `label`, ...)."""
+    """Goodput of a flow in order at the receiver, as a line.
+
+    Parameters
+    ----------
+    axes : Axes
+        Its axes become s and Mbit/s.
+    run : RunView
+    flow : int
+        The flow's number.
+    bin_s : float
+        Length of a bin, s; a bin is drawn at its middle.
+    **style
+        Of the line: color, label, linestyle.
+    """
     frame = goodput(run.tables, flow, "in_order", round(bin_s * 1e9))
     axes.plot(frame["t_ns"] / 1e9 + bin_s / 2, frame["goodput_bps"] / 1e6, **style)
 
 
 def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> float | None:
-    """What the narrowest link of a flow's path could carry of payload, as an area; its mean in Mbit/s.
+    """What the narrowest link of a flow's path could carry of payload, as an area.
 
-    None, and nothing drawn, if no link is shaped.
+    Parameters
+    ----------
+    axes : Axes
+    run : RunView
+    flow : int
+        The flow's number.
+    bin_s : float
+        Length of a bin, s; in each stands the mean of the capacity over it.
+    **style
+        Of the area: color, label, zorder.
+
+    Returns
+    -------
+    mean_mbps : float or None
+        Mean over the run, Mbit/s; None, and nothing drawn, if no link is shaped.
     """
     ends = run.plan.flows[flow]
     pair = (ends.source, ends.destination)
@@ -81,7 +108,23 @@ def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool 
 
 
 def flow_shares(runs: Sequence[RunView]) -> Figure:
-    """Goodput of each TCP flow by the second, and below Jain's index over those that run; two panels a run."""
+    """Goodput of each TCP flow by the second, and below Jain's index over those that run.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+
+    Returns
+    -------
+    figure : Figure
+        Two panels a run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2) over the goodput of the n
+        flows that run: 1 if all get the same, 1/n, dotted, if one gets everything.
+
+    Raises
+    ------
+    TraceError
+        If a run has fewer than two TCP flows.
+    """
     for run in runs:
         if len(run.tcp_flows) < 2:
             raise TraceError(f"cannot draw this figure of {run.path.name}: the run has fewer than two TCP flows")
