@@ -48,18 +48,18 @@ class Drawing:
         ScenarioError
             If there is no such figure, or the runs have nothing to show in it.
         """
+        # Asked first: which figures a run can show is computed from its whole trace.
+        for name in self.names or ():
+            if name not in FIGURES:
+                near = nearest(name, FIGURES)
+                meant = f"did you mean {near}? " if near else ""
+                raise ScenarioError(f"there is no figure {name!r:.60}", hint=f"{meant}there are {', '.join(FIGURES)}")
         there = [
             name
             for name, kind in FIGURES.items()
             if kind.concerns(runs) and (kind.several or len(runs) == 1) and self._is_about(name, runs)
         ]
         for name in self.names or ():
-            if name not in FIGURES:
-                near = nearest(name, FIGURES)
-                meant = f"did you mean {near}? " if near else ""
-                raise ScenarioError(
-                    f"there is no figure {name!r:.60}", hint=f"{meant}these runs have {', '.join(there)}"
-                )
             if name not in there:
                 whose = runs[0].path.name if len(runs) == 1 else "these runs"
                 raise ScenarioError(
