@@ -39,6 +39,7 @@ def at(text):
     return datetime.fromisoformat(text)
 
 
+@pytest.mark.slow
 def test_the_document_comes_first_and_ids_are_distinct(packets):
     assert packets[0]["id"] == "document"
     assert packets[0]["version"] == "1.0"
@@ -91,6 +92,7 @@ def test_links_are_shown_while_a_path_uses_them(packets, t_s, path):
     assert shown == {f"link/{min(link)}~{max(link)}" for link in itertools.pairwise(path)}
 
 
+@pytest.mark.slow
 def test_a_run_without_a_constellation_has_no_czml(tmp_path):
     with pytest.raises(ScenarioError, match="no constellation"):
         czml(completed(write_synthetic_access(tmp_path / "access")))

@@ -17,6 +17,7 @@ def run(tmp_path_factory):
     return lw.open(path)
 
 
+@pytest.mark.slow
 def test_a_run_has_its_reordering_by_scope(run):
     assert run.reordering()["scope"].tolist() == ["run"] + ["window"] * 7 + ["change"] * 2
     (whole,) = run.reordering(flow=0, scope="run").itertuples()

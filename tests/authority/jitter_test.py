@@ -30,6 +30,7 @@ def test_the_studys_mean_displacements_at_one_millisecond(distribution, study_pk
     assert averaged(simulation.mean_displacement_pkts, distribution, 1e-3) == pytest.approx(study_pkts, rel=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma_ms", [0.05, 0.2, 10.0])
 def test_closed_forms_are_not_to_be_used_outside(sigma_ms):
     """The range of 0.6 to 4 ms is not a matter of taste: beyond it they are more than 3 % off."""
@@ -38,6 +39,7 @@ def test_closed_forms_are_not_to_be_used_outside(sigma_ms):
     assert abs(measured / simulation.closed_form_pkts("exponential", sigma_s) - 1) > 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma_ms", [0.3, 0.6, 1.0, 1.2475, 4.0, 10.0])
 def test_entropy_orders_normal_uniform_exponential_above_the_packet_spacing(sigma_ms):
     normal, uniform, exponential = (

@@ -139,6 +139,7 @@ def typed(verb, run, leowarp_within):
     return leowarp_within(*words, *([run] if verb == ("compare",) else []))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize(
     "name", [layout.PLAN, "summary.json", "30-trace/packets.parquet", "30-trace/more", "50-report"]
@@ -267,6 +268,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TEXTS)
 def test_a_hostile_plan_is_an_error(leowarp_within, tmp_path, kind):
     path = tmp_path / layout.PLAN
@@ -286,6 +288,7 @@ def test_a_plan_names_no_program_to_the_guests_kernel(leowarp_within, table):
     assert refused(leowarp_within("plan", CHAIN, "--set", setting), "start a program")
 
 
+@pytest.mark.slow
 def test_a_hostile_study_file_is_an_error(leowarp_within, tmp_path):
     for number, text in enumerate(text for text in TEXTS.values() if text is not None):
         (tmp_path / f"{number}.toml").write_bytes(text)
@@ -324,6 +327,7 @@ MANIFESTS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", MANIFESTS, ids=range(len(MANIFESTS)))
 def test_a_hostile_manifest_is_an_error(leowarp_within, made, run, text):
     (run / layout.MANIFEST).write_text(text)
@@ -551,6 +555,7 @@ def test_names_are_not_set_as_formulas(tmp_path):
     assert (tmp_path / "figure.svg").exists()
 
 
+@pytest.mark.slow
 def test_what_no_rule_foresees_is_no_traceback(leowarp_within, run, monkeypatch):
     def broken(*given, **named):
         raise KeyError("\x1b[31m")

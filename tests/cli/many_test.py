@@ -62,6 +62,7 @@ def worker(tmp_path, monkeypatch):
     return log
 
 
+@pytest.mark.slow
 def test_each_job_gives_its_run_in_order_and_its_progress_under_its_label(worker, write_run):
     outs = [write_run(name) for name in ("a", "b", "c")]
     seen = []
@@ -71,6 +72,7 @@ def test_each_job_gives_its_run_in_order_and_its_progress_under_its_label(worker
     assert sorted(p.run for p in seen if p.stage == "done") == ["A", "B", "C"]
 
 
+@pytest.mark.slow
 def test_a_failure_is_raised_with_its_kind_its_hint_and_its_label(worker, tmp_path):
     error = {"error": "the queue is full", "hint": "drain it", "kind": "TraceError", "exit_code": 5}
     job = Job("s.toml", tmp_path / "a", {"error": error})
@@ -79,6 +81,7 @@ def test_a_failure_is_raised_with_its_kind_its_hint_and_its_label(worker, tmp_pa
     assert told.value.hint == "drain it"
 
 
+@pytest.mark.slow
 def test_a_failure_stands_in_the_place_of_its_run_when_asked(worker, write_run, tmp_path):
     good = write_run("good")
     jobs = [Job("s.toml", tmp_path / "bad", {"status": 9, "words": "last words"}), Job("s.toml", good)]
@@ -89,6 +92,7 @@ def test_a_failure_stands_in_the_place_of_its_run_when_asked(worker, write_run, 
     assert run.path == good
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_takes_no_other_run_with_it(worker, write_run, tmp_path):
     outs = [write_run(name) for name in ("a", "c")]
     deadly = Job("s.toml", tmp_path / "b", {"status": 9, "words": "of b"})
@@ -99,12 +103,14 @@ def test_a_worker_that_dies_takes_no_other_run_with_it(worker, write_run, tmp_pa
     assert dead.message == "the run b ended with status 9; its last words: of b"
 
 
+@pytest.mark.slow
 def test_what_no_rule_foresees_is_said_as_the_command_line_says_it(worker, tmp_path):
     with pytest.raises(UnexpectedError, match="the run a failed: ZeroDivisionError: a mistake") as told:
         run_many([Job("s.toml", tmp_path / "a", {"bug": "a mistake"})], progress=False)
     assert "no rule foresees this" in told.value.hint
 
 
+@pytest.mark.slow
 def test_no_more_run_at_a_time_than_asked(worker, write_run):
     outs = [write_run(name) for name in ("a", "b")]
     # If both were made at once, the second would most likely begin while the first sleeps.
@@ -118,6 +124,7 @@ def test_two_runs_cannot_go_into_one_directory(worker, tmp_path):
         run_many([Job("a.toml", tmp_path / "x"), Job("b.toml", tmp_path / "y" / ".." / "x")])
 
 
+@pytest.mark.slow
 def test_an_interruption_leaves_no_process_behind(worker, tmp_path):
     def interrupt(progress):
         if progress.stage == "guest":
@@ -130,6 +137,7 @@ def test_an_interruption_leaves_no_process_behind(worker, tmp_path):
     assert not os.path.exists(f"/proc/{note.split()[2]}")
 
 
+@pytest.mark.slow
 def test_values_reach_the_run_as_they_are(worker, write_run, tmp_path):
     out = write_run("a")
     error = {"error": json.dumps(["a list", 1]), "hint": None, "kind": "GuestError", "exit_code": 4}

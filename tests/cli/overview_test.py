@@ -26,6 +26,7 @@ def lines(text):
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 
 
+@pytest.mark.slow
 def test_a_run_ends_with_a_table_and_where_all_scalars_are(access, capsys):
     print_run(access, as_json=False)
     out = capsys.readouterr().out

@@ -58,6 +58,7 @@ def test_a_wide_density_is_shown_in_ranges(leowarp, tmp_path):
     assert ["32", "to", "63", "64", "0.25"] in shares
 
 
+@pytest.mark.slow
 def test_figures_are_drawn_in_the_formats_asked_for(leowarp, arrivals, tmp_path):
     told = leowarp("reorder", arrivals, "--figures", tmp_path / "out", "--format", "svg", "--json").json()
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
@@ -76,6 +77,7 @@ def test_standard_input_and_captures_are_read(leowarp, arrivals, tmp_path):
     assert ["0", "icmp", "10.0.0.1", "10.0.0.2", "5", "8"] in [line.split()[:6] for line in listed.splitlines()]
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own_does_the_same(arrivals):
     command = [sys.executable, "-m", "leowarp", "reorder", "-", "--json"]
     done = subprocess.run(command, input=arrivals.read_bytes(), capture_output=True, check=True)

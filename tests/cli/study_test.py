@@ -36,6 +36,7 @@ def typed(tmp_path, monkeypatch):
     return run
 
 
+@pytest.mark.slow
 def test_a_study_its_status_and_a_second_start(typed, tmp_path):
     assert typed("trial.toml", "--json", "--progress", "none")[0] == 0
     status, out, _ = typed("status", "studies/trial", "--json")

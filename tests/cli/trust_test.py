@@ -196,6 +196,7 @@ def test_who_named_the_code_is_no_part_of_a_plan(tmp_path, program):
     assert own.guest.kernel_named_in is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "why"),
     [

@@ -46,6 +46,7 @@ def test_help_names_every_verb(leowarp):
         assert verb in answer.out
 
 
+@pytest.mark.slow
 def test_plan_is_a_scenario_and_gives_itself(leowarp, tmp_path):
     first = leowarp("plan", MADRID_TOKYO, "--set", "run.duration=60 s")
     assert first.status == 0
@@ -54,6 +55,7 @@ def test_plan_is_a_scenario_and_gives_itself(leowarp, tmp_path):
     assert leowarp("plan", tmp_path / "plan.toml", "--json").json()["run"]["duration"] == "60 s"
 
 
+@pytest.mark.slow
 def test_a_congestion_control_of_ones_own_is_named_by_its_file(leowarp, tmp_path):
     (tmp_path / "my_cc.c").write_text("int x;\n")
     flow = ("--set", "flows.0.congestion_control=my_own")
@@ -79,6 +81,7 @@ def test_routes_show_each_change_with_both_delays(leowarp):
     assert all(" ".join(row["path"]) in table for row in rows)
 
 
+@pytest.mark.slow
 def test_ephemeris_gives_positions_and_elevations(leowarp):
     answer = leowarp("ephemeris", MADRID_TOKYO, "--at", "30 s", "--json").json()
     assert answer["t_ns"] == 30_000_000_000
@@ -88,6 +91,7 @@ def test_ephemeris_gives_positions_and_elevations(leowarp):
     assert first["elevation_deg"].keys() == {"Madrid", "Tokyo"}
 
 
+@pytest.mark.slow
 def test_ephemeris_of_a_chain_says_that_there_is_none(leowarp):
     answer = leowarp("ephemeris", CHAIN)
     assert answer.status == 2
@@ -117,12 +121,14 @@ def test_what_was_typed_wrong_ends_with_status_2_and_one_message(leowarp, words,
     assert answer.out == ""
 
 
+@pytest.mark.slow
 def test_a_directory_that_is_no_run_ends_with_status_5(leowarp, tmp_path):
     answer = leowarp("metrics", tmp_path)
     assert answer.status == 5
     assert str(tmp_path) in answer.err
 
 
+@pytest.mark.slow
 def test_an_error_is_one_json_object_when_json_was_asked_for(leowarp):
     answer = leowarp("plan", "nowhere.toml", "--json")
     assert answer.status == 2
@@ -132,6 +138,7 @@ def test_an_error_is_one_json_object_when_json_was_asked_for(leowarp):
     assert "nowhere.toml" in told["error"]
 
 
+@pytest.mark.slow
 def test_debugging_shows_the_traceback(leowarp):
     assert "Traceback" in leowarp("plan", "nowhere.toml", env={"LEOWARP_DEBUG": "1"}).err
 
@@ -148,6 +155,7 @@ def test_csv_has_a_header_and_an_empty_field_for_what_is_missing(leowarp, write_
     assert leowarp("export", run, "echoes", "--flow", "0").out.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_captures_are_exported_or_the_command_that_makes_them_is_told(leowarp, write_run, tmp_path):
     with_capture = write_run("a", captures=("source.pcapng",))
     answer = leowarp("export", with_capture, "pcapng", "--out", tmp_path / "out")
@@ -158,6 +166,7 @@ def test_captures_are_exported_or_the_command_that_makes_them_is_told(leowarp, w
     assert "--set observe.pcap=both" in without.err
 
 
+@pytest.mark.slow
 def test_the_moving_page_of_a_run_is_one_of_its_files(leowarp_within, tmp_path):
     run = write_synthetic_run(tmp_path / "run")
     metrics(read_tables(run), scenario.plan_of(run / layout.PLAN)).write(run)
@@ -179,6 +188,7 @@ def test_what_does_not_move_is_not_exported_as_czml(leowarp_within, write_run):
         assert "--czml" in answer.err
 
 
+@pytest.mark.slow
 def test_metrics_print_what_is_missing_only_if_asked_and_as_a_dash(leowarp, write_run):
     run = write_run()
     lines = [line.split() for line in leowarp("metrics", run).out.splitlines() if line.strip()]
@@ -188,6 +198,7 @@ def test_metrics_print_what_is_missing_only_if_asked_and_as_a_dash(leowarp, writ
     assert ["drops_pkts", "–"] in lines
 
 
+@pytest.mark.slow
 def test_output_into_a_narrow_terminal_cuts_no_value(leowarp, write_run):
     answer = leowarp("metrics", write_run(), env={"COLUMNS": "40"})
     assert "9,500,000" in answer.out
@@ -217,6 +228,7 @@ def test_version_names_the_libraries_and_builds_nothing(leowarp, tmp_path):
     assert {"python", "numpy", "pyarrow"} <= told.keys()
 
 
+@pytest.mark.slow
 def test_a_broken_pipe_is_no_error(leowarp, tmp_path):
     script = tmp_path / "pipe.sh"
     script.write_text(f'"{sys.executable}" -m leowarp plan {MADRID_TOKYO} | head -1\necho "${{PIPESTATUS[0]}}"\n')

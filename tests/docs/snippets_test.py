@@ -91,6 +91,7 @@ def execute(page: Path, text: str, place: Path) -> None:
         exec(compile(text, name_of(page), "exec"), {"__name__": "__main__"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "text"), SNIPPETS)
 def test_snippets_over_runs_run(page: Path, text: str, small_run: Path, tmp_path: Path) -> None:
     if MAKES_RUNS.search(text):

@@ -26,6 +26,7 @@ def test_a_wait_fails_once_those_waited_for_have_ended(spawn):
         wait_until(lambda: False, spawn(["true"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [SLEEPS, BURNS])
 def test_a_wait_is_bounded_by_the_time_that_those_waited_for_had(spawn, monkeypatch, command):
     monkeypatch.setattr(waiting, "OWN_TIME_S", 0.6)
@@ -36,6 +37,7 @@ def test_a_wait_is_bounded_by_the_time_that_those_waited_for_had(spawn, monkeypa
         wait_until_gone(lambda: [process.pid])
 
 
+@pytest.mark.slow
 def test_a_process_that_is_held_is_waited_for(spawn, monkeypatch):
     monkeypatch.setattr(waiting, "OWN_TIME_S", 0.6)
     process = spawn(BURNS)

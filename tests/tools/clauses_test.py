@@ -93,6 +93,7 @@ def tree(tmp_path):
     return made
 
 
+@pytest.mark.slow
 def test_the_projects_own_clauses_are_all_accounted_for(clauses):
     documents, cited, wrong = clauses.collected(ROOT)
     assert not wrong

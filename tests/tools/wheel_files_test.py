@@ -33,6 +33,7 @@ def test_no_test_is_in_the_wheel(shipped):
     assert [path for path, stem in stems.items() if stem == "conftest" or stem.endswith(("_test", "_tests"))] == []
 
 
+@pytest.mark.slow
 def test_nothing_in_the_wheel_imports_what_only_tests_have(shipped):
     modules = [path for path in shipped.values() if path.suffix == ".py"]
     assert len(modules) > 200

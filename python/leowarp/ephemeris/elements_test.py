@@ -175,6 +175,7 @@ def test_missing_and_binary_files_are_refused(tmp_path: Path) -> None:
         elements_of(path)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=300)
 @given(st.integers(0, 140), st.characters(codec="utf-8"), st.booleans())
 @example(0, "[", False)
@@ -192,6 +193,7 @@ def test_a_damaged_file_is_read_or_refused_but_nothing_else(
     assert len(names) == len(elements) == 1
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=200)
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused(tmp_path: Path, text: str) -> None:

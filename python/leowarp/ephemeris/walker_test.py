@@ -100,6 +100,7 @@ def test_orbits_are_circles_of_the_inclination(walker: Walker, t_ns: int) -> Non
     assert np.abs(eci_m[:, 2]).max() <= walker.radius_m * math.sin(walker.inclination_rad) * (1 + 1e-12) + 1e-6
 
 
+@pytest.mark.slow
 @given(walkers, instants)
 def test_turning_keeps_distances_and_latitudes(walker: Walker, t_ns: int) -> None:
     eci_m, ecef_m = walker.positions_eci_m(t_ns), walker.positions_ecef_m(t_ns)
@@ -108,12 +109,14 @@ def test_turning_keeps_distances_and_latitudes(walker: Walker, t_ns: int) -> Non
     assert np.linalg.norm(ecef_m - ecef_m[0], axis=1) == pytest.approx(apart, abs=1e-4)
 
 
+@pytest.mark.slow
 @given(walkers, instants, st.integers(0, 10**12))
 def test_start_shifts_the_clock(walker: Walker, t_ns: int, later_ns: int) -> None:
     shifted = dataclasses.replace(walker, start_ns=walker.start_ns + later_ns)
     assert (shifted.positions_ecef_m(t_ns) == walker.positions_ecef_m(t_ns + later_ns)).all()
 
 
+@pytest.mark.slow
 @given(walkers, st.lists(instants, min_size=1, max_size=4))
 def test_many_instants_at_once_are_the_same_as_one_by_one(walker: Walker, times: list[int]) -> None:
     together_m = walker.positions_ecef_m(np.array(times))

@@ -69,6 +69,7 @@ def test_an_interrupted_build_leaves_nothing(tmp_path):
     assert (quietly(tmp_path, write_thing) / "thing").read_text() == "whole"
 
 
+@pytest.mark.slow
 def test_what_a_killed_build_left_is_cleared_away(build, tmp_path):
     killed = build()
     assert killed.stdout.readline() == "builds\n"

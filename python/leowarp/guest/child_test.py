@@ -57,6 +57,7 @@ def test_it_is_ended_with_all_of_its_session(start):
     child.end()
 
 
+@pytest.mark.slow
 def test_it_dies_with_its_parent(spawn, tmp_path):
     script = """
 import sys

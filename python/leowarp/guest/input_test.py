@@ -281,6 +281,7 @@ def test_any_value_of_a_direction_is_read_back_from_its_record(given_values):
 names = st.integers(0, 5)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(names, names).filter(lambda pair: pair[0] != pair[1]), min_size=1, max_size=40))
 def test_directions_equal_a_slow_search(pairs):
     nodes = [node(f"n{number}", "satellite") for number in range(6)]

@@ -92,6 +92,7 @@ def test_force_builds_again(workshop):
     assert builds(place) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARTS)
 def test_each_part_of_the_recipe_is_in_the_key(workshop, tmp_path, name):
     first = kernel()
@@ -100,6 +101,7 @@ def test_each_part_of_the_recipe_is_in_the_key(workshop, tmp_path, name):
     assert kernel().program != first.program
 
 
+@pytest.mark.slow
 def test_a_new_object_is_in_the_key(workshop, tmp_path):
     first = kernel()
     (tmp_path / "guest" / "cc").mkdir()

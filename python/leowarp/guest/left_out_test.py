@@ -77,6 +77,7 @@ def test_a_tree_that_takes_everything_is_built_whole(tree, choice):
     assert symbols >= {"time_travel_time", "__wrap_getrandom", *KNOWN_BY.values()}
 
 
+@pytest.mark.slow
 def test_an_object_that_does_not_compile_is_left_out_with_the_compilers_first_error(tree):
     (tree / "ours" / "bbr_handover.c").write_text("int x = unknown_here;\nint y = neither_here;\n")
     status, said, _ = build(tree)
@@ -92,6 +93,7 @@ def test_an_object_that_does_not_compile_is_left_out_with_the_compilers_first_er
     assert "bbr_handover_main" not in (out / "symbols.txt").read_text()
 
 
+@pytest.mark.slow
 def test_an_object_that_uses_what_the_tree_does_not_have_is_left_out(tree):
     (tree / "ours" / "clock.c").write_text("extern int gone; void clock_register(void) { gone = 1; }\n")
     uses = (
@@ -105,6 +107,7 @@ def test_an_object_that_uses_what_the_tree_does_not_have_is_left_out(tree):
     assert "leolink_register" in (out / "symbols.txt").read_text()
 
 
+@pytest.mark.slow
 def test_an_option_that_a_tree_does_not_know_is_left_out(tree):
     (tree / "refused").write_text("CONFIG_TCP_CONG_YEAH=y\n")
     assert build(tree)[0] != 0
@@ -130,6 +133,7 @@ def test_a_tree_over_which_a_run_would_measure_something_else_is_refused(tree, r
     assert f"and a run needs: {refused}" in said
 
 
+@pytest.mark.slow
 def test_voluntary_preemption_will_do(tree):
     (tree / "refused").write_text("CONFIG_PREEMPT_NONE=y\n")
     status, said, out = build(tree, "--leave-out")

@@ -58,6 +58,7 @@ def left_over(tmp_path: Path) -> list[Path]:
     return [path for path in (tmp_path / "cache").glob("module*/*") if ".tmp" in path.name]
 
 
+@pytest.mark.slow
 def test_a_module_is_compiled_once_for_each_content_and_kernel(workshop, source, tmp_path):
     first = compiled(source, workshop())
     assert first.name == "own.ko"

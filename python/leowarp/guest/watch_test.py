@@ -90,6 +90,7 @@ def test_usage_counts_a_process_and_its_children(spawn):
     assert usage.sample() == before
 
 
+@pytest.mark.slow
 def test_usage_tells_how_long_all_of_it_slept(spawn):
     process = spawn([sys.executable, "-S", "-c", BURN], stdin=PIPE, stdout=PIPE)
     usage = Usage(process.pid)

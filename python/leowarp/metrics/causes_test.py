@@ -46,6 +46,7 @@ def packet(seq, sent_ns, received_ns=None, **more):
     return {"seq": seq, "sent_ns": sent_ns, "received_ns": received_ns, **more}
 
 
+@pytest.mark.slow
 def test_the_changes_are_those_that_the_routes_number(tables):
     first, second = path_changes(tables, PAIR)
     assert (first.number, second.number) == (0, 1)
@@ -137,6 +138,7 @@ def test_a_packet_without_a_route_belongs_to_the_change_that_took_it(tables, sen
     assert counted(with_packets(tables, [lost], no_path_from=2)) == {(change, "lost_pkts"): 1}
 
 
+@pytest.mark.slow
 def test_retransmissions_inherit_the_cause_of_what_they_repeat(tables):
     first = [
         packet(0, 20 * S - 4 * MS, 20 * S + 60 * MS, is_late=True),

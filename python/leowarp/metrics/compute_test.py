@@ -47,6 +47,7 @@ def test_scalars_of_the_run(result):
     assert run["cpu_s"] is None
 
 
+@pytest.mark.slow
 def test_what_the_senders_host_counted_is_its_last_value(tables, plan):
     told = {"TCPSackRecovery": (0, 2, 5), "TCPRenoRecovery": (0, 1), "TCPDSACKUndo": (0, 3), "TCPFullUndo": (0, 1),
             "TCPPartialUndo": (0,), "TCPLossUndo": (0,)}  # fmt: skip

@@ -44,6 +44,7 @@ def of(tables, delay_ns):
     return delays(dataclasses.replace(tables, **changed, missing=frozenset()), flow, ROUND_TRIP)
 
 
+@pytest.mark.slow
 def test_all_round_trips_are_counted_though_few_packets_are_stored(access):
     tables, plan, packets = access
     rtt_ns, unanswered = exact_round_trips(packets[1], syn.ack_packets(packets[1]))

@@ -189,6 +189,7 @@ def test_a_change_that_is_not_recovered_from_is_longer_than_any():
     assert set(recovery_scalars(rows, 2).values()) == {None}
 
 
+@pytest.mark.slow
 def test_recovery_of_a_hundred_changes_reads_no_table_a_change(access, result, monkeypatch):
     tables, _ = access
     one = result.route_changes.iloc[[1]]
@@ -310,6 +311,7 @@ def test_marks_of_congestion_are_counted(result):
     assert result.summary["flows"][1]["received_ce_pkts"] is None
 
 
+@pytest.mark.slow
 def test_a_path_delay_of_many_steps_is_written_by_the_second(result, monkeypatch):
     from leowarp.metrics import long_form
 

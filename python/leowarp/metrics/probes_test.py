@@ -68,6 +68,7 @@ def test_slots_step_at_the_changes_and_leave_the_spikes_out():
     assert frame["rtt_deviation_ns"].iloc[0] == pytest.approx(MS)
 
 
+@pytest.mark.slow
 def test_what_is_under_way_at_the_end_is_not_lost(tables):
     from dataclasses import replace
 

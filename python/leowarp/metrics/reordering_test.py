@@ -103,6 +103,7 @@ def test_shares_of_a_histogram(result):
         histogram(result.densities, 0, "density", "all")
 
 
+@pytest.mark.slow
 def test_densities_stand_in_the_long_form_with_their_index(result):
     frame = result.long_form()
     shares = frame[frame["metric"] == "reordering.density"]
@@ -114,6 +115,7 @@ def test_densities_stand_in_the_long_form_with_their_index(result):
     assert frame.loc[~frame["metric"].str.endswith(("density", "n_reordering", "extent")), "index"].isna().all()
 
 
+@pytest.mark.slow
 def test_a_run_without_these_tables_has_null_scalars(tables, plan):
     empty = {name: getattr(tables, name).iloc[:0] for name in ("reordering", "densities")}
     found = metrics(dataclasses.replace(tables, **empty, missing=frozenset(empty)), plan)

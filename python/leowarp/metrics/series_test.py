@@ -29,6 +29,7 @@ def test_rate_refuses_bins_outside_the_samples():
         rate_in_bins(np.array([]), np.array([]), np.array([0, S]))
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(1, 10**9), st.integers(0, 10**7)), min_size=2, max_size=40), st.data())
 def test_bins_of_a_span_add_up_to_its_bytes(steps, data):
     t_ns = np.cumsum([step for step, _ in steps])

@@ -35,6 +35,7 @@ def flows(both, kind):
     return [flow for each in both for flow in each.summary["flows"] if (flow["kind"] == "tcp") == (kind == "tcp")]
 
 
+@pytest.mark.slow
 def test_scalars_stand_in_the_declared_order(both):
     for each in both:
         run = {name: value for name, value in each.summary.items() if name != "flows"}
@@ -51,6 +52,7 @@ def test_what_is_declared_is_known_of_some_run(both):
     assert set(scalars.names(scalars.PROBE)) - known(flows(both, "ping")) == NOT_OF_PROBES
 
 
+@pytest.mark.slow
 def test_every_number_of_the_summary_is_in_the_long_form_with_unit_and_definition(both):
     frame = both[1].long_form()
     for flow in both[1].summary["flows"]:

@@ -141,6 +141,7 @@ def test_a_setting_out_of_range_is_refused_and_says_what_to_do(given, telling):
 
 # Tests RFC 4737, 4.1.2 (waiting time).
 # Tests RFC 4737, 6 (sliding window).
+@pytest.mark.slow
 def test_the_largest_window_and_n_that_are_taken_are_in_force():
     late = reordering.measure([2**24 + 1, 1], loss_window_pkts=2**24, threshold_pkts=1, n_max=2**16)
     assert (late.reordered_pkts, late.too_late_pkts) == (1, 0)

@@ -24,6 +24,7 @@ from support.synthetic.run import PLAN_TOML
 TCP_FIGURES = [name for name, kind in FIGURES.items() if kind.shows in ("tcp", "changes", "routes", "any")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TCP_FIGURES)
 def test_every_figure_is_drawn_with_units_and_rules(run_dir, name):
     drawn = figure(run_dir, name)
@@ -48,6 +49,7 @@ def test_several_runs_share_a_figure(run_dir, other_run_dir, name):
     assert "Reno" in words
 
 
+@pytest.mark.slow
 def test_queues_of_runs_whose_route_never_changed_are_laid_out(run_dir, other_run_dir, tmp_path):
     runs = [RunView(path) for path in (run_dir, other_run_dir)]
     for run in runs:
@@ -85,6 +87,7 @@ def test_equal_runs_give_equal_bytes(run_dir, tmp_path, name):
     assert sums[0] == sums[1]
 
 
+@pytest.mark.slow
 def test_the_users_matplotlibrc_changes_nothing(run_dir, tmp_path):
     import matplotlib as mpl
 

@@ -27,6 +27,7 @@ def test_delays_break_at_lost_probes_and_reconfigurations_are_marked() -> None:
     assert capacity.get_ylabel() == "capacity, Mbit/s"
 
 
+@pytest.mark.slow
 def test_equal_measurements_give_equal_bytes(tmp_path: Path) -> None:
     of = measurement()
     for name in ("a.svg", "b.svg"):

@@ -20,6 +20,7 @@ def apart_m(cloud: np.ndarray) -> np.ndarray:
     return np.linalg.norm(cloud[:, None] - cloud[None], axis=-1)
 
 
+@pytest.mark.slow
 @given(clouds, st.floats(1e3, 2e7))
 def test_range_links_exactly_the_pairs_within_it(cloud: np.ndarray, max_range_m: float) -> None:
     rule = RangeRule(max_range_m=max_range_m, sight=None)
@@ -65,6 +66,7 @@ def test_sight_is_blocked_by_the_earth_and_its_air() -> None:
     assert not Sight(clear_radius_m=7.1e6).holds(column, np.array([[0, 1]])).any()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**13))
 def test_links_of_a_rule_hold_at_their_own_instant(t_ns: int) -> None:
     for isl in (

@@ -227,6 +227,7 @@ def test_a_station_that_sees_nothing_is_an_error_with_the_nearest_miss() -> None
     assert b.value.hint
 
 
+@pytest.mark.slow
 def test_the_hint_for_a_blind_station_is_true() -> None:
     north = station("Longyearbyen", 78.22, 15.65)
     with pytest.raises(ScenarioError) as raised:
@@ -297,6 +298,7 @@ def test_the_same_plan_gives_the_same_table() -> None:
     assert made(resolved).table.equals(made(resolved).table, check_metadata=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.integers(0, 100_000), st.sampled_from(["range", "plus-grid"]), st.sampled_from(["mirror", "own"]))
 def test_a_path_changes_only_when_another_is_shorter_by_more_than_a_nanosecond(

@@ -54,6 +54,7 @@ def every_path(n: int, links: Costs, seen: list[dict[int, float]], source: int, 
 TOLERANCE = 0.001
 
 
+@pytest.mark.slow
 @given(networks())
 def test_the_path_is_the_smallest_of_the_shortest(network: tuple[int, Costs, list[dict[int, float]]]) -> None:
     n, links, seen = network
@@ -70,6 +71,7 @@ def test_the_path_is_the_smallest_of_the_shortest(network: tuple[int, Costs, lis
     assert abs(graph.cost_of(path) - every[path]) < 1e-9
 
 
+@pytest.mark.slow
 @given(networks(), st.data())
 def test_a_path_in_force_stays_if_it_is_among_the_shortest(
     network: tuple[int, Costs, list[dict[int, float]]], data: st.DataObject
@@ -120,6 +122,7 @@ def test_links_below_the_tolerance_are_refused() -> None:
         graph.shortest(0, 1, graph.costs_to([1], [np.inf])[0], 0.1, None)
 
 
+@pytest.mark.slow
 @given(networks(), st.permutations([(0, 1), (2, 1), (1, 0), (0, 2)]))
 def test_forwarding_by_destination_takes_everybody_there(
     network: tuple[int, Costs, list[dict[int, float]]], pairs: list[tuple[int, int]]

@@ -327,6 +327,7 @@ def spoilt(rng: random.Random) -> bytes:
     return bytes(text)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(key=st.text(max_size=20), value=st.text(max_size=20))
 def test_odd_overrides_end_in_a_plan_or_a_scenario_error(tmp_path_factory, key, value):

@@ -226,6 +226,7 @@ FREE_OF_JITTERED = free({name: TABLES[name] for name in ("run", "jittered", "obs
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "keys_of"), [(GOOD, FREE), (JITTERED, FREE_OF_JITTERED)], ids=["walker", "jittered"])
 @settings(max_examples=60)
 @given(data=st.data())
@@ -242,6 +243,7 @@ def test_any_valid_values_give_a_plan_that_gives_itself(tmp_path_factory, text, 
     assert resolve(load(path)).to_toml() == plan.to_toml()
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(name=st.text(min_size=1, max_size=12))
 def test_any_station_name_that_is_allowed_survives(tmp_path_factory, name):

@@ -4,6 +4,7 @@
 import json
 import tomllib
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -122,6 +123,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(KEY, VALUES, max_size=5))
 def test_every_value_that_tomllib_finds_has_a_line(values):
     text = "\n\n".join(f"{quoted(key)} = {inline(value)}" for key, value in values.items())

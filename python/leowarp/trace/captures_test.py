@@ -121,6 +121,7 @@ def test_captures_without_a_common_connection_are_refused(tmp_path):
         packets_from_captures(tmp_path / "a.pcap", tmp_path / "b.pcap")
 
 
+@pytest.mark.slow
 @given(st.data(), st.sampled_from([_pcap, _pcapng]))
 @settings(max_examples=200)
 def test_a_damaged_capture_is_read_or_refused_and_never_anything_else(tmp_path_factory, data, write):

@@ -47,6 +47,7 @@ def _tables(draw):
     return name, columns
 
 
+@pytest.mark.slow
 @given(_tables())
 @settings(max_examples=150)
 def test_what_was_written_is_read_and_missing_stays_missing(tmp_path_factory, table):
@@ -154,6 +155,7 @@ def test_a_column_that_the_schema_does_not_know_is_kept(tmp_path):
     assert table.field("sojourn_ns").metadata == {b"unit": b"ns", b"doc": b"how long"}
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=400), st.integers(0, 400), st.booleans())
 @settings(max_examples=300)
 def test_any_damage_is_read_or_refused_and_never_anything_else(tmp_path_factory, noise, place, appended):

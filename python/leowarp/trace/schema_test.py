@@ -13,6 +13,7 @@ from leowarp.trace import TABLES
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo to ask the Rust side")
 def test_the_agent_writes_the_columns_types_units_and_texts_of_the_schema():
     answer = subprocess.run(

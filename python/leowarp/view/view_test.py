@@ -102,6 +102,7 @@ def interpolated(sky, t_s):
     return np.tensordot(weights, frames[begin : begin + len(nodes)], axes=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["oneweb-study", "starlink-shell1"])
 @pytest.mark.parametrize("t_s", [0.0, 149.0, 450.5, 999.9])
 def test_positions_are_those_of_the_ephemeris(tmp_path, preset, t_s):
@@ -118,6 +119,7 @@ def test_positions_are_those_of_the_ephemeris(tmp_path, preset, t_s):
     assert np.linalg.norm(interpolated(sky, t_s) - wanted, axis=1).max() < 300
 
 
+@pytest.mark.slow
 def test_links_between_satellites_are_those_of_the_rule_at_every_update(run, run_dir):
     plan = Source(run_dir).plan
     rule, sky, links = isl_rule(plan), ephemeris_of(plan), run["sky"]["links"]
@@ -143,6 +145,7 @@ def test_a_page_without_stored_packets_has_none(run_dir):
     assert packets_of(source, Arrays()) is None
 
 
+@pytest.mark.slow
 def test_packets_take_the_room_that_there_is(run_dir):
     source = Source(run_dir)
     packets = source.tables.packets

@@ -10,6 +10,7 @@ from support.probes import SECOND_NS, plan_of, profile_for
 MBIT_S = 1_000_000
 
 
+@pytest.mark.slow
 def test_capacity_is_around_what_was_asked_for_and_0_only_in_handovers():
     profile = profile_for(60)
     for way, median in ((profile.down, 250), (profile.up, 15)):

@@ -37,6 +37,7 @@ def test_outages_lie_within_their_reach_on_both_sides_alike():
     assert ((begin_s + end_s) / 2).mean() == pytest.approx(0, abs=0.02)
 
 
+@pytest.mark.slow
 def test_every_phase_of_the_second_is_hit_alike():
     begin_ns, end_ns = outages_of_hours()
     at_ns = np.arange(0, HOURS * 3600 * SECOND_NS, 5_000_000, dtype=np.int64)

@@ -137,6 +137,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
 def test_packets_follow_the_routes_table_at_every_instant(variant: dict) -> None:
     resolved = plan(**{"duration_s": 300, **variant})
@@ -317,6 +318,7 @@ def test_netem_gets_room_for_the_packets_in_its_delay_line() -> None:
     assert {row["limit_pkts"] for row in rows(table, "link", kind="isl")} == {500}
 
 
+@pytest.mark.slow
 def test_all_makes_every_satellite_and_every_link_of_the_rule() -> None:
     _, table = made(plan(shell(), duration_s=60, isl=Isl(rule="plus-grid"), network=Network(instantiate="all")))
     assert len(rows(table, "node", kind="satellite")) == 1584

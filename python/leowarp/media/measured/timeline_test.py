@@ -348,6 +348,7 @@ def test_malformed_tables_are_refused_with_file_and_line(tmp_path: Path, text: s
 cells = st.sampled_from(["0", "1", "2.5", "-1", "", "down", "unshaped", "nan", "1e9999999999", "x", '"', "0.1", "1e-3"])
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=150)
 @given(st.lists(st.lists(cells, min_size=1, max_size=5), max_size=4), st.booleans())
 def test_any_table_is_read_or_refused(tmp_path: Path, rows: list[list[str]], with_header: bool) -> None:

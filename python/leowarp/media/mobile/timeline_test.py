@@ -141,6 +141,7 @@ def test_the_route_is_one_path_whose_delay_is_that_of_a_packet_decoded_at_once(t
     assert table[0]["path"] == ["terminal", "satellite", "gateway"]
 
 
+@pytest.mark.slow
 def test_a_table_of_the_users_reaches_the_model(tmp_path):
     (tmp_path / "mine.toml").write_text(
         '[[environments]]\nname = "mine"\nelevation_deg = 10\ntransitions = [[1]]\ncorrelation_m = 1\n'
@@ -175,6 +176,7 @@ def forward_of(table):
     return delays_ns
 
 
+@pytest.mark.slow
 def test_over_a_constellation_the_delay_to_the_satellite_is_that_of_the_path_in_force(tmp_path):
     _, sky, ways, table = routed(tmp_path)
     forward = forward_of(table)
@@ -190,6 +192,7 @@ def test_over_a_constellation_the_delay_to_the_satellite_is_that_of_the_path_in_
     assert max(forward["gateway", "satellite"].values()) == ways.summary["forward_delay_max_ns"]
 
 
+@pytest.mark.slow
 def test_over_a_constellation_hosts_change_paths_when_the_routes_do_and_links_stay(tmp_path):
     plan, sky, ways, table = routed(tmp_path)
     assert timeline_of(plan).equals(timeline_of(plan, sky, ways))
@@ -201,6 +204,7 @@ def test_over_a_constellation_hosts_change_paths_when_the_routes_do_and_links_st
     assert {row["t_ns"] for kind in ("link", "route", "channel") for row in of_kind(table, kind)} == {0}
 
 
+@pytest.mark.slow
 def test_without_a_path_the_routers_at_both_ends_know_no_next_hop(tmp_path):
     below = '[ground]\nmin_elevation = "20 deg"'
     _, _, ways, table = routed(tmp_path, below=below, duration="600 s")

@@ -47,6 +47,7 @@ def outcome(number, frames):
 # --- The runs
 
 
+@pytest.mark.slow
 def test_every_part_has_as_many_runs_as_it_says_and_a_quick_one_some_of_each():
     for part in runs.parts():
         if part.name == "capacity":
@@ -175,6 +176,7 @@ def test_handovers_are_seen_by_their_rise_their_losses_and_the_time_without_a_re
     assert len(pg.slot_minima_ms(pings)) == 24
 
 
+@pytest.mark.slow
 def test_shares_of_the_path_are_of_each_sessions_own_capacity(as_the_study_says):
     used = ev.used_ratio(as_the_study_says, "cubic")
     assert used.count == synthetic.SEEDS
@@ -342,6 +344,7 @@ def test_cubic_that_keeps_the_path_at_peak_refutes_the_claim_in_part(as_the_stud
 # --- Tables, figures, page
 
 
+@pytest.mark.slow
 def test_the_table_has_a_row_for_every_variant_and_the_same_for_machines(as_the_study_says):
     text = tables.table(as_the_study_says)
     for variant in runs.VARIANTS:
@@ -400,6 +403,7 @@ def engine(monkeypatch, as_the_study_says):
     return run_study
 
 
+@pytest.mark.slow
 def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     done = reproduce("huston2024", tmp_path / "study", progress=False)
     claims = json.loads((done.path / "claims.json").read_text())
@@ -414,6 +418,7 @@ def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     assert "11 runs, 22 CPU s" in done.cost
 
 
+@pytest.mark.slow
 def test_a_quick_one_says_that_it_is_not_the_study(engine, tmp_path):
     done = reproduce("huston2024", tmp_path / "study", quick=True, progress=False)
     assert "quick: 3 of 20 seeds" in done.page.read_text(encoding="utf-8")
@@ -423,6 +428,7 @@ def test_a_quick_one_says_that_it_is_not_the_study(engine, tmp_path):
         assert sum(wanted) in (1, 2, 3), part.name
 
 
+@pytest.mark.slow
 def test_claims_whose_runs_all_failed_cannot_be_told(engine, tmp_path):
     engine.failing.add("paced")
     done = reproduce("huston2024", tmp_path / "study", progress=False)
@@ -432,6 +438,7 @@ def test_claims_whose_runs_all_failed_cannot_be_told(engine, tmp_path):
     assert list(done.failures) == ["paced/0", "paced"]
 
 
+@pytest.mark.slow
 def test_off_peak_sessions_stand_in_a_table_of_their_own(as_the_study_says):
     text = tables.table(as_the_study_says)
     assert "Off-peak" in text

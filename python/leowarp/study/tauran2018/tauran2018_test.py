@@ -243,6 +243,7 @@ def test_pairs_that_wait_less_refute_their_claim(as_the_study_says):
 # Tests claim 4.6 of tauran2018.
 # Tests claim 4.8 of tauran2018.
 # Tests claim 4.11 of tauran2018.
+@pytest.mark.slow
 def test_causes_are_counts_of_the_traces(as_the_study_says):
     row = outcome("4.11", as_the_study_says | alike("rto_us"))
     assert "NewReno: RTO = SRTT + 200 ms in on 50%, off 50% of the samples" in row["cause"]
@@ -261,6 +262,7 @@ def test_causes_are_counts_of_the_traces(as_the_study_says):
 # --- Tables, figures, page
 
 
+@pytest.mark.slow
 def test_tables_have_the_studys_numbers_beside_ours_and_a_row_for_every_kind_of_session(as_the_study_says):
     text = tables.retransmissions(as_the_study_says)
     assert "16,914" in text or "16914" in text
@@ -317,6 +319,7 @@ def engine(monkeypatch, as_the_study_says):
     return run_study
 
 
+@pytest.mark.slow
 def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     done = reproduce("tauran2018", tmp_path / "study", progress=False)
     claims = json.loads((done.path / "claims.json").read_text())
@@ -330,6 +333,7 @@ def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     assert "7 runs, 14 CPU s" in done.cost
 
 
+@pytest.mark.slow
 def test_a_quick_one_says_that_it_is_not_the_study(engine, tmp_path):
     done = reproduce("tauran2018", tmp_path / "study", quick=True, progress=False)
     assert "quick: 2 of 5 seeds at 7, 10, 13 dB" in done.page.read_text(encoding="utf-8")
@@ -338,6 +342,7 @@ def test_a_quick_one_says_that_it_is_not_the_study(engine, tmp_path):
             for snr, seed in [("7 dB", 2), ("8 dB", 2), ("7 dB", 3)]] == [True, False, False]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_claims_whose_runs_failed_cannot_be_told(engine, tmp_path):
     engine.failing.add("growth")
     done = reproduce("tauran2018", tmp_path / "study", progress=False)

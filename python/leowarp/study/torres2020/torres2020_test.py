@@ -262,6 +262,7 @@ def test_all_figures_are_drawn(as_the_study_says, tmp_path):
             assert (tmp_path / f"{figure.stem}.{kind}").stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_a_figure_whose_runs_are_missing_says_so(undisturbed, tmp_path, monkeypatch):
     only = {"probes": undisturbed["probes"]}
     monkeypatch.setattr(figures, "KINDS", (figures.KINDS[0], figures.KINDS[3], figures.KINDS[4]))
@@ -340,6 +341,7 @@ def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     assert "CPU s a run" in done.cost
 
 
+@pytest.mark.slow
 def test_a_quick_one_says_that_it_is_not_the_study(engine, tmp_path):
     done = reproduce("torres2020", tmp_path / "study", quick=True, progress=False)
     text = done.page.read_text(encoding="utf-8")
@@ -348,6 +350,7 @@ def test_a_quick_one_says_that_it_is_not_the_study(engine, tmp_path):
     assert not done.failures
 
 
+@pytest.mark.slow
 def test_failed_runs_are_named_and_the_rest_is_judged(engine, tmp_path):
     def fail(rows):
         rows.loc[5, "status"] = "failed"

@@ -150,6 +150,7 @@ def one_by_one(power, snr_db, harq, start_ns, levels):
     return harq.retransmissions, True, sent
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(
     kind=st.sampled_from(KINDS),
@@ -222,6 +223,7 @@ def test_shares_of_retransmissions_and_losses_are_everything(found_by_snr):
     assert losses == sorted(losses, reverse=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [0.4, 0.6])
 def test_a_prediction_meets_its_target_where_bits_are_left(target):
     # A fast terminal: as many stays in a fifth of the time.
@@ -233,6 +235,7 @@ def test_a_prediction_meets_its_target_where_bits_are_left(target):
     assert shares[1] / (1 - shares[0]) == pytest.approx(target, abs=0.04)
 
 
+@pytest.mark.slow
 def test_a_slower_terminal_loses_more_because_its_transmissions_meet_the_same_fade():
     losses = []
     for speed in (0.3, 20.0):

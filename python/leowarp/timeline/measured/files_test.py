@@ -305,6 +305,7 @@ A_LINE = """12|[1.5] 64 bytes from a: icmp_seq=1 ttl=1 time=3 ms|t_s,delay_ms|0,
 lines = st.sampled_from(A_LINE.replace("\n", "|").split("|"))
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=100)
 @given(st.lists(lines, max_size=5), st.booleans())
 def test_any_text_is_read_or_refused(tmp_path: Path, text: list[str], interval: bool) -> None:
