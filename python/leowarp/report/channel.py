@@ -64,7 +64,7 @@ def channel_over_time(runs: Sequence[RunView]) -> Figure:
 
 
 def bin_length_s(end_s: float) -> float:
-    """Length of a bin, so that there are no more than `MOST_BINS`."""
+    """Length of a bin, s: the shortest of `BINS_S` with which there are no more than `MOST_BINS`."""
     return next((length for length in BINS_S if end_s / length <= MOST_BINS), end_s / MOST_BINS)
 
 

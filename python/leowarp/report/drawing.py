@@ -75,12 +75,27 @@ class Drawing:
 
 
 def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = None) -> tuple[list[str], dict[str, str]]:
-    """Draws and saves figures; returns those drawn, and for the others why they could not be.
+    """Draws and saves figures.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+    folder : path
+        Made if it is missing.
+    drawing : Drawing, optional
+        What is drawn; all that the runs have something to show in, as SVG, if not given.
+
+    Returns
+    -------
+    drawn : list of str
+        Names of the figures that lie there now.
+    not_drawn : dict of str to str
+        Of the others: why not.
 
     Raises
     ------
     ScenarioError
-        If a figure or format is asked for that there is not.
+        If a figure or format is asked for that there is not, or the folder is a link.
     """
     drawing = drawing or Drawing()
     _refuse_unknown(drawing.formats)

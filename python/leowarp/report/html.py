@@ -60,7 +60,20 @@ details summary { cursor: pointer; font-weight: 600; margin: 1rem 0 .3rem; }
 
 
 def page(title: str, body: str) -> str:
-    """A whole document."""
+    """A whole document.
+
+    Parameters
+    ----------
+    title : str
+        Of the window; escaped here.
+    body : str
+        HTML.
+
+    Returns
+    -------
+    html : str
+        With its style inside: nothing is loaded, so that the file can be mailed.
+    """
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
@@ -75,7 +88,16 @@ def text(value: object) -> str:
 
 
 def section(name: str, heading: str, content: str) -> str:
-    """A part of the page that the navigation can point to."""
+    """A part of the page that the navigation can point to.
+
+    Parameters
+    ----------
+    name : str
+        Its id.
+    heading : str
+    content : str
+        HTML.
+    """
     return f'<section id="{text(name)}"><h2>{text(heading)}</h2>\n{content}\n</section>\n'
 
 
@@ -128,7 +150,13 @@ def table(
 
 
 def cell(value: object) -> str:
-    """A value as a cell shows it: missing as a dash, never as 0."""
+    """A value as a cell shows it: missing as a dash, never as 0.
+
+    Returns
+    -------
+    text : str
+        Whole numbers with separators, others with four digits, truth as yes or no.
+    """
     if value is None or value != value:  # nan is the only value that is not itself
         return "–"
     if isinstance(value, bool):
@@ -152,7 +180,17 @@ def is_half(stem: Path) -> bool:
 
 
 def picture(stem: Path, title: str, caption: str, folder: str) -> str:
-    """A figure out of its files, embedded; the files of all formats are named below it."""
+    """A figure out of its files, embedded; the files of all formats are named below it.
+
+    Parameters
+    ----------
+    stem : path
+        The files without their ending; the PNG must be there.
+    title, caption : str
+        Also the text for who does not see it.
+    folder : str
+        Where the links lead, from the page.
+    """
     svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
     if svg.exists() and svg.stat().st_size <= LARGEST_SVG_BYTES:
         source = "data:image/svg+xml;base64," + base64.b64encode(svg.read_bytes()).decode()

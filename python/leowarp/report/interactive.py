@@ -26,7 +26,16 @@ ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packet
 
 
 def chart(runs: Sequence[RunView], element: str) -> str:
-    """HTML of one chart; `library()` must stand before it on the page."""
+    """HTML of one chart; `library()` must stand before it on the page.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Views of TCP flows, a line each in each of the four `ROWS`. Of more than `MOST_LINES` those with the lowest, the
+        median and the highest mean goodput are shown first, and the reader chooses others.
+    element : str
+        Id of the chart on the page.
+    """
     most = POINTS * MOST_LINES // max(len(runs), MOST_LINES)
     queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]] = {}
     series = [

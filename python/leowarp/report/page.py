@@ -90,7 +90,7 @@ def write_comparison(
     runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = (),
     command: str | None = None,
 ) -> Path:  # fmt: skip
-    """Writes one page that shows several runs side by side; returns it.
+    """Writes one page that shows several runs side by side.
 
     Parameters
     ----------
@@ -104,6 +104,16 @@ def write_comparison(
         HTML to stand below the heading (a claims table, for instance).
     command : str, optional
         What made the page.
+
+    Returns
+    -------
+    page : Path
+        `index.html` in `out_dir`; figures lie in `figures/` beside it.
+
+    Raises
+    ------
+    ScenarioError
+        If there are fewer than two runs, or the folder is a link.
     """
     many = views(runs)
     if len(many) < 2:

@@ -59,7 +59,20 @@ def draw_probes(
 
 
 def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> None:
-    """Smallest round-trip time between every two changes of the path, as steps."""
+    """Smallest round-trip time between every two changes of the path, as steps.
+
+    Parameters
+    ----------
+    axes : Axes
+        s and ms.
+    found : Probes
+    changes_ns : int64 array
+        Ascending, on the run's clock.
+    end_ns : int
+        Of the run.
+    guard_ns : int
+        So much before and after each change counts for neither slot.
+    """
     frame = slots(found, changes_ns, end_ns, guard_ns)
     edges_s = np.append(frame["t_ns"].to_numpy(), frame["until_ns"].to_numpy()[-1:]) / 1e9
     values = frame["rtt_min_ns"].to_numpy() / 1e6
@@ -68,7 +81,20 @@ def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, 
 
 
 def ping_over_time(runs: Sequence[RunView], *, start_s: float = 0.0, end_s: float | None = None) -> Figure:
-    """Round-trip time of every probe, a panel a run and flow (fig. 3)."""
+    """Round-trip time of every probe, a panel a run and flow (fig. 3).
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Runs with ping flows that get replies; of more flows than can be told apart those that lost most are shown.
+    start_s, end_s : float
+        The part of the run that is shown, s; by default all of it.
+
+    Raises
+    ------
+    TraceError
+        If a run has no such flow.
+    """
 
     def panel(axes: Axes, run: RunView, number: int) -> None:
         until_s = end_s or run.metrics.end_ns / 1e9
@@ -116,8 +142,17 @@ def ping_between_changes(
 
     Parameters
     ----------
+    runs : sequence of RunView
+        Runs with ping flows that get replies.
+    start_s, end_s : float
+        The part of the run that is shown, s; by default all of it.
     guard_s : float
         So much before and after each change is cut out.
+
+    Raises
+    ------
+    TraceError
+        If a run has no ping flow with replies.
     """
     guard_ns = round(guard_s * 1e9)
 
@@ -140,7 +175,23 @@ def ping_between_changes(
 
 
 def probe_delays(runs: Sequence[RunView]) -> Figure:
-    """One-way delay and round-trip time of each ping or udp packet by when it was sent, a panel a run."""
+    """One-way delay and round-trip time of each ping or udp packet by when it was sent.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+
+    Returns
+    -------
+    figure : Figure
+        A panel a run, ms over s; diamonds on the axis are lost packets. Of more flows than can be told apart bands of
+        the one-way delay over all of them, in columns of 10 ms.
+
+    Raises
+    ------
+    TraceError
+        If a run has no ping or udp flow.
+    """
     for run in runs:
         if not run.probe_flows:
             raise TraceError(f"cannot draw this figure of {run.path.name}: the run has no ping or udp flow")

@@ -30,7 +30,13 @@ SUMMARY_ROWS: tuple[Row, ...] = (
 
 
 def reconfigurations_section(view: RunView) -> str:
-    """HTML: all reconfigurations together, flow by flow; then each."""
+    """HTML: all reconfigurations together, flow by flow; then each, folded.
+
+    Returns
+    -------
+    html : str
+        One sentence if the path was never reconfigured.
+    """
     changes = view.metrics.route_changes
     if len(changes) == 0:
         return "<p>The path was never reconfigured.</p>"

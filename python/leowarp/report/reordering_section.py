@@ -47,7 +47,19 @@ RULES = (
 
 
 def reordering_section(view: RunView, pictures: str) -> str:
-    """HTML of the section; says so if reordering was not measured."""
+    """HTML of the section: each flow's numbers, the pictures, and what each route change caused.
+
+    Parameters
+    ----------
+    view : RunView
+    pictures : str
+        HTML of the figures that belong here.
+
+    Returns
+    -------
+    html : str
+        One sentence if reordering was not measured.
+    """
     flows = view.metrics.summary["flows"]
     measured = [flow for flow in flows if any(flow[name] is not None for name in scalars.names(REORDERING))]
     if not measured:

@@ -10,6 +10,21 @@ from leowarp.units import SPEED
 
 
 def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str, str]]:
+    """Each rule of a plan that shapes results, with its value in words.
+
+    Parameters
+    ----------
+    document : dict
+        The plan as TOML has it, with units in its texts.
+    manifest : dict
+        For the kernel; empty if there is none yet.
+
+    Returns
+    -------
+    rules : list of (name, text)
+        Those of the medium first, then queues, TCP, kernel and seed. What stands at its default and says nothing of the
+        result (no loss, no ECN, packets of 1500 B) is left out.
+    """
     rules: list[tuple[str, str]] = []
     if "constellation" in document:
         # An access link takes satellites from it, a mobile channel routes too, and neither its links.

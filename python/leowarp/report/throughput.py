@@ -117,7 +117,7 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
     Returns
     -------
     figure : Figure
-        Two panels a run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2) over the goodput of the n
+        Two panels a run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2) over the goodput x of the n
         flows that run: 1 if all get the same, 1/n, dotted, if one gets everything.
 
     Raises

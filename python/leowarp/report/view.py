@@ -52,7 +52,13 @@ class RunView:
         self.document = self.run.document
 
     def of_flow(self, flow: int) -> RunView:
-        """The same run, read once, seen for one of its flows."""
+        """The same run, read once, seen for one of its flows.
+
+        Parameters
+        ----------
+        flow : int
+            The flow's number.
+        """
         return RunView(self.run, flow)
 
     @cached_property
@@ -225,14 +231,31 @@ class RunView:
 
 
 def worded(runs: Sequence[RunView], text: str) -> str:
-    """Text about route changes in the words of the runs: those of an access link are reconfigurations."""
+    """Text about route changes in the words of the runs: those of an access link are reconfigurations.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        If one of them is over another medium, the text stays as it is.
+    text : str
+
+    Returns
+    -------
+    text : str
+    """
     if not all(run.is_access for run in runs):
         return text
     return text.replace("route change", "reconfiguration").replace("Route change", "Reconfiguration")
 
 
 def by_run(views: Sequence[RunView]) -> list[list[RunView]]:
-    """Views in groups: those of flows of one run together."""
+    """Views in groups: those of flows of one run together.
+
+    Returns
+    -------
+    groups : list of list of RunView
+        In the order of each run's first view. A run is told by identity: the same directory given twice is two runs.
+    """
     groups: dict[int, list[RunView]] = {}
     for view in views:
         groups.setdefault(id(view.run), []).append(view)
@@ -240,8 +263,13 @@ def by_run(views: Sequence[RunView]) -> list[list[RunView]]:
 
 
 def labels(runs: Sequence[RunView]) -> list[str]:
-    """A short name for each view that tells it from the others: of a run the algorithm, the scenario, or both; of
-    flows of one run the flow's name; of flows of several runs the run's and the flow's.
+    """A short name for each view that tells it from the others.
+
+    Returns
+    -------
+    names : list of str
+        Of runs the algorithm, the scenario, or both, or the directory, the first of these that differs in all; of flows
+        of one run the flow's name; of flows of several runs the run's and the flow's.
     """
     groups = by_run(runs)
     if not any(run.flow is not None for run in runs):
@@ -254,7 +282,13 @@ def labels(runs: Sequence[RunView]) -> list[str]:
 
 
 def run_labels(views: Sequence[RunView]) -> dict[int, str]:
-    """What each run of some views is called, by the identity of the run."""
+    """What each run of some views is called.
+
+    Returns
+    -------
+    names : dict of int to str
+        By `id` of the view's `run`: the scenario's name, or, where two are equal, the directory's.
+    """
     firsts = [group[0] for group in by_run(views)]
     names = [run.name for run in firsts]
     if len(set(names)) < len(names):
@@ -274,7 +308,13 @@ def _run_labels(runs: Sequence[RunView]) -> list[str]:
 
 
 def styles(runs: Sequence[RunView]) -> list[dict[str, Any]]:
-    """Colour and dashes of each run's line: fixed for the study's algorithms, else by position."""
+    """Colour and dashes of each run's line: fixed for the study's algorithms, else by position.
+
+    Returns
+    -------
+    styles : list of dict
+        `color` and `linestyle`, as matplotlib's lines take them.
+    """
     if any(run.flow is not None for run in runs):
         return [line_style(index) for index in range(len(runs))]
     algorithms = [run.algorithm if run.tcp_flows else "" for run in runs]
@@ -288,7 +328,13 @@ MOST_LINES = 8
 
 
 def footer_of(runs: Sequence[RunView]) -> str:
-    """Rules that all runs share, then those that differ with each run's value."""
+    """The rules of several runs as one paragraph.
+
+    Returns
+    -------
+    text : str
+        Each rule once, "name: value"; where runs differ, their values in order with a bar between.
+    """
     each = [dict(group[0].rules()) for group in by_run(runs)]
     parts = []
     for name in dict.fromkeys(name for rules in each for name in rules):
