@@ -66,15 +66,15 @@ class Chart:
         for number, (name, line) in enumerate(self.lines.items()):
             # Beside each other, or the intervals of two lines hide one another.
             aside = (number - (len(self.lines) - 1) / 2) * 0.06
-            dots = [(x(place + aside), value) for place, value in enumerate(line)
-                    if value.known and math.isfinite(value.high)]  # fmt: skip
+            dots = [(x(place + aside), of_seeds) for place, of_seeds in enumerate(line)
+                    if of_seeds.known and math.isfinite(of_seeds.high)]  # fmt: skip
             look = f'stroke="{COLOURS[number]}" stroke-width="1.6"'
-            points = " ".join(f"{at:.1f},{y(value.median):.1f}" for at, value in dots)
+            points = " ".join(f"{at:.1f},{y(of_seeds.median):.1f}" for at, of_seeds in dots)
             parts.append(f'<polyline points="{points}" fill="none" stroke-dasharray="{DASHES[number]}" {look}/>')
-            for at, value in dots:
-                parts.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{y(value.low):.1f}" y2="{y(value.high):.1f}" '
-                             f'{look}/>')  # fmt: skip
-                parts.append(f'<circle cx="{at:.1f}" cy="{y(value.median):.1f}" r="3.2" fill="{COLOURS[number]}"/>')
+            for at, of_seeds in dots:
+                ends = f'y1="{y(of_seeds.low):.1f}" y2="{y(of_seeds.high):.1f}"'
+                parts.append(f'<line x1="{at:.1f}" x2="{at:.1f}" {ends} {look}/>')
+                parts.append(f'<circle cx="{at:.1f}" cy="{y(of_seeds.median):.1f}" r="3.2" fill="{COLOURS[number]}"/>')
             under = HEIGHT_PX + _ROW_PX * number + 6
             parts.append(f'<line x1="{_LEFT}" x2="{_LEFT + 34}" y1="{under}" y2="{under}" '
                          f'stroke-dasharray="{DASHES[number]}" {look}/>')  # fmt: skip
