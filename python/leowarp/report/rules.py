@@ -73,7 +73,7 @@ def _queues(document: dict[str, Any]) -> str:
     """The disciplines that the plan names; with the rest of the link's model where it is not the one of the default."""
     network = document.get("network", {})
     # An access link, a mobile channel or a measured path takes no link from the sections of a constellation.
-    own = [name for name in ("chain", "measured", "access", "mobile", "jittered") if name in document]
+    own: list[str] = [name for name in ("chain", "measured", "access", "mobile", "jittered") if name in document]
     sections = own[:1] or [name for name in ("isl", "ground") if name in document]
     kinds = {
         name: str(document[name].get("queue_discipline", "fifo")) + (" with ECN" if document[name].get("ecn") else "")
