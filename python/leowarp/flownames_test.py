@@ -9,9 +9,7 @@ PING = FlowKey(2, "Madrid", "Tokyo", "ping", None)
 
 
 def test_a_flow_is_called_by_its_pair_and_its_congestion_control_or_kind():
-    assert flow_names([CUBIC, BBR, PING]) == [
-        "Madrid to Tokyo, cubic", "Madrid to Tokyo, bbr", "Madrid to Tokyo, ping"
-    ]  # fmt: skip
+    assert flow_names([CUBIC, BBR, PING]) == ["Madrid to Tokyo, cubic", "Madrid to Tokyo, bbr", "Madrid to Tokyo, ping"]
 
 
 def test_equal_flows_have_their_numbers_and_the_others_none():

@@ -124,8 +124,8 @@ def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
     found = median_interval(known)
     # Of a quantity that some runs do not have, as a completion, it must be seen of how many it is.
     of = f" (of {len(known)})" if len(known) < len(values) else ""
-    counts = all(isinstance(value, int) for value in known)
-    says = _said_count if counts and quantity.text(1) == "1" else quantity.text
+    are_counts = all(isinstance(value, int) for value in known)
+    says = _said_count if are_counts and quantity.text(1) == "1" else quantity.text
     median, low, high = (says(value) for value in (found.median, found.low, found.high))
     if found.low == found.high:
         return median + of

@@ -150,9 +150,10 @@ def test_of_many_flows_of_compared_runs_there_is_one_table_and_not_one_a_flow():
     assert rows[0] == ("flows", ("10", "1"))
     place = [name for name, _ in rows].index("goodput")
     assert [(name.strip(), texts[0]) for name, texts in rows[place : place + 3]] == [
-        ("goodput", "55.00 Mbit/s"), ("median flow", "5.000 Mbit/s"),
+        ("goodput", "55.00 Mbit/s"),
+        ("median flow", "5.000 Mbit/s"),
         ("10 % to 90 % of the flows", "1.000 to 9.000 Mbit/s"),
-    ]  # fmt: skip
+    ]
 
 
 def test_flows_of_compared_runs_are_called_by_what_they_are():

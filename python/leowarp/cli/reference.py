@@ -23,11 +23,13 @@ from leowarp.metrics import (
     RECOVERY_COLUMNS,
     REORDERING_COLUMNS,
     SATELLITE_COLUMNS,
+    SERIES,
     numbers_of,
 )
 from leowarp.routes.schema import ROUTES, ROUTES_DOC
 from leowarp.timeline.schema import EVENTS, TIMELINE, TIMELINE_DOC
 from leowarp.trace import TABLES
+from leowarp.trace.schema import Column
 
 
 def reference_page() -> str:
@@ -53,7 +55,7 @@ def _lines() -> Iterator[str]:
         yield f"| `{event}` | {_cell(meaning)} |"
     # From the schemas that the host checks the guest's records with, so the page cannot say anything else.
     for table in TABLES.values():
-        columns = (_of_field(column.field()) for column in table.columns)
+        columns = (_of_column(column) for column in table.columns)
         yield from _table(f"30-trace/{table.name}.parquet", table.doc, columns)
     yield from _table(
         "40-metrics.parquet",
@@ -61,6 +63,9 @@ def _lines() -> Iterator[str]:
         _of_columns(LONG_COLUMNS),
     )
     yield from _scalars()
+    yield from _SERIES.splitlines()
+    for series in SERIES.values():
+        yield f"| `{series.name}` | {series.unit} | {_cell(series.definition)} |"
     yield from _table(
         "Metrics `route_change.*`",
         "One row per change of a path, in `40-metrics.parquet` under these names, with the instant of the change as "
@@ -142,6 +147,13 @@ def _table(name: str, doc: str, columns: Iterable[tuple[str, str, str | None, st
         yield f"| `{column}` | {kind} | {unit or ''} | {_cell(meaning)} |"
 
 
+def _of_column(column: Column) -> tuple[str, str, str | None, str]:
+    """The same of a column of the trace, with the words that data frames have for its numbers."""
+    name, kind, unit, meaning = _of_field(column.field())
+    words = ", ".join(f'"{word}"' for word in column.words.values())
+    return name, kind, unit, f"{meaning}; in data frames {words}" if words else meaning
+
+
 def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
     """Name, type, unit and meaning of a column of Arrow; the latter two stand in its metadata.
 
@@ -194,6 +206,16 @@ grouped by what they are about. In `40-metrics.parquet` they are called `run.*` 
 with `_` for the dot (`run.fairness_jain_index`, `run.drops_queue_pkts`). Counts and ratios have no unit. Shown:
 *overview* is the table that `leowarp run` and `leowarp compare` print, *page* a report's page; both in units for
 people."""
+
+_SERIES = """
+## Series
+
+What there is over time of each flow: `run.series("cwnd_pkts", flow=0)` in Python, `leowarp plot RUN cwnd,srtt` as a
+figure; the unit may be left out. In `40-metrics.parquet` are those of goodput, `srtt_us`, `share_ratio`,
+`path_delay_ns` (without a flow: of a pair of stations) and `jain_index`.
+
+| series | unit | meaning |
+|---|---|---|"""
 
 _INTRODUCTION = """\
 # A run directory and its tables

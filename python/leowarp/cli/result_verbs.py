@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from leowarp.result import Run
 
 
+def show(run: options.RunPath, json_: options.Json = False) -> None:
+    """The few numbers that matter for the flows of a run, as `leowarp run` printed them."""
+    import leowarp
+    from leowarp.cli.run_verbs import print_run
+
+    print_run(leowarp.open(run), json_)
+
+
 def metrics(
     run: options.RunPath,
     all_: Annotated[
@@ -49,27 +57,40 @@ def metrics(
 
 def report(
     run: options.RunPath,
-    flow: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--flow", min=0, help="Figures of this flow alone, by its number; may be repeated. All otherwise."
-        ),
+    flow: options.Flows = None,
+    figures: Annotated[
+        str | None,
+        typer.Option("--figures", metavar="NAMES", help="Only these, with commas: goodput,srtt. All otherwise."),
     ] = None,
+    formats: Annotated[
+        str, typer.Option("--formats", metavar="NAMES", help="Files of each figure besides SVG: pdf,png.")
+    ] = "",
     json_: options.Json = False,
+    progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
-    """Make figures and page of a run anew (also: metrics and plan may have been made by an older version)."""
+    """Make figures and page of a run anew, or some of the figures, also as PDF and PNG."""
     import leowarp
     from leowarp import report as rooms
     from leowarp import trace
     from leowarp.cli.output import print_json
+    from leowarp.progress import Progress, shown
 
     opened = leowarp.open(run)
-    page = rooms.write_report(opened.path, flow=flow or None)
+    with shown(options.progress_of(progress)) as show:
+        page = rooms.write_report(
+            opened.path, formats=_words(formats), figures=None if figures is None else _words(figures),
+            flow=flow or None,
+            on_figure=lambda done, count: show(Progress(opened.path.name, "report", done=done, expected=count)),
+        )  # fmt: skip
     trace.list_files(opened.path)
     if json_:
         print_json({"run": str(opened.path), "report": str(page)})
     else:
         say(page)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def compare(

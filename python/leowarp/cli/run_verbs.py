@@ -10,7 +10,6 @@ import json
 import shlex
 import sys
 import tempfile
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,22 +21,7 @@ from leowarp.cli.output import say
 from leowarp.errors import ScenarioError, TraceError
 
 if TYPE_CHECKING:
-    from leowarp.progress import OnProgress
     from leowarp.result import Run
-
-
-class ProgressKind(StrEnum):
-    """How progress is shown on stderr."""
-
-    auto = "auto"
-    none = "none"
-    json = "json"
-
-
-Shown = Annotated[
-    ProgressKind,
-    typer.Option("--progress", help="auto: bars on a terminal, lines elsewhere; json: a line of JSON each."),
-]
 
 
 def run(
@@ -60,7 +44,7 @@ def run(
     ] = None,
     jobs: options.AtOnce = None,
     json_: options.Json = False,
-    progress: Shown = ProgressKind.auto,
+    progress: options.Shown = options.ProgressKind.auto,
     set_json: Annotated[Path | None, typer.Option(hidden=True, help="A JSON file with keys and values to set.")] = None,
 ) -> None:
     """Run a scenario: every stage, into a run directory; with --seeds a run for each of them."""
@@ -79,15 +63,15 @@ def run(
 
         group = run_seeds(
             file, seeds, settings, out, at_once=jobs, kernel=kernel, force=force, report=bool(report),
-            progress=_progress(progress), trust=trust, on_standing=stays,
+            progress=options.progress_of(progress), trust=trust, on_standing=stays,
         )  # fmt: skip
         print_group(group, json_)
         return
     if jobs is not None:
         raise ScenarioError("--jobs is how many runs at a time, and this is one", hint="add --seeds 1..10")
     result = leowarp.run(
-        file, settings, out, kernel=kernel, force=force, report=report is not False, progress=_progress(progress),
-        trust=trust,
+        file, settings, out, kernel=kernel, force=force, report=report is not False,
+        progress=options.progress_of(progress), trust=trust,
     )  # fmt: skip
     print_run(result, json_)
 
@@ -107,7 +91,7 @@ def demo(
     from leowarp.cli.guest_verbs import built_image
     from leowarp.cli.output import note
     from leowarp.running.standing import stands
-    from leowarp.study import example_file
+    from leowarp.scenario.examples import example_file
 
     if (why := plainfiles.why_not_plain(out)) is not None:
         raise ScenarioError(f"cannot write the demo to {out}: {why}", hint="choose another directory with --out")
@@ -145,7 +129,7 @@ def verify(
     keep: Annotated[Path | None, typer.Option(help="Keep the second run in this directory.")] = None,
     trust: options.Trust = False,
     json_: options.Json = False,
-    progress: Shown = ProgressKind.auto,
+    progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
     """Make a run again from its plan and compare every file of its trace; status 1 if any differs."""
     import leowarp
@@ -157,7 +141,7 @@ def verify(
     with tempfile.TemporaryDirectory(prefix="leowarp-verify-") as scratch:
         again = leowarp.run(
             first.path / PLAN, (), keep or Path(scratch) / "run", kernel=kernel, report=False,
-            progress=_progress(progress), trust=trust,
+            progress=options.progress_of(progress), trust=trust,
         )  # fmt: skip
         # Of the files as they are now, not as the manifest has them: a trace that was changed must not pass.
         old, new = sha256_of_files(first.path / TRACE), sha256_of_files(again.path / TRACE)
@@ -212,7 +196,7 @@ def reproduce(
     jobs: options.AtOnce = None,
     force: options.Force = False,
     json_: options.Json = False,
-    progress: Shown = ProgressKind.auto,
+    progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
     """Make all runs of a published study, its figures and a verdict on each claim; status 5 if a run failed."""
     from leowarp import study as studies
@@ -220,7 +204,7 @@ def reproduce(
 
     made = studies.reproduce(
         study, out, samples=samples, duration=duration, quick=quick, scheduler=scheduler, at_once=jobs, kernel=kernel,
-        force=force, progress=_progress(progress),
+        force=force, progress=options.progress_of(progress),
     )  # fmt: skip
     if json_:
         failures = {slug: error.message for slug, error in made.failures.items()}
@@ -245,15 +229,6 @@ def reproduce(
         print_error(error)
     if made.failures:
         raise typer.Exit(TraceError.exit_code)
-
-
-def _progress(kind: ProgressKind) -> bool | OnProgress:
-    """What `run` takes as `progress`: a callable for JSON, else whether there is a display at all."""
-    if kind is ProgressKind.json:
-        from leowarp.progress import json_lines
-
-        return json_lines
-    return kind is ProgressKind.auto
 
 
 def print_run(run: Run, as_json: bool) -> None:

@@ -30,6 +30,7 @@ from leowarp.metrics.delays import ROUND_TRIP, Delays, delays
 from leowarp.metrics.flows import GOODPUT_SERIES, counter, goodput, packet_rtt, srtt
 from leowarp.metrics.link_values import LinkValues, link_values
 from leowarp.metrics.long_form import LONG_COLUMNS, numbers_of
+from leowarp.metrics.over_time import SERIES, Series, series_of
 from leowarp.metrics.probes import NEAR_NS, SLOT_COLUMNS, Probes, near, probes, quantile, slots
 from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use, path_queues, queue_series
 from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, dip, recoveries
@@ -57,6 +58,7 @@ __all__ = [
     "REORDERING_COLUMNS",
     "ROUND_TRIP",
     "SATELLITE_COLUMNS",
+    "SERIES",
     "SHARE_BIN_NS",
     "SLOT_COLUMNS",
     "Balance",
@@ -67,6 +69,7 @@ __all__ = [
     "PathChange",
     "Probes",
     "RecoveryRule",
+    "Series",
     "Tables",
     "ack_waits",
     "bin_edges",
@@ -110,6 +113,7 @@ __all__ = [
     "round_trips",
     "route_changes",
     "satellite_use",
+    "series_of",
     "share_series",
     "shares",
     "slots",

@@ -103,8 +103,9 @@ def _draw(
     when_s, mean = _means(t_s, rate, joined)
     if alone:
         each = rate[: len(mean) * joined].reshape(-1, joined)
-        axes.fill_between(when_s, each.min(axis=1), each.max(axis=1), color=look["color"], alpha=0.25, linewidth=0,
-                          step="post")  # fmt: skip
+        axes.fill_between(
+            when_s, each.min(axis=1), each.max(axis=1), color=look["color"], alpha=0.25, linewidth=0, step="post"
+        )
     axes.plot(when_s, mean, linewidth=0.9, drawstyle="steps-post", label=name, **look)
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import base64
 import html
+import re
 import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from leowarp.printable import visible
+from leowarp.report.style import PNG_DPI
 
 LARGEST_SVG_BYTES = 400_000
 """Above this a page takes the PNG: thousands of marks make a vector picture heavier than its pixels."""
 
-HALF_WIDTH_PX = 1000
+HALF_WIDTH_IN = 5.0
+"""A figure less wide than this, a column of a paper, stands beside another one."""
 
 STYLE = """
 :root { color-scheme: light; }
@@ -172,9 +175,8 @@ def numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def is_half(stem: Path) -> bool:
-    """Whether a figure is a column wide, so that two stand in a row: by the width of its PNG."""
-    # The width is the first field of the header chunk: PNG specification, 11.2.2 (IHDR).
-    return int(struct.unpack(">I", stem.with_suffix(".png").read_bytes()[16:20])[0]) < HALF_WIDTH_PX
+    """Whether a figure is a column wide, so that two stand in a row."""
+    return _width_in(stem.with_suffix(".svg"), stem.with_suffix(".png")) < HALF_WIDTH_IN
 
 
 def picture(stem: Path, title: str, caption: str, folder: str) -> str:
@@ -201,3 +203,13 @@ def picture(stem: Path, title: str, caption: str, folder: str) -> str:
         f'<figure{half} id="figure-{text(stem.name)}"><img src="{source}" alt="{text(f"{title}. {caption}")}">'
         f"<figcaption><strong>{text(title)}.</strong> {text(caption)} Files: {files}.</figcaption></figure>\n"
     )
+
+
+def _width_in(svg: Path, png: Path) -> float:
+    """Width of a figure in inches: what its SVG says in points, or its PNG at `style.PNG_DPI` in pixels."""
+    # matplotlib writes <svg ... width="515.52pt" ...> into the first lines.
+    found = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', svg.read_bytes()[:2000]) if svg.exists() else None
+    if found is not None:
+        return float(found[1]) / 72
+    # The width is the first field of the header chunk: PNG specification, 11.2.2 (IHDR).
+    return struct.unpack(">I", png.read_bytes()[16:20])[0] / PNG_DPI

@@ -4,7 +4,6 @@
 import numpy as np
 import pytest
 
-import leowarp as lw
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import RunView, figure, manyflows
 from leowarp.report.around_changes import cwnd_around_changes, hardest_hit
@@ -24,11 +23,11 @@ def test_every_flow_is_in_the_figure_under_its_own_name(access_dir, name):
 
 
 def test_chosen_flows_alone_are_drawn(access_dir):
-    run = lw.open(access_dir)
-    names = RunView(run).flow_names
-    first, second = RunView(run).tcp_flows
-    assert names[second] in words(run.figure("goodput", flow=[first, second]))
-    lone = run.figure("goodput", flow=second)
+    run = RunView(access_dir)
+    names = run.flow_names
+    first, second = run.tcp_flows
+    assert names[second] in words(figure(run, "goodput", flow=[first, second]))
+    lone = figure(run, "goodput", flow=second)
     assert len(lone.axes) == 1
     assert names[second] in lone.axes[0].get_title("left")
 

@@ -7,22 +7,23 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from leowarp import layout, plainfiles
-from leowarp.errors import ScenarioError, TraceError
+from leowarp.errors import ScenarioError
 from leowarp.report import html, interactive
 from leowarp.report.channel_section import channel_section
 from leowarp.report.difference_section import difference_section
-from leowarp.report.figures import FIGURES, Runs, figure, flows_of, views
+from leowarp.report.drawing import Drawing, OnFigure, draw_all
+from leowarp.report.figures import FIGURES, Runs, views
 from leowarp.report.instants import chosen_instant_s, sentence
 from leowarp.report.moving import moving
 from leowarp.report.reconfigurations import reconfigurations_section
 from leowarp.report.reordering_section import reordering_section
-from leowarp.report.style import FORMATS, save
 from leowarp.report.summary_section import first_numbers, summary_tables
 from leowarp.report.view import RunView, labels, worded
 
@@ -36,8 +37,8 @@ STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude"
 
 
 def write_report(
-    run_dir: str | Path, *, command: str | None = None, formats: Sequence[str] = FORMATS,
-    flow: int | Sequence[int] | None = None,
+    run_dir: str | Path, *, command: str | None = None, formats: Sequence[str] = (),
+    figures: Sequence[str] | None = None, flow: int | Sequence[int] | None = None, on_figure: OnFigure | None = None,
 ) -> Path:  # fmt: skip
     """Writes a run's figures and page into `50-report/`; returns the page.
 
@@ -48,22 +49,27 @@ def write_report(
     command : str, optional
         The command that made the run; by default the one that re-makes it from its plan.
     formats : sequence of str
-        Of the figures' files; the page needs "png".
+        Of the figures' files ("pdf", "png"), besides SVG.
+    figures : sequence of str, optional
+        Which figures, by name; by default all that the run has something to show in.
     flow : int or sequence of int, optional
         Which flows the figures show; by default all. The tables have all of them.
+    on_figure : callable, optional
+        Hears how many figures are drawn, of how many.
 
     Raises
     ------
     ScenarioError
-        If the run has no such flow.
+        If there is no such figure or format, or the run has no such flow.
     """
     view = RunView(run_dir)
     folder = view.path / layout.REPORT
-    names = [name for name, kind in FIGURES.items() if kind.concerns([view])]
     chosen = _chosen_flows(view, flow)
-    if chosen is not None:
-        names = [name for name in names if FIGURES[name].own_flows or set(chosen) & set(flows_of(view, name))]
-    drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, names, formats, chosen)
+    drawing = Drawing(figures, formats, chosen, on_figure=on_figure or Drawing.on_figure)
+    drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
+    if figures is not None:
+        left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
+        not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(view.path.name)} draws it")
     body = _run_body(view, drawn, not_drawn, command, chosen, moving([view.run], folder))
     return _write(folder, body, view.name)
 
@@ -83,7 +89,7 @@ def _chosen_flows(view: RunView, flow: int | Sequence[int] | None) -> list[int] 
 
 
 def write_comparison(
-    runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = FORMATS,
+    runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = (),
     command: str | None = None, change: str | None = None,
 ) -> Path:  # fmt: skip
     """Writes one page that shows several runs side by side.
@@ -118,9 +124,8 @@ def write_comparison(
     if len(many) < 2:
         raise ScenarioError(f"cannot compare {len(many)} run(s)", hint="give two or more: leowarp compare RUN RUN")
     folder = Path(out_dir)
-    names = [name for name, kind in FIGURES.items() if kind.several and kind.concerns(many)]
     change_s = None if change is None else chosen_instant_s(many, change)
-    drawn, not_drawn = draw_all(many, folder / FIGURES_FOLDER, names, formats, change_s=change_s)
+    drawn, not_drawn = draw_all(many, folder / FIGURES_FOLDER, Drawing(formats=formats, change_s=change_s))
     title = title or "Runs compared: " + ", ".join(labels(many))
     warnings = [f"{label}: {text}" for run, label in zip(many, labels(many), strict=True) for text in run.warnings]
     parts = [
@@ -137,61 +142,6 @@ def write_comparison(
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
     body += difference_section(many) + worded(many, first_numbers(many)) + lead + _assembled(parts)
     return _write(folder, body, title)
-
-
-def draw_all(
-    runs: Sequence[RunView],
-    folder: Path,
-    names: Sequence[str],
-    formats: Sequence[str] = FORMATS,
-    flows: Sequence[int] | None = None,
-    *,
-    change_s: float | None = None,
-) -> tuple[list[str], dict[str, str]]:
-    """Draws and saves figures.
-
-    Parameters
-    ----------
-    runs : sequence of RunView
-    folder : path
-        Made if it is missing.
-    names : sequence of str
-        Of `FIGURES`.
-    formats : sequence of str
-        Of the files.
-    flows : sequence of int, optional
-        Those of the first run that each figure shows, as far as it is about them; by default all.
-    change_s : float, optional
-        The instant that figures around route changes show.
-
-    Returns
-    -------
-    drawn : list of str
-        Names of the figures that lie there now.
-    not_drawn : dict of str to str
-        Of the others: why not.
-
-    Raises
-    ------
-    ScenarioError
-        If the folder is a link.
-    """
-    _refuse_strange(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn, not_drawn = [], {}
-    for name in names:
-        try:
-            mine = flows
-            if flows is not None:
-                mine = None if FIGURES[name].own_flows else [each for each in flows if each in flows_of(runs[0], name)]
-            at = {"change_s": change_s} if change_s is not None and FIGURES[name].around_changes else {}
-            save(figure(runs, name, flow=mine, **at), folder / name, formats)
-        except TraceError as error:
-            # The run lacks what this figure shows (no constellation, no change, no packets): said on the page.
-            not_drawn[name] = error.message
-        else:
-            drawn.append(name)
-    return drawn, not_drawn
 
 
 def _instant(runs: Sequence[RunView], change_s: float | None) -> str:
@@ -257,13 +207,6 @@ def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
     shown = [part for part in parts if part[2]]
     sections = "".join(html.section(*part) for part in shown)
     return html.navigation((name, heading) for name, heading, _ in shown) + sections
-
-
-def _refuse_strange(folder: Path) -> None:
-    if (why := plainfiles.why_not_plain(folder, itself=True)) is not None:
-        raise ScenarioError(
-            f"cannot draw into {folder}: {why}, and nothing is written through one", hint="name another directory"
-        )
 
 
 def _write(folder: Path, body: str, title: str) -> Path:

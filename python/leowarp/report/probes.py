@@ -248,7 +248,7 @@ def _panels(
         if not run.ping_flows:
             raise TraceError(f"cannot draw this figure of {run.path.name}: the run has no ping flow with replies")
     everyone = list(runs)
-    runs, what = hit_hardest(everyone, [_lost(run, _ping(run)) for run in everyone])  # fmt: skip
+    runs, what = hit_hardest(everyone, [_lost(run, _ping(run)) for run in everyone])
     figure = new_figure(width_in, 0.55 + height_in * len(runs), footer_of(runs))
     if what:
         figure.suptitle(f"The {what} that lost most", x=0.01, ha="left", fontsize=7.5)
