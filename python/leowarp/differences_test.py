@@ -4,9 +4,10 @@
 import pytest
 
 from leowarp.differences import Difference, Part, condensed, diff, differences, said
-from leowarp.layout import directory_names
+from leowarp.layout import PLAN, directory_names
 from leowarp.metrics import metrics, read_tables
 from leowarp.result import Run
+from leowarp.scenario import plan_of
 from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
 
@@ -16,7 +17,7 @@ def runs(tmp_path_factory):
     for name, control in (("one", "cubic"), ("two", "reno")):
         path = tmp_path_factory.mktemp("runs") / name
         write_synthetic_run(path, PLAN_TOML.replace('"cubic"', f'"{control}"'))
-        metrics(read_tables(path), Run(path).plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
+        metrics(read_tables(path), plan_of(path / PLAN)).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
         made.append(Run(path))
     return made
 
@@ -35,15 +36,15 @@ def test_a_run_does_not_differ_from_itself(runs):
 
 def test_costs_and_names_are_no_differences(runs, tmp_path):
     path = write_synthetic_run(tmp_path / "x", PLAN_TOML.replace('"synthetic"', '"other"'))
-    metrics(read_tables(path), Run(path).plan).with_cost(cpu_s=9.0, wall_s=9.0).write(path)
+    metrics(read_tables(path), plan_of(path / PLAN)).with_cost(cpu_s=9.0, wall_s=9.0).write(path)
     assert differences([runs[0], Run(path)]) == []
 
 
 def test_a_module_s_parameter_is_a_difference_of_its_own(tmp_path):
     made = []
     for beta in (500, 800):
-        path = write_synthetic_run(tmp_path / str(beta), PLAN_TOML + f"\n[modules.tcp_cubic]\nbeta = {beta}\n")
-        metrics(read_tables(path), Run(path).plan).with_cost(cpu_s=9.0, wall_s=9.0).write(path)
+        path = write_synthetic_run(tmp_path / str(beta), PLAN_TOML + f'\n[modules.tcp_cubic]\nbeta = "{beta}"\n')
+        metrics(read_tables(path), plan_of(path / PLAN)).with_cost(cpu_s=9.0, wall_s=9.0).write(path)
         made.append(Run(path))
     (only,) = differences(made)
     assert (only.part, only.key) == (Part.MODULE, "modules.tcp_cubic.beta")
