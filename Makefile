@@ -57,6 +57,7 @@ wheel: kernel ## dist/leowarp-*.whl: package, native library, agent and kernel i
 docs: $(INSTALLED) ## make the reference pages and the agent's table of columns anew from the code
 	@$(PYTHON) -m leowarp.scenario.reference docs/reference/scenario.md
 	@$(PYTHON) -m leowarp.cli.reference docs/reference/tables.md
+	@$(PYTHON) -m leowarp.cli.api_reference docs/reference/api.md
 	@$(PYTHON) tools/clauses.py --page docs/reference/clauses.md
 	@$(PYTHON) tools/record_tables.py crates/timeline/src/record/tables.rs
 

@@ -5,7 +5,7 @@
     python tools/same_results.py compare before.json     # after the change: status 1 names each file that differs
 
 What is compared: the sha256 of routes, timeline and each table of the trace, and the scalars of `summary.json` without
-its costs. Routes and timeline are compared without columns that are newer than the record (`ADDED`). Madrid to Tokyo
+its costs. Files are compared without columns that are newer than the record (`ADDED`). Madrid to Tokyo
 runs also with BBR and Reno, 40 s (one route change), and with each in-flight rule.
 """
 
@@ -18,8 +18,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 COSTS = {"cpu_s", "wall_s"}
-# Columns that routes and timeline got since: without them the files must be what they were, to the byte.
-ADDED = ["change_id"]
+# Columns that files got since: without them they must be what they were, to the byte.
+ADDED = [
+    "change_id",
+    "run_queue_max_pkts",
+    "run_queue_max_pkts_at_ns",
+    "run_queue_max_bytes",
+    "run_queue_max_bytes_at_ns",
+]
 # Its flows begin and end at times of their own
 WHOLE = {"starlink-capacity"}
 # Long enough for a change of the route, without which the in-flight rules would all give the same.
@@ -76,27 +82,37 @@ def fingerprint(case: tuple[str, dict[str, str]]) -> dict[str, str]:
         run = leowarp.run(
             ROOT / "examples" / f"{example}.toml", changes, Path(scratch) / "run", report=False, progress=False
         )
-        hashes = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in (run.path / "30-trace").iterdir()}
-        hashes |= {p.name: hashlib.sha256(without_added(p)).hexdigest() for p in run.path.glob("[12]0-*.parquet")}
+        files = [*(run.path / "30-trace").iterdir(), *run.path.glob("[12]0-*.parquet")]
+        hashes = {p.name: hashlib.sha256(without_added(p)).hexdigest() for p in files}
         return hashes | dict(scalars(run.summary, "summary"))
 
 
 def without_added(path: Path) -> bytes:
-    """A file of routes or timeline as it would be without the columns in `ADDED`, to the byte."""
+    """A file of a run as it would be without the columns in `ADDED`, to the byte."""
+    if path.suffix != ".parquet":
+        return path.read_bytes()
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
     from leowarp import parquetfiles
     from leowarp.timeline import write_table
+    from leowarp.trace import TABLES
+    from leowarp.trace.records import ROW_GROUP_ROWS, writer_options
 
+    if not set(ADDED) & set(parquetfiles.read_schema(path).names):
+        return path.read_bytes()
     table = parquetfiles.read_table(path)
     # Parquet calls the field of a list's values `element`, Arrow `item`, and the file holds that name.
     lists = [f.with_type(pa.list_(f.type.value_type)) if pa.types.is_list(f.type) else f for f in table.schema]
     table = table.cast(pa.schema(lists, metadata=table.schema.metadata))
     known = [name for name in ADDED if name in table.column_names]
-    if not known:
-        return path.read_bytes()
-    before = path.with_suffix(".before")
-    write_table(table.drop_columns(known), before)
+    before, table = path.with_suffix(".before"), table.drop_columns(known)
+    if path.stem in TABLES:
+        columns = [column for column in TABLES[path.stem].columns if column.name in table.column_names]
+        with pq.ParquetWriter(before, table.schema, **writer_options(columns)) as writer:
+            writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
+    else:
+        write_table(table, before)
     return before.read_bytes()
 
 

@@ -66,6 +66,8 @@ struct leolink_record {
 	u64 held_pkts, held_bytes;
 	u64 busy_ns;		/* transmitting, all that was accepted */
 	u64 delay_ns;
+	u64 max_bytes;
+	u64 max_pkts_at_ns, max_bytes_at_ns;	/* when so many first waited; 0 = none ever did */
 };
 
 /* One record of /proc/leolink/drops: which packet was lost, where, when, why. */
@@ -157,6 +159,22 @@ static inline struct leolink_cb *cb(const struct sk_buff *skb)
 static inline u32 link_bytes(const struct leolink_sched *q, const struct sk_buff *skb)
 {
 	return qdisc_pkt_len(skb) + q->overhead_bytes;
+}
+
+/* Wherever waiting_* may have grown: between two such places they only fall. Of equal maxima the first counts. */
+static inline void leolink_note_maxima(struct leolink_sched *q, u64 now)
+{
+	struct leolink_record *r = &q->r;
+
+	if (r->waiting_pkts > r->max_pkts) {
+		r->max_pkts = r->waiting_pkts;
+		r->max_pkts_at_ns = now;
+	}
+	if (r->waiting_bytes > r->max_bytes) {
+		r->max_bytes = r->waiting_bytes;
+		r->max_bytes_at_ns = now;
+	}
+	r->max_pkts_since_read = max(r->max_pkts_since_read, r->waiting_pkts);
 }
 
 /* leolink_table.c */

@@ -19,14 +19,13 @@ static void refused_by_child(struct sk_buff *skb)
 		leolink_record_drop(qdisc_priv(sch), skb, CAUSE_QUEUE, now_ns());
 }
 
-static void note_waiting(struct leolink_sched *q)
+static void note_waiting(struct leolink_sched *q, u64 now)
 {
 	u32 bytes = q->child->qstats.backlog + q->child->q.qlen * q->overhead_bytes;
 
 	q->r.waiting_pkts = q->child->q.qlen;
 	q->r.waiting_bytes = bytes;
-	q->r.max_pkts = max(q->r.max_pkts, q->r.waiting_pkts);
-	q->r.max_pkts_since_read = max(q->r.max_pkts_since_read, q->r.waiting_pkts);
+	leolink_note_maxima(q, now);
 }
 
 /* When the serialiser takes the next packet. */
@@ -55,7 +54,7 @@ void leolink_child_pull(struct leolink_sched *q, u64 now)
 		sch->qstats.backlog -= qdisc_pkt_len(skb);
 		leolink_transmit(q, skb, now);
 	}
-	note_waiting(q);
+	note_waiting(q, now);
 }
 
 int leolink_child_enqueue(struct leolink_sched *q, struct sk_buff *skb, struct sk_buff **to_free, u64 now)
@@ -104,7 +103,7 @@ void leolink_child_flush(struct leolink_sched *q, u64 now)
 		leolink_record_drop(q, skb, CAUSE_DOWN, now);
 		rtnl_kfree_skbs(skb, skb);
 	}
-	note_waiting(q);
+	note_waiting(q, now);
 }
 
 /* ---- one class, 1:1, as of sch_tbf.c ---- */

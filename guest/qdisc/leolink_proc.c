@@ -67,7 +67,7 @@ int __init leolink_proc_register(void)
 {
 	struct proc_dir_entry *dir;
 
-	BUILD_BUG_ON(sizeof(struct leolink_record) != 136);
+	BUILD_BUG_ON(sizeof(struct leolink_record) != 160);
 	BUILD_BUG_ON(sizeof(struct leolink_row) != 24);
 	dir = proc_mkdir("leolink", NULL);
 	if (!dir || !proc_create("links", 0400, dir, &links_ops) || !proc_create("drops", 0400, dir, &drops_ops))

@@ -98,12 +98,11 @@ static void schedule_by_table(struct leolink_sched *q, struct sk_buff *skb, u64 
 }
 
 /* Counts a packet that waits. */
-static void count_waiting(struct leolink_sched *q, u32 bytes)
+static void count_waiting(struct leolink_sched *q, u32 bytes, u64 now)
 {
 	q->r.waiting_bytes += bytes;
 	q->r.waiting_pkts++;
-	q->r.max_pkts = max(q->r.max_pkts, q->r.waiting_pkts);
-	q->r.max_pkts_since_read = max(q->r.max_pkts_since_read, q->r.waiting_pkts);
+	leolink_note_maxima(q, now);
 }
 
 /* Takes the last place in the queue and on the wire. */
@@ -117,7 +116,7 @@ static void append(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 	if (c->start_ns > now) {
 		if (!q->first_waiting)
 			q->first_waiting = skb;
-		count_waiting(q, link_bytes(q, skb));
+		count_waiting(q, link_bytes(q, skb), now);
 	}
 }
 
@@ -147,6 +146,6 @@ void leolink_transmit(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 	leolink_insert_by_arrival(q->sch, skb);
 	if (start > now) {
 		leolink_waiting_push(q, start, link_bytes(q, skb));
-		count_waiting(q, link_bytes(q, skb));
+		count_waiting(q, link_bytes(q, skb), now);
 	}
 }

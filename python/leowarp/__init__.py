@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from leowarp import reordering
+    from leowarp.differences import diff
     from leowarp.errors import GuestError, HostError, LeowarpError, ScenarioError, TraceError
     from leowarp.progress import Progress
     from leowarp.running.many import Job, run_many
+    from leowarp.running.seeds import run_seeds
 
     # mypy takes the module scenario.load for the function of that name
     from leowarp.scenario import Plan, Scenario, load, resolve  # type: ignore[no-redef]
@@ -42,9 +44,11 @@ _PUBLIC = {
     "Scenario": "scenario",
     "ScenarioError": "errors",
     "TraceError": "errors",
+    "diff": "differences",
     "load": "scenario",
     "resolve": "scenario",
     "run_many": "running.many",
+    "run_seeds": "running.seeds",
 }
 
 # Modules of their own, `leowarp.reordering.density(...)`
@@ -61,12 +65,14 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "TraceError",
+    "diff",
     "load",
     "open",
     "reordering",
     "resolve",
     "run",
     "run_many",
+    "run_seeds",
 ]
 
 
@@ -81,10 +87,10 @@ def open(path: Any) -> Run:
     return Run(path)
 
 
-def _drawn(run: Run, name: str) -> Figure:
+def _drawn(run: Run, name: str, **options: Any) -> Figure:
     from leowarp import report
 
-    return report.figure(run, name)
+    return report.figure(run, name, **options)
 
 
 def _moving(runs: Sequence[Run]) -> str:

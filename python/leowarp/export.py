@@ -46,7 +46,7 @@ def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | None = None) -> N
     if flow is not None:
         if table not in TABLES or "flow" not in TABLES[table].names:
             raise ScenarioError(f"the table {table} has no column `flow`", hint="leave --flow out")
-        filters = [("flow", "==", flow)]
+        filters = [("flow", "==", run.flow_number(flow))]
     values = run.table(table, filters=filters)
     for number, field in enumerate(values.schema):
         if pa.types.is_list(field.type):

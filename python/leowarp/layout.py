@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 PLAN = "00-plan.toml"
@@ -29,3 +30,17 @@ def default_directory(name: str, plan_text: str) -> Path:
     Ten hexadecimal digits, 40 bits: a thousand plans of one name share a place with a probability of 5e-7.
     """
     return Path("runs") / f"{name}-{hashlib.sha256(plan_text.encode()).hexdigest()[:10]}"
+
+
+def directory_names(paths: Sequence[Path]) -> list[str]:
+    """What directories are called beside each other: their own names, or as much of the paths as tells them apart.
+
+    >>> directory_names([Path("a/cubic"), Path("b/cubic")])
+    ['a/cubic', 'b/cubic']
+    """
+    parts = [path.resolve().parts for path in paths]
+    for depth in range(1, max(len(part) for part in parts) + 1):
+        endings = ["/".join(part[-depth:]) for part in parts]
+        if len(set(endings)) == len(endings):
+            return endings
+    return ["/".join(part) for part in parts]

@@ -7,21 +7,48 @@ no row. What is missing of a row that others have is None. All scalars: `leowarp
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from leowarp import scalars
+from leowarp.flownames import FlowKey, flow_names
+
+Rows = tuple[tuple[str, tuple[str | None, ...]], ...]
 
 
 @dataclass(frozen=True)
 class Section:
-    """A table of flows, or of runs: `columns` are their names, `rows` a quantity each with one text a column."""
+    """A table of flows, or of runs: `columns` are their names, `rows` a quantity each with one text a column.
+
+    Attributes
+    ----------
+    spread : Section, optional
+        The same quantities over all flows (`SPREAD`), for where there is no room for a column each.
+    ranked : tuple of int
+        Places of the columns, the worst flow first; empty if nothing ranks them.
+    ranked_by : str
+        What does.
+    """
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[str | None, ...]], ...]
+    rows: Rows
+    spread: Section | None = None
+    ranked: tuple[int, ...] = ()
+    ranked_by: str = ""
+
+    def of(self, title: str, places: Sequence[int]) -> Section:
+        """The same rows of some of the columns."""
+        rows = tuple((name, tuple(values[place] for place in places)) for name, values in self.rows)
+        return Section(title, tuple(self.columns[place] for place in places), rows)
+
+
+SPREAD: dict[str, float | None] = {"all": None, "smallest": 0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "largest": 1}
+"""Columns of a table over flows: sums, and the flow's value at which so great a share of the flows lies below."""
 
 
 def overview(summary: dict[str, Any]) -> list[Section]:
@@ -40,10 +67,14 @@ def overview(summary: dict[str, Any]) -> list[Section]:
         # One way for all flows stands in the title, in place of a row of equal texts.
         ways = list(dict.fromkeys(_way(flow) for flow in flows))
         same = len(ways) == 1 and ways[0] is not None
-        lead = () if same else (("from, to", tuple(_way(flow) for flow in flows)),)
-        table = _rows(rows, [{**summary, **flow} for flow in flows], scalars.FLOW_SCALARS)
-        names = tuple(f"flow {flow.get('flow', 0)}" for flow in flows)
-        sections.append(Section(f"{title}, {ways[0]}" if same else title, names, (*lead, *table)))
+        lead = (("flow", tuple(str(flow.get("flow", 0)) for flow in flows)),) if len(summary["flows"]) > 1 else ()
+        of_flows = [{**summary, **flow} for flow in flows]
+        table = _rows(rows, of_flows, scalars.FLOW_SCALARS)
+        names = tuple(flow_names([FlowKey.of_summary(flow) for flow in flows], pairs=not same))
+        title = f"{title}, {ways[0]}" if same else title
+        spread = Section(title, tuple(SPREAD), _spread(rows, of_flows)) if len(flows) > 1 else None
+        ranked, by = _ranked(kind, flows)
+        sections.append(Section(title, names, (*lead, *table), spread, ranked, by))
     return [*sections, Section("Run", (summary.get("name") or "",), _rows(_RUN, [summary], scalars.RUN_SCALARS))]
 
 
@@ -54,19 +85,131 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
     ----------
     names : sequence of str
         What each run is called.
+
+    Returns
+    -------
+    sections : list of Section
+        A run a column. A table for each flow number, up to `MOST_COMPARED` of a kind; of more flows one table of the
+        kind, with the sum over the flows, the median flow and the middle 80 % of each quantity. The runs come last.
     """
     flows = [{(flow.get("flow", 0), _kind(flow)): flow for flow in summary["flows"]} for summary in summaries]
+    keys = sorted({key for of_run in flows for key in of_run})
     sections = []
-    for number, kind in sorted({key for of_run in flows for key in of_run}):
+    for kind, (title, rows) in _KINDS.items():
+        numbers = [number for number, of_kind in keys if of_kind == kind]
+        if len(numbers) > MOST_COMPARED:
+            sections.append(_compared_over_flows(title, rows, kind, names, summaries))
+            continue
+        for number in numbers:
+            mine = [of_run.get((number, kind)) for of_run in flows]
+            of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
+            heading = _compared_title(title, [flow for flow in mine if flow is not None], alone=len(numbers) == 1)
+            sections.append(Section(heading, tuple(names), _rows(rows, of_runs, scalars.FLOW_SCALARS)))
+    return [*sections, Section("Runs", tuple(names), _rows(_RUN, summaries, scalars.RUN_SCALARS))]
+
+
+MOST_COMPARED = 4
+"""Flows of a kind that have a table each where runs are compared: with more, nobody would find the last one."""
+
+
+def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool) -> str:
+    """What the flow of a number is in all runs, such as "TCP, A to B, cubic (flow 2)"; without what differs."""
+    ways = {_way(flow) for flow in flows}
+    way = f", {ways.pop()}" if len(ways) == 1 and None not in ways else ""
+    if alone:
+        return f"{title}{way}"
+    controls = {flow.get("congestion_control") for flow in flows}
+    control = f", {controls.pop()}" if len(controls) == 1 and None not in controls else ""
+    return f"{title}{way}{control} (flow {flows[0].get('flow', 0)})"
+
+
+def _compared_over_flows(
+    title: str, rows: Sequence[_Row], kind: str, names: Sequence[str], summaries: Sequence[dict[str, Any]]
+) -> Section:
+    """Each quantity over the flows of a kind, a run a column: the sum where there is one, median, middle 80 %."""
+    columns = []
+    for summary in summaries:
+        flows = [{**summary, **flow} for flow in summary["flows"] if _kind(flow) == kind]
+        columns.append((len(flows), dict(_spread(rows, flows))))
+    at = {name: place for place, name in enumerate(SPREAD)}
+    lines: list[tuple[str, tuple[str | None, ...]]] = [("flows", tuple(f"{count:,}" for count, _ in columns))]
+    nothing = (None,) * len(SPREAD)
+    for label in dict.fromkeys(label for _, spread in columns for label in spread):
+        mine = [spread.get(label, nothing) for _, spread in columns]
+        totals = tuple(of_run[at["all"]] for of_run in mine)
+        medians = tuple(of_run[at["median"]] for of_run in mine)
+        # Delays and shares have no sum: their first row is the median's.
+        has_sum = any(text is not None for text in totals)
+        lines.append((label, totals) if has_sum else (f"{label}, median flow", medians))
+        for words, texts in (
+            ("median flow", list(medians) if has_sum else []),
+            ("10 % to 90 % of the flows", [_middle(of_run[at["10 %"]], of_run[at["90 %"]]) for of_run in mine]),
+        ):
+            # Of what is 0 in sum no flow has any.
+            if any(text is not None for text in texts) and set(totals) - {"0", None} | set(texts) - {"0", None}:
+                lines.append((f"    {words}", tuple(texts)))
+    return Section(
+        f"{title}, the sum over the flows, then the median flow of each quantity", tuple(names), tuple(lines)
+    )
+
+
+def _middle(low: str | None, high: str | None) -> str | None:
+    if low is None or high is None or low == high:
+        return low if high is not None else None
+    (least, _, unit), (_, _, same) = low.partition(" "), high.partition(" ")
+    # "(2.2 %)" is no unit.
+    return f"{least} to {high}" if unit == same and "(" not in unit else f"{low} to {high}"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity of several runs, a value a run: numbers in the unit of the scalar, words, or None where unknown.
+
+    Attributes
+    ----------
+    label : str
+        What the overview calls it.
+    text : callable
+        Says one value, with its unit.
+    values : tuple
+    """
+
+    label: str
+    text: Callable[[Any], str]
+    values: tuple[Any, ...]
+
+
+def quantities(summaries: Sequence[dict[str, Any]]) -> list[tuple[str, list[Quantity]]]:
+    """What `compared` shows of each flow number and of the runs, as values, so that others may be computed of them:
+    titles, each with its quantities."""
+    flows = [{(flow.get("flow", 0), _kind(flow)): flow for flow in summary["flows"]} for summary in summaries]
+    keys = sorted({key for of_run in flows for key in of_run})
+    found = []
+    for number, kind in keys:
         title, rows = _KINDS[kind]
         mine = [of_run.get((number, kind)) for of_run in flows]
-        ways = {_way(flow) for flow in mine if flow is not None}
-        way = f", {ways.pop()}" if len(ways) == 1 and None not in ways else ""
         of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
-        sections.append(
-            Section(f"Flow {number}: {title}{way}", tuple(names), _rows(rows, of_runs, scalars.FLOW_SCALARS))
-        )
-    return [*sections, Section("Runs", tuple(names), _rows(_RUN, summaries, scalars.RUN_SCALARS))]
+        heading = _compared_title(title, [flow for flow in mine if flow is not None], alone=len(keys) == 1)
+        found.append((heading, _values(rows, of_runs, scalars.FLOW_SCALARS)))
+    return [*found, ("Runs", _values(_RUN, summaries, scalars.RUN_SCALARS))]
+
+
+def _values(
+    rows: Sequence[_Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]
+) -> list[Quantity]:
+    found = []
+    for row, label, text, values in _shown(rows, columns, declared):
+        # What is made of two scalars is not the same of their medians: the first stands alone, or the row is left out.
+        if text is _speed:
+            continue
+        name, place = (row.also[0], 1) if text is _recovery else (row.name, 0)
+        if text is _changes:
+            label = label.partition(" (")[0]
+        if text is _between:
+            label += ", least"
+        says = _TEXTS.get(declared[name].unit.suffix, _plainly)
+        found.append(Quantity(label, says, tuple(each[place] for each in values)))
+    return found
 
 
 class _Shown(Enum):
@@ -104,9 +247,17 @@ class _Row:
     label: str | None = None
 
 
-def _rows(
+def _rows(rows: Sequence[_Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]) -> Rows:
+    return tuple(
+        (label, tuple(text(*value) if value[0] is not None else None for value in values))
+        for _, label, text, values in _shown(rows, columns, declared)
+    )
+
+
+def _shown(
     rows: Sequence[_Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]
-) -> tuple[tuple[str, tuple[str | None, ...]], ...]:
+) -> list[tuple[_Row, str, Callable[..., str | None], list[tuple[Any, ...]]]]:
+    """Each row that is shown: what it is called, what says its values, and these, a tuple a column."""
     shown = []
     columns = [scalars.flat(column) for column in columns]
     for row in rows:
@@ -115,8 +266,51 @@ def _rows(
         assert label is not None, f"{row.name} is declared as none of the overview's"
         values = [tuple(column.get(key) for key in (row.name, *row.also)) for column in columns]
         if _is_shown(row, values, columns):
-            shown.append((label, tuple(text(*value) if value[0] is not None else None for value in values)))
+            shown.append((row, label, text, values))
+    return shown
+
+
+def _spread(rows: Sequence[_Row], flows: Sequence[dict[str, Any]]) -> Rows:
+    """The rows over all flows: their sum where there is one, and values of single flows by the share of those below."""
+    shown = []
+    for row, label, text, values in _shown(rows, flows, scalars.FLOW_SCALARS):
+        known = [value for value in values if value[0] is not None]
+        if any(isinstance(value[0], str) for value in known):
+            counts = Counter(value[0] for value in known)
+            shown += [
+                (f"{label} {name}", (f"{count:,}", *[None] * (len(SPREAD) - 1))) for name, count in counts.items()
+            ]
+        elif known and text is not _recovery:
+            known.sort(key=lambda value: value[0])
+            total = _total(row.name, known)
+            texts = [total if at is None else known[_place(at, len(known))] for at in SPREAD.values()]
+            shown.append((label, tuple(None if value is None else text(*value) for value in texts)))
     return tuple(shown)
+
+
+def _place(share: float, count: int) -> int:
+    """Of the smallest of `count` sorted values that has at least such a share of them at or below it."""
+    return max(0, math.ceil(share * count - 1e-9) - 1)
+
+
+def _total(name: str, known: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | None:
+    """The sum of rates and of packets; None of what has none."""
+    if not name.endswith(_SUMMED) or "_max_" in name or "_mean_p" in name or name.startswith("mean_"):
+        return None
+    return tuple(sum(part) if None not in part else None for part in zip(*known, strict=True))
+
+
+def _ranked(kind: str, flows: Sequence[dict[str, Any]]) -> tuple[tuple[int, ...], str]:
+    """Places of the flows, the worst first, and what that means: TCP by goodput, others by loss and delay."""
+    if kind == "tcp":
+        return tuple(sorted(range(len(flows)), key=lambda place: flows[place].get("goodput_mean_bps") or 0)), "goodput"
+    lost, delay = ("replies_lost_pkts", "rtt_p50_ns") if kind == "ping" else ("probes_lost_pkts", "owd_p50_ns")
+
+    def badness(place: int) -> tuple[float, float]:
+        flow = flows[place]
+        return -(flow.get(lost) or 0) / (flow.get("probes_pkts") or 1), -(flow.get(delay) or 0)
+
+    return tuple(sorted(range(len(flows)), key=badness)), "loss, then delay"
 
 
 def _is_shown(row: _Row, values: list[tuple[Any, ...]], columns: Sequence[dict[str, Any]]) -> bool:
@@ -142,8 +336,7 @@ def _kind(flow: dict[str, Any]) -> str:
 
 
 def _way(flow: dict[str, Any]) -> str | None:
-    ends = flow.get("source"), flow.get("destination")
-    return None if None in ends else f"{ends[0]} to {ends[1]}"
+    return FlowKey.of_summary(flow).pair
 
 
 def _plainly(value: float | str) -> str:
@@ -213,6 +406,9 @@ _TEXTS: dict[str, Callable[..., str]] = {
     "_bps": _rate, "_ns": _span, "_us": _span_of_us, "_s": _span_of_s, "_ratio": _percent,
 }  # fmt: skip
 """How a scalar is said, by the end of its name; all others plainly."""
+
+_SUMMED = ("_bps", "_pkts", "_timeouts")
+"""Ends of the names of scalars whose sum over flows means something."""
 
 _LATE = (
     _Row("late_pkts", _Shown.ANY),

@@ -29,7 +29,7 @@ def tables(summary):
 
 def test_flows_of_a_kind_share_a_table_and_the_run_is_the_last():
     assert list(tables(SUMMARY)) == ["TCP, A to B", "Pings, B to A", "Run"]
-    assert [section.columns for section in overview(SUMMARY)] == [("flow 0",), ("flow 1",), ("one",)]
+    assert [section.columns for section in overview(SUMMARY)] == [("cubic",), ("ping",), ("one",)]
 
 
 def test_numbers_have_units_for_people():
@@ -95,8 +95,10 @@ def test_a_goodput_that_is_not_known_stays_a_row():
 
 def test_flows_between_other_ends_say_which():
     other = TCP | {"flow": 2, "destination": "C", "share_ratio": 0.5}
-    rows = tables(SUMMARY | {"flows": [TCP | {"share_ratio": 0.5}, other]})["TCP"]
-    assert rows["from, to"] == ("A to B", "A to C")
+    summary = SUMMARY | {"flows": [TCP | {"share_ratio": 0.5}, other]}
+    rows = tables(summary)["TCP"]
+    assert overview(summary)[0].columns == ("A to B, cubic", "A to C, cubic")
+    assert rows["flow"] == ("0", "2")
     assert rows["share of the flows' goodput"] == ("50 %", "50 %")
 
 
@@ -113,9 +115,50 @@ def test_probes_without_replies_have_one_way_delays(probe):
 def test_runs_stand_side_by_side_flow_by_flow():
     reno = SUMMARY | {"name": "two", "flows": [TCP | {"congestion_control": "reno", "late_pkts": 9}]}
     sections = {section.title: section for section in compared(["cubic", "reno"], [SUMMARY, reno])}
-    assert list(sections) == ["Flow 0: TCP, A to B", "Flow 1: Pings, B to A", "Runs"]
+    assert list(sections) == ["TCP, A to B", "Pings, B to A", "Runs"]
     assert {section.columns for section in sections.values()} == {("cubic", "reno")}
-    rows = dict(sections["Flow 0: TCP, A to B"].rows)
+    rows = dict(sections["TCP, A to B"].rows)
     assert rows["congestion control"] == ("cubic", "reno")
     assert rows["late packets (overtaken)"] == ("0", "9")
-    assert dict(sections["Flow 1: Pings, B to A"].rows)["sent"] == ("600", None)
+    assert dict(sections["Pings, B to A"].rows)["sent"] == ("600", None)
+
+
+def test_over_many_flows_there_are_sums_and_quantiles_and_a_ranking():
+    flows = [TCP | {"flow": place, "goodput_mean_bps": 1e6 * (10 - place)} for place in range(10)]
+    tcp = overview(SUMMARY | {"flows": flows})[0]
+    assert tcp.spread is not None
+    spread = dict(tcp.spread.rows)
+    assert tcp.spread.columns == ("all", "smallest", "10 %", "median", "90 %", "largest")
+    assert spread["goodput"] == (
+        "55.00 Mbit/s", "1.000 Mbit/s", "1.000 Mbit/s", "5.000 Mbit/s", "9.000 Mbit/s", "10.00 Mbit/s",
+    )  # fmt: skip
+    assert spread["RTT, median"][0] is None
+    assert spread["data packets sent"][0] == "100,000"
+    assert spread["retransmissions"][0] == "250 (0.25 %)"
+    assert tcp.ranked[0] == 9
+    assert tcp.ranked[-1] == 0
+    assert tcp.columns[3] == "cubic (flow 3)"
+
+
+def test_of_many_flows_of_compared_runs_there_is_one_table_and_not_one_a_flow():
+    flows = [TCP | {"flow": place, "goodput_mean_bps": 1e6 * (10 - place)} for place in range(10)]
+    sections = compared(["many", "one"], [SUMMARY | {"flows": flows}, SUMMARY])
+    assert [section.title for section in sections] == [
+        "TCP, the sum over the flows, then the median flow of each quantity", "Pings, B to A", "Runs",
+    ]  # fmt: skip
+    rows = list(sections[0].rows)
+    assert rows[0] == ("flows", ("10", "1"))
+    place = [name for name, _ in rows].index("goodput")
+    assert [(name.strip(), texts[0]) for name, texts in rows[place : place + 3]] == [
+        ("goodput", "55.00 Mbit/s"),
+        ("median flow", "5.000 Mbit/s"),
+        ("10 % to 90 % of the flows", "1.000 to 9.000 Mbit/s"),
+    ]
+
+
+def test_flows_of_compared_runs_are_called_by_what_they_are():
+    flows = [TCP | {"flow": 0}, TCP | {"flow": 1, "congestion_control": "bbr"}]
+    both = SUMMARY | {"flows": flows}
+    assert [section.title for section in compared(["a", "b"], [both, both])] == [
+        "TCP, A to B, cubic (flow 0)", "TCP, A to B, bbr (flow 1)", "Runs",
+    ]  # fmt: skip

@@ -35,6 +35,8 @@ class Progress:
         Virtual time reached, and the virtual time at which the run ends.
     wall_s : float
         Wall clock seconds spent in the guest so far.
+    done, expected : int
+        Figures that are drawn, and all of them; in `report` only.
     """
 
     run: str
@@ -42,6 +44,8 @@ class Progress:
     t_ns: int = 0
     duration_ns: int = 0
     wall_s: float = 0.0
+    done: int = 0
+    expected: int = 0
 
     @property
     def speed(self) -> float | None:
@@ -56,6 +60,8 @@ class Progress:
 
     def text(self) -> str:
         """One line: virtual time, speed, time left."""
+        if self.stage == "report" and self.expected:
+            return f"{self.run}: {self.done} of {self.expected} figures"
         if self.stage != "guest":
             return f"{self.run}: {self.stage}"
         line = f"{self.run}: {self.t_ns / 1e9:.0f} of {self.duration_ns / 1e9:.0f} s"
@@ -150,7 +156,7 @@ class Display:
         if progress.stage == stage:
             if now - said_at < PLAIN_INTERVAL_S:
                 return
-        elif progress.stage not in ("timeline", "guest", "done", "failed"):
+        elif progress.stage not in ("timeline", "guest", "report", "done", "failed"):
             return
         self._said[progress.run] = (progress.stage, now)
         print(one_line(progress.text()), file=sys.stderr, flush=True)
@@ -166,6 +172,9 @@ class Display:
         if progress.duration_ns:
             fields |= {"total": progress.duration_ns, "completed": progress.t_ns}
             fields["virtual"] = f"{progress.t_ns / 1e9:.0f}/{progress.duration_ns / 1e9:.0f} s"
+        if progress.expected:
+            fields |= {"total": progress.expected, "completed": progress.done}
+            fields["virtual"] = f"{progress.done}/{progress.expected} figures"
         if progress.stage == "guest" and progress.speed is not None and progress.left_s is not None:
             fields |= {"speed": f"{progress.speed:.1f}x", "left": clock(progress.left_s)}
         self._bars.update(task, **fields)

@@ -6,6 +6,7 @@ Both are checked when they are read, so that whoever uses one need not ask at ev
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 from collections.abc import Mapping
@@ -26,6 +27,9 @@ _LONGEST_TEXT = 1000
 """Characters of a text of a summary; a plan allows fewer (`scenario.decoding`)."""
 _LARGEST = 1e30
 """No scalar comes near: the largest are ns and bit/s, below 2^63."""
+
+_MOST_RUNS, _MOST_LOOKED_AT = 4, 1000
+"""Runs that a message names, and directories that it looks at for them."""
 
 
 def why_incomplete(path: Path) -> str | None:
@@ -59,7 +63,9 @@ def refuse_incomplete(path: Path) -> None:
     """Raises TraceError if a directory is not a complete run; the message says why."""
     reason = why_incomplete(path)
     if reason is not None:
-        raise TraceError(f"cannot open {path} as a run: {reason}", hint=_again(path))
+        # Where there is no run, none is to be replaced: --force would only hide that a name was mistyped.
+        hint = _again(path) if (path / PLAN).exists() or os.path.lexists(path / INCOMPLETE) else _instead_of(path)
+        raise TraceError(f"cannot open {path} as a run: {reason}", hint=hint)
 
 
 def refuse_strange(path: Path) -> None:
@@ -179,6 +185,24 @@ def why_no_manifest(value: Mapping[str, Any]) -> str | None:
     if not all(_is_number(cost) for cost in value.get("costs", {}).values()):
         return "its costs are not numbers"
     return None
+
+
+def _instead_of(path: Path) -> str:
+    """What to type in place of a directory that is no run."""
+    runs = [each for folder in (path.parent, path) for each in _runs_in(folder)]
+    near = difflib.get_close_matches(path.name, [run.name for run in runs], n=1, cutoff=0.55)
+    shown = sorted(runs, key=lambda run: run.name not in near)[:_MOST_RUNS]
+    if near:
+        return f"did you mean {shown[0]}?"
+    if shown:
+        return f"runs there: {', '.join(map(str, shown))}{', ...' if len(runs) > len(shown) else ''}"
+    return "a run is the directory that `leowarp run SCENARIO --out DIRECTORY` writes"
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return [each for each in sorted(folder.iterdir())[:_MOST_LOOKED_AT] if (each / MANIFEST).is_file()]
 
 
 def _again(path: Path) -> str:

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run directory's summary and manifest may hold: what is of the right type and of no run is refused, too."""
+"""What a run directory's summary and manifest may hold (what is of the right type and of no run is refused, too); what is
+said of a directory that is no run.
+"""
 
 import pytest
 
-from leowarp.recorded import why_no_manifest, why_no_summary
+from leowarp.errors import TraceError
+from leowarp.layout import INCOMPLETE, MANIFEST
+from leowarp.recorded import refuse_incomplete, why_no_manifest, why_no_summary
 
 OF_NO_RUN = [10**30, -(2**63), 1e300, -1e308, float("nan"), float("inf")]
 
@@ -32,3 +36,23 @@ def test_what_runs_have_is_taken():
     flow = {"flow": 3, "kind": "ping", "source": "A", "probes_lost_pkts": 0, "owd_max_ns": 2**62, "srtt_p50_us": None}
     assert why_no_summary({"name": "n", "flows": [flow], "fairness": {"jain_ratio": 0.5}, "recovered": True}) is None
     assert why_no_manifest({"warnings": [], "costs": {"cpu_s": 1.5}, "files": {"a": "0" * 64}}) is None
+
+
+def hint_of(path):
+    with pytest.raises(TraceError) as caught:
+        refuse_incomplete(path)
+    return str(caught.value.hint)
+
+
+def test_a_misspelt_run_is_answered_with_the_nearest_and_never_with_force(tmp_path):
+    for name in ("cubic", "bbr"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / MANIFEST).write_text("{}")
+    assert hint_of(tmp_path / "cubik") == f"did you mean {tmp_path / 'cubic'}?"
+    assert hint_of(tmp_path) == f"runs there: {tmp_path / 'bbr'}, {tmp_path / 'cubic'}"
+    assert "--force" not in hint_of(tmp_path / "elsewhere" / "typo")
+
+
+def test_a_run_that_failed_is_answered_with_the_command_that_makes_it_again(tmp_path):
+    (tmp_path / INCOMPLETE).write_text("the disk is full")
+    assert hint_of(tmp_path).endswith("--force")

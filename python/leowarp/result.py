@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from leowarp import plainfiles
-from leowarp.errors import TraceError
+from leowarp.errors import ScenarioError, TraceError
 from leowarp.layout import METRICS, PLAN, REPORT, ROUTES, TIMELINE, TRACE
 from leowarp.metadata import decode_metadata
 from leowarp.overview import Section, overview
@@ -61,7 +61,7 @@ class Run:
         If it is none, or is marked incomplete; the message says why.
     """
 
-    drawing: ClassVar[Callable[[Run, str], Figure]]
+    drawing: ClassVar[Callable[..., Figure]]
     """Gives a figure of a run by its name. Figures stand above runs, because they read them; so the top of the package,
     which knows both, sets this (`leowarp/__init__.py`)."""
 
@@ -117,6 +117,11 @@ class Run:
         """What to check before trusting the result."""
         return list(self.manifest["warnings"])
 
+    @property
+    def end_ns(self) -> int:
+        """When the run was over on its own clock: as planned, or with its last flow (`run.ends`)."""
+        return self.plan.run.duration_ns if self.tables.virtual_ns is None else self.tables.virtual_ns
+
     def table(self, name: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
         """A table as Arrow: a trace table, `routes`, `timeline` or `metrics`.
 
@@ -146,8 +151,22 @@ class Run:
         return parquetfiles.read_table(path, columns=columns, filters=filters)
 
     def _frame(self, name: str, flow: int | None = None) -> pd.DataFrame:
-        filters = None if flow is None else [("flow", "==", flow)]
-        return _frame_of(self.table(name, filters=filters))
+        filters = None if flow is None else [("flow", "==", self.flow_number(flow))]
+        return _frame_of(name, self.table(name, filters=filters))
+
+    def flow_number(self, flow: int) -> int:
+        """The number of a flow, if the run has it.
+
+        Raises
+        ------
+        ScenarioError
+            If it has none of that number: an empty table would look like a flow that sent nothing.
+        """
+        count = len(self.document.get("flows", ()))
+        if isinstance(flow, bool) or flow not in range(count):
+            have = "only flow 0" if count == 1 else f"flows 0 to {count - 1}"
+            raise ScenarioError(f"there is no flow {flow!r} in {self.path}", hint=f"the run has {have}")
+        return int(flow)
 
     def sockets(self, flow: int | None = None) -> pd.DataFrame:
         """TCP_INFO over time; of one flow, or of all."""
@@ -187,13 +206,35 @@ class Run:
     def counters(self) -> pd.DataFrame:
         """The kernel's counters since the run's start, by time, host (by name) and counter; a row a change."""
         table = self.table("counters")
-        frame = _frame_of(table)
+        frame = _frame_of("counters", table)
         hosts = decode_metadata(table.schema, "hosts")
         if hosts is not None:
             frame["host"] = frame["host"].map(dict(enumerate(hosts)))
         return frame
 
     def links(self) -> pd.DataFrame:
+        """Use, drops by cause and longest queues, one row a direction of a link that was offered a packet.
+
+        Columns: `leowarp.metrics.LINK_COLUMNS`. Longest queues are exact, in packets and in bytes, each with the
+        instant at which it was first so long; `queues()` has samples over time.
+        """
+        from leowarp import metrics
+
+        return metrics.link_use(self.tables, self.end_ns)
+
+    def satellites(self) -> pd.DataFrame:
+        """The same of each satellite's links that send, together; empty of a run without satellites that are nodes.
+
+        Columns: `leowarp.metrics.SATELLITE_COLUMNS`.
+        """
+        from leowarp import metrics
+
+        stations = {station.name for station in self.plan.stations}
+        moving = self.plan.constellation is not None and self.plan.medium is self.plan.constellation
+        nodes = {end for a, b, kind in self.tables.directions for end in (a, b) if kind != "wire"} if moving else set()
+        return metrics.satellite_use(self.tables, self.links(), nodes - stations, self.end_ns)
+
+    def queues(self) -> pd.DataFrame:
         """Queue of each direction of a link over time, with the names of its ends."""
         return self._with_ends("links")
 
@@ -226,7 +267,7 @@ class Run:
         """
         from leowarp import metrics
 
-        return _of(metrics.reordering(*self._reordering()), flow=flow, scope=scope)
+        return self._of(metrics.reordering(*self._reordering()), flow=flow, scope=scope)
 
     def densities(self, flow: int | None = None, scope: str | None = None, kind: str | None = None) -> pd.DataFrame:
         """Histograms of reordering, one row a bar; kinds: "density" (RD), "buffer_density" (RBD), "n_reordering",
@@ -236,7 +277,7 @@ class Run:
         """
         from leowarp import metrics
 
-        return _of(metrics.densities(*self._reordering()), flow=flow, scope=scope, kind=kind)
+        return self._of(metrics.densities(*self._reordering()), flow=flow, scope=scope, kind=kind)
 
     def causes(self, flow: int | None = None) -> pd.DataFrame:
         """What each route change made late, lost or sent again, and what none did, one row a flow and change.
@@ -245,7 +286,54 @@ class Run:
         """
         from leowarp import metrics
 
-        return _of(metrics.causes(self.tables, metrics.flow_pairs(self.plan.flows)), flow=flow)
+        return self._of(metrics.causes(self.tables, metrics.flow_pairs(self.plan.flows)), flow=flow)
+
+    def route_changes(self) -> pd.DataFrame:
+        """The changes of paths, one row a change and pair of stations: hops, delay before and after, what came of it.
+
+        Columns: `leowarp.metrics.CHANGE_COLUMNS`. Computed anew, in about a second for a run of a minute.
+        """
+        return self.numbers.route_changes.copy()
+
+    def recovery(self, flow: int | None = None) -> pd.DataFrame:
+        """How TCP flows came through the changes of their paths, one row a flow and change: dip and time until back,
+        window, smoothed RTT, retransmissions, losses near it.
+
+        Columns: `leowarp.metrics.RECOVERY_COLUMNS`. Computed anew, as `route_changes`.
+        """
+        return self._of(self.numbers.recoveries, flow=flow)
+
+    def series(self, name: str, flow: int | None = None) -> pd.DataFrame:
+        """A number over time: columns `t_ns`, `flow` and the name of the series.
+
+        Parameters
+        ----------
+        name : str
+            One of `leowarp.metrics.SERIES`, for instance "cwnd_pkts", "srtt_us", "goodput_in_order_bps",
+            "path_delay_ns"; the unit may be left out.
+        flow : int, optional
+            Of all flows that have it, one below the other, if not given.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such series, or no such flow; says which name is nearest.
+        TraceError
+            If the run did not record what it is read from.
+        """
+        import pandas as pd
+
+        from leowarp import metrics
+
+        series = metrics.series_of(name)
+        flows = range(len(self.plan.flows)) if flow is None else [self.flow_number(flow)]
+        pieces = []
+        for number in flows:
+            t_ns, value = series.of_flow(self.numbers, number)
+            pieces.append(pd.DataFrame({"t_ns": t_ns, "flow": number, series.name: value}))
+        frame = pd.concat(pieces, ignore_index=True)
+        frame.attrs["units"] = {"t_ns": "ns", "flow": "", series.name: series.unit}
+        return frame
 
     def _reordering(self) -> tuple[Tables, dict[tuple[str, str], list[int]]]:
         from leowarp import metrics
@@ -255,18 +343,34 @@ class Run:
         planned = {name: self.table(name) for name in ("routes", "timeline")}
         return metrics.tables_of(trace, **planned, where=self.path), metrics.flow_pairs(self.plan.flows)
 
-    def figure(self, name: str) -> Figure:
-        """A figure of the report by its name, for instance "goodput".
+    def figure(self, name: str, *, flow: int | Sequence[int] | None = None, **options: Any) -> Figure:
+        """A figure of the report by its name, for instance "goodput", as a matplotlib Figure.
+
+        Parameters
+        ----------
+        flow : int or sequence of int, optional
+            Which flows; by default all that the figure is about.
+        options
+            As `leowarp.report.figure` takes them.
 
         Returns
         -------
         figure : matplotlib.figure.Figure
         """
-        return Run.drawing(self, name)
+        return Run.drawing(self, name, flow=flow, **options)
+
+    def _of(self, frame: pd.DataFrame, flow: int | None, **wanted: Any) -> pd.DataFrame:
+        """Rows of a flow with the values that are wanted; None: any."""
+        if flow is not None:
+            wanted["flow"] = self.flow_number(flow)
+        for column, value in wanted.items():
+            if value is not None:
+                frame = frame[frame[column] == value]
+        return frame.reset_index(drop=True)
 
     def _with_ends(self, name: str) -> pd.DataFrame:
         table = self.table(name)
-        frame = _frame_of(table)
+        frame = _frame_of(name, table)
         directions = decode_metadata(table.schema, "directions")
         if directions is not None:
             for place, column in ((0, "from"), (1, "to"), (2, "kind")):
@@ -306,18 +410,12 @@ class Run:
         )
 
 
-def _frame_of(table: pa.Table) -> pd.DataFrame:
-    from leowarp.trace.frames import data_frame
+def _frame_of(name: str, table: pa.Table) -> pd.DataFrame:
+    from leowarp.trace import TABLES
+    from leowarp.trace.frames import spoken_frame
 
-    return data_frame(table)
-
-
-def _of(frame: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
-    """Rows with the values that are wanted; None: any."""
-    for column, value in wanted.items():
-        if value is not None:
-            frame = frame[frame[column] == value]
-    return frame.reset_index(drop=True)
+    columns = TABLES[name].columns if name in TABLES else ()
+    return spoken_frame(table, {column.name: column.words for column in columns if column.words})
 
 
 def _html_table(section: Section) -> str:

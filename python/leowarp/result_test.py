@@ -5,7 +5,7 @@ import pytest
 
 import leowarp as lw
 from leowarp import scenario
-from leowarp.errors import TraceError
+from leowarp.errors import ScenarioError, TraceError
 from leowarp.metrics import metrics, read_tables
 from support.synthetic import run as syn
 
@@ -23,7 +23,9 @@ def test_a_run_has_its_reordering_by_scope(run):
     (whole,) = run.reordering(flow=0, scope="run").itertuples()
     assert whole.reordered_pkts == syn.LATE_PKTS
     assert run.reordering(scope="change")["change_ns"].tolist() == list(syn.CHANGES_NS)
-    assert len(run.reordering(flow=1)) == 0
+    with pytest.raises(ScenarioError, match="no flow 1") as caught:
+        run.reordering(flow=1)
+    assert caught.value.hint == "the run has only flow 0"
 
 
 def test_a_run_has_its_densities_by_kind(run):
@@ -34,6 +36,38 @@ def test_a_run_has_its_densities_by_kind(run):
 
 def test_a_run_tells_what_each_change_caused(run):
     assert run.causes(flow=0)["late_pkts"].tolist() == [syn.LATE_PKTS, 0, 0]
+
+
+def test_a_run_has_its_changes_and_the_recovery_from_them(run):
+    assert run.route_changes()["t_ns"].drop_duplicates().tolist() == list(syn.CHANGES_NS)
+    assert run.recovery(flow=0)["t_ns"].tolist() == list(syn.CHANGES_NS)
+
+
+def test_a_series_is_found_with_and_without_its_unit(run):
+    whole = run.series("cwnd_pkts", flow=0)
+    assert whole.columns.tolist() == ["t_ns", "flow", "cwnd_pkts"]
+    assert whole.equals(run.series("cwnd"))
+    assert whole["cwnd_pkts"].tolist() == run.sockets(flow=0)["cwnd_pkts"].astype("float64").tolist()
+    assert run.series("goodput").columns[-1] == "goodput_in_order_bps"
+    delay = run.series("path_delay")
+    assert delay.attrs["units"]["path_delay_ns"] == "ns"
+    assert set(syn.CHANGES_NS) <= set(delay["t_ns"])
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("srrt", "srtt"), ("goodput_in_oder_bps", "goodput_in_order_bps")])
+def test_a_misspelt_series_is_answered_with_the_nearest_name(run, typed, meant):
+    with pytest.raises(ScenarioError, match="there is no series") as caught:
+        run.series(typed)
+    assert f"did you mean {meant}?" in caught.value.hint
+
+
+def test_enumerations_are_words_and_counts_integers(run):
+    packets = run.packets()
+    assert set(packets["direction"]) == {"data", "back"}
+    assert set(packets["drop_cause"].dropna()) == {"queue"}
+    assert str(packets["received_ns"].dtype) == "Int64"
+    assert packets["received_ns"].isna().any()
+    assert str(run.sockets()["cwnd_pkts"].dtype) == "Int64"
 
 
 def test_a_run_whose_reordering_was_not_measured_says_why(run):

@@ -52,7 +52,7 @@ class Quantity:
     example: str
     mistakes: dict[str, str]
 
-    def parse(self, text: object) -> int | float:
+    def parse(self, text: object, *, like: object = None) -> int | float:
         """Read a text such as ``"30 ms"``.
 
         Raises
@@ -64,6 +64,8 @@ class Quantity:
         ----------
         text : object
             What TOML gave: a str is right, everything else an error with the way to write it.
+        like : str, optional
+            A correct text, a default for instance: its unit is proposed where one is missing.
 
         Returns
         -------
@@ -73,7 +75,7 @@ class Quantity:
         >>> TIME.parse("30 ms"), RATE.parse("37.5 Mbit/s"), RATIO.parse("0.1 %")
         (30000000, 37500000, 0.001)
         """
-        number, unit = self._split(text)
+        number, unit = self._split(text, like)
         size = self.units.get(unit)
         if size is None:
             raise ScenarioError(f'"{text}": "{unit}" is not a unit of {self.name}', self._unit_hint(unit))
@@ -138,7 +140,7 @@ class Quantity:
         """The unit in which a zero is written: seconds, and of all others the smallest."""
         return "s" if "s" in self.written else self.written[-1]
 
-    def _split(self, text: object) -> tuple[Fraction, str]:
+    def _split(self, text: object, like: object) -> tuple[Fraction, str]:
         """Number and unit of a text, the number exact.
 
         Raises
@@ -152,15 +154,25 @@ class Quantity:
         if not isinstance(text, str):
             shown = f"{text} is" if abs(text) < 10**18 else "this is"
             raise ScenarioError(
-                f"{shown} a bare number; {self.name} is a string with a unit", f'write it like "{self.example}"'
+                f"{shown} a bare number; {self.name} is a string with a unit",
+                f'write it like "{self._with_unit(text, like)}"',
             )
         match = _NUMBER.fullmatch(text.strip())
         if match is None or len(text) > _LONGEST_TEXT:
             shown = repr(text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}...")
             raise ScenarioError(f"{shown} is not a number with a unit", f'{self.name} looks like "{self.example}"')
         if match["unit"] == "":
-            raise ScenarioError(f"{text!r} has no unit", f'{self.name} looks like "{self.example}"')
+            shown = self._with_unit(match["number"], like)
+            raise ScenarioError(f"{text!r} has no unit", f'{self.name} looks like "{shown}"')
         return Fraction(match["number"].replace("_", "")), match["unit"]
+
+    def _with_unit(self, number: object, like: object) -> str:
+        """The number that was written without a unit with one that it may have, or the example."""
+        for sample in (like, self.example):
+            known = _NUMBER.fullmatch(sample) if isinstance(sample, str) else None
+            if known is not None and known["unit"] in self.units:
+                return f"{number} {known['unit']}" if known["unit"] else self.example
+        return self.example
 
     def _unit_hint(self, unit: str) -> str:
         """What to say of a unit that is none: the known mistake, the nearest unit, and all of them."""

@@ -145,3 +145,13 @@ def test_a_number_is_written_in_the_unit_asked_for_if_it_can_be():
     assert units.TIME.format_in(163_934, "ms") == "0.163934 ms"
     assert units.BYTES.format_in(128_000, "kB") == "128 kB"
     assert units.ANGLE.format_in(90.0, "rad") == "90 deg"
+
+
+@pytest.mark.parametrize(
+    ("text", "like", "proposed"),
+    [(120, None, "120 s"), ("120", None, "120 s"), (10, "5 ms", "10 ms"), ("1.5", "nonsense", "1.5 s")],
+)
+def test_a_time_without_a_unit_is_answered_with_the_number_that_was_typed(text, like, proposed):
+    with pytest.raises(ScenarioError) as caught:
+        units.TIME.parse(text, like=like)
+    assert f'"{proposed}"' in str(caught.value.hint)

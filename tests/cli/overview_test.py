@@ -84,6 +84,41 @@ def test_more_flows_than_fit_beside_each_other_are_rows(capsys):
     assert said[-1] == f"{names[-1]} {len(names) - 1} Mbit/s"
 
 
+@pytest.mark.parametrize("width", [80, 120, 200])
+@pytest.mark.parametrize("count", [3, 6, 20, 90])
+def test_no_number_is_cut_whatever_the_width_and_the_flows(capsys, monkeypatch, width, count):
+    from leowarp.cli import output
+    from leowarp.overview import overview
+
+    monkeypatch.setattr(output, "PLAIN_WIDTH", width)
+    flows = [
+        {
+            "flow": number, "kind": "tcp", "source": "Sao Paulo", "destination": f"Town {number}",
+            "congestion_control": "cubic", "goodput_mean_bps": 1e6 + 1000 * number, "sent_pkts": 1_000_000 + number,
+        }
+        for number in range(count)
+    ]  # fmt: skip
+    tables.print_sections(overview({"name": "many", "flows": flows}), rest="leowarp metrics many")
+    out = capsys.readouterr().out
+    said = lines(out)
+    assert max(map(len, out.splitlines())) <= width
+    all_fit = "The other" not in out
+    assert all_fit == (count <= tables.MOST_COLUMNS)
+    shown = range(count) if all_fit else [0, 1, 2, count - 3, count - 2, count - 1]
+    numbers = {word for line in said if line.startswith("data packets sent") for word in line.split()}
+    assert {f"{1_000_000 + number:,}" for number in shown} <= numbers
+    if not all_fit:
+        assert f"The other {count - 6} flows: leowarp metrics many" in said
+
+
+def test_a_table_wider_than_the_terminal_keeps_its_numbers(capsys, monkeypatch):
+    from leowarp.cli import output
+
+    monkeypatch.setattr(output, "PLAIN_WIDTH", 40)
+    output.print_table(None, ("", "a", "b", "c"), [("what", "1" * 20, "2" * 20, "3" * 20)])
+    assert lines(capsys.readouterr().out)[-1] == f"what {'1' * 20} {'2' * 20} {'3' * 20}"
+
+
 def test_compare_warns_and_shows_runs_side_by_side(leowarp_within, write_run, tmp_path, monkeypatch):
     from leowarp import report
 

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from leowarp.cli import reference
+from leowarp.cli import api_reference, reference
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "tables.md"
 
@@ -19,3 +19,25 @@ def test_a_page_that_differs_is_told(tmp_path, capsys):
     page.write_text(page.read_text() + "\n")
     assert reference.main(["--check", str(page)]) == 1
     assert "make docs" in capsys.readouterr().err
+
+
+def test_the_page_of_the_python_interface_is_made_from_the_docstrings():
+    assert PAGE.with_name("api.md").read_text(encoding="utf-8") == api_reference.api_page(), "type: make docs"
+
+
+def test_the_page_of_the_python_interface_has_every_public_name_and_method_of_a_run():
+    import leowarp as lw
+
+    page = api_reference.api_page()
+    for name in lw.__all__:
+        assert f"leowarp.{name}" in page
+    for method in ("series", "route_changes", "recovery", "sockets", "figure"):
+        assert f"#### Run.{method}" in page
+    assert " at 0x" not in page
+
+
+def test_every_series_is_in_the_page_of_tables():
+    from leowarp.metrics import SERIES
+
+    page = reference.reference_page()
+    assert all(f"| `{name}` |" in page for name in SERIES)

@@ -172,7 +172,7 @@ def test_compare_writes_a_table_and_a_page(leowarp, chain, tmp_path):
     )  # fmt: skip
     answer = leowarp("compare", chain.path, reno.path, "--out", tmp_path / "page")
     assert answer.status == 0, answer.err
-    assert "Flow 0: TCP, A to B" in answer.out
+    assert "TCP, A to B" in answer.out
     assert (tmp_path / "page" / "index.html").is_file()
 
 

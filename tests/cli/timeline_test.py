@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`leowarp timeline SCENARIO` and `leowarp timeline describe FILE`."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +47,9 @@ def test_a_measurement_is_described_in_text_and_drawn(leowarp, pings, tmp_path):
     figure = tmp_path / "pings.svg"
     out = leowarp("timeline", "describe", pings, "--slots", "--figure", figure).out
     assert "every 15.000 s" in out
-    assert "at seconds 9.00 24.00 39.00 54.00" in " ".join(out.split())
+    seconds = re.search(r"at seconds ([\d. ]+)", " ".join(out.split())).group(1).split()[:4]
+    # A probe every 20 ms: the instant is known to that.
+    assert [float(second) for second in seconds] == pytest.approx([9, 24, 39, 54], abs=0.02)
     assert "(100 % of the lost)" in out
     assert "slot begins" in out
     assert figure.read_text().startswith("<?xml")
@@ -122,3 +125,24 @@ def test_a_channel_that_never_changes_is_one_level_and_a_path_without_one_is_ref
     refused = leowarp_within("timeline", "channel", CHAIN)
     assert refused.status == 2
     assert "has no mobile channel" in refused.err
+
+
+def test_a_table_without_a_header_is_guessed_said_folded_and_converted(leowarp, tmp_path):
+    t_ns, rtt_ns, _ = dish(phase_ns=9 * S, span_ns=180 * S)
+    rows = [f"{NOON_S * S + t},{rtt / MS:.3f}" for t, rtt in zip(t_ns.tolist(), rtt_ns.tolist(), strict=True)]
+    table, csv, folded = tmp_path / "latency.txt", tmp_path / "latency.csv", tmp_path / "folded.svg"
+    table.write_text("\n".join(rows))
+    refused = leowarp("timeline", "describe", table)
+    assert refused.status == 2
+    assert "--columns t_ns,rtt_ms" in refused.err
+    said = ("--columns", "t_ns,rtt_ms")
+    words = " ".join(leowarp("timeline", "describe", table, *said, "--folded", folded).out.split())
+    assert "every 15.000 s" in words
+    assert "confidence in that 99" in words
+    assert "by steps alone every 15.0" in words
+    assert folded.read_text().startswith("<?xml")
+    assert "9000 rows, from columns" in leowarp("timeline", "convert", table, *said).out
+    assert leowarp("timeline", "convert", table, *said).status == 2  # it is there
+    (again,) = leowarp("timeline", "describe", csv, "--json").json()["described"]
+    assert again["seconds_of_minute"] == pytest.approx([9, 24, 39, 54], abs=0.1)
+    assert again["finding"]["confidence_ratio"] > 0.9

@@ -245,6 +245,8 @@ def test_frames_carry_units_and_missing_values_stay_missing(write_run):
     assert run.packets()["is_late"].isna().tolist() == [False, True]
     assert run.packets()["sent_ns"].dtype == "int64"
     assert len(run.sockets(flow=1)) == 0
+    with pytest.raises(lw.ScenarioError, match="no flow 9"):
+        run.sockets(flow=9)
     assert run.plan.name == "chain"
     assert run.warnings == ["look twice"]
 

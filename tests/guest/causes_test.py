@@ -50,7 +50,7 @@ def test_each_rule_has_its_own_harm(run):
 
 def test_reordering_around_a_change_is_that_of_its_packets(run):
     packets = run.packets(flow=0)
-    first = packets[(packets["direction"] == 0) & (packets["len_bytes"] > 0) & ~packets["is_retransmission"]]
+    first = packets[(packets["direction"] == "data") & (packets["len_bytes"] > 0) & ~packets["is_retransmission"]]
     first = first.sort_values("sent_ns", kind="stable")
     rows = run.reordering(flow=0, scope="change")
     assert rows["change_ns"].tolist() == [30e9, 60e9]

@@ -72,9 +72,9 @@ def runs(tmp_path_factory):
 def data_and_acks(run) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Segments in order of arrival at the receiver, before the run's end, and what it sent after the handshake."""
     packets = run.packets(0)
-    data = packets[(packets.direction == 0) & (packets.len_bytes > 0)]
+    data = packets[(packets.direction == "data") & (packets.len_bytes > 0)]
     data = data[data["received_ns"] < run.summary["virtual_s"] * 1e9]
-    acks = packets[(packets.direction == 1) & (packets.ack > 0)]
+    acks = packets[(packets.direction == "back") & (packets.ack > 0)]
     acks = acks.sort_values("sent_ns")
     # nothing is lost: a number that is repeated tells of a larger window
     updates = acks["ack"].diff() == 0
@@ -219,8 +219,8 @@ def _options(options: bytes) -> set[int]:
 
 def test_three_duplicates_make_newreno_send_again(newreno):
     packets = newreno.packets(0)
-    data = packets[(packets.direction == 0) & (packets.len_bytes > 0)].sort_values("sent_ns")
-    acks = packets[(packets.direction == 1) & packets.received_ns.notna() & (packets.ack > 0)]
+    data = packets[(packets.direction == "data") & (packets.len_bytes > 0)].sort_values("sent_ns")
+    acks = packets[(packets.direction == "back") & packets.received_ns.notna() & (packets.ack > 0)]
     acks = acks[acks["received_ns"] < newreno.summary["virtual_s"] * 1e9].sort_values("received_ns")
     arrived_ns, number = acks["received_ns"].to_numpy(float), acks["ack"].to_numpy(float)
     assert newreno.summary["flows"][0]["timeouts"] == 0

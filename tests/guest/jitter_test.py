@@ -153,7 +153,7 @@ def test_what_waits_behind_the_jitter_and_what_is_dropped_is_counted_once(tmp_pa
     assert link.dropped_queue_pkts > 0
     assert link.delivered_pkts + link.dropped_queue_pkts == 4000
     assert run.echoes()["received_ns"].isna().sum() == link.dropped_queue_pkts
-    assert run.links()["queue_pkts"].max() == 100
+    assert run.queues()["queue_pkts"].max() == 100
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path):

@@ -26,7 +26,7 @@
 
 /* guest/qdisc/leolink.h */
 enum { RATE_BPS = 2, LIMIT_PKTS = 4, CAPACITY = 11, IN_ORDER = 14 };
-#define RECORD_BYTES 136
+#define RECORD_BYTES 160
 
 #define LOOPBACK 1
 #define PAYLOAD_BYTES 100

@@ -85,7 +85,7 @@ def test_a_path_that_loses_everything_ends_as_a_finished_run(tmp_path):
     assert len(echoes) == 40_000
     assert echoes["received_ns"].isna().all()
     assert run.summary["flows"][0]["lost_pkts"] > 39_000
-    assert any("nothing arrived of flow 0" in warning for warning in run.warnings)
+    assert any("nothing arrived of " in warning for warning in run.warnings)
 
 
 ROUTED = '''

@@ -69,7 +69,7 @@ def test_the_example_keeps_the_share_of_its_window_that_its_parameter_says(tmp_p
         EXAMPLES / "mild-reno.toml", {"observe.sockets": "10 ms"}, tmp_path / "run", report=False, progress=False
     )
     sockets = made.sockets()
-    reductions = sockets[(sockets.ssthresh_pkts.diff() != 0) & (sockets.ca_state == 3)].index
+    reductions = sockets[(sockets.ssthresh_pkts.diff() != 0) & (sockets.ca_state == "Recovery")].index
     ratios = [
         sockets.ssthresh_pkts[i] / sockets.cwnd_pkts[i - 1] for i in reductions if sockets.ca_state[i - 1] in (0, 1)
     ]

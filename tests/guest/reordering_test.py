@@ -113,7 +113,7 @@ def measured(packets: pd.DataFrame, from_ns: float, to_ns: float, threshold_pkts
 def check_against_packets(run: lw.Run) -> pd.DataFrame:
     """Every row and bar of flow 0 against the same measured from the table of packets; the rows."""
     packets = run.packets()
-    packets = packets[(packets.flow == 0) & (packets.direction == 0) & ~packets.is_retransmission.astype(bool)]
+    packets = packets[(packets.flow == 0) & (packets.direction == "data") & ~packets.is_retransmission.astype(bool)]
     packets = packets.sort_values("sent_ns", kind="stable")
     packets = packets[packets.len_bytes > 0]
     rows, densities = (trace.read(run.path / "30-trace", name).to_pandas() for name in ("reordering", "densities"))

@@ -7,7 +7,7 @@ from leowarp import scenario
 from leowarp.metrics import read_tables
 from leowarp.result import Run
 from leowarp.running import shared_boot
-from leowarp.study import example_file
+from leowarp.scenario.examples import example_file
 from leowarp.study.torres2020 import results, simulation
 from leowarp.study.torres2020.runs import PROBE_SCENARIO
 

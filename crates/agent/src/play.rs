@@ -97,7 +97,7 @@ impl<'a> Player<'a> {
 
     /// What went over each direction so far.
     pub fn link_totals(&mut self) -> Result<Vec<LinkTotal>> {
-        self.queues.totals(&self.network)
+        self.queues.totals(&self.network, self.context.clock)
     }
 
     /// Plays the timeline from its event `first` on, until the run is over.

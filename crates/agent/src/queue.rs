@@ -3,6 +3,7 @@
 //! from the statistics of the queueing disciplines, a dump for each namespace. Of a jitter, a netem under a tbf, those of
 //! the tbf are taken: it counts what its netem holds and drops with its own (tbf_enqueue), and sends what has left both.
 
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::netlink::{attributes, RTM_GETQDISC};
 use crate::network::{is_modelled, Network};
@@ -15,7 +16,7 @@ use std::fs::File;
 use std::io;
 
 /// Bytes of a record of /proc/leolink/links (guest/qdisc/leolink.h).
-const LINK_RECORD_BYTES: usize = 136;
+const LINK_RECORD_BYTES: usize = 160;
 
 const TC_H_ROOT: u32 = 0xffff_ffff;
 const TCA_STATS2: u16 = 7;
@@ -83,6 +84,7 @@ impl Queues {
         }
         let Some(file) = &self.leolink else { return Ok(()) };
         let n = read_all(file, &mut self.buffer)?;
+        whole_records(n)?;
         for record in self.buffer[..n].chunks_exact(LINK_RECORD_BYTES) {
             let (id, pkts, bytes, max) = (word(record, 0), word(record, 4), long(record, 8), word(record, 16));
             let now = (pkts, bytes, max);
@@ -96,11 +98,12 @@ impl Queues {
     }
 
     /// Everything that went over each direction.
-    pub fn totals(&mut self, network: &Network) -> Result<Vec<LinkTotal>> {
+    pub fn totals(&mut self, network: &Network, clock: Clock) -> Result<Vec<LinkTotal>> {
         let netems = self.netem_statistics(network)?;
         let mut out: Vec<LinkTotal> = netems.into_iter().map(|(d, s)| netem_total(d as u32, &s)).collect();
         let Some(file) = &self.leolink else { return Ok(out) };
         let n = read_all(file, &mut self.buffer)?;
+        whole_records(n)?;
         let leolinks = self.buffer[..n].chunks_exact(LINK_RECORD_BYTES).map(|r| LinkTotal {
             direction: word(r, 0),
             offered_pkts: long(r, 24),
@@ -117,6 +120,10 @@ impl Queues {
             held_bytes: long(r, 112),
             queue_max_pkts: word(r, 20),
             busy_ns: long(r, 120),
+            run_queue_max_pkts: word(r, 20),
+            run_queue_max_pkts_at_ns: instant(clock, long(r, 144)),
+            run_queue_max_bytes: long(r, 136),
+            run_queue_max_bytes_at_ns: instant(clock, long(r, 152)),
         });
         out.extend(leolinks);
         out.sort_by_key(|t| t.direction);
@@ -181,7 +188,47 @@ fn netem_total(direction: u32, s: &Statistics) -> LinkTotal {
         held_bytes: s.held_bytes.into(),
         queue_max_pkts: u32::MISSING,
         busy_ns: u64::MISSING,
+        run_queue_max_pkts: u32::MISSING,
+        run_queue_max_pkts_at_ns: i64::MISSING,
+        run_queue_max_bytes: u64::MISSING,
+        run_queue_max_bytes_at_ns: i64::MISSING,
     }
+}
+
+/// The totals with the longest queues that there were by an earlier look.
+pub fn with_maxima_of(totals: Vec<LinkTotal>, earlier: &[LinkTotal]) -> Vec<LinkTotal> {
+    let then: BTreeMap<u32, &LinkTotal> = earlier.iter().map(|t| (t.direction, t)).collect();
+    let with = |t: LinkTotal| match then.get(&t.direction) {
+        Some(e) => LinkTotal {
+            run_queue_max_pkts: e.run_queue_max_pkts,
+            run_queue_max_pkts_at_ns: e.run_queue_max_pkts_at_ns,
+            run_queue_max_bytes: e.run_queue_max_bytes,
+            run_queue_max_bytes_at_ns: e.run_queue_max_bytes_at_ns,
+            ..t
+        },
+        None => t,
+    };
+    totals.into_iter().map(with).collect()
+}
+
+/// Run time of an instant of leolink's; 0 is that nothing ever waited.
+fn instant(clock: Clock, at_ns: u64) -> i64 {
+    if at_ns == 0 {
+        i64::MISSING
+    } else {
+        clock.of_monotonic_ns(at_ns as i64)
+    }
+}
+
+/// A kernel that was built of an older leolink has shorter records, which would be read as numbers of other things.
+fn whole_records(bytes: usize) -> Result<()> {
+    if bytes % LINK_RECORD_BYTES == 0 {
+        return Ok(());
+    }
+    Err(Error::Broken(format!(
+        "/proc/leolink/links has {bytes} bytes, which are no records of {LINK_RECORD_BYTES}: the kernel was built by \
+         another version of leowarp; build it again from its tree"
+    )))
 }
 
 fn unknown(id: u32) -> Error {

@@ -10,6 +10,7 @@ use crate::input::Input;
 use crate::network::{interface_name, Network};
 use crate::outcome::{self, Outcome};
 use crate::play::Player;
+use crate::queue::with_maxima_of;
 use crate::sample::LostBetweenLinks;
 use crate::{modules, netns};
 use leowarp_timeline::record::LinkTotal;
@@ -47,12 +48,15 @@ pub fn run(boot_dir: &Path, input_dir: &Path, output_dir: &Path) -> Result<()> {
     player.play(first)?;
 
     let end_ns = context.ending.end_ns();
+    clock.sleep_until(end_ns)?;
+    // Before the links drain: what waits then, answers to sockets that are gone, is none of the run's queues.
+    let links_at_end = player.link_totals()?;
     let drained_ns = end_ns + setup.drain_ns.max(1);
     clock.sleep_until(drained_ns)?;
     // Whatever was sent has arrived by now, and is seen before the capture ends, or a link holds it.
     let links_drained = player.link_totals()?;
     clock.sleep_until(drained_ns + FLUSH_NS)?;
-    let links = player.link_totals()?;
+    let links = with_maxima_of(player.link_totals()?, &links_at_end);
     let outcome = match capture {
         Some(capture) => capture.finish(Held {
             held_pkts: held_pkts(setup, &links_drained),

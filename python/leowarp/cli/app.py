@@ -7,11 +7,17 @@ is why those docstrings have no sections. Panels group them in ``leowarp --help`
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from leowarp.cli import (
+    diff_verb,
+    example_verbs,
     guest_verbs,
+    links_verb,
     look_verbs,
+    plot_verb,
     reorder_verb,
     result_verbs,
     run_verbs,
@@ -20,8 +26,9 @@ from leowarp.cli import (
     view_verb,
 )
 from leowarp.cli.options import verb_of
-from leowarp.cli.output import interruptible
+from leowarp.cli.output import interruptible, say
 from leowarp.cli.reorder_request import Request
+from leowarp.version import VERSION
 
 app = typer.Typer(
     name="leowarp",
@@ -35,6 +42,26 @@ app = typer.Typer(
     "4 the guest failed, 5 trace or report, 70 what no rule foresees, 130 interrupted.",
 )
 
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        say(f"leowarp {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    # Eager: asked before a verb is missed.
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_say_version, help="The version; `leowarp version` has all of them."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
 _RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel needed)", "Results", "This machine"
 
 # These take minutes, and whoever ends them must know what stays.
@@ -42,13 +69,19 @@ for _verb in (run_verbs.run, run_verbs.demo, run_verbs.reproduce, run_verbs.veri
     app.command(rich_help_panel=_RUN)(interruptible(_verb))
 # Not by `interruptible`: the verb `study run` says itself what stays.
 app.add_typer(study_verbs.study_app, name="study", rich_help_panel=_RUN)
+app.command(rich_help_panel=_RUN)(example_verbs.examples)
+app.command(rich_help_panel=_RUN)(example_verbs.init)
 app.command(rich_help_panel=_STREET)(look_verbs.plan)
 app.command(rich_help_panel=_STREET)(look_verbs.ephemeris)
 app.command(rich_help_panel=_STREET)(look_verbs.routes)
 app.add_typer(timeline_verbs.timeline_app, name="timeline", rich_help_panel=_STREET)
+app.command(rich_help_panel=_RESULTS)(result_verbs.show)
 app.command(rich_help_panel=_RESULTS)(result_verbs.metrics)
 app.command(rich_help_panel=_RESULTS)(result_verbs.report)
+app.command(rich_help_panel=_RESULTS)(plot_verb.plot)
 app.command(rich_help_panel=_RESULTS)(result_verbs.compare)
+app.command(rich_help_panel=_RESULTS)(diff_verb.diff)
+app.command(rich_help_panel=_RESULTS)(links_verb.links)
 app.command(rich_help_panel=_RESULTS)(view_verb.view)
 app.command(rich_help_panel=_RESULTS)(result_verbs.export)
 # Options as one value: it has two dozen of them.

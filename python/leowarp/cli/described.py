@@ -16,13 +16,20 @@ from leowarp.timeline.measured import Description, Measurement, read, read_capac
 from leowarp.timeline.measured.files import capacity_format_of
 from leowarp.timeline.measured.from_timeline import measurement_of_timeline
 from leowarp.timeline.measured.planned import measurement_of, wall_ns_of
+from leowarp.timeline.measured.schedule import Schedule
+from leowarp.timeline.measured.transfer import TransferDescription
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 
 def measurements(
-    path: Path, format: str, interval_ns: int | None, capacity: Path | None, settings: list[str] | None
+    path: Path,
+    format: str,
+    interval_ns: int | None,
+    capacity: Path | None,
+    settings: list[str] | None,
+    columns: tuple[str, ...] | None = None,
 ) -> list[Measurement]:
     """What a path names: a measured file, a scenario, or a run (then one for each of its ping flows).
 
@@ -45,12 +52,12 @@ def measurements(
     if path.suffix == ".toml":
         return [_of_plan(plan_of(path, settings), str(path))]
     # A file may hold capacity and no delay: a Mahimahi trace, a table of rates.
-    kind = capacity_format_of(path) if format == "auto" else None
+    kind = capacity_format_of(path) if format == "auto" and columns is None else None
     if kind is not None or format == "mahimahi":
         down, up, wall_ns = read_capacity(path, kind or format)
         alone = Measurement(source=str(path), format=kind or format, wall_ns=wall_ns)
         return [alone.with_capacity(down, up)]
-    measurement = read(path, format, interval_ns)
+    measurement = read(path, format, interval_ns, columns)
     if capacity is not None:
         down, up, _ = read_capacity(capacity)
         measurement = measurement.with_capacity(down, up)
@@ -113,6 +120,9 @@ def lines(description: Description) -> dict[str, str]:
         longest = max((gap.length_ns for gap in description.gaps), default=0)
         values["gaps"] = f"{len(description.gaps)}" + (f", the longest {longest / 1e9:g} s" if description.gaps else "")
         values |= _delay_lines(description) | _schedule_lines(description) | _loss_lines(description)
+    values |= _recorder_lines(description)
+    if description.transfer is not None:
+        values |= _transfer_lines(description.transfer)
     for name, capacity in (("down", description.capacity_down), ("up", description.capacity_up)):
         if capacity is None:
             continue
@@ -154,9 +164,10 @@ def _schedule_lines(description: Description) -> dict[str, str]:
         lengths_ms = [spike.length_ns / 1e6 for spike in description.spikes]
         spikes["spikes: median height, length"] = f"{np.median(heights_ms):.1f} ms, {np.median(lengths_ms):g} ms"
     if description.schedule is None:
-        return {"reconfigurations": "no period found"} | spikes
+        return {"reconfigurations": "no period found"} | _confidence_lines(description) | spikes
     every_s, first_s = description.schedule.period_ns / 1e9, description.schedule.phase_ns / 1e9
     values = {"reconfigurations": f"every {every_s:.3f} s, at {first_s:.3f} s + k times that"}
+    values |= _confidence_lines(description)
     if description.seconds_of_minute is not None:
         values["on the wall clock"] = "at seconds " + " ".join(
             f"{second:.2f}" for second in description.seconds_of_minute
@@ -174,6 +185,56 @@ def _schedule_lines(description: Description) -> dict[str, str]:
     return values | spikes
 
 
+def _confidence_lines(description: Description) -> dict[str, str]:
+    """How sure the answer is, what else it could be, and what each sign by itself says."""
+    finding = description.finding
+    if finding is None:
+        return {}
+    values = {"confidence in that": _chance(finding.confidence_ratio)}
+    if any(ratio >= _WORTH_TELLING for _, ratio in finding.runners_up):
+        values["it could also be"] = "; ".join(
+            f"{_every(one)} ({_chance(ratio)})" for one, ratio in finding.runners_up if ratio >= _WORTH_TELLING
+        )
+    if finding.parts > 1:
+        values["within a period"] = f"something else happens at its {_PARTS[finding.parts]}"
+    for sign, one in finding.by_sign.items():
+        values[f"by {sign} alone"] = _every(one)
+    return values
+
+
+def _every(schedule: Schedule | None) -> str:
+    if schedule is None:
+        return "no period"
+    return f"every {schedule.period_ns / 1e9:.3f} s at {schedule.phase_ns / 1e9:.2f} s"
+
+
+def _recorder_lines(description: Description) -> dict[str, str]:
+    """What happened to the recording and not to the path."""
+    values = {}
+    if description.clock_steps:
+        values["the sender's clock was set"] = "; ".join(
+            f"{'forward' if step.by_ns > 0 else 'back'} by {abs(step.by_ns) / 1e9:.2f} s at {step.t_ns / 1e9:.2f} s"
+            for step in description.clock_steps
+        )
+    if description.duplicates:
+        values["duplicates, left out"] = f"{description.duplicates}"
+    return values
+
+
+def _transfer_lines(transfer: TransferDescription) -> dict[str, str]:
+    way = f"throughput {transfer.way}"
+    values = {f"{way}, mean": f"{transfer.mean_bps / 1e6:.2f} Mbit/s in {transfer.span_ns / 1e9:g} s"}
+    values[f"{way}: 5 %, median, 95 %"] = _mbps(transfer.quantiles_bps, (0.05, 0.5, 0.95))
+    values[f"{way}, nothing at all"] = f"{transfer.zero_ns / 1e9:g} s"
+    if transfer.retransmissions is not None:
+        values["retransmissions"] = f"{transfer.retransmissions}"
+    if transfer.median_cwnd_bytes is not None:
+        values["congestion window, median"] = f"{transfer.median_cwnd_bytes / 1e3:.1f} kB"
+    if transfer.median_rtt_ns is not None:
+        values["TCP's smoothed round trip, median"] = f"{transfer.median_rtt_ns / 1e6:.3f} ms"
+    return values
+
+
 def _loss_lines(description: Description) -> dict[str, str]:
     """Lost probes, their runs, and how many lie near a reconfiguration.
 
@@ -187,6 +248,13 @@ def _loss_lines(description: Description) -> dict[str, str]:
     if loss.lost_down is not None:
         values["lost, known to be down, up"] = f"{loss.lost_down}, {loss.lost_up}"
     values["runs of lost ones"] = f"{len(loss.runs)}, mean {np.mean(loss.runs):.2f}, longest {max(loss.runs)}"
+    for name, stretches in (("behind an obstacle", loss.obstructions), ("outages", loss.outages)):
+        if stretches:
+            longest = max(stretches, key=lambda one: one.length_ns)
+            values[f"lost, {name}"] = (
+                f"{sum(one.lost for one in stretches)} in {len(stretches)}, "
+                f"the longest {longest.length_ns / 1e9:.1f} s at {longest.t_ns / 1e9:.1f} s"
+            )
     if loss.in_handover_ratio is not None:
         values["lost within 1 s of a reconfiguration"] = (
             f"{loss.in_handover} ({_percent(loss.in_handover_ratio)} of the lost)"
@@ -230,12 +298,21 @@ def _mbps(rate_by_share_bps: dict[float, float], shares: tuple[float, ...]) -> s
     )
 
 
+def _chance(ratio: float) -> str:
+    """Never 100 %: nothing that was seen says so."""
+    return f"{min(100 * ratio, 99.9):.3g} %"
+
+
 def _percent(ratio: float | None) -> str:
     return "–" if ratio is None else f"{100 * ratio:.3g} %"
 
 
+_WORTH_TELLING = 0.001
+
+_PARTS = {2: "half", 3: "thirds", 4: "quarters"}
+
 _QUANTILES = (
     (None, "quantiles_ns"),
     ("capacity_down", "quantiles_bps"), ("capacity_down", "steps_bps"),
-    ("capacity_up", "quantiles_bps"), ("capacity_up", "steps_bps"),
+    ("capacity_up", "quantiles_bps"), ("capacity_up", "steps_bps"), ("transfer", "quantiles_bps"),
 )  # fmt: skip

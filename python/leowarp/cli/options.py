@@ -11,15 +11,20 @@ import inspect
 import json
 from collections.abc import Callable
 from dataclasses import MISSING, fields
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
+
+if TYPE_CHECKING:
+    from leowarp.progress import OnProgress
 
 Request = TypeVar("Request")
 
 ScenarioFile = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A scenario (.toml), a plan, or a run directory (its plan).")
+    Path,
+    typer.Argument(metavar="FILE", help="A scenario (.toml), an example by its name, or a run directory (its plan)."),
 ]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")]
 Settings = Annotated[
@@ -39,6 +44,10 @@ CcModules = Annotated[
         "the scenario's guest.cc_modules; flows may then name any congestion control.",
     ),
 ]
+Flows = Annotated[
+    list[int] | None,
+    typer.Option("--flow", min=0, help="Figures of this flow alone, by its number; may be repeated. All otherwise."),
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a complete run that stands there.")]
 Kernel = Annotated[
@@ -55,6 +64,29 @@ Trust = Annotated[
 AtOnce = Annotated[
     int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; as many as there are cores if not given.")
 ]
+
+
+class ProgressKind(StrEnum):
+    """How progress is shown on stderr."""
+
+    auto = "auto"
+    none = "none"
+    json = "json"
+
+
+Shown = Annotated[
+    ProgressKind,
+    typer.Option("--progress", help="auto: bars on a terminal, lines elsewhere; json: a line of JSON each."),
+]
+
+
+def progress_of(kind: ProgressKind) -> bool | OnProgress:
+    """What `run` takes as `progress`: a callable for JSON, else whether there is a display at all."""
+    if kind is ProgressKind.json:
+        from leowarp.progress import json_lines
+
+        return json_lines
+    return kind is ProgressKind.auto
 
 
 def settings(set_: list[str] | None, cc_modules: list[Path] | None) -> list[str]:

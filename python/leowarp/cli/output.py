@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -29,11 +30,53 @@ def console(*, stderr: bool = False) -> Console:
     return Console(file=stream, width=None if stream.isatty() else PLAIN_WIDTH, soft_wrap=False, highlight=False)
 
 
+LEAST_TEXT_WIDTH = 16
+"""A column of text is folded to no less."""
+
+HEAD_WIDTH = 12
+"""Heads of columns of numbers are folded at words to this, or to the widest number below them."""
+
+_GAP, _EDGES = 3, 2
+"""What a table takes between two columns, and at its two sides."""
+
+
+def fitting(first: Iterable[str], heads: Sequence[str], columns: Sequence[Sequence[Any]]) -> int:
+    """How many columns of numbers stand beside the first column of a table without one of them being cut; at least 1.
+
+    Parameters
+    ----------
+    first : sequence of str
+        Cells of the first column.
+    heads, columns : sequence
+        Of the columns of numbers: what they are called, and their cells.
+    """
+    left = console().width - _EDGES - max((len(one_line(text)) for text in first), default=0)
+    for count, (head, column) in enumerate(zip(heads, columns, strict=True)):
+        left -= _GAP + max(map(len, [*_folded(head, column).split("\n"), *map(_cell, column)]))
+        if left < 0:
+            return max(1, count)
+    return len(heads)
+
+
+def _cell(value: Any) -> str:
+    return "–" if value is None else one_line(str(value))
+
+
+def _folded(head: str, column: Sequence[Any]) -> str:
+    """The head of a column of numbers in lines no longer than a word of it or the widest number."""
+    width = max([HEAD_WIDTH, *(len(_cell(value)) for value in column)])
+    # "(flow 3)" stays in one line: textwrap breaks at ASCII's spaces alone.
+    kept = one_line(head).replace("(flow ", "(flow\N{NO-BREAK SPACE}")
+    lines = textwrap.wrap(kept, width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+
+
 def print_table(
     title: str | None, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, text: Sequence[str] = ()
 ) -> None:
     """A table. The first column and those named in `text` stand left and are folded if they must; all others are
-    numbers, stand right and are never broken, because half a number is another number. A missing value is a dash.
+    numbers, stand right and are never broken, because half a number is another number: a table that is wider than the
+    terminal is printed in its whole width, and the terminal folds its lines. A missing value is a dash.
     """
     from rich import box
     from rich.table import Table
@@ -43,14 +86,24 @@ def print_table(
     if title:
         console().print(Text(one_line(title), style="bold"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    lines = [tuple(row) for row in rows]
+    least = _EDGES
     for number, column in enumerate(columns):
         is_text = number == 0 or column in text
+        cells = [line[number] for line in lines]
+        head = one_line(column) if is_text else _folded(column, cells)
+        # Without a least width rich cuts what it may not fold.
+        width = max(map(len, [*head.split("\n"), *map(_cell, cells)]))
+        width = min(width, LEAST_TEXT_WIDTH) if is_text else width
+        least += width + _GAP
         table.add_column(
-            _plain(one_line(column)), justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text
+            _plain(head), justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text, min_width=width
         )
-    for row in rows:
-        table.add_row(*(_plain("–" if value is None else one_line(str(value))) for value in row))
-    console().print(table)
+    for line in lines:
+        table.add_row(*(_plain(_cell(value)) for value in line))
+    out = console()
+    out.width = max(out.width, least)
+    out.print(table)
 
 
 def print_json(value: Any) -> None:

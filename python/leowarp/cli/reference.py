@@ -18,14 +18,18 @@ from leowarp.metrics import (
     CAUSE_COLUMNS,
     CHANGE_COLUMNS,
     DENSITY_COLUMNS,
+    LINK_COLUMNS,
     LONG_COLUMNS,
     RECOVERY_COLUMNS,
     REORDERING_COLUMNS,
+    SATELLITE_COLUMNS,
+    SERIES,
     numbers_of,
 )
 from leowarp.routes.schema import ROUTES, ROUTES_DOC
 from leowarp.timeline.schema import EVENTS, TIMELINE, TIMELINE_DOC
 from leowarp.trace import TABLES
+from leowarp.trace.schema import Column
 
 
 def reference_page() -> str:
@@ -51,7 +55,7 @@ def _lines() -> Iterator[str]:
         yield f"| `{event}` | {_cell(meaning)} |"
     # From the schemas that the host checks the guest's records with, so the page cannot say anything else.
     for table in TABLES.values():
-        columns = (_of_field(column.field()) for column in table.columns)
+        columns = (_of_column(column) for column in table.columns)
         yield from _table(f"30-trace/{table.name}.parquet", table.doc, columns)
     yield from _table(
         "40-metrics.parquet",
@@ -59,6 +63,9 @@ def _lines() -> Iterator[str]:
         _of_columns(LONG_COLUMNS),
     )
     yield from _scalars()
+    yield from _SERIES.splitlines()
+    for series in SERIES.values():
+        yield f"| `{series.name}` | {series.unit} | {_cell(series.definition)} |"
     yield from _table(
         "Metrics `route_change.*`",
         "One row per change of a path, in `40-metrics.parquet` under these names, with the instant of the change as "
@@ -89,6 +96,18 @@ def _lines() -> Iterator[str]:
         "One row per flow and change of its path, and one per flow for what no change caused. These are the columns of "
         "`run.causes()`.",
         _of_columns(CAUSE_COLUMNS),
+    )
+    yield from _table(
+        "Links of a run",
+        "One row per direction of a link that was offered a packet. These are the columns of `run.links()` and of "
+        "`leowarp links RUN --json`.",
+        _of_columns(LINK_COLUMNS),
+    )
+    yield from _table(
+        "Satellites of a run",
+        "One row per satellite that was offered a packet: its links that send, together. These are the columns of "
+        "`run.satellites()` and of `leowarp links RUN --json`.",
+        _of_columns(SATELLITE_COLUMNS),
     )
 
 
@@ -126,6 +145,13 @@ def _table(name: str, doc: str, columns: Iterable[tuple[str, str, str | None, st
     yield "|---|---|---|---|"
     for column, kind, unit, meaning in columns:
         yield f"| `{column}` | {kind} | {unit or ''} | {_cell(meaning)} |"
+
+
+def _of_column(column: Column) -> tuple[str, str, str | None, str]:
+    """The same of a column of the trace, with the words that data frames have for its numbers."""
+    name, kind, unit, meaning = _of_field(column.field())
+    words = ", ".join(f'"{word}"' for word in column.words.values())
+    return name, kind, unit, f"{meaning}; in data frames {words}" if words else meaning
 
 
 def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
@@ -180,6 +206,16 @@ grouped by what they are about. In `40-metrics.parquet` they are called `run.*` 
 with `_` for the dot (`run.fairness_jain_index`, `run.drops_queue_pkts`). Counts and ratios have no unit. Shown:
 *overview* is the table that `leowarp run` and `leowarp compare` print, *page* a report's page; both in units for
 people."""
+
+_SERIES = """
+## Series
+
+What there is over time of each flow: `run.series("cwnd_pkts", flow=0)` in Python, `leowarp plot RUN cwnd,srtt` as a
+figure; the unit may be left out. In `40-metrics.parquet` are those of goodput, `srtt_us`, `share_ratio`,
+`path_delay_ns` (without a flow: of a pair of stations) and `jain_index`.
+
+| series | unit | meaning |
+|---|---|---|"""
 
 _INTRODUCTION = """\
 # A run directory and its tables

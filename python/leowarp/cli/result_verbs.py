@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,14 @@ from leowarp.errors import ScenarioError
 
 if TYPE_CHECKING:
     from leowarp.result import Run
+
+
+def show(run: options.RunPath, json_: options.Json = False) -> None:
+    """The few numbers that matter for the flows of a run, as `leowarp run` printed them."""
+    import leowarp
+    from leowarp.cli.run_verbs import print_run
+
+    print_run(leowarp.open(run), json_)
 
 
 def metrics(
@@ -46,15 +55,33 @@ def metrics(
         print_scalars(opened.summary, nulls=all_)
 
 
-def report(run: options.RunPath, json_: options.Json = False) -> None:
-    """Make figures and page of a run anew (also: metrics and plan may have been made by an older version)."""
+def report(
+    run: options.RunPath,
+    flow: options.Flows = None,
+    figures: Annotated[
+        str | None,
+        typer.Option("--figures", metavar="NAMES", help="Only these, with commas: goodput,srtt. All otherwise."),
+    ] = None,
+    formats: Annotated[
+        str, typer.Option("--formats", metavar="NAMES", help="Files of each figure besides SVG: pdf,png.")
+    ] = "",
+    json_: options.Json = False,
+    progress: options.Shown = options.ProgressKind.auto,
+) -> None:
+    """Make figures and page of a run anew, or some of the figures, also as PDF and PNG."""
     import leowarp
     from leowarp import report as rooms
     from leowarp import trace
     from leowarp.cli.output import print_json
+    from leowarp.progress import Progress, shown
 
     opened = leowarp.open(run)
-    page = rooms.write_report(opened.path)
+    with shown(options.progress_of(progress)) as show:
+        page = rooms.write_report(
+            opened.path, formats=_words(formats), figures=None if figures is None else _words(figures),
+            flow=flow or None,
+            on_figure=lambda done, count: show(Progress(opened.path.name, "report", done=done, expected=count)),
+        )  # fmt: skip
     trace.list_files(opened.path)
     if json_:
         print_json({"run": str(opened.path), "report": str(page)})
@@ -62,23 +89,47 @@ def report(run: options.RunPath, json_: options.Json = False) -> None:
         say(page)
 
 
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
 def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Two or more run directories.")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN RUN...", help="Two or more run directories, or groups of runs (run --seeds)."),
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Directory for the page and its figures.")] = Path(
         "comparison"
     ),
+    change: Annotated[
+        str | None,
+        typer.Option(
+            "--change",
+            metavar="N|TIME",
+            help="The instant that figures around a route change show of all runs: the number of a change, from 1, "
+            "or a time as '150 s'; by default a rule chooses it, which the page states.",
+        ),
+    ] = None,
     json_: options.Json = False,
 ) -> None:
-    """Runs side by side: a table of what they did, and a page with their figures."""
+    """Runs side by side: what differs, a table of what they did, and a page with their figures; or groups of runs."""
     import leowarp
     from leowarp import report as report_room
-    from leowarp.cli import comparison
+    from leowarp.cli import comparison, group_tables
     from leowarp.cli.output import note
+    from leowarp.replicates import is_group
 
     if len(runs) < 2:
         raise ScenarioError("compare needs two runs or more", hint="leowarp compare RUN RUN [RUN...]")
+    if any(is_group(run) for run in runs):
+        if change is not None:
+            raise ScenarioError("--change is for single runs: pages of groups show whole runs", hint="leave it out")
+        group_tables.compare_groups(runs, out, json_)
+        return
     opened = [leowarp.open(run) for run in runs]
-    page = report_room.write_comparison(runs, out, command=f"leowarp compare {' '.join(map(str, runs))}")
+    asked = "" if change is None else f" --change {shlex.quote(change)}"
+    command = f"leowarp compare {' '.join(shlex.quote(str(run)) for run in runs)}{asked}"
+    page = report_room.write_comparison(runs, out, command=command, change=change)
     if json_:
         comparison.print_comparison_json(opened, page)
     else:

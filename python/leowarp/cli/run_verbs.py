@@ -10,7 +10,6 @@ import json
 import shlex
 import sys
 import tempfile
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,24 +21,7 @@ from leowarp.cli.output import say
 from leowarp.errors import ScenarioError, TraceError
 
 if TYPE_CHECKING:
-    from leowarp.guest import GuestImage
-    from leowarp.progress import OnProgress
     from leowarp.result import Run
-    from leowarp.running.many import Job
-
-
-class ProgressKind(StrEnum):
-    """How progress is shown on stderr."""
-
-    auto = "auto"
-    none = "none"
-    json = "json"
-
-
-Shown = Annotated[
-    ProgressKind,
-    typer.Option("--progress", help="auto: bars on a terminal, lines elsewhere; json: a line of JSON each."),
-]
 
 
 def run(
@@ -52,12 +34,20 @@ def run(
     kernel: options.Kernel = None,
     force: options.Force = False,
     trust: options.Trust = False,
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Make figures and the page.")] = True,
+    report: Annotated[
+        bool | None,
+        typer.Option("--report/--no-report", help="Make figures and the page; with --seeds only if asked."),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option("--seeds", metavar="1..10", help="A group of runs, one a seed; or --seeds 1,2,5."),
+    ] = None,
+    jobs: options.AtOnce = None,
     json_: options.Json = False,
-    progress: Shown = ProgressKind.auto,
+    progress: options.Shown = options.ProgressKind.auto,
     set_json: Annotated[Path | None, typer.Option(hidden=True, help="A JSON file with keys and values to set.")] = None,
 ) -> None:
-    """Run a scenario: every stage, into a run directory."""
+    """Run a scenario: every stage, into a run directory; with --seeds a run for each of them."""
     import leowarp
 
     settings: Any = options.settings(set_, cc_module)
@@ -67,9 +57,22 @@ def run(
                 "--set and --cc-module exclude --set-json", hint="put all keys into one of them (guest.cc_modules)"
             )
         settings = json.loads(set_json.read_text())
+    if seeds is not None:
+        from leowarp.cli.group_tables import print_group, stays
+        from leowarp.running.seeds import run_seeds
+
+        group = run_seeds(
+            file, seeds, settings, out, at_once=jobs, kernel=kernel, force=force, report=bool(report),
+            progress=options.progress_of(progress), trust=trust, on_standing=stays,
+        )  # fmt: skip
+        print_group(group, json_)
+        return
+    if jobs is not None:
+        raise ScenarioError("--jobs is how many runs at a time, and this is one", hint="add --seeds 1..10")
     result = leowarp.run(
-        file, settings, out, kernel=kernel, force=force, report=report, progress=_progress(progress), trust=trust
-    )
+        file, settings, out, kernel=kernel, force=force, report=report is not False,
+        progress=options.progress_of(progress), trust=trust,
+    )  # fmt: skip
     print_run(result, json_)
 
 
@@ -87,7 +90,8 @@ def demo(
     from leowarp.cli import comparison
     from leowarp.cli.guest_verbs import built_image
     from leowarp.cli.output import note
-    from leowarp.study import example_file
+    from leowarp.running.standing import stands
+    from leowarp.scenario.examples import example_file
 
     if (why := plainfiles.why_not_plain(out)) is not None:
         raise ScenarioError(f"cannot write the demo to {out}: {why}", hint="choose another directory with --out")
@@ -103,7 +107,7 @@ def demo(
     ]
     # Here and not in the runs, which are processes: the progress of a build is shown, and shown once.
     image = built_image(kernel or "default")
-    todo = [job for job in made if force or not _stands(job, kernel, image)]
+    todo = [job for job in made if force or not stands(job, kernel, image)]
     for job in made:
         if job not in todo:
             note(f"{job.out} is there already, of the same plan, kernel and agent; --force makes it again")
@@ -125,7 +129,7 @@ def verify(
     keep: Annotated[Path | None, typer.Option(help="Keep the second run in this directory.")] = None,
     trust: options.Trust = False,
     json_: options.Json = False,
-    progress: Shown = ProgressKind.auto,
+    progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
     """Make a run again from its plan and compare every file of its trace; status 1 if any differs."""
     import leowarp
@@ -137,7 +141,7 @@ def verify(
     with tempfile.TemporaryDirectory(prefix="leowarp-verify-") as scratch:
         again = leowarp.run(
             first.path / PLAN, (), keep or Path(scratch) / "run", kernel=kernel, report=False,
-            progress=_progress(progress), trust=trust,
+            progress=options.progress_of(progress), trust=trust,
         )  # fmt: skip
         # Of the files as they are now, not as the manifest has them: a trace that was changed must not pass.
         old, new = sha256_of_files(first.path / TRACE), sha256_of_files(again.path / TRACE)
@@ -192,7 +196,7 @@ def reproduce(
     jobs: options.AtOnce = None,
     force: options.Force = False,
     json_: options.Json = False,
-    progress: Shown = ProgressKind.auto,
+    progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
     """Make all runs of a published study, its figures and a verdict on each claim; status 5 if a run failed."""
     from leowarp import study as studies
@@ -200,7 +204,7 @@ def reproduce(
 
     made = studies.reproduce(
         study, out, samples=samples, duration=duration, quick=quick, scheduler=scheduler, at_once=jobs, kernel=kernel,
-        force=force, progress=_progress(progress),
+        force=force, progress=options.progress_of(progress),
     )  # fmt: skip
     if json_:
         failures = {slug: error.message for slug, error in made.failures.items()}
@@ -227,37 +231,6 @@ def reproduce(
         raise typer.Exit(TraceError.exit_code)
 
 
-def _stands(job: Job, kernel: Path | None, image: GuestImage) -> bool:
-    """Whether the job's directory holds a complete run of the very plan, kernel and agent that it asks for.
-
-    Plans are compared as text: a plan has every default written out, so that equal texts are equal runs, and a default
-    that a newer version added makes another text.
-    """
-    import leowarp
-    from leowarp.layout import PLAN
-    from leowarp.recorded import why_incomplete
-    from leowarp.scenario import plan_of
-
-    if why_incomplete(Path(job.out)) is not None:
-        return False
-    manifest = leowarp.open(job.out).manifest
-    return (
-        (Path(job.out) / PLAN).read_text() == plan_of(job.scenario, job.set, kernel).to_toml()
-        and manifest.get("leowarp_version") == leowarp.__version__
-        and manifest.get("kernel") == image.kernel_facts
-        and manifest.get("agent") == image.agent_facts
-    )
-
-
-def _progress(kind: ProgressKind) -> bool | OnProgress:
-    """What `run` takes as `progress`: a callable for JSON, else whether there is a display at all."""
-    if kind is ProgressKind.json:
-        from leowarp.progress import json_lines
-
-        return json_lines
-    return kind is ProgressKind.auto
-
-
 def print_run(run: Run, as_json: bool) -> None:
     """A run that was made: warnings, then the few numbers that matter, and where the rest is."""
     from leowarp.cli.output import note, print_json
@@ -277,7 +250,7 @@ def print_run(run: Run, as_json: bool) -> None:
             }
         )
         return
-    print_sections(overview(run.summary))
+    print_sections(overview(run.summary), rest=f"leowarp metrics {shlex.quote(str(run.path))}")
     say(f"Run:         {run.path}")
     if run.report is not None:
         say(f"Report:      {run.report}")

@@ -14,8 +14,8 @@ import typer
 
 from leowarp.cli import options
 from leowarp.cli.groups import with_default
+from leowarp.cli.options import ProgressKind, Shown
 from leowarp.cli.output import note, say
-from leowarp.cli.run_verbs import ProgressKind, Shown
 from leowarp.errors import INTERRUPTED_EXIT_CODE, TraceError
 
 if TYPE_CHECKING:
@@ -114,8 +114,8 @@ def run_again(
     progress: Shown = ProgressKind.auto,
 ) -> None:
     """Make one run of a study again as a whole run directory; status 1 if a scalar differs from the stored row."""
+    from leowarp.cli.options import progress_of as of_a_run
     from leowarp.cli.output import print_json, print_table
-    from leowarp.cli.run_verbs import _progress as of_a_run
     from leowarp.study.sweep.again import run_again as made_again
 
     made = made_again(directory, run_id, out, force=force, progress=of_a_run(progress), trust=trust)

@@ -4,27 +4,68 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leowarp import scalars
-from leowarp.cli.output import print_table
-
-if TYPE_CHECKING:
-    from leowarp.overview import Section
+from leowarp.cli.output import fitting, print_table, say
+from leowarp.flownames import FlowKey, flow_names
+from leowarp.overview import Section
 
 MOST_COLUMNS = 6
-"""With more flows, or runs, than this beside each other a table is turned: each is a row."""
+"""So many flows, or runs, have a column each, in tables below each other if they must; more only if they fit."""
+
+SHOWN = 3
+"""Of more flows than that: the worst and the best."""
 
 
-def print_sections(sections: Sequence[Section]) -> None:
-    """The sections of an overview below each other."""
+def print_sections(sections: Sequence[Section], *, rest: str = "") -> None:
+    """The sections of an overview below each other.
+
+    Parameters
+    ----------
+    rest : str
+        Where the flows stand that there is no room for.
+    """
     for section in sections:
-        if len(section.columns) <= MOST_COLUMNS:
-            print_table(section.title, ("", *section.columns), [(name, *values) for name, values in section.rows])
+        names = [name for name, _ in section.rows]
+        count = len(section.columns)
+        fit = count <= MOST_COLUMNS or fitting(names, section.columns, _columns(section)) == count
+        if section.spread is None or fit:
+            _print_blocks(section)
         else:
-            turned = zip(section.columns, *(values for _, values in section.rows), strict=True)
-            heads = [name.strip() for name, _ in section.rows]
-            print_table(section.title, ("", *heads), turned)
+            _print_spread(section, section.spread, rest)
+
+
+def _columns(section: Section) -> list[tuple[str | None, ...]]:
+    return list(zip(*(values for _, values in section.rows), strict=True)) or [() for _ in section.columns]
+
+
+def _print_blocks(section: Section) -> None:
+    """All columns, in as many tables as they need."""
+    names, columns = [name for name, _ in section.rows], _columns(section)
+    first = 0
+    while first < len(columns):
+        count = fitting(names, section.columns[first:], columns[first:])
+        # Not four and then one.
+        blocks = -(-(len(columns) - first) // count)
+        count = -(-(len(columns) - first) // blocks)
+        few = section.of(section.title, range(first, first + count))
+        print_table(few.title, ("", *few.columns), [(name, *values) for name, values in few.rows])
+        first += count
+
+
+def _print_spread(section: Section, spread: Section, rest: str) -> None:
+    """Sums and quantiles over the flows, then the worst and the best of them, then where the others are."""
+    count = len(section.columns)
+    names = [name for name, _ in spread.rows]
+    places = list(range(len(spread.columns)))
+    if fitting(names, spread.columns, _columns(spread)) < len(places):
+        places = [place for place in places if spread.columns[place] not in ("10 %", "90 %")]
+    _print_blocks(spread.of(f"{spread.title}: {count} flows, each quantity by itself", places))
+    worst, best = section.ranked[:SHOWN], section.ranked[: -SHOWN - 1 : -1]
+    _print_blocks(section.of(f"{section.title}: worst {SHOWN} by {section.ranked_by}", worst))
+    _print_blocks(section.of(f"{section.title}: best {SHOWN} by {section.ranked_by}", best))
+    say(f"The other {count - 2 * SHOWN} flows{': ' + rest if rest else ' are not shown'}\n")
 
 
 def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
@@ -37,14 +78,16 @@ def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
     """
     _print_groups("Run", ("value",), scalars.RUN, [scalars.flat(summary)], nulls=nulls)
     flows = summary["flows"]
+    keys = [FlowKey.of_summary(flow) for flow in flows]
+    names = {key.number: _numbered(key, name) for key, name in zip(keys, flow_names(keys), strict=True)}
     for kind in dict.fromkeys(flow.get("kind") for flow in flows):
         mine = [flow for flow in flows if flow.get("kind") == kind]
         for first in range(0, len(mine), MOST_COLUMNS):
             few = mine[first : first + MOST_COLUMNS]
-            names = tuple(f"flow {flow.get('flow', 0)}" for flow in few)
             title = "Flows" if kind is None else f"Flows ({kind})"
             declared = scalars.of_kind(kind)
-            _print_groups(title, names, declared, [scalars.flat(flow) for flow in few], nulls=nulls)
+            few_names = tuple(names[flow.get("flow", 0)] for flow in few)
+            _print_groups(title, few_names, declared, [scalars.flat(flow) for flow in few], nulls=nulls)
 
 
 def _print_groups(
@@ -72,11 +115,16 @@ def _print_groups(
         mine = [name for name in kept if groups.get(name, _OTHER) == group]
         if mine:
             rows.append((group, *("" for _ in columns)))
-            rows += [(f"  {name}", *(_text(summary.get(name)) for summary in values)) for name in mine]
-    print_table(title, ("", *columns), rows)
+            rows += [(f"  {name}", *(scalar_text(summary.get(name)) for summary in values)) for name in mine]
+    _print_blocks(Section(title, tuple(columns), tuple((name or "", tuple(texts)) for name, *texts in rows)))
 
 
-def _text(value: Any) -> str | None:
+def _numbered(key: FlowKey, name: str) -> str:
+    """The name with the flow's number, by which other verbs ask for it."""
+    return name if f"flow {key.number}" in name else f"{name} (flow {key.number})"
+
+
+def scalar_text(value: Any) -> str | None:
     """Whole numbers with separators, others with six digits; large ones not as powers of ten."""
     if isinstance(value, float):
         # From 1e6 on %g would write a power of ten.

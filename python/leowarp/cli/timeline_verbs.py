@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp timeline SCENARIO`: its events. Below it `describe` (a measured path) and `channel` (a mobile channel)."""
+"""`leowarp timeline SCENARIO`: its events. Below it `describe` and `convert` (measurements), `channel`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ timeline_app = typer.Typer(
     cls=with_default("show"),
     no_args_is_help=True,
     help="The events of the emulated network: leowarp timeline SCENARIO. What a measured path looks like: describe. "
-    "How a mobile channel fades: channel.",
+    "Measurements as CSV: convert. How a mobile channel fades: channel.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -103,48 +103,74 @@ def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) ->
     )  # fmt: skip
 
 
+FORMATS = ("auto", "csv", "irtt", "ping", "columns", "leoreplayer", "iperf3", "mahimahi")
+
+_Format = Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")]
+_Interval = Annotated[str, typer.Option("--interval", help="Time between lines of a format that does not say it.")]
+_Columns = Annotated[
+    str,
+    typer.Option("--columns", help="What the columns of a table without a header are, for instance t_ns,rtt_ms; or "
+                 "t_s,seq,rtt_ms (seq: the probe's number; -: something else)."),
+]  # fmt: skip
+
+
+def _said(format_: str, interval: str, columns: str) -> tuple[int | None, tuple[str, ...] | None]:
+    """The interval in ns and the columns, if they were said."""
+    from leowarp import units
+    from leowarp.timeline.measured.columns import parsed_columns
+
+    if format_ not in FORMATS:
+        raise ScenarioError(f"--format: {format_} is no format", f"one of {', '.join(FORMATS)}")
+    interval_ns = int(parsed(units.TIME, "--interval", interval)) if interval else None
+    return interval_ns, parsed_columns(columns) if columns else None
+
+
 @timeline_app.command()
 def describe(
     files: Annotated[
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Measured delays or capacity (CSV, irtt, ping -D, LeoReplayer, Mahimahi), a scenario, or a run (its "
-            "pings).",
+            help="Measured delays or capacity (CSV, irtt, ping -D, columns of numbers, LeoReplayer, iperf3, Mahimahi; "
+            "also packed by gzip or zstd), a scenario, or a run (its pings).",
         ),
     ],
     capacity: Annotated[
         Path | None, typer.Option("--capacity", help="What the path could carry, beside one file of delays.")
     ] = None,
-    format_: Annotated[str, typer.Option("--format", help="auto, csv, irtt, ping, leoreplayer or mahimahi.")] = "auto",
-    interval: Annotated[
-        str, typer.Option("--interval", help="Time between lines of a format that does not say it.")
-    ] = "",
+    format_: _Format = "auto",
+    interval: _Interval = "",
+    columns: _Columns = "",
     slots: Annotated[bool, typer.Option("--slots", help="A line for each reconfiguration, too.")] = False,
     figure: Annotated[
         Path | None, typer.Option("--figure", help="Draw it into this file (.svg, .pdf or .png).")
+    ] = None,
+    folded: Annotated[
+        Path | None,
+        typer.Option("--folded", help="Draw delay and loss over the phase of the period (.svg, .pdf or .png)."),
     ] = None,
     set_: options.Settings = None,
     json_: options.Json = False,
 ) -> None:
     """What a measured path looks like: delays, reconfigurations found from the data, spikes, losses, capacity."""
-    from leowarp import units
     from leowarp.cli.described import as_json, lines, measurements, slot_lines
     from leowarp.cli.output import note, print_json, print_table
     from leowarp.timeline.measured import describe as described
 
-    if format_ not in FORMATS:
-        raise ScenarioError(f"--format: {format_} is no format", f"one of {', '.join(FORMATS)}")
-    interval_ns = int(parsed(units.TIME, "--interval", interval)) if interval else None
+    interval_ns, names_of_columns = _said(format_, interval, columns)
     described_series: list[tuple[Measurement, Description]] = []
     for file in files:
-        for measurement in measurements(file, format_, interval_ns, capacity, set_):
+        for measurement in measurements(file, format_, interval_ns, capacity, set_, names_of_columns):
             names: list[str | None] = [name for name in measurement.series if name not in _implied(measurement)]
             described_series += [(measurement, described(measurement, series=name)) for name in names or [None]]
     if figure is not None:
         from leowarp.report.measured import draw
 
         draw(described_series, figure)
+    if folded is not None:
+        from leowarp.report.folded import draw_folded
+
+        draw_folded(described_series, folded)
     if json_:
         print_json({"described": [as_json(description) for _, description in described_series]})
         return
@@ -152,12 +178,39 @@ def describe(
         for text in measurement.notes:
             note(f"{measurement.source}: {text}")
     titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in described_series]
-    columns = [lines(description) for _, description in described_series]
-    rows = [(name, *(column.get(name) for column in columns)) for name in dict.fromkeys(k for c in columns for k in c)]
+    cells = [lines(description) for _, description in described_series]
+    rows = [(name, *(cell.get(name) for cell in cells)) for name in dict.fromkeys(k for c in cells for k in c)]
     print_table(None, ("", *titles), rows)
     if slots:
         for title, (_, description) in zip(titles, described_series, strict=True):
             print_table(title, ("slot begins", "base ms", "step ms", "spike ms"), slot_lines(description))
+
+
+@timeline_app.command()
+def convert(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A measurement in any format that describe reads.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The CSV that is written; FILE's name with .csv if not given.")
+    ] = None,
+    format_: _Format = "auto",
+    interval: _Interval = "",
+    columns: _Columns = "",
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Write a measurement as the CSV that describe and [measured] read."""
+    from leowarp.cli.described import measurements
+    from leowarp.cli.output import note
+    from leowarp.timeline.measured.written import csv_of, csv_path, write_csv
+
+    interval_ns, names_of_columns = _said(format_, interval, columns)
+    target = csv_path(file, out, force=force)
+    if file.is_dir() or file.suffix == ".toml":
+        raise ScenarioError(f"{file}: not a file of measurements", "leowarp export writes the tables of a run")
+    (measurement,) = measurements(file, format_, interval_ns, None, None, names_of_columns)
+    for text in measurement.notes:
+        note(f"{measurement.source}: {text}")
+    rows = write_csv(csv_of(measurement), target)
+    say(f"{target}: {rows} rows, from {measurement.format}")
 
 
 @timeline_app.command()
@@ -202,8 +255,6 @@ def channel(
     print_table("All codewords", ("", "share", "delay"), channels.codeword_rows(drawn))
     print_table(None, ("link", "value"), channels.link_rows(drawn))
 
-
-FORMATS = ("auto", "csv", "irtt", "ping", "leoreplayer", "mahimahi")
 
 _SERIES = {"round_trip": "round trips", "down": "down", "up": "up", "none": "capacity"}
 

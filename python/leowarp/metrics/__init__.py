@@ -30,11 +30,13 @@ from leowarp.metrics.delays import ROUND_TRIP, Delays, delays
 from leowarp.metrics.flows import GOODPUT_SERIES, counter, goodput, packet_rtt, srtt
 from leowarp.metrics.link_values import LinkValues, link_values
 from leowarp.metrics.long_form import LONG_COLUMNS, numbers_of
+from leowarp.metrics.over_time import SERIES, Series, series_of
 from leowarp.metrics.probes import NEAR_NS, SLOT_COLUMNS, Probes, near, probes, quantile, slots
 from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use, path_queues, queue_series
 from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, dip, recoveries
 from leowarp.metrics.reordering import DENSITY_COLUMNS, REORDERING_COLUMNS, densities, histogram, reordering
 from leowarp.metrics.round_trips import round_trips
+from leowarp.metrics.satellites import SATELLITE_COLUMNS, satellite_use
 from leowarp.metrics.series import bin_edges, ccdf, cdf, holding_ns, rate_in_bins, step_at, weighted_quantile
 from leowarp.metrics.shares import SHARE_BIN_NS, jain_index, share_series, shares
 from leowarp.metrics.tables import ACK, CAUSES, DATA, Tables, plan_document, read_tables, tables_of
@@ -55,6 +57,8 @@ __all__ = [
     "RECOVERY_COLUMNS",
     "REORDERING_COLUMNS",
     "ROUND_TRIP",
+    "SATELLITE_COLUMNS",
+    "SERIES",
     "SHARE_BIN_NS",
     "SLOT_COLUMNS",
     "Balance",
@@ -65,6 +69,7 @@ __all__ = [
     "PathChange",
     "Probes",
     "RecoveryRule",
+    "Series",
     "Tables",
     "ack_waits",
     "bin_edges",
@@ -107,6 +112,8 @@ __all__ = [
     "reordering",
     "round_trips",
     "route_changes",
+    "satellite_use",
+    "series_of",
     "share_series",
     "shares",
     "slots",

@@ -10,11 +10,19 @@ import numpy as np
 
 from leowarp.metrics.changes import pair_routes
 from leowarp.metrics.channels import Pair
+from leowarp.metrics.flows import counter
 from leowarp.metrics.link_values import LinkValues, link_values
+from leowarp.metrics.series import bin_edges
 from leowarp.metrics.tables import Tables, floats
 
 IP_BYTES = 1500
 """Length of a full packet, IP header included: Ethernet's payload, and the largest `network.mtu`."""
+
+BELOW_RATIO = 0.9
+"""Of the capacity; the same share at which goodput counts as recovered from a change (`recovery.RecoveryRule`)."""
+
+BELOW_BIN_NS = 1_000_000_000
+"""Shorter than a few round trips, a hole in the sequence and its filling would count as a dip and a burst."""
 
 
 def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
@@ -64,19 +72,51 @@ def mean_path_capacity(
     float or None
         None: no time, no routes, or for some of the time no link of the path is shaped.
     """
-    routes = pair_routes(tables, pair)
-    if end_ns <= start_ns or len(routes) == 0:
+    if end_ns <= start_ns or len(pair_routes(tables, pair)) == 0:
         return None
-    t_ns = routes["t_ns"].to_numpy(dtype="int64")
+    mean = float(_mean_in_bins(tables, pair, np.array([start_ns, end_ns]), links)[0])
+    return None if np.isnan(mean) else mean
+
+
+def _mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
+    """Mean rate of the narrowest link in each bin, cut where the route changes; nan where no link is shaped."""
+    routes = pair_routes(tables, pair)
+    t_ns, paths = routes["t_ns"].to_numpy(dtype="int64"), list(routes["path"])
     # Cut where the route changes, as `path_capacity` takes the path at the start of a bin for all of it.
-    edges_ns = np.unique(np.concatenate([[start_ns, end_ns], t_ns[(t_ns > start_ns) & (t_ns < end_ns)]]))
-    rate_bps = path_capacity(tables, pair, edges_ns, links)
-    place = np.searchsorted(t_ns, edges_ns[:-1], side="right") - 1
-    paths = list(routes["path"])
+    cuts_ns = np.unique(np.concatenate([edges_ns, t_ns[(t_ns > edges_ns[0]) & (t_ns < edges_ns[-1])]]))
+    rate_bps = path_capacity(tables, pair, cuts_ns, links)
+    place = np.searchsorted(t_ns, cuts_ns[:-1], side="right") - 1
     # Before the first route, and while there is none, nothing could be carried: 0, where nan is "not shaped".
     rate_bps[np.array([number < 0 or paths[number] is None for number in place], dtype=bool)] = 0.0
-    mean = float((rate_bps * np.diff(edges_ns)).sum()) / (end_ns - start_ns)
-    return None if np.isnan(mean) else mean
+    first = np.searchsorted(cuts_ns, edges_ns[:-1])
+    return np.add.reduceat(rate_bps * np.diff(cuts_ns), first) / np.diff(edges_ns)
+
+
+def below_capacity_ratio(
+    tables: Tables, number: int, pair: Pair, life_ns: tuple[int, int], links: LinkValues, ip_bytes: int = IP_BYTES
+) -> float | None:
+    """Share of a flow's life in which its goodput was below `BELOW_RATIO` of what its path could carry.
+
+    Judged by whole seconds of the run's clock that lie within its life and its samples. The capacity of a second is
+    the mean of the narrowest link of the path in force, cut where the path changes, so that a second with two paths
+    has both in proportion; a second in which nothing could be carried is left out. None: no link is shaped, or no
+    whole second was sampled.
+    """
+    t_ns, received = counter(tables, number, "in_order")
+    start_ns, stop_ns = life_ns
+    later = t_ns > start_ns
+    # One look at a socket, at its end, tells of its whole life alone.
+    if later.sum() < 2 or len(pair_routes(tables, pair)) == 0:
+        return None
+    t_ns, received = np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
+    edges_ns = bin_edges(-(-start_ns // BELOW_BIN_NS) * BELOW_BIN_NS, min(stop_ns, int(t_ns[-1])), BELOW_BIN_NS)
+    if len(edges_ns) < 2:
+        return None
+    goodput_bps = np.diff(np.interp(edges_ns, t_ns, received)) * 8e9 / BELOW_BIN_NS
+    share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes)
+    carries_bps = _mean_in_bins(tables, pair, edges_ns, links) * share
+    known = carries_bps > 0
+    return float((goodput_bps[known] < BELOW_RATIO * carries_bps[known]).mean()) if known.any() else None
 
 
 def capacity_scalars(
@@ -114,7 +154,11 @@ def capacity_scalars(
     share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes)
     carries = mean_bps * share if mean_bps is not None else None
     used = goodput_bps / carries if carries and goodput_bps is not None else None
-    return {"path_capacity_mean_bps": carries, "capacity_used_ratio": used}
+    return {
+        "path_capacity_mean_bps": carries,
+        "capacity_used_ratio": used,
+        "below_capacity_ratio": below_capacity_ratio(tables, number, pair, life_ns, links, ip_bytes),
+    }
 
 
 def payload_ratio(tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int = IP_BYTES) -> float:

@@ -18,10 +18,12 @@ from leowarp.metrics import (
     dip,
     goodput,
     late_outside_changes,
+    link_use,
     metrics,
     packet_rtt,
     path_delay,
     read_tables,
+    satellite_use,
     tables_of,
 )
 from leowarp.metrics.flows import GOODPUT_SERIES, host_scalars
@@ -206,6 +208,41 @@ def test_link_use(result):
     assert row["queue_mean_pkts"] == pytest.approx(15 * 0.55 / 60)
 
 
+def test_use_is_taken_over_the_time_on_a_path_too(result):
+    rows = result.links.set_index("direction")
+    row = rows.loc[2 * syn.LINKS.index(("s-00-00", "s-01-00"))]
+    # Its path is in force for the first 20 of 60 s, and the link stays up.
+    assert (row["up_ns"], row["on_path_ns"]) == (60 * S, 20 * S)
+    assert row["use_on_path_ratio"] == pytest.approx(3 * row["utilisation_ratio"])
+    assert rows.loc[2 * syn.LINKS.index(("Madrid", "s-00-00")), "on_path_ns"] == 40 * S
+
+
+def test_longest_queues_have_bytes_and_instants(result):
+    row = result.links.set_index("direction").loc[2 * syn.LINKS.index(("s-00-00", "s-01-00"))]
+    assert (row["queue_max_bytes"], row["queue_max_bytes_at_ns"]) == (syn.QUEUE_PKTS * syn.FRAME_BYTES, 19 * S)
+    assert row["queue_max_pkts_at_ns"] == 19 * S
+    calm = result.links.set_index("direction").loc[2 * syn.LINKS.index(("Madrid", "s-00-00"))]
+    assert calm["queue_max_bytes"] == 0
+    assert pd.isna(calm["queue_max_bytes_at_ns"])
+
+
+def test_an_older_run_has_its_longest_queues_in_packets_alone(tables):
+    old = dataclasses.replace(tables, linktotals=tables.linktotals.filter(regex="^(?!run_)"))
+    row = link_use(old, syn.END_NS).set_index("direction").loc[2 * syn.LINKS.index(("s-00-00", "s-01-00"))]
+    assert row["queue_max_pkts"] == syn.QUEUE_PKTS
+    assert pd.isna(row["queue_max_bytes"])
+
+
+def test_a_satellite_is_its_links_that_send(result, tables):
+    rows = satellite_use(tables, result.links, {"s-00-00", "s-01-00", "s-09-09"}, syn.END_NS).set_index("satellite")
+    assert list(rows.index) == ["s-00-00", "s-01-00"]
+    row = rows.loc["s-00-00"]
+    # To both satellites behind it, and back to Madrid.
+    assert (row["directions"], row["on_path_ns"]) == (3, 40 * S)
+    assert (row["queue_max_bytes"], row["queue_max_bytes_to"]) == (syn.QUEUE_PKTS * syn.FRAME_BYTES, "s-01-00")
+    assert rows.loc["s-01-00", "queue_max_bytes_to"] is None
+
+
 def test_balances_of_all_links_and_flows(result):
     assert all(balance.adds_up for balance in result.balances)
     flow = next(balance for balance in result.balances if balance.what == "flow 0, data")
@@ -293,7 +330,7 @@ def test_a_flow_that_its_receivers_window_held_most_of_the_time_is_said_so(table
         flow = {"flow": 0, "source": "Madrid", "destination": "Tokyo", "capacity_used_ratio": used_ratio}
         return held_by_receiver(flow, held)
 
-    assert told(0.75).startswith("the receiver's window held flow 0, Madrid to Tokyo for 4")
+    assert told(0.75).startswith("the receiver's window held Madrid to Tokyo (flow 0) for 4")
     assert told(0.75, used_ratio=None) == told(0.75)
     assert told(0.4) is told(np.nan) is None
     # What is missing keeps the window full: that is no fault of the receiver.
@@ -304,7 +341,9 @@ def test_a_flow_that_its_receivers_window_held_most_of_the_time_is_said_so(table
 
 def test_a_flow_that_never_connected_is_said_so():
     flow = {"flow": 0, "kind": "tcp", "source": "A", "destination": "B", "connect_ns": None, "bytes": 0, "sent_pkts": 7}
-    assert never_connected(flow) == "flow 0, A to B, never connected: it sent 7 packets, and no answer to any arrived"
+    assert (
+        never_connected(flow) == "A to B, tcp (flow 0) never connected: it sent 7 packets, and no answer to any arrived"
+    )
     others: list[dict[str, object]] = [
         {"connect_ns": 40}, {"kind": "ping"}, {"sent_pkts": 1}, {"sent_pkts": None}, {"bytes": 100}
     ]  # fmt: skip
@@ -314,7 +353,7 @@ def test_a_flow_that_never_connected_is_said_so():
 
 def test_a_flow_of_which_nothing_arrived_is_said_so():
     flow = {"flow": 3, "source": "A", "destination": "B", "sent_pkts": 10, "delivered_pkts": 0, "lost_pkts": 9}
-    assert nothing_arrived(flow) == "nothing arrived of flow 3, A to B: 9 of its 10 packets were lost"
+    assert nothing_arrived(flow) == "nothing arrived of A to B (flow 3): 9 of its 10 packets were lost"
     for other in ({"delivered_pkts": 1}, {"lost_pkts": 0}, {"delivered_pkts": None, "lost_pkts": None}):
         assert nothing_arrived(flow | other) is None
 

@@ -23,7 +23,7 @@ from leowarp.metrics import (
     round_trips,
     share_series,
 )
-from leowarp.metrics.capacity import mean_path_capacity
+from leowarp.metrics.capacity import below_capacity_ratio, mean_path_capacity
 from leowarp.metrics.handovers import changes_with_loss, of_probes, probe_spikes, recovery_scalars
 from support.synthetic import access as syn
 
@@ -89,6 +89,23 @@ def test_a_flow_is_set_against_what_its_path_could_carry(result):
     assert flow["path_capacity_mean_bps"] == pytest.approx(carries, rel=1e-12)
     assert flow["capacity_used_ratio"] == pytest.approx(flow["goodput_mean_bps"] / carries, rel=1e-12)
     assert "path_capacity_mean_bps" not in result.summary["flows"][0]
+
+
+def test_a_second_is_below_capacity_by_the_path_that_it_had(access):
+    tables, _ = access
+    links, share = link_values(tables), 1448 / 1514
+    # A flow that gets 19 Mbit/s of payload: below 90 % of 40 Mbit/s until 27 s, above 90 % of 20 Mbit/s from then on.
+    t_ns = np.arange(0, 60 * S + 1, S // 20)
+    received = np.round(t_ns / 1e9 * 19e6 * share / 8).astype("int64")
+    sockets = pd.DataFrame(
+        {"t_ns": t_ns, "flow": 1, "bytes_received": received.astype("float64"), "snd_mss_bytes": 1448.0}
+    )
+    steady = dataclasses.replace(tables, sockets=sockets)
+    assert below_capacity_ratio(steady, 1, DOWN, (0, 60 * S), links) == pytest.approx(27 / 60, abs=1e-12)
+    # From 10.5 s on the first whole second is that from 11 s.
+    assert below_capacity_ratio(steady, 1, DOWN, (10 * S + S // 2, 60 * S), links) == pytest.approx(16 / 49, abs=0.03)
+    assert below_capacity_ratio(steady, 1, DOWN[::-1], (0, 60 * S), links) is None
+    assert below_capacity_ratio(steady, 1, DOWN, (0, S // 2), links) is None
 
 
 def test_no_path_carries_nothing_and_an_unshaped_one_has_no_capacity(access):

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 from leowarp import plainfiles, scalars
 from leowarp.metrics.causes import CAUSE_COLUMNS
 from leowarp.metrics.changes import CHANGE_COLUMNS
-from leowarp.metrics.flows import GOODPUT_SERIES
 from leowarp.metrics.numbers import Numbers
+from leowarp.metrics.over_time import SERIES
 from leowarp.metrics.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.reordering import DENSITY_COLUMNS, REORDERING_COLUMNS
 from leowarp.metrics.series import optional, step_at
@@ -68,8 +68,8 @@ def long_form(result: Numbers) -> pd.DataFrame:
                 _piece(f"{prefix}.{kind}", each["flow"], t_ns, each["share_ratio"], None, words, each["index"])
             )
     for (flow, series), frame in result.goodput.items():
-        words = f"mean from t_ns to the next sample: {GOODPUT_SERIES[series]}"
-        frames.append(_piece(f"goodput_{series}_bps", flow, frame["t_ns"], frame["goodput_bps"], "bit/s", words))
+        name = f"goodput_{series}_bps"
+        frames.append(_piece(name, flow, frame["t_ns"], frame["goodput_bps"], "bit/s", SERIES[name].definition))
     for flow, frame in result.srtt.items():
         words = "the sender's smoothed RTT at t_ns"
         frames.append(_piece("srtt_us", flow, frame["t_ns"], frame["srtt_us"], "us", words))

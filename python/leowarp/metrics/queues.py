@@ -92,8 +92,10 @@ def path_queues(
 def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     """One row per direction of a link that was offered a packet; columns as in `LINK_COLUMNS`.
 
-    `utilisation_ratio` is delivered bits over what the rate in force would have carried while the link was up, in the
-    bytes that the kernel counts; null for unshaped links.
+    `utilisation_ratio` is delivered bits over what the rate in force would have carried while the link was up, and
+    `use_on_path_ratio` over what it would have carried while a path of the flows led over the direction, both in the
+    bytes that the kernel counts; null for unshaped links. The two differ for a link that stays up once its path is
+    gone; the second is above 1 by what such a link still delivers of its queue.
 
     Returns
     -------
@@ -101,7 +103,10 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     """
     links = link_values(tables)
     up = _up_spans(tables, end_ns)
+    on_path = on_path_spans(tables, end_ns)
     queues = _queues(tables)
+    # An older version counted packets alone, and those too that wait while the links drain after the run's end.
+    maxima = {name: f"run_{name}" for name in _MAXIMA if f"run_{name}" in tables.linktotals}
     rows = []
     for row in tables.linktotals.sort_values("direction").itertuples(index=False):
         # netem does not tell what it was offered.
@@ -110,7 +115,10 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
         direction = int(row.direction)
         a, b, kind = tables.directions[direction]
         # A link without a `link` event was up all the time.
-        capacity_bits = _capacity_bits(links, (a, b), up.get(frozenset((a, b)), [(0, end_ns)]))
+        up_spans = up.get(frozenset((a, b)), [(0, end_ns)])
+        path_spans = on_path.get((a, b), [])
+        capacity_bits = _capacity_bits(links, (a, b), up_spans)
+        path_bits = _capacity_bits(links, (a, b), path_spans)
         queue = queue_series(tables, direction, end_ns)
         # A run that sampled no queues has none that are empty either.
         weights = holding_ns(queue["t_ns"].to_numpy(), end_ns) * tables.has("links")
@@ -122,7 +130,10 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
             "delivered_bytes": row.delivered_bytes, "held_pkts": row.held_pkts,
             **{f"dropped_{stem}_pkts": getattr(row, f"dropped_{stem}_pkts") for stem in DROP_STEMS},
             "utilisation_ratio": row.delivered_bytes * 8 / capacity_bits if capacity_bits else None,
+            "up_ns": length_ns(up_spans), "on_path_ns": length_ns(path_spans) if on_path else None,
+            "use_on_path_ratio": row.delivered_bytes * 8 / path_bits if path_bits else None,
             "queue_max_pkts": row.queue_max_pkts,
+            **{name: getattr(row, recorded) for name, recorded in maxima.items()},
             # Without samples all weights are 0, and the two are unknown.
             "queue_mean_pkts": float(np.average(queue["queue_pkts"], weights=weights)) if weights.sum() else None,
             "queue_p99_pkts": weighted_quantile(queue["queue_pkts"].to_numpy(), weights, 0.99),
@@ -189,11 +200,40 @@ def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[in
     return spans
 
 
+def on_path_spans(tables: Tables, end_ns: int) -> dict[Pair, list[tuple[int, int]]]:
+    """When a path of any pair of stations led over each direction; empty without routes."""
+    found: dict[Pair, list[tuple[int, int]]] = {}
+    pairs = dict.fromkeys(zip(tables.routes["source"], tables.routes["destination"], strict=True))
+    for pair in pairs:
+        routes = pair_routes(tables, pair)
+        for t_ns, until_ns, path in zip(routes["t_ns"], [*routes["t_ns"][1:], end_ns], routes["path"], strict=True):
+            for link in tables.links_of(path):
+                found.setdefault(link, []).append((int(t_ns), int(until_ns)))
+    return {link: joined(spans) for link, spans in found.items()}
+
+
+def joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The union of spans, in order of time, without two that touch."""
+    union: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if union and start <= union[-1][1]:
+            union[-1] = (union[-1][0], max(union[-1][1], end))
+        elif end > start:
+            union.append((start, end))
+    return union
+
+
+def length_ns(spans: list[tuple[int, int]]) -> int:
+    return sum(end - start for start, end in spans)
+
+
 def _capacity_bits(links: LinkValues, link: tuple[str, str], spans: list[tuple[int, int]]) -> float | None:
     """Bits that the direction could have carried: the integral of its rate over the spans; None if ever unshaped."""
     total = sum(float(links.capacity_bits(*link, np.array(span))[0]) for span in spans)
     return None if np.isnan(total) else total or None
 
+
+_MAXIMA = ("queue_max_pkts", "queue_max_pkts_at_ns", "queue_max_bytes", "queue_max_bytes_at_ns")
 
 LINK_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "direction": ("int64", None, "number of the direction"),
@@ -210,7 +250,18 @@ LINK_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "dropped_loss_pkts": ("Int64", "pkts", "dropped by the link's loss ratio"),
     "dropped_down_pkts": ("Int64", "pkts", "lost as the link went down"),
     "utilisation_ratio": ("Float64", None, "delivered bits over rate x time up; null = unshaped"),
-    "queue_max_pkts": ("Int64", "pkts", "most packets that waited at once"),
+    "up_ns": ("Int64", "ns", "how long the link was up"),
+    "on_path_ns": ("Int64", "ns", "how long a path of the flows led over the direction; null = the run has no routes"),
+    "use_on_path_ratio": (
+        "Float64",
+        None,
+        "delivered bits over rate x time on a path; above 1 by what a link still delivers after its path has gone; "
+        "null = unshaped, or never on a path",
+    ),
+    "queue_max_pkts": ("Int64", "pkts", "most packets that waited at once in the run; exact; null = netem"),
+    "queue_max_pkts_at_ns": ("Int64", "ns", "when so many first waited; null = none ever did, netem, an older run"),
+    "queue_max_bytes": ("Int64", "bytes", "most bytes that waited at once, likewise, the link's overhead included"),
+    "queue_max_bytes_at_ns": ("Int64", "ns", "when so many first waited; null as for packets"),
     "queue_mean_pkts": ("Float64", "pkts", "mean over time of the waiting packets, by samples"),
     "queue_p99_pkts": ("Float64", "pkts", "99th percentile over time, by samples"),
 }

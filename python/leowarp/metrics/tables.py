@@ -30,13 +30,11 @@ from leowarp.routes.schema import ROUTES
 from leowarp.timeline.schema import TIMELINE
 from leowarp.trace import TABLES, check_types
 from leowarp.trace.frames import data_frame
+from leowarp.trace.schema import CAUSES as CAUSES
 
 # Numbers and words of the records that the guest writes (design/interfaces.md, section 6).
 DATA, ACK = 0, 1
 """`direction` of a packet or bin within its flow: data towards the destination, acknowledgements back."""
-
-CAUSES = {1: "queue", 2: "loss", 3: "link_down", 4: "no_route", 5: "unknown"}
-"""Drop causes, as in the tables `packets` and `drops`."""
 
 # Not all columns of `leowarp.trace.TABLES`: runs of older versions, which lack the newest, stay readable.
 NEEDED: dict[str, tuple[str, ...]] = {

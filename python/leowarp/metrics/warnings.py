@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leowarp.flownames import FlowKey, named
 from leowarp.metrics.changes import path_changes
 from leowarp.metrics.channels import Pair
 from leowarp.metrics.conservation import late_outside_changes, uncounted_directions
@@ -69,16 +70,17 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
     # On a link that jitters or keeps no order packets are late at any time, which is no reason for doubt.
     if len(late) and not tables.reorders:
         first = late.iloc[0]
+        of_number = {flow["flow"]: flow for flow in summary["flows"]}
         sentences.append(
             f"{len(late)} packets were late outside the {LATE_WITHIN_NS / 1e9:g} s after a route change "
-            f"(the first: flow {first['flow']}, sent at {first['sent_ns'] / 1e9:.6f} s): "
+            f"(the first: {_named(of_number[first['flow']])}, sent at {first['sent_ns'] / 1e9:.6f} s): "
             "check before you trust a number on reordering"
         )
     if summary["no_path_s"]:
         sentences.append(f"there was no path for {summary['no_path_s']:g} s of {summary['virtual_s']:g} s")
     for flow in summary["flows"]:
         if flow.get("error"):
-            sentences.append(f"flow {flow['flow']} ended with error {flow['error']} (errno)")
+            sentences.append(f"{_named(flow)} ended with error {flow['error']} (errno)")
         # One of the two at most: a flow of which nothing arrived cannot have connected either.
         if (silent := nothing_arrived(flow)) is not None:
             sentences.append(silent)
@@ -98,7 +100,7 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
 
 def _named(flow: dict[str, Any]) -> str:
     """How all sentences name a flow."""
-    return f"flow {flow['flow']}, {flow['source']} to {flow['destination']}"
+    return named(FlowKey.of_summary(flow))
 
 
 def never_connected(flow: dict[str, Any]) -> str | None:
@@ -111,7 +113,7 @@ def never_connected(flow: dict[str, Any]) -> str | None:
     sent_pkts = flow["sent_pkts"]
     if sent_pkts is None or sent_pkts < SYNS:
         return None
-    return f"{_named(flow)}, never connected: it sent {sent_pkts} packets, and no answer to any arrived"
+    return f"{_named(flow)} never connected: it sent {sent_pkts} packets, and no answer to any arrived"
 
 
 def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:

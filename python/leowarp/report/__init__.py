@@ -6,21 +6,27 @@
 """
 
 from leowarp.report import html
+from leowarp.report.drawing import Drawing, draw_all
 from leowarp.report.figures import FIGURES, FigureKind, figure, views
-from leowarp.report.page import draw_all, write_comparison, write_report
+from leowarp.report.group_page import write_group_comparison
+from leowarp.report.over_time import plot
+from leowarp.report.page import write_comparison, write_report
 from leowarp.report.style import FORMATS, save
 from leowarp.report.view import RunView
 
 __all__ = [
     "FIGURES",
     "FORMATS",
+    "Drawing",
     "FigureKind",
     "RunView",
     "draw_all",
     "figure",
     "html",
+    "plot",
     "save",
     "views",
     "write_comparison",
+    "write_group_comparison",
     "write_report",
 ]

@@ -122,7 +122,7 @@ def test_the_section_says_what_all_and_each_did(view):
 
 @pytest.mark.slow
 def test_the_page_of_an_access_link(access_dir):
-    text = write_report(access_dir, formats=["png"]).read_text(encoding="utf-8")
+    text = write_report(access_dir).read_text(encoding="utf-8")
     assert '<section id="changes"><h2>Reconfigurations</h2>' in text
     assert "The route before and after a change" not in text
     assert "of the study" not in text

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from leowarp.media.mobile import harq_of
 from leowarp.metrics import goodput
 from leowarp.report.fading import draw_states
+from leowarp.report.manyflows import draw_bands
 from leowarp.report.style import BAD, BEFORE, PAGE_IN, highest_of, line_style, mark_changes, new_figure
-from leowarp.report.view import RunView, footer_of
+from leowarp.report.view import MOST_LINES, RunView, footer_of
 from leowarp.timeline.channel import Harq, PowerSeries, Realisation
 from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL, snr_for
 
@@ -63,7 +64,7 @@ def channel_over_time(runs: Sequence[RunView]) -> Figure:
 
 
 def bin_length_s(end_s: float) -> float:
-    """Length of a bin, so that there are no more than `MOST_BINS`."""
+    """Length of a bin, s: the shortest of `BINS_S` with which there are no more than `MOST_BINS`."""
     return next((length for length in BINS_S if end_s / length <= MOST_BINS), end_s / MOST_BINS)
 
 
@@ -153,17 +154,20 @@ def codeword_shares(found: Realisation, most: int, end_s: float, bin_s: float) -
 
 
 def _draw_goodput(axes: Axes, run: RunView, bin_s: float) -> None:
-    for number, flow in enumerate(run.tcp_flows):
-        plan = run.plan.flows[flow]
-        frame = goodput(run.tables, flow, "in_order", round(bin_s * 1e9))
+    frames = {flow: goodput(run.tables, flow, "in_order", round(bin_s * 1e9)) for flow in run.tcp_flows}
+    if len(frames) > MOST_LINES:
+        draw_bands(axes, [(frame["t_ns"].to_numpy() / 1e9 + bin_s / 2, frame["goodput_bps"].to_numpy() / 1e6)
+                          for frame in frames.values()])  # fmt: skip
+        frames = {}
+    for number, (flow, frame) in enumerate(frames.items()):
         if len(frame):
             edges_s = np.append(frame["t_ns"] / 1e9, frame["t_ns"].iloc[-1] / 1e9 + bin_s)
-            words = f"flow {flow}, {plan.congestion_control}, {plan.source} to {plan.destination}"
+            words = run.flow_names[flow]
             axes.stairs(frame["goodput_bps"] / 1e6, edges_s, baseline=None, label=words, **line_style(number))
     axes.set_ylabel("goodput, Mbit/s")
     axes.set_ylim(0, 1.08 * highest_of(axes))
     axes.set_title(f"Goodput in order at the receiver, {_by(bin_s)}", loc="left", pad=3)
-    if axes.patches:
+    if axes.get_legend_handles_labels()[1]:
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, borderaxespad=0.2)
 
 

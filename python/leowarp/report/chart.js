@@ -5,7 +5,7 @@
 "use strict";
 function leowarpChart(root, data) {
   const rowHeight = 150, left = 62, right = 8, top = 6, gap = 22, dashes = [[], [6, 3], [6, 2, 2, 2], [2, 2], [10, 3]];
-  const series = data.series.map((s) => ({ ...s, shown: true, rows: s.rows.map((r) => ({ ...r, y: decode(r.y) })) }));
+  const series = data.series.map((s, n) => ({ ...s, shown: data.first.includes(n), look: n, rows: s.rows.map((r) => ({ ...r, y: decode(r.y) })) }));
   let from = 0, to = data.end_s, pointer = null, drag = null;
   const canvas = document.createElement("canvas"), readout = document.createElement("p"), bar = document.createElement("p");
   canvas.tabIndex = 0;
@@ -36,12 +36,27 @@ function leowarpChart(root, data) {
   }
   button("whole run", () => show(0, data.end_s));
   if (data.changes.length) { button("◀ route change", () => jump(-1)); button("route change ▶", () => jump(1)); }
-  series.forEach((s, n) => {
+  function named(s) {
     const b = button("— " + s.label, () => {
       s.shown = !s.shown; b.style.opacity = s.shown ? 1 : 0.35; b.setAttribute("aria-pressed", String(s.shown)); draw();
     });
     b.style.color = s.colour; b.setAttribute("aria-pressed", "true");
-  });
+  }
+  if (data.first.length === series.length) series.forEach(named);
+  else {
+    /* More flows than can be told apart: those chosen get colour and dashes as they come. */
+    const pick = document.createElement("select"), lead = new Option("show another of " + series.length + " flows …", "");
+    let count = 0;
+    const choose = (n) => {
+      const s = series[n];
+      s.colour = data.colours[count % data.colours.length]; s.look = count++; s.shown = true; named(s);
+      for (const o of [...pick.options]) if (o.value === String(n)) o.remove();
+    };
+    pick.setAttribute("aria-label", "show another flow");
+    pick.add(lead); series.forEach((s, n) => pick.add(new Option(s.label, String(n))));
+    pick.onchange = () => { if (pick.value !== "") { choose(Number(pick.value)); pick.value = ""; draw(); } };
+    bar.append(pick, " "); data.first.forEach(choose);
+  }
   function nice(span, count) {
     const raw = span / count, base = 10 ** Math.floor(Math.log10(raw)), over = raw / base;
     return base * (over <= 1 ? 1 : over <= 2 ? 2 : over <= 5 ? 5 : 10);
@@ -78,7 +93,7 @@ function leowarpChart(root, data) {
       g.save(); g.beginPath(); g.rect(left, y0, inner, rowHeight); g.clip();
       g.strokeStyle = "#cc79a7";
       for (const t of data.changes) if (t >= from && t <= to) { g.beginPath(); g.moveTo(px(t), y0); g.lineTo(px(t), y1); g.stroke(); }
-      series.forEach((s, n) => { if (s.shown) line(g, s, row, n, px, py); });
+      series.forEach((s) => { if (s.shown) line(g, s, row, s.look, px, py); });
       if (drag) { g.fillStyle = "rgba(0,114,178,.12)"; g.fillRect(Math.min(drag.x, drag.now), y0, Math.abs(drag.now - drag.x), rowHeight); }
       if (pointer !== null) { g.strokeStyle = "#999"; g.setLineDash([3, 3]); g.beginPath(); g.moveTo(px(pointer), y0); g.lineTo(px(pointer), y1); g.stroke(); }
       g.restore();

@@ -72,14 +72,37 @@ def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "aut
 
 
 def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
-    """RBD: share of arrivals after which a buffer that restores the order holds so many packets (RFC 5236, 3.11)."""
+    """RBD: share of arrivals after which a buffer that restores the order holds so many packets (RFC 5236, 3.11).
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    densities : sequence of Shares
+        By packets in the buffer.
+    y_scale : {"auto", "linear", "log"}
+        As for `draw_density`.
+
+    Raises
+    ------
+    TraceError
+        If no density has a packet.
+    """
     _draw_bars(axes, densities, y_scale)
     axes.set_xlabel("packets in the buffer that restores the order")
     axes.set_ylabel("share of arrivals")
 
 
 def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
-    """n-reordering: share of packets that come right after n packets sent later (RFC 4737, 5)."""
+    """n-reordering: share of packets that come right after n packets sent later (RFC 4737, 5).
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    densities : sequence of Shares
+        By n. If none has a packet, the panel says so.
+    y_scale : {"auto", "linear", "log"}
+        As for `draw_density`.
+    """
     smallest, largest = _range(densities)
     for number, shares in enumerate(densities):
         index, share = shares.nonzero()
@@ -98,17 +121,32 @@ def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str =
 
 
 def density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """A figure of `draw_density`; `footer` names the rules, thresholds above all."""
+    """A figure of `draw_density`.
+
+    Parameters
+    ----------
+    densities : sequence of Shares
+    footer : str
+        The rules that shape the result, thresholds above all.
+    title : str
+        "" for none.
+    y_scale : {"auto", "linear", "log"}
+
+    Raises
+    ------
+    TraceError
+        If no density has a packet.
+    """
     return _figure(draw_density, densities, footer, title, y_scale)
 
 
 def buffer_density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """A figure of `draw_buffer_density`."""
+    """A figure of `draw_buffer_density`; parameters and errors are those of `density`."""
     return _figure(draw_buffer_density, densities, footer, title, y_scale)
 
 
 def n_reordering(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """A figure of `draw_n_reordering`."""
+    """A figure of `draw_n_reordering`; parameters are those of `density`, and no packet is no error."""
     return _figure(draw_n_reordering, densities, footer, title, y_scale)
 
 

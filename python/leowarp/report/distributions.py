@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,9 +13,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from leowarp.errors import TraceError
 from leowarp.metrics import ccdf, cdf, goodput
-from leowarp.report.lines import SERIES_NAMES
+from leowarp.report.goodputs import SERIES_NAMES
+from leowarp.report.manyflows import in_colour, shown_apart
 from leowarp.report.style import COLUMN_IN, new_figure
-from leowarp.report.view import RunView, footer_of, labels, styles
+from leowarp.report.view import RunView, footer_of
 
 SMALLEST_SHARE = 1e-4
 
@@ -36,13 +38,27 @@ def goodput_cdf(
         "log" shows rare dips.
     skip_s : float
         Leave out this much of the start (slow start).
+    series : {"in_order", "acked", "sacked"}
+        At the receiver, or as the sender learns it.
+    bin_ns : int
+        Length of a bin; the share is that of the bins.
+
+    Returns
+    -------
+    figure : Figure
+        A step curve a flow; of more flows than can be told apart all in grey, the lowest, median and highest mean in
+        colour.
     """
-    figure = new_figure(COLUMN_IN, 2.75, footer_of(runs))
+    figure = new_figure(COLUMN_IN, 2.75 + _names_in(runs), footer_of(runs))
     axes = figure.subplots()
     highest, usual, mean = 0.0, 0.0, 0.0
-    for run, label, style in zip(runs, labels(runs), styles(runs), strict=True):
+    rates = {}
+    for run in runs:
         frame = goodput(run.tables, run.main_flow, series, bin_ns)
-        rate = frame["goodput_bps"].to_numpy()[frame["t_ns"].to_numpy() >= skip_s * 1e9] / 1e6
+        rates[id(run)] = frame["goodput_bps"].to_numpy()[frame["t_ns"].to_numpy() >= skip_s * 1e9] / 1e6
+    means = [float(rate.mean()) if len(rate) else 0.0 for rate in rates.values()]
+    for run, label, style in in_colour(runs, means):
+        rate = rates[id(run)]
         x, share = cdf(rate)
         if len(rate):
             highest, mean = max(highest, float(rate.max())), max(mean, float(rate.mean()))
@@ -59,15 +75,33 @@ def goodput_cdf(
     axes.set_xlabel(f"goodput, Mbit/s, {SERIES_NAMES[series]}, {bin_ns / 1e6:g} ms bins" + what)
     axes.set_ylabel("share of time at or below")
     _share_axis(axes, y_scale)
-    axes.legend(loc="lower right")
+    _name_lines(figure, axes, runs, "lower right")
     return figure
 
 
 def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
-    """Share of time with a smoothed RTT above a value, log scale (fig. 5)."""
-    figure = new_figure(COLUMN_IN, 2.65, footer_of(runs))
+    """Share of time with a smoothed RTT above a value, log scale (fig. 5).
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+    skip_s : float
+        Leave out this much of the start (slow start).
+
+    Returns
+    -------
+    figure : Figure
+        A sample counts for as long as it held, until the next one. Shares below `SMALLEST_SHARE` are off the axis.
+
+    Raises
+    ------
+    TraceError
+        If no round trip was measured.
+    """
+    figure = new_figure(COLUMN_IN, 2.65 + _names_in(runs), footer_of(runs))
     axes = figure.subplots()
-    for run, label, style in zip(runs, labels(runs), styles(runs), strict=True):
+    means = [_mean_srtt_us(run) for run in runs]
+    for run, label, style in in_colour(runs, means):
         frame = run.metrics.srtt[run.main_flow]
         frame = frame[frame["t_ns"] >= skip_s * 1e9]
         x, share = ccdf(frame["srtt_us"].to_numpy() / 1e3, frame["held_ns"].to_numpy())
@@ -76,13 +110,37 @@ def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
             axes.plot(np.insert(x, 0, x[0]), np.insert(np.maximum(share, SMALLEST_SHARE / 10), 0, 1.0),
                       drawstyle="steps-post", label=label, **style)  # fmt: skip
     if not axes.lines:
-        names = ", ".join(run.path.name for run in runs)
+        names = ", ".join(dict.fromkeys(run.path.name for run in runs))
         raise TraceError(f"cannot draw round-trip times of {names}: none was measured", "did anything arrive?")
     axes.set_xlabel("smoothed RTT, ms, by time")
     axes.set_ylabel("share of time above")
     _share_axis(axes, "log")
-    axes.legend(loc="lower left")
+    _name_lines(figure, axes, runs, "lower left")
     return figure
+
+
+def _mean_srtt_us(run: RunView) -> float:
+    frame = run.metrics.srtt[run.main_flow]
+    held = frame["held_ns"].to_numpy()
+    return float((frame["srtt_us"].to_numpy() * held).sum() / held.sum()) if held.sum() else 0.0
+
+
+def _names_in(runs: Sequence[RunView]) -> float:
+    """Height of the names above the panel, in inches."""
+    if not any(run.flow is not None for run in runs) or len(runs) == 1:
+        return 0.0
+    return 0.12 * (len(runs) if shown_apart(runs) else 4)
+
+
+def _name_lines(
+    figure: Figure, axes: Axes, runs: Sequence[RunView], place: Literal["lower left", "lower right"]
+) -> None:
+    """The legend: inside for short names, above the panel for those of flows."""
+    if any(run.flow is not None for run in runs) and len(runs) > 1:
+        handles, names = axes.get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside upper left", fontsize=6)
+    else:
+        axes.legend(loc=place)
 
 
 def _share_axis(axes: Axes, scale: str) -> None:

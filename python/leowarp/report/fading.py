@@ -30,6 +30,16 @@ LIGHTEST, DARKEST = 0.88, 0.25
 def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str) -> None:
     """Write `fading_figure` into a file.
 
+    Parameters
+    ----------
+    power : PowerSeries
+    channel : LandMobile, optional
+        What it was made with, for the closed forms.
+    file : path
+        Its ending says the format: .svg, .pdf or .png.
+    footer : str
+        What stands at the foot.
+
     Raises
     ------
     ScenarioError

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,20 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from leowarp.errors import ScenarioError, TraceError
-from leowarp.report import channel, distributions, lines, packets, probes, reordering, routemap, throughput
+from leowarp.report import (
+    around_changes,
+    channel,
+    distributions,
+    goodputs,
+    packets,
+    probes,
+    queues,
+    reordering,
+    routemap,
+    throughput,
+)
 from leowarp.report.style import styled
-from leowarp.report.view import RunView
+from leowarp.report.view import MOST_LINES, RunView
 from leowarp.result import Run
 
 
@@ -41,6 +53,8 @@ class FigureKind:
         Trace tables that it is drawn from.
     part : str
         Section of a run's page that it stands in.
+    own_flows : bool
+        Whether it chooses the flows that it shows itself.
     """
 
     draw: Callable[..., Figure]
@@ -51,6 +65,12 @@ class FigureKind:
     shows: str = "tcp"
     needs: tuple[str, ...] = ()
     part: str = "figures"
+    own_flows: bool = False
+
+    @property
+    def around_changes(self) -> bool:
+        """Whether it takes `change_s`, the instant around which it shows the runs."""
+        return "change_s" in inspect.signature(self.draw).parameters
 
     def concerns(self, runs: Sequence[RunView]) -> bool:
         """Whether all of the runs have what it shows."""
@@ -72,10 +92,10 @@ _HAS: dict[str, Callable[[RunView], bool]] = {
 
 FIGURES: dict[str, FigureKind] = {
     "goodput": FigureKind(
-        lines.goodput_over_time, "Goodput over time",
-        "Bytes that the receiver got in order, in 50 ms bins; a pink line is a route change. A hole in the sequence "
-        "stops this series, its filling is a burst above the link's rate (cut off)."
-        ,
+        goodputs.goodput_over_time, "Goodput over time",
+        "Bytes that the receiver got in order; a pink line is a route change. Of a long run means of many 50 ms bins, "
+        "and pale behind them the range of these. A hole in the sequence stops this series, its filling is a burst "
+        "above the link's rate (cut off).",
         "Fig. 6", needs=("sockets",),
     ),
     "throughput": FigureKind(
@@ -107,14 +127,14 @@ FIGURES: dict[str, FigureKind] = {
         "Fig. 5", needs=("sockets",),
     ),
     "cwnd": FigureKind(
-        lines.cwnd_around_changes, "Window and retransmissions around route changes",
+        around_changes.cwnd_around_changes, "Window and retransmissions around route changes",
         "Above: congestion window at every sample. Below: retransmissions by the 50 ms in which they were sent; "
         "hatched: spurious (the original arrived, too). The changes shown are those with the most late packets, "
         "then with the most lost.",
         "Fig. 7", shows="changes", needs=("sockets", "bins"),
     ),
     "srtt": FigureKind(
-        lines.srtt_around_changes, "Round-trip time around route changes",
+        around_changes.srtt_around_changes, "Round-trip time around route changes",
         "The sender's smoothed RTT, the RTT of each stored packet when its ACK arrived, and the propagation of the "
         "empty path there and back.",
         "Fig. 8", shows="changes", needs=("sockets",),
@@ -131,11 +151,11 @@ FIGURES: dict[str, FigureKind] = {
         "Fig. 3", several=False, shows="routes",
     ),
     "queues": FigureKind(
-        lines.queues, "Where the queue stands",
+        queues.queues, "Where the queue stands",
         "Packets waiting at the n-th link of the path in force, largest sample in each pixel.", needs=("links",),
     ),
     "queues_change": FigureKind(
-        lines.queues_at_change, "Queues around route changes",
+        queues.queues_at_change, "Queues around route changes",
         "Queues of the links that the change abandons (dashed), keeps (solid) and newly takes (dotted); links with "
         "fewer than 2 waiting packets are left out. What stands on an abandoned link is overtaken.", shows="changes",
         needs=("links",),
@@ -145,10 +165,10 @@ FIGURES: dict[str, FigureKind] = {
         "Above: the shadowing state, and what the terminal receives (Es/N0), median and middle 90 % of each column of "
         "the picture. Middle: all codewords, whether they carried a packet or not, by how often they were sent again. "
         "Below: bytes that the receiver got in order.",
-        several=False, shows="mobile", part="channel",
+        several=False, shows="mobile", part="channel", own_flows=True,
     ),
     "probes": FigureKind(
-        lines.probe_delays, "Delay of the probes",
+        probes.probe_delays, "Delay of the probes",
         "One-way delay and round-trip time of each ping or udp packet, by when it was sent.", shows="probes",
         needs=("echoes",),
     ),
@@ -193,7 +213,7 @@ def views(runs: Runs) -> list[RunView]:
     return [run if isinstance(run, RunView) else RunView(run) for run in many]
 
 
-def figure(runs: Runs, name: str, **options: Any) -> Figure:
+def figure(runs: Runs, name: str, *, flow: int | Sequence[int] | None = None, **options: Any) -> Figure:
     """A figure of a run or of several runs.
 
     Parameters
@@ -202,6 +222,9 @@ def figure(runs: Runs, name: str, **options: Any) -> Figure:
         Run directories.
     name : str
         One of `FIGURES`.
+    flow : int or sequence of int, optional
+        Which flows of each run; by default all that the figure is about. Up to eight are a line each; of more, their
+        distribution is drawn, or those that were hit hardest, and the figure says so.
     options
         Of that figure, e.g. `bin_ns`, `start_s`, `change_s`.
 
@@ -227,5 +250,45 @@ def figure(runs: Runs, name: str, **options: Any) -> Figure:
                     f"cannot draw the figure {name!r} of {run.path.name}: the run recorded no {table}",
                     hint=f"its plan has {key} switched off, or the run is older; run it again with it",
                 )
+    if FIGURES[name].own_flows:
+        if flow is not None:
+            raise ScenarioError(f"cannot choose flows of the figure {name!r}", hint="it shows all of them")
+        shown = given
+    else:
+        shown = [view for run in given for view in _of_flows(run, name, flow)]
     with styled():
-        return FIGURES[name].draw(given, **options)
+        return FIGURES[name].draw(shown, **options)
+
+
+def flows_of(run: RunView, name: str) -> list[int]:
+    """Numbers of the flows of a run that a figure can show."""
+    every = list(range(len(run.plan.flows)))
+    return {"probes": run.probe_flows, "pings": run.ping_flows, "any": every}.get(FIGURES[name].shows, run.tcp_flows)
+
+
+def _of_flows(run: RunView, name: str, flow: int | Sequence[int] | None) -> list[RunView]:
+    """A view of each flow of a run that a figure shows; the run itself if it has no two of them.
+
+    Raises
+    ------
+    ScenarioError
+        If a flow is asked for that the run does not have, or that the figure is not about.
+    """
+    if flow is None and run.flow is not None:
+        return [run]
+    have = flows_of(run, name)
+    if flow is None:
+        # Reordering is that of TCP where there is any.
+        have = run.tcp_flows or have if FIGURES[name].shows == "any" else have
+        return [run] if len(have) < 2 else [run.of_flow(number) for number in have]
+    wanted = [flow] if isinstance(flow, int) else list(dict.fromkeys(flow))
+    wrong = [number for number in wanted if number not in have]
+    if wrong or not wanted:
+        known = ", ".join(f"{number} ({run.flow_names[number]})" for number in have[:MOST_LINES])
+        more = f", and {len(have) - MOST_LINES} more" if len(have) > MOST_LINES else ""
+        what = f"flow {wrong[0]}" if wrong else "no flow"
+        raise ScenarioError(
+            f"cannot draw the figure {name!r} of {what} of {run.path.name}: it is about none such",
+            hint=f"its flows: {known}{more}" if have else "the run has no flow that it is about",
+        )
+    return [run.of_flow(number) for number in wanted]

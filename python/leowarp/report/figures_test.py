@@ -14,7 +14,7 @@ import pytest
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import FIGURES, RunView, distributions, figure, packets, save, views
 from leowarp.report.land import LAND_DEG
-from leowarp.report.lines import queue_map
+from leowarp.report.queues import queue_map
 from leowarp.report.view import footer_of, labels, styles
 from leowarp.result import Run
 from leowarp.trace import TABLES
@@ -180,8 +180,8 @@ def test_probes_are_drawn_with_their_delay(run_dir, tmp_path):
             "reply_ns": [80 * 10**6, None]}  # fmt: skip
     pq.write_table(pa.table(rows, schema=schema), copy / "30-trace" / "echoes.parquet")
     (axes,) = figure(copy, "probes").axes
-    found = {line.get_label(): line.get_ydata().tolist()[0] for line in axes.lines if "flow 0" in line.get_label()}
-    assert found == {"flow 0, ping, one way": 40.0, "flow 0, ping, there and back": 80.0}
+    found = {line.get_label(): line.get_ydata().tolist()[0] for line in axes.lines if "ping" in line.get_label()}
+    assert found == {"Madrid to Tokyo, ping, one way": 40.0, "Madrid to Tokyo, ping, there and back": 80.0}
     with pytest.raises(TraceError, match="no TCP flow"):
         figure(copy, "goodput")
     with pytest.raises(TraceError, match="no ping or udp flow"):

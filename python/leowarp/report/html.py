@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import base64
 import html
+import re
 import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from leowarp.printable import visible
+from leowarp.report.style import PNG_DPI
 
 LARGEST_SVG_BYTES = 400_000
 """Above this a page takes the PNG: thousands of marks make a vector picture heavier than its pixels."""
 
-HALF_WIDTH_PX = 1000
+HALF_WIDTH_IN = 5.0
+"""A figure less wide than this, a column of a paper, stands beside another one."""
 
 STYLE = """
 :root { color-scheme: light; }
@@ -33,7 +36,16 @@ th { border-bottom: 1.5px solid #666; font-weight: 600; } tbody th { border-bott
 th.left, td.left, tbody th { text-align: left; } td:not(.left) { white-space: nowrap; }
 figure { margin: 1.3rem 0; } figure img { width: 100%; height: auto; display: block; }
 .figures { display: flex; flex-wrap: wrap; gap: 0 1.5rem; } .figures figure { flex: 1 1 100%; }
-.figures figure.half { flex: 0 1 calc(50% - .8rem); min-width: 20rem; }
+.figures figure.half { flex: 0 1 calc(50% - .8rem); min-width: min(20rem, 100%); }
+.figures figure.alone { display: flex; flex-wrap: wrap; gap: 0 1.5rem; }
+.figures figure.alone img { flex: 0 1 calc(50% - .8rem); width: calc(50% - .8rem); min-width: min(20rem, 100%); }
+.figures figure.alone figcaption { flex: 1 1 16rem; }
+.numbers { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .6rem 1.2rem;
+           margin: 1rem 0; }
+.numbers div { border-left: 3px solid #0072b2; padding-left: .6rem; display: flex; flex-direction: column-reverse;
+               justify-content: flex-end; }
+.numbers dd { margin: 0; font-size: 1.25rem; font-weight: 600; font-variant-numeric: tabular-nums; }
+.numbers dt { color: #555; font-size: .86rem; }
 figcaption { font-size: .86rem; color: #444; max-width: 56rem; margin-top: .3rem; }
 nav a { margin-right: .9rem; } code, pre { font: .85em/1.45 "DejaVu Sans Mono", ui-monospace, monospace; }
 pre { background: #f6f6f6; padding: .7rem .9rem; overflow-x: auto; }
@@ -48,7 +60,20 @@ details summary { cursor: pointer; font-weight: 600; margin: 1rem 0 .3rem; }
 
 
 def page(title: str, body: str) -> str:
-    """A whole document."""
+    """A whole document.
+
+    Parameters
+    ----------
+    title : str
+        Of the window; escaped here.
+    body : str
+        HTML.
+
+    Returns
+    -------
+    html : str
+        With its style inside: nothing is loaded, so that the file can be mailed.
+    """
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
@@ -63,7 +88,16 @@ def text(value: object) -> str:
 
 
 def section(name: str, heading: str, content: str) -> str:
-    """A part of the page that the navigation can point to."""
+    """A part of the page that the navigation can point to.
+
+    Parameters
+    ----------
+    name : str
+        Its id.
+    heading : str
+    content : str
+        HTML.
+    """
     return f'<section id="{text(name)}"><h2>{text(heading)}</h2>\n{content}\n</section>\n'
 
 
@@ -116,7 +150,13 @@ def table(
 
 
 def cell(value: object) -> str:
-    """A value as a cell shows it: missing as a dash, never as 0."""
+    """A value as a cell shows it: missing as a dash, never as 0.
+
+    Returns
+    -------
+    text : str
+        Whole numbers with separators, others with four digits, truth as yes or no.
+    """
     if value is None or value != value:  # nan is the only value that is not itself
         return "–"
     if isinstance(value, bool):
@@ -128,19 +168,48 @@ def cell(value: object) -> str:
     return str(value)
 
 
+def numbers(entries: Sequence[tuple[str, str]]) -> str:
+    """A few numbers that stand out: (what it is, the number with its unit) each."""
+    cells = "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in entries)
+    return f'<dl class="numbers">{cells}</dl>\n' if entries else ""
+
+
+def is_half(stem: Path) -> bool:
+    """Whether a figure is a column wide, so that two stand in a row."""
+    return _width_in(stem.with_suffix(".svg"), stem.with_suffix(".png")) < HALF_WIDTH_IN
+
+
 def picture(stem: Path, title: str, caption: str, folder: str) -> str:
-    """A figure out of its files, embedded; the files of all formats are named below it."""
+    """A figure out of its files, embedded; the files of all formats are named below it.
+
+    Parameters
+    ----------
+    stem : path
+        The files without their ending; the PNG must be there.
+    title, caption : str
+        Also the text for who does not see it.
+    folder : str
+        Where the links lead, from the page.
+    """
     svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
     if svg.exists() and svg.stat().st_size <= LARGEST_SVG_BYTES:
         source = "data:image/svg+xml;base64," + base64.b64encode(svg.read_bytes()).decode()
     else:
         source = "data:image/png;base64," + base64.b64encode(png.read_bytes()).decode()
-    # Column-wide figures stand two in a row.
-    width_px = struct.unpack(">I", png.read_bytes()[16:20])[0]
-    half = ' class="half"' if width_px < HALF_WIDTH_PX else ""
+    half = ' class="half"' if is_half(stem) else ""
     kinds = [kind for kind in ("svg", "pdf", "png") if stem.with_suffix(f".{kind}").exists()]
     files = ", ".join(f'<a href="{folder}/{stem.name}.{kind}">{stem.name}.{kind}</a>' for kind in kinds)
     return (
         f'<figure{half} id="figure-{text(stem.name)}"><img src="{source}" alt="{text(f"{title}. {caption}")}">'
         f"<figcaption><strong>{text(title)}.</strong> {text(caption)} Files: {files}.</figcaption></figure>\n"
     )
+
+
+def _width_in(svg: Path, png: Path) -> float:
+    """Width of a figure in inches: what its SVG says in points, or its PNG at `style.PNG_DPI` in pixels."""
+    # matplotlib writes <svg ... width="515.52pt" ...> into the first lines.
+    found = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', svg.read_bytes()[:2000]) if svg.exists() else None
+    if found is not None:
+        return float(found[1]) / 72
+    # The width is the first field of the header chunk: PNG specification, 11.2.2 (IHDR).
+    return struct.unpack(">I", png.read_bytes()[16:20])[0] / PNG_DPI

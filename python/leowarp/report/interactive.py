@@ -16,21 +16,46 @@ import numpy as np
 
 from leowarp.metrics import goodput, path_queues
 from leowarp.metrics.tables import floats
-from leowarp.report.view import RunView, labels, styles
+from leowarp.report.style import OKABE_ITO
+from leowarp.report.view import MOST_LINES, RunView, labels, styles
+
+POINTS = 40_000
+"""Of a line: more than a screen can show. Of more flows than can be told apart all together have no more than eight."""
 
 ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packets")
 
 
 def chart(runs: Sequence[RunView], element: str) -> str:
-    """HTML of one chart; `library()` must stand before it on the page."""
+    """HTML of one chart; `library()` must stand before it on the page.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Views of TCP flows, a line each in each of the four `ROWS`. Of more than `MOST_LINES` those with the lowest, the
+        median and the highest mean goodput are shown first, and the reader chooses others.
+    element : str
+        Id of the chart on the page.
+    """
+    most = POINTS * MOST_LINES // max(len(runs), MOST_LINES)
+    queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]] = {}
     series = [
-        {"label": label, "colour": style["color"], "rows": [_row(t_s, value) for t_s, value in _series(run)]}
+        {
+            "label": label,
+            "colour": style["color"],
+            "rows": [_row(t_s, value) for t_s, value in _series(run, most, queues)],
+        }
         for run, label, style in zip(runs, labels(runs), styles(runs), strict=True)
     ]
+    means = [run.metrics.summary["flows"][run.main_flow].get("goodput_mean_bps") or 0.0 for run in runs]
+    order = sorted(range(len(runs)), key=lambda place: means[place])
+    first = [order[0], order[(len(order) - 1) // 2], order[-1]] if len(runs) > MOST_LINES else list(range(len(runs)))
     data = {
-        "label": f"{', '.join(ROWS)} over time of {', '.join(labels(runs))}; the figures above show the same",
+        "label": f"{', '.join(ROWS)} over time of {_whose(runs)}; the figures below show the same",
         "rows": list(ROWS),
         "series": series,
+        # Of more than can be told apart: the lowest, the median and the highest goodput first, the others to be chosen.
+        "first": first,
+        "colours": list(OKABE_ITO),
         "changes": sorted({int(t_ns) / 1e9 for run in runs for t_ns in run.changes["t_ns"]}),
         "end_s": max(run.metrics.end_ns for run in runs) / 1e9,
     }
@@ -40,6 +65,10 @@ def chart(runs: Sequence[RunView], element: str) -> str:
         f'<div id="{element}" class="chart"></div>\n'
         f'<script>leowarpChart(document.getElementById("{element}"), {text});</script>\n'
     )
+
+
+def _whose(runs: Sequence[RunView]) -> str:
+    return ", ".join(labels(runs)) if len(runs) <= MOST_LINES else f"{len(runs)} flows"
 
 
 def library() -> str:
@@ -59,28 +88,34 @@ def _row(t_s: np.ndarray, value: np.ndarray) -> dict[str, Any]:
     return {"t0": float(t_s[0]), "dt": step, "y": base64.b64encode(grid.tobytes()).decode()}
 
 
-def _series(run: RunView) -> list[tuple[np.ndarray, np.ndarray]]:
+def _series(
+    run: RunView, most: int, queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]]
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Each row of the chart; `queues` keeps what flows of one pair share."""
     flow = run.main_flow
-    # Coarser for very long or finely sampled runs: 40,000 points a row are more than a screen can show.
-    bin_ns = max(50_000_000, int(run.metrics.end_ns) // 40_000 // 50_000_000 * 50_000_000)
+    # Coarser for very long or finely sampled runs, and for many flows.
+    bin_ns = max(50_000_000, int(run.metrics.end_ns) // most // 50_000_000 * 50_000_000)
     rate = goodput(run.tables, flow, "in_order", bin_ns)
     samples = run.tables.sockets[run.tables.sockets["flow"] == flow]
-    samples = samples.iloc[:: max(len(samples) // 40_000, 1)]
+    samples = samples.iloc[:: max(len(samples) // most, 1)]
     t_s = samples["t_ns"].to_numpy() / 1e9
+    key = (id(run.run), run.plan.flows[flow].source, run.plan.flows[flow].destination)
+    if key not in queues:
+        queues[key] = _path_queue(run, most)
     return [
         (rate["t_ns"].to_numpy() / 1e9, rate["goodput_bps"].to_numpy() / 1e6),
         (t_s, floats(samples["cwnd_pkts"])),
         (t_s, floats(samples["srtt_us"]) / 1e3),
-        _path_queue(run),
+        queues[key],
     ]
 
 
-def _path_queue(run: RunView) -> tuple[np.ndarray, np.ndarray]:
+def _path_queue(run: RunView, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Packets waiting on all links of the path in force together, at each queue sample; nothing if none was taken."""
     sampled_ns = run.plan.observe.queues_ns
     if sampled_ns is None:
         return np.zeros(0), np.zeros(0)
-    end_ns, step_ns = run.metrics.end_ns, max(sampled_ns, run.metrics.end_ns // 20_000)
+    end_ns, step_ns = run.metrics.end_ns, max(sampled_ns, run.metrics.end_ns * 2 // most)
     grid = np.arange(0, end_ns, step_ns, dtype="int64")
     total = np.zeros(len(grid))
     main = run.plan.flows[run.main_flow]

@@ -22,6 +22,12 @@ MOST_SLOTS = 60
 def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> None:
     """Write `measured_figure` into a file.
 
+    Parameters
+    ----------
+    described : sequence of (Measurement, Description)
+    file : path
+        Its ending says the format: .svg, .pdf or .png.
+
     Raises
     ------
     ScenarioError
@@ -37,7 +43,13 @@ def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> No
 
 
 def measured_figure(described: Sequence[tuple[Measurement, Description]]) -> Figure:
-    """For each: the delays, lost probes as ticks at the top, reconfigurations as lines; below it capacity, if known."""
+    """For each: the delays, lost probes as ticks at the top, reconfigurations as lines; below it capacity, if known.
+
+    Parameters
+    ----------
+    described : sequence of (Measurement, Description)
+        One or two panels each, ms and Mbit/s over s; the footer says where the period comes from.
+    """
     capacities = [any((m.capacity_down, m.capacity_up)) for m, _ in described]
     heights = [height for has in capacities for height in ((1.6, 0.9) if has else (1.6,))]
     figure = new_figure(PAGE_IN, 0.4 + sum(heights), "; ".join(_footer(description) for _, description in described))

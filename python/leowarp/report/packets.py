@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from leowarp.errors import TraceError
 from leowarp.metrics import ACK, DATA
 from leowarp.metrics.tables import floats, truths
-from leowarp.report.lines import chosen_changes
+from leowarp.report.around_changes import chosen_changes, hardest_hit
 from leowarp.report.style import AFTER, BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, new_figure
 from leowarp.report.view import RunView, footer_of, worded
 
@@ -30,6 +30,8 @@ NEAR_S = 1.0
 def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) -> Figure:
     """Sequence against time around one route change: sent, arrived on the old and on the new path, late, resent, ACKs.
 
+    Of one flow: of several that with the most late packets.
+
     Parameters
     ----------
     change_s : float, optional
@@ -40,7 +42,7 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
     TraceError
         If the packets around the change were not stored.
     """
-    run = runs[0]
+    run = hardest_hit(runs, change_s)
     t_ns = chosen_changes(run, 1)[0] if change_s is None else round(change_s * 1e9)
     packets = run.tables.packets
     mine = packets[(packets["flow"] == run.main_flow) & (packets["sent_ns"] - t_ns).abs().le(3e9)]
@@ -75,7 +77,8 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
     axes.set_xlabel(worded(runs, "time after the route change, ms"))
     axes.set_ylabel("packet number, from the first late one" if len(late) else "packet number, from the change")
     what = f"change at {t_ns / 1e9:g} s: {len(late)} packets overtaken"
-    axes.set_title(f"{run.name}, {run.algorithm}, {what}", loc="left")
+    whose = run.flow_names[run.main_flow] if len(run.plan.flows) > 1 else run.algorithm
+    axes.set_title(f"{run.name}, {whose}, {what}", loc="left")
     figure.legend(loc="outside upper center", ncols=5, markerscale=1.8, columnspacing=1.4)
     return figure
 

@@ -5,88 +5,41 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from leowarp import layout, plainfiles, scalars
-from leowarp.errors import ScenarioError, TraceError
+from leowarp import layout, plainfiles
+from leowarp.errors import ScenarioError
 from leowarp.report import html, interactive
 from leowarp.report.channel_section import channel_section
-from leowarp.report.figures import FIGURES, Runs, figure, views
+from leowarp.report.difference_section import difference_section
+from leowarp.report.drawing import Drawing, OnFigure, draw_all
+from leowarp.report.figures import FIGURES, Runs, views
+from leowarp.report.instants import chosen_instant_s, sentence
 from leowarp.report.moving import moving
 from leowarp.report.reconfigurations import reconfigurations_section
 from leowarp.report.reordering_section import reordering_section
-from leowarp.report.scalar_rows import scalar_rows
-from leowarp.report.style import FORMATS, save
+from leowarp.report.summary_section import first_numbers, summary_tables
 from leowarp.report.view import RunView, labels, worded
 
 FIGURES_FOLDER = "figures"
 
-FLOW_ROWS = (
-    "congestion_control",
-    "goodput_mean_bps",
-    "goodput_acked_mean_bps",
-    "goodput_sacked_mean_bps",
-    "srtt_p50_us",
-    "srtt_p99_us",
-    "rtt_min_ns",
-    "rtt_mean_ns",
-    "rtt_p50_ns",
-    "rtt_p90_ns",
-    "rtt_p99_ns",
-    "rtt_p999_ns",
-    "rtt_max_ns",
-    "rtt_error_ns",
-    "rtt_step_mean_ns",
-    "share_ratio",
-    "cwnd_p50_pkts",
-    "sent_pkts",
-    "retransmissions_pkts",
-    "spurious_retransmissions_pkts",
-    "dsacks_pkts",
-    "data_drops_pkts",
-    "delivered_ce_pkts",
-    "received_ce_pkts",
-    "late_pkts",
-    "reordering_extent_max_pkts",
-    "acks_late_pkts",
-    "completion_ns",
-    "probes_pkts",
-    "probes_lost_pkts",
-    "replies_lost_pkts",
-    "replies_lost_near_changes_pkts",
-    "loss_runs",
-    "loss_run_max_pkts",
-    "owd_min_ns",
-    "owd_p50_ns",
-    "owd_p99_ns",
-    "owd_max_ns",
-)
-"""Scalars of a flow that the page shows first, in its order."""
+MOST_CHANGES = 12
+"""Rows of the table of route changes that stand open; more would hide what comes below."""
 
-RUN_ROWS = (
-    "fairness.jain_index",
-    "route_changes",
-    "route_changes_shorter",
-    "route_changes_with_late_pkts",
-    "path_delay_min_ns",
-    "path_delay_mean_ns",
-    "path_delay_max_ns",
-    "no_path_s",
-    "drops_pkts",
-    "received_ce_pkts",
-    "late_outside_changes_pkts",
-    "virtual_s",
-    "cpu_s",
-    "wall_s",
-)
-"""Scalars of the run that it shows below them."""
+STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude": "1200 km", "inclination": "86.4 deg"}
+"""The constellation of Frederiksen et al. (2024): over another a figure re-makes none of theirs."""
 
 
-def write_report(run_dir: str | Path, *, command: str | None = None, formats: Sequence[str] = FORMATS) -> Path:
+def write_report(
+    run_dir: str | Path, *, command: str | None = None, formats: Sequence[str] = (),
+    figures: Sequence[str] | None = None, flow: int | Sequence[int] | None = None, on_figure: OnFigure | None = None,
+) -> Path:  # fmt: skip
     """Writes a run's figures and page into `50-report/`; returns the page.
 
     Parameters
@@ -96,21 +49,50 @@ def write_report(run_dir: str | Path, *, command: str | None = None, formats: Se
     command : str, optional
         The command that made the run; by default the one that re-makes it from its plan.
     formats : sequence of str
-        Of the figures' files; the page needs "png".
+        Of the figures' files ("pdf", "png"), besides SVG.
+    figures : sequence of str, optional
+        Which figures, by name; by default all that the run has something to show in.
+    flow : int or sequence of int, optional
+        Which flows the figures show; by default all. The tables have all of them.
+    on_figure : callable, optional
+        Hears how many figures are drawn, of how many.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such figure or format, or the run has no such flow.
     """
     view = RunView(run_dir)
     folder = view.path / layout.REPORT
-    names = [name for name, kind in FIGURES.items() if kind.concerns([view])]
-    drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, names, formats)
-    body = _run_body(view, drawn, not_drawn, command, moving([view.run], folder))
+    chosen = _chosen_flows(view, flow)
+    drawing = Drawing(figures, formats, chosen, on_figure=on_figure or Drawing.on_figure)
+    drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
+    if figures is not None:
+        left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
+        not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(view.path.name)} draws it")
+    body = _run_body(view, drawn, not_drawn, command, chosen, moving([view.run], folder))
     return _write(folder, body, view.name)
 
 
+def _chosen_flows(view: RunView, flow: int | Sequence[int] | None) -> list[int] | None:
+    if flow is None:
+        return None
+    chosen = [flow] if isinstance(flow, int) else list(dict.fromkeys(flow))
+    count = len(view.plan.flows)
+    wrong = [number for number in chosen if not 0 <= number < count]
+    if wrong:
+        raise ScenarioError(
+            f"cannot draw flow {wrong[0]} of {view.path.name}: it has {count} flow{'s' if count > 1 else ''}",
+            hint=f"name one from 0 to {count - 1}",
+        )
+    return chosen
+
+
 def write_comparison(
-    runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = FORMATS,
-    command: str | None = None,
+    runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = (),
+    command: str | None = None, change: str | None = None,
 ) -> Path:  # fmt: skip
-    """Writes one page that shows several runs side by side; returns it.
+    """Writes one page that shows several runs side by side.
 
     Parameters
     ----------
@@ -124,72 +106,101 @@ def write_comparison(
         HTML to stand below the heading (a claims table, for instance).
     command : str, optional
         What made the page.
+    change : str, optional
+        At which instant figures around route changes show all runs: "150 s", or the number of a change, from 1; by
+        default `leowarp.report.instants.RULE` chooses it.
+
+    Returns
+    -------
+    page : Path
+        `index.html` in `out_dir`; figures lie in `figures/` beside it.
+
+    Raises
+    ------
+    ScenarioError
+        If there are fewer than two runs, or the folder is a link.
     """
     many = views(runs)
     if len(many) < 2:
         raise ScenarioError(f"cannot compare {len(many)} run(s)", hint="give two or more: leowarp compare RUN RUN")
     folder = Path(out_dir)
-    names = [name for name, kind in FIGURES.items() if kind.several and kind.concerns(many)]
-    drawn, not_drawn = draw_all(many, folder / FIGURES_FOLDER, names, formats)
+    change_s = None if change is None else chosen_instant_s(many, change)
+    drawn, not_drawn = draw_all(many, folder / FIGURES_FOLDER, Drawing(formats=formats, change_s=change_s))
     title = title or "Runs compared: " + ", ".join(labels(many))
     warnings = [f"{label}: {text}" for run, label in zip(many, labels(many), strict=True) for text in run.warnings]
     parts = [
-        ("summary", "Summary", _summary_tables(many) + _not_drawn(not_drawn)),
-        ("figures", "Figures", _pictures(many, folder, drawn)),
-        ("zoom", "Over time, to zoom into", _chart(many)),
-        ("rules", "Rules and versions", "".join(_rules_table(run, label) for run, label in
-                                                zip(many, labels(many), strict=True))),
+        ("zoom", "Over time", _chart(many)),
+        ("figures", "Figures", _instant(many, change_s) + _pictures(many, folder, drawn) + _not_drawn(not_drawn)),
+        ("summary", "All numbers", _folded("Each flow and each run", summary_tables(many))),
+        ("rules", "Rules and versions", _folded("Rules", "".join(
+            _rules_table(run, label) for run, label in zip(many, labels(many), strict=True)))),
         ("runs", "The runs", _run_links(many, folder)),
     ]  # fmt: skip
     if command:
         parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
     lead = moving([run.run for run in many], folder) + lead
-    body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings) + lead + _assembled(parts)
+    body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
+    body += difference_section(many) + worded(many, first_numbers(many)) + lead + _assembled(parts)
     return _write(folder, body, title)
 
 
-def draw_all(
-    runs: Sequence[RunView], folder: Path, names: Sequence[str], formats: Sequence[str] = FORMATS
-) -> tuple[list[str], dict[str, str]]:
-    """Draws and saves figures; returns those drawn, and for the others why they could not be."""
-    _refuse_strange(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn, not_drawn = [], {}
-    for name in names:
-        try:
-            save(figure(runs, name), folder / name, formats)
-        except TraceError as error:
-            # The run lacks what this figure shows (no constellation, no change, no packets): said on the page.
-            not_drawn[name] = error.message
-        else:
-            drawn.append(name)
-    return drawn, not_drawn
+def _instant(runs: Sequence[RunView], change_s: float | None) -> str:
+    text = sentence(runs, change_s) if any(run.tcp_flows for run in runs) else ""
+    return f'<p class="quiet">{html.text(text)}</p>\n' if text else ""
 
 
-def _run_body(view: RunView, drawn: Sequence[str], not_drawn: dict[str, str], command: str | None, lead: str) -> str:
+def _run_body(
+    view: RunView,
+    drawn: Sequence[str],
+    not_drawn: dict[str, str],
+    command: str | None,
+    chosen: Sequence[int] | None,
+    lead: str,
+) -> str:
     folder = view.path / layout.REPORT
     parts = [
-        ("summary", "Summary", _summary_tables([view])),
+        ("zoom", "Over time", _chart([view], chosen)),
         ("channel", "Mobile channel", channel_section(view, _pictures([view], folder, _part(drawn, "channel")))),
+        ("figures", "Figures", _pictures([view], folder, _part(drawn, "figures")) + _not_drawn(not_drawn)),
         ("changes", worded([view], "Route changes"),
          reconfigurations_section(view) if view.is_access else _changes_table(view)),
-        ("figures", "Figures", _pictures([view], folder, _part(drawn, "figures")) + _not_drawn(not_drawn)),
         ("reordering", "Reordering", reordering_section(view, _pictures([view], folder, _part(drawn, "reordering")))),
-        ("zoom", "Over time, to zoom into", _chart([view])),
+        ("summary", "All numbers", _folded("Each flow and the run", summary_tables([view]))),
         ("recovery", worded([view], "Recovery after route changes"), _recovery_table(view)),
         ("links", "Links", _links_table(view)),
-        ("rules", "Rules and versions", _rules_table(view, "") + _versions(view)),
+        ("rules", "Rules and versions", _folded("Rules", _rules_table(view, "")) + _versions(view)),
         ("again", "How to make this run again", _again(view, command)),
     ]  # fmt: skip
-    heading = ", ".join([view.name, *labels([view])]) if view.tcp_flows else view.name
     count = len(view.plan.flows)
+    heading = f"{view.name}, {_kinds(view)}"
+    if count == 1:
+        heading = ", ".join([view.name, *labels([view])]) if view.tcp_flows else view.name
     line = f"{count} flow{'s' if count > 1 else ''}, {view.metrics.end_ns / 1e9:g} s of virtual time"
     return (
         f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(view.footer())}</p>\n'
+        + _figures_of(view, chosen)
         + html.warning_box(view.warnings)
+        + worded([view], first_numbers([view]))
         + lead
         + _assembled(parts)
     )
+
+
+def _folded(summary: str, content: str) -> str:
+    return f"<details><summary>{html.text(summary)}</summary>{content}</details>" if content else ""
+
+
+def _kinds(view: RunView) -> str:
+    """How many flows of which congestion control or kind: "2 cubic, 1 bbr, 1 ping"."""
+    sorts = Counter(flow.congestion_control if flow.kind == "tcp" else flow.kind for flow in view.plan.flows)
+    return ", ".join(f"{number} {name}" for name, number in sorts.items())
+
+
+def _figures_of(view: RunView, chosen: Sequence[int] | None) -> str:
+    if chosen is None:
+        return ""
+    names = "; ".join(f"{view.flow_names[number]} (number {number})" for number in chosen)
+    return f'<p class="quiet">Figures show these flows: {html.text(names)}. Tables have all.</p>\n'
 
 
 def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
@@ -198,34 +209,11 @@ def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
     return html.navigation((name, heading) for name, heading, _ in shown) + sections
 
 
-def _refuse_strange(folder: Path) -> None:
-    if (why := plainfiles.why_not_plain(folder, itself=True)) is not None:
-        raise ScenarioError(
-            f"cannot draw into {folder}: {why}, and nothing is written through one", hint="name another directory"
-        )
-
-
 def _write(folder: Path, body: str, title: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "index.html"
     plainfiles.write(path, html.page(title, body).encode())
     return path
-
-
-def _summary_tables(runs: Sequence[RunView]) -> str:
-    heads, columns = [], []
-    for run, label in zip(runs, labels(runs), strict=True):
-        for flow in run.summary["flows"]:
-            several = len(run.summary["flows"]) > 1
-            way = f"flow {flow['flow']}: {flow['source']} to {flow['destination']}"
-            heads.append(f"{label}, {way}" if len(runs) > 1 and several else (label if len(runs) > 1 else way))
-            columns.append(flow)
-    tables = html.table(
-        "Each flow", ["", "unit", *heads], scalar_rows(FLOW_ROWS, scalars.FLOW_SCALARS, columns), left=frozenset((0, 1))
-    )
-    heads = list(labels(runs)) if len(runs) > 1 else [""]
-    rows = scalar_rows(RUN_ROWS, scalars.RUN_SCALARS, [run.summary for run in runs])
-    return worded(runs, tables + html.table("Each run", ["", "unit", *heads], rows, left=frozenset((0, 1))))
 
 
 def _changes_table(view: RunView) -> str:
@@ -249,10 +237,11 @@ def _changes_table(view: RunView) -> str:
         ])  # fmt: skip
     header = ["at, s", "pair", "hop changed", "hops", "delay, ms", "overtaken", "largest extent", "queue left",
               "retransmitted", "spurious", "DSACKs", "lost"]  # fmt: skip
-    return html.table(
+    table = html.table(
         "Packets, put down to a change until the next one, at most 5 s. Queue left: packets waiting on the abandoned "
         "links at the last sample before.", header, rows, left=frozenset((0, 1, 2)),
     )  # fmt: skip
+    return table if len(rows) <= MOST_CHANGES else _folded(f"Each of the {len(rows)} route changes", table)
 
 
 def _recovery_table(view: RunView) -> str:
@@ -262,7 +251,7 @@ def _recovery_table(view: RunView) -> str:
     rows = []
     for row in frame.itertuples(index=False):
         rows.append([
-            f"{row.t_ns / 1e9:g}", row.flow, *(_missing(value, scale) for value, scale in (
+            f"{row.t_ns / 1e9:g}", view.flow_names[row.flow], *(_missing(value, scale) for value, scale in (
                 (row.goodput_before_bps, 1e6), (row.goodput_min_bps, 1e6), (row.depth_ratio, 0.01),
                 (row.duration_ns, 1e6), (row.recovery_state_ns, 1e6), (row.cwnd_before_pkts, 1), (row.cwnd_min_pkts, 1),
                 (row.cwnd_after_pkts, 1), (row.srtt_before_us, 1e3), (row.srtt_min_us, 1e3), (row.srtt_max_us, 1e3),
@@ -336,14 +325,32 @@ def _again(view: RunView, command: str | None) -> str:
 
 
 def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> str:
-    blocks = []
+    """The figures; two of half width stand in a row, and one that has no other stands beside its caption."""
+    blocks, waiting = [], ""
     for name in names:
         kind = FIGURES[name]
-        # The study is one of routes over satellites.
-        of_study = kind.study and not any(run.is_access or run.mobile for run in runs)
-        title = worded(runs, kind.title) + (f" ({kind.study} of the study)" if of_study else "")
-        blocks.append(html.picture(folder / FIGURES_FOLDER / name, title, worded(runs, kind.caption), FIGURES_FOLDER))
+        title = worded(runs, kind.title)
+        if kind.study and all(_is_of_study(run) for run in runs):
+            title += f" (as {kind.study} of Frederiksen et al., 2024)"
+        stem = folder / FIGURES_FOLDER / name
+        block = html.picture(stem, title, worded(runs, kind.caption), FIGURES_FOLDER)
+        if not html.is_half(stem):
+            blocks.append(block)
+        elif waiting:
+            # Beside the first one, where that stood: a half by itself in a row leaves a void.
+            blocks[blocks.index(waiting)] = waiting + block
+            waiting = ""
+        else:
+            blocks.append(waiting := block)
+    if waiting:
+        blocks[blocks.index(waiting)] = waiting.replace('class="half"', 'class="alone"', 1)
     return f'<div class="figures">{"".join(blocks)}</div>' if blocks else ""
+
+
+def _is_of_study(run: RunView) -> bool:
+    """Whether the packets go over the constellation of the study, and over nothing else."""
+    shell = run.document.get("constellation", {})
+    return not run.is_access and run.mobile is None and all(shell.get(key) == value for key, value in STUDY.items())
 
 
 def _part(names: Sequence[str], part: str) -> list[str]:
@@ -357,15 +364,22 @@ def _not_drawn(not_drawn: dict[str, str]) -> str:
     return f'<p class="quiet">Not drawn:</p><ul class="quiet">{items}</ul>'
 
 
-def _chart(runs: Sequence[RunView]) -> str:
+def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
+    """The zoom chart of every TCP flow, or of those chosen."""
     if not all(run.tcp_flows and run.tables.has("sockets") for run in runs):
+        return ""
+    views_shown: list[RunView] = []
+    for run in runs:
+        numbers = [number for number in run.tcp_flows if chosen is None or number in chosen]
+        views_shown += [run] if len(run.tcp_flows) == 1 and numbers else [run.of_flow(number) for number in numbers]
+    if not views_shown:
         return ""
     note = (
         '<p class="quiet">Drag to zoom, double-click for the whole run, arrow keys to move and zoom, click a name to '
         "hide it. Goodput in order at the receiver, 50 ms bins; queue: packets waiting on all links of the path in "
         "force.</p>"
     )
-    return f'<div class="screen">{note}{interactive.library()}{interactive.chart(runs, "chart")}</div>'
+    return f'<div class="screen">{note}{interactive.library()}{interactive.chart(views_shown, "chart")}</div>'
 
 
 def _run_links(runs: Sequence[RunView], folder: Path) -> str:

@@ -107,7 +107,7 @@ def test_the_page_is_the_same_twice(few_figures, run_dir, tmp_path):
 @pytest.fixture
 def few_figures(monkeypatch):
     """The page is the same with two figures, and ten take seconds."""
-    from leowarp.report import page as module
+    from leowarp.report import drawing as module
 
     monkeypatch.setattr(module, "FIGURES", {name: module.FIGURES[name] for name in ("goodput", "packets")})
 
@@ -116,7 +116,7 @@ def test_warnings_stand_at_the_top_and_are_escaped(few_figures, run_dir, tmp_pat
     copy = tmp_path / "run"
     shutil.copytree(run_dir, copy)
     (copy / "manifest.json").write_text(json.dumps({"warnings": ["<b>3 < 4</b> & more"]}))
-    text = write_report(copy, formats=["png"]).read_text(encoding="utf-8")
+    text = write_report(copy).read_text(encoding="utf-8")
     assert text.index("&lt;b&gt;3 &lt; 4&lt;/b&gt; &amp; more") < text.index("<h2>")
 
 
@@ -124,7 +124,7 @@ def test_a_run_without_stored_packets_says_what_is_not_drawn(few_figures, run_di
     copy = tmp_path / "run"
     shutil.copytree(run_dir, copy)
     (copy / "30-trace" / "packets.parquet").unlink()
-    page = write_report(copy, formats=["png"])
+    page = write_report(copy)
     text = page.read_text(encoding="utf-8")
     assert "Not drawn" in text
     assert "none were stored" in text
@@ -136,7 +136,7 @@ def test_a_run_whose_reordering_was_not_measured_says_so(few_figures, run_dir, t
     shutil.copytree(run_dir, copy)
     for name in ("reordering", "densities"):
         (copy / "30-trace" / f"{name}.parquet").unlink()
-    assert "Reordering was not measured" in write_report(copy, formats=["png"]).read_text(encoding="utf-8")
+    assert "Reordering was not measured" in write_report(copy).read_text(encoding="utf-8")
 
 
 def test_a_run_that_took_no_samples_says_so(few_figures, run_dir, tmp_path):
@@ -150,7 +150,7 @@ def test_a_run_that_took_no_samples_says_so(few_figures, run_dir, tmp_path):
         assert f'{key} = "50 ms"' in text
         text = text.replace(f'{key} = "50 ms"', f'{key} = "none"')
     plan.write_text(text, encoding="utf-8")
-    page = write_report(copy, formats=["png"])
+    page = write_report(copy)
     checked(page)
     assert "the run recorded no sockets" in page.read_text(encoding="utf-8")
     with pytest.raises(TraceError, match="the run recorded no links") as caught:

@@ -30,12 +30,18 @@ SUMMARY_ROWS: tuple[Row, ...] = (
 
 
 def reconfigurations_section(view: RunView) -> str:
-    """HTML: all reconfigurations together, flow by flow; then each."""
+    """HTML: all reconfigurations together, flow by flow; then each, folded.
+
+    Returns
+    -------
+    html : str
+        One sentence if the path was never reconfigured.
+    """
     changes = view.metrics.route_changes
     if len(changes) == 0:
         return "<p>The path was never reconfigured.</p>"
     flows = view.summary["flows"]
-    heads = [f"flow {flow['flow']}: {flow['source']} to {flow['destination']}" for flow in flows]
+    heads = [view.flow_names[flow["flow"]] for flow in flows]
     rows = scalar_rows(SUMMARY_ROWS, scalars.FLOW_SCALARS, flows)
     together = html.table("All reconfigurations together", ["", "unit", *heads], rows, left=frozenset((0, 1)))
     return together + _each(view, changes)

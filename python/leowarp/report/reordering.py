@@ -17,8 +17,8 @@ from leowarp.errors import TraceError
 from leowarp.metrics import histogram
 from leowarp.metrics.tables import floats
 from leowarp.report.densities import Shares, draw_buffer_density, draw_density, draw_n_reordering
-from leowarp.report.style import PAGE_IN, mark_changes, new_figure
-from leowarp.report.view import RunView, footer_of, labels, styles, worded
+from leowarp.report.style import PAGE_IN, legend_below, mark_changes, new_figure
+from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, styles, worded
 
 OVER_TIME = (
     ("reordered_ratio", "Reordered packets, share of the received", "share"),
@@ -28,20 +28,25 @@ OVER_TIME = (
 """Columns of the reordering table, a panel each: title, and label of the axis."""
 
 
-def reordering_densities(runs: Sequence[RunView], *, flow: int | None = None) -> Figure:
-    """RD, RBD, n-reordering and extents of one flow of each run, over the whole run.
+def reordering_densities(runs: Sequence[RunView]) -> Figure:
+    """RD, RBD, n-reordering and extents of each flow, over the whole run; of many, those with the most late packets.
 
     Parameters
     ----------
-    flow : int, optional
-        Which flow; by default the first TCP flow, or the first of all.
+    runs : sequence of RunView
+
+    Returns
+    -------
+    figure : Figure
+        Four panels of first transmissions: reorder density and buffer-occupancy density (RFC 5236, 3.6 and 3.11),
+        n-reordering and extent (RFC 4737, 5 and 4.2). What RD leaves out is said above them.
 
     Raises
     ------
     TraceError
         If reordering was not measured, or nothing was reordered.
     """
-    rows = [_whole(run, flow) for run in runs]
+    runs, rows, chosen = _chosen(runs)
     if not any(row["reordered_pkts"] > 0 for row in rows):
         raise TraceError(f"cannot draw the reordering of {_names(runs)}: no packet was reordered")
     figure = new_figure(PAGE_IN, 4.1, _footer(runs))
@@ -52,35 +57,44 @@ def reordering_densities(runs: Sequence[RunView], *, flow: int | None = None) ->
         (panels[1], "buffer_density", draw_buffer_density, "Reorder buffer-occupancy density (RBD)"),
         (panels[2], "n_reordering", draw_n_reordering, "n-reordering"),
     ):
-        shares = [_shares(run, flow, kind, label, style) for run, label, style in drawn]
+        shares = [_shares(run, kind, label, style) for run, label, style in drawn]
         draw(axes, [each for each in shares if np.size(each.index)] or shares)
         axes.set_title(title, loc="left", pad=3)
     for run, label, style in drawn:
-        _draw_extents(panels[3], histogram(run.metrics.densities, _flow(run, flow), "extent"), label, style)
+        _draw_extents(panels[3], histogram(run.metrics.densities, _flow(run), "extent"), label, style)
     panels[2].set_xlim(0.5, max(10, panels[2].get_xlim()[1] - 0.5) + 0.5)
     panels[3].set_title("Reordering extent", loc="left", pad=3)
     if len(runs) > 1:
-        panels[3].legend(loc="upper right")
-    _say_what_is_beyond(figure, runs, rows)
+        panels[3].legend(loc="upper right", fontsize=5.5 if len(runs) > 3 else None)
+    _say_what_is_beyond(figure, runs, rows, chosen)
     return figure
 
 
-def reordering_over_time(runs: Sequence[RunView], *, flow: int | None = None) -> Figure:
+def reordering_over_time(runs: Sequence[RunView]) -> Figure:
     """Share of reordered packets, mean displacement and entropy, in windows of sending time and around route changes.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+
+    Returns
+    -------
+    figure : Figure
+        A panel for each of `OVER_TIME`, over s; thin lines are windows, thick ones the packets around a change.
 
     Raises
     ------
     TraceError
         If reordering was not measured in windows, nor around changes.
     """
-    rows = [_whole(run, flow) for run in runs]
+    runs, rows, chosen = _chosen(runs)
     if not any(row["reordered_pkts"] > 0 for row in rows):
         raise TraceError(f"cannot draw the reordering of {_names(runs)} over time: no packet was reordered")
-    figure = new_figure(PAGE_IN, 3.9, _footer(runs))
+    figure = new_figure(PAGE_IN, 3.9 + (0.12 * (len(runs) // 2 + 1) if len(runs) > 1 else 0), _footer(runs))
     panels = figure.subplots(len(OVER_TIME), 1, sharex=True)
     found = any_around = False
     for run, label, style in zip(runs, labels(runs), styles(runs), strict=True):
-        mine = run.metrics.reordering[run.metrics.reordering["flow"] == _flow(run, flow)]
+        mine = run.metrics.reordering[run.metrics.reordering["flow"] == _flow(run)]
         windows, around = mine[mine["scope"] == "window"], mine[mine["scope"] == "change"]
         found |= len(windows) + len(around) > 0
         any_around |= len(around) > 0
@@ -109,19 +123,36 @@ def reordering_over_time(runs: Sequence[RunView], *, flow: int | None = None) ->
         colour = "#777777" if len(runs) > 1 else styles(runs)[0]["color"]
         words = worded(runs, "around a route change")
         handles.append(Line2D([], [], linewidth=2.6, alpha=0.55, color=colour, label=words))
-    panels[0].legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0)
-    _say_what_is_beyond(figure, runs, rows)
+    if len(runs) > 1:
+        # Names of flows are longer than the room beside a title.
+        legend_below(panels[-1], handles, [str(handle.get_label()) for handle in handles], ncols=2)
+    else:
+        panels[0].legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0)
+    _say_what_is_beyond(figure, runs, rows, chosen)
     return figure
 
 
-def _flow(run: RunView, flow: int | None) -> int:
-    return flow if flow is not None else (run.tcp_flows or [0])[0]
+def _flow(run: RunView) -> int:
+    return run.flow if run.flow is not None else (run.tcp_flows or [0])[0]
 
 
-def _whole(run: RunView, flow: int | None) -> pd.Series:
+def _chosen(runs: Sequence[RunView]) -> tuple[list[RunView], list[pd.Series], str]:
+    """Views to be drawn, the row of each, and a line about those left out: flows of one run without a late packet,
+    and of more than can be told apart those with fewer.
+    """
+    rows = [_whole(run) for run in runs]
+    some = [place for place, row in enumerate(rows) if row["reordered_pkts"] > 0]
+    if not some or len(runs) == len(by_run(runs)):
+        return list(runs), rows, ""
+    most = sorted(sorted(some, key=lambda place: -rows[place]["reordered_pkts"])[:MOST_LINES])
+    what = f"{len(most)} of {len(runs)} flows: those with the most reordered packets ({len(some)} had any)"
+    return [runs[place] for place in most], [rows[place] for place in most], what if len(most) < len(runs) else ""
+
+
+def _whole(run: RunView) -> pd.Series:
     """The row of the whole run."""
     frame = run.metrics.reordering
-    mine = frame[(frame["flow"] == _flow(run, flow)) & (frame["scope"] == "run")]
+    mine = frame[(frame["flow"] == _flow(run)) & (frame["scope"] == "run")]
     if len(mine) == 0:
         raise TraceError(
             f"cannot draw the reordering of {run.path.name}: it was not measured",
@@ -130,8 +161,8 @@ def _whole(run: RunView, flow: int | None) -> pd.Series:
     return mine.iloc[0]
 
 
-def _shares(run: RunView, flow: int | None, kind: str, label: str, style: dict[str, Any]) -> Shares:
-    bars = histogram(run.metrics.densities, _flow(run, flow), kind)
+def _shares(run: RunView, kind: str, label: str, style: dict[str, Any]) -> Shares:
+    bars = histogram(run.metrics.densities, _flow(run), kind)
     return Shares(bars["index"].to_numpy(), floats(bars["share_ratio"]), label, style)
 
 
@@ -156,8 +187,8 @@ def _levels(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
     return t_s, np.stack([value, value, np.where(follows, value, np.nan)], axis=1).ravel()
 
 
-def _say_what_is_beyond(figure: Figure, runs: Sequence[RunView], rows: Sequence[pd.Series]) -> None:
-    """Above the figure: what RD leaves out, because it is displaced by more than the threshold."""
+def _say_what_is_beyond(figure: Figure, runs: Sequence[RunView], rows: Sequence[pd.Series], chosen: str) -> None:
+    """Above the figure: which flows it shows; what RD leaves out, displaced by more than the threshold."""
     lines = [
         f"{label + ': ' if len(runs) > 1 else ''}{int(row['density_beyond_pkts']):,} packets are displaced by more "
         f"than {run.plan.observe.reordering_threshold_pkts} packets: RD takes them for lost, and those that overtook "
@@ -165,6 +196,7 @@ def _say_what_is_beyond(figure: Figure, runs: Sequence[RunView], rows: Sequence[
         for run, label, row in zip(runs, labels(runs), rows, strict=True)
         if row["density_beyond_pkts"] > 0
     ]
+    lines = [chosen, *lines] if chosen else lines
     if lines:
         figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=6.5, color="#a33c00")
 
@@ -175,4 +207,4 @@ def _footer(runs: Sequence[RunView]) -> str:
 
 
 def _names(runs: Sequence[RunView]) -> str:
-    return ", ".join(run.path.name for run in runs)
+    return ", ".join(dict.fromkeys(run.path.name for run in runs))

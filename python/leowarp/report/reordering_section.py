@@ -47,12 +47,24 @@ RULES = (
 
 
 def reordering_section(view: RunView, pictures: str) -> str:
-    """HTML of the section; says so if reordering was not measured."""
+    """HTML of the section: each flow's numbers, the pictures, and what each route change caused.
+
+    Parameters
+    ----------
+    view : RunView
+    pictures : str
+        HTML of the figures that belong here.
+
+    Returns
+    -------
+    html : str
+        One sentence if reordering was not measured.
+    """
     flows = view.metrics.summary["flows"]
     measured = [flow for flow in flows if any(flow[name] is not None for name in scalars.names(REORDERING))]
     if not measured:
         return "<p>Reordering was not measured: no packet of this run was followed.</p>"
-    heads = [f"flow {flow['flow']}: {flow['source']} to {flow['destination']}" for flow in measured]
+    heads = [view.flow_names[flow["flow"]] for flow in measured]
     # What an access link loses at a reconfiguration is its own loss, which no rule puts down to a change.
     kept = [
         row for row in SCALAR_ROWS if not (view.is_access and isinstance(row, str) and row.endswith("_by_changes_pkts"))
@@ -78,7 +90,7 @@ def _changes(view: RunView) -> str:
         key = (cause.flow, int(cause.change)) if named else None
         row = around.loc[key] if key in around.index else None
         rows.append([
-            f"{cause.t_ns / 1e9:g}" if named else "no change", cause.flow, cause.late_pkts,
+            f"{cause.t_ns / 1e9:g}" if named else "no change", view.flow_names[cause.flow], cause.late_pkts,
             *(_scaled(None if row is None else row[name], scale) for name, scale in (
                 ("extent_max_pkts", 1), ("late_time_max_ns", 1e6), ("reordered_ratio", 0.01),
                 ("mean_displacement_pkts", 1), ("entropy_nats", 1), ("buffer_mean_pkts", 1),

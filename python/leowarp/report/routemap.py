@@ -12,8 +12,8 @@ from matplotlib.patches import Circle, Polygon
 
 from leowarp.errors import TraceError
 from leowarp.metrics import ARROW
+from leowarp.report.around_changes import chosen_changes, hardest_hit
 from leowarp.report.land import LAND_DEG, WATER_DEG
-from leowarp.report.lines import chosen_changes
 from leowarp.report.style import AFTER, BEFORE, COLUMN_IN, new_figure
 from leowarp.report.view import RunView, footer_of
 
@@ -33,7 +33,7 @@ def route_map(runs: Sequence[RunView], *, change_s: float | None = None) -> Figu
     """
     from leowarp.ephemeris import ephemeris_of
 
-    run = runs[0]
+    run = hardest_hit(runs, change_s)
     orbits = ephemeris_of(run.plan)
     if orbits is None:
         raise TraceError(f"cannot draw a route map of {run.path.name}: its plan has no constellation")

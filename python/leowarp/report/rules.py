@@ -10,6 +10,21 @@ from leowarp.units import SPEED
 
 
 def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str, str]]:
+    """Each rule of a plan that shapes results, with its value in words.
+
+    Parameters
+    ----------
+    document : dict
+        The plan as TOML has it, with units in its texts.
+    manifest : dict
+        For the kernel; empty if there is none yet.
+
+    Returns
+    -------
+    rules : list of (name, text)
+        Those of the medium first, then queues, TCP, kernel and seed. What stands at its default and says nothing of the
+        result (no loss, no ECN, packets of 1500 B) is left out.
+    """
     rules: list[tuple[str, str]] = []
     if "constellation" in document:
         # An access link takes satellites from it, a mobile channel routes too, and neither its links.
@@ -31,11 +46,7 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
         rules.append(("delay back", str(path.get("delay_up"))))
         rules.append(("link", f"{_link_text(path)} (waiting and under way)"))
     network, tcp = document.get("network", {}), document.get("tcp", {})
-    queue_counts = network.get("queue_counts", "waiting")
-    model = "netem under tbf" if "jittered" in document else network.get("link_model", "leolink")
-    if "jittered" not in document and queue_counts != "waiting":
-        model += ", limit counts packets in flight too"
-    rules.append(("queue discipline", model))
+    rules.append(("queue discipline", _queues(document)))
     profile = str(tcp.get("profile", "linux"))
     if tcp.get("pacing", "internal") != "internal":
         profile += f", paced by {tcp['pacing']}"
@@ -52,6 +63,32 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
     rules.append(("kernel", kernel_name(manifest)))
     rules.append(("seed", str(document.get("run", {}).get("seed", "?"))))
     return rules
+
+
+_LINKS = {"isl": "ISL", "ground": "ground", "chain": "", "measured": "", "access": "", "mobile": "", "jittered": ""}
+"""Sections whose links have queues, and what tells them apart where a plan has several."""
+
+
+def _queues(document: dict[str, Any]) -> str:
+    """The disciplines that the plan names; with the rest of the link's model where it is not the one of the default."""
+    network = document.get("network", {})
+    # An access link, a mobile channel or a measured path takes no link from the sections of a constellation.
+    own: list[str] = [name for name in ("chain", "measured", "access", "mobile", "jittered") if name in document]
+    sections = own[:1] or [name for name in ("isl", "ground") if name in document]
+    kinds = {
+        name: str(document[name].get("queue_discipline", "fifo")) + (" with ECN" if document[name].get("ecn") else "")
+        for name in sections
+    }
+    several = len(set(kinds.values())) > 1
+    text = "; ".join(dict.fromkeys(f"{_LINKS[name]} {kind}" if several else kind for name, kind in kinds.items()))
+    text = text or "fifo"
+    if "jittered" in document:
+        return f"{text} (netem under tbf)"
+    if network.get("link_model", "leolink") != "leolink":
+        text += f" ({network['link_model']})"
+    if network.get("queue_counts", "waiting") != "waiting":
+        text += ", limit counts packets in flight too"
+    return text
 
 
 def _access_rules(access: dict[str, Any]) -> list[tuple[str, str]]:

@@ -46,3 +46,17 @@ def test_the_rules_of_a_mobile_channel_are_words(keys, channel):
     rules = dict(rules_of({"mobile": MOBILE | keys}, {}))
     assert rules["mobile channel"] == channel
     assert rules["link"] == "40 Mbit/s, queue 500 pkts"
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ({"chain": CHAIN}, "fifo"),
+        ({"chain": CHAIN | {"queue_discipline": "fq_codel", "ecn": True}}, "fq_codel with ECN"),
+        ({"chain": CHAIN, "network": {"link_model": "netem"}}, "fifo (netem)"),
+        ({"constellation": {}, "isl": {"queue_discipline": "cake"}, "ground": {}}, "ISL cake; ground fifo"),
+        ({"constellation": {}, "isl": {"queue_discipline": "pie"}, "mobile": MOBILE}, "fifo"),
+    ],
+)
+def test_the_queue_discipline_is_the_one_of_the_plan(document, said):
+    assert dict(rules_of(document, {}))["queue discipline"] == said

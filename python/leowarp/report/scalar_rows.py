@@ -45,5 +45,26 @@ def scalar_rows(
     return lines
 
 
+def all_zero(
+    rows: Sequence[str], declared: Mapping[str, scalars.Scalar], columns: Sequence[Mapping[str, Any]]
+) -> dict[str, str]:
+    """Rows that are 0 in every column that knows them, and known in one: name to words.
+
+    Parameters
+    ----------
+    rows : sequence of str
+        Names of declared scalars.
+    declared, columns
+        As for `scalar_rows`.
+    """
+    flat = [scalars.flat(column) for column in columns]
+    zero = {}
+    for name in rows:
+        known = [column[name] for column in flat if column.get(name) is not None]
+        if known and all(not isinstance(value, str) and value == 0 for value in known):
+            zero[name] = declared[name].page or name
+    return zero
+
+
 def _scaled(value: Any, size: float) -> object:
     return value if value is None or isinstance(value, str) or size == 1 else float(value) / size

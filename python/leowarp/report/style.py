@@ -15,8 +15,11 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.transforms import ScaledTranslation
 
 from leowarp import plainfiles
 
@@ -39,7 +42,13 @@ CHANGE_COLOUR = "#CC79A7"
 BEFORE, AFTER, BAD = "#0072B2", "#E69F00", "#D55E00"
 """Old path, new path, late or lost."""
 
+LABEL_IN = 0.36
+"""Height of the numbers and of the label below a panel: 6.5 and 7.5 points, with the gaps around them."""
+
 FORMATS = ("svg", "pdf", "png")
+PAGE_FORMATS = ("svg",)
+"""What a page is made of. The other formats are made when they are asked for: of the processor time of a figure the SVG
+takes a quarter, PNG another, and PDF half, because the font's subset is computed for each file."""
 PNG_DPI = 200
 
 RC: dict[str, Any] = {
@@ -76,14 +85,30 @@ RC: dict[str, Any] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Matplotlib's defaults with our settings on top, whatever the user's matplotlibrc says."""
+    """Matplotlib's defaults with our settings on top, whatever the user's matplotlibrc says.
+
+    For the time of a `with` block; a notebook's own settings are as before afterwards.
+    """
     settings: Any = mpl.rcParamsDefault | RC | {"backend": mpl.rcParams["backend"]}
     with mpl.rc_context(rc=settings):
         yield
 
 
 def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
-    """An empty figure with room at the bottom for the rules that shape its result."""
+    """An empty figure with room at the bottom for the rules that shape its result.
+
+    Parameters
+    ----------
+    width_in, height_in : float
+        Inches; `COLUMN_IN` or `PAGE_IN` wide.
+    footer : str
+        Set in small type over as many lines as it needs; what is left is for the panels.
+
+    Returns
+    -------
+    figure : Figure
+        With matplotlib's constrained layout, which moves panels until no label is cut.
+    """
     figure = Figure(figsize=(width_in, height_in))
     # DejaVu Sans at 4.6 points is 0.034 in a character on average, digits and capitals a little more.
     text = textwrap.fill(footer, width=int(width_in / 0.0358))
@@ -95,24 +120,96 @@ def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
 
 
 def line_style(index: int) -> dict[str, Any]:
-    """Colour and dashes of the n-th line."""
+    """Colour and dashes of the n-th line.
+
+    Parameters
+    ----------
+    index : int
+        From 0. Seven colours and six patterns: the pair repeats after 42 lines.
+
+    Returns
+    -------
+    style : dict
+        `color` and `linestyle`.
+    """
     return {"color": OKABE_ITO[index % len(OKABE_ITO)], "linestyle": LINES[index % len(LINES)]}
 
 
 def mark_changes(axes: Axes, instants_s: Sequence[float] | np.ndarray, label: str | None = None) -> None:
-    """Pink vertical lines behind the data."""
+    """Pink vertical lines behind the data.
+
+    Parameters
+    ----------
+    axes : Axes
+    instants_s : sequence of float
+        Where, in the axis' seconds.
+    label : str, optional
+        What the legend calls them, once.
+    """
     for index, t_s in enumerate(instants_s):
         axes.axvline(t_s, color=CHANGE_COLOUR, linewidth=0.7, zorder=0.5, label=label if index == 0 else None)
 
 
+def legend_below(
+    axes: Axes, handles: Sequence[Artist] | None = None, names: Sequence[str] | None = None, *, has_label: bool = True,
+    **look: Any,
+) -> Legend:  # fmt: skip
+    """A legend below a panel, clear of its axis.
+
+    Parameters
+    ----------
+    axes : Axes
+    handles, names : sequence, optional
+        What it shows; by default what the panel has labels for.
+    has_label : bool
+        Whether numbers and a label stand between the panel and it.
+    **look
+        As `Axes.legend` takes it: ncols, fontsize.
+    """
+    # In inches: in shares of the panel it would stand on the label of a low one and far from a high one.
+    drop_in = LABEL_IN if has_label else 0.06
+    assert axes.figure is not None
+    place = axes.transAxes + ScaledTranslation(0, -drop_in, axes.figure.dpi_scale_trans)
+    if handles is None or names is None:
+        handles, names = axes.get_legend_handles_labels()
+    return axes.legend(
+        handles, names, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place, borderaxespad=0, **look
+    )
+
+
 def highest_of(*panels: Axes) -> float:
-    """The largest number that panels show; 1 if they show none above 0, as of a flow that never got anything."""
+    """The largest number that panels show, in the units of their y axes.
+
+    Returns
+    -------
+    highest : float
+        1 if they show none above 0, as of a flow that never got anything: an axis needs some height.
+    """
     tops = [float(axes.dataLim.ymax) for axes in panels]
     return max((top for top in tops if np.isfinite(top) and top > 0), default=1.0)
 
 
 def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Writes a figure in each format; equal figures give equal bytes (no date, no version, fixed SVG ids)."""
+    """Writes a figure in each format; equal figures give equal bytes (no date, no version, fixed SVG ids).
+
+    Parameters
+    ----------
+    figure : Figure
+        Laid out here; its layout is fixed afterwards.
+    stem : path
+        The file without its ending.
+    formats : sequence of {"svg", "pdf", "png"}
+
+    Returns
+    -------
+    paths : list of Path
+        In the order of the formats.
+
+    Raises
+    ------
+    LeowarpError
+        If a file there is a link: nothing is written through one.
+    """
     written = []
     metadata: dict[str, dict[str, Any]] = {
         "svg": {"Date": None, "Creator": None},
@@ -121,7 +218,9 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[P
     }
     with styled():
         # Laid out once, not once a format: the layout costs more than the drawing.
-        figure.draw_without_rendering()
+        engine = figure.get_layout_engine()
+        if engine is not None:
+            engine.execute(figure)
         figure.set_layout_engine("none")
         for kind in formats:
             path = stem.with_name(f"{stem.name}.{kind}")

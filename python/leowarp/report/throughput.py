@@ -12,23 +12,51 @@ from matplotlib.figure import Figure
 
 from leowarp.errors import TraceError
 from leowarp.metrics import goodput, overhead_bytes, path_capacity, payload_ratio, share_series
+from leowarp.report.manyflows import draw_bands, hit_hardest
 from leowarp.report.style import PAGE_IN, highest_of, line_style, mark_changes, new_figure
-from leowarp.report.view import RunView, footer_of, labels, styles, worded
+from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles, worded
 
 BIN_S = 0.5
 """Of goodput and capacity: long against a round trip, short against a slot of 15 s."""
 
 
 def draw_goodput(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> None:
-    """Goodput of a flow in order at the receiver, as a line; `style` goes to the line (`color`, `label`, ...)."""
+    """Goodput of a flow in order at the receiver, as a line.
+
+    Parameters
+    ----------
+    axes : Axes
+        Its axes become s and Mbit/s.
+    run : RunView
+    flow : int
+        The flow's number.
+    bin_s : float
+        Length of a bin, s; a bin is drawn at its middle.
+    **style
+        Of the line: color, label, linestyle.
+    """
     frame = goodput(run.tables, flow, "in_order", round(bin_s * 1e9))
     axes.plot(frame["t_ns"] / 1e9 + bin_s / 2, frame["goodput_bps"] / 1e6, **style)
 
 
 def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> float | None:
-    """What the narrowest link of a flow's path could carry of payload, as an area; its mean in Mbit/s.
+    """What the narrowest link of a flow's path could carry of payload, as an area.
 
-    None, and nothing drawn, if no link is shaped.
+    Parameters
+    ----------
+    axes : Axes
+    run : RunView
+    flow : int
+        The flow's number.
+    bin_s : float
+        Length of a bin, s; in each stands the mean of the capacity over it.
+    **style
+        Of the area: color, label, zorder.
+
+    Returns
+    -------
+    mean_mbps : float or None
+        Mean over the run, Mbit/s; None, and nothing drawn, if no link is shaped.
     """
     ends = run.plan.flows[flow]
     pair = (ends.source, ends.destination)
@@ -53,8 +81,12 @@ def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool 
     together : bool
         All runs in one panel, with the capacity and the changes of the first; else a panel a run.
     """
+    shown, what = hit_hardest(runs, [run.metrics.summary["flows"][run.main_flow]["goodput_mean_bps"] for run in runs])
+    runs = runs if together else shown
     count = 1 if together else len(runs)
     figure = new_figure(PAGE_IN, 0.55 + (2.1 if together else 1.5 * count), footer_of(runs))
+    if what and not together:
+        figure.suptitle(f"The {what} with the highest goodput", x=0.01, ha="left", fontsize=7.5)
     panels = figure.subplots(count, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for place, (run, label, style) in enumerate(zip(runs, labels(runs), styles(runs), strict=True)):
         axes = panels[0 if together else place]
@@ -76,30 +108,54 @@ def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool 
 
 
 def flow_shares(runs: Sequence[RunView]) -> Figure:
-    """Goodput of each TCP flow by the second, and below Jain's index over those that run; two panels a run."""
+    """Goodput of each TCP flow by the second, and below Jain's index over those that run.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+
+    Returns
+    -------
+    figure : Figure
+        Two panels a run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2) over the goodput x of the n
+        flows that run: 1 if all get the same, 1/n, dotted, if one gets everything.
+
+    Raises
+    ------
+    TraceError
+        If a run has fewer than two TCP flows.
+    """
     for run in runs:
         if len(run.tcp_flows) < 2:
             raise TraceError(f"cannot draw this figure of {run.path.name}: the run has fewer than two TCP flows")
-    figure = new_figure(PAGE_IN, 0.55 + 2.3 * len(runs), footer_of(runs))
-    panels = figure.subplots(2 * len(runs), 1, sharex=True, squeeze=False, height_ratios=(2.2, 1) * len(runs))[:, 0]
-    for place, (run, label) in enumerate(zip(runs, labels(runs), strict=True)):
+    groups, names = by_run(runs), run_labels(runs)
+    figure = new_figure(PAGE_IN, 0.55 + 2.3 * len(groups), footer_of(runs))
+    panels = figure.subplots(2 * len(groups), 1, sharex=True, squeeze=False, height_ratios=(2.2, 1) * len(groups))[:, 0]
+    for place, group in enumerate(groups):
+        run, label = group[0], names[id(group[0].run)]
+        flows = run.tcp_flows if run.flow is None else [view.main_flow for view in group]
         above, below = panels[2 * place : 2 * place + 2]
         frame = share_series(run.tables, run.plan.flows, run.metrics.end_ns)
+        changes_s = sorted({t_ns / 1e9 for view in group for t_ns in view.change_instants_ns(view.main_flow)})
         for axes in (above, below):
-            mark_changes(axes, run.change_instants_ns(run.main_flow) / 1e9)
-        for number, flow in enumerate(run.tcp_flows):
-            mine, plan = frame[frame["flow"] == flow], run.plan.flows[flow]
-            words = f"flow {flow}, {plan.congestion_control}, {plan.source} to {plan.destination}"
-            above.plot(mine["t_ns"] / 1e9 + 0.5, mine["goodput_bps"] / 1e6, label=words, **line_style(number))
+            mark_changes(axes, changes_s)
+        of_flows = [frame[frame["flow"] == flow] for flow in flows]
+        if len(flows) > MOST_LINES:
+            draw_bands(above, [(mine["t_ns"].to_numpy() / 1e9 + 0.5, mine["goodput_bps"].to_numpy() / 1e6)
+                               for mine in of_flows])  # fmt: skip
+        else:
+            for number, (flow, mine) in enumerate(zip(flows, of_flows, strict=True)):
+                words = run.flow_names[flow]
+                above.plot(mine["t_ns"] / 1e9 + 0.5, mine["goodput_bps"] / 1e6, label=words, **line_style(number))
         once = frame.drop_duplicates("t_ns").sort_values("t_ns")
         below.plot(once["t_ns"] / 1e9 + 0.5, once["jain_index"], color="#333333")
         index = run.metrics.summary["fairness"]["jain_index"]
         whole = "" if index is None else f", while all run: {index:.3f}"
-        above.set_title(label if len(runs) > 1 else run.name, loc="left", pad=3)
+        above.set_title(f"{label}: {len(flows)} flows", loc="left", pad=3)
         above.set_ylabel("goodput, Mbit/s")
         # Room for the legend above the lines.
-        above.set_ylim(0, 1.25 * highest_of(above))
-        above.legend(loc="upper right", ncols=2)
+        above.set_ylim(0, (1.15 + 0.1 * -(-min(len(flows), MOST_LINES) // 2)) * highest_of(above))
+        above.legend(loc="upper right", ncols=4 if len(flows) > MOST_LINES else 2)
         below.set_ylabel("Jain's index")
         below.set_ylim(0, 1.05)
         below.set_title(f"Jain's index by the second{whole}", loc="left", pad=3)

@@ -13,6 +13,7 @@ import pandas as pd
 
 from leowarp import layout
 from leowarp.errors import TraceError
+from leowarp.flownames import FlowKey, flow_names
 from leowarp.media import planned
 from leowarp.metrics import (
     Metrics,
@@ -39,13 +40,35 @@ class RunView:
     ----------
     run : Run or path
         The run, or its directory. It needs a plan and a trace; a summary and a manifest are used if they are there.
+    flow : int, optional
+        The flow that a figure with one flow a view shows; of a run with several flows a figure gets a view of each.
     """
 
-    def __init__(self, run: Run | Path | str) -> None:
+    def __init__(self, run: Run | Path | str, flow: int | None = None) -> None:
         self.run = run if isinstance(run, Run) else Run(run, complete=False)
+        self.flow = flow
         self.path = self.run.path
         # Now, not when a figure is half drawn: a directory without a plan is no run.
         self.document = self.run.document
+
+    def of_flow(self, flow: int) -> RunView:
+        """The same run, read once, seen for one of its flows.
+
+        Parameters
+        ----------
+        flow : int
+            The flow's number.
+        """
+        return RunView(self.run, flow)
+
+    @cached_property
+    def flow_names(self) -> list[str]:
+        """What each flow is called, by its number."""
+        return flow_names([
+            FlowKey(number, flow.source, flow.destination, flow.kind,
+                    flow.congestion_control if flow.kind == "tcp" else None)
+            for number, flow in enumerate(self.plan.flows)
+        ])  # fmt: skip
 
     @property
     def plan(self) -> Plan:
@@ -125,13 +148,15 @@ class RunView:
 
     @property
     def main_flow(self) -> int:
-        """The flow that a figure with one flow a run shows: the first TCP flow.
+        """The flow that this view is of, or the first TCP flow.
 
         Raises
         ------
         TraceError
-            If the run has none.
+            If it is of none in particular and the run has no TCP flow.
         """
+        if self.flow is not None:
+            return self.flow
         if not self.tcp_flows:
             raise TraceError(
                 f"cannot draw this figure of {self.path.name}: the run has no TCP flow",
@@ -206,14 +231,72 @@ class RunView:
 
 
 def worded(runs: Sequence[RunView], text: str) -> str:
-    """Text about route changes in the words of the runs: those of an access link are reconfigurations."""
+    """Text about route changes in the words of the runs: those of an access link are reconfigurations.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        If one of them is over another medium, the text stays as it is.
+    text : str
+
+    Returns
+    -------
+    text : str
+    """
     if not all(run.is_access for run in runs):
         return text
     return text.replace("route change", "reconfiguration").replace("Route change", "Reconfiguration")
 
 
+def by_run(views: Sequence[RunView]) -> list[list[RunView]]:
+    """Views in groups: those of flows of one run together.
+
+    Returns
+    -------
+    groups : list of list of RunView
+        In the order of each run's first view. A run is told by identity: the same directory given twice is two runs.
+    """
+    groups: dict[int, list[RunView]] = {}
+    for view in views:
+        groups.setdefault(id(view.run), []).append(view)
+    return list(groups.values())
+
+
 def labels(runs: Sequence[RunView]) -> list[str]:
-    """A short name for each run that tells it from the others: the algorithm, the scenario, or both."""
+    """A short name for each view that tells it from the others.
+
+    Returns
+    -------
+    names : list of str
+        Of runs the algorithm, the scenario, or both, or the directory, the first of these that differs in all; of flows
+        of one run the flow's name; of flows of several runs the run's and the flow's.
+    """
+    groups = by_run(runs)
+    if not any(run.flow is not None for run in runs):
+        return _run_labels(runs)
+    of_flows = [run.flow_names[run.main_flow if run.flow is None else run.flow] for run in runs]
+    if len(groups) == 1:
+        return of_flows
+    of_runs = run_labels(runs)
+    return [f"{of_runs[id(run.run)]}, {name}" for run, name in zip(runs, of_flows, strict=True)]
+
+
+def run_labels(views: Sequence[RunView]) -> dict[int, str]:
+    """What each run of some views is called.
+
+    Returns
+    -------
+    names : dict of int to str
+        By `id` of the view's `run`: the scenario's name, or, where two are equal, the directory's.
+    """
+    firsts = [group[0] for group in by_run(views)]
+    names = [run.name for run in firsts]
+    if len(set(names)) < len(names):
+        names = layout.directory_names([run.path for run in firsts])
+    return {id(run.run): name for run, name in zip(firsts, names, strict=True)}
+
+
+def _run_labels(runs: Sequence[RunView]) -> list[str]:
     algorithms = [_algorithm_name(run.algorithm) if run.tcp_flows else run.name for run in runs]
     names = [run.name for run in runs]
     if len(set(algorithms)) == len(runs):
@@ -221,20 +304,38 @@ def labels(runs: Sequence[RunView]) -> list[str]:
     if len(set(names)) == len(runs):
         return names
     both = [f"{name}, {algorithm}" for name, algorithm in zip(names, algorithms, strict=True)]
-    return both if len(set(both)) == len(runs) else [run.path.name for run in runs]
+    return both if len(set(both)) == len(runs) else layout.directory_names([run.path for run in runs])
 
 
 def styles(runs: Sequence[RunView]) -> list[dict[str, Any]]:
-    """Colour and dashes of each run's line: fixed for the study's algorithms, else by position."""
+    """Colour and dashes of each run's line: fixed for the study's algorithms, else by position.
+
+    Returns
+    -------
+    styles : list of dict
+        `color` and `linestyle`, as matplotlib's lines take them.
+    """
+    if any(run.flow is not None for run in runs):
+        return [line_style(index) for index in range(len(runs))]
     algorithms = [run.algorithm if run.tcp_flows else "" for run in runs]
     if len(set(algorithms)) == len(runs) and all(name in ALGORITHMS for name in algorithms):
         return [line_style(ALGORITHMS[name]) for name in algorithms]
     return [line_style(index) for index in range(len(runs))]
 
 
+MOST_LINES = 8
+"""Lines of one panel that colour and dashes tell apart; of more flows their distribution is drawn."""
+
+
 def footer_of(runs: Sequence[RunView]) -> str:
-    """Rules that all runs share, then those that differ with each run's value."""
-    each = [dict(run.rules()) for run in runs]
+    """The rules of several runs as one paragraph.
+
+    Returns
+    -------
+    text : str
+        Each rule once, "name: value"; where runs differ, their values in order with a bar between.
+    """
+    each = [dict(group[0].rules()) for group in by_run(runs)]
     parts = []
     for name in dict.fromkeys(name for rules in each for name in rules):
         values = [rules.get(name, "none") for rules in each]

@@ -36,15 +36,15 @@ class Job:
         A scenario or plan file.
     out : path
         The run directory to write.
-    set : mapping
-        Dotted keys of the scenario and the values that replace theirs.
+    set : mapping or sequence of str
+        Dotted keys of the scenario and the values that replace theirs; or a sequence of "KEY=VALUE".
     label : str, optional
         Its name on the progress display; the directory's name if not given.
     """
 
     scenario: Path | str
     out: Path | str
-    set: Mapping[str, Any] = field(default_factory=dict)
+    set: Mapping[str, Any] | Sequence[str] = field(default_factory=dict)
     label: str | None = None
 
 
@@ -88,13 +88,17 @@ def run_many(
     with building(progress) as built:
         guest_image(kernel or "default", on_message=built.message, on_progress=built.steps)
     options = {"kernel": kernel, "force": force, "report": report, "trust": trust}
-    tasks = [WholeRun(number, job.scenario, dict(job.set), job.out, options) for number, job in enumerate(jobs)]
+    tasks = [WholeRun(number, job.scenario, _copied(job.set), job.out, options) for number, job in enumerate(jobs)]
     results = _made(tasks, [job.label or Path(job.out).name for job in jobs], at_once, progress)
     if failures == "raise":
         for result in results:
             if isinstance(result, LeowarpError):
                 raise result
     return results
+
+
+def _copied(set: Mapping[str, Any] | Sequence[str]) -> Mapping[str, Any] | Sequence[str]:
+    return dict(set) if isinstance(set, Mapping) else list(set)
 
 
 def _made(

@@ -66,6 +66,9 @@ def run(
             """Tells that a stage has begun, or how far the guest's clock has come in it."""
             show(Progress(target.name, name, t_ns or 0, plan.run.duration_ns, wall_s))
 
+        def figures(done: int, expected: int) -> None:
+            show(Progress(target.name, "report", done=done, expected=expected))
+
         with Writing(target, force=force) as directory:
             stage("timeline")
             write_plan(directory, plan.to_toml(), inputs)
@@ -88,8 +91,7 @@ def run(
             )
         # A run of hours stays complete if its page cannot be made: `leowarp report` makes it anew.
         if report:
-            stage("report")
-            reports.write_report(target)
+            reports.write_report(target, on_figure=figures)
             trace.list_files(target)
         stage("done")
     return Run(target)

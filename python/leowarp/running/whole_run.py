@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ class WholeRun:
     number : int
         What its events are known by.
     scenario : path
-    set : mapping
+    set : mapping or sequence of "KEY=VALUE"
         Dotted keys and what replaces them.
     out : path
         The run directory.
@@ -34,7 +34,7 @@ class WholeRun:
 
     number: int
     scenario: Path | str
-    set: Mapping[str, Any]
+    set: Mapping[str, Any] | Sequence[str]
     out: Path | str
     options: Mapping[str, Any]
 

@@ -377,6 +377,11 @@ CAPACITY: Section = (
     Scalar("capacity_used_ratio", RATIO, _GOODPUT,
            "goodput_mean_bps over path_capacity_mean_bps; flows that share the path share it",
            overview="  of what its path could carry"),
+    Scalar("below_capacity_ratio", RATIO, _GOODPUT,
+           "share of the whole seconds of the flow's life in which its goodput in order was below 90 % of what the "
+           "path could carry then, as in path_capacity_mean_bps; a second in which the path changed has the capacities "
+           "of both in proportion to their time, one without any path is left out; null where no link is shaped",
+           "time below 90 % of the path's capacity"),
 )
 # fmt: on
 

@@ -220,7 +220,7 @@ def _quantity(raw: Any, declared: Key) -> int | float:
     """A number in the quantity's kept unit; the key's limits are written with units too, and parsed likewise."""
     assert declared.quantity is not None
     try:
-        value = declared.quantity.parse(raw)
+        value = declared.quantity.parse(raw, like=declared.default)
     except ScenarioError as error:
         hint = error.hint
         if declared.none is not None:

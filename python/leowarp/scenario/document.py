@@ -19,6 +19,7 @@ from typing import Any
 from leowarp import plainfiles, tomltext
 from leowarp.errors import ScenarioError
 from leowarp.layout import PLAN
+from leowarp.scenario.examples import instead_of
 from leowarp.scenario.links import Ground, Isl
 from leowarp.scenario.medium import MEDIA
 from leowarp.scenario.medium_section import MediumSection
@@ -180,7 +181,7 @@ def _read_file(path: Path) -> Node:
         content = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=path.name != PLAN)
         text = content.decode("utf-8-sig")
     except FileNotFoundError:
-        raise ScenarioError(f"there is no scenario file {path}", "check the path; examples/ holds some") from None
+        raise ScenarioError(f"there is no scenario file {path}", instead_of(path)) from None
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{path}: is not UTF-8 text (byte {error.start})", "a scenario is TOML text") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name

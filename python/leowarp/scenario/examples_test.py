@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from leowarp.errors import ScenarioError
 from leowarp.scenario import load, resolve
+from leowarp.scenario.examples import copies, examples
 from leowarp.scenario.reference import main
 from leowarp.scenario.schema import Access
 
@@ -133,3 +135,34 @@ def test_the_jittered_examples_are_as_their_study_describes_them():
         assert host.sysctl["net.ipv4.tcp_rmem"].split()[2] == str(6 << 20)
         assert host.sysctl["net.ipv4.tcp_wmem"].split()[2] == str(4 << 20)
         assert (host.sysctl["net.ipv4.tcp_sack"], host.sysctl["net.ipv4.tcp_dsack"]) == ("1", "1")
+
+
+def test_an_example_is_found_by_its_name_wherever_one_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert resolve(load("chain")) == plan_of("chain")
+    assert [each.name for each in examples()] == [path.stem for path in EXAMPLES]
+    assert all(10 < len(each.about) < 200 for each in examples())
+
+
+def test_a_file_or_run_of_that_name_comes_before_the_example(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chain").write_text((ROOT / "examples" / "measured-path.toml").read_text())
+    (tmp_path / "measured-path.csv").write_text((ROOT / "examples" / "measured-path.csv").read_text())
+    assert load("chain").name == "measured-path"
+
+
+@pytest.mark.parametrize("typed", ["starlnk", "examples/starlnk.toml", "starlnk.toml"])
+def test_a_misspelt_example_is_answered_with_the_nearest_name(tmp_path, monkeypatch, typed):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ScenarioError) as caught:
+        load(typed)
+    assert "did you mean the example starlink?" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_a_copy_of_an_example_stands_alone_and_is_the_same_scenario(tmp_path, path):
+    for name, text in copies(path, "mine").items():
+        (tmp_path / name).write_text(text)
+    mine, first = resolve(load(tmp_path / "mine.toml")), resolve(load(path))
+    assert mine.to_toml().replace('name = "mine"', f'name = "{path.stem}"', 1) == first.to_toml()
+    assert f"examples/{path.name}" not in (tmp_path / "mine.toml").read_text()

@@ -14,6 +14,7 @@ from leowarp.scenario.completion import complete
 from leowarp.scenario.decoding import Section, decode_section
 from leowarp.scenario.document import Overrides, read_document
 from leowarp.scenario.draft import Draft
+from leowarp.scenario.examples import found
 from leowarp.scenario.key import Key, keys
 from leowarp.scenario.medium import MEDIA
 from leowarp.scenario.modules import decode_modules
@@ -57,12 +58,12 @@ class Scenario:
 
 
 def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
-    """Read a scenario file, or the plan in a run directory.
+    """Read a scenario file, an example by its name, or the plan in a run directory.
 
     Parameters
     ----------
     path : str or Path
-        A TOML file, or a run directory.
+        A TOML file, a run directory, or the name of an example (`leowarp examples`).
     overrides : list of "KEY=VALUE" or dict
         Dotted keys on top of the file, list places as numbers (``flows.0.congestion_control``). In a list, values
         are TOML, or else plain text; in a dict they are what they are.
@@ -82,7 +83,7 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
     >>> load("examples/chain.toml", ["run.seed=2"]).sections["run"].values["seed"]
     2
     """
-    path = Path(path)
+    path = found(path)
     document = read_document(path, overrides)
     problems = Problems()
     draft = _decode(document, problems)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from leowarp.study.claim import Claim, Outcome
-    from leowarp.study.directory import example_file
     from leowarp.study.reproduction import STUDIES, Reproduction, reproduce
     from leowarp.study.sweep import StudyFile, StudyProgress, StudyResult, StudyRun, run_study
 
@@ -26,7 +25,6 @@ _PUBLIC = {
     "StudyProgress": "sweep",
     "StudyResult": "sweep",
     "StudyRun": "sweep",
-    "example_file": "directory",
     "reproduce": "reproduction",
     "run_study": "sweep",
 }
@@ -40,7 +38,6 @@ __all__ = [
     "StudyProgress",
     "StudyResult",
     "StudyRun",
-    "example_file",
     "reproduce",
     "run_study",
 ]

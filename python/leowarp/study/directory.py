@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import leowarp
 from leowarp import layout, recorded, scenario
-from leowarp.errors import LeowarpError, ScenarioError
+from leowarp.errors import LeowarpError
 from leowarp.progress import OnProgress
 from leowarp.running.many import Job, run_many
+from leowarp.scenario.examples import example_file
 from leowarp.version import VERSION
 
 
@@ -39,28 +39,6 @@ class ExampleRun:
     example: str
     set: Mapping[str, Any] = field(default_factory=dict)
     why: str = ""
-
-
-def example_file(name: str) -> Path:
-    """An example scenario, of a checkout or packed into the wheel.
-
-    Raises
-    ------
-    ScenarioError
-        If there is none of that name.
-
-    >>> example_file("madrid-tokyo.toml").name
-    'madrid-tokyo.toml'
-    """
-    package = Path(leowarp.__file__).parent
-    # A wheel has the examples inside the package, a checkout beside `python/`.
-    for folder in (package / "examples", package.parents[1] / "examples"):
-        if (folder / name).is_file():
-            return folder / name
-    raise ScenarioError(
-        f"the example {name} is not installed beside the package ({package})",
-        hint="run from a checkout, or install a complete wheel",
-    )
 
 
 def make_runs(

@@ -26,8 +26,9 @@ def describe(table: pa.Table) -> dict[str, object]:
     Returns
     -------
     summary : dict
-        `events`, `nodes`, `links` (dicts of counts by kind), `path_changes`, `route_changes` (entries of routing
-        tables after 0), `links_taken_down`, `delay_min_ns`, `delay_max_ns` (null without delays), `last_event_ns`.
+        `events`, `nodes`, `links` (dicts of counts by kind), `route_changes` (as `Routes.summary` counts them),
+        `routing_entries_changed` (entries of the routing tables of all nodes, after 0), `links_taken_down`,
+        `delay_min_ns`, `delay_max_ns` (null without delays), `last_event_ns`.
     """
     events = table.group_by("event").aggregate([([], "count_all")])
     counted = dict(zip(events["event"].to_pylist(), events["count_all"].to_pylist(), strict=True))
@@ -41,8 +42,8 @@ def describe(table: pa.Table) -> dict[str, object]:
         "events": {name: counted[name] for name in sorted(counted)},
         "nodes": _by_kind(table.filter(pc.field("event") == "node")),
         "links": _by_kind(distinct),
-        "path_changes": table.filter((pc.field("event") == "path") & later).num_rows,
-        "route_changes": table.filter((pc.field("event") == "route") & later).num_rows,
+        "route_changes": _route_changes(table.filter(pc.field("event") == "path")),
+        "routing_entries_changed": table.filter((pc.field("event") == "route") & later).num_rows,
         "links_taken_down": links.filter(~pc.field("up")).num_rows,
         "delay_min_ns": extremes["min"],
         "delay_max_ns": extremes["max"],
@@ -53,3 +54,16 @@ def describe(table: pa.Table) -> dict[str, object]:
 def _by_kind(table: pa.Table) -> dict[str, int]:
     kinds = table["kind"].to_pylist()
     return {kind: kinds.count(kind) for kind in sorted(set(kinds))}
+
+
+def _route_changes(paths: pa.Table) -> int:
+    """Changes from one path to another; those of the way there and of the way back at one instant are one."""
+    on: dict[tuple[str, str], int | None] = {}
+    changes = set()
+    for row in paths.sort_by("t_ns").to_pylist():
+        ends = (row["a"], row["b"])
+        # Without a path before or after it is an outage, which routes count in no_path_s.
+        if on.get(ends) is not None and row["path_id"] is not None and row["path_id"] != on[ends]:
+            changes.add((row["t_ns"], frozenset(ends)))
+        on[ends] = row["path_id"]
+    return len(changes)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 import pyarrow as pa
 
@@ -40,4 +42,28 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
     frame = pd.DataFrame(columns)
     if units:
         frame.attrs["units"] = {f.name: (f.metadata or {}).get(b"unit", b"").decode() for f in table.schema}
+    return frame
+
+
+def spoken_frame(table: pa.Table, words: Mapping[str, Mapping[int, str]]) -> pd.DataFrame:
+    """A table as its reader computes with it: counts are integers, enumerations words, missing values `pd.NA`.
+
+    Parameters
+    ----------
+    words : mapping of str to mapping
+        Of each column that is an enumeration: number -> word. The column becomes categorical, with these categories
+        in this order; a number without a word, of a newer run, becomes its digits.
+    """
+    frame = data_frame(table)
+    for field in table.schema:
+        if field.name in words:
+            numbers = table.column(field.name).to_pylist()
+            known = words[field.name]
+            others = sorted({str(number) for number in numbers if number is not None and number not in known})
+            texts = [None if number is None else known.get(number, str(number)) for number in numbers]
+            frame[field.name] = pd.Categorical(texts, categories=[*known.values(), *others])
+        elif field.nullable and pa.types.is_integer(field.type):
+            column = table.column(field.name).cast(pa.int64())
+            frame[field.name] = column.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+    frame.attrs["units"] = {f.name: (f.metadata or {}).get(b"unit", b"").decode() for f in table.schema}
     return frame

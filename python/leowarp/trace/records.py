@@ -191,7 +191,7 @@ def write_parquet(
     schema = _arrow_schema(records, metadata)
     # Whoever opens the name finds the whole table or nothing.
     partial = target.with_name(target.name + ".partial")
-    with pq.ParquetWriter(partial, schema, **_writer_options(records.columns)) as writer:
+    with pq.ParquetWriter(partial, schema, **writer_options(records.columns)) as writer:
         for batch in batches(records, rows=ROW_GROUP_ROWS):
             writer.write_batch(batch.replace_schema_metadata(schema.metadata), row_group_size=ROW_GROUP_ROWS)
     os.replace(partial, target)
@@ -301,7 +301,7 @@ def _arrow_schema(records: RecordFile, metadata: dict[str, object] | None) -> pa
     return pa.schema([*known, *(column.field() for column in records.unknown)], metadata=known.metadata)
 
 
-def _writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
+def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
     """Options of the Parquet writer, each of them fixed so that equal records are equal bytes."""
     return {
         "compression": "zstd",

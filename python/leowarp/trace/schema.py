@@ -8,7 +8,8 @@ This is the one place where they are written. The agent's half of them (`crates/
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -49,6 +50,8 @@ class Column:
         Its meaning, in the file and in the reference.
     nullable : bool
         False: it never misses a value, and a record that does is an error.
+    words : mapping of int to str
+        Of an enumeration: what each number stands for, as data frames of a `Run` have it; else empty.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Column:
     unit: str
     doc: str
     nullable: bool = True
+    words: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def type(self) -> pa.DataType:
@@ -119,9 +123,25 @@ class TableSchema:
         return pa.schema([column.field() for column in self.columns], metadata=entries)
 
 
-def _key(name: str, kind: Kind, unit: str, doc: str) -> Column:
+def _key(name: str, kind: Kind, unit: str, doc: str, words: Mapping[int, str] | None = None) -> Column:
     """A column that never misses a value."""
-    return Column(name, kind, unit, doc, nullable=False)
+    return Column(name, kind, unit, doc, nullable=False, words=words or {})
+
+
+DIRECTIONS = {0: "data", 1: "back"}
+"""Within a flow: from its source to its destination, and what comes back (ACKs, replies)."""
+
+CAUSES = {1: "queue", 2: "loss", 3: "link_down", 4: "no_route", 5: "unknown"}
+"""Why a packet was lost."""
+
+CA_STATES = {0: "Open", 1: "Disorder", 2: "CWR", 3: "Recovery", 4: "Loss"}
+"""Of the sender's congestion control, as the kernel calls them (`enum tcp_ca_state` of linux/tcp.h)."""
+
+TCP_STATES = {
+    1: "ESTABLISHED", 2: "SYN_SENT", 3: "SYN_RECV", 4: "FIN_WAIT1", 5: "FIN_WAIT2", 6: "TIME_WAIT", 7: "CLOSE",
+    8: "CLOSE_WAIT", 9: "LAST_ACK", 10: "LISTEN", 11: "CLOSING", 12: "NEW_SYN_RECV",
+}  # fmt: skip
+"""Of a socket (linux/tcp_states.h)."""
 
 
 # Parquet gets signed integers, which every reader of it can compute with; the records what the kernel counts in.
@@ -135,7 +155,9 @@ _NAME = Kind(pa.dictionary(pa.int32(), pa.string()), "u32")
 _NS, _B, _P = "ns", "bytes", "pkts"
 _T = _key("t_ns", _I64, _NS, "time since the run's start")
 _FLOW = _key("flow", _U31, "", "number of the flow, as in the plan, from 0")
-_DIRECTION_OF_FLOW = _key("direction", _U8, "", "0: from the flow's source to its destination (data), 1: back (ACKs)")
+_DIRECTION_OF_FLOW = _key(
+    "direction", _U8, "", "0: from the flow's source to its destination (data), 1: back (ACKs)", DIRECTIONS
+)
 _LINK_DIRECTION = _key(
     "direction", _U31, "", "2 * link + (0 for a>b, 1 for b>a); the table's metadata `directions` names both ends"
 )
@@ -148,8 +170,14 @@ SOCKETS = TableSchema(
     (
         _T,
         _FLOW,
-        Column("state", _U8, "", "TCP state of the sender (1 established, 2 SYN sent, ... as in linux/tcp_states.h)"),
-        Column("ca_state", _U8, "", "0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss"),
+        Column(
+            "state",
+            _U8,
+            "",
+            "TCP state of the sender (1 established, 2 SYN sent, ... as in linux/tcp_states.h)",
+            words=TCP_STATES,
+        ),
+        Column("ca_state", _U8, "", "0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss", words=CA_STATES),
         Column("cwnd_pkts", _U32, _P, "congestion window"),
         Column("ssthresh_pkts", _U32, _P, "slow start threshold; null: none was set yet (the kernel's infinity)"),
         Column("srtt_us", _U32, "us", "smoothed round-trip time"),
@@ -212,7 +240,7 @@ PACKETS = TableSchema(
         Column("extent_pkts", _U31, _P, "reordering extent of a late packet (RFC 4737, 4.2.1); null: not late"),
         Column("path_id", _U31, "", "path on which it left, see 10-routes.parquet"),
         Column("drop_direction", _U31, "", "direction of the link that lost it; null: not lost there"),
-        Column("drop_cause", _U8, "", _CAUSE + "; null: not lost"),
+        Column("drop_cause", _U8, "", _CAUSE + "; null: not lost", words=CAUSES),
         Column("stored_because", _U8, "", "sum of: 1 inside a window, 2 late, 4 lost, 8 retransmission"),
     ),
 )
@@ -250,6 +278,7 @@ DELAYS = TableSchema(
             "quantity", _U8, "",
             "one-way delay of 0 data, 1 packets back; 2 round trip (tcp): delay of data and of the first packet back "
             "that left once it had arrived, and arrived",
+            {**DIRECTIONS, 2: "round_trip"},
         ),
         Column("lower_ns", _I64, _NS, "smallest delay of the bin; null: data packets that no packet back answered so"),
         Column("upper_ns", _I64, _NS, "end of the bin, which is not part of it; null as `lower_ns`"),
@@ -295,8 +324,19 @@ LINKTOTALS = TableSchema(
         *_counted("held", "in the queue or flying at the end"),
         Column("queue_max_pkts", _U32, _P, "most packets that ever waited at once; null: netem"),
         Column("busy_ns", _U64, _NS, "time spent transmitting; null: netem"),
+        Column(
+            "run_queue_max_pkts", _U32, _P,
+            "most packets that waited at once until the run's end (`queue_max_pkts` goes on while the links drain); "
+            "null: netem",
+        ),
+        Column("run_queue_max_pkts_at_ns", _I64, _NS, "when so many first waited; null: none ever did, netem"),
+        Column(
+            "run_queue_max_bytes", _U64, _B,
+            "most bytes that waited at once until the run's end, the link's overhead included; null: netem",
+        ),
+        Column("run_queue_max_bytes_at_ns", _I64, _NS, "when so many first waited; null: none ever did, netem"),
     ),
-)
+)  # fmt: skip
 
 COUNTERS = TableSchema(
     "counters",
@@ -319,9 +359,9 @@ DROPS = TableSchema(
         Column(
             "direction", _U31, "", "direction of the link that dropped it, numbered as in `links`; null: none tells"
         ),
-        Column("cause", _U8, "", _CAUSE),
+        Column("cause", _U8, "", _CAUSE, words=CAUSES),
         Column("flow", _U31, "", "flow it belonged to; null: none (for instance ARP)"),
-        Column("flow_direction", _U8, "", "0: data, 1: back; null: of no flow"),
+        Column("flow_direction", _U8, "", "0: data, 1: back; null: of no flow", words=DIRECTIONS),
         Column("seq", _U64, _B, "first payload byte from the flow's start; null: unknown"),
         Column("len_bytes", _U31, _B, "payload; null: unknown"),
     ),

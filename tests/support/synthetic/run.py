@@ -370,5 +370,10 @@ def totals(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
     for name in ("dropped_loss", "dropped_down"):
         frame[f"{name}_pkts"] = frame[f"{name}_bytes"] = 0
     frame["queue_max_pkts"] = 0
-    frame.loc[2 * LINKS.index(("s-00-00", "s-01-00")), "queue_max_pkts"] = QUEUE_PKTS
+    queued = frame["direction"] == 2 * LINKS.index(("s-00-00", "s-01-00"))
+    frame.loc[queued, "queue_max_pkts"] = QUEUE_PKTS
+    frame["run_queue_max_pkts"] = frame["queue_max_pkts"]
+    frame["run_queue_max_bytes"] = frame["queue_max_pkts"] * FRAME_BYTES
+    for unit in ("pkts", "bytes"):
+        frame[f"run_queue_max_{unit}_at_ns"] = pd.Series(pd.NA, index=frame.index, dtype="Int64").mask(queued, 19 * S)
     return frame

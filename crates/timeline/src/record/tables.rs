@@ -120,6 +120,10 @@ tables! {
         held_bytes: u64 ["bytes", "bytes in the queue or flying at the end, as the kernel counts them"],
         queue_max_pkts: u32 ["pkts", "most packets that ever waited at once; null: netem"],
         busy_ns: u64 ["ns", "time spent transmitting; null: netem"],
+        run_queue_max_pkts: u32 ["pkts", "most packets that waited at once until the run's end (`queue_max_pkts` goes on while the links drain); null: netem"],
+        run_queue_max_pkts_at_ns: i64 ["ns", "when so many first waited; null: none ever did, netem"],
+        run_queue_max_bytes: u64 ["bytes", "most bytes that waited at once until the run's end, the link's overhead included; null: netem"],
+        run_queue_max_bytes_at_ns: i64 ["ns", "when so many first waited; null: none ever did, netem"],
     }
     /// The kernel's own counters (/proc/net/snmp, /proc/net/netstat) of each host, whenever one changed.
     "counters" Counter {

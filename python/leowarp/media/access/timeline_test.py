@@ -83,7 +83,7 @@ def test_what_was_drawn_goes_with_the_timeline():
     assert slots_of_timeline(table) == profile.slot_table().to_pylist()
     assert json.loads(table.schema.metadata[b"outages"]) == profile.outage_table().to_pylist()
     described = describe(table)
-    assert described["path_changes"] == 2 * 8
+    assert described["route_changes"] == 8
     assert described["delay_min_ns"] == min(profile.up.delay_ns.min(), profile.down.delay_ns.min())
 
 

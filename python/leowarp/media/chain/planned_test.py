@@ -82,7 +82,11 @@ def test_describe_counts_what_is_there() -> None:
     assert description["nodes"] == {"host": 2, "router": 3}
     assert description["links"] == {"isl": 2, "wire": 2}
     assert description["delay_min_ns"] == description["delay_max_ns"] == 10_000_000
-    assert (description["path_changes"], description["route_changes"], description["links_taken_down"]) == (0, 0, 0)
+    assert (description["route_changes"], description["routing_entries_changed"], description["links_taken_down"]) == (
+        0,
+        0,
+        0,
+    )
     assert description["last_event_ns"] == 0
 
 

@@ -72,6 +72,10 @@ class StudyResult:
     removed: int
     _table: pa.Table
 
+    def __repr__(self) -> str:
+        failed = f", {len(self.failures)} failed" if self.failures else ""
+        return f"StudyResult({self.name!r}, {len(self._table)} runs{failed}, {str(self.path)!r})"
+
     def table(self, columns: list[str] | None = None) -> pa.Table:
         """One row a run that was asked for, in the order of the study; failed ones have `status` "failed".
 

@@ -309,11 +309,12 @@ def test_the_page_shows_what_was_varied_what_failed_and_a_scalar_over_the_parame
     text = quick(study_file()).page.read_text()
     text = re.sub(r"<[^>]+>", " ", re.sub(r"<style>.*?</style>", "", text, flags=re.S))
     words = re.sub(r"\s+", " ", text)
-    assert "chain.delay 2 0 ms, 1.5 ms flows.0.congestion_control 2 bic, cubic run.seed 3 1, 2, 3" in words
+    assert "chain.delay 2 0 ms, 1.5 ms flows.0.congestion_control 2 bic, cubic run.seed 3 1 to 3" in words
     assert "4 runs failed 4 runs: look twice" in words
-    assert "flow0_goodput_mean_bps, mean over seeds; across: flows.0.congestion_control" in words
+    assert "flow0_goodput_mean_bps in Mbit/s, by flows.0.congestion_control: medians over seeds" in words
     # Of seeds 1 and 2; 1.5 ms / 7 = 214,286.
-    assert "bic cubic 0 ms 1.5 1.5 1.5 ms 214,287 214,287" in words
+    assert "1.5 ms 0.2143 (0.2143 to 0.2143); n = 2 0.2143 (0.2143 to 0.2143); n = 2" in words
+    assert "what an application at the receiver gets" in words
     assert "the guest of seed 3 panicked" in words
     with_fewer = quick(study_file(("count = 3", "count = 1"))).page.read_text()
     assert "8 runs are in results/ (in_study is false)" in with_fewer

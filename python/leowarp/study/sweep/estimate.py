@@ -20,6 +20,7 @@ from leowarp.study.sweep.expand import PlannedRun, expand
 from leowarp.study.sweep.file import StudyFile
 from leowarp.study.sweep.keys import column_name, text_of
 from leowarp.study.sweep.maker import GUESTS, Maker
+from leowarp.study.sweep.ranges import seeds_in_words
 from leowarp.study.sweep.store import read_results
 
 SHOWN_RUNS = 5
@@ -155,7 +156,7 @@ def _parameters(file: StudyFile) -> list[dict[str, Any]]:
         })  # fmt: skip
     seeds = file.seeds
     if seeds is not None:
-        told = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
+        told = seeds_in_words(seeds)
         rows.append({"key": "run.seed", "column": "seed", "count": len(seeds), "values": told})
     return rows
 

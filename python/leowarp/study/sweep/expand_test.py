@@ -7,7 +7,7 @@ import pytest
 
 from leowarp import scenario
 from leowarp.errors import ScenarioError
-from leowarp.study.directory import example_file
+from leowarp.scenario.examples import example_file
 from leowarp.study.sweep import StudyFile
 from leowarp.study.sweep.expand import expand
 from leowarp.study.sweep.file_test import WHOLE

@@ -19,10 +19,10 @@ from leowarp import plainfiles, tomltext
 from leowarp.errors import ScenarioError
 from leowarp.scenario import schema
 from leowarp.scenario.document import Node, override_key, plant
+from leowarp.scenario.examples import example_file
 from leowarp.scenario.key import keys
 from leowarp.scenario.positions import key_lines
 from leowarp.scenario.problems import Origin, Problems, nearest, unknown_key_hint
-from leowarp.study.directory import example_file
 from leowarp.study.sweep.keys import plan_key
 from leowarp.study.sweep.ranges import RANGE_KEYS, values_of_range
 

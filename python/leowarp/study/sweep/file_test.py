@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from leowarp.errors import ScenarioError
-from leowarp.study.directory import example_file
+from leowarp.scenario.examples import example_file
 from leowarp.study.sweep import StudyFile
 from leowarp.study.sweep.engine import layout_of
 from leowarp.study.sweep.keys import plan_key

@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leowarp import scalars
+from leowarp.study.statistics import HOW, Middle, middle
 from leowarp.study.sweep import disk
+from leowarp.study.sweep.chart import Chart
 from leowarp.study.sweep.plans import StudyRun
+from leowarp.study.sweep.ranges import seeds_in_words
 from leowarp.study.sweep.rows import FAILED
 
 if TYPE_CHECKING:
@@ -56,7 +61,7 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
     body += html.table("Runs and their cost", ["quantity", "value"], _costs(frame, len(runs)))
     metric = next((name for name in METRICS if name in frame and frame[name].notna().any()), None)
     if metric is not None:
-        body += _matrix(frame[frame[metric].notna()], values, metric)
+        body += _results(frame[frame[metric].notna()], values, metric)
     failed = frame[frame["status"] == FAILED].head(MOST_FAILURES)
     if len(failed):
         rows = [(row.run_id, _told(values[row.run_id], row.seed), row.error) for row in failed.itertuples()]
@@ -77,8 +82,8 @@ def _parameters(runs: Sequence[StudyRun]) -> list[tuple[str, int, str]]:
     for key in runs[0].values:
         values = list(dict.fromkeys(str(run.values[key]) for run in runs))
         rows.append((key, len(values), _shortened(values)))
-    seeds = list(dict.fromkeys(str(run.seed) for run in runs))
-    return [*rows, ("run.seed", len(seeds), _shortened(seeds))]
+    seeds = list(dict.fromkeys(run.seed for run in runs))
+    return [*rows, ("run.seed", len(seeds), seeds_in_words(seeds))]
 
 
 def _shortened(values: list[str]) -> str:
@@ -121,8 +126,8 @@ def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
     return [*sentences, *(f"{count:,} runs: {text}" for text, count in counts.head(10).items())]
 
 
-def _matrix(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric: str) -> str:
-    """Means over seeds as an HTML table: the parameter with the most values down, the others across; darker is larger.
+def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric: str) -> str:
+    """Medians over seeds with their intervals: the parameter with the most values down, the others across.
 
     Parameters
     ----------
@@ -135,39 +140,40 @@ def _matrix(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric
     """
     from leowarp.report import html
 
+    scalar = scalars.by_name(scalars.TCP, scalars.PROBE, scalars.RUN).get(re.sub(r"^flow[0-9]+_", "", metric))
+    unit, size = (scalar.unit.shown, scalar.unit.size) if scalar is not None else ("", 1.0)
     # As written in the study file and not as stored: "25 pkts" reads better than three columns of a queue.
     values_of_runs = [values[run_id] for run_id in frame["run_id"]]
     keys = list(values_of_runs[0])
     down = max(keys, key=lambda key: len({str(one[key]) for one in values_of_runs}), default=None)
     lines = [str(one[down]) if down is not None else "all" for one in values_of_runs]
     columns = [", ".join(str(one[key]) for key in keys if key != down) or "all" for one in values_of_runs]
-    # sort=False, and reindexed: values in the order of the study file, since as texts "100 pkts" would sort before "25
-    # pkts".
-    means = frame[metric].groupby([lines, columns], sort=False).mean().unstack(sort=False)
-    means = means.reindex(index=list(dict.fromkeys(lines)), columns=list(dict.fromkeys(columns)))
-    # A table of thousands of cells is no look at the study, and makes the page slow to open.
-    if len(means) > MOST_LINES or len(means.columns) > MOST_COLUMNS:
-        return f"<p>{metric} over the parameters has {len(means)} x {len(means.columns)} cells: too many to show.</p>"
-    low, high = float(means.min(axis=None)), float(means.max(axis=None))
-    rows = [
-        [html.text(line), *(_shade(value, low, high, html.cell(float(value))) for value in means.loc[line])]
-        for line in means.index
-    ]
+    cells: dict[tuple[str, str], list[float]] = {}
+    for line, column, value in zip(lines, columns, frame[metric], strict=True):
+        cells.setdefault((line, column), []).append(float(value) / size)
+    rows, heads = list(dict.fromkeys(lines)), list(dict.fromkeys(columns))
+    if len(rows) > MOST_LINES or len(heads) > MOST_COLUMNS:
+        return f"<p>{metric} over the parameters has {len(rows)} x {len(heads)} cells: too many to show.</p>"
+    middles = {cell: middle(of_seeds) for cell, of_seeds in cells.items()}
+    nothing = middle([])
     others = ", ".join(key for key in keys if key != down)
-    caption = f"{metric}, mean over seeds" + (f"; across: {others}" if others else "") + ". Darker is larger."
-    header = [down or "", *means.columns]
-    return html.table(caption, header, rows, raw=frozenset(range(len(header))))
+    what = f"{metric} in {unit}" if unit else metric
+    caption = f"{what}{f', by {others}' if others else ''}: {HOW}. n: runs with a value."
+    body = [[row, *(_cell(middles.get((row, head), nothing)) for head in heads)] for row in rows]
+    meaning = f"<p>{html.text(scalar.definition)}.</p>" if scalar is not None else ""
+    chart = Chart(
+        rows, {head: [middles.get((row, head), nothing) for row in rows] for head in heads}, down or "", what
+    ).svg()
+    shown = f"<figure>{chart}<figcaption>{html.text(what)}; bars: intervals.</figcaption></figure>" if chart else ""
+    return meaning + shown + html.table(caption, [down or "", *heads], body, left=frozenset((0,)))
 
 
-def _shade(value: float, low: float, high: float, shown: str) -> str:
-    # nan: a combination of which no run has the metric.
-    """A cell whose background goes from light (5 % blue) for the smallest value to 50 % for the largest;
-    nan has none.
-    """
-    if value != value:
-        return shown
-    share = (value - low) / (high - low) if high > low else 0.0
-    return f'<span style="display:block;background:rgba(0,114,178,{0.05 + 0.45 * share:.2f})">{shown}</span>'
+def _cell(of_seeds: Middle) -> str | None:
+    if not of_seeds.known:
+        return None
+    if of_seeds.count == 1:
+        return f"{of_seeds.median:.4g}; n = 1"
+    return f"{of_seeds.median:.4g} ({of_seeds.low:.4g} to {of_seeds.high:.4g}); n = {of_seeds.count}"
 
 
 def _told(values: Mapping[str, Any], seed: int) -> str:

@@ -8,7 +8,7 @@ rates in bit/s, sizes in bytes, counts) is rounded to the nearest of them, ties 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +17,8 @@ from leowarp.scenario.problems import nearest
 from leowarp.study.sweep.keys import PlanKey
 from leowarp.units import BYTES, PACKETS, Quantity
 
+MOST_SHOWN = 12
+"""Seeds that a table names one by one."""
 RANGE_KEYS = ("from", "to", "count", "step", "scale")
 SCALES = ("linear", "log")
 MOST_VALUES = 1_000_000
@@ -154,6 +156,14 @@ def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
     if count > MOST_VALUES:
         raise ScenarioError(f"the range has {count} values, and more than {MOST_VALUES} are refused", "a larger step")
     return [first + step * place for place in range(count)]
+
+
+def seeds_in_words(seeds: Sequence[int]) -> str:
+    """Seeds for a table: "1 to 30" if they follow one another, else each, or the first ones and the last."""
+    if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
+        return f"{seeds[0]} to {seeds[-1]}"
+    shown = seeds if len(seeds) <= MOST_SHOWN else [*seeds[: MOST_SHOWN - 2], "...", seeds[-1]]
+    return ", ".join(map(str, shown))
 
 
 def _example(key: PlanKey) -> str:

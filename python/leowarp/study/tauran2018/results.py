@@ -10,8 +10,8 @@ import pandas as pd
 from leowarp.errors import TraceError
 from leowarp.media.mobile import rows_of
 from leowarp.scenario import load, resolve
+from leowarp.scenario.examples import example_file
 from leowarp.scenario.schema import Mobile
-from leowarp.study.directory import example_file
 from leowarp.study.tauran2018 import runs
 
 COLUMNS = {

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from leowarp.study.directory import example_file
+from leowarp.scenario.examples import example_file
 from leowarp.study.parts import Part
 
 SCENARIO, GROWTH_SCENARIO = "mobile-tcp.toml", "mobile.toml"

@@ -13,8 +13,9 @@ from leowarp.errors import GuestError, TraceError
 from leowarp.report import style
 from leowarp.running.shared_boot import shareable
 from leowarp.scenario import load, resolve
-from leowarp.study import example_file, reproduce
+from leowarp.scenario.examples import example_file
 from leowarp.study import parts as study_parts
+from leowarp.study import reproduce
 from leowarp.study.claim import judged
 from leowarp.study.sweep import StudyFile
 from leowarp.study.sweep.expand import expand

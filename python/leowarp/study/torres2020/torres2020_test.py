@@ -10,8 +10,9 @@ import pytest
 from leowarp.errors import GuestError, ScenarioError, TraceError
 from leowarp.report import style
 from leowarp.scenario import load, resolve
-from leowarp.study import example_file, reproduce
+from leowarp.scenario.examples import example_file
 from leowarp.study import parts as study_parts
+from leowarp.study import reproduce
 from leowarp.study.claim import judged
 from leowarp.study.sweep import StudyFile
 from leowarp.study.torres2020 import evidence as ev

@@ -3,7 +3,12 @@
 
 from leowarp.timeline.measured.description import Description, describe
 from leowarp.timeline.measured.files import read, read_capacity
+from leowarp.timeline.measured.finding import Finding
 from leowarp.timeline.measured.measurement import Capacity, Measurement, Series
-from leowarp.timeline.measured.schedule import Schedule, Spike
+from leowarp.timeline.measured.schedule import Schedule
+from leowarp.timeline.measured.spikes import Spike
 
-__all__ = ["Capacity", "Description", "Measurement", "Schedule", "Series", "Spike", "describe", "read", "read_capacity"]
+__all__ = [
+    "Capacity", "Description", "Finding", "Measurement", "Schedule", "Series", "Spike", "describe", "read",
+    "read_capacity",
+]  # fmt: skip

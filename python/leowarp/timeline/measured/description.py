@@ -6,21 +6,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leowarp.errors import ScenarioError
-from leowarp.timeline.measured.measurement import UNSHAPED, Capacity, Measurement, Series, Times
-from leowarp.timeline.measured.schedule import Schedule, Spike, find_schedule, find_spikes
-
-QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
-
-HANDOVER_NS = 1_000_000_000
-"""A loss within this of a reconfiguration is one of the handover."""
+from leowarp.timeline.measured.capacity_description import CapacityDescription, described_capacity, quantiles
+from leowarp.timeline.measured.finding import Finding, find, set_forward, undone
+from leowarp.timeline.measured.losses import HANDOVER_NS, Loss, loss_of
+from leowarp.timeline.measured.measurement import ClockStep, Measurement, Series
+from leowarp.timeline.measured.schedule import Schedule
+from leowarp.timeline.measured.spikes import Spike, find_spikes
+from leowarp.timeline.measured.transfer import TransferDescription, described_transfer
 
 PROBE_EVERY_NS = 10_000_000
 _MOST_PROBES = 2_000_000
-
-CAPACITY_WINDOW_NS = 100_000_000
 
 GAP_INTERVALS = 10
 """More than so many median intervals without a sample is a gap."""
@@ -57,83 +54,6 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Loss:
-    """Probes that were lost.
-
-    Attributes
-    ----------
-    sent, lost : int
-    lost_down, lost_up : int or None
-        Those known to be lost that way; None where the tool does not tell.
-    in_handover : int or None
-        Lost within 1 s of a reconfiguration; None without reconfigurations.
-    sent_in_handover : int or None
-    runs : tuple of int
-        Lengths of the runs of lost probes, in order of time.
-    """
-
-    sent: int
-    lost: int
-    lost_down: int | None
-    lost_up: int | None
-    in_handover: int | None
-    sent_in_handover: int | None
-    runs: tuple[int, ...]
-
-    @property
-    def ratio(self) -> float | None:
-        """Of all probes."""
-        return self.lost / self.sent if self.sent else None
-
-    @property
-    def in_handover_ratio(self) -> float | None:
-        """Of the lost ones, those within 1 s of a reconfiguration."""
-        return None if self.in_handover is None or not self.lost else self.in_handover / self.lost
-
-    @property
-    def ratio_within(self) -> float | None:
-        """Of the probes within 1 s of a reconfiguration, those lost."""
-        if self.in_handover is None or not self.sent_in_handover:
-            return None
-        return self.in_handover / self.sent_in_handover
-
-    @property
-    def ratio_without(self) -> float | None:
-        """Of the other probes, those lost."""
-        if self.in_handover is None or self.sent_in_handover is None or self.sent == self.sent_in_handover:
-            return None
-        return (self.lost - self.in_handover) / (self.sent - self.sent_in_handover)
-
-
-@dataclass(frozen=True)
-class CapacityDescription:
-    """What a direction could carry; means and quantiles are over time, unshaped time left out.
-
-    Of rows shorter than 100 ms (opportunities of 1 ms, most of them none or many) these are means over 100 ms.
-
-    Attributes
-    ----------
-    mean_bps : float or None
-    quantiles_bps : dict of float to float
-    rows : int
-        As measured.
-    interval_ns : int or None
-        The median length of what is described: of a row, or 100 ms.
-    zero_ns : int
-        Time in which it carried nothing.
-    steps_bps : dict of float to float
-        Quantiles of the absolute change from a row to the next.
-    """
-
-    mean_bps: float | None
-    quantiles_bps: dict[float, float]
-    rows: int
-    interval_ns: int | None
-    zero_ns: int
-    steps_bps: dict[float, float]
-
-
-@dataclass(frozen=True)
 class Description:
     """What one series of a measurement looks like, and the capacity beside it.
 
@@ -161,6 +81,8 @@ class Description:
         Period and phase of the reconfigurations; None: there is no such period in it.
     schedule_given : bool
         The schedule was given, not found.
+    finding : Finding or None
+        How sure the schedule is (or that there is none), and what else it could be; None if it was given.
     seconds_of_minute : tuple of float or None
         Where the reconfigurations stand on the wall clock, if it is known and the period divides a minute.
     slots : tuple of Slot
@@ -170,6 +92,11 @@ class Description:
         Those within 1 s of one.
     loss : Loss
     capacity_down, capacity_up : CapacityDescription or None
+    transfer : TransferDescription or None
+    duplicates : int or None
+        Replies that came once more; None where the tool does not tell.
+    clock_steps : tuple of ClockStep
+        The sender's clock was set; what is described goes on as it showed before the first of them.
     """
 
     source: str
@@ -184,6 +111,7 @@ class Description:
     mean_abs_step_ns: float | None
     schedule: Schedule | None
     schedule_given: bool
+    finding: Finding | None
     seconds_of_minute: tuple[float, ...] | None
     slots: tuple[Slot, ...]
     spikes: tuple[Spike, ...]
@@ -191,6 +119,9 @@ class Description:
     loss: Loss
     capacity_down: CapacityDescription | None
     capacity_up: CapacityDescription | None
+    transfer: TransferDescription | None = None
+    duplicates: int | None = None
+    clock_steps: tuple[ClockStep, ...] = ()
 
     @property
     def steps_ns(self) -> tuple[int, ...]:
@@ -221,40 +152,47 @@ def describe(
         If the measurement has no such series, or no samples.
     """
     available = measurement.series
-    capacity_alone = not available and (measurement.capacity_down or measurement.capacity_up) is not None
+    rates = (measurement.capacity_down, measurement.capacity_up, measurement.transfer)
+    capacity_alone = not available and any(rate is not None for rate in rates)
     name = series if series is not None else next(iter(available), "none")
-    chosen = Series.of([], []) if capacity_alone and series is None else available.get(name)
-    if chosen is None or (not len(chosen) and not capacity_alone):
+    of = Series.of([], []) if capacity_alone and series is None else available.get(name)
+    if of is None or (not len(of) and not capacity_alone):
         has = ", ".join(key for key, value in available.items() if len(value)) or "no samples at all"
         raise ScenarioError(f"{measurement.source}: there are no delays to describe ({name})", f"it has {has}")
-    met = chosen if measurement.probes else _as_met(chosen, measurement.end_ns)
+    met = of if measurement.probes else _as_met(of, measurement.end_ns)
+    met, clock_steps = _on_one_clock(measurement, name, met)
     spikes = find_spikes(met)
-    known_schedule = schedule if schedule is not None else find_schedule(met, spikes)
-    delay_ns, rows_ns = (some.delay_ns[~np.isnan(some.delay_ns)] for some in (met, chosen))
+    finding = find(met) if schedule is None and len(met) else None
+    found = schedule if finding is None else finding.schedule
+    delay_ns, rows_ns = (some.delay_ns[~np.isnan(some.delay_ns)] for some in (met, of))
     at_reconfigurations = None
-    if known_schedule is not None:
+    if found is not None:
         begins = np.array([spike.t_ns for spike in spikes], dtype=np.int64)
-        at_reconfigurations = int((known_schedule.distance_ns(begins) <= HANDOVER_NS).sum())
+        at_reconfigurations = int((found.distance_ns(begins) <= HANDOVER_NS).sum())
     return Description(
         source=measurement.source,
         format=measurement.format,
         series=name,
-        samples=len(chosen),
-        span_ns=int(chosen.t_ns[-1] - chosen.t_ns[0]) if len(chosen) else 0,
-        interval_ns=chosen.interval_ns,
-        gaps=gaps_of(chosen, probes=measurement.probes),
+        samples=len(of),
+        span_ns=int(of.t_ns[-1] - of.t_ns[0]) if len(of) else 0,
+        interval_ns=of.interval_ns,
+        gaps=gaps_of(of, probes=measurement.probes),
         mean_ns=float(delay_ns.mean()) if len(delay_ns) else None,
-        quantiles_ns=_quantiles(delay_ns),
+        quantiles_ns=quantiles(delay_ns),
         mean_abs_step_ns=float(np.abs(np.diff(rows_ns)).mean()) if len(rows_ns) > 1 else None,
-        schedule=known_schedule,
+        schedule=found,
         schedule_given=schedule is not None,
-        seconds_of_minute=_seconds_of_minute(known_schedule, measurement.wall_ns),
-        slots=() if known_schedule is None else _slots(met, known_schedule),
+        finding=finding,
+        seconds_of_minute=_seconds_of_minute(found, measurement.wall_ns),
+        slots=() if found is None else _slots(met, found),
         spikes=spikes,
         spikes_at_reconfigurations=at_reconfigurations,
-        loss=_loss(measurement, name, met, known_schedule),
-        capacity_down=_capacity(measurement.capacity_down),
-        capacity_up=_capacity(measurement.capacity_up),
+        loss=loss_of(measurement, name, met, found),
+        capacity_down=described_capacity(measurement.capacity_down),
+        capacity_up=described_capacity(measurement.capacity_up),
+        transfer=described_transfer(measurement.transfer),
+        duplicates=measurement.duplicates,
+        clock_steps=clock_steps,
     )
 
 
@@ -289,6 +227,15 @@ def _as_met(rows: Series, end_ns: int | None) -> Series:
     return replace(rows.take(np.searchsorted(rows.t_ns, t_ns, side="right") - 1), t_ns=t_ns)
 
 
+def _on_one_clock(measurement: Measurement, name: str, series: Series) -> tuple[Series, tuple[ClockStep, ...]]:
+    """The series as if the sender's clock had never been set, and when it was."""
+    steps = measurement.clock_steps
+    if name == "round_trip" and measurement.steady_ns is not None:
+        series = replace(series, t_ns=measurement.steady_ns)
+    forward = set_forward(series) if measurement.probes else ()
+    return undone(series, forward), tuple(sorted((*steps, *forward), key=lambda step: step.t_ns))
+
+
 def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:
     answered = series.take(~np.isnan(series.delay_ns))
     if not len(answered):
@@ -317,20 +264,6 @@ def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:
     return tuple(slots)
 
 
-def _loss(measurement: Measurement, name: str, series: Series, schedule: Schedule | None) -> Loss:
-    lost = series.lost
-    sent = int((~series.cut).sum())
-    down = up = within = near_sent = None
-    if name == "round_trip" and measurement.lost_down is not None and measurement.lost_up is not None:
-        down, up = int(measurement.lost_down.sum()), int(measurement.lost_up.sum())
-    if schedule is not None:
-        near = schedule.distance_ns(series.t_ns) <= HANDOVER_NS
-        within, near_sent = int((lost & near).sum()), int((near & ~series.cut).sum())
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
-    runs = tuple(int(length) for length in edges[1::2] - edges[::2])
-    return Loss(sent, int(lost.sum()), down, up, within, near_sent, runs)
-
-
 def _seconds_of_minute(schedule: Schedule | None, wall_ns: int | None) -> tuple[float, ...] | None:
     if schedule is None or wall_ns is None:
         return None
@@ -342,51 +275,3 @@ def _seconds_of_minute(schedule: Schedule | None, wall_ns: int | None) -> tuple[
         ((wall_ns + schedule.phase_ns + number * round(60e9 / per_minute)) / 1e9) % 60 for number in range(per_minute)
     )
     return tuple(seconds)
-
-
-def _capacity(capacity: Capacity | None) -> CapacityDescription | None:
-    if capacity is None:
-        return None
-    rows = len(capacity.t_ns)
-    length_ns = np.diff(np.append(capacity.t_ns, max(capacity.end_ns, int(capacity.t_ns[-1]))))
-    zero_ns = int(length_ns[capacity.rate_bps == 0].sum())
-    if rows > 1 and np.median(length_ns[:-1]) < CAPACITY_WINDOW_NS and (capacity.rate_bps != UNSHAPED).all():
-        capacity = _means(capacity, length_ns)
-        length_ns = np.diff(np.append(capacity.t_ns, capacity.end_ns))
-    if not length_ns.any():
-        length_ns = np.ones_like(length_ns)  # one rate, for as long as you like
-    shaped = capacity.rate_bps != UNSHAPED
-    rate_bps, weight = capacity.rate_bps[shaped].astype(np.float64), length_ns[shaped].astype(np.float64)
-    both = shaped[1:] & shaped[:-1]
-    steps_bps = np.abs(np.diff(capacity.rate_bps))[both].astype(np.float64)
-    return CapacityDescription(
-        mean_bps=float(np.average(rate_bps, weights=weight)) if weight.sum() else None,
-        quantiles_bps=_weighted_quantiles(rate_bps, weight),
-        rows=rows,
-        interval_ns=int(np.median(length_ns[:-1])) if len(length_ns) > 1 else None,
-        zero_ns=zero_ns,
-        steps_bps=_quantiles(steps_bps),
-    )
-
-
-def _means(capacity: Capacity, length_ns: Times) -> Capacity:
-    """Means over `CAPACITY_WINDOW_NS`, from what was carried up to each border; the last window may be shorter."""
-    begin_ns, end_ns = int(capacity.t_ns[0]), int(capacity.t_ns[-1] + length_ns[-1])
-    borders_ns = np.append(np.arange(begin_ns, end_ns, CAPACITY_WINDOW_NS), end_ns)
-    carried = np.concatenate([[0.0], np.cumsum(capacity.rate_bps * (length_ns / 1e9))])
-    upto = np.interp(borders_ns, np.append(capacity.t_ns, end_ns), carried)
-    rate_bps = np.round(np.diff(upto) / (np.diff(borders_ns) / 1e9)).astype(np.int64)
-    return Capacity(t_ns=borders_ns[:-1], rate_bps=rate_bps, end_ns=end_ns)
-
-
-def _quantiles(values: NDArray[np.float64]) -> dict[float, float]:
-    return dict(zip(QUANTILES, np.quantile(values, QUANTILES).tolist(), strict=True)) if len(values) else {}
-
-
-def _weighted_quantiles(values: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[float, float]:
-    if not weight.sum():
-        return {}
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weight[order]) / weight.sum()
-    places = np.minimum(np.searchsorted(reached, np.array(QUANTILES) - 1e-12), len(values) - 1)
-    return dict(zip(QUANTILES, values[order][places].tolist(), strict=True))

@@ -7,9 +7,12 @@ from itertools import pairwise
 from pathlib import Path
 
 from leowarp.errors import ScenarioError
-from leowarp.timeline.measured.irtt import read_irtt
+from leowarp.timeline.measured.columns import looks_like_columns, read_columns
+from leowarp.timeline.measured.documents import JSON_HINT
+from leowarp.timeline.measured.iperf3 import looks_like_iperf3, read_iperf3
+from leowarp.timeline.measured.irtt import looks_like_irtt, read_irtt
 from leowarp.timeline.measured.leoreplayer import read_leoreplayer
-from leowarp.timeline.measured.lines import FORMATS_HINT, numbered, text_of
+from leowarp.timeline.measured.lines import FORMATS_HINT, RECORD_HINT, numbered, text_of
 from leowarp.timeline.measured.mahimahi import OPPORTUNITY_BYTES, read_mahimahi
 from leowarp.timeline.measured.measurement import Capacity, Measurement
 from leowarp.timeline.measured.ping import looks_like_ping, read_ping
@@ -17,16 +20,23 @@ from leowarp.timeline.measured.repetition import repeated_capacity
 from leowarp.timeline.measured.table import looks_like_csv, read_capacity_csv, read_csv
 
 
-def read(path: str | Path, format: str = "auto", interval_ns: int | None = None) -> Measurement:
-    """A file of delays.
+def read(
+    path: str | Path,
+    format: str = "auto",
+    interval_ns: int | None = None,
+    columns: tuple[str, ...] | None = None,
+) -> Measurement:
+    """A file of delays, or of a transfer.
 
     Parameters
     ----------
     path : str or Path
     format : str
-        csv, irtt, ping, leoreplayer; auto: by the content.
+        csv, irtt, ping, columns, leoreplayer, iperf3; auto: by the content.
     interval_ns : int, optional
         Time between the lines of a format that does not say it.
+    columns : tuple of str, optional
+        What the columns of a table without a header are (`columns.parsed_columns`); the format is then columns.
 
     Raises
     ------
@@ -34,8 +44,12 @@ def read(path: str | Path, format: str = "auto", interval_ns: int | None = None)
         With file and line.
     """
     path = Path(path)
-    kind = format_of(path) if format == "auto" else format
-    if interval_ns is not None and kind in ("csv", "irtt"):
+    if columns is not None and format not in ("auto", "columns"):
+        raise ScenarioError(
+            f"{path}: columns have no effect: they are of a table without a header, not of {format}", "take them out"
+        )
+    kind = "columns" if columns is not None else format_of(path) if format == "auto" else format
+    if interval_ns is not None and kind in ("csv", "irtt", "columns", "iperf3"):
         raise ScenarioError(f"{path}: an interval has no effect: {kind} says when each sample was", "take it out")
     match kind:
         case "csv":
@@ -44,6 +58,10 @@ def read(path: str | Path, format: str = "auto", interval_ns: int | None = None)
             return read_irtt(path)
         case "ping":
             return read_ping(path, interval_ns)
+        case "columns":
+            return read_columns(path, columns)
+        case "iperf3":
+            return read_iperf3(path)
         case "leoreplayer":
             return read_leoreplayer(path, interval_ns)
     raise ValueError(f"no reader of {kind}")
@@ -95,7 +113,7 @@ def capacity_format_of(path: Path) -> str | None:
 
 
 def format_of(path: Path) -> str:
-    """csv, irtt, ping or leoreplayer.
+    """csv, irtt, ping, columns, leoreplayer or iperf3.
 
     Raises
     ------
@@ -105,17 +123,25 @@ def format_of(path: Path) -> str:
     text = text_of(path)
     lines = numbered(text)
     if not lines:
-        raise ScenarioError(f"{path} is empty", FORMATS_HINT)
+        raise ScenarioError(f"{path} is empty", RECORD_HINT)
     first, line = lines[0]
-    if line.startswith("{"):
-        return "irtt"
+    # ping -D begins its lines with a bracket, as JSON may.
     if looks_like_ping(text):
         return "ping"
+    if line.startswith(("{", "[")):
+        if looks_like_iperf3(text):
+            return "iperf3"
+        if looks_like_irtt(text):
+            return "irtt"
+        raise ScenarioError(f"{path}: JSON with neither iperf3's intervals nor irtt's round_trips", JSON_HINT)
+    if looks_like_columns(text):
+        return "columns"
     # A header without the right columns is still one: what is wrong with it is said where it is read.
     if looks_like_csv(text) or "," in line:
         return "csv"
     if line.isascii() and line.isdigit():
         return "leoreplayer"
     raise ScenarioError(
-        f"{path}:{first}: neither a table with the column t_s, nor irtt's, ping's or LeoReplayer's", FORMATS_HINT
+        f"{path}:{first}: neither a table with the column t_s, nor irtt's, ping's, iperf3's or LeoReplayer's",
+        FORMATS_HINT,
     )

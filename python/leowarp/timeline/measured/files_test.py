@@ -246,7 +246,7 @@ def test_what_was_measured_is_read_whatever_wrote_it(
 
 
 WRONG = {
-    "{}": "JSON without round_trips",
+    "{}": "neither iperf3's intervals nor irtt's round_trips",
     '{"round_trips": []}': "round_trips is empty",
     '{"round_trips": [\n{]}': r"trace:2: not JSON",
     '{"round_trips": [3]}': r"round_trips\[0\]: lost is missing",

@@ -8,7 +8,6 @@ differences of two machines' clocks: only as good as those agree, and negative i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,19 @@ from typing import Any
 import numpy as np
 
 from leowarp.errors import ScenarioError
+from leowarp.timeline.measured.documents import IRTT_HINT as _HINT
+from leowarp.timeline.measured.documents import document_of
 from leowarp.timeline.measured.lines import text_of
 from leowarp.timeline.measured.measurement import Measurement, Series
 
-_HINT = "write it with: irtt client -i 10ms -d 5m -o trace.json SERVER"
 _LOST = {False: "false", True: "true"}
 _UDP_BYTES = {"IPv4": 28, "IPv6": 48}
 """Headers of IP and UDP before irtt's own packet, whose length `config.params.length` is."""
+
+
+def looks_like_irtt(text: str) -> bool:
+    """Whether a JSON text has irtt's round trips; or irtt's version, if it was cut short before them."""
+    return '"round_trips"' in text or '"irtt"' in text
 
 
 def read_irtt(path: Path) -> Measurement:
@@ -33,7 +38,7 @@ def read_irtt(path: Path) -> Measurement:
     ScenarioError
         With the file, and the round trip or the line at fault.
     """
-    document = _document(path)
+    document = document_of(path, text_of(path), "round_trips", "irtt", _HINT)
     trips = [_Trip(path, number, trip) for number, trip in enumerate(document["round_trips"])]
     by_time = {trip.sent_ns: trip for trip in sorted(trips, key=lambda trip: trip.sent_ns)}
     kept = list(by_time.values())
@@ -55,20 +60,6 @@ def read_irtt(path: Path) -> Measurement:
         wall_ns=zero_ns if kept[0].on_wall_clock else None,
         notes=tuple(notes),
     )
-
-
-def _document(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(text_of(path))
-    except json.JSONDecodeError as error:
-        raise ScenarioError(f"{path}:{error.lineno}: not JSON: {error.msg} (column {error.colno})", _HINT) from error
-    except RecursionError as error:
-        raise ScenarioError(f"{path}: JSON nested too deeply for irtt's", _HINT) from error
-    if not isinstance(document, dict) or not isinstance(document.get("round_trips"), list):
-        raise ScenarioError(f"{path}: JSON without round_trips, so not irtt's", _HINT)
-    if not document["round_trips"]:
-        raise ScenarioError(f"{path}: round_trips is empty: nothing was measured", _HINT)
-    return document
 
 
 class _Trip:

@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +10,11 @@ from numpy.typing import NDArray
 
 from leowarp import plainfiles
 from leowarp.errors import ScenarioError
-
-_GZIP = b"\x1f\x8b"
+from leowarp.timeline.measured.packed import kind_of, unpacked
 
 
 def text_of(path: Path) -> str:
-    """A file's text; gzip is unpacked, whatever the file is called.
+    """A file's text; what gzip or zstd packed is unpacked, whatever the file is called.
 
     Raises
     ------
@@ -31,21 +27,8 @@ def text_of(path: Path) -> str:
         raise ScenarioError(
             f"reading a measurement: {path}: {error.strerror}", "give the path of a file that is there"
         ) from error
-    if raw.startswith(_GZIP):
-        try:
-            with gzip.open(io.BytesIO(raw)) as unpacking:
-                raw = unpacking.read(plainfiles.MOST_INPUT_BYTES + 1)
-        except (OSError, EOFError, zlib.error) as error:
-            raise ScenarioError(
-                f"reading a measurement: {path} is damaged gzip: {error}", f"see how far it goes: gzip -t {path}"
-            ) from error
-        if len(raw) > plainfiles.MOST_INPUT_BYTES:
-            raise ScenarioError(
-                f"reading a measurement: {path} unpacks to more than {plainfiles.MOST_INPUT_BYTES >> 20} MiB",
-                "take a part of it",
-            )
     try:
-        return raw.decode("utf-8-sig")
+        return unpacked(path, raw).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ScenarioError(
             f"reading a measurement: {path} is not a text file (byte {error.start})", FORMATS_HINT
@@ -75,7 +58,21 @@ def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArr
     return np.array([int(text) for _, text in lines], dtype=np.int64), lines
 
 
+def without_line(path: Path, line: int) -> str:
+    """The shell command that writes the file without one of its lines, unpacked.
+
+    Parameters
+    ----------
+    line : int
+        Counted from 1, as in the file's text.
+    """
+    kind = kind_of(path)
+    return f"sed {line}d {path} > whole.txt" if kind is None else f"{kind} -dc {path} | sed {line}d > whole.txt"
+
+
+RECORD_HINT = "record a path into it, for instance: ping -D -i 0.01 HOST > trace.txt"
+
 FORMATS_HINT = (
-    "what can be read: CSV, irtt's JSON (.json, .json.gz), the output of ping -D, LeoReplayer's delays, and as "
-    "capacity CSV and Mahimahi's traces"
+    "say what its columns are (--columns t_s,seq,rtt_ms), or what wrote it (--format csv, irtt, ping, leoreplayer, "
+    "iperf3 or mahimahi); any of these may be packed by gzip or zstd"
 )

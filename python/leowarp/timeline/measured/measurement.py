@@ -97,6 +97,49 @@ PING_BYTES = 84
 """IP length of what ping sends unless an option says otherwise (56 bytes of data)."""
 
 
+@dataclass(frozen=True)
+class ClockStep:
+    """The sender's clock was set.
+
+    Attributes
+    ----------
+    t_ns : int
+        When, on the measurement's clock.
+    by_ns : int
+        By how much it was set forward; below 0: back.
+    """
+
+    t_ns: int
+    by_ns: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Transfer:
+    """What a transfer by TCP got, interval by interval; nan where the tool does not tell.
+
+    Attributes
+    ----------
+    t_ns, length_ns : int64 arrays of shape (n,)
+        Beginning and length of each interval.
+    way : str
+        down or up.
+    rate_bps : float64 array of shape (n,)
+        Bits of payload per second, of all its streams together.
+    retransmissions : float64 array of shape (n,)
+        Segments.
+    cwnd_bytes, rtt_ns : float64 arrays of shape (n,)
+        At the end of each interval, of the streams' sum and mean; the round trip is TCP's smoothed one.
+    """
+
+    t_ns: Times
+    length_ns: Times
+    way: str
+    rate_bps: Delays
+    retransmissions: Delays
+    cwnd_bytes: Delays
+    rtt_ns: Delays
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Measurement:
     """A measured path.
@@ -106,7 +149,7 @@ class Measurement:
     source : str
         The file, as messages name it.
     format : str
-        csv, irtt, ping, leoreplayer, mahimahi or arrays.
+        csv, irtt, ping, columns, leoreplayer, iperf3, mahimahi or arrays.
     round_trip, down, up : Series or None
         What was measured. A round trip's `lost` are probes that were lost either way.
     lost_down, lost_up : bool array or None
@@ -124,6 +167,14 @@ class Measurement:
         Where a table's last row ends, if it says so.
     wall_ns : int or None
         What the wall clock showed at the measurement's zero, ns since 1970 (UTC).
+    transfer : Transfer or None
+        What iperf3 got; no capacity, but what one flow made of it.
+    duplicates : int or None
+        Replies that came once more; None where the tool does not tell.
+    clock_steps : tuple of ClockStep
+        Settings of the sender's clock that sequence numbers give away.
+    steady_ns : int64 array or None
+        Sending times on a clock that was not set back; shape as `round_trip`. None: the same as its times.
     notes : tuple of str
         What the reader met and left out: duplicates, lines that are no samples.
     """
@@ -142,6 +193,10 @@ class Measurement:
     probes: bool = True
     end_ns: int | None = None
     wall_ns: int | None = None
+    transfer: Transfer | None = None
+    duplicates: int | None = None
+    clock_steps: tuple[ClockStep, ...] = ()
+    steady_ns: Times | None = None
     notes: tuple[str, ...] = field(default=())
 
     @staticmethod

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from leowarp.errors import ScenarioError
 from leowarp.timeline.measured.lines import text_of
-from leowarp.timeline.measured.measurement import Measurement, Series
+from leowarp.timeline.measured.measurement import Measurement
+from leowarp.timeline.measured.numbered_probes import sent_in_order
 
 SEQUENCE_NUMBERS = 65536
 """icmp_seq has 16 bits and begins anew after 65535."""
@@ -44,6 +45,18 @@ def looks_like_ping(text: str) -> bool:
 
 @dataclass(frozen=True)
 class _Reply:
+    """A line that says that a reply came.
+
+    Attributes
+    ----------
+    line : int
+    seq : int
+        As printed: of 16 bits.
+    rtt_ns : int
+    printed_ns : int or None
+        When the line was printed, if `-D` said so.
+    """
+
     line: int
     seq: int
     rtt_ns: int
@@ -91,19 +104,28 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
     sequence = np.array(sorted(first), dtype=np.int64)
     rtt_ns = np.array([first[int(seq)].rtt_ns for seq in sequence], dtype=np.int64)
     sent_ns = _sent_ns(sequence, [first[int(seq)] for seq in sequence], rtt_ns, interval_ns)
-    t_ns, delays = _with_lost(path, sequence, sent_ns, rtt_ns)
-    zero_ns = int(t_ns[0])
+    sent = sent_in_order(str(path), sequence, sent_ns, rtt_ns.astype(np.float64))
     return Measurement(
         source=str(path),
         format="ping",
-        round_trip=Series.of(t_ns - zero_ns, delays),
+        round_trip=sent.series,
         probe_bytes=_probe_bytes(text),
-        wall_ns=zero_ns if all(stamped) else None,
+        wall_ns=sent.zero_ns if all(stamped) else None,
+        duplicates=len(replies) - len(first),
+        clock_steps=sent.clock_steps,
+        steady_ns=sent.steady_ns,
         notes=tuple(notes),
     )
 
 
 def _replies(path: Path, text: str) -> tuple[list[_Reply], list[str]]:
+    """Replies in the order of the lines, and what there is to say of other lines.
+
+    Raises
+    ------
+    ScenarioError
+        With file and line: of half a reply that is not the last line, or of one without a time.
+    """
     replies, others = [], 0
     lines = text.splitlines()
     for number, raw in enumerate(lines, 1):
@@ -164,37 +186,12 @@ def _step_ns(replies: list[_Reply]) -> float:
 def _sent_ns(
     sequence: NDArray[np.int64], replies: list[_Reply], rtt_ns: NDArray[np.int64], interval_ns: int | None
 ) -> NDArray[np.int64]:
+    """When each was sent: when its reply was printed, less its round trip; else in step."""
     printed = [reply.printed_ns for reply in replies if reply.printed_ns is not None]
     if len(printed) == len(replies):
         return np.array(printed, dtype=np.int64) - rtt_ns
     assert interval_ns is not None, "checked before"
     return (sequence - sequence[0]) * interval_ns
-
-
-def _with_lost(
-    path: Path, sequence: NDArray[np.int64], sent_ns: NDArray[np.int64], rtt_ns: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """All probes: those without a reply were sent between their neighbours, in step."""
-    count = int(sequence[-1] - sequence[0]) + 1
-    if count > _MOST_PROBES:
-        raise ScenarioError(f"{path}: icmp_seq spans {count} probes", "give one ping's output, from its beginning")
-    # A reply that was printed late (a busy machine) can seem to have been sent before the one in front of it.
-    sent_ns = np.maximum.accumulate(sent_ns)
-    sent_ns = sent_ns + np.maximum(_place_in_run(sent_ns), 0)
-    every = np.arange(count)
-    offset_ns = np.interp(every, sequence - sequence[0], (sent_ns - sent_ns[0]).astype(np.float64))
-    t_ns = np.round(offset_ns).astype(np.int64) + sent_ns[0]
-    delays = np.full(count, np.nan)
-    delays[sequence - sequence[0]] = rtt_ns
-    distinct = np.concatenate([[True], np.diff(np.maximum.accumulate(t_ns)) > 0])
-    return t_ns[distinct], delays[distinct]
-
-
-def _place_in_run(t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many equal ones stand before each: 0, 1, 2 ns tell apart what the stamps (us) do not."""
-    begins = np.concatenate([[True], np.diff(t_ns) > 0])
-    places = np.arange(len(t_ns))
-    return places - np.maximum.accumulate(np.where(begins, places, 0))
 
 
 def _probe_bytes(text: str) -> int | None:
@@ -208,6 +205,3 @@ def _probe_bytes(text: str) -> int | None:
             address = reply["from"].split("(")[-1]
             return int(reply["bytes"]) + _ICMP_HEADER_AND_IP[6 if ":" in address else 4]
     return None
-
-
-_MOST_PROBES = 100_000_000

@@ -78,6 +78,7 @@ def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
 
 
 def _with_way_up(measured: Measurement, keys: Measured) -> Measurement:
+    """With the delays of `file_up`, on the clock of the file of the way down."""
     assert keys.file_up is not None
     if measured.down is None or measured.up is not None:
         what = "round trips" if measured.round_trip is not None else "both ways"
@@ -132,12 +133,14 @@ def _later(capacity: Capacity, by_ns: int) -> Capacity: ...
 @overload
 def _later(capacity: None, by_ns: int) -> None: ...
 def _later(capacity: Capacity | None, by_ns: int) -> Capacity | None:
+    """The same capacity, its times moved."""
     if capacity is None:
         return None
     return Capacity(t_ns=capacity.t_ns + by_ns, rate_bps=capacity.rate_bps, end_ns=capacity.end_ns + by_ns)
 
 
 def _constant(rate_bps: int) -> Capacity:
+    """One rate for as long as you like."""
     return Capacity(t_ns=np.zeros(1, dtype=np.int64), rate_bps=np.array([rate_bps], dtype=np.int64), end_ns=0)
 
 

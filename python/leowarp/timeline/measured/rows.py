@@ -55,6 +55,14 @@ class _Way:
 def channel_rows(measurement: Measurement, keys: Measured, begin_ns: int, end_ns: int) -> tuple[Rows, Rows]:
     """Rows of the way down and of the way up, for the stretch [begin, end) of the measurement's clock.
 
+    Parameters
+    ----------
+    measurement : Measurement
+    keys : Measured
+        The scenario's section: what to do with round trips, losses, gaps.
+    begin_ns, end_ns : int
+        On the measurement's clock.
+
     Raises
     ------
     ScenarioError
@@ -65,6 +73,7 @@ def channel_rows(measurement: Measurement, keys: Measured, begin_ns: int, end_ns
 
 
 def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
+    """Down and up, each with the losses that the keys blame on it."""
     trips = measurement.round_trip
     if trips is None:
         down = measurement.down
@@ -87,6 +96,7 @@ def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
 
 
 def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -> Delays:
+    """A way's part of the round trips, ns, as `rtt` says."""
     if keys.rtt == "one-way":
         return _measured_one_way(measurement, trips, name)
     if keys.rtt == "halves":
@@ -96,6 +106,7 @@ def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -
 
 
 def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Delays:
+    """One-way delays of the probes of the round trips, ns; an error if one is below 0."""
     series = measurement.down if name == "down" else measurement.up
     if series is None:
         raise ScenarioError(
@@ -262,4 +273,5 @@ def _with_lines(way: _Way, straight: Flags, step_ns: int) -> _Way:
 
 
 def _or_none(flags: Flags | None, like: Series) -> Flags:
+    """The flags, or none set."""
     return np.zeros(len(like), dtype=bool) if flags is None else flags

@@ -4,14 +4,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from leowarp.timeline.measured.finding import find
 from leowarp.timeline.measured.measurement import Series
-from leowarp.timeline.measured.schedule import Schedule, find_schedule, find_spikes
+from leowarp.timeline.measured.schedule import Schedule
 from support.synthetic.dish import MS, S, dish
 
 
 def found(**of: Any) -> Schedule | None:
     t_ns, rtt_ns, _ = dish(**of)
-    return find_schedule(Series.of(t_ns, rtt_ns))
+    return find(Series.of(t_ns, rtt_ns)).schedule
 
 
 def apart_ns(schedule: Schedule, phase_ns: int) -> int:
@@ -53,13 +54,13 @@ def test_any_of_the_signs_is_enough(only: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_path_without_a_schedule_has_none(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+    dice = np.random.default_rng(seed)
     t_ns = np.arange(0, 600 * S, 50 * MS)
-    rtt_ns = 30 * MS + np.round(rng.gamma(2, 2 * MS, len(t_ns)))
-    rtt_ns += 40 * MS * (rng.random(len(t_ns)) < 0.004)
-    rtt_ns += 5 * MS * np.cumsum(rng.random(len(t_ns)) < 0.003) % (30 * MS)
-    rtt_ns[rng.random(len(t_ns)) < 0.005] = np.nan
-    assert find_schedule(Series.of(t_ns, rtt_ns)) is None
+    rtt_ns = 30 * MS + np.round(dice.gamma(2, 2 * MS, len(t_ns)))
+    rtt_ns += 40 * MS * (dice.random(len(t_ns)) < 0.004)
+    rtt_ns += 5 * MS * np.cumsum(dice.random(len(t_ns)) < 0.003) % (30 * MS)
+    rtt_ns[dice.random(len(t_ns)) < 0.005] = np.nan
+    assert find(Series.of(t_ns, rtt_ns)).schedule is None
 
 
 def test_three_handovers_are_not_enough_to_be_certain() -> None:
@@ -68,18 +69,9 @@ def test_three_handovers_are_not_enough_to_be_certain() -> None:
 
 def test_a_constant_or_an_empty_series_has_no_schedule() -> None:
     t_ns = np.arange(0, 100 * S, S)
-    assert find_schedule(Series.of(t_ns, np.full(len(t_ns), 30.0 * MS))) is None
-    assert find_schedule(Series.of(t_ns, np.full(len(t_ns), np.nan))) is None
-    assert find_schedule(Series.of([], [])) is None
-
-
-def test_spikes_are_runs_over_their_level() -> None:
-    delay_ns = np.full(1000, 20.0 * MS)
-    delay_ns[::2] += 1 * MS
-    delay_ns[500:505] = [50 * MS, np.nan, 70 * MS, 60 * MS, 40 * MS]
-    (spike,) = find_spikes(Series.of(np.arange(1000) * 10 * MS, delay_ns))
-    assert (spike.t_ns, spike.length_ns, spike.peak_ns) == (5 * S, 50 * MS, 70 * MS)
-    assert spike.height_ns in (49 * MS, 50 * MS)
+    assert find(Series.of(t_ns, np.full(len(t_ns), 30.0 * MS))).schedule is None
+    assert find(Series.of(t_ns, np.full(len(t_ns), np.nan))).schedule is None
+    assert find(Series.of([], [])).schedule is None
 
 
 def test_instants_are_those_of_the_half_open_stretch() -> None:

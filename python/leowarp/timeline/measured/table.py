@@ -100,6 +100,7 @@ def read_capacity_csv(path: Path) -> tuple[Capacity, Capacity | None, int | None
 
 
 def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np.float64] | None) -> Series | None:
+    """What the table says of the way up; None if nothing of its own."""
     if "delay_up_ms" not in table.columns and loss_up is None:
         return None
     lost, delay_ns = down.lost, down.delay_ns
@@ -112,6 +113,20 @@ def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np
 
 @dataclass(frozen=True)
 class _Table:
+    """Cells by column, with where they stand.
+
+    Attributes
+    ----------
+    path : Path
+    header_line : int
+    lines : list of int
+        Of each row.
+    columns : dict of str to list of str
+        Cells, stripped.
+    hint : str
+        What columns there may be.
+    """
+
     path: Path
     header_line: int
     lines: list[int]
@@ -132,15 +147,37 @@ class _Table:
         return t_ns, None
 
     def words(self, name: str, word: str) -> NDArray[np.bool_]:
+        """Where a column says this word; bool array of shape (rows,)."""
         return np.array([cell == word for cell in self.columns[name]], dtype=bool)
 
     def numbers(
         self, name: str, without: NDArray[np.bool_], convert: Callable[[Decimal], Decimal | None]
     ) -> NDArray[np.float64]:
-        """A column; nan where `without`."""
+        """A column; nan where `without`.
+
+        Parameters
+        ----------
+        without : bool array of shape (rows,)
+            Rows in which the cell says a word, or nothing.
+        convert : callable
+            From the column's unit to ours; one of `_RANGES`.
+
+        Raises
+        ------
+        ScenarioError
+            With file and line, of a cell that is no number or out of range.
+        """
         return np.array([float(value) for value in self._decimals(name, without, convert)])
 
     def capacity(self, name: str, t_ns: NDArray[np.int64], cut: NDArray[np.bool_]) -> Capacity | None:
+        """A column of rates; None if there is none, or no row with a connection.
+
+        Parameters
+        ----------
+        t_ns : int64 array of shape (rows,)
+        cut : bool array of shape (rows,)
+            Rows without a connection.
+        """
         if name not in self.columns:
             return None
         unshaped = self.words(name, "unshaped")
@@ -189,6 +226,7 @@ class _Table:
 
 
 def _read(path: Path, allowed: tuple[str, ...], hint: str) -> _Table:
+    """The table's cells; an error if its header or the width of a row is wrong."""
     lines = numbered(text_of(path))
     if not lines:
         raise ScenarioError(f"{path} is empty: a table needs a header and at least one row", hint)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `diff`: what differs between two runs, causes first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leowarp.cli import options
+from leowarp.cli.output import say
+
+if TYPE_CHECKING:
+    from leowarp.differences import Difference
+    from leowarp.result import Run
+
+MOST_FLOWS = 3
+"""Of more flows the metrics are too many for a terminal: `--all` prints them."""
+
+
+def diff(
+    a: Annotated[Path, typer.Argument(metavar="A", help="A run directory.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Another.")],
+    all_: Annotated[bool, typer.Option("--all", help="Every scalar that differs, of every flow.")] = False,
+    json_: options.Json = False,
+) -> None:
+    """What differs between two runs: keys of the plans, modules' parameters, kernels, metrics. Status 0 either way."""
+    import leowarp
+    from leowarp.cli.output import print_json
+    from leowarp.differences import Part, differences
+
+    runs = [leowarp.open(a), leowarp.open(b)]
+    found = differences(runs)
+    if json_:
+        print_json(
+            {
+                "a": str(a),
+                "b": str(b),
+                "differences": [
+                    {
+                        "part": str(each.part),
+                        "key": each.key,
+                        "a": each.values[0],
+                        "b": each.values[1],
+                        "change_ratio": each.change_ratio,
+                    }
+                    for each in found
+                ],
+            }
+        )
+        return
+    causes = [each for each in found if each.part is not Part.METRIC]
+    print_causes(runs, causes)
+    _print_metrics(runs, [each for each in found if each.part is Part.METRIC], everything=all_)
+
+
+def print_causes(runs: Sequence[Run], causes: Sequence[Difference], names: Sequence[str] | None = None) -> None:
+    """What differs in the plans, modules, kernels and versions, one column a run."""
+    from leowarp.cli.output import print_table
+    from leowarp.differences import condensed, said
+    from leowarp.layout import directory_names
+
+    names = directory_names([run.path for run in runs]) if names is None else names
+    if not causes:
+        say(f"{' and '.join(names) if len(names) == 2 else 'The runs'}: the same plan, modules, kernel and version\n")
+        return
+    rows = [(each.key, *(said(value) for value in each.values)) for each in condensed(causes)]
+    print_table("What differs", ("", *names), rows, text=tuple(names))
+
+
+def _print_metrics(runs: Sequence[Run], metrics: Sequence[Difference], *, everything: bool) -> None:
+    from leowarp.cli.output import print_table
+    from leowarp.cli.tables import scalar_text
+    from leowarp.differences import is_of_overview
+    from leowarp.layout import directory_names
+
+    names = directory_names([run.path for run in runs])
+    if not metrics:
+        say("Every scalar is the same.")
+        return
+    most = max(len(run.summary["flows"]) for run in runs)
+    few = [each for each in metrics if is_of_overview(each.key)]
+    if most > MOST_FLOWS:
+        few = [each for each in few if not each.key.startswith("flows.")]
+    shown = metrics if everything else few
+    rows = [(each.key, *(scalar_text(value) for value in each.values), _change(each.change_ratio)) for each in shown]
+    if rows:
+        print_table("Metrics", ("", *names, "change"), rows)
+    if len(shown) < len(metrics):
+        of_flows = f", those of the {most} flows among them" if most > MOST_FLOWS else ""
+        say(f"{len(metrics) - len(shown)} more scalars differ{of_flows}: add --all")
+
+
+def _change(ratio: float | None) -> str | None:
+    return None if ratio is None else f"{100 * ratio:+.3g} %" if abs(ratio) < 10 else f"x {ratio + 1:.3g}"

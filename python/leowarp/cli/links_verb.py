@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `links`: the network of a run, direction by direction and satellite by satellite."""
+
+from __future__ import annotations
+
+import shlex
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leowarp.cli import options
+from leowarp.cli.output import say
+from leowarp.errors import TraceError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from leowarp.result import Run
+
+
+class Order(StrEnum):
+    """By what directions and satellites are sorted, the most first."""
+
+    bytes = "bytes"
+    queue = "queue"
+    drops = "drops"
+
+
+def links(
+    run: options.RunPath,
+    top: Annotated[int, typer.Option("--top", min=1, help="So many directions, and so many satellites.")] = 20,
+    by: Annotated[
+        Order, typer.Option("--by", help="The most first: bytes delivered, the longest queue in bytes, or drops.")
+    ] = Order.bytes,
+    satellites: Annotated[bool, typer.Option("--satellites", help="Satellites alone.")] = False,
+    json_: options.Json = False,
+) -> None:
+    """The network of a run: use, drops by cause and longest queues of each direction of a link and each satellite."""
+    import leowarp
+    from leowarp.cli.output import frame_records, print_json
+
+    opened = leowarp.open(run)
+    of_satellites = opened.satellites()
+    if satellites and len(of_satellites) == 0:
+        raise TraceError(
+            f"{run} has no satellites that forward packets: {_why_none(opened)}",
+            hint=f"its links: leowarp links {shlex.quote(str(run))}",
+        )
+    of_links = opened.links()
+    if json_:
+        print_json(
+            {
+                "run": str(opened.path),
+                "links": [] if satellites else frame_records(_sorted(of_links, by).head(top)),
+                "satellites": frame_records(_sorted(of_satellites, by).head(top)),
+            }
+        )
+        return
+    if not satellites:
+        _print_links(opened, _sorted(of_links, by), top, by)
+    if len(of_satellites):
+        _print_satellites(_sorted(of_satellites, by), top, by)
+    say(_WORDS)
+
+
+def _why_none(run: Run) -> str:
+    name = type(run.plan.medium).NAME
+    if run.plan.constellation is not None and run.plan.constellation is run.plan.medium:
+        return "no packet reached one"
+    return f"its medium is [{name}], and a satellite in it is no node of the network"
+
+
+def _sorted(frame: pd.DataFrame, by: Order) -> pd.DataFrame:
+    """The most first; of equal ones in the order in which they stand."""
+    if by is Order.drops:
+        keys = frame[[f"dropped_{cause}_pkts" for cause in ("queue", "loss", "down")]].sum(axis=1, min_count=1)
+    else:
+        # Runs of older versions know the longest queue in packets only.
+        names = {Order.bytes: ("delivered_bytes",), Order.queue: ("queue_max_bytes", "queue_max_pkts")}[by]
+        keys = frame[next((name for name in names if frame[name].notna().any()), names[0])]
+    return frame.iloc[keys.astype("Float64").fillna(-1).argsort(kind="stable")[::-1]] if len(frame) else frame
+
+
+def _print_links(run: Run, frame: pd.DataFrame, top: int, by: Order) -> None:
+    few = frame.head(top)
+    names = [f"{row.a} > {row.b}" for row in few.itertuples(index=False)]
+    title = f"{run.path}: {_part(len(few), len(frame), 'directions of links')} that carried packets, {_BY[by]}"
+    use = {
+        "delivered, MB": _numbers(few["delivered_bytes"], 1e6, 1),
+        "up, s": _numbers(few["up_ns"], 1e9, 1),
+        "use, %": _numbers(few["utilisation_ratio"], 0.01, 1),
+        "on a path, s": _numbers(few["on_path_ns"], 1e9, 1),
+        "use then, %": _numbers(few["use_on_path_ratio"], 0.01, 1),
+    }
+    _print_parts(title, "direction", names, [use, _drops(few), _longest(few)])
+
+
+def _print_satellites(frame: pd.DataFrame, top: int, by: Order) -> None:
+    few = frame.head(top)
+    title = f"{_part(len(few), len(frame), 'satellites')} that forwarded packets, {_BY[by]}"
+    use = {
+        "delivered, MB": _numbers(few["delivered_bytes"], 1e6, 1),
+        "on a path, s": _numbers(few["on_path_ns"], 1e9, 1),
+        "links": _numbers(few["directions"], 1, 0),
+    }
+    _print_parts(title, "satellite", list(few["satellite"]), [use | _drops(few), _longest(few)])
+
+
+def _drops(few: pd.DataFrame) -> dict[str, list[str | None]]:
+    """Drops by cause."""
+    names = {"queue": "dropped: queue full", "loss": "lost on the link", "down": "lost: link down"}
+    return {name: _numbers(few[f"dropped_{cause}_pkts"], 1, 0) for cause, name in names.items()}
+
+
+def _longest(few: pd.DataFrame) -> dict[str, list[str | None]]:
+    """The longest queue in both units, with its instants."""
+    return {
+        "longest queue, packets": _numbers(few["queue_max_pkts"], 1, 0),
+        "first at, s": _numbers(few["queue_max_pkts_at_ns"], 1e9, 3),
+        "longest queue, bytes": _numbers(few["queue_max_bytes"], 1, 0),
+        "that at, s": _numbers(few["queue_max_bytes_at_ns"], 1e9, 3),
+    }
+
+
+def _print_parts(title: str, head: str, names: list[str], parts: list[dict[str, list[str | None]]]) -> None:
+    """One table if it fits the terminal, else as few below each other as hold the parts whole."""
+    from leowarp.cli.output import fitting, print_table
+
+    while parts:
+        columns = dict(parts[0])
+        taken = 1
+        for part in parts[1:]:
+            wider = columns | part
+            if fitting(names, list(wider), list(wider.values())) < len(wider):
+                break
+            columns, taken = wider, taken + 1
+        print_table(title, (head, *columns), list(zip(names, *columns.values(), strict=True)))
+        parts = parts[taken:]
+
+
+def _numbers(column: pd.Series, size: float, digits: int) -> list[str | None]:
+    import pandas as pd
+
+    values: list[Any] = list(column)
+    return [None if pd.isna(value) else f"{value / size:,.{digits}f}" for value in values]
+
+
+def _part(shown: int, all_: int, what: str) -> str:
+    return f"all {all_} {what}" if shown == all_ else f"{shown} of {all_} {what}"
+
+
+_BY = {
+    Order.bytes: "most bytes first",
+    Order.queue: "longest queue in bytes first",
+    Order.drops: "most drops first",
+}
+
+_WORDS = (
+    "Use: delivered bits over what the rate carries while the link is up; then over the time for which a path of the "
+    "flows led over it (above 100 % by what an abandoned link still delivers). Longest queues are counted packet by "
+    "packet; the instant is the first at which the queue was so long."
+)

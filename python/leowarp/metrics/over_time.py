@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers over time, by name: what there is of each flow, in which unit, and what exactly it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from leowarp.errors import ScenarioError, TraceError
+from leowarp.metrics.flows import GOODPUT_SERIES, goodput
+from leowarp.metrics.numbers import Numbers
+from leowarp.metrics.queues import path_queues
+from leowarp.metrics.tables import floats
+from leowarp.scenario.problems import nearest
+from leowarp.trace import TABLES
+
+QUEUE_GRID_NS = 10_000_000
+"""Instants at which the queues of a path are added up."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """A number of a flow over time.
+
+    Attributes
+    ----------
+    name : str
+        Ends in its unit.
+    unit : str
+        "" of a count without one, or a ratio.
+    definition : str
+        What exactly it is.
+    needs : str
+        The table of the trace that it is read from.
+    steps : bool
+        Whether a value holds until the next one; else it is what was met at that instant.
+    """
+
+    name: str
+    unit: str
+    definition: str
+    needs: str
+    steps: bool = True
+
+    def of_flow(self, numbers: Numbers, flow: int) -> tuple[np.ndarray, np.ndarray]:
+        """When and what: int64 array in ns and float64 array in `unit`, both of shape (n,); nan where null.
+
+        Raises
+        ------
+        TraceError
+            If the run did not record what it is read from.
+        """
+        if self.needs and not numbers.tables.has(self.needs):
+            raise TraceError(
+                f"the run has no {self.name}: it recorded no {self.needs}",
+                hint="its plan has them switched off ([observe]), or the run is older; run it again with them",
+            )
+        return _COMPUTED.get(self.name, _sampled)(numbers, flow, self.name)
+
+
+def series_of(text: str) -> Series:
+    """The series of a name; its unit may be left out (`cwnd` for `cwnd_pkts`), and `goodput` is that in order.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none; says which name is nearest.
+    """
+    if text in SERIES:
+        return SERIES[text]
+    if text in _SHORT:
+        return SERIES[_SHORT[text]]
+    near = nearest(text, [*SERIES, *_SHORT])
+    meant = f"did you mean {near}? " if near else ""
+    raise ScenarioError(
+        f"there is no series {text!r:.60}", hint=f"{meant}docs/reference/tables.md lists all {len(SERIES)} (Series)"
+    )
+
+
+def _goodput(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    frame = goodput(numbers.tables, flow, name.removeprefix("goodput_").removesuffix("_bps"))
+    return frame["t_ns"].to_numpy(dtype="int64"), floats(frame["goodput_bps"])
+
+
+def _path_delay(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    ends = numbers.flows[flow]
+    frame = numbers.path_delay[ends.source, ends.destination]
+    return frame["t_ns"].to_numpy(dtype="int64"), floats(frame["delay_ns"])
+
+
+def _share(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    mine = numbers.shares[numbers.shares["flow"] == flow]
+    return mine["t_ns"].to_numpy(dtype="int64"), floats(mine[name])
+
+
+def _path_queue(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    ends = numbers.flows[flow]
+    grid = np.arange(0, numbers.end_ns, QUEUE_GRID_NS, dtype="int64")
+    total = np.zeros(len(grid))
+    for in_force, waiting_pkts in path_queues(numbers.tables, (ends.source, ends.destination), numbers.end_ns, grid):
+        total[in_force] += waiting_pkts[in_force]
+    return grid, total
+
+
+def _sampled(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    samples = numbers.tables.of_flow("sockets", flow)
+    value = floats(samples[name])
+    # 0: the sender has no sample of an RTT yet.
+    value = np.where(value > 0, value, np.nan) if name == "srtt_us" else value
+    return samples["t_ns"].to_numpy(dtype="int64"), value
+
+
+def _probed(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    echoes = numbers.tables.of_flow("echoes", flow)
+    sent = echoes["sent_ns"].to_numpy(dtype="int64")
+    return sent, floats(echoes["reply_ns" if name == "probe_rtt_ns" else "received_ns"]) - sent
+
+
+def _of_sockets() -> dict[str, Series]:
+    """Every number that is sampled from the sockets."""
+    return {
+        column.name: Series(column.name, column.unit, f"{column.doc}; at every `observe.sockets`", "sockets")
+        for column in TABLES["sockets"].columns
+        if column.name not in ("t_ns", "flow", "state", "ca_state") and not pa.types.is_boolean(column.type)
+    }
+
+
+_FROM = "mean from t_ns to the next sample: "
+_COMPUTED: dict[str, Callable[[Numbers, int, str], tuple[np.ndarray, np.ndarray]]] = {
+    **{f"goodput_{series}_bps": _goodput for series in GOODPUT_SERIES},
+    "path_delay_ns": _path_delay,
+    "path_queue_pkts": _path_queue,
+    "share_ratio": _share,
+    "probe_delay_ns": _probed,
+    "probe_rtt_ns": _probed,
+}
+
+SERIES: dict[str, Series] = {
+    each.name: each
+    for each in (
+        *(Series(f"goodput_{name}_bps", "bit/s", _FROM + words, "sockets") for name, words in GOODPUT_SERIES.items()),
+        Series("path_delay_ns", "ns", "propagation along the path of the flow's pair from t_ns on", ""),
+        Series("path_queue_pkts", "pkts", "packets waiting on all links of the path in force together", "links"),
+        Series("share_ratio", "", "part of the goodput of all TCP flows that run through the second", "sockets"),
+        Series("probe_delay_ns", "ns", "one-way delay of each probe, by when it was sent", "echoes", steps=False),
+        Series("probe_rtt_ns", "ns", "round-trip time of each ping, by when it was sent", "echoes", steps=False),
+        *_of_sockets().values(),
+    )
+}
+"""Every series: what is computed, then what is sampled from the sockets."""
+
+
+def _stem(name: str) -> str:
+    return next((name.removesuffix(end) for end in ("_pkts", "_bps", "_ns", "_us", "_bytes", "_ratio")
+                 if name.endswith(end)), name)  # fmt: skip
+
+
+_SHORT = {"goodput": "goodput_in_order_bps", "queue": "path_queue_pkts"} | {
+    _stem(name): name for name in SERIES if [_stem(other) for other in SERIES].count(_stem(name)) == 1
+}

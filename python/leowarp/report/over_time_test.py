@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Series over time as figures."""
+
+import pytest
+
+from leowarp.errors import ScenarioError
+from leowarp.report import plot
+from support.synthetic import run as syn
+
+
+def test_each_series_has_a_panel_and_the_time_is_what_was_asked_for(run_dir):
+    figure = plot(run_dir, ["cwnd", "srtt_us"], from_s=1.0, to_s=3.0)
+    assert [axes.get_ylabel() for axes in figure.axes] == ["cwnd,\npackets", "srtt,\nms"]
+    assert figure.axes[0].get_xlim() == (1.0, 3.0)
+    assert figure.axes[0].lines[0].get_xdata().max() >= 3.0
+
+
+def test_two_runs_are_told_apart(run_dir, other_run_dir):
+    figure = plot([run_dir, other_run_dir], ["goodput"])
+    assert len(figure.legends) == 1
+    assert len({text.get_text() for text in figure.legends[0].get_texts()}) == 2
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "says"),
+    [
+        (["srrt"], {}, "did you mean srtt"),
+        (["rtt_ccdf"], {}, "--figures rtt_ccdf"),
+        ([], {}, "1 to 8"),
+        (["cwnd"], {"from_s": 5.0, "to_s": 2.0}, "the earlier one first"),
+        (["cwnd"], {"from_s": 1e6}, "a time within the run"),
+        (["cwnd"], {"flow": 9}, "only flow 0"),
+    ],
+)
+def test_what_cannot_be_drawn_is_answered_with_what_to_type(run_dir, names, options, says):
+    with pytest.raises(ScenarioError) as caught:
+        plot(run_dir, names, **options)
+    assert says in str(caught.value.hint)
+
+
+def test_a_change_of_the_path_is_marked(run_dir):
+    axes = plot(run_dir, ["path_delay"]).axes[0]
+    marked = {float(line.get_xdata()[0]) for line in axes.lines[1:]}
+    assert marked == {t_ns / 1e9 for t_ns in syn.CHANGES_NS}

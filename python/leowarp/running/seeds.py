@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One scenario with several seeds: a group of runs, made by as many processes as there are cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from leowarp import plainfiles
+from leowarp.errors import ScenarioError
+from leowarp.guest import guest_image
+from leowarp.layout import PLAN, default_directory
+from leowarp.progress import OnProgress, building
+from leowarp.replicates import Group, directories, open_group, seeds_of
+from leowarp.running.many import Job, run_many
+from leowarp.running.standing import stands
+from leowarp.scenario import plan_of
+
+
+def run_seeds(
+    scenario: Path | str, seeds: str | Sequence[int], set: Mapping[str, Any] | Sequence[str] = (),
+    out: Path | str | None = None, *, at_once: int | None = None, kernel: Path | str | None = None,
+    force: bool = False, report: bool = False, progress: bool | OnProgress = True, trust: bool = False,
+    on_standing: Callable[[Path], None] = lambda path: None,
+) -> Group:  # fmt: skip
+    """The runs of a scenario with several seeds, `OUT/seed-1` and so on; those that are there already stay.
+
+    Parameters
+    ----------
+    scenario : path
+        A scenario or plan file, or a run directory.
+    seeds : str or sequence of int
+        "1..10", "1,2,5", or the seeds themselves; two or more, each once.
+    set : mapping or sequence of "KEY=VALUE"
+        As for `leowarp.run`; not `run.seed`.
+    out : path, optional
+        The group's directory; `runs/<name>-seeds-<hash of the plan>` if not given.
+    at_once, kernel, force, report, progress, trust
+        As for `leowarp.run_many`.
+    on_standing : callable
+        Gets the directory of each run that is there, complete, of the same plan, kernel and agent.
+
+    Raises
+    ------
+    ScenarioError
+        If the seeds name no group.
+    LeowarpError
+        As `leowarp.run_many`: what ended a run, once all have ended. The same command makes those that are missing.
+    """
+    chosen = seeds_of(seeds if isinstance(seeds, str) else ",".join(map(str, seeds)))
+    keys = [each.partition("=")[0].strip() for each in set]
+    if "run.seed" in keys:
+        raise ScenarioError(
+            f"cannot run seeds {seeds} and set run.seed too: each run has a seed of its own",
+            hint="leave one of the two out",
+        )
+    plan = plan_of(scenario, _with_seed(set, chosen[0]), kernel)
+    target = Path(out) if out is not None else default_directory(f"{plan.name}-seeds", plan.to_toml())
+    if (why := plainfiles.why_not_plain(target)) is not None:
+        raise ScenarioError(f"cannot write the runs to {target}: {why}", hint="choose another directory with --out")
+    if (target / PLAN).exists():
+        raise ScenarioError(
+            f"cannot write the runs to {target}: it is a run itself", hint="choose another directory with --out"
+        )
+    jobs = [
+        Job(scenario, path, _with_seed(set, seed), label=path.name)
+        for seed, path in zip(chosen, directories(target, chosen), strict=True)
+    ]
+    # Once and visibly, before processes that would all wait for it in silence.
+    with building(progress) as built:
+        image = guest_image(kernel or plan.guest, on_message=built.message, on_progress=built.steps)
+    todo = []
+    for job in jobs:
+        if not force and stands(job, kernel, image):
+            on_standing(Path(job.out))
+        else:
+            todo.append(job)
+    # Whatever stands in their places is of another plan or incomplete: it is asked for by the name of the group.
+    run_many(todo, at_once=at_once, kernel=kernel, force=force, report=report, progress=progress, trust=trust)
+    return open_group(target)
+
+
+def _with_seed(set: Mapping[str, Any] | Sequence[str], seed: int) -> Mapping[str, Any] | Sequence[str]:
+    return {**set, "run.seed": seed} if isinstance(set, Mapping) else [*set, f"run.seed={seed}"]

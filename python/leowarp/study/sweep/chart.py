@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A chart of medians and their intervals, for the page of a study: SVG as text, drawn without matplotlib, which a study
+of small runs would wait for longer than for its page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from leowarp.study.statistics import Middle
+
+WIDTH_PX, HEIGHT_PX = 760, 300
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 16, 12, 46
+_ROW_PX = 18
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#000000")
+"""Okabe and Ito's palette, as in the figures of a run."""
+DASHES = ("", "6 3", "6 2 2 2", "2 2", "9 3", "4 2 1 2", "1 3")
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What is drawn.
+
+    Attributes
+    ----------
+    places : sequence of str
+        Along the axis: values of a parameter.
+    lines : mapping of str to sequence of Middle
+        A line each, one value a place; at most `len(COLOURS)`.
+    along, up : str
+        What the axes are called.
+    """
+
+    places: Sequence[str]
+    lines: Mapping[str, Sequence[Middle]]
+    along: str
+    up: str
+
+    def svg(self) -> str:
+        """The chart as an `<svg>` element; "" if nothing is known, or too many lines would have to be told apart."""
+        known = [value for line in self.lines.values() for value in line if value.known and math.isfinite(value.high)]
+        if not known or not 1 <= len(self.lines) <= len(COLOURS):
+            return ""
+        low, high, step = _axis(min(value.low for value in known), max(value.high for value in known))
+        height = HEIGHT_PX + _ROW_PX * len(self.lines)
+        floor = HEIGHT_PX - _BOTTOM
+
+        def x(place: float) -> float:
+            return _LEFT + (WIDTH_PX - _LEFT - _RIGHT) * (place + 0.5) / len(self.places)
+
+        def y(value: float) -> float:
+            return floor - (floor - _TOP) * (value - low) / (high - low)
+
+        parts = []
+        for number in range(round((high - low) / step) + 1):
+            value = low + number * step
+            parts.append(
+                f'<line x1="{_LEFT}" x2="{WIDTH_PX - _RIGHT}" y1="{y(value):.1f}" y2="{y(value):.1f}" stroke="#ddd"/>'
+            )
+            parts.append(_text(_LEFT - 8, y(value) + 4, f"{value:.6g}", "end"))
+        every = math.ceil(len(self.places) / 12)
+        parts += [_text(x(place), floor + 17, name[:24], "middle") for place, name in enumerate(self.places)
+                  if place % every == 0]  # fmt: skip
+        parts.append(_text((_LEFT + WIDTH_PX - _RIGHT) / 2, floor + 36, self.along, "middle"))
+        for number, (name, line) in enumerate(self.lines.items()):
+            # Beside each other, or the intervals of two lines hide one another.
+            aside = (number - (len(self.lines) - 1) / 2) * 0.06
+            dots = [(x(place + aside), of_seeds) for place, of_seeds in enumerate(line)
+                    if of_seeds.known and math.isfinite(of_seeds.high)]  # fmt: skip
+            look = f'stroke="{COLOURS[number]}" stroke-width="1.6"'
+            points = " ".join(f"{at:.1f},{y(of_seeds.median):.1f}" for at, of_seeds in dots)
+            parts.append(f'<polyline points="{points}" fill="none" stroke-dasharray="{DASHES[number]}" {look}/>')
+            for at, of_seeds in dots:
+                ends = f'y1="{y(of_seeds.low):.1f}" y2="{y(of_seeds.high):.1f}"'
+                parts.append(f'<line x1="{at:.1f}" x2="{at:.1f}" {ends} {look}/>')
+                parts.append(f'<circle cx="{at:.1f}" cy="{y(of_seeds.median):.1f}" r="3.2" fill="{COLOURS[number]}"/>')
+            under = HEIGHT_PX + _ROW_PX * number + 6
+            parts.append(f'<line x1="{_LEFT}" x2="{_LEFT + 34}" y1="{under}" y2="{under}" '
+                         f'stroke-dasharray="{DASHES[number]}" {look}/>')  # fmt: skip
+            parts.append(_text(_LEFT + 42, under + 4, name, "start"))
+        words = f"{self.up} over {self.along}: medians, and bars for their intervals; the table has the numbers"
+        return (
+            f'<svg viewBox="0 0 {WIDTH_PX} {height}" style="max-width:{WIDTH_PX}px;width:100%" role="img" '
+            f'aria-label="{escape(words)}" font-size="12" font-family="sans-serif">{"".join(parts)}</svg>'
+        )
+
+
+def _axis(low: float, high: float) -> tuple[float, float, float]:
+    """From where to where, and the step between lines; from 0 unless all values lie far from it."""
+    low = 0.0 if low >= 0 and low < 0.7 * high else low
+    span = (high - low) or abs(high) or 1.0
+    power = 10.0 ** math.floor(math.log10(span / 4))
+    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= span / 5)
+    first = math.floor(low / step) * step
+    last = max(math.ceil(high / step) * step, first + step)
+    return first, last, step
+
+
+def _text(x: float, y: float, words: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="#333">{escape(words)}</text>'

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a direction could carry, in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.timeline.measured.measurement import UNSHAPED, Capacity, Times
+
+QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
+
+CAPACITY_WINDOW_NS = 100_000_000
+
+
+@dataclass(frozen=True)
+class CapacityDescription:
+    """What a direction could carry; means and quantiles are over time, unshaped time left out.
+
+    Of rows shorter than 100 ms (opportunities of 1 ms, most of them none or many) these are means over 100 ms.
+
+    Attributes
+    ----------
+    mean_bps : float or None
+    quantiles_bps : dict of float to float
+    rows : int
+        As measured.
+    interval_ns : int or None
+        The median length of what is described: of a row, or 100 ms.
+    zero_ns : int
+        Time in which it carried nothing.
+    steps_bps : dict of float to float
+        Quantiles of the absolute change from a row to the next.
+    """
+
+    mean_bps: float | None
+    quantiles_bps: dict[float, float]
+    rows: int
+    interval_ns: int | None
+    zero_ns: int
+    steps_bps: dict[float, float]
+
+
+def described_capacity(capacity: Capacity | None) -> CapacityDescription | None:
+    """Its description; None of none."""
+    if capacity is None:
+        return None
+    rows = len(capacity.t_ns)
+    length_ns = np.diff(np.append(capacity.t_ns, max(capacity.end_ns, int(capacity.t_ns[-1]))))
+    zero_ns = int(length_ns[capacity.rate_bps == 0].sum())
+    if rows > 1 and np.median(length_ns[:-1]) < CAPACITY_WINDOW_NS and (capacity.rate_bps != UNSHAPED).all():
+        capacity = _means(capacity, length_ns)
+        length_ns = np.diff(np.append(capacity.t_ns, capacity.end_ns))
+    if not length_ns.any():
+        length_ns = np.ones_like(length_ns)  # one rate, for as long as you like
+    shaped = capacity.rate_bps != UNSHAPED
+    rate_bps, weight = capacity.rate_bps[shaped].astype(np.float64), length_ns[shaped].astype(np.float64)
+    both = shaped[1:] & shaped[:-1]
+    steps_bps = np.abs(np.diff(capacity.rate_bps))[both].astype(np.float64)
+    return CapacityDescription(
+        mean_bps=float(np.average(rate_bps, weights=weight)) if weight.sum() else None,
+        quantiles_bps=_weighted_quantiles(rate_bps, weight),
+        rows=rows,
+        interval_ns=int(np.median(length_ns[:-1])) if len(length_ns) > 1 else None,
+        zero_ns=zero_ns,
+        steps_bps=quantiles(steps_bps),
+    )
+
+
+def _means(capacity: Capacity, length_ns: Times) -> Capacity:
+    """Means over `CAPACITY_WINDOW_NS`, from what was carried up to each border; the last window may be shorter."""
+    begin_ns, end_ns = int(capacity.t_ns[0]), int(capacity.t_ns[-1] + length_ns[-1])
+    borders_ns = np.append(np.arange(begin_ns, end_ns, CAPACITY_WINDOW_NS), end_ns)
+    carried = np.concatenate([[0.0], np.cumsum(capacity.rate_bps * (length_ns / 1e9))])
+    upto = np.interp(borders_ns, np.append(capacity.t_ns, end_ns), carried)
+    rate_bps = np.round(np.diff(upto) / (np.diff(borders_ns) / 1e9)).astype(np.int64)
+    return Capacity(t_ns=borders_ns[:-1], rate_bps=rate_bps, end_ns=end_ns)
+
+
+def quantiles(of: NDArray[np.float64]) -> dict[float, float]:
+    """`QUANTILES` of some values; empty of none."""
+    return dict(zip(QUANTILES, np.quantile(of, QUANTILES).tolist(), strict=True)) if len(of) else {}
+
+
+def _weighted_quantiles(of: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[float, float]:
+    if not weight.sum():
+        return {}
+    order = np.argsort(of, kind="stable")
+    reached = np.cumsum(weight[order]) / weight.sum()
+    places = np.minimum(np.searchsorted(reached, np.array(QUANTILES) - 1e-12), len(of) - 1)
+    return dict(zip(QUANTILES, of[order][places].tolist(), strict=True))

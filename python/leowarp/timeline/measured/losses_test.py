@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+
+from leowarp.timeline.measured.losses import long_losses, loss_of
+from leowarp.timeline.measured.measurement import Measurement, Series
+from leowarp.timeline.measured.schedule import Schedule
+from support.synthetic.dish import MS, S
+
+T_NS = np.arange(0, 300 * S, 20 * MS)
+SCHEDULE = Schedule(15 * S, 0)
+
+
+def lost_in(*stretches_s: tuple[float, float]) -> Series:
+    delay_ns = np.full(len(T_NS), 30.0 * MS)
+    for begin_s, end_s in stretches_s:
+        delay_ns[(begin_s * S <= T_NS) & (end_s * S > T_NS)] = np.nan
+    return Series.of(T_NS, delay_ns)
+
+
+def test_what_comes_again_between_reconfigurations_is_an_obstacle_and_what_crosses_them_an_outage() -> None:
+    behind = [(15 * slot + 4 + slot % 3, 15 * slot + 7) for slot in range(1, 9)]
+    series = lost_in(*behind, (200, 219), *((15 * slot, 15 * slot + 0.1) for slot in range(20)))
+    of = loss_of(Measurement.of_round_trips(T_NS, series.delay_ns), "round_trip", series, SCHEDULE)
+    assert [one.t_ns / S for one in of.obstructions] == [begin for begin, _ in behind]
+    (outage,) = of.outages
+    assert abs(outage.t_ns - 200 * S) < S
+    assert abs(outage.length_ns - 19 * S) < S
+    assert of.in_handover is not None
+    assert of.in_handover >= 20 * 5 - 5
+
+
+def test_a_few_long_losses_are_outages() -> None:
+    series = lost_in((4, 7), (100, 103))
+    of = loss_of(Measurement.of_round_trips(T_NS, series.delay_ns), "round_trip", series, SCHEDULE)
+    assert (len(of.obstructions), len(of.outages)) == (0, 2)
+
+
+def test_scattered_losses_are_no_stretch() -> None:
+    delay_ns = np.full(len(T_NS), 30.0 * MS)
+    delay_ns[np.random.default_rng(1).random(len(T_NS)) < 0.2] = np.nan
+    assert long_losses(Series.of(T_NS, delay_ns)) == ()
+    assert long_losses(lost_in()) == ()

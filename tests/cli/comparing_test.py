@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`links`, `diff` and groups of runs, as typed."""
+
+import json
+
+import pytest
+
+from leowarp import layout, scenario
+from leowarp.metrics import metrics, read_tables
+from support.synthetic.access import write_synthetic_access
+from support.synthetic.run import PLAN_TOML, write_synthetic_run
+
+
+def finished(path):
+    """Metrics, summary and manifest of a synthetic run."""
+    plan = scenario.resolve(scenario.load(path / layout.PLAN))
+    metrics(read_tables(path), plan).with_cost(cpu_s=1.5, wall_s=2.0).write(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Two groups of two seeds, of CUBIC and of Reno."""
+    top = tmp_path_factory.mktemp("runs")
+    for name in ("cubic", "reno"):
+        for seed in (1, 2):
+            toml = PLAN_TOML.replace('"cubic"', f'"{name}"').replace('"60 s"', f'"60 s"\nseed = {seed}')
+            finished(write_synthetic_run(top / name / f"seed-{seed}", toml))
+    return top
+
+
+def test_links_are_directions_then_satellites(leowarp_within, made):
+    out = leowarp_within("links", made / "cubic" / "seed-1", "--top", "3", "--by", "queue").out
+    assert "3 of 18 directions of links that carried packets, longest queue in bytes first" in out
+    assert out.index("s-00-00 > s-01-00") < out.index("Madrid > s-00-00")
+    # 15 packets, first at 19 s
+    assert " 22,710 " in out
+    assert " 19.000 " in out
+    assert "satellites that forwarded packets" in out
+
+
+def test_links_as_json_are_the_documented_columns(leowarp_within, made):
+    from leowarp.metrics import LINK_COLUMNS, SATELLITE_COLUMNS
+
+    found = json.loads(leowarp_within("links", made / "cubic" / "seed-1", "--json").out)
+    assert set(found["links"][0]) == set(LINK_COLUMNS)
+    assert set(found["satellites"][0]) == set(SATELLITE_COLUMNS)
+
+
+def test_a_run_without_satellites_says_what_to_type(leowarp_within, tmp_path):
+    dish = finished(write_synthetic_access(tmp_path / "dish"))
+    assert "satellite" not in leowarp_within("links", dish).out.split("Use:")[0]
+    failed = leowarp_within("links", dish, "--satellites")
+    assert failed.status == 5
+    assert "has no satellites that forward packets: its medium is [access]" in " ".join(failed.err.split())
+    assert f"leowarp links {dish}" in " ".join(failed.err.split())
+
+
+def test_a_directory_that_is_no_run_is_an_error(leowarp_within, tmp_path, made):
+    for words in (("links", tmp_path), ("diff", tmp_path, tmp_path), ("diff", made / "cubic" / "seed-1", tmp_path)):
+        failed = leowarp_within(*words)
+        assert failed.status == 5
+        assert "hint:" in failed.err
+
+
+def test_diff_names_the_keys_and_nothing_else(leowarp_within, made):
+    first, second = made / "cubic" / "seed-1", made / "reno" / "seed-1"
+    out = leowarp_within("diff", first, second).out
+    # Equal names of directories: as much of the paths as tells them apart.
+    assert "cubic/seed-1" in out
+    assert "flows.0.congestion_control" in out
+    assert "run.duration" not in out
+    assert "Every scalar is the same." in out
+    (only,) = json.loads(leowarp_within("diff", first, second, "--json").out)["differences"]
+    assert (only["part"], only["a"], only["b"]) == ("plan", "cubic", "reno")
+
+
+def test_groups_are_compared_by_medians_with_bands(leowarp_within, made, tmp_path):
+    out = leowarp_within("compare", made / "cubic", made / "reno", "--out", tmp_path / "page").out
+    assert "flows.0.congestion_control" in out
+    assert "run.seed" not in out
+    assert "median [interval]" in out
+    assert "of 2 runs from the smallest to the largest value" in " ".join(out.split())
+    page = (tmp_path / "page" / "index.html").read_text()
+    assert page.index("What differs") < page.index("median [interval]")
+    assert (tmp_path / "page" / "figures" / "goodput.svg").exists()
+
+
+def test_a_group_beside_a_run_says_what_to_type(leowarp_within, made):
+    failed = leowarp_within("compare", made / "cubic", made / "reno" / "seed-1")
+    assert failed.status == 2
+    assert "which is none" in failed.err
+    assert "--seeds 1..10" in " ".join(failed.err.split())
+
+
+def test_a_comparison_states_its_instant_and_takes_another(leowarp_within, made, tmp_path):
+    runs = made / "cubic" / "seed-1", made / "reno" / "seed-1"
+    leowarp_within("compare", *runs, "--out", tmp_path / "page")
+    page = (tmp_path / "page" / "index.html").read_text()
+    assert "show all runs at 20 s: of the instants at which a path changed in most of the runs" in page
+    assert page.index("What differs") < page.index("Figures around a route change")
+    failed = leowarp_within("compare", *runs, "--change", "3")
+    assert failed.status == 2
+    assert "1: 20 s, 2: 40 s" in " ".join(failed.err.split())
+
+
+@pytest.mark.parametrize(("seeds", "hint"), [("10..1", "--seeds 1..10"), ("3", "--set run.seed=3")])
+def test_bad_seeds_end_before_anything_is_built(leowarp_within, seeds, hint):
+    failed = leowarp_within("run", "chain", "--seeds", seeds)
+    assert failed.status == 2
+    assert hint in " ".join(failed.err.split())

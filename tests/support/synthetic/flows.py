@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The synthetic run with many flows, or over another medium: the tables of `run.py`, a copy of its flow for each of the
+plan's, under the names of the plan's stations.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from leowarp import layout, scenario
+from support.synthetic.run import STATIONS
+
+WINDOW = 1
+"""Bit of `stored_because`: near a change. Copies keep what was late, lost or sent again, as every run must."""
+
+ALL_COUNTED = ("offered", "delivered", "dropped_queue", "dropped_loss", "dropped_down", "held")
+
+
+def constellation_toml(count: int, pairs: list[tuple[str, str]], controls: tuple[str, ...] = ("cubic", "bbr")) -> str:
+    """A scenario with so many TCP flows, pair after pair, of each congestion control in turn."""
+    names = dict.fromkeys(name for pair in pairs for name in pair)
+    stations = "".join(f'[[stations]]\nname = "{name}"\n' for name in names)
+    flows = "".join(
+        f'[[flows]]\nsource = "{pairs[k % len(pairs)][0]}"\ndestination = "{pairs[k % len(pairs)][1]}"\n'
+        f'congestion_control = "{controls[k // len(pairs) % len(controls)]}"\n'
+        for k in range(count)
+    )
+    return (
+        f'name = "flows-{count}"\n[run]\nduration = "60 s"\n[constellation]\npreset = "starlink-shell1"\n'
+        f'{stations}[routing]\ninterval = "10 s"\nlink_interval = "10 s"\n{flows}'
+    )
+
+
+def write_synthetic_flows(one: Path, path: Path, toml: str) -> Path:
+    """Writes a run of a scenario's TCP flows into a directory; returns it.
+
+    Parameters
+    ----------
+    one : path
+        The run of `write_synthetic_run`, of which the tables are copied.
+    toml : str
+        The scenario. The k-th flow got a share of the original's bytes: (k % 3 + 1) / 3.
+    """
+    (path / layout.TRACE).mkdir(parents=True)
+    text = path / "scenario.toml"
+    text.write_text(toml, encoding="utf-8")
+    plan = scenario.resolve(scenario.load(text))
+    text.unlink()
+    (path / layout.PLAN).write_text(plan.to_toml(), encoding="utf-8")
+    count = len(plan.flows)
+    pairs = list(dict.fromkeys((flow.source, flow.destination) for flow in plan.flows))
+    for name, columns in (
+        (layout.ROUTES, ("source", "destination", "path")),
+        (layout.TIMELINE, ("a", "b")),
+    ):
+        table = pq.read_table(one / name)
+        rows = [_renamed(row, columns, pair) for pair in pairs for row in table.to_pylist()]
+        rows.sort(key=lambda row: row["t_ns"])
+        pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path / name)
+    for file in sorted((one / layout.TRACE).iterdir()):
+        table = pq.read_table(file)
+        frame = table.to_pandas()
+        metadata = dict(table.schema.metadata)
+        if file.stem == "linktotals":
+            frame[[f"{name}_{unit}" for name in ALL_COUNTED for unit in ("pkts", "bytes")]] *= count
+        elif "flow" in table.column_names:
+            frame = pd.concat([_of_flow(file.stem, frame, number) for number in range(count)], ignore_index=True)
+        schema = table.schema.with_metadata(_stations(metadata, pairs[0]))
+        pq.write_table(
+            pa.Table.from_pandas(frame, schema=schema, preserve_index=False), path / layout.TRACE / file.name
+        )
+    shutil.copy(one / layout.MANIFEST, path / layout.MANIFEST)
+    return path
+
+
+def _renamed(row: dict[str, Any], columns: tuple[str, ...], pair: tuple[str, str]) -> dict[str, Any]:
+    names = dict(zip(STATIONS, pair, strict=True))
+    names |= {f"host:{old}": f"host:{new}" for old, new in names.items()}
+    changed = {}
+    for column in columns:
+        value = row[column]
+        changed[column] = (
+            [names.get(each, each) for each in value] if isinstance(value, list) else names.get(value, value)
+        )
+    return row | changed
+
+
+def _of_flow(table: str, frame: pd.DataFrame, number: int) -> pd.DataFrame:
+    mine = frame.assign(flow=number)
+    if table == "packets" and number:
+        mine = mine[(mine["stored_because"].astype("int64") & ~WINDOW) > 0]
+    if table == "sockets":
+        for column in ("bytes_acked", "bytes_received"):
+            mine[column] = mine[column] * (number % 3 + 1) // 3
+        mine["srtt_us"] += 1_000 * number
+        mine["cwnd_pkts"] = mine["cwnd_pkts"] * (number % 3 + 1) // 3
+    return mine
+
+
+def _stations(metadata: dict[bytes, bytes], pair: tuple[str, str]) -> dict[bytes, bytes]:
+    """Names of links and hosts, in the tables' metadata, with the stations of the first pair."""
+    names = dict(zip(STATIONS, pair, strict=True))
+    for key, value in metadata.items():
+        if key in (b"directions", b"hosts"):
+            told = json.loads(value)
+            metadata[key] = json.dumps(_replaced(told, names)).encode()
+    return metadata
+
+
+def _replaced(value: Any, names: dict[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_replaced(each, names) for each in value]
+    if isinstance(value, str):
+        lead, mark, name = value.rpartition(":")
+        return lead + mark + names.get(name, name)
+    return value
