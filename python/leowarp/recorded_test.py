@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run directory's summary and manifest may hold (what is of the right type and of no run is refused, too); what is
-said of a directory that is no run.
-"""
+"""What a run directory's summary and manifest may hold, and what is said of a directory that is no run."""
 
 import pytest
 

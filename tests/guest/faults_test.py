@@ -219,7 +219,10 @@ def test_no_place_for_the_memory_is_an_error_that_lists_each(driver, fault_image
     # The program and its directory must stay reachable, so they move onto the only file system that is left.
     directory = tmp_path / "small"
     directory.mkdir()
-    mounts = "; ".join(f"mount -t tmpfs -o size=64k none {place}" for place in ("/dev/shm", "/var/tmp"))
+    places = ("/dev/shm", "/var/tmp")
+    if any(Path(used).resolve().is_relative_to(place) for used in (sys.prefix, lw.__file__) for place in places):
+        pytest.skip("this checkout lies in a directory that the test hides")
+    mounts = "; ".join(f"mount -t tmpfs -o size=64k none {place}" for place in places)
     mounts += f"; export TMPDIR=/nonexistent; mount -t tmpfs -o size=70m none {directory}; mkdir {directory}/in"
     status, output = outcome(driver(fault_image, directory, "none", in_own_mounts(mounts), memory_mib=1 << 24))
     assert status == HostError.exit_code
