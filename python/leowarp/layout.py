@@ -39,8 +39,8 @@ def directory_names(paths: Sequence[Path]) -> list[str]:
     ['a/cubic', 'b/cubic']
     """
     parts = [path.resolve().parts for path in paths]
-    for depth in range(1, max(len(part) for part in parts) + 1):
-        endings = ["/".join(part[-depth:]) for part in parts]
-        if len(set(endings)) == len(endings):
-            return endings
-    return ["/".join(part) for part in parts]
+    depth = 1
+    # One directory given twice has one name.
+    while len({part[-depth:] for part in parts}) < len(set(parts)):
+        depth += 1
+    return [str(Path(*part[-depth:])) for part in parts]

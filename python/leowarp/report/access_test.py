@@ -68,12 +68,12 @@ def test_changes_are_cut_out_and_minima_are_steps(view):
 
 
 def test_goodput_stands_before_the_capacity_in_payload(view):
-    (axes,) = figure(view, "throughput").axes
+    axes, _ = figure(view, "throughput").axes
     (area,) = [patch for patch in axes.patches if patch.get_label() == "capacity (payload)"]
     values = area.get_data().values
     assert len(values) == 120
     assert values[[0, -1]] == pytest.approx([40 * 1448 / 1514, 20 * 1448 / 1514])
-    (goodput,) = [line for line in axes.lines if line.get_label() == "CUBIC"]
+    (goodput,) = [line for line in axes.lines if line.get_label() == "server to dish, cubic"]
     assert np.median(goodput.get_ydata()) == pytest.approx(500 * 1448 * 8 / 1e6)
     # Neither cut off nor stretched around a capacity that is not one number.
     assert view.capacity_bps is None
@@ -83,12 +83,12 @@ def test_runs_in_one_panel_share_the_capacity(view):
     drawn = figure([view, view], "throughput", together=True)
     (axes,) = drawn.axes
     assert len([patch for patch in axes.patches if patch.get_label() == "capacity (payload)"]) == 1
-    assert len([line for line in axes.lines if line.get_linewidth() == 1.0]) == 2
+    assert len([line for line in axes.lines if line.get_linewidth() == 1.0]) == 4
 
 
 def test_shares_have_a_line_a_flow_and_the_index(view, run_dir):
     above, below = figure(view, "shares").axes
-    flows = [line for line in above.lines if line.get_label().startswith("flow")]
+    flows = [line for line in above.lines if line.get_label().startswith("server to dish")]
     assert [len(line.get_xdata()) for line in flows] == [60, 30]
     assert "0.800" in below.get_title("left")
     with pytest.raises(TraceError, match="fewer than two TCP flows"):
@@ -125,6 +125,6 @@ def test_the_page_of_an_access_link(access_dir):
     text = write_report(access_dir).read_text(encoding="utf-8")
     assert '<section id="changes"><h2>Reconfigurations</h2>' in text
     assert "The route before and after a change" not in text
-    assert "of the study" not in text
+    assert "Frederiksen et al." not in text
     assert "Jain" in text
     assert "fq_codel, ECN" in text

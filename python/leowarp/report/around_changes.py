@@ -198,9 +198,6 @@ def cwnd_around_changes(
             top.plot((samples["t_ns"] - t_ns) / 1e9, floats(samples["cwnd_pkts"]), **look)
         top.set_title(column.title, pad=3)
         top.set_ylim(0, 1.08 * highest_of(top))
-        if several:
-            _name_flows(bottom, column)
-            names = bottom.get_legend()
         tables = column.flows[0][0].tables
         bins = tables.bins[tables.bins["direction"] == DATA]
         each = [_around(bins, run.main_flow, t_ns, before_s, after_s) for run, _, _ in column.flows]
@@ -218,9 +215,12 @@ def cwnd_around_changes(
         bottom.set_xlim(-before_s, after_s)
         bottom.set_xlabel("time after the change, s")
         if place == len(columns) - 1:
-            bottom.legend(loc="upper right")
-            if several:
-                bottom.add_artist(names)
+            causes = bottom.legend(loc="upper right")
+        if several:
+            # The layout makes room for the legend of an axes, not for an artist that is added to it.
+            _name_flows(bottom, column)
+            if place == len(columns) - 1:
+                bottom.add_artist(causes)
     panels[0, 0].set_ylabel("congestion window,\npackets")
     panels[1, 0].set_ylabel("retransmissions,\npackets per 50 ms")
     return figure

@@ -71,7 +71,7 @@ def test_texts_of_every_figure_stand_apart_and_inside(made, case):
 
 
 def test_what_cannot_be_read_is_found():
-    shown = Figure(figsize=(3, 2))
+    shown = Figure(figsize=(3, 2), layout="constrained")
     axes = shown.subplots()
     axes.set_title("a title")
     assert troubles(shown) == []

@@ -2,7 +2,7 @@
 """What pages and the overview show are declared scalars, all of those that are declared as shown, and no others."""
 
 from leowarp import overview, scalars
-from leowarp.report import page, reconfigurations, reordering_section
+from leowarp.report import reconfigurations, reordering_section, summary_section
 from leowarp.report.scalar_rows import scalar_rows
 
 
@@ -15,8 +15,8 @@ def shown_by(rows):
 
 
 def test_a_page_shows_what_is_declared_as_shown_there():
-    of_flows = page.FLOW_ROWS + reordering_section.SCALAR_ROWS + reconfigurations.SUMMARY_ROWS
-    for rows, declared in ((of_flows, scalars.FLOW_SCALARS), (page.RUN_ROWS, scalars.RUN_SCALARS)):
+    of_flows = summary_section.FLOW_ROWS + reordering_section.SCALAR_ROWS + reconfigurations.SUMMARY_ROWS
+    for rows, declared in ((of_flows, scalars.FLOW_SCALARS), (summary_section.RUN_ROWS, scalars.RUN_SCALARS)):
         assert named(rows) == {scalar.name for scalar in declared.values() if scalar.page is not None}
 
 

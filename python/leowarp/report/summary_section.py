@@ -31,6 +31,7 @@ FLOW_ROWS = (
     "goodput_mean_bps",
     "goodput_acked_mean_bps",
     "goodput_sacked_mean_bps",
+    "below_capacity_ratio",
     "srtt_p50_us",
     "srtt_p99_us",
     "rtt_min_ns",
