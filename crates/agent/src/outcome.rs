@@ -170,6 +170,10 @@ mod tests {
             held_bytes: 200,
             queue_max_pkts: 4,
             busy_ns: 9,
+            run_queue_max_pkts: 4,
+            run_queue_max_pkts_at_ns: 7,
+            run_queue_max_bytes: 400,
+            run_queue_max_bytes_at_ns: 7,
         }
     }
 
