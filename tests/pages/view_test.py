@@ -75,7 +75,7 @@ def test_the_path_is_that_of_the_routes_table_at_every_update(opened, run_dir):
     tab = opened()
     routes = leowarp.open(run_dir).routes()
     for row in routes[(routes["source"] == "Madrid")].itertuples():
-        assert at(tab, row.t_ns / 1e9)["path"] == list(row.path)
+        assert at(tab, float(row.t_ns) / 1e9)["path"] == list(row.path)
     for change_s, before, after in zip(CHANGES_S, PATHS, PATHS[1:], strict=False):
         assert at(tab, change_s - 1e-4)["path"] == list(before)
         assert at(tab, change_s)["path"] == list(after)
@@ -85,7 +85,7 @@ def test_the_path_is_that_of_the_routes_table_at_every_update(opened, run_dir):
 def test_packets_under_way_are_those_of_the_trace(opened, run_dir, t_s):
     now = at(opened(), t_s)
     assert now["packets_known"]
-    packets = leowarp.open(run_dir).packets()
+    packets = leowarp.open(run_dir).table("packets").to_pandas()
     t_ns = round(t_s * 1e9)
     way = packets[(packets["sent_ns"] <= t_ns) & (packets["received_ns"] > t_ns) & (packets["stored_because"] % 2 == 1)]
     wanted = sorted((int(row.sent_ns) // 1000, int(row.direction)) for row in way.itertuples())

@@ -79,7 +79,7 @@ def _is_property(value: Any) -> bool:
 
 def _own_doc(thing: Any) -> str:
     """Its docstring; of a dataclass none that Python made of its fields, which differs between versions."""
-    text = inspect.cleandoc(getattr(thing, "__doc__", None) or "")
+    text = inspect.cleandoc(thing.__doc__ or "")
     return "" if inspect.isclass(thing) and text.startswith(f"{thing.__name__}(") else text
 
 
@@ -106,8 +106,8 @@ class _Shown:
         self._value = value
 
     def __repr__(self) -> str:
-        name = getattr(self._value, "__qualname__", None)
-        text = name if callable(self._value) and name else repr(self._value)
+        is_named = inspect.isroutine(self._value) or inspect.isclass(self._value)
+        text = self._value.__qualname__ if is_named else repr(self._value)
         return "..." if " at 0x" in text or "<" in text else text.replace("'", '"')
 
 

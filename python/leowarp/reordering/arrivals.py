@@ -105,7 +105,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Flow:
-    """Packets of a capture that are numbered together; see `leowarp reorder --flows`.
+    """Packets of a capture that are numbered together; see `leowarp reorder FILE --flows`.
 
     Attributes
     ----------
