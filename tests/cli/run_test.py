@@ -49,7 +49,18 @@ def test_the_manifest_says_what_made_the_run_and_lists_what_is_there(chain):
 
 
 def test_every_table_opens_as_a_frame_with_units(chain):
-    for name in ("sockets", "packets", "bins", "delays", "flows", "echoes", "drops", "counters", "links", "linktotals"):
+    for name in (
+        "sockets",
+        "packets",
+        "bins",
+        "delays",
+        "flows",
+        "echoes",
+        "drops",
+        "counters",
+        "queues",
+        "linktotals",
+    ):
         frame = getattr(chain, name)()
         assert frame.attrs["units"] is not None
     assert chain.sockets(flow=0)["cwnd_pkts"].max() > 10
@@ -184,7 +195,7 @@ def test_what_the_agent_says_of_packets_is_what_the_captures_of_both_ends_say(le
     assert leowarp("export", run.path, "pcapng", "--out", tmp_path / "out").status == 0
     source, destination = (tmp_path / "out" / f"run-{end}.pcapng" for end in ("source", "destination"))
     captured = packets_from_captures(source, destination).to_pandas()
-    told = run.packets()
+    told = run.table("packets").to_pandas()
     # The captures begin at the first packet, not at the run's start, and go on after its end.
     captured[["sent_ns", "received_ns"]] += told["sent_ns"].min()
     captured = captured[captured["sent_ns"] < 5_000_000_000]

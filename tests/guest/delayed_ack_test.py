@@ -77,7 +77,7 @@ def data_and_acks(run) -> tuple[pd.DataFrame, pd.DataFrame]:
     acks = packets[(packets.direction == "back") & (packets.ack > 0)]
     acks = acks.sort_values("sent_ns")
     # nothing is lost: a number that is repeated tells of a larger window
-    updates = acks["ack"].diff() == 0
+    updates = acks["ack"].astype(float).diff() == 0
     assert updates.sum() <= 3
     return data.sort_values("received_ns"), acks[~updates]
 

@@ -259,7 +259,7 @@ def test_patience_has_defaults_that_building_a_whole_constellation_does_not_reac
 
 
 def test_a_report_that_fails_costs_nobody_the_run(tmp_path, monkeypatch):
-    def broken(_):
+    def broken(*_, **__):
         raise ValueError("a figure's fault")
 
     monkeypatch.setattr(report, "write_report", broken)
