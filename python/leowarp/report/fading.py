@@ -16,7 +16,7 @@ from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
 from leowarp.errors import ScenarioError
-from leowarp.report.style import AFTER, BEFORE, FORMATS, PAGE_IN, new_figure, save, styled
+from leowarp.report.style import AFTER, BEFORE, PAGE_IN, format_of, new_figure, save, styled
 from leowarp.timeline.channel import LandMobile, PowerSeries
 from leowarp.timeline.channel.statistics import statistics
 
@@ -45,10 +45,7 @@ def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str
     ScenarioError
         If the file's name says no format that can be drawn, the file cannot be written, or the power never changes.
     """
-    kind = file.suffix.lstrip(".").lower()
-    if kind not in FORMATS:
-        raise ScenarioError(f"--figure {file}: cannot draw {kind or 'a file without an ending'}",
-                            f"end its name in one of .{', .'.join(FORMATS)}")  # fmt: skip
+    kind = format_of(file, "--figure")
     with styled():
         figure = fading_figure(power, channel, footer)
     try:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from leowarp.errors import ScenarioError
-from leowarp.report.style import BAD, BEFORE, CHANGE_COLOUR, FORMATS, PAGE_IN, new_figure, save, styled
+from leowarp.report.style import BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, format_of, new_figure, save, styled
 from leowarp.timeline.measured import Description, Measurement, Schedule, Series
 
 _BINS = 120
@@ -27,10 +27,7 @@ def draw_folded(described: Sequence[tuple[Measurement, Description]], file: Path
     ScenarioError
         If the file's name says no format that can be drawn, or nothing has a period to fold by.
     """
-    kind = file.suffix.lstrip(".").lower()
-    if kind not in FORMATS:
-        raise ScenarioError(f"--folded {file}: cannot draw {kind or 'a file without an ending'}",
-                            f"end its name in one of .{', .'.join(FORMATS)}")  # fmt: skip
+    kind = format_of(file, "--folded")
     with styled():
         figure = folded_figure(described)
     save(figure, file.with_suffix(""), [kind])

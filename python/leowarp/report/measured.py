@@ -10,8 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leowarp.errors import ScenarioError
-from leowarp.report.style import AFTER, BAD, BEFORE, FORMATS, PAGE_IN, mark_changes, new_figure, save, styled
+from leowarp.report.style import AFTER, BAD, BEFORE, PAGE_IN, format_of, mark_changes, new_figure, save, styled
 from leowarp.timeline.measured import Capacity, Description, Measurement
 from leowarp.timeline.measured.measurement import UNSHAPED
 
@@ -33,10 +32,7 @@ def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> No
     ScenarioError
         If the file's name says no format that can be drawn.
     """
-    kind = file.suffix.lstrip(".").lower()
-    if kind not in FORMATS:
-        raise ScenarioError(f"--figure {file}: cannot draw {kind or 'a file without an ending'}",
-                            f"end its name in one of .{', .'.join(FORMATS)}")  # fmt: skip
+    kind = format_of(file, "--figure")
     with styled():
         figure = measured_figure(described)
     save(figure, file.with_suffix(""), [kind])

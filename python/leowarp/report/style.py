@@ -22,6 +22,7 @@ from matplotlib.legend import Legend
 from matplotlib.transforms import ScaledTranslation
 
 from leowarp import plainfiles
+from leowarp.errors import ScenarioError
 
 COLUMN_IN, PAGE_IN = 3.5, 7.16
 """Widths of one and of two columns of an IEEE page (IEEE author centre: 3.5 in and 7.16 in)."""
@@ -187,6 +188,31 @@ def highest_of(*panels: Axes) -> float:
     """
     tops = [float(axes.dataLim.ymax) for axes in panels]
     return max((top for top in tops if np.isfinite(top) and top > 0), default=1.0)
+
+
+def format_of(file: Path, option: str) -> str:
+    """The format that the ending of a figure's file names.
+
+    Parameters
+    ----------
+    file : Path
+    option : str
+        With which the file was named, for the message.
+
+    Returns
+    -------
+    {"svg", "pdf", "png"}
+
+    Raises
+    ------
+    ScenarioError
+        If it is none of `FORMATS`.
+    """
+    kind = file.suffix.lstrip(".").lower()
+    if kind not in FORMATS:
+        raise ScenarioError(f"{option} {file}: cannot draw {kind or 'a file without an ending'}",
+                            f"end its name in one of .{', .'.join(FORMATS)}")  # fmt: skip
+    return kind
 
 
 def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
