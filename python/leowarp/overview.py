@@ -235,6 +235,8 @@ class _Row:
         What says these scalars; by default the unit's.
     unless : str, optional
         Not shown if this scalar is known of some column.
+    stand_in : str, optional
+        Not shown if this scalar is known of some column, and none of the row's own.
     label : str, optional
         In place of the declared one.
     """
@@ -244,6 +246,7 @@ class _Row:
     also: tuple[str, ...] = ()
     text: Callable[..., str | None] | None = None
     unless: str | None = None
+    stand_in: str | None = None
     label: str | None = None
 
 
@@ -316,16 +319,18 @@ def _ranked(kind: str, flows: Sequence[dict[str, Any]]) -> tuple[tuple[int, ...]
 def _is_shown(row: _Row, values: list[tuple[Any, ...]], columns: Sequence[dict[str, Any]]) -> bool:
     if row.unless is not None and any(column.get(row.unless) is not None for column in columns):
         return False
+    unknown = all(value[0] is None for value in values)
+    if row.stand_in is not None and unknown and any(column.get(row.stand_in) is not None for column in columns):
+        return False
     match row.shown:
         case _Shown.ALWAYS:
             return True
         case _Shown.KNOWN:
-            return any(value[0] is not None for value in values)
+            return not unknown
         case _Shown.ANY:
             return any(value[0] for value in values)
         case _Shown.CHANGES:
-            known = any(value[0] is not None for value in values)
-            return known and any(column.get("route_changes") for column in columns)
+            return not unknown and any(column.get("route_changes") for column in columns)
 
 
 def _kind(flow: dict[str, Any]) -> str:
@@ -419,7 +424,9 @@ _LATE = (
 
 _TCP = (
     _Row("congestion_control"),
-    _Row("goodput_mean_bps"),
+    # A transfer without samples knows what it got over its whole time alone.
+    _Row("goodput_mean_bps", stand_in="completion_goodput_bps"),
+    _Row("completion_goodput_bps", _Shown.KNOWN, unless="goodput_mean_bps"),
     _Row("capacity_used_ratio", _Shown.KNOWN),
     _Row("completion_ns", _Shown.KNOWN),
     _Row("share_ratio", _Shown.KNOWN),

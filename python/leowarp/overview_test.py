@@ -89,6 +89,13 @@ def test_the_share_of_the_capacity_is_a_row_where_it_is_known():
     assert rows["  of what its path could carry"] == ("75 %",)
 
 
+def test_a_transfer_without_samples_has_the_goodput_until_it_was_complete():
+    flow = TCP | {"goodput_mean_bps": None, "completion_goodput_bps": 88.9e6}
+    rows = tables(SUMMARY | {"flows": [flow]})["TCP, A to B"]
+    assert "goodput" not in rows
+    assert rows["goodput until complete"] == ("88.90 Mbit/s",)
+
+
 def test_a_goodput_that_is_not_known_stays_a_row():
     assert tables(SUMMARY | {"flows": [TCP | {"goodput_mean_bps": None}]})["TCP, A to B"]["goodput"] == (None,)
 

@@ -73,6 +73,11 @@ class Progress:
 OnProgress = Callable[[Progress], None]
 
 
+def of_figures(show: OnProgress, name: str) -> Callable[[int, int], None]:
+    """What hears how many figures are drawn, of how many, and shows it as the stage `report` of a run of this name."""
+    return lambda done, expected: show(Progress(name, "report", done=done, expected=expected))
+
+
 @dataclass(frozen=True)
 class BuildProgress:
     """How far the build of the guest kernel is.

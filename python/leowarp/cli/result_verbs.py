@@ -73,14 +73,14 @@ def report(
     from leowarp import report as rooms
     from leowarp import trace
     from leowarp.cli.output import print_json
-    from leowarp.progress import Progress, shown
+    from leowarp.progress import of_figures, shown
 
     opened = leowarp.open(run)
     with shown(options.progress_of(progress)) as show:
         page = rooms.write_report(
             opened.path, formats=_words(formats), figures=None if figures is None else _words(figures),
             flow=flow or None,
-            on_figure=lambda done, count: show(Progress(opened.path.name, "report", done=done, expected=count)),
+            on_figure=of_figures(show, opened.path.name),
         )  # fmt: skip
     trace.list_files(opened.path)
     if json_:
@@ -111,12 +111,14 @@ def compare(
         ),
     ] = None,
     json_: options.Json = False,
+    progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
     """Runs side by side: what differs, a table of what they did, and a page with their figures; or groups of runs."""
     import leowarp
     from leowarp import report as report_room
     from leowarp.cli import comparison, group_tables
     from leowarp.cli.output import note
+    from leowarp.progress import of_figures, shown
     from leowarp.replicates import is_group
 
     if len(runs) < 2:
@@ -129,7 +131,10 @@ def compare(
     opened = [leowarp.open(run) for run in runs]
     asked = "" if change is None else f" --change {shlex.quote(change)}"
     command = f"leowarp compare {' '.join(shlex.quote(str(run)) for run in runs)}{asked}"
-    page = report_room.write_comparison(runs, out, command=command, change=change)
+    with shown(options.progress_of(progress)) as show:
+        page = report_room.write_comparison(
+            runs, out, command=command, change=change, on_figure=of_figures(show, out.name)
+        )
     if json_:
         comparison.print_comparison_json(opened, page)
     else:

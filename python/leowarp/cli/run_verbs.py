@@ -90,6 +90,7 @@ def demo(
     from leowarp.cli import comparison
     from leowarp.cli.guest_verbs import built_image
     from leowarp.cli.output import note
+    from leowarp.progress import of_figures, shown
     from leowarp.running.standing import stands
     from leowarp.scenario.examples import example_file
 
@@ -113,9 +114,11 @@ def demo(
             note(f"{job.out} is there already, of the same plan, kernel and agent; --force makes it again")
     leowarp.run_many(todo, at_once=jobs, kernel=kernel, force=True, progress=True)
     runs = [leowarp.open(job.out) for job in made]
-    page = report.write_comparison(
-        [job.out for job in made], out, title="Madrid to Tokyo: Reno, CUBIC, BBR", command="leowarp demo"
-    )
+    with shown(True) as show:
+        page = report.write_comparison(
+            [job.out for job in made], out, title="Madrid to Tokyo: Reno, CUBIC, BBR", command="leowarp demo",
+            on_figure=of_figures(show, out.name),
+        )  # fmt: skip
     if json_:
         comparison.print_comparison_json(runs, page)
     else:

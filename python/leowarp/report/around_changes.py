@@ -5,13 +5,14 @@ are."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from leowarp.errors import TraceError
@@ -148,6 +149,14 @@ def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = Non
     return columns
 
 
+NEEDED: dict[str, Any] = {"color": BAD, "linewidth": 0, "label": "needed"}
+SPURIOUS: dict[str, Any] = {
+    "facecolor": AFTER, "hatch": "////", "edgecolor": "#7a5200", "linewidth": 0,
+    "label": "spurious (the original arrived)",
+}  # fmt: skip
+"""Looks of the two sorts of retransmissions."""
+
+
 def _below(columns: Sequence[Column]) -> float:
     """Height of the legends below columns of several flows, in inches."""
     most = max(len(column.flows) for column in columns)
@@ -202,11 +211,12 @@ def cwnd_around_changes(
         bins = tables.bins[tables.bins["direction"] == DATA]
         each = [_around(bins, run.main_flow, t_ns, before_s, after_s) for run, _, _ in column.flows]
         bins = pd.concat(each).groupby("t_ns", as_index=False)[["retrans_pkts", "spurious_pkts"]].sum(min_count=1)
-        when, again = (bins["t_ns"] - t_ns) / 1e9 + 0.025, floats(bins["retrans_pkts"])
-        vain = floats(bins["spurious_pkts"])
-        bottom.bar(when, again - vain, width=0.05, bottom=vain, color=BAD, label="needed", linewidth=0)
-        bottom.bar(when, vain, width=0.05, color=AFTER, hatch="////", edgecolor="#7a5200", linewidth=0,
-                   label="spurious (the original arrived)")  # fmt: skip
+        when, again = ((bins["t_ns"] - t_ns) / 1e9 + 0.025).to_numpy(), floats(bins["retrans_pkts"])
+        spurious = floats(bins["spurious_pkts"])
+        for height, below, look in ((again - spurious, spurious, NEEDED), (spurious, 0 * spurious, SPURIOUS)):
+            # Each bar is an artist of its own, and most bins have none: those of height 0 took half a CPU second.
+            some = height > 0
+            bottom.bar(when[some], height[some], width=0.05, bottom=below[some], **look)
         for axes in (top, bottom):
             mark_changes(axes, [0.0])
         bottom.yaxis.set_major_locator(MaxNLocator(4, integer=True))
@@ -215,7 +225,7 @@ def cwnd_around_changes(
         bottom.set_xlim(-before_s, after_s)
         bottom.set_xlabel("time after the change, s")
         if place == len(columns) - 1:
-            causes = bottom.legend(loc="upper right")
+            causes = bottom.legend(handles=[Patch(**NEEDED), Patch(**SPURIOUS)], loc="upper right")
         if several:
             # The layout makes room for the legend of an axes, not for an artist that is added to it.
             _name_flows(bottom, column)

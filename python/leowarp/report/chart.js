@@ -77,7 +77,7 @@ function leowarpChart(root, data) {
       const y0 = top + row * (rowHeight + gap), y1 = y0 + rowHeight;
       let high = 0;
       for (const s of series) if (s.shown) { const [a, b] = range(s, row); for (let i = a; i < b; i++) if (s.rows[row].y[i] > high) high = s.rows[row].y[i]; }
-      high = high > 0 ? high * 1.05 : 1;
+      high = Math.min(high > 0 ? high * 1.05 : 1, data.tops[row] ?? Infinity);
       const py = (v) => y1 - (v / high) * rowHeight, tick = nice(high, 4);
       g.strokeStyle = "#ddd"; g.fillStyle = "#333"; g.lineWidth = 1; g.textAlign = "right"; g.textBaseline = "middle";
       for (let v = 0; v <= high; v += tick) {

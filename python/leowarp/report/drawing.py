@@ -118,11 +118,17 @@ def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = No
             _save(figure(runs, name, flow=mine, **at), folder / name, drawing.formats)
         except TraceError as error:
             # The run lacks what this figure shows (no constellation, no change, no packets): said on the page.
-            not_drawn[name] = error.message
+            not_drawn[name] = _reason(error)
         else:
             drawn.append(name)
     drawing.on_figure(len(names), len(names))
     return drawn, not_drawn
+
+
+def _reason(error: TraceError) -> str:
+    """Why a figure is not drawn, and what to do, without the name of the figure, which the page says itself."""
+    attempted, _, reason = error.message.partition(": ")
+    return f"{reason or attempted}{f'; {error.hint}' if error.hint else ''}"
 
 
 def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:

@@ -245,10 +245,12 @@ def figure(runs: Runs, name: str, *, flow: int | Sequence[int] | None = None, **
             # A socket's last look is kept even if none was taken before.
             unsampled = table == "sockets" and run.plan.observe.sockets_ns is None
             if unsampled or not run.tables.has(table):
-                key = {"sockets": "observe.sockets", "links": "observe.queues"}.get(table, "observe.truth")
+                key = {"sockets": 'observe.sockets="50 ms"', "links": 'observe.queues="50 ms"'}.get(
+                    table, "observe.truth=true"
+                )
                 raise TraceError(
                     f"cannot draw the figure {name!r} of {run.path.name}: the run recorded no {table}",
-                    hint=f"its plan has {key} switched off, or the run is older; run it again with it",
+                    hint=f"run it again with --set {key}, or, if its plan says so already, with this version",
                 )
     if FIGURES[name].own_flows:
         if flow is not None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from leowarp.metrics import goodput, path_queues
 from leowarp.metrics.tables import floats
+from leowarp.report.goodputs import top_mbps
 from leowarp.report.style import OKABE_ITO
 from leowarp.report.view import MOST_LINES, RunView, labels, styles
 
@@ -35,23 +36,32 @@ def chart(runs: Sequence[RunView], element: str) -> str:
         median and the highest mean goodput are shown first, and the reader chooses others.
     element : str
         Id of the chart on the page.
+
+    Returns
+    -------
+    html : str
+        Without the rows in which every line is 0 or nothing was recorded, which it names; "" if that are all.
     """
     most = POINTS * MOST_LINES // max(len(runs), MOST_LINES)
     queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]] = {}
+    lines = [_series(run, most, queues) for run in runs]
+    rows = [row for row in range(len(ROWS)) if any(_says_something(*line[row]) for line in lines)]
+    if not rows:
+        return ""
     series = [
-        {
-            "label": label,
-            "colour": style["color"],
-            "rows": [_row(t_s, value) for t_s, value in _series(run, most, queues)],
-        }
-        for run, label, style in zip(runs, labels(runs), styles(runs), strict=True)
+        {"label": label, "colour": style["color"], "rows": [_row(*line[row]) for row in rows]}
+        for line, label, style in zip(lines, labels(runs), styles(runs), strict=True)
     ]
+    top = top_mbps(runs)
+    tops = [top if row == 0 and np.isfinite(top) else None for row in rows]
+    empty = [ROWS[row].split(",")[0] for row in range(len(ROWS)) if row not in rows]
     means = [run.metrics.summary["flows"][run.main_flow].get("goodput_mean_bps") or 0.0 for run in runs]
     order = sorted(range(len(runs)), key=lambda place: means[place])
     first = [order[0], order[(len(order) - 1) // 2], order[-1]] if len(runs) > MOST_LINES else list(range(len(runs)))
     data = {
         "label": f"{', '.join(ROWS)} over time of {_whose(runs)}; the figures below show the same",
-        "rows": list(ROWS),
+        "rows": [ROWS[row] for row in rows],
+        "tops": tops,
         "series": series,
         # Of more than can be told apart: the lowest, the median and the highest goodput first, the others to be chosen.
         "first": first,
@@ -61,8 +71,9 @@ def chart(runs: Sequence[RunView], element: str) -> str:
     }
     # "</script" would end the script whatever it stands in, and "<!--" makes its end none.
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    left_out = f'<p class="quiet">0 in the whole run, or not recorded: {", ".join(empty)}.</p>\n' if empty else ""
     return (
-        f'<div id="{element}" class="chart"></div>\n'
+        f'{left_out}<div id="{element}" class="chart"></div>\n'
         f'<script>leowarpChart(document.getElementById("{element}"), {text});</script>\n'
     )
 
@@ -75,6 +86,11 @@ def library() -> str:
     """The script that draws, once a page."""
     source = resources.files("leowarp.report").joinpath("chart.js").read_text(encoding="utf-8")
     return f"<script>\n{source}</script>\n"
+
+
+def _says_something(t_s: np.ndarray, value: np.ndarray) -> bool:
+    # A run without samples has one all the same: a socket's last look.
+    return len(t_s) > 1 and bool(np.any(np.nan_to_num(value)))
 
 
 def _row(t_s: np.ndarray, value: np.ndarray) -> dict[str, Any]:

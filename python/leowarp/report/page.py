@@ -90,7 +90,7 @@ def _chosen_flows(view: RunView, flow: int | Sequence[int] | None) -> list[int] 
 
 def write_comparison(
     runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = (),
-    command: str | None = None, change: str | None = None,
+    command: str | None = None, change: str | None = None, on_figure: OnFigure | None = None,
 ) -> Path:  # fmt: skip
     """Writes one page that shows several runs side by side.
 
@@ -109,6 +109,8 @@ def write_comparison(
     change : str, optional
         At which instant figures around route changes show all runs: "150 s", or the number of a change, from 1; by
         default `leowarp.report.instants.RULE` chooses it.
+    on_figure : callable, optional
+        Hears how many figures are drawn, of how many.
 
     Returns
     -------
@@ -125,7 +127,8 @@ def write_comparison(
         raise ScenarioError(f"cannot compare {len(many)} run(s)", hint="give two or more: leowarp compare RUN RUN")
     folder = Path(out_dir)
     change_s = None if change is None else chosen_instant_s(many, change)
-    drawn, not_drawn = draw_all(many, folder / FIGURES_FOLDER, Drawing(formats=formats, change_s=change_s))
+    drawing = Drawing(formats=formats, change_s=change_s, on_figure=on_figure or Drawing.on_figure)
+    drawn, not_drawn = draw_all(many, folder / FIGURES_FOLDER, drawing)
     title = title or "Runs compared: " + ", ".join(labels(many))
     warnings = [f"{label}: {text}" for run, label in zip(many, labels(many), strict=True) for text in run.warnings]
     parts = [
@@ -360,7 +363,11 @@ def _part(names: Sequence[str], part: str) -> list[str]:
 def _not_drawn(not_drawn: dict[str, str]) -> str:
     if not not_drawn:
         return ""
-    items = "".join(f"<li>{html.text(FIGURES[name].title)}: {html.text(why)}</li>" for name, why in not_drawn.items())
+    # One reason is said once: a run without samples lacks seven figures for it.
+    reasons: dict[str, list[str]] = {}
+    for name, why in not_drawn.items():
+        reasons.setdefault(why, []).append(FIGURES[name].title)
+    items = "".join(f"<li>{html.text(', '.join(titles))}: {html.text(why)}</li>" for why, titles in reasons.items())
     return f'<p class="quiet">Not drawn:</p><ul class="quiet">{items}</ul>'
 
 
@@ -374,12 +381,15 @@ def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
         views_shown += [run] if len(run.tcp_flows) == 1 and numbers else [run.of_flow(number) for number in numbers]
     if not views_shown:
         return ""
+    chart = interactive.chart(views_shown, "chart")
+    if not chart:
+        return ""
     note = (
         '<p class="quiet">Drag to zoom, double-click for the whole run, arrow keys to move and zoom, click a name to '
-        "hide it. Goodput in order at the receiver, 50 ms bins; queue: packets waiting on all links of the path in "
-        "force.</p>"
+        "hide it. Goodput in order at the receiver, 50 ms bins, bursts above the path's capacity cut off; queue: "
+        "packets waiting on all links of the path in force.</p>"
     )
-    return f'<div class="screen">{note}{interactive.library()}{interactive.chart(views_shown, "chart")}</div>'
+    return f'<div class="screen">{note}{interactive.library()}{chart}</div>'
 
 
 def _run_links(runs: Sequence[RunView], folder: Path) -> str:

@@ -6,10 +6,13 @@ import re
 import shutil
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from leowarp.errors import ScenarioError, TraceError
-from leowarp.report import figure, html, write_comparison, write_report
+from leowarp.report import figure, html, interactive, write_comparison, write_report
+from leowarp.report.drawing import Drawing, draw_all
+from leowarp.report.view import RunView
 
 # Each test draws whole pages.
 pytestmark = pytest.mark.slow
@@ -187,3 +190,25 @@ def test_one_run_cannot_be_compared(run_dir, tmp_path):
 )
 def test_cells_show_missing_as_a_dash_and_zero_as_zero(value, shown):
     assert html.cell(value) == shown
+
+
+def test_what_is_0_in_the_whole_run_has_no_row_in_the_chart_and_is_named(run_dir, monkeypatch):
+    nothing = (np.arange(3.0), np.zeros(3))
+    some = (np.arange(3.0), np.ones(3))
+    monkeypatch.setattr(interactive, "_series", lambda run, most, queues: [some, nothing, some, (nothing[0][:1],) * 2])
+    text = interactive.chart([RunView(run_dir)], "chart")
+    assert '"rows":["goodput, Mbit/s","smoothed RTT, ms"]' in text
+    assert "not recorded: window, queue." in text
+    monkeypatch.setattr(interactive, "_series", lambda run, most, queues: [nothing] * 4)
+    assert interactive.chart([RunView(run_dir)], "chart") == ""
+
+
+def test_a_reason_why_figures_are_not_drawn_is_said_once(run_dir, tmp_path):
+    copy = tmp_path / "run"
+    shutil.copytree(run_dir, copy)
+    (copy / "30-trace" / "sockets.parquet").unlink()
+    folder = tmp_path / "figures"
+    drawn, not_drawn = draw_all([RunView(copy)], folder, Drawing(names=["goodput", "goodput_cdf"]))
+    assert drawn == []
+    assert len(set(not_drawn.values())) == 1
+    assert 'run it again with --set observe.sockets="50 ms"' in not_drawn["goodput"]

@@ -17,6 +17,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.transforms import ScaledTranslation
@@ -251,6 +252,14 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[P
         for kind in formats:
             path = stem.with_name(f"{stem.name}.{kind}")
             plainfiles.refuse_link(path)
-            figure.savefig(path, format=kind, metadata=metadata[kind])
+            if kind == "svg":
+                # `savefig` draws once more before, with drawing switched off, for layouts that change while they are
+                # drawn (matplotlib.backend_bases.print_figure). This one is fixed: the same bytes for half the time.
+                shown_dpi = figure.dpi
+                figure.dpi = PNG_DPI
+                FigureCanvasSVG(figure).print_svg(path, metadata=metadata[kind])
+                figure.dpi = shown_dpi
+            else:
+                figure.savefig(path, format=kind, metadata=metadata[kind])
             written.append(path)
     return written

@@ -16,7 +16,8 @@ MOST_FIRST = 5
 """Numbers at the top of a page: what fits into one line of it, and what a reader keeps in mind."""
 
 FIRST: tuple[tuple[str, ...], ...] = (
-    ("goodput_mean_bps", "replies_lost_pkts", "probes_lost_pkts"),
+    ("goodput_mean_bps", "completion_goodput_bps", "replies_lost_pkts", "probes_lost_pkts"),
+    ("completion_ns",),
     ("rtt_p50_ns", "srtt_p50_us", "owd_p50_ns"),
     ("rtt_p99_ns", "srtt_p99_us", "owd_max_ns"),
     ("retransmissions_pkts", "sender_retransmissions_pkts", "rtt_min_ns", "owd_min_ns"),

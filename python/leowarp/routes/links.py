@@ -8,7 +8,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import KDTree
 
 from leowarp.ephemeris import EcefMetres, Stations
 from leowarp.errors import ScenarioError
@@ -94,6 +93,8 @@ class RangeRule:
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
         """See `IslRule.pairs`. By a tree, for all pairs of 1584 satellites are 1.25 million."""
+        from scipy.spatial import KDTree
+
         pairs = KDTree(satellites_m).query_pairs(self.max_range_m, output_type="ndarray")
         # The tree's order depends on how it was built; a sorted list of links does not.
         pairs = pairs[np.argsort(pairs[:, 0] * len(satellites_m) + pairs[:, 1])]

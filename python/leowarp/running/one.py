@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leowarp.layout import GUEST, TRACE, default_directory
-from leowarp.progress import OnProgress, Progress, building, shown
+from leowarp.progress import OnProgress, Progress, building, of_figures, shown
 from leowarp.running.street import judged, prepared
 from leowarp.running.writing import Writing, write_plan
 
@@ -66,9 +66,6 @@ def run(
             """Tells that a stage has begun, or how far the guest's clock has come in it."""
             show(Progress(target.name, name, t_ns or 0, plan.run.duration_ns, wall_s))
 
-        def figures(done: int, expected: int) -> None:
-            show(Progress(target.name, "report", done=done, expected=expected))
-
         with Writing(target, force=force) as directory:
             stage("timeline")
             write_plan(directory, plan.to_toml(), inputs)
@@ -91,7 +88,7 @@ def run(
             )
         # A run of hours stays complete if its page cannot be made: `leowarp report` makes it anew.
         if report:
-            reports.write_report(target, on_figure=figures)
+            reports.write_report(target, on_figure=of_figures(show, target.name))
             trace.list_files(target)
         stage("done")
     return Run(target)

@@ -153,7 +153,7 @@ HOST: Section = (
            "arrived with a mark of congestion (CE)", "marked for congestion"),
     Scalar("completion_goodput_bps", BPS, _GOODPUT,
            "payload over completion time, from the flow's start (connecting included) to its last byte; null: the flow "
-           "had no size, or did not finish"),
+           "had no size, or did not finish", None, "goodput until complete"),
 )
 
 # First transmissions alone: a retransmission that comes late is what TCP does, not what the path did.

@@ -15,7 +15,6 @@ from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 from scipy.special import ndtr, ndtri
 
 from leowarp.errors import ScenarioError
@@ -160,6 +159,9 @@ def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDAr
     kept = math.exp(-_WANDER_STEP_NS / access.wander_time_ns)
     # x[i] = kept x[i-1] + sqrt(1 - kept^2) n[i], x[0] = n[0]: of the same spread from the start
     noise[1:] *= math.sqrt(1.0 - kept * kept)
+    # Imported where it is used: every command that reads a run imports this module, and scipy.signal takes 0.9 CPU s.
+    from scipy.signal import lfilter
+
     wander = access.wander_ratio * np.asarray(lfilter([1.0], [1.0, -kept], noise), dtype=np.float64)
     return t_ns, wander
 

@@ -17,9 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 from scipy.special import i0e, ndtr
-from scipy.stats import ncx2
 
 from leowarp.timeline.channel.decibels import amplitude_ratio, power_ratio
 
@@ -58,6 +56,9 @@ class Loo:
         variance = float(power_ratio(self.multipath_db)) / 2
         direct = power_ratio(self.mean_db + self.deviation_db * _NODES) / variance
         scaled = np.asarray(power_ratio(level_db)) / variance
+        # Imported where it is used: scipy.stats takes 0.9 CPU s, which readers of a run need not pay.
+        from scipy.stats import ncx2
+
         share = ncx2.cdf(scaled[..., None], 2, direct)
         # Far above the diffuse signal scipy's series gives nan. There the amplitude is z and the part of the diffuse
         # signal in phase with it, a Gaussian of deviation sqrt(variance): what is left out of r = |z + w| is
@@ -95,6 +96,8 @@ def mixture_share_below(states: Sequence[Loo], shares: ArrayLike, level_db: Arra
 
 def mixture_quantile_db(states: Sequence[Loo], shares: ArrayLike, share: float) -> float:
     """The level, in dB, that the power stays below for this share of the time (0 < share < 1)."""
+    from scipy.optimize import brentq
+
     if not 0 < share < 1:
         raise ValueError(f"a quantile of share {share} is no level")
     # brentq needs a bracket that holds the level; a wide one costs few steps.

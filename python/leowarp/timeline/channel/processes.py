@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter, oaconvolve
 from scipy.special import j0
 
 
@@ -123,6 +122,10 @@ class Shadowing:
             before = 0.0
         else:
             before = self._keeps * self._last
+        # Imported where it is used, here and below: scipy.signal takes 0.9 CPU s, and whoever reads a run imports this
+        # module without drawing from it.
+        from scipy.signal import lfilter
+
         values, _ = lfilter([1.0], [1.0, -self._keeps], noise, zi=np.array([before]))
         self._last = float(values[-1])
         return values
@@ -160,6 +163,8 @@ class Multipath:
         noise = np.concatenate((self._noise, self._white(n)))
         # What the filter still reaches back to: the next block goes on without a seam.
         self._noise = noise[n:]
+        from scipy.signal import oaconvolve
+
         return oaconvolve(noise, self._taps, mode="valid")
 
     def _white(self, n: int) -> NDArray[np.complex128]:
