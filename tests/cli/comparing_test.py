@@ -10,6 +10,9 @@ from leowarp.metrics import metrics, read_tables
 from support.synthetic.access import write_synthetic_access
 from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
+# Each test computes metrics of runs, and most draw a page.
+pytestmark = pytest.mark.slow
+
 
 def finished(path):
     """Metrics, summary and manifest of a synthetic run."""

@@ -9,6 +9,8 @@ ROOT = Path(__file__).parents[2]
 
 def defaults(text):
     """Lines that call `getattr` with three arguments."""
+    if "getattr" not in text:
+        return
     for node in ast.walk(ast.parse(text)):
         match node:
             case ast.Call(func=ast.Name(id="getattr"), args=[_, _, _]):

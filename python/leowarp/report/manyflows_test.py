@@ -16,6 +16,7 @@ def words(drawn):
     return {text.get_text() for legend in legends for text in legend.get_texts()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["goodput", "goodput_cdf", "rtt_ccdf", "shares"])
 def test_every_flow_is_in_the_figure_under_its_own_name(access_dir, name):
     run = RunView(access_dir)
@@ -42,6 +43,7 @@ def test_a_flow_that_a_figure_is_not_about_is_refused(access_dir):
         figure(run, "goodput", flow=[])
 
 
+@pytest.mark.slow
 def test_of_more_flows_than_can_be_told_apart_their_distribution_is_drawn(access_dir, monkeypatch):
     monkeypatch.setattr(manyflows, "MOST_LINES", 1)
     assert words(figure(access_dir, "goodput")) == {"all flows", "middle 80 %", "middle half", "median flow"}

@@ -15,6 +15,7 @@ def test_each_series_has_a_panel_and_the_time_is_what_was_asked_for(run_dir):
     assert figure.axes[0].lines[0].get_xdata().max() >= 3.0
 
 
+@pytest.mark.slow
 def test_two_runs_are_told_apart(run_dir, other_run_dir):
     figure = plot([run_dir, other_run_dir], ["goodput"])
     assert len(figure.legends) == 1

@@ -149,6 +149,7 @@ def test_runners_up_and_the_answer_share_one_certainty() -> None:
     assert found.confidence_ratio + sum(ratios) == pytest.approx(1, abs=0.01)
 
 
+@pytest.mark.slow
 def test_a_clock_set_forward_is_told_from_a_pause() -> None:
     t_ns, rtt_ns, _ = dish(phase_ns=3 * S, span_ns=400 * S)
     later = t_ns >= 200 * S
