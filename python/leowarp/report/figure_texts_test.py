@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """In every figure, of every kind of run, no text stands over another, over a panel not its own, or outside."""
 
+from pathlib import Path
+
 import pytest
 from matplotlib.figure import Figure
 
@@ -12,9 +14,11 @@ from support.synthetic.flows import constellation_toml, write_synthetic_flows
 
 PAIRS = [("Madrid", "Tokyo"), ("Los Angeles", "St Petersburg"), ("Buenos Aires", "San Francisco")]
 ENDED = '[[flows]]\nsource = "{}"\ndestination = "{}"\n'
+MEASURED = Path(__file__).parents[3] / "examples" / "measured-path.csv"
 MEDIA = {
     "chain": '[chain]\nhops = 3\ndelay = "10 ms"\nrate = "10 Mbit/s"\nqueue = "100 pkts"\n' + ENDED.format("A", "B"),
     "jittered": '[jittered]\ndelay = "50 ms"\njitter = "5 ms"\n' + ENDED.format("A", "B"),
+    "measured": f'[measured]\nfile = "{MEASURED}"\n' + ENDED.format("A", "B") * 2,
     "mobile": '[mobile]\nsnr = "10 dB"\nsamples_per_wavelength = 4\nrule = "equal"\n'
     + ENDED.format("server", "mobile") * 2,
 }
@@ -30,6 +34,7 @@ CASES = {
     "access": ("access",),
     "chain": ("chain",),
     "jittered": ("jittered",),
+    "measured": ("measured",),
     "mobile": ("mobile",),
     "three runs": ("one", "other", "three"),
     "two runs of many flows": ("many", "three"),

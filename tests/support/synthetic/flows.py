@@ -54,6 +54,9 @@ def write_synthetic_flows(one: Path, path: Path, toml: str) -> Path:
     plan = scenario.resolve(scenario.load(text))
     text.unlink()
     (path / layout.PLAN).write_text(plan.to_toml(), encoding="utf-8")
+    for file in plan.inputs():
+        (path / layout.INPUTS).mkdir(exist_ok=True)
+        shutil.copy(file, path / layout.INPUTS / file.name)
     count = len(plan.flows)
     pairs = list(dict.fromkeys((flow.source, flow.destination) for flow in plan.flows))
     for name, columns in (
