@@ -351,22 +351,22 @@ def _plainly(value: float | str) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
 
 
-def _percent(ratio: float) -> str:
+def ratio_text(ratio: float) -> str:
     return f"{100 * ratio:.3g} %"
 
 
 def _part(value: int, whole: int | None) -> str:
-    return f"{value:,} ({_percent(value / whole)})" if value and whole else f"{value:,}"
+    return f"{value:,} ({ratio_text(value / whole)})" if value and whole else f"{value:,}"
 
 
-def _rate(value_bps: float) -> str:
+def rate_text(value_bps: float) -> str:
     for size, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1, "bit/s")):
         if value_bps >= size:
             return f"{_digits(value_bps / size)} {unit}"
     return "0 bit/s"
 
 
-def _span(value_ns: float) -> str:
+def span_text(value_ns: float) -> str:
     for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1, "ns")):
         if abs(value_ns) >= size:
             return f"{_digits(value_ns / size)} {unit}"
@@ -374,7 +374,7 @@ def _span(value_ns: float) -> str:
 
 
 def _span_of_us(value_us: float) -> str:
-    return _span(value_us * 1e3)
+    return span_text(value_us * 1e3)
 
 
 def _span_of_s(value_s: float) -> str:
@@ -392,15 +392,15 @@ def _changes(value: int, shorter: int | None) -> str:
 
 def _between(least_ns: int, largest_ns: int | None) -> str:
     if largest_ns is None or largest_ns == least_ns:
-        return _span(least_ns)
-    least, unit = _span(least_ns).split()
-    largest, same = _span(largest_ns).split()
+        return span_text(least_ns)
+    least, unit = span_text(least_ns).split()
+    largest, same = span_text(largest_ns).split()
     return f"{least} to {largest} {same}" if unit == same else f"{least} {unit} to {largest} {same}"
 
 
 def _recovery(recovered_ratio: float, median_ns: int | None) -> str:
     # Recovery is looked at for 5 s (`metrics.recovery`); of a half that did not come back there is no median.
-    return "> 5 s" if median_ns is None else _span(median_ns)
+    return "> 5 s" if median_ns is None else span_text(median_ns)
 
 
 def _speed(cpu_s: float, virtual_s: float | None) -> str | None:
@@ -408,7 +408,7 @@ def _speed(cpu_s: float, virtual_s: float | None) -> str | None:
 
 
 _TEXTS: dict[str, Callable[..., str]] = {
-    "_bps": _rate, "_ns": _span, "_us": _span_of_us, "_s": _span_of_s, "_ratio": _percent,
+    "_bps": rate_text, "_ns": span_text, "_us": _span_of_us, "_s": _span_of_s, "_ratio": ratio_text,
 }  # fmt: skip
 """How a scalar is said, by the end of its name; all others plainly."""
 

@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 
 from leowarp import plainfiles
 from leowarp.errors import ScenarioError, TraceError
+from leowarp.report.figure_data import write_figure_data
 from leowarp.report.figures import FIGURES, figure, flows_of
 from leowarp.report.html import LARGEST_SVG_BYTES
-from leowarp.report.style import FORMATS, PAGE_FORMATS, save
+from leowarp.report.style import FORMATS, PAGE_FORMATS, save, without_rules
 from leowarp.report.view import RunView
 from leowarp.scenario.problems import nearest
 
@@ -136,7 +137,13 @@ def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
     kinds = [
         kind for kind in FORMATS if kind in (*PAGE_FORMATS, *formats) or stem.with_name(f"{stem.name}.{kind}").exists()
     ]
-    save(picture, stem, kinds)
+    write_figure_data(picture, stem.with_suffix(".csv"))
+    # Files for papers carry the rules at their foot; the page states them once, and an SVG in its metadata.
+    for_papers = [kind for kind in kinds if kind not in PAGE_FORMATS]
+    if for_papers:
+        save(picture, stem, for_papers)
+    rules = without_rules(picture)
+    save(picture, stem, [kind for kind in kinds if kind in PAGE_FORMATS], rules)
     # The page embeds a picture in place of an SVG of many thousand points.
     if "png" not in kinds and stem.with_name(f"{stem.name}.svg").stat().st_size > LARGEST_SVG_BYTES:
         save(picture, stem, ("png",))

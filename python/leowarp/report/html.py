@@ -8,6 +8,8 @@ import html
 import re
 import struct
 from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import resources
 from pathlib import Path
 
 from leowarp.printable import visible
@@ -18,45 +20,6 @@ LARGEST_SVG_BYTES = 400_000
 
 HALF_WIDTH_IN = 5.0
 """A figure less wide than this, a column of a paper, stands beside another one."""
-
-STYLE = """
-:root { color-scheme: light; }
-body { font: 15px/1.5 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; color: #1c1c1c; background: #fff;
-       max-width: 1080px; margin: 0 auto; padding: 1.2rem; }
-h1 { font-size: 1.5rem; margin: 0 0 .2rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
-p { margin: .4rem 0; } .quiet { color: #555; }
-.warnings { border-left: 5px solid #d55e00; background: #fff4ec; padding: .5rem .9rem; margin: 1rem 0; }
-.warnings ul { margin: .2rem 0 .2rem 1.1rem; padding: 0; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .86rem; margin: .4rem 0; }
-caption { text-align: left; color: #555; padding: .2rem 0; }
-th, td { padding: .22rem .6rem; border-bottom: 1px solid #ddd; text-align: right; vertical-align: top;
-         font-variant-numeric: tabular-nums; }
-th { border-bottom: 1.5px solid #666; font-weight: 600; } tbody th { border-bottom: 1px solid #ddd; font-weight: 500; }
-th.left, td.left, tbody th { text-align: left; } td:not(.left) { white-space: nowrap; }
-figure { margin: 1.3rem 0; } figure img { width: 100%; height: auto; display: block; }
-.figures { display: flex; flex-wrap: wrap; gap: 0 1.5rem; } .figures figure { flex: 1 1 100%; }
-.figures figure.half { flex: 0 1 calc(50% - .8rem); min-width: min(20rem, 100%); }
-.figures figure.alone { display: flex; flex-wrap: wrap; gap: 0 1.5rem; }
-.figures figure.alone img { flex: 0 1 calc(50% - .8rem); width: calc(50% - .8rem); min-width: min(20rem, 100%); }
-.figures figure.alone figcaption { flex: 1 1 16rem; }
-.numbers { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .6rem 1.2rem;
-           margin: 1rem 0; }
-.numbers div { border-left: 3px solid #0072b2; padding-left: .6rem; display: flex; flex-direction: column-reverse;
-               justify-content: flex-end; }
-.numbers dd { margin: 0; font-size: 1.25rem; font-weight: 600; font-variant-numeric: tabular-nums; }
-.numbers dt { color: #555; font-size: .86rem; }
-figcaption { font-size: .86rem; color: #444; max-width: 56rem; margin-top: .3rem; }
-nav a { margin-right: .9rem; } code, pre { font: .85em/1.45 "DejaVu Sans Mono", ui-monospace, monospace; }
-pre { background: #f6f6f6; padding: .7rem .9rem; overflow-x: auto; }
-details summary { cursor: pointer; font-weight: 600; margin: 1rem 0 .3rem; }
-.chart { min-height: 200px; }
-.holds { color: #00613f; font-weight: 600; } .partly { color: #8a5a00; font-weight: 600; }
-.fails { color: #a33c00; font-weight: 600; } .unknown { color: #555; font-weight: 600; }
-@media print { body { max-width: none; padding: 0; font-size: 10pt; } nav, .screen { display: none; }
-  figure, tr { break-inside: avoid; } details > * { display: block; } .scroll { overflow: visible; }
-  table { font-size: 7pt; } th, td { padding: .1rem .25rem; } }
-"""
 
 
 def page(title: str, body: str) -> str:
@@ -78,8 +41,14 @@ def page(title: str, body: str) -> str:
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{text(title)}</title><style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
+        f"<title>{text(title)}</title><style>\n{_own('pages.css')}</style></head>\n"
+        f"<body>\n{body}\n<script>\n{_own('tables.js')}</script>\n</body></html>\n"
     )
+
+
+@cache
+def _own(file: str) -> str:
+    return resources.files("leowarp.report").joinpath(file).read_text(encoding="utf-8")
 
 
 def text(value: object) -> str:
@@ -179,8 +148,8 @@ def is_half(stem: Path) -> bool:
     return _width_in(stem.with_suffix(".svg"), stem.with_suffix(".png")) < HALF_WIDTH_IN
 
 
-def picture(stem: Path, title: str, caption: str, folder: str) -> str:
-    """A figure out of its files, embedded; the files of all formats are named below it.
+def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -> str:
+    """A figure out of its files, embedded; the files of all formats, and its numbers, are named below it.
 
     Parameters
     ----------
@@ -190,6 +159,8 @@ def picture(stem: Path, title: str, caption: str, folder: str) -> str:
         Also the text for who does not see it.
     folder : str
         Where the links lead, from the page.
+    code : str
+        Python that makes it anew.
     """
     svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
     if svg.exists() and svg.stat().st_size <= LARGEST_SVG_BYTES:
@@ -199,9 +170,13 @@ def picture(stem: Path, title: str, caption: str, folder: str) -> str:
     half = ' class="half"' if is_half(stem) else ""
     kinds = [kind for kind in ("svg", "pdf", "png") if stem.with_suffix(f".{kind}").exists()]
     files = ", ".join(f'<a href="{folder}/{stem.name}.{kind}">{stem.name}.{kind}</a>' for kind in kinds)
+    if stem.with_suffix(".csv").exists():
+        files += f'; its numbers: <a href="{folder}/{stem.name}.csv">{stem.name}.csv</a>'
+    again = f"<details><summary>Make it in Python</summary><pre>{text(code)}</pre></details>" if code else ""
     return (
-        f'<figure{half} id="figure-{text(stem.name)}"><img src="{source}" alt="{text(f"{title}. {caption}")}">'
-        f"<figcaption><strong>{text(title)}.</strong> {text(caption)} Files: {files}.</figcaption></figure>\n"
+        f'<figure{half} id="figure-{text(stem.name)}"><div class="drawn">'
+        f'<img src="{source}" alt="{text(f"{title}. {caption}")}"></div>'
+        f"<figcaption><strong>{text(title)}.</strong> {text(caption)} Files: {files}.{again}</figcaption></figure>\n"
     )
 
 

@@ -22,10 +22,11 @@ from leowarp.report.drawing import Drawing, OnFigure, draw_all
 from leowarp.report.figures import FIGURES, Runs, views
 from leowarp.report.instants import chosen_instant_s, sentence
 from leowarp.report.moving import moving
+from leowarp.report.outcome import outcome
 from leowarp.report.reconfigurations import reconfigurations_section
 from leowarp.report.reordering_section import reordering_section
 from leowarp.report.summary_section import first_numbers, summary_tables
-from leowarp.report.view import RunView, labels, worded
+from leowarp.report.view import RunView, by_run, labels, worded
 
 FIGURES_FOLDER = "figures"
 
@@ -182,6 +183,7 @@ def _run_body(
     return (
         f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(view.footer())}</p>\n'
         + _figures_of(view, chosen)
+        + outcome(view)
         + html.warning_box(view.warnings)
         + worded([view], first_numbers([view]))
         + lead
@@ -336,7 +338,7 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
         if kind.study and all(_is_of_study(run) for run in runs):
             title += f" (as {kind.study} of Frederiksen et al., 2024)"
         stem = folder / FIGURES_FOLDER / name
-        block = html.picture(stem, title, worded(runs, kind.caption), FIGURES_FOLDER)
+        block = html.picture(stem, title, worded(runs, kind.caption), FIGURES_FOLDER, _python(runs, name))
         if not html.is_half(stem):
             blocks.append(block)
         elif waiting:
@@ -348,6 +350,14 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
     if waiting:
         blocks[blocks.index(waiting)] = waiting.replace('class="half"', 'class="alone"', 1)
     return f'<div class="figures">{"".join(blocks)}</div>' if blocks else ""
+
+
+def _python(runs: Sequence[RunView], name: str) -> str:
+    """Two lines that make a figure, typed where the run directories are."""
+    paths = [group[0].path.name for group in by_run(runs)]
+    if len(paths) == 1:
+        return f"import leowarp as lw\nlw.open({paths[0]!r}).figure({name!r})"
+    return f"from leowarp.report import figure\nfigure({paths!r}, {name!r})"
 
 
 def _is_of_study(run: RunView) -> bool:

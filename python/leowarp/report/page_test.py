@@ -7,9 +7,11 @@ import shutil
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from leowarp.errors import ScenarioError, TraceError
+from leowarp.metrics import goodput, read_tables
 from leowarp.report import figure, html, interactive, write_comparison, write_report
 from leowarp.report.drawing import Drawing, draw_all
 from leowarp.report.view import RunView
@@ -94,7 +96,7 @@ def test_the_page_says_what_each_change_caused(page):
 def test_every_figure_has_its_files(page):
     text = page.read_text(encoding="utf-8")
     files = re.findall(r'href="(figures/[^"]+)"', text)
-    assert len(files) == 12
+    assert [file.endswith(".csv") for file in files] == [False, True] * 12
     assert all((page.parent / file).exists() for file in files)
 
 
@@ -212,3 +214,34 @@ def test_a_reason_why_figures_are_not_drawn_is_said_once(run_dir, tmp_path):
     assert drawn == []
     assert len(set(not_drawn.values())) == 1
     assert 'run it again with --set observe.sockets="50 ms"' in not_drawn["goodput"]
+
+
+def test_the_page_says_what_happened_before_any_number(page):
+    text = page.read_text(encoding="utf-8")
+    told = re.search(r'<p class="outcome">(.*?)</p>', text)
+    assert told is not None
+    assert told[1].startswith(
+        "One cubic flow from Madrid to Tokyo ran for 60 s of virtual time over the links of a con"
+    )
+    assert "packets came late, overtaken by others" in told[1]
+    assert told.start() < text.index('<dl class="numbers">')
+
+
+def test_a_figure_has_the_rules_once_for_the_page_and_in_its_files_for_papers(run_dir, tmp_path):
+    draw_all([RunView(run_dir)], tmp_path, Drawing(names=["goodput"], formats=["pdf"]))
+    svg = (tmp_path / "goodput.svg").read_text(encoding="utf-8")
+    assert "queue discipline: fifo" in re.search(r"<dc:description>(.*?)</dc:description>", svg, re.S)[1]
+    assert '<g id="rules">' not in svg
+    assert (tmp_path / "goodput.pdf").exists()
+
+
+def test_the_numbers_of_a_figure_are_those_that_it_shows(run_dir, tmp_path):
+    draw_all([RunView(run_dir)], tmp_path, Drawing(names=["goodput", "cwnd"]))
+    first, *_ = (tmp_path / "goodput.csv").read_text(encoding="utf-8").splitlines()
+    assert first.startswith("# panel 1: CUBIC, in order at the receiver, 50 ms bins; x: time, s")
+    shown = pd.read_csv(tmp_path / "goodput.csv", comment="#")
+    expected = goodput(read_tables(run_dir), 0)
+    assert shown["x"].to_numpy() == pytest.approx(expected["t_ns"].to_numpy() / 1e9)
+    assert shown["y"].to_numpy() == pytest.approx(expected["goodput_bps"].to_numpy() / 1e6, rel=1e-8, nan_ok=True)
+    bars = pd.read_csv(tmp_path / "cwnd.csv", comment="#")
+    assert (bars["y"] > bars["y_low"])[bars["line"] == "needed"].all()

@@ -115,10 +115,34 @@ def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
     # DejaVu Sans at 4.6 points is 0.034 in a character on average, digits and capitals a little more.
     text = textwrap.fill(footer, width=int(width_in / 0.0358))
     lines = text.count("\n") + 1
-    room = (lines * 0.078 + 0.05) / height_in
-    figure.set_layout_engine("constrained", rect=(0, room, 1, 1 - room), w_pad=0.03, h_pad=0.03)
-    figure.text(0.008, 0.03 / height_in, text, fontsize=4.6, color="#555555", va="bottom", linespacing=1.15)
+    room = _room_in(lines) / height_in
+    figure.set_layout_engine("constrained", rect=(0, room, 1, 1 - room), **PADS)
+    figure.text(0.008, 0.03 / height_in, text, fontsize=4.6, color="#555555", va="bottom", linespacing=1.15, gid=RULES)
     return figure
+
+
+def without_rules(figure: Figure) -> str:
+    """Takes the rules from a figure's foot, for a page that states them once; returns them.
+
+    The figure is as much lower, so that its panels keep their size, and is laid out again when it is saved.
+    """
+    (rules,) = [each for each in figure.texts if each.get_gid() == RULES]
+    rules.remove()
+    lines = rules.get_text().count("\n") + 1
+    figure.set_size_inches(figure.get_figwidth(), figure.get_figheight() - _room_in(lines))
+    figure.set_layout_engine("constrained", rect=(0, 0, 1, 1), **PADS)
+    return rules.get_text().replace("\n", " ")
+
+
+RULES = "rules"
+"""Group id of the text at a figure's foot."""
+
+PADS = {"w_pad": 0.03, "h_pad": 0.03}
+"""Of matplotlib's constrained layout, in inches."""
+
+
+def _room_in(lines: int) -> float:
+    return lines * 0.078 + 0.05
 
 
 def line_style(index: int) -> dict[str, Any]:
@@ -216,7 +240,7 @@ def format_of(file: Path, option: str) -> str:
     return kind
 
 
-def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, description: str = "") -> list[Path]:
     """Writes a figure in each format; equal figures give equal bytes (no date, no version, fixed SVG ids).
 
     Parameters
@@ -226,6 +250,8 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[P
     stem : path
         The file without its ending.
     formats : sequence of {"svg", "pdf", "png"}
+    description : str
+        Goes into the metadata of an SVG.
 
     Returns
     -------
@@ -239,7 +265,7 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[P
     """
     written = []
     metadata: dict[str, dict[str, Any]] = {
-        "svg": {"Date": None, "Creator": None},
+        "svg": {"Date": None, "Creator": None, **({"Description": description} if description else {})},
         "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
         "png": {"Software": None},
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page says first, in numbers: the five that matter; and, folded, all scalars of its flows and runs."""
+"""What a page says first, in numbers: the six that matter; and, folded, all scalars of its flows and runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leowarp.report import html
 from leowarp.report.scalar_rows import all_zero, scalar_rows
 from leowarp.report.view import MOST_LINES, RunView, labels, worded
 
-MOST_FIRST = 5
+MOST_FIRST = 6
 """Numbers at the top of a page: what fits into one line of it, and what a reader keeps in mind."""
 
 FIRST: tuple[tuple[str, ...], ...] = (
@@ -90,7 +90,7 @@ RUN_ROWS = (
 
 
 def first_numbers(runs: Sequence[RunView]) -> str:
-    """The five numbers that matter, of one run side by side, of several as a table; of its TCP flows, if there are any.
+    """The six numbers that matter, of one run side by side, of several as a table; of its TCP flows, if there are any.
 
     Returns
     -------

@@ -77,7 +77,7 @@ def write_study_page(
         What to type to make the same again.
     """
     parts = [
-        Section("claims", "Claims", _verdicts(claims) + _claims_table(claims)),
+        Section("claims", "Claims", _verdicts(claims) + _claims_list(claims)),
         Section("figures", "Figures", _figures(folder, figures)),
         *sections,
         Section(
@@ -104,28 +104,48 @@ def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
     return f"<p>Of {len(claims)} claims: {shown}. {note}</p>"
 
 
-def _claims_table(claims: Sequence[Mapping[str, Any]]) -> str:
-    """A row a claim; what was measured in further samples stands below what decided."""
-    rows = []
-    for row in claims:
-        verdict = f'<span class="{CLASSES[row["verdict"]]}">{html.text(row["verdict"])}</span>'
-        others = row["samples"][1:]
-        if others:
-            same = sum(sample["verdict"] == row["verdict"] for sample in others)
-            verdict += f'<br><span class="quiet">other samples: {same} of {len(others)} alike</span>'
-        measured = html.text(row["measured"])
-        if row["cause"]:
-            measured += f"<br><strong>Why:</strong> {html.text(row['cause'])}"
-        for sample in others:
-            measured += (
-                f'<br><span class="quiet">{html.text(sample["sample"])}: {html.text(sample["verdict"])}; '
-                f"{html.text(sample['measured'])}</span>"
-            )
-        rows.append([row["number"], row["figure"], html.text(row["says"]), html.text(row["test"]), measured, verdict])
-    return html.table(
-        "Each claim of the paper, the test written for it, and what was measured", ["claim", "figure", "the paper says",
-        "tested as", "measured here", "verdict"], rows, left=frozenset(range(6)), raw=frozenset((2, 3, 4, 5)),
-    )  # fmt: skip
+SHORT = 190
+"""Characters of what was measured that stand beside a verdict; the whole of a longer text is folded below."""
+
+
+def _claims_list(claims: Sequence[Mapping[str, Any]]) -> str:
+    """A card a claim: verdict, what the paper says, what decided; folded below: the test, causes, further samples."""
+    links = " ".join(
+        f'<a class="{CLASSES[row["verdict"]]}" href="#claim-{html.text(row["number"])}">{html.text(row["number"])}</a>'
+        for row in claims
+    )
+    return f'<p class="screen">{links}</p>\n' + "".join(_card(row) for row in claims)
+
+
+def _card(row: Mapping[str, Any]) -> str:
+    kind, others = CLASSES[row["verdict"]], row["samples"][1:]
+    short = _shortened(row["measured"])
+    verdict = html.text(row["verdict"])
+    if others:
+        same = sum(sample["verdict"] == row["verdict"] for sample in others)
+        verdict += f" ({same} of {len(others)} other samples alike)"
+    folded = [("Tested as", row["test"])]
+    if short != row["measured"]:
+        folded.append(("Measured", row["measured"]))
+    if row["cause"]:
+        folded.append(("Why", row["cause"]))
+    folded += [(f"{sample['sample']}: {sample['verdict']}", sample["measured"]) for sample in others]
+    lines = "".join(f"<p><strong>{html.text(name)}:</strong> {html.text(words)}</p>" for name, words in folded)
+    figure = row["figure"] if row["figure"] in ("text", "") else f"figure {row['figure']}"
+    return (
+        f'<article class="claim is-{kind}" id="claim-{html.text(row["number"])}">'
+        f'<p><span class="{kind}">{verdict}</span> · <strong>{html.text(row["number"])}</strong> '
+        f'{html.text(row["says"])} <span class="quiet">({html.text(figure)})</span></p>'
+        f"<p>{html.text(short)}</p><details><summary>How it was tested</summary>{lines}</details></article>\n"
+    )
+
+
+def _shortened(measured: str) -> str:
+    """The beginning of what was measured, up to the end of a part; a short text whole."""
+    if len(measured) <= SHORT:
+        return measured
+    cut = max(measured.rfind(mark, 0, SHORT) for mark in ("; ", ", ", ". "))
+    return f"{measured[: cut if cut > 0 else SHORT]} …"
 
 
 def _figures(folder: Path, figures: Sequence[DrawnFigure]) -> str:

@@ -409,7 +409,7 @@ def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     claims = json.loads((done.path / "claims.json").read_text())
     assert [row["verdict"] for row in claims["claims"]] == ["holds"] * 16
     text = done.page.read_text(encoding="utf-8")
-    assert text.count('<th scope="row">3.') == 16
+    assert text.count('id="claim-3.') == 16
     assert "quick:" not in text
     assert "CUBIC, ECN, fq_codel" in text
     assert (done.path / material.TABLE).exists()

@@ -332,7 +332,7 @@ def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     claims = json.loads((done.path / "claims.json").read_text())
     assert [row["verdict"] for row in claims["claims"]].count("holds") >= 7
     text = done.page.read_text(encoding="utf-8")
-    assert text.count('<th scope="row">2.') == 8
+    assert text.count('id="claim-2.') == 8
     assert "transfers/results/" in text
     assert "leowarp reproduce torres2020" in text
     assert "16,740" in text

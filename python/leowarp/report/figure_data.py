@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers that a figure shows, read back from what was drawn: a CSV file beside each figure of a page.
+
+They are taken from matplotlib's artists and not from the tables behind them, so that no figure can show other numbers
+than its file has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import Collection, LineCollection, PathCollection, PolyCollection, QuadMesh
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.patches import StepPatch
+
+from leowarp import plainfiles
+
+COLUMNS = ("panel", "line", "x", "y", "y_low")
+
+
+def figure_data(figure: Figure) -> pd.DataFrame:
+    """Each point of a figure.
+
+    Parameters
+    ----------
+    figure : Figure
+
+    Returns
+    -------
+    points : pandas.DataFrame
+        Columns as in `COLUMNS`: number of the panel, from 1; the name in the legend, "" if it has none; the point.
+        `y_low` is where a bar or a band begins, nan of a line; of a picture of many cells it is the value in a cell,
+        and `y` the row.
+    """
+    frames = []
+    for number, axes in enumerate(_panels(figure), 1):
+        for name, x, y, y_low in _drawn(axes):
+            line = "" if name.startswith("_") else name
+            frames.append(pd.DataFrame({"panel": number, "line": line, "x": x, "y": y, "y_low": y_low}))
+    shown = [frame for frame in frames if len(frame)]
+    return pd.concat(shown, ignore_index=True) if shown else pd.DataFrame(columns=list(COLUMNS))
+
+
+def write_figure_data(figure: Figure, path: Path) -> None:
+    """Writes `figure_data` as CSV, nine digits each; a comment a panel before it says what its axes are."""
+    panels = _panels(figure)
+    lines = []
+    for number, axes in enumerate(panels, 1):
+        # Panels that share an axis have its label at the last one only.
+        x_axis = next((each.get_xlabel() for each in panels[number - 1 :] if each.get_xlabel()), "")
+        title = axes.get_title("left") or axes.get_title()
+        said = f"# panel {number}: {title}; x: {x_axis}; y: {axes.get_ylabel()}"
+        lines.append(said.replace("\n", " ") + "\n")
+    text = figure_data(figure).to_csv(index=False, float_format="%.9g", lineterminator="\n")
+    plainfiles.write(path, ("".join(lines) + text).encode())
+
+
+def _panels(figure: Figure) -> list[Axes]:
+    return [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+
+
+def _drawn(axes: Axes) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray | float]]:
+    """Name, x, y and y_low of whatever is drawn in the panel's own coordinates; marks across the panel are not."""
+    for line in axes.get_lines():
+        if line.get_transform() == axes.transData:
+            yield str(line.get_label()), *_floats(line.get_xdata(), line.get_ydata()), np.nan
+    for container in axes.containers:
+        if isinstance(container, BarContainer):
+            bars = np.array([(bar.get_x() + bar.get_width() / 2, bar.get_height(), bar.get_y()) for bar in container])
+            x, height, low = bars.reshape(-1, 3).T
+            yield str(container.get_label()), x, low + height, low
+    for patch in axes.patches:
+        if isinstance(patch, StepPatch):
+            values, edges, baseline = patch.get_data()
+            low = np.nan if baseline is None else np.broadcast_to(np.asarray(baseline, dtype=float), np.shape(values))
+            yield str(patch.get_label()), *_floats(edges[:-1], values), low
+    for collection in axes.collections:
+        yield from _of_collection(collection)
+    for image in axes.images:
+        yield _of_image(image)
+
+
+def _of_collection(collection: Collection) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray | float]]:
+    name = str(collection.get_label())
+    if isinstance(collection, PathCollection):
+        offsets = _filled(collection.get_offsets())
+        yield name, offsets[:, 0], offsets[:, 1], np.nan
+    elif isinstance(collection, LineCollection):
+        for segment in collection.get_segments():
+            yield name, *_floats(segment[:, 0], segment[:, 1]), np.nan
+    elif isinstance(collection, QuadMesh):
+        corners = np.asarray(collection.get_coordinates(), dtype=float)
+        values = _filled(collection.get_array())
+        rows, columns = corners.shape[0] - 1, corners.shape[1] - 1
+        yield name, corners[:-1, :-1, 0].ravel(), corners[:-1, :-1, 1].ravel(), values.reshape(rows, columns).ravel()
+    elif isinstance(collection, PolyCollection):
+        for path in collection.get_paths():
+            corners = np.asarray(path.vertices, dtype=float)
+            yield name, corners[:, 0], corners[:, 1], np.nan
+
+
+def _of_image(image: AxesImage) -> tuple[str, np.ndarray, np.ndarray, np.ndarray]:
+    values = _filled(image.get_array())
+    left, right, bottom, top = image.get_extent()
+    rows, columns = values.shape[:2]
+    x = left + (np.arange(columns) + 0.5) * (right - left) / columns
+    # Row 0 lies at the top, or at the bottom with origin "lower".
+    first, last = (bottom, top) if image.origin == "lower" else (top, bottom)
+    y = first + (np.arange(rows) + 0.5) * (last - first) / rows
+    return str(image.get_label()), np.tile(x, rows), np.repeat(y, columns), values.reshape(rows * columns, -1)[:, 0]
+
+
+def _filled(values: Any) -> np.ndarray:
+    """As floats, nan where masked."""
+    return np.asarray(np.ma.filled(np.ma.array(values, dtype=float), np.nan), dtype=float)
+
+
+def _floats(x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    return np.asarray(x, dtype=float), np.asarray(y, dtype=float)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a run in a real browser: it fits a narrow screen, its tables sort, it asks for nothing."""
+
+import pytest
+
+from leowarp.report import write_report
+
+pytestmark = pytest.mark.slow
+
+LOADED = "document.readyState === 'complete'"
+COLUMN = """(() => { const table = document.querySelectorAll('#changes table')[0];
+    return [...table.tBodies[0].rows].map((row) => row.cells[0].innerText); })()"""
+
+
+@pytest.fixture(scope="module")
+def report(run_dir):
+    return write_report(run_dir).as_uri()
+
+
+def test_the_page_asks_for_nothing_and_nothing_goes_wrong(browser, report):
+    tab = browser.open(report, ready=LOADED)
+    assert [url for url in tab.requests if not url.startswith("data:")] == [report]
+    assert tab.complaints == []
+
+
+@pytest.mark.parametrize("width", [400, 1200])
+def test_the_page_is_no_wider_than_the_screen(browser, report, width):
+    tab = browser.open(report, size=(width, 900), ready=LOADED)
+    assert tab.run("document.scrollingElement.scrollWidth") <= width
+
+
+def test_a_click_on_a_head_sorts_and_a_second_one_sorts_the_other_way(browser, report):
+    tab = browser.open(report, ready=LOADED)
+    tab.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    as_written = tab.run(COLUMN)
+    assert as_written == sorted(as_written, key=float)
+    press = "document.querySelector('#changes thead th button').click()"
+    tab.run(press)
+    assert tab.run(COLUMN) == as_written[::-1]
+    assert tab.run("document.querySelector('#changes thead th').getAttribute('aria-sort')") == "descending"
+    tab.run(press)
+    assert tab.run(COLUMN) == as_written
