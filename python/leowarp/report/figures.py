@@ -70,6 +70,7 @@ class FigureKind:
     @property
     def around_changes(self) -> bool:
         """Whether it takes `change_s`, the instant around which it shows the runs."""
+        # Asked of the function itself, through `functools.partial` as well: a flag beside it could say otherwise.
         return "change_s" in inspect.signature(self.draw).parameters
 
     def concerns(self, runs: Sequence[RunView]) -> bool:

@@ -55,6 +55,7 @@ def goodput_over_time(
             draw_bands(axes, [_means(*rate, joined) for rate in rates])
         for run, rate in zip(group, rates, strict=True) if shown_apart(group) else ():
             name, style = looks[id(run)]
+            # Dashes tell lines apart; in a line by itself they would hide dips that are shorter than a dash.
             look = style if len(group) > 1 else {"color": style["color"]}
             _draw(axes, *rate, joined, name, look, alone=len(group) == 1)
         label = looks[id(group[0])][0] if len(group) == 1 else f"{of_runs[id(group[0].run)]}: {len(group)} flows"
@@ -90,6 +91,7 @@ def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
 def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, np.ndarray]:
     """Time and mean of so many bins each; the last are left out if they are fewer."""
     whole = len(rate) // joined * joined
+    # An incomplete last mean would be of another length than the title says.
     return t_s[:whole:joined], rate[:whole].reshape(-1, joined).mean(axis=1)
 
 

@@ -75,6 +75,8 @@ def write_group_comparison(
     ]
     firsts = [group.runs[0] for group in groups]
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
+    # Groups are compared by their first runs, whose seeds differ as those within a group do: no difference of the
+    # groups.
     body += difference_table(firsts, names, but=("run.seed",))
     body += html.navigation((part[0], part[1]) for part in parts)
     body += "".join(html.section(*part) for part in parts)

@@ -38,6 +38,7 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
     series : sequence of (t_s, value)
         One a flow, float64 arrays of equal length; a flow counts where it has a value. Times are alike to the ns.
     """
+    # Instants of two flows that are equal in ns may differ in the last bit as seconds, and would be two columns.
     known = [np.round(t_s, 9) for t_s, _ in series]
     grid = np.unique(np.concatenate(known)) if known else np.zeros(0)
     if not len(grid):
@@ -80,6 +81,7 @@ def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
     names = labels(runs)
     for place, run in enumerate(runs):
         if place not in chosen:
+            # matplotlib leaves a label that begins with "_" out of the legend.
             found.append((run, f"{len(runs) - len(chosen)} other flows" if not found else "_",
                           {"color": "#bbbbbb", "linewidth": 0.4, "zorder": 1.5}))  # fmt: skip
     for number, (place, what) in enumerate(chosen.items()):

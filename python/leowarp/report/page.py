@@ -68,6 +68,8 @@ def write_report(
     drawing = Drawing(figures, formats, chosen, on_figure=on_figure or Drawing.on_figure)
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
     if figures is not None:
+        # What could be drawn and was not asked for is told, so that a page with two figures does not look like a run
+        # with two.
         left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
         not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(view.path.name)} draws it")
     body = _run_body(view, drawn, not_drawn, command, chosen, moving([view.run], folder))
@@ -123,6 +125,7 @@ def write_comparison(
     many = views(runs)
     if len(many) < 2:
         raise ScenarioError(f"cannot compare {len(many)} run(s)", hint="give two or more: leowarp compare RUN RUN")
+    # The instant is looked up before anything is drawn: a wrong --change is told at once.
     folder = Path(out_dir)
     change_s = None if change is None else chosen_instant_s(many, change)
     drawn, not_drawn = draw_all(many, folder / FIGURES_FOLDER, Drawing(formats=formats, change_s=change_s))
@@ -140,6 +143,7 @@ def write_comparison(
         parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
     lead = moving([run.run for run in many], folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
+    # Before any number: whether a difference between runs means anything hangs on what else differs.
     body += difference_section(many) + worded(many, first_numbers(many)) + lead + _assembled(parts)
     return _write(folder, body, title)
 
@@ -179,6 +183,7 @@ def _run_body(
     return (
         f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(view.footer())}</p>\n'
         + _figures_of(view, chosen)
+        # Above all numbers: a warning means "look before you trust the result".
         + html.warning_box(view.warnings)
         + worded([view], first_numbers([view]))
         + lead
@@ -268,6 +273,8 @@ def _recovery_table(view: RunView) -> str:
 
 
 def _links_table(view: RunView) -> str:
+    # The longest queues first: the queue that a change leaves behind decides how much is overtaken, more than the
+    # paths' lengths do (README, the fifteen changes to a longer path).
     links = view.metrics.links.sort_values(["queue_max_pkts", "offered_pkts"], ascending=False).head(40)
     if len(links) == 0:
         return ""
@@ -303,6 +310,7 @@ def _versions(view: RunView) -> str:
         elif not isinstance(value, list):
             rows.append((prefix, html.cell(value)))
 
+    # Warnings stand at the top of the page, and the sha256 of every file would be longer than the page.
     walk("", {key: value for key, value in view.manifest.items() if key not in ("warnings", "files", "sha256")})
     if not rows:
         return ""
@@ -395,6 +403,7 @@ def _run_links(runs: Sequence[RunView], folder: Path) -> str:
 
 
 def _relative(path: Path, start: Path) -> str:
+    # Both without links: through one, "..", would lead to another parent than the text of the path says.
     return os.path.relpath(path.resolve(), start.resolve())
 
 
@@ -408,6 +417,7 @@ def _arrow(before: Any, after: Any, scale: float) -> str:
 
 
 def _true(value: Any) -> bool:
+    # Asked first, for bool(pd.NA) raises.
     return not pd.isna(value) and bool(value)
 
 

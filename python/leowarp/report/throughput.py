@@ -159,6 +159,8 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
         below.set_ylabel("Jain's index")
         below.set_ylim(0, 1.05)
         below.set_title(f"Jain's index by the second{whole}", loc="left", pad=3)
+        # The least that the index of n flows can be (Jain, Chiu and Hawe, DEC-TR-301, 1984): one of them has
+        # everything.
         below.axhline(1 / len(run.tcp_flows), color="#888888", linewidth=0.6, linestyle=":")
     panels[-1].set_xlim(0, max(run.metrics.end_ns for run in runs) / 1e9)
     panels[-1].set_xlabel("time, s (dotted: one flow has everything)")
