@@ -134,6 +134,7 @@ def compare(
         comparison.print_comparison_json(opened, page)
     else:
         for run in opened:
+            # On stderr and before the table: whoever reads the numbers has seen what is to be checked first.
             for warning in run.warnings:
                 note(f"warning: {run.path}: {warning}")
         comparison.print_comparison(opened)
