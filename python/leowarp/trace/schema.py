@@ -286,6 +286,7 @@ DELAYS = TableSchema(
     ),
 )  # fmt: skip
 
+# Only where something changed: most links of a constellation carry nothing for most of a run.
 LINKS = TableSchema(
     "links",
     "Queue",
@@ -338,6 +339,7 @@ LINKTOTALS = TableSchema(
     ),
 )  # fmt: skip
 
+# Only where one changed: all of them at every sample would be repetition for the most part.
 COUNTERS = TableSchema(
     "counters",
     "Counter",
