@@ -53,8 +53,11 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
             # A slot of an access link is a path of its own, if it takes the same satellite again.
             identity = (path, None if number is None or number != number else int(number))
             place = distinct.setdefault(identity, len(distinct))
+            # Instants are shared out among the paths in force: a run of many changes tells each one's delays more
+            # seldom.
             at_ns, of_links_ns = _delays(source, path, starts[row], starts[row + 1], MOST_REFRESHES // len(paths) + 1)
             delays_ns.append(of_links_ns)
+        # Between two paths alone: where there was none before there is nothing that packets could still be on.
         if before >= 0 <= place != before:
             left_ns.append(_delays_left(source, paths[row - 1], path, starts[row - 1], starts[row]))
         t_ns.append(at_ns)
