@@ -104,7 +104,8 @@ def _draw_delay(axes: Axes, title: str, series: Series, schedule: Schedule, phas
     edges_s = _edges_s(schedule, series)
     place = np.digitize(phase_s, edges_s) - 1
     known = ~np.isnan(series.delay_ns)
-    # Delays as they are: the band is also as wide as the levels of the slots differ, which the rows beside it show apart.
+    # Delays as they are: the band is also as wide as the levels of the slots differ, which the rows beside it show
+    # one by one.
     middles_s = (edges_s[:-1] + edges_s[1:]) / 2
     quantiles = np.full((len(middles_s), 4), np.nan)
     for number in range(len(middles_s)):
