@@ -69,6 +69,7 @@ def read_iperf3(path: Path) -> Measurement:
     return Measurement(
         source=str(path),
         format="iperf3",
+        # At the end of the interval, when iperf3 asks the socket (iperf_api.c, iperf_stats_callback).
         round_trip=Series.of(end_ns[measured], np.round(transfer.rtt_ns[measured])) if measured.any() else None,
         transfer=transfer,
         wall_ns=int(seconds) * 1_000_000_000 if known and seconds is not None else None,
@@ -116,6 +117,7 @@ def _row(path: Path, number: int, interval: Any) -> dict[str, float]:
             _number(f"{where}.streams[{place}]", stream, name, most) if name in stream else float("nan")
             for place, stream in enumerate(interval["streams"])
         ]
+        # nan of a single stream makes the sum nan: a total over the others would look whole.
         total = sum(values)
         found[name] = total / len(values) if name == "rtt" else total
     return found

@@ -69,6 +69,7 @@ class Series:
     @property
     def interval_ns(self) -> int | None:
         """The median time between samples; None of fewer than two."""
+        # The median: gaps would pull a mean, and the least is what a busy sender's probes happened to be apart.
         return int(np.median(np.diff(self.t_ns))) if len(self) > 1 else None
 
 
@@ -91,6 +92,7 @@ class Capacity:
     end_ns: int
 
 
+# Not None: rates are an array of int64, and 0 is a rate of its own, at which nothing is sent.
 UNSHAPED = -1
 
 PING_BYTES = 84

@@ -135,6 +135,7 @@ class _Table:
 
     def times_ns(self) -> tuple[NDArray[np.int64], int | None]:
         """Times since the table's zero, and what the wall clock showed then."""
+        # From Decimal, not from float: seconds since 1970 with nine digits have 19, and a float has 15 to 17.
         t_ns = np.array([int(t_s * 1_000_000_000) for t_s in self._decimals("t_s", None, _time)], dtype=np.int64)
         for place in np.flatnonzero(np.diff(t_ns) <= 0)[:1]:
             raise ScenarioError(
@@ -188,6 +189,7 @@ class _Table:
         rate_bps = np.array([UNSHAPED if rate.is_nan() else int(rate) for rate in rates], dtype=np.int64)
         # While there is no connection the rate makes no difference: that of the row before.
         rate_bps = rate_bps[known[np.maximum(np.searchsorted(known, np.arange(len(t_ns)), side="right") - 1, 0)]]
+        # -2 is no rate and not UNSHAPED (-1) either, so that the first row always begins one.
         begins = np.flatnonzero(np.diff(rate_bps, prepend=-2))
         return Capacity(t_ns=t_ns[begins], rate_bps=rate_bps[begins], end_ns=int(t_ns[-1]))
 
