@@ -89,7 +89,7 @@ _SIGNS = [
         r"No working init found|Unable to mount root fs|Failed to execute /init",
         GuestError,
         "the guest's init does not start",
-        "leowarp kernel build --force builds kernel and agent anew",
+        "leowarp kernel clean; leowarp kernel build makes kernel and agent anew",
     ),
     _Sign(
         r"RIP: [0-9a-f]+:(?P<where>\S+ \[\w+\])[\s\S]*Kernel panic - not syncing: (?P<what>.*)",
