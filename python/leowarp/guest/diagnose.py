@@ -220,5 +220,6 @@ def last_words(console: str) -> list[str]:
     """
     lines = [line.rstrip()[:LONGEST_WORD] for line in console.splitlines() if not _FOR_MACHINES.search(line)]
     tail = lines[-LAST_WORDS:]
+    # A panic prints registers and a stack below its reason, often more lines than are shown.
     cause = next((line for line in lines if any(re.search(sign.pattern, line) for sign in _SIGNS)), None)
     return tail if cause is None or cause in tail else [cause, *tail[1:]]

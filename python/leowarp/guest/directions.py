@@ -134,6 +134,7 @@ def _capacity(rows: pa.Table) -> np.ndarray:
     if len(rows):
         rate_bps = rows["rate_bps"].combine_chunks()
         known = rate_bps.fill_null(0).to_numpy()
+        # The kernel reads u64, in which a negative rate would be an enormous one.
         if np.any(known < 0):
             raise ScenarioError("reading the timeline: a capacity is negative")
         records["value"] = np.where(rate_bps.is_null().to_numpy(zero_copy_only=False), UNSHAPED, known.astype("<u8"))

@@ -299,6 +299,8 @@ class _Build:
         self._facts = {
             **facts,
             "recipe_sha256": recipe.recipe_sha256(parts),
+            # Compiler and linker are in the key: another one makes another program, and a run's manifest has to say
+            # which made it.
             "compiler": recipe.first_line_of("gcc", "--version"),
             "linker": recipe.first_line_of("ld", "--version"),
         }

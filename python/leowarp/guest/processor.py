@@ -34,6 +34,7 @@ class Processor:
         self._held: socket.socket | None = None
         self._number: int | None = None
         self._since: tuple[float, float] | None = None
+        # From the last one on: interrupts and what else is started first mostly are on the first.
         self._take(sorted(os.sched_getaffinity(0), reverse=True))
 
     def _take(self, candidates: Iterable[int]) -> bool:
@@ -52,6 +53,7 @@ class Processor:
 
     def keep(self, pids: Iterable[int]) -> None:
         """Hold these processes to the processor; what they start stays there too."""
+        # More guests than processors: the host's own scheduler then shares them out better than a fixed choice.
         if self._number is None:
             return
         for pid in pids:
