@@ -118,7 +118,8 @@ def _delays_left(
 ) -> np.ndarray:
     """Delays of the links of a path when another replaces it."""
     links = source.tables.links_of(before)
-    # Of links that both share, as those of an access link, the delay is the new one by now.
+    # Paths over the same links (of an access link, of a mobile channel) share their delays, which are the new ones by
+    # now.
     held_ns = at_ns - (links == source.tables.links_of(after))
     return np.array([_delay_ns(source, link, held_ns, since_ns, at_ns) for link in links])
 
