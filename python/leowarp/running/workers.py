@@ -190,6 +190,7 @@ class LocalWorkers:
             worker.close()
         self._workers = []
         self._selector.close()
+        # What was made before the interruption counts; the batches that it ended are nobody's fault.
         return [event for event in events if isinstance(event, RunMade)]
 
     def _start(self) -> None:
