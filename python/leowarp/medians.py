@@ -129,6 +129,7 @@ def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
     median, low, high = (says(value) for value in (found.median, found.low, found.high))
     if found.low == found.high:
         return median + of
+    # Only under one unit: "3 [900 to 4] ms" would say that 900 are ms as well.
     units = {text.partition(" ")[2] for text in (median, low, high)}
     if len(units) == 1 and (unit := units.pop()):
         return f"{median.partition(' ')[0]} [{low.partition(' ')[0]} to {high.partition(' ')[0]}] {unit}{of}"

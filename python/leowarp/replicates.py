@@ -120,6 +120,7 @@ def seeds_of(text: str) -> tuple[int, ...]:
 
 def directories(path: Path, seeds: Sequence[int]) -> list[Path]:
     """The run directory of each seed of a group, with numbers of one length."""
+    # So that a listing, which sorts by text, has them in the order of their seeds.
     digits = len(str(max(seeds)))
     return [path / f"{FOLDER}{seed:0{digits}d}" for seed in seeds]
 
