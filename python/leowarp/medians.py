@@ -111,7 +111,11 @@ def sentence(counts: Sequence[int]) -> str:
 
 
 def _place(j: int) -> str:
-    return "" if j == 1 else f"{j}{ {2: 'nd', 3: 'rd'}.get(j, 'th') if j < 20 else 'th' } "
+    if j == 1:
+        return ""
+    # 11th to 13th, and 111th, whatever their last digit.
+    ending = "th" if j % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(j % 10, "th")
+    return f"{j}{ending} "
 
 
 def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
