@@ -68,6 +68,7 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
         )
         for slot in range(len(slots.names))
     ]
+    # Each satellite once, in the order of its first slot: a set would give another order in another process.
     nodes = [*stations, *dict.fromkeys(slots.names)]
     number = {name: i for i, name in enumerate(nodes)}
     paths: list[list[Path | None]] = [[(0, number[name], 1), (1, number[name], 0)] for name in slots.names]
