@@ -38,6 +38,7 @@ def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
     ratio = np.asarray(snr, dtype=np.float64)
     bits = np.interp(power_db(ratio), _LEVELS_DB, _table(modulation))
     least = power_ratio(_LEVELS_DB[0])
+    # Below the table information grows as the ratio does: for small snr I = snr log2 e, whatever the modulation.
     return np.where(ratio < least, ratio / least * bits, bits)
 
 
