@@ -69,6 +69,7 @@ def merge(lower: Node, upper: Node) -> Node:
     Node
         A new tree; neither of the two is changed.
     """
+    # From the lower layer alone: what the upper one writes beside its preset is meant to win over the preset.
     return _merge(_without_governed(lower, upper), upper)
 
 
@@ -108,6 +109,7 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
         node = value if isinstance(value, Node) else plant(value, Origin(file, override=text), (), {})
         parts = override_key(key, node.origin)
         layer = _override_node(base, parts, node, node.origin, "")
+        # The next override sees this one: `flows.1.kind=ping` may follow a `flows.1.source=A` that made the flow.
         base = merge(base, layer)
         yield layer
 
