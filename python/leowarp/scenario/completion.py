@@ -69,7 +69,8 @@ def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[Medi
     if not media:
         rule = f"none of {all_of_them} is given"
         problems.add(document.origin, "", rule, 'write [constellation] and below it preset = "oneweb-study"')
-        return Chain
+        # Stations say that a constellation was meant; a chain would call each of them, and each flow's ends, mistakes.
+        return Constellation if draft.stations else Chain
     medium = medium_of(media)
     may_follow = issubclass(medium, FollowsConstellation)
     for extra in media:
