@@ -6,15 +6,15 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import inspect
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from leowarp.generatedpage import write_or_check
 
 ROOMS: dict[str, tuple[str, ...] | None] = {
     "leowarp": None,
@@ -160,18 +160,8 @@ def _shortened(thing: Any) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; exit status."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare only")
-    parser.add_argument("file", type=Path)
-    given = parser.parse_args(arguments)
-    if not given.check:
-        given.file.write_text(api_page(), encoding="utf-8")
-        return 0
-    if given.file.is_file() and given.file.read_text(encoding="utf-8") == api_page():
-        return 0
-    print(f"{given.file} is not what the docstrings say: make docs", file=sys.stderr)
-    return 1
+    """Write or check the page; the exit status, as `write_or_check` gives it."""
+    return write_or_check(api_page(), "leowarp.cli.api_reference", arguments)
 
 
 _INTRODUCTION = """\
