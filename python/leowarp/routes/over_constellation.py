@@ -221,6 +221,7 @@ class _Network:
         """
         n, mirrored = self.satellites, self.plan.routing.reverse == "mirror"
         pairs = self.ordered_pairs()
+        # Mirrored ways back are not searched: they are the way there, turned round.
         wanted = [i for i in range(len(pairs)) if not mirrored or i % 2 == 0]
         current = before if before is not None else [None] * len(pairs)
         tolerance = _TOLERANCES[self.plan.routing.metric]
@@ -294,6 +295,7 @@ class _Sightings:
             return
         plan, names = self._network.plan, self._network.ephemeris.stations.names
         station = blind[0]
+        # Rounded up: the update at 0 is one, and the last interval may be cut by the end of the run.
         updates = -(-plan.run.duration_ns // plan.routing.interval_ns)
         others = "" if len(blind) == 1 else f" (nor do {', '.join(names[s] for s in blind[1:])})"
         if plan.ground.rule == "ground-range":
@@ -393,6 +395,7 @@ def _forward(
     if path is None or network.last_hop is None:
         return {}
     _, last_hop_ns = network.last_hop.link_of(network.satellites, path)
+    # The last hop has one delay, whichever satellite is the last, so it comes off each of the three.
     names = ("min_ns", "mean_ns", "max_ns")
     return {f"forward_delay_{name}": summary[f"path_delay_{name}"] - last_hop_ns for name in names}
 
