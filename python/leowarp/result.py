@@ -234,6 +234,7 @@ class Run:
 
         stations = {station.name for station in self.plan.stations}
         moving = self.plan.constellation is not None and self.plan.medium is self.plan.constellation
+        # The ends of a wire are a station and its host, and neither is a satellite.
         nodes = {end for a, b, kind in self.tables.directions for end in (a, b) if kind != "wire"} if moving else set()
         return metrics.satellite_use(self.tables, self.links(), nodes - stations, self.end_ns)
 

@@ -178,6 +178,7 @@ def describe(
     if json_:
         print_json({"described": [as_json(description) for _, description in described_series]})
         return
+    # Each once, though it has several series.
     for measurement in dict.fromkeys(measurement for measurement, _ in described_series):
         for text in measurement.notes:
             note(f"{measurement.source}: {text}")
@@ -209,6 +210,7 @@ def convert(
 
     interval_ns, names_of_columns = _said(format_, interval, columns)
     target = csv_path(file, out, force=force)
+    # `describe` takes both; what is written here was measured, and neither a run nor a scenario was.
     if file.is_dir() or file.suffix == ".toml":
         raise ScenarioError(f"{file}: not a file of measurements", "leowarp export writes the tables of a run")
     # One by now: only a run, which was refused above, has a measurement for each of its flows.

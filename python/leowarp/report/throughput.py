@@ -61,6 +61,7 @@ def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, 
     ends = run.plan.flows[flow]
     pair = (ends.source, ends.destination)
     bin_ns = round(bin_s * 1e9)
+    # Whole bins alone: a piece of one at the end of the run would have another weight in the mean.
     edges_ns = np.arange(0, run.metrics.end_ns + 1, bin_ns, dtype="int64")
     share = payload_ratio(run.tables, flow, overhead_bytes(run.tables, pair), run.ip_bytes)
     payload_mbps = path_capacity(run.tables, pair, edges_ns) * share / 1e6

@@ -248,6 +248,7 @@ def worded(runs: Sequence[RunView], text: str) -> str:
     -------
     text : str
     """
+    # Beside a run with routes the general word stays, for it is right of both.
     if not all(run.is_access for run in runs):
         return text
     return text.replace("route change", "reconfiguration").replace("Route change", "Reconfiguration")
@@ -263,6 +264,7 @@ def by_run(views: Sequence[RunView]) -> list[list[RunView]]:
     """
     groups: dict[int, list[RunView]] = {}
     for view in views:
+        # By identity: two views of one run share the `Run`, and two runs of one name are two.
         groups.setdefault(id(view.run), []).append(view)
     return list(groups.values())
 
@@ -304,6 +306,7 @@ def run_labels(views: Sequence[RunView]) -> dict[int, str]:
 def _run_labels(runs: Sequence[RunView]) -> list[str]:
     algorithms = [_algorithm_name(run.algorithm) if run.tcp_flows else run.name for run in runs]
     names = [run.name for run in runs]
+    # The shortest name that tells all apart: algorithm, scenario, both, and at last the directories.
     if len(set(algorithms)) == len(runs):
         return algorithms
     if len(set(names)) == len(runs):

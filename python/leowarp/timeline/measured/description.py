@@ -164,6 +164,7 @@ def describe(
     met = of if measurement.probes else _as_met(of, measurement.end_ns)
     met, clock_steps = _on_one_clock(measurement, name, met)
     spikes = find_spikes(met)
+    # A schedule that is given is not searched for: what the data say instead is no part of what was asked.
     finding = find(met) if schedule is None and len(met) else None
     found = schedule if finding is None else finding.schedule
     delay_ns, rows_ns = (some.delay_ns[~np.isnan(some.delay_ns)] for some in (met, of))
@@ -225,6 +226,7 @@ def _as_met(rows: Series, end_ns: int | None) -> Series:
     if len(apart_ns) < 2 or apart_ns.min() == apart_ns.max():
         return rows
     last_ns = int(rows.t_ns[-1]) + 1 if end_ns is None else end_ns
+    # At most `_MOST_PROBES` of them: a table may hold for months.
     step_ns = max(PROBE_EVERY_NS, (last_ns - int(rows.t_ns[0])) // _MOST_PROBES)
     t_ns = np.arange(int(rows.t_ns[0]), last_ns, step_ns, dtype=np.int64)
     return replace(rows.take(np.searchsorted(rows.t_ns, t_ns, side="right") - 1), t_ns=t_ns)

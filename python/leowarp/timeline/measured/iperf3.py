@@ -65,6 +65,7 @@ def read_iperf3(path: Path) -> Measurement:
     if measured.any():
         notes.append("round trips are TCP's smoothed ones, with the flow's own queue in them")
     seconds = _part(start, "timestamp").get("timesecs")
+    # From 2001 on: a machine without a clock begins in 1970, and its wall clock says nothing.
     known = isinstance(seconds, int) and not isinstance(seconds, bool) and 1_000_000_000 <= seconds < 2**33
     return Measurement(
         source=str(path),

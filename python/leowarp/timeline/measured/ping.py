@@ -95,6 +95,7 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
         )
     seqs = _unwrapped(replies, interval_ns)
     first: dict[int, _Reply] = {}
+    # The first reply of a number is the probe's; what comes after it is a duplicate, made somewhere on the way.
     for seq, reply in zip(seqs, replies, strict=True):
         first.setdefault(seq, reply)
     if len(first) < len(replies):

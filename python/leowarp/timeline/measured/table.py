@@ -58,6 +58,7 @@ def read_csv(path: Path) -> Measurement:
         raise ScenarioError(f"{path}:{table.header_line}: delay_up_ms beside rtt_ms", "one-way delays or round trips")
     delay = "delay_ms" if "delay_ms" in table.columns else "rtt_ms"
     cut = table.words(delay, "down")
+    # Before any number is read: cells that must be empty would otherwise fail as numbers that are missing.
     table.check_cut(delay, cut)
     t_ns, wall_ns = table.times_ns()
     lost = table.words(delay, "lost")
@@ -107,6 +108,7 @@ def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np
     if "delay_up_ms" in table.columns:
         lost = table.words("delay_up_ms", "lost")
         delay_ns = table.numbers("delay_up_ms", cut | lost, _delay_ns)
+    # A way up of which the table says nothing is as the way down (the module's docstring): zero loss would be a claim.
     ratio = down.loss_ratio if loss_up is None else loss_up
     return Series(t_ns=down.t_ns, delay_ns=delay_ns, lost=lost, cut=cut, loss_ratio=ratio)
 
