@@ -75,6 +75,7 @@ def differences(runs: Sequence[Run], parts: Sequence[Part] = tuple(Part)) -> lis
     names = list(dict.fromkeys(name for facts in each for name in facts))
     for part, key in sorted(names, key=lambda name: list(Part).index(name[0])):
         values = tuple(facts.get((part, key)) for facts in each)
+        # Exactly: runs are repeatable to the bit, so that a difference in the last digit has a cause.
         if any(value != values[0] for value in values[1:]):
             found.append(Difference(part, key, values))
     return found

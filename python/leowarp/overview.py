@@ -382,6 +382,7 @@ def _span_of_s(value_s: float) -> str:
 
 def _digits(value: float) -> str:
     """Four digits that count; before the point all that there are."""
+    # `#` keeps trailing zeros: 1.200 and 1.234 beside each other are of one precision.
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.4g}".rstrip(".")
 
 

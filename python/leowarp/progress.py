@@ -98,6 +98,7 @@ class BuildProgress:
     @property
     def rate(self) -> float | None:
         """Steps per second of the wall clock; None while nothing can be said."""
+        # Unpacking is counted in per cent: a rate of it would be of another unit.
         return self.done / self.stage_wall_s if self.stage == "compile" and self.stage_wall_s > 1 else None
 
     @property

@@ -114,6 +114,7 @@ def _sampled(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.nda
 
 
 def _probed(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    # Null less a time is nan: a probe that was lost has a place in time and no value.
     echoes = numbers.tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
     return sent, floats(echoes["reply_ns" if name == "probe_rtt_ns" else "received_ns"]) - sent

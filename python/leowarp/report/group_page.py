@@ -47,6 +47,7 @@ def write_group_comparison(
     for name, (title, _, _) in GROUP_FIGURES.items():
         try:
             save(group_figure(views, name), folder / FIGURES_FOLDER / name, formats)
+        # One figure that a group has no data for does not take the page with it.
         except TraceError as error:
             not_drawn.append(f"<li>{html.text(title)}: {html.text(error.message)}</li>")
         else:

@@ -325,6 +325,7 @@ def _again(view: RunView, command: str | None) -> str:
         f"leowarp verify {shlex.quote(directory)}    # makes it again and compares the traces byte by byte",
         f"leowarp report {shlex.quote(directory)}    # makes this page again",
     ]
+    # Whole, on the page: it may be sent to somebody without the directory that it lies in.
     plan = (view.path / layout.PLAN).read_text(encoding="utf-8")
     return (
         f"<pre>{html.text(chr(10).join(lines))}</pre>"
@@ -357,6 +358,7 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
 
 def _is_of_study(run: RunView) -> bool:
     """Whether the packets go over the constellation of the study, and over nothing else."""
+    # As texts: a plan has one spelling for each value.
     shell = run.document.get("constellation", {})
     return not run.is_access and run.mobile is None and all(shell.get(key) == value for key, value in STUDY.items())
 
@@ -379,6 +381,7 @@ def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
     views_shown: list[RunView] = []
     for run in runs:
         numbers = [number for number in run.tcp_flows if chosen is None or number in chosen]
+        # The run itself, if it has one flow: lines are then called by runs, and a comparison has their colours.
         views_shown += [run] if len(run.tcp_flows) == 1 and numbers else [run.of_flow(number) for number in numbers]
     if not views_shown:
         return ""
@@ -424,4 +427,5 @@ def _true(value: Any) -> bool:
 def _missing(value: Any, scale: float = 1) -> object:
     if value is None or pd.isna(value):
         return None
+    # Counts come as floats out of columns that also hold nulls.
     return int(value) if scale == 1 and float(value).is_integer() else float(value) / scale

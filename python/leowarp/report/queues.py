@@ -94,6 +94,7 @@ def queues(runs: Sequence[RunView]) -> Figure:
         axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.grid(visible=False)
         axes.set_ylim(places[0], places[-1])
+        # Grey where there is no value, so that a link that the path does not have is not read as an empty queue.
         axes.set_facecolor("#dddddd")
         axes.set_ylabel("link of the path")
     words = worded(runs, "time, s (triangles: route changes; link 1 leaves the source; grey: no such link)")
@@ -160,6 +161,8 @@ def queues_at_change(
             series = queue_series(run.tables, direction, run.metrics.end_ns)
             t_s = np.arange(-before_s, after_s, 0.05)
             value = step_at(series["t_ns"], series["queue_pkts"], t_ns + (t_s * 1e9).astype("int64"), 0.0)
+            # A single packet waits for the one before it on any link: that is no queue which a change could leave
+            # behind.
             if value.max() < 2:
                 continue
             kept = link in before and link in after

@@ -144,6 +144,7 @@ def _chosen(runs: Sequence[RunView]) -> tuple[list[RunView], list[pd.Series], st
     some = [place for place, row in enumerate(rows) if row["reordered_pkts"] > 0]
     if not some or len(runs) == len(by_run(runs)):
         return list(runs), rows, ""
+    # By lateness to choose, by number to draw.
     most = sorted(sorted(some, key=lambda place: -rows[place]["reordered_pkts"])[:MOST_LINES])
     what = f"{len(most)} of {len(runs)} flows: those with the most reordered packets ({len(some)} had any)"
     return [runs[place] for place in most], [rows[place] for place in most], what if len(most) < len(runs) else ""

@@ -268,6 +268,8 @@ BINS = TableSchema(
     ),
 )
 
+# Of all packets, most of which are stored nowhere: counted as they pass, so that a percentile is right to within a bin
+# whatever `observe.packets` says.
 DELAYS = TableSchema(
     "delays",
     "DelayBin",
@@ -407,6 +409,7 @@ ACKS = TableSchema(
     ),
 )  # fmt: skip
 
+# Every probe, whatever `observe.packets` says: each is a sample of delay and of loss by itself.
 ECHOES = TableSchema(
     "echoes",
     "Echo",
