@@ -84,6 +84,7 @@ def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, An
     """
     every = [summary for group in groups for summary in group]
     ends = [sum(len(group) for group in groups[: place + 1]) for place in range(len(groups))]
+    # `[0, *ends]` is longer by one: its last is the end of the last group.
     bounds = list(zip([0, *ends], ends, strict=False))
     return [
         Section(

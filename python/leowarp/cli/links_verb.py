@@ -42,6 +42,7 @@ def links(
 
     opened = leowarp.open(run)
     of_satellites = opened.satellites()
+    # An error and not an empty table: who asks for satellites alone has mistaken the run.
     if satellites and len(of_satellites) == 0:
         raise TraceError(
             f"{run} has no satellites that forward packets: {_why_none(opened)}",

@@ -229,6 +229,7 @@ def reproduce(
         if made.cost:
             say(f"Cost:   {made.cost}")
         say(f"Report: {made.page}")
+    # Last, below the table: what failed is what somebody has to do something about.
     for slug, error in made.failures.items():
         note(f"the run {slug} failed:")
         print_error(error)

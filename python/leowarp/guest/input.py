@@ -356,6 +356,7 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
         "payload_bytes": flow.payload_bytes,
         "packets": flow.packets,
         "packets_per_s": flow.packet_rate_pkts_per_s,
+        # None, of a flow that is no ping, is no false: only a ping's own `false` silences a host.
         "replies": flow.replies is not False,
         "flood": bool(flow.flood),
     }

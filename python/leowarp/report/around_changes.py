@@ -89,6 +89,7 @@ def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunVi
             return mine.get(round(change_s * 1e9), (-1, -1))
         return max(mine.values(), default=(-1, -1))
 
+    # `max` keeps the first of equals, so that equal runs are drawn alike.
     return max(group, key=most)
 
 

@@ -46,6 +46,7 @@ def channel_over_time(runs: Sequence[RunView]) -> Figure:
     mobile = run.mobile
     assert mobile is not None, "else it has no realisation"
     bin_s = bin_length_s(end_s)
+    # A run of pings has a channel too, and no goodput to set below it.
     has_goodput = bool(run.tcp_flows) and run.plan.observe.sockets_ns is not None and run.tables.has("sockets")
     heights = (0.12, 1.5, 1.2, 1.0)[: 4 if has_goodput else 3]
     figure = new_figure(PAGE_IN, 0.95 + 1.12 * sum(heights), footer_of(runs[:1]))

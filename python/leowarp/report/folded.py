@@ -69,6 +69,7 @@ def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figur
         _draw_delay(upper[0], title, series, schedule, phase_s)
         _draw_loss(lower[0], series, schedule, phase_s)
         grid = upper[1].get_gridspec()
+        # The picture of the slots is as high as delay and loss together, so it takes the place of two panels.
         for axes in (upper[1], lower[1]):
             axes.remove()
         _draw_slots(figure.add_subplot(grid[2 * row : 2 * row + 2, 1]), series, schedule, phase_s, slot)

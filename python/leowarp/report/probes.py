@@ -46,6 +46,7 @@ def draw_probes(
     size : float, optional
         Of a dot, points; by default larger for fewer probes.
     """
+    # Dots cover the same part of the picture however many there are, within what can be seen and told apart.
     size = float(np.clip(60 / np.sqrt(max(len(found.sent_ns), 1)), 1.2, 4)) if size is None else size
     mark_changes(axes, [t_s - zero_s for t_s in changes_s])
     sent_s = found.sent_ns / 1e9 - zero_s

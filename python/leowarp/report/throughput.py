@@ -88,6 +88,7 @@ def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool 
     figure = new_figure(PAGE_IN, 0.55 + (2.1 if together else 1.5 * count), footer_of(runs))
     if what and not together:
         figure.suptitle(f"The {what} with the highest goodput", x=0.01, ha="left", fontsize=7.5)
+    # One scale of both axes for all: panels below each other are there to be compared.
     panels = figure.subplots(count, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for place, (run, label, style) in enumerate(zip(runs, labels(runs), styles(runs), strict=True)):
         axes = panels[0 if together else place]

@@ -167,6 +167,7 @@ class LocalWorkers:
                     self._replace_dead(worker, events)
                 except HostError as error:
                     self._error = error
+        # What was said before the worker ended is handed over first; the next call raises.
         if self._error is not None and not events:
             raise self._error
         return events

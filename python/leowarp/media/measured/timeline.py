@@ -181,6 +181,7 @@ def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity],
             tables[str(file.path)] = capacity.t_ns
     warnings = []
     for source, t_ns in tables.items():
+        # A table of one row says how the path is for good: that it is held for long is its meaning.
         longest_ns = int(np.diff(t_ns).max()) if len(t_ns) > 1 else 0
         held_ns = end_ns - int(t_ns[-1])
         if longest_ns and held_ns > longest_ns:

@@ -161,6 +161,7 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
     if not lines:
         raise ScenarioError(f"{path} is empty", RECORD_HINT)
     notes: tuple[str, ...] = ()
+    # Also where the columns were said: an error then names what the file looks like beside what was typed.
     seems = guess(path, text)
     if columns is None:
         if seems is None or seems.columns != _THREE:
@@ -185,6 +186,8 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
         )
     if not text.endswith("\n"):
         notes = (*notes, f"line {lines[-1][0]} has no end, so it may be cut short; it is read as it stands")
+    # The file's every row is read by what was said, and not by what each looks like: a row that does not fit is an
+    # error and no probe that was lost.
     rows = []
     for number, line in lines:
         cells = _cells(line)
@@ -265,6 +268,7 @@ def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Me
             f"{rows[place - 1].line}",
             "rows are in order of sending; with a column of sequence numbers (seq) they need not be",
         )
+    # The first of several rows of one time: a series has one delay at an instant.
     kept = np.concatenate([[True], np.diff(t_ns) > 0])
     duplicates = int((~kept).sum())
     delay_ns = np.array([np.nan if row.delay_ns is None else row.delay_ns for row in rows], dtype=np.float64)

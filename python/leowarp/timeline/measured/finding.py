@@ -67,6 +67,8 @@ def find(series: Series) -> Finding:
     refined = _refined(series, found)
     late_ns = _late_ns(series, found.signs)
     rest = [(_schedule(series, one, late_ns), one.log_odds) for one in others[:_MOST_RUNNERS_UP]]
+    # The best one that is not believed is no answer and stands first among the runners-up, with what is left of the
+    # confidence.
     answer = refined if believed(found) else None
     first: tuple[Schedule | None, float] = (None, BELIEVED) if answer is not None else (refined, best.log_odds)
     return Finding(

@@ -128,6 +128,7 @@ def sent_in_order(
     whole = _interpolated(sequence, sent_ns)
     delays = np.full(count, np.nan)
     delays[sequence - sequence[0]] = delay_ns
+    # A series has one sample at an instant, and interpolated times are whole ns: of equal ones the first stays.
     distinct = np.concatenate([[True], np.diff(np.maximum.accumulate(whole)) > 0])
     t_ns = whole[distinct] - whole[0]
     steps, steady_ns = [], None

@@ -39,12 +39,14 @@ def measurement_of(keys: Measured, until_ns: int | None = None) -> Measurement:
             f'{measured.source}: rtt = "one-way", and it holds no one-way delays',
             'write rtt = "halves", or measure with irtt and a server that stamps its clock',
         )
+    # A clock that the file tells is the recorder's own: a second one could only contradict it.
     if keys.clock is not None:
         if measured.wall_ns is not None:
             raise ScenarioError(
                 f"measured.clock is given, and {measured.source} says what the wall clock showed", "take clock out"
             )
         measured = replace(measured, wall_ns=wall_ns_of(keys.clock))
+    # Down first, then up, as in the loop below.
     capacities = [measured.capacity_down, measured.capacity_up]
     if keys.repeat and until_ns is not None:
         capacities = [None if one is None else repeated_capacity(one, until_ns) for one in capacities]

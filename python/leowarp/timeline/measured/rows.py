@@ -187,10 +187,12 @@ def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end
         if interval_ns is None:
             return np.empty(0, dtype=np.int64)
         limit_ns = GAP_INTERVALS * interval_ns
+    # A run that goes on after the last sample has a gap at its end, like any other.
     until_ns = np.append(way.t_ns[1:], max(end_ns, int(way.t_ns[-1])))
     gaps = np.flatnonzero(until_ns - way.t_ns > limit_ns)
     if keys.gaps != "error":
         return gaps
+    # A gap in a part of the recording that the run does not use is nobody's trouble.
     in_run = gaps[(until_ns[gaps] > begin_ns) & (way.t_ns[gaps] < end_ns)]
     if len(in_run):
         first = int(in_run[0])

@@ -217,6 +217,7 @@ class _Table:
                 value = Decimal("nan")
             if not value.is_finite():
                 raise self._error(place, name, "not a number")
+            # Before it is converted: to Decimal 1e999999 is a number, and to an int one of a million digits.
             low, high = _RANGES[convert]
             kept = convert(value) if low <= value <= high else None
             if kept is None:
@@ -234,6 +235,7 @@ def _read(path: Path, allowed: tuple[str, ...], hint: str) -> _Table:
     lines = numbered(text_of(path))
     if not lines:
         raise ScenarioError(f"{path} is empty: a table needs a header and at least one row", hint)
+    # Line by line, so that every error can name the line; a quoted cell over two lines has no use among numbers.
     rows = [(number, [cell.strip() for cell in next(csv.reader([line]))]) for number, line in lines]
     header_line, header = rows[0][0], [_OTHER_NAMES.get(name, name) for name in rows[0][1]]
     unknown = [name for name in header if name not in allowed]
