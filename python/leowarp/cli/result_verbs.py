@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on runs that exist: metrics, report, compare, export."""
+"""Verbs on runs that exist: show, metrics, report, compare, export."""
 
 from __future__ import annotations
 

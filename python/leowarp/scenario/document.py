@@ -23,6 +23,7 @@ from leowarp.scenario.examples import instead_of
 from leowarp.scenario.links import Ground, Isl
 from leowarp.scenario.medium import MEDIA
 from leowarp.scenario.medium_section import MediumSection
+from leowarp.scenario.modules import HANDOVER_AWARE
 from leowarp.scenario.node import Node
 from leowarp.scenario.positions import KeyPath, key_lines
 from leowarp.scenario.problems import Origin, Problem, ScenarioProblems
@@ -319,7 +320,9 @@ def _without_governed(lower: Node, upper: Node) -> Node:
         lower = _without(lower, [(name, f"{key}_sha256") for key in keys])
     if any(upper.get("access", key) is not None for key in ("clock", "phase", "period")):
         # What a plan spells out of the schedule, for the congestion controls that know it.
-        lower = _without(lower, [("modules", name, key) for name in _TOLD for key in ("phase_ns", "period_ns")])
+        lower = _without(
+            lower, [("modules", name, key) for name in HANDOVER_AWARE for key in ("phase_ns", "period_ns")]
+        )
     # A plan spells out every sysctl of guest and hosts; they follow from [tcp] and [guest], so one who changes these
     # gets them anew.
     if any(upper.get(section) is not None for section in ("tcp", "guest")):
@@ -364,8 +367,6 @@ def _flat(node: Node) -> Node:
 # The only arrays of tables that a scenario has.
 _LISTS = ("stations", "flows")
 
-# The congestion controls to which `modules` tells an access link's schedule.
-_TOLD = ("bbr_handover", "cubic_handover")
 _SECTIONS: dict[str, type[MediumSection] | type[QueueKeys]] = {**MEDIA, "isl": Isl, "ground": Ground}
 
 # A key -> keys beside it that a higher layer takes away by setting it.

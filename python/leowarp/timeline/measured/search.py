@@ -23,7 +23,7 @@ SHORTEST_S, LONGEST_S = 4.0, 120.0
 
 USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
 """What is believed beforehand of periods near (1 %) these, in s; the rest lies anywhere. 15 s is that of the one
-constellation whose reconfigurations are published (`timeline.access`); schedules of machines are round."""
+constellation whose reconfigurations are published (`scenario.access`); schedules of machines are round."""
 
 _USUAL_WITHIN = 0.01
 EXACT_WITHIN = 1e-4
