@@ -246,6 +246,7 @@ def _loss_lines(description: Description) -> dict[str, str]:
     """
     loss = description.loss
     values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
+    # Of nothing lost there are no runs, whose mean would be one of no numbers.
     if not loss.lost:
         return values
     if loss.lost_down is not None:

@@ -81,6 +81,7 @@ def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
     flows = summary["flows"]
     keys = [FlowKey.of_summary(flow) for flow in flows]
     names = {key.number: _numbered(key, name) for key, name in zip(keys, flow_names(keys), strict=True)}
+    # A table a kind: TCP and probes have few scalars in common, and half of each column would be dashes.
     for kind in dict.fromkeys(flow.get("kind") for flow in flows):
         mine = [flow for flow in flows if flow.get("kind") == kind]
         for first in range(0, len(mine), MOST_COLUMNS):

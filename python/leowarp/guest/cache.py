@@ -24,6 +24,7 @@ CHECKSUMS = "files.json"
 
 def cache_root() -> Path:
     """Directory of everything built: $LEOWARP_CACHE, else $XDG_CACHE_HOME/leowarp, else ~/.cache/leowarp."""
+    # Ours first: XDG's is for all programs, and a kernel of one's own may be meant for one directory alone.
     if own := os.environ.get("LEOWARP_CACHE"):
         return Path(own)
     if xdg := os.environ.get("XDG_CACHE_HOME"):

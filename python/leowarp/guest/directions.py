@@ -191,6 +191,7 @@ def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
     """Each table begins at 0 and has one row an instant: the kernel searches it by time and takes the last before."""
     if not len(place):
         return
+    # All tables at once: `place` is the same along each of them, so that one ends where it changes.
     first = np.concatenate([[True], np.diff(place) != 0])
     late = np.flatnonzero(first & (t_ns != 0))
     if len(late):

@@ -199,6 +199,7 @@ def limits(memory_bytes: int) -> list[Check]:
 @functools.cache
 def ptrace() -> Check:
     """Whether a process may trace its own child, which is how User Mode Linux runs the guest's programs."""
+    # Isolated (-I -S), so that the answer is the kernel's and hangs on nothing of the user's Python.
     probe = Path(__file__).with_name("ptrace_probe.py")
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(probe)], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False

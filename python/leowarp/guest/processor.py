@@ -40,12 +40,15 @@ class Processor:
     def _take(self, candidates: Iterable[int]) -> bool:
         """Take the first of these processors whose name nobody holds; False: none is free, and what was held stays."""
         for number in candidates:
+            # An abstract name (unix(7)) is held by one process at a time and gone with it, however that ends: no file
+            # is left behind.
             name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
             try:
                 name.bind(f"\0{self._family} {number}")
             except OSError:
                 name.close()
                 continue
+            # Only after another one is held: a guest that finds none free keeps what it has.
             self.close()
             self._held, self._number = name, number
             return True

@@ -71,6 +71,7 @@ class Source:
 def local_source() -> Source | None:
     """The source that is on this machine already, or None."""
     named = os.environ.get("LEOWARP_KERNEL_SOURCE")
+    # What the user names goes before what is installed, and that before what was fetched earlier.
     if named:
         tarball = Path(named)
         if not tarball.is_file():

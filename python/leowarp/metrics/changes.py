@@ -261,6 +261,7 @@ def _left_behind(
         return dict.fromkeys(
             ("queue_left_pkts", "queue_left_link", "queue_left_wait_ns", "queue_met_pkts", "queue_met_wait_ns")
         )
+    # A link that both paths have keeps its queue, and its packets their order.
     old, new = tables.links_of(before), tables.links_of(after)
     left = [(link, *_queue_at(tables, links, link, t_ns)) for link in old if link not in new]
     met = [(link, *_queue_at(tables, links, link, t_ns)) for link in new if link not in old]

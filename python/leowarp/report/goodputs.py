@@ -103,6 +103,7 @@ def _draw(
         axes.plot(t_s, rate, linewidth=0.6, label=name, **look)
         return
     when_s, mean = _means(t_s, rate, joined)
+    # Bands of several flows would lie over one another and hide the lines.
     if alone:
         each = rate[: len(mean) * joined].reshape(-1, joined)
         axes.fill_between(

@@ -95,6 +95,7 @@ def _runs(names: Sequence[str], groups: Sequence[Group], folder: Path) -> str:
         links = []
         for run in group.runs:
             shown = html.text(str(run.plan.run.seed))
+            # A run without a report (`--no-report`) is named all the same: it is part of the median.
             if run.report is not None:
                 address = Path(os.path.relpath(run.report.resolve(), folder.resolve())).as_posix()
                 shown = f'<a href="{html.text(address)}">{shown}</a>'

@@ -277,6 +277,7 @@ class _Sightings:
             seen[station] = in_view(plan.ground, stations, station, satellites_m)
             if seen[station].any():
                 self._seen[station] = True
+            # How near one came is asked only until one is seen: it is for the message of a station that never sees any.
             elif not self._seen[station]:
                 highest = float(stations.elevations_deg(station, satellites_m).max())
                 nearest = float(stations.ground_distances_m(station, satellites_m).min())
@@ -420,6 +421,7 @@ def _outages(
         If a pair has none at all.
     """
     for i, (source, destination) in enumerate(pairs):
+        # Links go both ways, so the way back has a path where the way there has one: its warning would be the same.
         if i % 2:
             continue
         without = [k for k, now in enumerate(paths) if now[i] is None]

@@ -264,6 +264,7 @@ class _Process:
             if not piece:
                 self.is_over = True
                 break
+            # The end of one message and the beginning of the next may come in one piece.
             self._partial += piece
         *whole, self._partial = self._partial.split(b"\n")
         return [json.loads(line) for line in whole]

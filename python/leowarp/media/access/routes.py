@@ -131,6 +131,7 @@ def _summary(slots: Slots, duration_ns: int) -> dict[str, int | float]:
         `route_updates`, `route_changes`, `route_changes_shorter` (numbers), `path_delay_min_ns`, `..._mean_ns`,
         `..._max_ns`.
     """
+    # The slot in which the run begins has begun before it, and the last one may end after it.
     held = np.append(np.maximum(slots.base_t_ns, 0), duration_ns).clip(max=duration_ns)
     lasts_ns = np.diff(held)
     in_run_ns = slots.base_ns[lasts_ns > 0]

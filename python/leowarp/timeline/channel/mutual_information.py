@@ -101,6 +101,7 @@ def _complex(points: NDArray[np.complex128], snr: float) -> float:
         - d.real[:, None, None] * nodes[:, None]
         - d.imag[:, None, None] * nodes[None, :]
     )
+    # The largest exponent is taken out of the sum, or exp overflows at a high SNR.
     top = exponent.max(axis=0)
     logs = top + np.log(np.exp(exponent - top).sum(axis=0))
     return float(np.log2(len(points)) - weights @ logs @ weights / np.log(2))

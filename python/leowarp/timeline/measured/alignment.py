@@ -141,6 +141,7 @@ class _Samples:
         self.apart_ns = float(_SAMPLE_NS)
         self.t_ns = series.t_ns[0] + place[begins] * _SAMPLE_NS
         self.lost = np.add.reduceat(lost, begins) / np.diff(np.append(begins, len(place)))
+        # Infinite where nothing came back, since a least of nan and a number would be nan; below it is nan again.
         least_ns = np.minimum.reduceat(np.where(np.isnan(series.delay_ns), np.inf, series.delay_ns), begins)
         most_ns = np.maximum.reduceat(np.where(np.isnan(series.delay_ns), -np.inf, series.delay_ns), begins)
         self.least_ns = np.where(np.isinf(least_ns), np.nan, least_ns)

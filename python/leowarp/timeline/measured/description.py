@@ -202,6 +202,8 @@ def describe(
 def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tuple[Gap, ...]:
     """Gaps between the samples of probes (longer than `after_ns`), or what a table says is one."""
     if not probes:
+        # A table that ends without a connection has a gap up to its last row: nothing says how long that one was meant
+        # to hold.
         ends = np.append(series.t_ns[1:], series.t_ns[-1:])
         begins = np.flatnonzero(series.cut & ~np.concatenate([[False], series.cut[:-1]]))
         gaps = []

@@ -90,6 +90,7 @@ def read_capacity(
     """
     path, kind = Path(path), format
     if kind == "auto":
+        # Mahimahi's file is bare numbers, so what has no header is taken for one; its reader refuses what is not.
         kind = "csv" if looks_like_csv(text_of(path)) else "mahimahi"
     if kind == "mahimahi":
         return read_mahimahi(path, packet_bytes, until_ns), None, None

@@ -221,6 +221,7 @@ def _held(way: _Way) -> Delays:
 
 def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns: int) -> tuple[_Way, Flags]:
     """Each gap as a row of its own, one interval after the sample before it, in which every packet is lost."""
+    # The sample before the gap holds for one interval more, as if the next probe had been the first that was not sent.
     at = gaps + 1
     return (
         replace(

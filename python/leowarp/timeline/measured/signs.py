@@ -109,6 +109,7 @@ class _Bins:
         count = int(place[-1]) + 1
         answered = ~np.isnan(series.delay_ns)
         least_ns, most_ns = np.full(count, np.inf), np.full(count, -np.inf)
+        # `minimum.at`: several probes fall into a bin, and an assignment would keep the last of them.
         np.minimum.at(least_ns, place[answered], series.delay_ns[answered])
         np.maximum.at(most_ns, place[answered], series.delay_ns[answered])
         return _Bins(
