@@ -99,6 +99,7 @@ def _moving(runs: Sequence[Run]) -> str:
     return view.page(runs)
 
 
+# Figures are made of runs, so `result` cannot import them; here, above both, they are put together.
 Run.drawing = _drawn
 Run.moving = _moving
 

@@ -61,6 +61,8 @@ def boot_check(kernel: Path | str | None = None) -> Check:
     shutil.rmtree(scratch)
     answered = f"{len(round_trips_ms)} of {PROBES} probes answered"
     if len(round_trips_ms) < PROBES:
-        return Check(NAME, False, f"Linux {version} boots, but {answered}", NEEDED, "leowarp kernel build --force")
+        return Check(
+            NAME, False, f"Linux {version} boots, but {answered}", NEEDED, "leowarp kernel clean; leowarp kernel build"
+        )
     outcome = f"Linux {version} boots, {answered} in {round_trips_ms.median():.2f} ms, {costs['wall_s']:.1f} s"
     return Check(NAME, True, outcome, NEEDED)

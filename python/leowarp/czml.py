@@ -59,9 +59,12 @@ def czml(run: Run) -> str:
     tables = run.tables
     end_ns = int(tables.virtual_ns or run.plan.run.duration_ns)
     begin = datetime.fromisoformat(run.plan.constellation.epoch).replace(tzinfo=UTC)
+    # In microseconds, the finest that Python's datetime has; a satellite moves 8 mm in one.
     clock = _Clock(begin + timedelta(microseconds=run.plan.run.start_ns / 1000), end_ns)
     pairs = {(flow.source, flow.destination) for flow in run.plan.flows}
     used: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    # Sorted, and both ways: equal runs give equal bytes, and with `routing.reverse = "own"` ACKs take links of their
+    # own.
     for pair in sorted(pairs | {(b, a) for a, b in pairs}):
         routes = pair_routes(tables, pair)
         starts = [*(int(t) for t in routes["t_ns"]), end_ns]
@@ -118,6 +121,8 @@ def _satellites(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
     offsets_s = (np.arange(count + 1) - DEGREE // 2) * SAMPLE_S
     positions_m = np.stack([sky.positions_ecef_m(int(t) * 1_000_000_000) for t in offsets_s])
     for number, name in enumerate(sky.names):
+        # Whole metres: half a metre of error is far below a pixel, and digits behind the point would only make the file
+        # longer.
         samples = np.column_stack([offsets_s, np.rint(positions_m[:, number])]).astype("int64")
         yield {
             "id": f"satellite/{name}",
@@ -185,6 +190,7 @@ def _covered(spans: list[tuple[int, int]], clock: _Clock) -> Iterable[tuple[int,
     for begin, end in sorted(spans):
         if joined and begin <= used_until:
             joined[-1][1] = used_until = max(used_until, end)
+        # A path that was replaced in the instant in which it came was never in use.
         elif begin < end:
             joined.append([begin, end])
             used_until = end

@@ -52,6 +52,7 @@ class Difference:
         """How much more the second of two numbers is, as a share of the first; None of what has none."""
         if len(self.values) != 2 or not all(_is_number(value) for value in self.values) or not self.values[0]:
             return None
+        # A scalar near 0 in one run makes a quotient that no float holds; then there is no ratio to tell.
         change = self.values[1] / self.values[0] - 1
         return change if math.isfinite(change) else None
 
@@ -70,9 +71,11 @@ def differences(runs: Sequence[Run], parts: Sequence[Part] = tuple(Part)) -> lis
     """
     found = []
     each = [dict(_facts(run, parts)) for run in runs]
+    # A dict keeps the order of the files, which a set would lose, and with it equal output for equal runs.
     names = list(dict.fromkeys(name for facts in each for name in facts))
     for part, key in sorted(names, key=lambda name: list(Part).index(name[0])):
         values = tuple(facts.get((part, key)) for facts in each)
+        # Exactly: runs are repeatable to the bit, so that a difference in the last digit has a cause.
         if any(value != values[0] for value in values[1:]):
             found.append(Difference(part, key, values))
     return found
@@ -85,6 +88,7 @@ def causes(runs: Sequence[Run]) -> list[Difference]:
 
 def condensed(found: Sequence[Difference]) -> list[Difference]:
     """The same with one row for each item of a list that some runs do not have at all: a flow, a station, a hop."""
+    # A flow that one run lacks would be a row for each of its dozen keys, all of which say the same.
     rows: dict[tuple[Part, str], Difference] = {}
     for each in found:
         parts = each.key.split(".")

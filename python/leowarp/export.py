@@ -53,6 +53,7 @@ def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | None = None) -> N
             joined = pc.binary_join(values.column(number).cast(pa.list_(pa.string())), " ")
             values = values.set_column(number, field.name, joined)
         elif pa.types.is_dictionary(field.type):
+            # As words: the numbers of a dictionary mean nothing outside of the file that holds it.
             values = values.set_column(number, field.name, values.column(number).cast(pa.string()))
     pacsv.write_csv(values, stream)
 

@@ -38,6 +38,7 @@ def directory_names(paths: Sequence[Path]) -> list[str]:
     >>> directory_names([Path("a/cubic"), Path("b/cubic")])
     ['a/cubic', 'b/cubic']
     """
+    # Resolved: "." has no name of its own.
     parts = [path.resolve().parts for path in paths]
     depth = 1
     # One directory given twice has one name.

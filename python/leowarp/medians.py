@@ -84,6 +84,7 @@ def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, An
     """
     every = [summary for group in groups for summary in group]
     ends = [sum(len(group) for group in groups[: place + 1]) for place in range(len(groups))]
+    # `[0, *ends]` is longer by one: its last is the end of the last group.
     bounds = list(zip([0, *ends], ends, strict=False))
     return [
         Section(
@@ -111,7 +112,11 @@ def sentence(counts: Sequence[int]) -> str:
 
 
 def _place(j: int) -> str:
-    return "" if j == 1 else f"{j}{ {2: 'nd', 3: 'rd'}.get(j, 'th') if j < 20 else 'th' } "
+    if j == 1:
+        return ""
+    # 11th to 13th, and 111th, whatever their last digit.
+    ending = "th" if j % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(j % 10, "th")
+    return f"{j}{ending} "
 
 
 def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
@@ -129,6 +134,7 @@ def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
     median, low, high = (says(value) for value in (found.median, found.low, found.high))
     if found.low == found.high:
         return median + of
+    # Only under one unit: "3 [900 to 4] ms" would say that 900 are ms as well.
     units = {text.partition(" ")[2] for text in (median, low, high)}
     if len(units) == 1 and (unit := units.pop()):
         return f"{median.partition(' ')[0]} [{low.partition(' ')[0]} to {high.partition(' ')[0]}] {unit}{of}"

@@ -35,6 +35,11 @@ def test_five_runs_have_the_whole_range_and_what_it_is_worth():
     assert "93.8 %" in sentence([5])
 
 
+@pytest.mark.parametrize(("count", "place"), [(30, "10th"), (36, "12th"), (57, "21st"), (59, "22nd"), (62, "23rd")])
+def test_the_sentence_names_places_by_their_ordinals(count, place):
+    assert f"from the {place} smallest to the {place} largest value" in sentence([count])
+
+
 def test_of_an_even_number_the_median_is_the_middle_of_two():
     assert median_interval([1, 2, 4, 8]).median == 3
 

@@ -67,7 +67,9 @@ def overview(summary: dict[str, Any]) -> list[Section]:
         # One way for all flows stands in the title, in place of a row of equal texts.
         ways = list(dict.fromkeys(_way(flow) for flow in flows))
         same = len(ways) == 1 and ways[0] is not None
+        # Numbers only where there are several flows: they are what --flow takes.
         lead = (("flow", tuple(str(flow.get("flow", 0)) for flow in flows)),) if len(summary["flows"]) > 1 else ()
+        # The flow's own scalars win: both have `received_ce_pkts`, and a row of a flow is about the flow.
         of_flows = [{**summary, **flow} for flow in flows]
         table = _rows(rows, of_flows, scalars.FLOW_SCALARS)
         names = tuple(flow_names([FlowKey.of_summary(flow) for flow in flows], pairs=not same))
@@ -284,6 +286,7 @@ def _spread(rows: Sequence[_Row], flows: Sequence[dict[str, Any]]) -> Rows:
                 (f"{label} {name}", (f"{count:,}", *[None] * (len(SPREAD) - 1))) for name, count in counts.items()
             ]
         elif known and text is not _recovery:
+            # By the first scalar alone: what stands beside it, as a share in brackets, is that flow's.
             known.sort(key=lambda value: value[0])
             total = _total(row.name, known)
             texts = [total if at is None else known[_place(at, len(known))] for at in SPREAD.values()]
@@ -300,6 +303,7 @@ def _total(name: str, known: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | Non
     """The sum of rates and of packets; None of what has none."""
     if not name.endswith(_SUMMED) or "_max_" in name or "_mean_p" in name or name.startswith("mean_"):
         return None
+    # A sum of what is known of some flows would look like the sum of all.
     return tuple(sum(part) if None not in part else None for part in zip(*known, strict=True))
 
 
@@ -383,6 +387,7 @@ def _span_of_s(value_s: float) -> str:
 
 def _digits(value: float) -> str:
     """Four digits that count; before the point all that there are."""
+    # `#` keeps trailing zeros: 1.200 and 1.234 beside each other are of one precision.
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.4g}".rstrip(".")
 
 

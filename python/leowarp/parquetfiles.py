@@ -40,6 +40,7 @@ def read_table(
 
     try:
         _demand_plain(path)
+        # Asked before any row is read: a lie about the number of rows stands in the footer.
         facts = pq.read_metadata(path)
         values = facts.num_rows * facts.num_columns
         if values > MOST_VALUES:

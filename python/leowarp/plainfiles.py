@@ -61,6 +61,7 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
     while waiting:
         directory, depth = waiting.pop()
         try:
+            # Sorted, so that of several wrong files the same one is named each time.
             entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
         except OSError as error:
             return f"{_below(directory, path)} cannot be looked at ({error.strerror})"
@@ -68,6 +69,8 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
             mode = entry.stat(follow_symlinks=False).st_mode
             name = _below(Path(entry.path), path)
             if stat.S_ISDIR(mode):
+                # Before it is entered: a directory tree without end, as a FUSE file system may show, would be walked
+                # for ever.
                 if depth == DEEPEST:
                     return f"{name} is more than {DEEPEST} directories deep"
                 waiting.append((Path(entry.path), depth + 1))

@@ -103,11 +103,13 @@ class BuildProgress:
     @property
     def rate(self) -> float | None:
         """Steps per second of the wall clock; None while nothing can be said."""
+        # Unpacking is counted in per cent: a rate of it would be of another unit.
         return self.done / self.stage_wall_s if self.stage == "compile" and self.stage_wall_s > 1 else None
 
     @property
     def left_s(self) -> float | None:
         """Wall clock seconds until the build ends; None while nothing can be said."""
+        # After 2 s and 1 % at the earliest: before that a guess would be off by minutes and jump.
         return self.wall_s * (1 - self.share) / self.share if self.wall_s > 2 and self.share > 0.01 else None
 
     @property
@@ -155,6 +157,7 @@ class Display:
 
     def _line(self, progress: Progress) -> None:
         """A plain line, if the stage is new and lasts, or the last line of it is `PLAIN_INTERVAL_S` ago."""
+        # By run: of eight runs at once each has its own five seconds, and none is silent behind another.
         stage, said_at = self._said.get(progress.run, ("", 0.0))
         now = time.monotonic()
         # Stages that last a moment are not worth a line; the guest and the end are.
@@ -276,6 +279,7 @@ class shown:
 
 def json_lines(progress: Progress) -> None:
     """Writes `Progress` as a line of JSON on stderr, for a program that started this one."""
+    # On stderr, since stdout holds the one object of --json; flushed, since a pipe would keep lines back until the end.
     print(json.dumps(asdict(progress)), file=sys.stderr, flush=True)
 
 

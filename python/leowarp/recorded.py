@@ -56,6 +56,7 @@ def why_incomplete(path: Path) -> str | None:
 
 def what_is_missing(path: Path) -> str | None:
     """The first of the names that every complete run has and this directory has not; None if it has all of them."""
+    # The report is not among them: a run without one is complete (`--no-report`).
     return next((name for name in (PLAN, TRACE, SUMMARY, MANIFEST) if not (path / name).exists()), None)
 
 
@@ -191,6 +192,7 @@ def _instead_of(path: Path) -> str:
     """What to type in place of a directory that is no run."""
     runs = [each for folder in (path.parent, path) for each in _runs_in(folder)]
     near = difflib.get_close_matches(path.name, [run.name for run in runs], n=1, cutoff=0.55)
+    # Stable: behind the near name the others stay in the order of a listing.
     shown = sorted(runs, key=lambda run: run.name not in near)[:_MOST_RUNS]
     if near:
         return f"did you mean {shown[0]}?"

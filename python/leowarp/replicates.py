@@ -67,6 +67,7 @@ def open_group(path: Path | str) -> Group:
                 f"cannot open {path} as a group of runs: {each.name} is incomplete: {reason}",
                 hint="type the command that made the group again: it makes the runs that are missing",
             )
+    # By seed and not by name: numbers of another length sort otherwise as text.
     runs = sorted((Run(each) for each in found), key=lambda run: run.plan.run.seed)
     if len(runs) < 2:
         what = f"it holds one run, {found[0].name}" if found else "it holds no run"
@@ -89,6 +90,7 @@ def seeds_of(text: str) -> tuple[int, ...]:
     """
     seeds: list[int] = []
     for part in text.split(","):
+        # 18 digits are always below 2^63, where seeds end (`run.seed`).
         match = re.fullmatch(r"\s*(\d{1,18})\s*(?:\.\.\s*(\d{1,18})\s*)?", part)
         if match is None:
             raise ScenarioError(
@@ -120,6 +122,7 @@ def seeds_of(text: str) -> tuple[int, ...]:
 
 def directories(path: Path, seeds: Sequence[int]) -> list[Path]:
     """The run directory of each seed of a group, with numbers of one length."""
+    # So that a listing, which sorts by text, has them in the order of their seeds.
     digits = len(str(max(seeds)))
     return [path / f"{FOLDER}{seed:0{digits}d}" for seed in seeds]
 

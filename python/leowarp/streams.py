@@ -29,4 +29,6 @@ def stream(seed: int, name: str, *numbers: int) -> np.random.Generator:
     """
     # A name's bytes are below 256, so that 256 separates it from the numbers.
     key = (*name.encode(), *((256, *numbers) if numbers else ()))
+    # PCG64 by name: `default_rng` may take another generator in a later numpy (NEP 19), and every draw would be
+    # another.
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))

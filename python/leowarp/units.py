@@ -79,6 +79,7 @@ class Quantity:
         size = self.units.get(unit)
         if size is None:
             raise ScenarioError(f'"{text}": "{unit}" is not a unit of {self.name}', self._unit_hint(unit))
+        # Exact fractions up to here: 0.1 ms is 100,000 ns, which a product of floats need not be.
         value = number * size
         if self.whole:
             if value.denominator != 1:
@@ -111,6 +112,7 @@ class Quantity:
             raise ValueError(f"{self.name} must be finite, not {value}")
         # repr is the shortest decimal that reads back as the same float; a decimal times a power of ten is exact.
         exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
+        # Every unit fits a zero; one spelling of it keeps equal plans equal as texts.
         if exact == 0:
             return f"0 {self.zero_unit}"
         written = [(unit, exact / self.units[unit]) for unit in self.written if _decimal(exact / self.units[unit])]

@@ -56,6 +56,30 @@ def test_plan_is_a_scenario_and_gives_itself(leowarp, tmp_path):
 
 
 @pytest.mark.slow
+def test_plans_are_written_and_compared_as_utf_8_whatever_the_locale(tmp_path):
+    # PEP 597: with this option Python warns where a file is opened in the encoding of the locale.
+    script = """
+import json, sys, warnings
+from pathlib import Path
+from leowarp.cli.look_verbs import plan
+from leowarp.running.many import Job
+from leowarp.running.standing import stands
+
+scenario, run = Path(sys.argv[1]), Path(sys.argv[2])
+(run / "30-trace").mkdir()
+(run / "summary.json").write_bytes(b'{"flows": []}')
+manifest = {"leowarp_version": "", "seed": 1, "warnings": [], "costs": {}, "kernel": {}, "agent": {}}
+(run / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+warnings.filterwarnings("error", category=EncodingWarning, module="leowarp")
+plan(scenario, out=run / "00-plan.toml")
+assert not stands(Job(scenario, run), None, None), "another version made it"
+"""
+    command = [sys.executable, "-X", "warn_default_encoding", "-c", script, str(CHAIN), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
 def test_a_congestion_control_of_ones_own_is_named_by_its_file(leowarp, tmp_path):
     (tmp_path / "my_cc.c").write_text("int x;\n")
     flow = ("--set", "flows.0.congestion_control=my_own")

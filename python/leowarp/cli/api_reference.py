@@ -6,15 +6,15 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import inspect
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from leowarp.generatedpage import write_or_check
 
 ROOMS: dict[str, tuple[str, ...] | None] = {
     "leowarp": None,
@@ -45,6 +45,7 @@ def _lines() -> Iterator[str]:
 def _of_name(module: ModuleType, name: str) -> Iterator[str]:
     thing = getattr(module, name)
     path = f"{module.__name__}.{name}"
+    # `leowarp.reordering` is in `__all__` and has a section of its own in `ROOMS`.
     if inspect.ismodule(thing):
         return
     if inspect.isclass(thing):
@@ -52,6 +53,7 @@ def _of_name(module: ModuleType, name: str) -> Iterator[str]:
         if "__init__" in vars(thing) and not issubclass(thing, Exception):
             yield from _code(f"{name}{_signature(thing)}")
         yield from _documented(_own_doc(thing))
+        # `vars` and not `dir`: the order of the source, and nothing that is inherited.
         for member, value in vars(thing).items():
             if not member.startswith("_") and _own_doc(value) and (
                 inspect.isfunction(value) or _is_property(value) or isinstance(value, classmethod)
@@ -96,6 +98,7 @@ def _signature(thing: Any) -> str:
         for parameter in signature.parameters.values()
         if parameter.name not in ("self", "cls") and not parameter.name.startswith("_")
     ]
+    # With `from __future__ import annotations` annotations are texts, which `str` would put into quotes.
     return str(signature.replace(parameters=kept)).replace("'", "")
 
 
@@ -108,6 +111,8 @@ class _Shown:
     def __repr__(self) -> str:
         is_named = inspect.isroutine(self._value) or inspect.isclass(self._value)
         text = self._value.__qualname__ if is_named else repr(self._value)
+        # An address differs from process to process, and the page is compared byte by byte with the one in the
+        # repository.
         return "..." if " at 0x" in text or "<" in text else text.replace("'", '"')
 
 
@@ -127,6 +132,7 @@ def _documented(doc: str) -> Iterator[str]:
             in_entries = line not in ("Examples", "Notes", "References")
             place += 2
             continue
+        # Output follows its prompt up to the next empty line, as doctest reads it.
         is_example = line.lstrip().startswith((">>>", "...")) or (in_example and bool(line.strip()))
         if is_example != in_example:
             yield "```text" if is_example else "```"
@@ -134,6 +140,7 @@ def _documented(doc: str) -> Iterator[str]:
                 yield ""
             in_example = is_example
         if is_example:
+            # Directives are for the test that runs the snippet, not for its reader.
             yield re.sub(r"\s*# doctest: .*", "", line)
         elif in_entries and line and not line.startswith(" "):
             name, colon, kind = line.partition(" : ")
@@ -153,18 +160,8 @@ def _shortened(thing: Any) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; exit status."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare only")
-    parser.add_argument("file", type=Path)
-    given = parser.parse_args(arguments)
-    if not given.check:
-        given.file.write_text(api_page(), encoding="utf-8")
-        return 0
-    if given.file.is_file() and given.file.read_text(encoding="utf-8") == api_page():
-        return 0
-    print(f"{given.file} is not what the docstrings say: make docs", file=sys.stderr)
-    return 1
+    """Write or check the page; the exit status, as `write_or_check` gives it."""
+    return write_or_check(api_page(), "leowarp.cli.api_reference", arguments)
 
 
 _INTRODUCTION = """\

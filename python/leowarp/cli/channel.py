@@ -197,6 +197,7 @@ def link_rows(channel: MobileChannel) -> list[Row]:
     list of (quantity, value)
         Es/N0, kind of hybrid ARQ, codewords, threshold, bits and symbols, as texts with units.
     """
+    # The same numbers as --json, so that a terminal and a script cannot be told different ones.
     numbers = harq_numbers(channel)
     harq = harq_of(channel.mobile)
     if numbers["threshold_bits"] is None:
@@ -231,6 +232,8 @@ def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
     constant = harq.threshold_kind == "constant"
     return asdict(described(channel.mobile, channel.realisation.outcomes)) | {
         "symbol_rate_hz": symbols * 1e9 / harq.codeword_period_ns,
+        # By code rate the threshold hangs on what was sent so far (`RATIOS_BY_RATE` of timeline/channel/harq.py): no
+        # one number.
         "threshold_bits": harq.threshold_ratio * harq.data_bits if constant else None,
     }
 

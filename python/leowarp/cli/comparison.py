@@ -30,6 +30,7 @@ def print_comparison(runs: Sequence[Run]) -> None:
 
     print_causes(runs, causes(runs))
     print_sections(compared(directory_names([run.path for run in runs]), [run.summary for run in runs]))
+    # The first run's command, because the others' differ from it in the path alone.
     say(f"All scalars: leowarp metrics {shlex.quote(str(runs[0].path))}, and so on")
 
 

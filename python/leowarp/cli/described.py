@@ -50,6 +50,7 @@ def measurements(
     if path.is_dir():
         return _of_run(path)
     if path.suffix == ".toml":
+        # A directory is a run and .toml a scenario, whatever --format says: no format of measurements has either name.
         return [_of_plan(plan_of(path, settings), str(path))]
     # A file may hold capacity and no delay: a Mahimahi trace, a table of rates.
     kind = capacity_format_of(path) if format == "auto" and columns is None else None
@@ -120,6 +121,7 @@ def lines(description: Description) -> dict[str, str]:
         longest = max((gap.length_ns for gap in description.gaps), default=0)
         values["gaps"] = f"{len(description.gaps)}" + (f", the longest {longest / 1e9:g} s" if description.gaps else "")
         values |= _delay_lines(description) | _schedule_lines(description) | _loss_lines(description)
+    # Also without a single delay: a clock that was set back may be why there is none.
     values |= _recorder_lines(description)
     if description.transfer is not None:
         values |= _transfer_lines(description.transfer)
@@ -173,6 +175,7 @@ def _schedule_lines(description: Description) -> dict[str, str]:
             f"{second:.2f}" for second in description.seconds_of_minute
         )
     values["slots"] = f"{len(description.slots)}"
+    # Up and down alike: it is the size of a step that a congestion control has to cope with.
     steps_ms = np.abs(np.array(description.steps_ns)) / 1e6
     if len(steps_ms):
         values["step of the least delay: median, most"] = f"{np.median(steps_ms):.3f}, {steps_ms.max():.3f} ms"
@@ -243,6 +246,7 @@ def _loss_lines(description: Description) -> dict[str, str]:
     """
     loss = description.loss
     values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
+    # Of nothing lost there are no runs, whose mean would be one of no numbers.
     if not loss.lost:
         return values
     if loss.lost_down is not None:
@@ -274,6 +278,7 @@ def slot_lines(description: Description) -> list[tuple[str | None, ...]]:
 def as_json(description: Description) -> dict[str, Any]:
     """A description as one object; quantiles are named by their percentage."""
     document = dataclasses.asdict(description)
+    # `asdict` gives fields alone, and these are computed from them when they are asked for.
     document["loss"] |= {
         name: getattr(description.loss, name)
         for name in ("ratio", "in_handover_ratio", "ratio_within", "ratio_without")

@@ -51,6 +51,8 @@ def diff(
             }
         )
         return
+    # Causes stand before effects: a goodput that differs says little until one knows that the plans differ in the
+    # queue.
     causes = [each for each in found if each.part is not Part.METRIC]
     print_causes(runs, causes)
     _print_metrics(runs, [each for each in found if each.part is Part.METRIC], everything=all_)
@@ -81,6 +83,7 @@ def _print_metrics(runs: Sequence[Run], metrics: Sequence[Difference], *, everyt
         say("Every scalar is the same.")
         return
     most = max(len(run.summary["flows"]) for run in runs)
+    # Two runs that differ in one packet may differ in hundreds of scalars; a TCP flow alone has a hundred.
     few = [each for each in metrics if is_of_overview(each.key)]
     if most > MOST_FLOWS:
         few = [each for each in few if not each.key.startswith("flows.")]
@@ -94,4 +97,5 @@ def _print_metrics(runs: Sequence[Run], metrics: Sequence[Difference], *, everyt
 
 
 def _change(ratio: float | None) -> str | None:
+    # From ten times on as a factor: +99,900 % is not read as a thousandfold.
     return None if ratio is None else f"{100 * ratio:+.3g} %" if abs(ratio) < 10 else f"x {ratio + 1:.3g}"

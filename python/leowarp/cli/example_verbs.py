@@ -49,6 +49,8 @@ def init(
     if not example.is_file():
         raise ScenarioError(f"cannot begin with {from_}: it is no example and no file", hint="leowarp examples")
     texts = copies(example, stem)
+    # `exists` follows a link and says no to one that leads nowhere, through which the file would be written all the
+    # same.
     standing = [file for file in texts if Path(file).exists() or Path(file).is_symlink()]
     # A table or C file that stands there with the same content is the one that is meant.
     other = [file for file in standing if file == f"{stem}.toml" or not _is_same(Path(file), texts[file])]

@@ -41,6 +41,7 @@ def print_groups(groups: Sequence[Group]) -> None:
     from leowarp.medians import compared_groups, sentence
 
     for group in groups:
+        # A warning of the scenario is every seed's: told once with its seeds, not thirty times over.
         warnings: dict[str, list[int]] = {}
         for run in group.runs:
             for warning in run.warnings:
@@ -70,6 +71,7 @@ def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
             f"single runs: leowarp compare {shlex.quote(str(groups[0]))}/seed-... {shlex.quote(str(alone[0]))}",
         )
     opened = [open_group(path) for path in paths]
+    # The command stands on the page: whoever finds it in a year can make it again.
     command = f"leowarp compare {' '.join(shlex.quote(str(path)) for path in paths)}"
     page = report.write_group_comparison(opened, out, command=command)
     if as_json:
@@ -77,6 +79,8 @@ def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
         return
     firsts = [group.runs[0] for group in opened]
     names = directory_names(paths)
+    # Runs of a group differ by their seeds alone, so the first stands for all; the seed itself is no cause between
+    # groups.
     print_causes(firsts, [each for each in causes(firsts) if each.key != "run.seed"], names)
     print_groups(opened)
     say(f"Page:        {page}")
@@ -99,4 +103,5 @@ def spans(seeds: Sequence[int]) -> str:
             parts[-1].append(seed)
         else:
             parts.append([seed])
+    # Two in a row are named: "1 to 2" is no shorter than "1, 2".
     return ", ".join(f"{part[0]} to {part[-1]}" if len(part) > 2 else ", ".join(map(str, part)) for part in parts)

@@ -105,6 +105,8 @@ def clean(
         # lstat: what a link points to is neither counted nor removed.
         freed = sum(file.lstat().st_size for file in root.rglob("*") if file.is_file())
         if not yes:
+            # A question that nobody can answer would keep a script waiting for ever, or be answered by the end of a
+            # pipe.
             if not sys.stdin.isatty():
                 raise HostError(f"removing {root} ({freed >> 20} MiB): nobody is there to ask", hint="type --yes")
             typer.confirm(f"Remove {root} ({freed >> 20} MiB)?", abort=True)
@@ -137,6 +139,7 @@ def doctor(
     if all(check.ok for check in checks):
         if build:
             built_image(kernel or "default")
+        # Without --build no kernel is built: who asks what is lacking should not wait for minutes of compiling.
         if build or kernel is not None or kernel_is_built():
             checks.append(boot_check(kernel))
             booted = checks[-1].ok

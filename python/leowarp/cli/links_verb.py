@@ -42,6 +42,7 @@ def links(
 
     opened = leowarp.open(run)
     of_satellites = opened.satellites()
+    # An error and not an empty table: who asks for satellites alone has mistaken the run.
     if satellites and len(of_satellites) == 0:
         raise TraceError(
             f"{run} has no satellites that forward packets: {_why_none(opened)}",
@@ -74,11 +75,14 @@ def _why_none(run: Run) -> str:
 def _sorted(frame: pd.DataFrame, by: Order) -> pd.DataFrame:
     """The most first; of equal ones in the order in which they stand."""
     if by is Order.drops:
+        # min_count: where no cause is known (netem reports none) the sum is missing and not 0, and stands last.
         keys = frame[[f"dropped_{cause}_pkts" for cause in ("queue", "loss", "down")]].sum(axis=1, min_count=1)
     else:
         # Runs of older versions know the longest queue in packets only.
         names = {Order.bytes: ("delivered_bytes",), Order.queue: ("queue_max_bytes", "queue_max_pkts")}[by]
         keys = frame[next((name for name in names if frame[name].notna().any()), names[0])]
+    # -1 is below every count, so what is not known stands last. The order is stable and then reversed, so that it is
+    # the same from run to run for equal values.
     return frame.iloc[keys.astype("Float64").fillna(-1).argsort(kind="stable")[::-1]] if len(frame) else frame
 
 
@@ -132,6 +136,8 @@ def _print_parts(title: str, head: str, names: list[str], parts: list[dict[str, 
         taken = 1
         for part in parts[1:]:
             wider = columns | part
+            # A part is never torn: drops by cause add up only beside each other, and a longest queue belongs to its
+            # instant.
             if fitting(names, list(wider), list(wider.values())) < len(wider):
                 break
             columns, taken = wider, taken + 1

@@ -41,7 +41,7 @@ def plan(
     if out is not None:
         # Nothing is written through a symbolic link (docs/security.md, what a plan cannot do).
         plainfiles.refuse_link(out)
-        out.write_text(text)
+        out.write_text(text, encoding="utf-8")
     if json_:
         import tomllib
 

@@ -140,6 +140,7 @@ def verb_of(act: Callable[[Request], None], request: type[Request]) -> Callable[
 
     # Typer reads a function's parameters with inspect.signature, and their types with get_type_hints as well.
     hints = get_type_hints(request, include_extras=True)
+    # Keyword-only: fields with and without defaults may then stand in any order, as no function's parameters may.
     parameters = [
         inspect.Parameter(
             item.name,

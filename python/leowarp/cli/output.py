@@ -127,6 +127,7 @@ def print_error(error: LeowarpError) -> None:
     """An error and its hint on stderr."""
     from rich.text import Text
 
+    # stdout belongs to the answer: whoever pipes it must not find a message among the rows.
     err = console(stderr=True)
     # Soft wrap: a message that is copied or searched for has no line ends of ours.
     err.print(Text.assemble(("error: ", "bold red"), visible(error.message)), soft_wrap=True)
@@ -150,6 +151,7 @@ def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
 
 def print_error_json(error: LeowarpError) -> None:
     """An error as the one JSON object on stdout."""
+    # On stdout, unlike the text: with --json a program reads one object from there, whatever becomes of the verb.
     print_json({"error": error.message, "hint": error.hint, "kind": kind_of(error), "exit_code": error.exit_code})
 
 
@@ -174,6 +176,7 @@ def frame_records(frame: Any) -> list[dict[str, Any]]:
     records = frame.to_dict(orient="records")
     for record in records:
         for key, value in record.items():
+            # `isna` of a list is an array of answers, which is no condition.
             if not hasattr(value, "__len__") and pd.isna(value):
                 record[key] = None
     return clean(records)

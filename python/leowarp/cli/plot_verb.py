@@ -46,6 +46,7 @@ def plot(
 
     names = [name.strip() for name in series.split(",") if name.strip()]
     target = out or Path(f"{opened.path.resolve().name}-{'-'.join(names)}.pdf")
+    # The ending is judged before the run is read and drawn: metrics of a long run take seconds.
     kind = target.suffix.removeprefix(".").lower()
     if kind not in report.FORMATS:
         raise ScenarioError(f"cannot write a figure to {target}", hint=f"end its name in .{', .'.join(report.FORMATS)}")

@@ -6,14 +6,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 
 import pyarrow as pa
 
 from leowarp import scalars
+from leowarp.generatedpage import write_or_check
 from leowarp.metrics import (
     CAUSE_COLUMNS,
     CHANGE_COLUMNS,
@@ -173,29 +172,8 @@ def _cell(text: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; exit status.
-
-    Parameters
-    ----------
-    arguments : list of str, optional
-        In place of the command line's.
-
-    Returns
-    -------
-    int
-        1 if ``--check`` finds another page.
-    """
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare only")
-    parser.add_argument("file", type=Path)
-    given = parser.parse_args(arguments)
-    if not given.check:
-        given.file.write_text(reference_page(), encoding="utf-8")
-        return 0
-    if given.file.is_file() and given.file.read_text(encoding="utf-8") == reference_page():
-        return 0
-    print(f"{given.file} is not what the schemas say: make docs", file=sys.stderr)
-    return 1
+    """Write or check the page; the exit status, as `write_or_check` gives it."""
+    return write_or_check(reference_page(), "leowarp.cli.reference", arguments)
 
 
 _SCALARS = """

@@ -107,6 +107,8 @@ class Request:
         int | None,
         typer.Option(help="B_T: places in RBD's buffer; as --threshold if not given.", rich_help_panel=_METRICS),
     ] = None
+    # 2^16, as many numbers as RTP (RFC 3550, 5.1) and ICMP echo (RFC 792) have: a packet later than that would meet its
+    # own number again.
     loss_window: Annotated[
         int, typer.Option(help="RFC 4737: later by more numbers than this is lost.", rich_help_panel=_METRICS)
     ] = 65_536

@@ -151,6 +151,8 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
     [('-1', 1, 0.1), ('0', 8, 0.8), ('2', 1, 0.1)]
     """
     pairs = [(int(value), int(count)) for value, count in zip(values, counts, strict=True)]
+    # A window of 1000 packets has 2000 displacements: ranges that double fit any density into two dozen lines and keep
+    # what matters, the shape next to 0.
     if len(pairs) <= rows:
         return [(str(value), count, count / total) for value, count in pairs]
     lines: dict[tuple[int, int], int] = {}
@@ -231,6 +233,7 @@ def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> 
     scalars = f"MD = {_text(rd.mean_displacement_pkts)} packets, E_r = {_text(rd.entropy_nats)} nats"
     mean = f"mean {_text(rbd.mean_occupancy_pkts)} packets"
     figures = {}
+    # Of no packets there is no density; n-reordering of none is a figure that says so.
     if rd.counted_pkts:
         figures["density"] = densities.density(
             [densities.Shares(rd.displacement_pkts, rd.share)],
@@ -265,6 +268,7 @@ class _Shown:
         self._begun = 0.0
 
     def __enter__(self) -> _Shown:
+        # Taken when it begins, not at import: a test or a notebook may have put another stream in place of stderr.
         self._clock, self._stream, self._is_terminal = time.monotonic, sys.stderr, sys.stderr.isatty()
         self._begun = self._said = self._clock()
         return self
@@ -277,6 +281,7 @@ class _Shown:
         from leowarp.progress import PLAIN_INTERVAL_S
 
         now = self._clock()
+        # A bar may change twice a second; lines in a log stay there, so they are few.
         if now - self._said < (0.5 if self._is_terminal else PLAIN_INTERVAL_S):
             return
         self._said = now

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on runs that exist: metrics, report, compare, export."""
+"""Verbs on runs that exist: show, metrics, report, compare, export."""
 
 from __future__ import annotations
 
@@ -139,6 +139,7 @@ def compare(
         comparison.print_comparison_json(opened, page)
     else:
         for run in opened:
+            # On stderr and before the table: whoever reads the numbers has seen what is to be checked first.
             for warning in run.warnings:
                 note(f"warning: {run.path}: {warning}")
         comparison.print_comparison(opened)

@@ -104,6 +104,7 @@ def demo(
             {"name": f"madrid-tokyo-{name}", "run.duration": duration, "flows.0.congestion_control": name},
             label=name,
         )
+        # From the oldest to the newest, as in README's table.
         for name in ("reno", "cubic", "bbr")
     ]
     # Here and not in the runs, which are processes: the progress of a build is shown, and shown once.
@@ -112,6 +113,7 @@ def demo(
     for job in made:
         if job not in todo:
             note(f"{job.out} is there already, of the same plan, kernel and agent; --force makes it again")
+    # What stands complete was sorted out above, so whatever is left in the way is of another plan, or unfinished.
     leowarp.run_many(todo, at_once=jobs, kernel=kernel, force=True, progress=True)
     runs = [leowarp.open(job.out) for job in made]
     with shown(True) as show:
@@ -143,12 +145,15 @@ def verify(
     first = leowarp.open(run)
     with tempfile.TemporaryDirectory(prefix="leowarp-verify-") as scratch:
         again = leowarp.run(
+            # By the plan in the directory and nothing else: a run that needs more than its directory holds is not
+            # repeatable.
             first.path / PLAN, (), keep or Path(scratch) / "run", kernel=kernel, report=False,
             progress=options.progress_of(progress), trust=trust,
         )  # fmt: skip
         # Of the files as they are now, not as the manifest has them: a trace that was changed must not pass.
         old, new = sha256_of_files(first.path / TRACE), sha256_of_files(again.path / TRACE)
         recorded = first.manifest.get("files", {})
+    # Of both: a file that only one of the runs has is a difference as well.
     names = sorted(old.keys() | new.keys())
     rows = []
     for name in names:
@@ -227,6 +232,7 @@ def reproduce(
         if made.cost:
             say(f"Cost:   {made.cost}")
         say(f"Report: {made.page}")
+    # Last, below the table: what failed is what somebody has to do something about.
     for slug, error in made.failures.items():
         note(f"the run {slug} failed:")
         print_error(error)

@@ -134,6 +134,7 @@ def run_again(
             rows = [(name, *pair) for name, pair in made.differences.items()]
             print_table(f"{run_id} made again", ("scalar", "stored", "now"), rows)
         say(f"{len(made.scalars)} scalars, {len(made.differences)} differ; run: {made.path}")
+    # 1, as `verify`: a comparison failed, though the run itself went well.
     raise typer.Exit(1 if made.differences else 0)
 
 
@@ -172,6 +173,7 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
     """
     from leowarp.cli.output import print_json, print_table
 
+    # One column: the results of a large study have hundreds.
     runs = len(made.table(["run_id"]))
     failures = {run_id: error.message for run_id, error in made.failures.items()}
     if as_json:

@@ -59,6 +59,7 @@ def _print_spread(section: Section, spread: Section, rest: str) -> None:
     count = len(section.columns)
     names = [name for name, _ in spread.rows]
     places = list(range(len(spread.columns)))
+    # The deciles go first: least, median and most bound what they only refine.
     if fitting(names, spread.columns, _columns(spread)) < len(places):
         places = [place for place in places if spread.columns[place] not in ("10 %", "90 %")]
     _print_blocks(spread.of(f"{spread.title}: {count} flows, each quantity by itself", places))
@@ -80,6 +81,7 @@ def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
     flows = summary["flows"]
     keys = [FlowKey.of_summary(flow) for flow in flows]
     names = {key.number: _numbered(key, name) for key, name in zip(keys, flow_names(keys), strict=True)}
+    # A table a kind: TCP and probes have few scalars in common, and half of each column would be dashes.
     for kind in dict.fromkeys(flow.get("kind") for flow in flows):
         mine = [flow for flow in flows if flow.get("kind") == kind]
         for first in range(0, len(mine), MOST_COLUMNS):
@@ -107,6 +109,8 @@ def _print_groups(
         # An object of which nothing is known is one null under its own name.
         groups.setdefault(scalar.name.partition(".")[0], scalar.group)
         groups[scalar.name] = scalar.group
+    # By what the summaries hold, not by what is declared: a scalar that another version wrote is shown, and one that it
+    # did not know is no row of dashes.
     written = list(dict.fromkeys(name for summary in values for name in summary if name != "flow"))
     names = [*(name for name in groups if name in written), *(name for name in written if name not in groups)]
     kept = [name for name in names if nulls or any(summary.get(name) is not None for summary in values)]

@@ -48,8 +48,10 @@ def show(
     sky = skies.ephemeris_of(resolved)
     table = media.timeline_of(resolved, sky)
     begin_ns = parsed(units.TIME, "--from", from_)
+    # One ns beyond the end: --to excludes its instant, and what happens at the run's very end is part of the run.
     end_ns = parsed(units.TIME, "--to", to) if to else resolved.run.duration_ns + 1
     rows = [
+        # An event fills only columns of its own kind; of the two dozen columns most are null in each row.
         {key: value for key, value in row.items() if value is not None}
         for row in table.to_pylist()
         if begin_ns <= row["t_ns"] < end_ns and (not node or node in row.values())
@@ -82,6 +84,7 @@ def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) ->
     """What was drawn for each slot of an access link that begins in the given time, or holds at its beginning."""
     from leowarp.cli.output import print_table
 
+    # The slot that holds at --from began before it, and its values are what packets meet there.
     held = max((slot["begin_ns"] for slot in slots if slot["begin_ns"] <= begin_ns), default=begin_ns)
     print_table(
         "what was drawn for each slot",
@@ -161,6 +164,7 @@ def describe(
     described_series: list[tuple[Measurement, Description]] = []
     for file in files:
         for measurement in measurements(file, format_, interval_ns, capacity, set_, names_of_columns):
+            # A capacity without delays has no series at all, and is described all the same.
             names: list[str | None] = [name for name in measurement.series if name not in _implied(measurement)]
             described_series += [(measurement, described(measurement, series=name)) for name in names or [None]]
     if figure is not None:
@@ -174,11 +178,13 @@ def describe(
     if json_:
         print_json({"described": [as_json(description) for _, description in described_series]})
         return
+    # Each once, though it has several series.
     for measurement in dict.fromkeys(measurement for measurement, _ in described_series):
         for text in measurement.notes:
             note(f"{measurement.source}: {text}")
     titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in described_series]
     cells = [lines(description) for _, description in described_series]
+    # One table for all files, with the lines of the first in its order; what only another one has follows.
     rows = [(name, *(cell.get(name) for cell in cells)) for name in dict.fromkeys(k for c in cells for k in c)]
     print_table(None, ("", *titles), rows)
     if slots:
@@ -204,8 +210,10 @@ def convert(
 
     interval_ns, names_of_columns = _said(format_, interval, columns)
     target = csv_path(file, out, force=force)
+    # `describe` takes both; what is written here was measured, and neither a run nor a scenario was.
     if file.is_dir() or file.suffix == ".toml":
         raise ScenarioError(f"{file}: not a file of measurements", "leowarp export writes the tables of a run")
+    # One by now: only a run, which was refused above, has a measurement for each of its flows.
     (measurement,) = measurements(file, format_, interval_ns, None, None, names_of_columns)
     for text in measurement.notes:
         note(f"{measurement.source}: {text}")

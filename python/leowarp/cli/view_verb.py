@@ -47,4 +47,5 @@ def view(
     else:
         say(page)
     if open_:
+        # Last: a browser that cannot be started loses neither the page nor the line that says where it is.
         webbrowser.open(page.resolve().as_uri())

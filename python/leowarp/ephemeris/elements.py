@@ -61,6 +61,7 @@ def elements_of(path: Path) -> tuple[list[str], list[Element]]:
     start = text.lstrip()[:1]
     if not start:
         raise ScenarioError(f"{path} is empty: constellation.tle needs at least one satellite", _FORMATS)
+    # By what it holds and not by its name: CelesTrak's downloads are called `gp.php` in every format.
     if start in "[{":
         elements = list(_from_json(path, text))
     elif start == "<":
@@ -112,6 +113,7 @@ def _from_tle(path: Path, text: str) -> Iterator[Element]:
         second_number, second = lines[at + 1]
         _check_line(path, number, line, _LINE_1, 1)
         _check_line(path, second_number, second, _LINE_2, 2)
+        # Both lines may be whole and right by their checksums, and yet of two satellites.
         if line[2:7] != second[2:7]:
             raise ScenarioError(
                 f"{path}:{second_number}: catalogue number {second[2:7].strip()} of line 2 is not the "
@@ -206,6 +208,7 @@ def _from_omm(path: Path, line: int, message: Mapping[str, object]) -> Element:
     missing = [key for key in _OMM_KEYS if message.get(key) in (None, "")]
     if missing:
         raise ScenarioError(f"{path}:{line}: the OMM lacks {', '.join(missing)}", _FORMATS)
+    # `csv.DictReader` puts cells beyond the last column under the key None.
     fields = {key: str(value) for key, value in message.items() if key is not None}
     try:
         instant = datetime.fromisoformat(fields["EPOCH"].replace("Z", ""))

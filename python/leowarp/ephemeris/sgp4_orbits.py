@@ -105,6 +105,7 @@ class Sgp4Orbits:
         first, first_fraction = julian_date(self.epoch)
         run_d = first + first_fraction + (self.start_ns + np.array([0, duration_ns])) / 86_400e9
         ages_d = [
+            # At the begin and at the end of the run: the farther of the two, on whichever side of the epoch.
             float(np.abs(run_d - element.satrec.jdsatepoch - element.satrec.jdsatepochF).max())
             for element in self.elements
         ]

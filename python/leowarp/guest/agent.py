@@ -147,6 +147,7 @@ def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
     environment = {"CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags), "CARGO_TARGET_DIR": str(target)}
     command = ["cargo", "build", "--release", "--locked", "--package", "leowarp-agent", "--target", TARGET]
     with tempfile.TemporaryFile("w+", errors="replace") as output:
+        # Into a file and not a pipe: nobody reads while `on_wait` is asked, and a full pipe would stop cargo for good.
         with own_session(command, stdout=output, cwd=checkout, environment=environment) as process:
             while process.poll() is None:
                 on_wait()

@@ -58,6 +58,7 @@ def run_batch(
         As `write_input`, `compile_modules` and `prepared`: before anything is booted.
     """
     first = runs[0][0]
+    # One boot has one amount of memory and one set of parameters that the kernel takes for all namespaces.
     if any((plan.guest, plan.sysctl) != (first.guest, first.sysctl) for plan, _ in runs):
         raise ValueError("the runs of a batch must have the guest's memory and parameters in common")
     # As the agent looks for them: in/0000, in/0001, ... (design/interfaces.md, section 11).
@@ -68,11 +69,13 @@ def run_batch(
     put_modules(compile_modules(first, image), directory / "in")
     work = prepared(image, directory, first.guest.memory_bytes)
     for name in names:
+        # hostfs shows the guest what is there; a directory for each run keeps one run's records from the next one's.
         (work / "out" / name).mkdir()
     watched = Watched(
         image,
         work,
         work / CONSOLE,
+        # What the console may print grows with the virtual time of all runs together.
         sum(plan.run.duration_ns for plan, _ in runs),
         lambda progress: on_progress(progress, watched.run_number or 0),
         Patience(),
@@ -93,6 +96,7 @@ def run_batch(
         culprit = next(number for number in range(len(runs)) if number not in tried)
         broken = broken or watched.failure(spent) or GuestError(f"the guest ended in run {culprit} of its batch")
     results: list[GuestResult | LeowarpError | None] = []
+    # The host counts processor time of a process, not of a run: every run of a boot is told an equal share.
     share = max(len(tried), 1)
     for number, name in enumerate(names):
         out = work / "out" / name

@@ -24,6 +24,7 @@ CHECKSUMS = "files.json"
 
 def cache_root() -> Path:
     """Directory of everything built: $LEOWARP_CACHE, else $XDG_CACHE_HOME/leowarp, else ~/.cache/leowarp."""
+    # Ours first: XDG's is for all programs, and a kernel of one's own may be meant for one directory alone.
     if own := os.environ.get("LEOWARP_CACHE"):
         return Path(own)
     if xdg := os.environ.get("XDG_CACHE_HOME"):
@@ -99,6 +100,7 @@ def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None
     recipe_sha256 : str
         As `recipe.recipe_sha256`: what of ours went into it, source and compiler left out.
     """
+    # Any compiler will do: it is asked where there is none, and the recipe is what decides what a guest does.
     for facts in sorted((cache_root() / kind).glob(f"*/{facts_name}"), reverse=True):
         if json.loads(facts.read_text()).get("recipe_sha256") == recipe_sha256 and not faults(facts.parent):
             return facts.parent
@@ -206,5 +208,7 @@ def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator
                 if not told:
                     on_message(f"another leowarp is building the {kind}: waiting for it")
                     told = True
+                # LOCK_NB and a sleep instead of a blocking flock: Ctrl-C ends the wait, and the message comes before
+                # it.
                 time.sleep(0.2)
         yield

@@ -108,6 +108,7 @@ class Child:
     def end(self) -> None:
         """Kill it if it still runs; returns once nothing of its session runs any more."""
         if self.rusage is None:
+            # SIGKILL: a guest that is stuck need not obey anything milder.
             os.kill(self.pid, signal.SIGKILL)
             self.reap()
         if self._ended is not None:

@@ -77,6 +77,7 @@ class Course:
             self._steps += 1
             begin, end = self._ends["unpack"], self._ends["compile"]
             share = begin + share_of_steps(self._steps) * (end - begin)
+            # A tree of the user's own may have more steps than were counted; then the last ones all are the last.
             self._tell("compile", self._steps, max(self._steps, STEPS), share)
 
     def _tell(self, stage: str, done: int, expected: int, share: float) -> None:

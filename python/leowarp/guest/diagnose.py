@@ -89,7 +89,7 @@ _SIGNS = [
         r"No working init found|Unable to mount root fs|Failed to execute /init",
         GuestError,
         "the guest's init does not start",
-        "leowarp kernel build --force builds kernel and agent anew",
+        "leowarp kernel clean; leowarp kernel build makes kernel and agent anew",
     ),
     _Sign(
         r"RIP: [0-9a-f]+:(?P<where>\S+ \[\w+\])[\s\S]*Kernel panic - not syncing: (?P<what>.*)",
@@ -220,5 +220,6 @@ def last_words(console: str) -> list[str]:
     """
     lines = [line.rstrip()[:LONGEST_WORD] for line in console.splitlines() if not _FOR_MACHINES.search(line)]
     tail = lines[-LAST_WORDS:]
+    # A panic prints registers and a stack below its reason, often more lines than are shown.
     cause = next((line for line in lines if any(re.search(sign.pattern, line) for sign in _SIGNS)), None)
     return tail if cause is None or cause in tail else [cause, *tail[1:]]

@@ -134,6 +134,7 @@ def _capacity(rows: pa.Table) -> np.ndarray:
     if len(rows):
         rate_bps = rows["rate_bps"].combine_chunks()
         known = rate_bps.fill_null(0).to_numpy()
+        # The kernel reads u64, in which a negative rate would be an enormous one.
         if np.any(known < 0):
             raise ScenarioError("reading the timeline: a capacity is negative")
         records["value"] = np.where(rate_bps.is_null().to_numpy(zero_copy_only=False), UNSHAPED, known.astype("<u8"))
@@ -190,6 +191,7 @@ def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
     """Each table begins at 0 and has one row an instant: the kernel searches it by time and takes the last before."""
     if not len(place):
         return
+    # All tables at once: `place` is the same along each of them, so that one ends where it changes.
     first = np.concatenate([[True], np.diff(place) != 0])
     late = np.flatnonzero(first & (t_ns != 0))
     if len(late):

@@ -389,6 +389,8 @@ class _Standstill:
         """Why the guest counts as stuck, or None. Without a readable clock the agent's words stand for it."""
         # A stripped kernel has no symbols, and its memory cannot be read for the clock then.
         clock_ns = clock_ns if clock_ns is not None else heard_ns
+        # The agent speaks once a virtual second: a kernel whose clock runs on while its only program is dead says
+        # nothing.
         if heard_ns != self._heard_ns:
             self._heard_ns, self._clock_at_word_ns = heard_ns, clock_ns or 0
         if clock_ns != self._clock_ns:

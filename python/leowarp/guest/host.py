@@ -87,6 +87,7 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
     """
     tried = []
     named = os.environ.get("TMPDIR")
+    # The user's word first, then memory: on a disk each page that the guest touches is written back sooner or later.
     candidates = ([Path(named)] if named else []) + [Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"), *others]
     for directory in dict.fromkeys(candidates):
         why_not = _why_not_for_memory(directory, memory_bytes)
@@ -143,6 +144,8 @@ def available_memory_bytes() -> int:
         for line in Path("/proc/meminfo").read_text().splitlines()
         if line.startswith("MemAvailable:")
     )
+    # In a container MemAvailable is that of the whole machine; the cgroup's limit is where the out-of-memory killer
+    # comes.
     limit, used = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
     try:
         text = limit.read_text().strip()
@@ -196,6 +199,7 @@ def limits(memory_bytes: int) -> list[Check]:
 @functools.cache
 def ptrace() -> Check:
     """Whether a process may trace its own child, which is how User Mode Linux runs the guest's programs."""
+    # Isolated (-I -S), so that the answer is the kernel's and hangs on nothing of the user's Python.
     probe = Path(__file__).with_name("ptrace_probe.py")
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(probe)], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False

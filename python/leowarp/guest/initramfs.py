@@ -21,6 +21,7 @@ def initramfs(init: Path) -> bytes:
         A static program: the archive has no libraries.
     """
     entries = [("dev", _DIRECTORY, b"", 0, 0), ("dev/console", _CHARACTER_DEVICE, b"", 5, 1)]
+    # Device numbers of Documentation/admin-guide/devices.txt: the kernel opens /dev/console for its init.
     entries += [("dev/null", _CHARACTER_DEVICE, b"", 1, 3)]
     entries += [(name, _DIRECTORY, b"", 0, 0) for name in ("proc", "sys", "host", "run", "tmp")]
     entries += [("init", _PROGRAM, init.read_bytes(), 0, 0)]

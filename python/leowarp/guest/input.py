@@ -169,6 +169,7 @@ def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
 def _fill_jitter(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
     """Jitter: b = place in `jitter_tables`, value = standard deviation, ns."""
     names = rows["distribution"].to_pylist()
+    # Numbered by first appearance, as `jitter_tables` gives them to the agent.
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     records["kind"][at] = JITTER
     records["a"][at] = network.ends(rows)
@@ -355,6 +356,7 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
         "payload_bytes": flow.payload_bytes,
         "packets": flow.packets,
         "packets_per_s": flow.packet_rate_pkts_per_s,
+        # None, of a flow that is no ping, is no false: only a ping's own `false` silences a host.
         "replies": flow.replies is not False,
         "flood": bool(flow.flood),
     }

@@ -106,6 +106,7 @@ def kernel_entry(kernel: Kernel) -> Path:
 def _packaged() -> Kernel | None:
     """The kernel that a wheel carries, unless a checkout's own recipe is there."""
     program = recipe.packaged("linux")
+    # In a checkout the sources are what counts: a packaged kernel would be that of another version.
     if program is None or (recipe.CHECKOUT / "guest" / "build.sh").is_file():
         return None
     if wrong := faults(program.parent):
@@ -138,6 +139,7 @@ def _from_source(source: Source, on_message, on_progress, keep_tree, force) -> K
             if not (scratch / "source").is_dir():
                 on_message(f"unpacking {source.tarball.name} {source.version}")
                 unpack(source, scratch / "unpacking", build.course.unpacked)
+                # Under its own name only once it is whole: what an interrupted unpacking left is not taken for a tree.
                 (scratch / "unpacking").rename(scratch / "source")
             (tree,) = (scratch / "source").iterdir()
             build.run(tree, scratch / "build", entry)
@@ -299,6 +301,8 @@ class _Build:
         self._facts = {
             **facts,
             "recipe_sha256": recipe.recipe_sha256(parts),
+            # Compiler and linker are in the key: another one makes another program, and a run's manifest has to say
+            # which made it.
             "compiler": recipe.first_line_of("gcc", "--version"),
             "linker": recipe.first_line_of("ld", "--version"),
         }

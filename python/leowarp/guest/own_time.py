@@ -85,6 +85,7 @@ def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
     members, ahead = {}, [pid for pid in roots if pid in looks]
     while ahead:
         pid = ahead.pop()
+        # A root may lie below another one.
         if pid not in members:
             members[pid] = looks[pid]
             ahead += below.get(pid, [])

@@ -34,17 +34,21 @@ class Processor:
         self._held: socket.socket | None = None
         self._number: int | None = None
         self._since: tuple[float, float] | None = None
+        # From the last one on: interrupts and what else is started first mostly are on the first.
         self._take(sorted(os.sched_getaffinity(0), reverse=True))
 
     def _take(self, candidates: Iterable[int]) -> bool:
         """Take the first of these processors whose name nobody holds; False: none is free, and what was held stays."""
         for number in candidates:
+            # An abstract name (unix(7)) is held by one process at a time and gone with it, however that ends: no file
+            # is left behind.
             name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
             try:
                 name.bind(f"\0{self._family} {number}")
             except OSError:
                 name.close()
                 continue
+            # Only after another one is held: a guest that finds none free keeps what it has.
             self.close()
             self._held, self._number = name, number
             return True
@@ -52,6 +56,7 @@ class Processor:
 
     def keep(self, pids: Iterable[int]) -> None:
         """Hold these processes to the processor; what they start stays there too."""
+        # More guests than processors: the host's own scheduler then shares them out better than a fixed choice.
         if self._number is None:
             return
         for pid in pids:

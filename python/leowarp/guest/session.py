@@ -67,6 +67,7 @@ def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str
     """Both outputs of a process that has ended; its exit status is known then."""
     assert process.stdout is not None
     assert process.stderr is not None
+    # Both at once: a program that fills the pipe of one while the other is read would wait for ever.
     outputs = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
     own = OwnTime([process.pid])
     with selectors.DefaultSelector() as open_ends:

@@ -71,6 +71,7 @@ class Source:
 def local_source() -> Source | None:
     """The source that is on this machine already, or None."""
     named = os.environ.get("LEOWARP_KERNEL_SOURCE")
+    # What the user names goes before what is installed, and that before what was fetched earlier.
     if named:
         tarball = Path(named)
         if not tarball.is_file():
@@ -140,6 +141,7 @@ def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
         except (urllib.error.URLError, OSError) as error:
             refused.append(f"{url}: {error}")
             continue
+        # The checksum alone is believed, not the server: any mirror will do, and none needs to be trusted.
         if (sha256 := sha256_of_file(target)) == PINNED_SHA256:
             return target
         refused.append(f"{url}: sha256 is {sha256}, expected {PINNED_SHA256}")
@@ -327,6 +329,8 @@ def remembered_sha256(path: Path) -> str:
         pass  # not remembered, or not readable: it is computed below
     sha256 = sha256_of_file(path)
     memory.parent.mkdir(parents=True, exist_ok=True)
+    # 150 MB take a fraction of a second to read and every command would; half a file of two writers must not be
+    # believed.
     partial = memory.with_suffix(f".{os.getpid()}")
     partial.write_text(json.dumps({"stamp": stamp, "sha256": sha256}))
     os.replace(partial, memory)

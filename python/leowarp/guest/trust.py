@@ -74,6 +74,8 @@ def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None
         identity = _identity(code.path)
         if identity is None or identity in _shipped():
             continue
+        # What was typed or given in a call is the user's own wish, and is remembered, so that `verify` of that run asks
+        # nothing.
         if code.named_in is None:
             _remember(identity, code.path, on_message)
         elif not _is_remembered(identity):

@@ -65,6 +65,7 @@ class GuestMemory:
     def _read(self, address: int, size_bytes: int) -> bytes | None:
         """Bytes of the guest kernel's memory, or None if they cannot be read."""
         try:
+            # Unbuffered: a buffer would ask for 8 kB from the address on, which need not be mapped so far.
             with open(self._path, "rb", buffering=0) as memory:
                 memory.seek(address)
                 return memory.read(size_bytes)

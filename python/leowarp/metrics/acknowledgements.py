@@ -108,6 +108,7 @@ def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
     if any(name not in counters for name in names):
         return {}
     timeouts, slow_start, syns = (int(counters[name]) for name in names)
+    # A SYN that is sent again is a timeout too, of a handshake that carries no data.
     return {"timeouts": timeouts, "timeout_retransmissions_pkts": timeouts - syns + slow_start}
 
 

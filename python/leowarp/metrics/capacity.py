@@ -108,6 +108,7 @@ def below_capacity_ratio(
     # One look at a socket, at its end, tells of its whole life alone.
     if later.sum() < 2 or len(pair_routes(tables, pair)) == 0:
         return None
+    # At its start a flow has received nothing; without that point its first second would be lost to the first sample.
     t_ns, received = np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
     edges_ns = bin_edges(-(-start_ns // BELOW_BIN_NS) * BELOW_BIN_NS, min(stop_ns, int(t_ns[-1])), BELOW_BIN_NS)
     if len(edges_ns) < 2:

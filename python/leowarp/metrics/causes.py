@@ -161,6 +161,8 @@ def _of_late(data: pd.DataFrame, late: np.ndarray, instants: np.ndarray, reorder
     # The first to arrive of those sent later: the running minimum from the end, one place on.
     arrival = np.where(np.isnan(received), np.inf, received)
     first = np.append(np.minimum.accumulate(arrival[::-1])[::-1], np.inf)
+    # side="right": packets of the very instant left in one burst, and which of them was first the instant does not
+    # tell.
     overtaken_at = first[np.searchsorted(sent, sent[late], side="right")]
     by_arrival = np.argsort(arrival, kind="stable")
     place = np.searchsorted(arrival[by_arrival], overtaken_at, side="left")
@@ -257,6 +259,7 @@ def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by
     order = np.flatnonzero(candidates)
     # First transmissions do not overlap, so they are sorted by their ends too.
     order = order[np.argsort(seq[order], kind="stable")]
+    # The first candidate that ends beyond the first byte, up to those that begin before the last one: all that overlap.
     low = np.searchsorted(end[order], seq[again], side="right")
     high = np.searchsorted(seq[order], end[again], side="left")
     change_numbers = np.full(int(again.sum()), NONE)

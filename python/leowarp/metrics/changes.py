@@ -86,6 +86,7 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
     for index, row in enumerate(routes.itertuples(index=False)):
         until_ns = starts[index + 1]
         if row.path is None:
+            # nan and not the last delay: while there is no path no packet has any.
             pieces.append(pd.DataFrame({"t_ns": [row.t_ns], "delay_ns": [np.nan], "hops": [0], "path_id": [None]}))
             continue
         taken = tables.links_of(row.path)
@@ -187,6 +188,7 @@ def route_changes(
             t_ns, before, after = change.t_ns, change.before, change.after
             # `instants` has the run's start before the first change, hence + 2.
             next_ns = instants[index + 2]
+            # Windows never overlap: a retransmission would be put down to two changes.
             until_ns = min(next_ns, t_ns + attribution_ns)
             row = {"t_ns": t_ns, "source": pair[0], "destination": pair[1], "until_ns": until_ns}
             # Paths over one and the same link (that of a mobile channel) share its delay, which is the new one by now.
@@ -259,6 +261,7 @@ def _left_behind(
         return dict.fromkeys(
             ("queue_left_pkts", "queue_left_link", "queue_left_wait_ns", "queue_met_pkts", "queue_met_wait_ns")
         )
+    # A link that both paths have keeps its queue, and its packets their order.
     old, new = tables.links_of(before), tables.links_of(after)
     left = [(link, *_queue_at(tables, links, link, t_ns)) for link in old if link not in new]
     met = [(link, *_queue_at(tables, links, link, t_ns)) for link in new if link not in old]
@@ -320,6 +323,7 @@ class _Consequences:
             extents = self._extents[late]
             row |= {
                 "late_pkts": len(extents),
+                # Sent before the change: the others of the window were late by something else, as at the change before.
                 "overtaken_pkts": int((self._sent[late] < t_ns).sum()),
                 "extent_max_pkts": int(np.nanmax(extents)) if not np.isnan(extents).all() else None,
                 "retransmissions_pkts": len(self._again[again]),

@@ -125,6 +125,7 @@ def check_conservation(tables: Tables) -> list[Balance]:
         If one does not add up, or the tables contradict each other; the message lists every such balance.
     """
     balances = link_balances(tables) + flow_balances(tables)
+    # All of them in one error: which balances are wrong together tells where the packets went.
     wrong = [
         f"{b.what}: {b.rule} in {b.unit}: {b.sent} = {b.delivered} + {b.dropped} + {b.under_way} is not so"
         for b in balances
@@ -165,6 +166,7 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
     if len(changes) == 0:
         return late
     index = np.searchsorted(changes, received, side="right") - 1
+    # Before the first change nothing can have been made late by one: infinitely long ago.
     since = np.where(index >= 0, received - changes[np.maximum(index, 0)], np.inf)
     return late[since > within_ns]
 

@@ -83,6 +83,8 @@ def long_form(result: Numbers) -> pd.DataFrame:
     # Types of pandas that hold null beside integers; pieces without rows would make columns of type object.
     kinds = {"metric": "str", "flow": "Int32", "t_ns": "Int64", "index": "Int32", "value": "float64", "unit": "str",
              "definition": "str"}  # fmt: skip
+    # Empty pieces are left out: pandas would let them decide on the types of the whole (FutureWarning, an error in our
+    # tests).
     return pd.concat([frame.astype(kinds) for frame in frames if len(frame)], ignore_index=True)
 
 

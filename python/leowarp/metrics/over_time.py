@@ -114,6 +114,7 @@ def _sampled(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.nda
 
 
 def _probed(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    # Null less a time is nan: a probe that was lost has a place in time and no value.
     echoes = numbers.tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
     return sent, floats(echoes["reply_ns" if name == "probe_rtt_ns" else "received_ns"]) - sent
@@ -124,6 +125,7 @@ def _of_sockets() -> dict[str, Series]:
     return {
         column.name: Series(column.name, column.unit, f"{column.doc}; at every `observe.sockets`", "sockets")
         for column in TABLES["sockets"].columns
+        # States are names that are stored as numbers: as a line over time they would be read as more and less.
         if column.name not in ("t_ns", "flow", "state", "ca_state") and not pa.types.is_boolean(column.type)
     }
 
@@ -158,6 +160,7 @@ def _stem(name: str) -> str:
                  if name.endswith(end)), name)  # fmt: skip
 
 
+# A stem that names two series is no short name: of two units nobody could tell which was meant.
 _SHORT = {"goodput": "goodput_in_order_bps", "queue": "path_queue_pkts"} | {
     _stem(name): name for name in SERIES if [_stem(other) for other in SERIES].count(_stem(name)) == 1
 }

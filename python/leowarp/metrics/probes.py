@@ -74,6 +74,8 @@ def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> 
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
     delay = floats(echoes["received_ns" if one_way else "reply_ns"]) - sent
     order = np.argsort(sent, kind="stable")
+    # The agent writes a UDP probe when its fate is known (crates/agent/src/ledger.rs, `echo`), so one that came late
+    # stands out of the order of sending.
     sent, delay = sent[order], delay[order]
     arrived = delay[~np.isnan(delay)]
     longest_ns = float(arrived.max()) if len(arrived) else 0.0

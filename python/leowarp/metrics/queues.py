@@ -46,6 +46,7 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
         "queue_bytes": floats(mine["queue_bytes"]),
         "queue_max_pkts": floats(mine["queue_max_pkts"]),
     })  # fmt: skip
+    # The table has a row where something changed alone, and a queue is empty until something waits in it.
     if len(frame) == 0 or frame["t_ns"].iloc[0] > 0:
         start = pd.DataFrame({"t_ns": [0], "queue_pkts": [0.0], "queue_bytes": [0.0], "queue_max_pkts": [0.0]})
         frame = pd.concat([start, frame], ignore_index=True) if len(frame) else start

@@ -96,6 +96,7 @@ class _Way:
         mine = packets["direction"].to_numpy() == direction
         stored = packets["sent_ns"].to_numpy(dtype="int64")[mine]
         received = floats(packets["received_ns"])[mine]
+        # A bin is whole if as many packets of it are stored as were sent: nothing else says so.
         kept = np.bincount(np.searchsorted(starts, stored, side="right"), minlength=len(starts) + 1)[1:]
         # Of bins nothing of which arrived there is no delay; what was stored of them was lost, or is under way.
         some = delivered > 0

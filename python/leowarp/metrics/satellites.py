@@ -28,6 +28,7 @@ def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[st
     spans = on_path_spans(tables, end_ns)
     rows = []
     for name, mine in links[links["a"].isin(set(satellites))].groupby("a", sort=True):
+        # Joined, not added: two of its links may be on a path at the same time, and time on a path is counted once.
         mine_spans = joined([span for (a, _), of_link in spans.items() if a == name for span in of_link])
         rows.append({
             "satellite": name, "directions": len(mine),
@@ -42,6 +43,7 @@ def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[st
 
 def _sum(column: pd.Series) -> int | None:
     """None if one of them is unknown."""
+    # A sum over the known ones would look like the whole.
     return None if column.isna().any() else int(column.sum())
 
 

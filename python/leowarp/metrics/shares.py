@@ -144,6 +144,7 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
         return pd.DataFrame({"t_ns": pd.Series(dtype="int64"), "flow": pd.Series(dtype="int64")}
                             | {name: pd.Series(dtype="float64") for name in SERIES_NUMBERS})  # fmt: skip
     frame = pd.concat(pieces, ignore_index=True)
+    # Squares first, so that one grouping gives all three sums: a run of 90 flows over 1000 s has 90,000 rows.
     bins = frame.assign(square=frame["goodput_bps"] ** 2).groupby("t_ns")
     count, total, squares = (
         bins[name].transform(how) for name, how in (("flow", "count"), ("goodput_bps", "sum"), ("square", "sum"))

@@ -217,6 +217,7 @@ def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
         if not chunk:
             return
         done += len(chunk)
+        # A file that grows while it is read would go beyond 1.
         this.done_ratio = min(1.0, done / total) if total else None
         yield chunk
 

@@ -45,6 +45,9 @@ def chosen_changes(run: RunView, count: int) -> list[int]:
     TraceError
         If the flow's path never changed.
     """
+    # Late packets come first, because a change causes them; what is lost near it mostly fell out of a full queue,
+    # change or no change (docs/concepts/truth.md, "The table of route changes"). The instant decides between equals, so
+    # that no order of rows does.
     order = sorted(hits(run).items(), key=lambda item: (-item[1][0], -item[1][1], item[0]))[:count]
     if not order:
         raise _never_changed([run])
@@ -82,9 +85,12 @@ def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunVi
     def most(run: RunView) -> tuple[int, int]:
         mine = hits(run)
         if change_s is not None:
+            # Below (0, 0): a flow whose path changed then and that lost nothing is still shown before one whose path
+            # did not change.
             return mine.get(round(change_s * 1e9), (-1, -1))
         return max(mine.values(), default=(-1, -1))
 
+    # `max` keeps the first of equals, so that equal runs are drawn alike.
     return max(group, key=most)
 
 
@@ -135,6 +141,8 @@ def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = Non
             raise _never_changed(group)
         ranked = sorted(sums, key=lambda t_ns: (-sums[t_ns][0], -sums[t_ns][1], t_ns))
         for t_ns in sorted(ranked[:count]) if at_ns is None else [at_ns]:
+            # A run in which nothing changed at the common instant is shown all the same, under the title "no change
+            # at": beside one whose path changed, that is a result.
             changed = [look for look in mine if t_ns in of_flows[id(look[0])]] or mine
             scores = [float(sum(of_flows[id(look[0])].get(t_ns, (0, 0)))) for look in changed]
             kept, what = hit_hardest([look[0] for look in changed], scores)
@@ -207,10 +215,13 @@ def cwnd_around_changes(
             top.plot((samples["t_ns"] - t_ns) / 1e9, floats(samples["cwnd_pkts"]), **look)
         top.set_title(column.title, pad=3)
         top.set_ylim(0, 1.08 * highest_of(top))
+        # All flows of a column belong to one run, whose table of bins has them all.
         tables = column.flows[0][0].tables
         bins = tables.bins[tables.bins["direction"] == DATA]
         each = [_around(bins, run.main_flow, t_ns, before_s, after_s) for run, _, _ in column.flows]
+        # min_count: a bin that no flow knows a number of stays unknown; pandas' own sum of nothing is 0.
         bins = pd.concat(each).groupby("t_ns", as_index=False)[["retrans_pkts", "spurious_pkts"]].sum(min_count=1)
+        # Half a bin further: a row of `bins` begins at its t_ns, and a bar is centred on its place.
         when, again = ((bins["t_ns"] - t_ns) / 1e9 + 0.025).to_numpy(), floats(bins["retrans_pkts"])
         spurious = floats(bins["spurious_pkts"])
         for height, below, look in ((again - spurious, spurious, NEEDED), (spurious, 0 * spurious, SPURIOUS)):
@@ -276,6 +287,7 @@ def srtt_around_changes(
     panels[0].set_ylabel("round-trip time, ms")
     panels[0].set_ylim(bottom=0)
     pairs = [dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True)) for axes in panels]
+    # Panels in reverse: the first one's handle is kept, whatever the others have.
     found = {name: handle for each in pairs[::-1] for name, handle in each.items()}
     names = [name for name in (PACKET_WORDS, EMPTY_WORDS, "smoothed") if name in found]
     several = len(by_run(runs)) > 1 or columns[0].of_several
@@ -291,6 +303,8 @@ def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> N
     t_ns, several = column.t_ns, column.of_several
     for run, _, style in column.flows:
         each = packet_rtt(run.tables, run.main_flow)
+        # At 100 Mbit/s some 50,000 full packets leave in the 6 s that are shown; a fifth of them still shows the slope
+        # of each queue.
         near = each[((each["sent_ns"] - t_ns) / 1e9).between(-before_s, after_s)].iloc[::5]
         if not several:
             # At the instant at which the sender learns it: when the acknowledgement arrives, like the smoothed one.
@@ -299,6 +313,8 @@ def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> N
         flow = run.plan.flows[run.main_flow]
         ways = [run.path_delay(*ends) for ends in ((flow.source, flow.destination), (flow.destination, flow.source))]
         inside = [way["t_ns"][way["t_ns"].between(t_ns - before_s * 1e9, t_ns + after_s * 1e9)] for way in ways]
+        # With `routing.reverse = "own"` the two ways change at instants of their own, so their sum is taken at those of
+        # both.
         grid = np.unique(np.concatenate([[t_ns - before_s * 1e9, t_ns + after_s * 1e9], *inside]))
         empty_ns = sum((step_at(way["t_ns"], way["delay_ns"], grid, np.nan) for way in ways), np.zeros(len(grid)))
         axes.step((grid - t_ns) / 1e9, empty_ns / 1e6, where="post", color=style["color"] if several else "#000000",

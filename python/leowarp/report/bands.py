@@ -43,10 +43,12 @@ def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> 
     every = [run for _, runs in groups for run in runs]
     if not flows or not all(run.tables.has("sockets") and set(flows) <= set(run.tcp_flows) for run in every):
         raise TraceError(f"cannot draw {axis} of these groups: not every run has the same TCP flows, sampled")
+    # Up to the end of the shortest run: a median further on would be that of the seeds that happened to last.
     end_ns = min(run.metrics.end_ns for run in every)
     edges_ns = np.linspace(0, end_ns, STEPS + 1).astype("int64")
     middle_s = (edges_ns[:-1] + edges_ns[1:]) / 2e9
     with styled():
+        # Runs of a group differ by their seeds alone, so the rules of one are those of all.
         figure = new_figure(PAGE_IN, 0.75 + 1.7 * len(flows), footer_of([runs[0] for _, runs in groups]))
         panels = figure.subplots(len(flows), 1, sharex=True, squeeze=False)[:, 0]
         for axes, flow in zip(panels, flows, strict=True):
@@ -73,6 +75,8 @@ def median_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     ----------
     values : float array of shape (runs, columns)
     """
+    # An instant that one seed has no value of has no band. Of fewer seeds the same order statistics would hold the
+    # median with another confidence than the one that the page states.
     ordered = np.sort(values, axis=0)
     j, _ = order_interval(len(values))
     unknown = np.isnan(values).any(axis=0)
@@ -84,6 +88,8 @@ def _goodput_mbps(run: RunView, flow: int, edges_ns: np.ndarray) -> np.ndarray:
     frame = goodput(run.tables, flow, "in_order", 50_000_000)
     t_ns, rate_bps = frame["t_ns"].to_numpy(), floats(frame["goodput_bps"])
     until_ns = np.append(t_ns[1:], run.metrics.end_ns)
+    # By way of the sum: the edges are a 200th of a run apart, which is no multiple of the 50 ms bins, and bits that are
+    # interpolated still add up to all that arrived. Rates that are interpolated do not.
     bits = np.concatenate([[0.0], np.cumsum(np.nan_to_num(rate_bps) * (until_ns - t_ns) / 1e9)])
     at = np.interp(edges_ns, np.append(t_ns, run.metrics.end_ns), bits)
     return np.diff(at) / np.diff(edges_ns) * 1e9 / 1e6

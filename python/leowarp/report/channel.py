@@ -46,6 +46,7 @@ def channel_over_time(runs: Sequence[RunView]) -> Figure:
     mobile = run.mobile
     assert mobile is not None, "else it has no realisation"
     bin_s = bin_length_s(end_s)
+    # A run of pings has a channel too, and no goodput to set below it.
     has_goodput = bool(run.tcp_flows) and run.plan.observe.sockets_ns is not None and run.tables.has("sockets")
     heights = (0.12, 1.5, 1.2, 1.0)[: 4 if has_goodput else 3]
     figure = new_figure(PAGE_IN, 0.95 + 1.12 * sum(heights), footer_of(runs[:1]))
@@ -79,6 +80,7 @@ def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> No
     size = -(-len(power.level_db) // PIXELS)
     columns = -(-len(power.level_db) // size)
     padding = (0, columns * size - len(power.level_db))
+    # The last column is filled up with the last sample; zeros would be 0 dB, the level of line of sight.
     level_db = np.pad(power.level_db, padding, mode="edge").reshape(columns, size) + snr_db
     states = np.pad(power.states, padding, mode="edge").reshape(columns, size)
     edges_s = np.arange(columns + 1) * size * power.spacing_ns * 1e-9
@@ -104,8 +106,12 @@ def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
     elif harq.retransmissions:
         lines.append((first_bits, harq.retransmissions + 1, "all transmissions decode", ":"))
     for bits, times, label, dashes in lines:
+        # A codeword decodes once what was received carries `needed_ratio` times its data in mutual information
+        # (design/lms-harq.md); this is what one of its symbols has to carry for that.
         symbol = harq.needed_ratio * harq.data_bits / bits * BITS_PER_SYMBOL[harq.modulation]
+        # No Es/N0, however high, gets a symbol to carry all of its bits: then there is no line to draw.
         if symbol < BITS_PER_SYMBOL[harq.modulation]:
+            # Chase combining adds up the energy of equal transmissions, so each needs only its share of the Es/N0.
             level_db = 10 * np.log10(snr_for(harq.modulation, symbol) / times)
             words = f"{label}: {level_db:.1f} dB".replace("-", "\N{MINUS SIGN}")
             axes.axhline(level_db, color="#333333", linewidth=0.9, linestyle=dashes, label=words)
@@ -143,9 +149,13 @@ def codeword_shares(found: Realisation, most: int, end_s: float, bin_s: float) -
     """(percent of the codewords that begin in each bin, shape (kinds, bins); what the kinds are: the last is lost)."""
     outcomes, told = found.outcomes, min(most, TOLD_APART)
     kinds = np.where(outcomes.lost, told + 1, np.minimum(outcomes.retransmissions, told))
+    # Less a billionth: a quotient of floats may come out above the whole number that it is, and a bin of nothing would
+    # follow.
     bins = max(1, int(np.ceil(end_s / bin_s - 1e-9)))
     place = np.minimum(found.starts_ns // round(bin_s * 1e9), bins - 1)
     counts = np.bincount(place * (told + 2) + kinds, minlength=bins * (told + 2)).reshape(bins, told + 2)
+    # A bin in which no codeword begins has no shares; divided by 1 they are 0 and not nan, which would spoil the whole
+    # stack.
     shares = 100 * counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
     names = [*map(str, range(told + 1)), "lost"]
     if most > TOLD_APART:

@@ -36,6 +36,7 @@ def channel_section(view: RunView, pictures: str) -> str:
         return ""
     try:
         found = view.realisation
+    # The channel is made again from the plan and held against the timeline; of an older version it may be another one.
     except TraceError as error:
         return f"<p>{html.text(error.message)}.</p>"
     return pictures + _codewords(mobile, found) + _losses(view, found) + _states(mobile, found)

@@ -170,6 +170,8 @@ def _draw_bars(axes: Axes, densities: Sequence[Shares], y_scale: str) -> None:
         index, share = shares.nonzero()
         if not len(index):
             continue
+        # A logarithmic axis has no 0, so bars stand on its lower end; an index without packets is then a bar of no
+        # height.
         heights = np.full(index[-1] - index[0] + 1, floor)
         heights[index - index[0]] = share
         edges = np.arange(index[0], index[-1] + 2) - 0.5
@@ -201,6 +203,8 @@ def _share_axis(axes: Axes, smallest: float, largest: float, y_scale: str) -> bo
     log = largest > 0 and (y_scale == "log" or (y_scale == "auto" and largest > WIDE_ENOUGH_FOR_LOG * smallest))
     if log:
         axes.set_yscale("log")
+        # At the lower end the axis begins at half the smallest share or below (10^-0.3), or its bar would have no
+        # height to see; at the upper end a twentieth of the decades shown is left free.
         axes.set_ylim(
             10.0 ** np.floor(np.log10(smallest) - 0.3), 10.0 ** (0.05 * np.log10(largest / smallest)) * largest
         )

@@ -114,6 +114,7 @@ def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = No
         mine = drawing.flows
         if mine is not None:
             mine = None if FIGURES[name].own_flows else [each for each in mine if each in flows_of(runs[0], name)]
+        # Figures that are not about changes have no such option, and would refuse it.
         at = {"change_s": drawing.change_s} if drawing.change_s is not None and FIGURES[name].around_changes else {}
         try:
             _save(figure(runs, name, flow=mine, **at), folder / name, drawing.formats)

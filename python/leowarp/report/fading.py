@@ -85,8 +85,12 @@ def fading_figure(
         [["states", "states"], ["power", "power"], ["levels", "rates"], ["correlation", "lengths"]],
         height_ratios=(0.13, 1.5, 1.35, 1.35),
     )
+    # One sample more than the seconds hold, so that the line reaches the end of the axis; two at least, or it had no
+    # length.
     shown = min(len(power.level_db), max(2, math.ceil(seconds * 1e9 / power.spacing_ns) + 1))
     times_s = np.arange(shown) * power.spacing_ns * 1e-9
+    # As pixels from so many points on: noise of 5,000 points is an SVG of 88 kB (as pixels 108), of 20,000 one of 124
+    # (87).
     panels["power"].plot(times_s, power.level_db[:shown], color=BEFORE, linewidth=0.5, rasterized=shown > 20_000)
     until_s = min(seconds, float(times_s[-1]))
     panels["power"].set(xlabel="time, s", ylabel="power, dB", xlim=(0, until_s))
@@ -104,9 +108,11 @@ def fading_figure(
         ("rates", "crossing_rate", 1, "fades per second", "How often the power falls below a level"),
         ("lengths", "fade_duration", 1e3, "mean length, ms", "How long it stays there"),
     ):
+        # A level that the series never reached is crossed 0 times a second, which a logarithmic axis cannot show.
         rows = table[(table.statistic == statistic) & (table.value > 0)]
         panels[name].semilogy(rows["at"], rows.value * scale, color=BEFORE, marker=".", markersize=3)
         panels[name].set(xlabel="level, dB", ylabel=label)
+        # Rates and lengths of one environment may span less than a decade, in which powers of ten alone leave no tick.
         panels[name].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         panels[name].yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         panels[name].yaxis.set_minor_locator(NullLocator())
@@ -144,6 +150,7 @@ def _draw_levels(axes: Axes, quantiles: pd.DataFrame) -> None:
     if quantiles.closed_form.notna().any():
         axes.plot(quantiles.closed_form, quantiles["at"], color=AFTER, label="model, closed form")
     axes.plot(quantiles.value, quantiles["at"], "o", markersize=3, color=BEFORE, label="series")
+    # logit treats both tails alike: a fade that 1 % of the time is below, and a level that 1 % of the time is above.
     axes.set_yscale("logit")
     ticks = (0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
     axes.set_yticks(ticks, [f"{100 * tick:g}" for tick in ticks])

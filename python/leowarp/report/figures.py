@@ -70,6 +70,7 @@ class FigureKind:
     @property
     def around_changes(self) -> bool:
         """Whether it takes `change_s`, the instant around which it shows the runs."""
+        # Asked of the function itself, through `functools.partial` as well: a flag beside it could say otherwise.
         return "change_s" in inspect.signature(self.draw).parameters
 
     def concerns(self, runs: Sequence[RunView]) -> bool:
@@ -209,6 +210,7 @@ Runs = str | Path | Run | RunView | Sequence[str | Path | Run | RunView]
 
 def views(runs: Runs) -> list[RunView]:
     """Runs as views: a run or its directory, several, or views already."""
+    # A text is a sequence, too: without the question a directory's name would be read letter by letter.
     many = [runs] if isinstance(runs, str | Path | Run | RunView) else list(runs)
     return [run if isinstance(run, RunView) else RunView(run) for run in many]
 

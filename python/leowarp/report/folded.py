@@ -15,6 +15,8 @@ from leowarp.errors import ScenarioError
 from leowarp.report.style import BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, format_of, new_figure, save, styled
 from leowarp.timeline.measured import Description, Measurement, Schedule, Series
 
+# Of the 15 s between a dish's reconfigurations a bin is 125 ms; an outage of the profile lasts 146 ms in the mean
+# (design/starlink-profile.md: runs of 14.58 lost pings, 10 ms apart).
 _BINS = 120
 _MOST_ROWS = 400
 
@@ -67,6 +69,7 @@ def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figur
         _draw_delay(upper[0], title, series, schedule, phase_s)
         _draw_loss(lower[0], series, schedule, phase_s)
         grid = upper[1].get_gridspec()
+        # The picture of the slots is as high as delay and loss together, so it takes the place of two panels.
         for axes in (upper[1], lower[1]):
             axes.remove()
         _draw_slots(figure.add_subplot(grid[2 * row : 2 * row + 2, 1]), series, schedule, phase_s, slot)
@@ -80,6 +83,7 @@ def _schedule(description: Description) -> tuple[Schedule | None, str]:
         every = f"folded by {description.schedule.period_ns / 1e9:.4f} s"
         if finding is None:
             return description.schedule, f"{every}, as given"
+        # Below 100 % whatever the evidence: it rests on one recording, and 99.96 % would be printed as 100.0 %.
         return description.schedule, f"{every}, found with a confidence of {min(finding.confidence_ratio, 0.999):.1%}"
     if finding is None or not finding.runners_up:
         return None, ""
@@ -101,7 +105,8 @@ def _draw_delay(axes: Axes, title: str, series: Series, schedule: Schedule, phas
     edges_s = _edges_s(schedule, series)
     place = np.digitize(phase_s, edges_s) - 1
     known = ~np.isnan(series.delay_ns)
-    # Each slot has a level of its own: what is compared is how far above the least of its slot each probe was.
+    # Delays as they are: the band is also as wide as the levels of the slots differ, which the rows beside it show
+    # one by one.
     middles_s = (edges_s[:-1] + edges_s[1:]) / 2
     quantiles = np.full((len(middles_s), 4), np.nan)
     for number in range(len(middles_s)):
@@ -145,8 +150,11 @@ def _draw_slots(
     column = np.clip(np.digitize(phase_s, edges_s) - 1, 0, len(edges_s) - 2)
     least_ms = np.full((int(rows[-1]) + 1, len(edges_s) - 1), np.inf)
     known = ~np.isnan(series.delay_ns)
+    # `minimum.at`, because several probes fall into one place: an assignment would keep the last of them, not the
+    # least.
     np.minimum.at(least_ms, (rows[known], column[known]), series.delay_ns[known] / 1e6)
     least_ms[np.isinf(least_ms)] = np.nan
+    # Without the outermost 2 %: one outage would take all the colours, and the steps between slots are a few ms.
     low, high = (float(np.nanquantile(least_ms, q)) for q in (0.02, 0.98)) if known.any() else (0.0, 1.0)
     period_s = schedule.period_ns / 1e9
     minutes = np.arange(len(least_ms) + 1) * every * period_s / 60
@@ -168,6 +176,7 @@ def _draw_slots(
 def _edges_s(schedule: Schedule, series: Series) -> NDArray[np.float64]:
     """Bins over a period: as many as fit, none shorter than the probes are apart."""
     period_s, interval_s = schedule.period_ns / 1e9, (series.interval_ns or 1_000_000_000) / 1e9
+    # Shorter bins than the distance of probes would be empty in turn, and the picture would show the sender's clock.
     count = int(np.clip(period_s / interval_s, 4, _BINS))
     begin_s = -(schedule.period_ns // 4) / 1e9
     return begin_s + np.linspace(0, period_s, count + 1)

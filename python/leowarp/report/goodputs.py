@@ -55,6 +55,7 @@ def goodput_over_time(
             draw_bands(axes, [_means(*rate, joined) for rate in rates])
         for run, rate in zip(group, rates, strict=True) if shown_apart(group) else ():
             name, style = looks[id(run)]
+            # Dashes tell lines apart; in a line by itself they would hide dips that are shorter than a dash.
             look = style if len(group) > 1 else {"color": style["color"]}
             _draw(axes, *rate, joined, name, look, alone=len(group) == 1)
         label = looks[id(group[0])][0] if len(group) == 1 else f"{of_runs[id(group[0].run)]}: {len(group)} flows"
@@ -97,6 +98,7 @@ def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
 def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, np.ndarray]:
     """Time and mean of so many bins each; the last are left out if they are fewer."""
     whole = len(rate) // joined * joined
+    # An incomplete last mean would be of another length than the title says.
     return t_s[:whole:joined], rate[:whole].reshape(-1, joined).mean(axis=1)
 
 
@@ -108,6 +110,7 @@ def _draw(
         axes.plot(t_s, rate, linewidth=0.6, label=name, **look)
         return
     when_s, mean = _means(t_s, rate, joined)
+    # Bands of several flows would lie over one another and hide the lines.
     if alone:
         each = rate[: len(mean) * joined].reshape(-1, joined)
         axes.fill_between(

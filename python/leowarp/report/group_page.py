@@ -47,6 +47,7 @@ def write_group_comparison(
     for name, (title, _, _) in GROUP_FIGURES.items():
         try:
             save(group_figure(views, name), folder / FIGURES_FOLDER / name, formats)
+        # One figure that a group has no data for does not take the page with it.
         except TraceError as error:
             not_drawn.append(f"<li>{html.text(title)}: {html.text(error.message)}</li>")
         else:
@@ -75,6 +76,8 @@ def write_group_comparison(
     ]
     firsts = [group.runs[0] for group in groups]
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
+    # Groups are compared by their first runs, whose seeds differ as those within a group do: no difference of the
+    # groups.
     body += difference_table(firsts, names, but=("run.seed",))
     body += html.navigation((part[0], part[1]) for part in parts)
     body += "".join(html.section(*part) for part in parts)
@@ -92,6 +95,7 @@ def _runs(names: Sequence[str], groups: Sequence[Group], folder: Path) -> str:
         links = []
         for run in group.runs:
             shown = html.text(str(run.plan.run.seed))
+            # A run without a report (`--no-report`) is named all the same: it is part of the median.
             if run.report is not None:
                 address = Path(os.path.relpath(run.report.resolve(), folder.resolve())).as_posix()
                 shown = f'<a href="{html.text(address)}">{shown}</a>'

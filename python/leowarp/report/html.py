@@ -128,6 +128,7 @@ def cell(value: object) -> str:
     """
     if value is None or value != value:  # nan is the only value that is not itself
         return "–"
+    # Before int, of which bool is a subclass.
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -163,6 +164,8 @@ def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -
         Python that makes it anew.
     """
     svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
+    # As an image and not inline: every SVG of matplotlib has the ids figure_1 and axes_1, and a page may have an id
+    # once.
     if svg.exists() and svg.stat().st_size <= LARGEST_SVG_BYTES:
         source = "data:image/svg+xml;base64," + base64.b64encode(svg.read_bytes()).decode()
     else:

@@ -19,6 +19,7 @@ RULE = (
 def hits(run: RunView) -> dict[int, tuple[int, int]]:
     """Late and lost packets of each change of the path of a view's flow, by its instant in ns."""
     changes = run.changes
+    # Null where packets were not followed (observe.truth = false). Here it only ranks instants; no page shows this 0.
     late, lost = (changes[name].fillna(0).astype("int64") for name in ("late_pkts", "lost_pkts"))
     return {int(t_ns): (int(a), int(b)) for t_ns, a, b in zip(changes["t_ns"], late, lost, strict=True)}
 
@@ -39,6 +40,7 @@ def common_instant(views: Sequence[RunView]) -> int | None:
 
     def rank(t_ns: int) -> tuple[int, int, int, int]:
         known = [of_run[t_ns] for of_run in each if t_ns in of_run]
+        # First in how many runs: at an instant of one run alone the others would be shown at rest.
         return -len(known), -sum(late for late, _ in known), -sum(lost for _, lost in known), t_ns
 
     return min({t_ns for of_run in each for t_ns in of_run}, key=rank, default=None)
@@ -71,6 +73,7 @@ def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
             f"cannot show the runs around --change {text}: {error.message}",
             hint="the number of a change, as --change 2, or a time with its unit, as --change '150 s'",
         ) from error
+    # The shortest run, because every figure around the instant has a panel of each.
     end_ns = min(view.metrics.end_ns for view in views)
     if not 0 <= t_ns < end_ns:
         raise ScenarioError(

@@ -38,6 +38,7 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
     series : sequence of (t_s, value)
         One a flow, float64 arrays of equal length; a flow counts where it has a value. Times are alike to the ns.
     """
+    # Instants of two flows that are equal in ns may differ in the last bit as seconds, and would be two columns.
     known = [np.round(t_s, 9) for t_s, _ in series]
     grid = np.unique(np.concatenate(known)) if known else np.zeros(0)
     if not len(grid):
@@ -52,6 +53,8 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
     for low, high, colour, words in (
         (0, 1, "#e6eef5", "all flows"), (0.1, 0.9, "#bcd5e8", "middle 80 %"), (0.25, 0.75, "#84b3d4", "middle half")
     ):  # fmt: skip
+        # Of a flow that has no value at an instant, because it has not begun or has ended, there is no part in the
+        # bands.
         least, most = np.nanquantile(values, (low, high), axis=0)
         axes.fill_between(grid, least, most, color=colour, linewidth=0, label=words, zorder=1.5)
     axes.plot(grid, np.nanmedian(values, axis=0), color=BEFORE, linewidth=0.9, label="median flow", zorder=2.5)
@@ -75,11 +78,13 @@ def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))
     order = sorted(range(len(runs)), key=lambda place: scores[place])
+    # Of an even number the lower of the two in the middle: each curve is that of one flow, and none is a mean of two.
     chosen = {order[0]: "lowest", order[(len(order) - 1) // 2]: "median", order[-1]: "highest"}
     found: list[Named] = []
     names = labels(runs)
     for place, run in enumerate(runs):
         if place not in chosen:
+            # matplotlib leaves a label that begins with "_" out of the legend.
             found.append((run, f"{len(runs) - len(chosen)} other flows" if not found else "_",
                           {"color": "#bbbbbb", "linewidth": 0.4, "zorder": 1.5}))  # fmt: skip
     for number, (place, what) in enumerate(chosen.items()):
@@ -99,5 +104,6 @@ def hit_hardest(runs: Sequence[RunView], scores: Sequence[float]) -> tuple[list[
     """
     if shown_apart(runs):
         return list(runs), ""
+    # In the order of the flows again, so that panels go by number and not by score.
     kept = sorted(sorted(range(len(runs)), key=lambda place: -scores[place])[:MOST_LINES])
     return [runs[place] for place in kept], f"{MOST_LINES} of {len(runs)} flows"

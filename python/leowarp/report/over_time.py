@@ -116,6 +116,7 @@ def _draw(axes: Axes, series: Series, lines: Sequence[RunView], from_s: float, u
         # What held at the beginning is drawn from there on, and the last value up to the end.
         first = max(int(np.searchsorted(t_s, from_s, side="right")) - 1, 0)
         last = int(np.searchsorted(t_s, until_s, side="right"))
+        # A flow that begins only after what is shown.
         if last == 0:
             continue
         look = style if len(lines) > 1 else {"color": style["color"]}

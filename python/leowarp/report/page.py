@@ -69,6 +69,8 @@ def write_report(
     drawing = Drawing(figures, formats, chosen, on_figure=on_figure or Drawing.on_figure)
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
     if figures is not None:
+        # What could be drawn and was not asked for is told, so that a page with two figures does not look like a run
+        # with two.
         left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
         not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(view.path.name)} draws it")
     body = _run_body(view, drawn, not_drawn, command, chosen, moving([view.run], folder))
@@ -126,6 +128,7 @@ def write_comparison(
     many = views(runs)
     if len(many) < 2:
         raise ScenarioError(f"cannot compare {len(many)} run(s)", hint="give two or more: leowarp compare RUN RUN")
+    # The instant is looked up before anything is drawn: a wrong --change is told at once.
     folder = Path(out_dir)
     change_s = None if change is None else chosen_instant_s(many, change)
     drawing = Drawing(formats=formats, change_s=change_s, on_figure=on_figure or Drawing.on_figure)
@@ -144,6 +147,7 @@ def write_comparison(
         parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
     lead = moving([run.run for run in many], folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
+    # Before any number: whether a difference between runs means anything hangs on what else differs.
     body += difference_section(many) + worded(many, first_numbers(many)) + lead + _assembled(parts)
     return _write(folder, body, title)
 
@@ -183,8 +187,9 @@ def _run_body(
     return (
         f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(view.footer())}</p>\n'
         + _figures_of(view, chosen)
-        + outcome(view)
+        # Above all numbers: a warning means "look before you trust the result".
         + html.warning_box(view.warnings)
+        + outcome(view)
         + worded([view], first_numbers([view]))
         + lead
         + _assembled(parts)
@@ -273,6 +278,8 @@ def _recovery_table(view: RunView) -> str:
 
 
 def _links_table(view: RunView) -> str:
+    # The longest queues first: the queue that a change leaves behind decides how much is overtaken, more than the
+    # paths' lengths do (README, the fifteen changes to a longer path).
     links = view.metrics.links.sort_values(["queue_max_pkts", "offered_pkts"], ascending=False).head(40)
     if len(links) == 0:
         return ""
@@ -308,6 +315,7 @@ def _versions(view: RunView) -> str:
         elif not isinstance(value, list):
             rows.append((prefix, html.cell(value)))
 
+    # Warnings stand at the top of the page, and the sha256 of every file would be longer than the page.
     walk("", {key: value for key, value in view.manifest.items() if key not in ("warnings", "files", "sha256")})
     if not rows:
         return ""
@@ -322,6 +330,7 @@ def _again(view: RunView, command: str | None) -> str:
         f"leowarp verify {shlex.quote(directory)}    # makes it again and compares the traces byte by byte",
         f"leowarp report {shlex.quote(directory)}    # makes this page again",
     ]
+    # Whole, on the page: it may be sent to somebody without the directory that it lies in.
     plan = (view.path / layout.PLAN).read_text(encoding="utf-8")
     return (
         f"<pre>{html.text(chr(10).join(lines))}</pre>"
@@ -362,6 +371,7 @@ def _python(runs: Sequence[RunView], name: str) -> str:
 
 def _is_of_study(run: RunView) -> bool:
     """Whether the packets go over the constellation of the study, and over nothing else."""
+    # As texts: a plan has one spelling for each value.
     shell = run.document.get("constellation", {})
     return not run.is_access and run.mobile is None and all(shell.get(key) == value for key, value in STUDY.items())
 
@@ -388,6 +398,7 @@ def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
     views_shown: list[RunView] = []
     for run in runs:
         numbers = [number for number in run.tcp_flows if chosen is None or number in chosen]
+        # The run itself, if it has one flow: lines are then called by runs, and a comparison has their colours.
         views_shown += [run] if len(run.tcp_flows) == 1 and numbers else [run.of_flow(number) for number in numbers]
     if not views_shown:
         return ""
@@ -415,6 +426,7 @@ def _run_links(runs: Sequence[RunView], folder: Path) -> str:
 
 
 def _relative(path: Path, start: Path) -> str:
+    # Both without links: through one, "..", would lead to another parent than the text of the path says.
     return os.path.relpath(path.resolve(), start.resolve())
 
 
@@ -428,10 +440,12 @@ def _arrow(before: Any, after: Any, scale: float) -> str:
 
 
 def _true(value: Any) -> bool:
+    # Asked first, for bool(pd.NA) raises.
     return not pd.isna(value) and bool(value)
 
 
 def _missing(value: Any, scale: float = 1) -> object:
     if value is None or pd.isna(value):
         return None
+    # Counts come as floats out of columns that also hold nulls.
     return int(value) if scale == 1 and float(value).is_integer() else float(value) / scale

@@ -46,6 +46,7 @@ def draw_probes(
     size : float, optional
         Of a dot, points; by default larger for fewer probes.
     """
+    # Dots cover the same part of the picture however many there are, within what can be seen and told apart.
     size = float(np.clip(60 / np.sqrt(max(len(found.sent_ns), 1)), 1.2, 4)) if size is None else size
     mark_changes(axes, [t_s - zero_s for t_s in changes_s])
     sent_s = found.sent_ns / 1e9 - zero_s
@@ -222,6 +223,8 @@ def probe_delays(runs: Sequence[RunView]) -> Figure:
                     axes.plot(sent / 1e9, delay_ms, marker, color=colour, markersize=2, label=what, rasterized=True)
                     number += 1
                 elif column == "received_ns":
+                    # Probes of two flows never leave in the same ns: columns of 10 ms give the bands instants that
+                    # flows have in common.
                     of_flows.append((np.floor(sent / 1e7) / 100, delay_ms))
             lost = sent[np.isnan(floats(echoes["received_ns"]))]
             axes.plot(lost / 1e9, np.zeros(len(lost)), "D", color=BAD, markersize=2.5, clip_on=False)
@@ -284,6 +287,8 @@ def _highest(run: RunView, found: Probes, instants_ns: np.ndarray) -> float:
     heights = []
     for t_ns in instants_ns:
         delay = found.between(int(t_ns) - NEAR_NS, int(t_ns) + NEAR_NS).delay_ns
+        # nanmax of probes that are all lost would warn, and warnings are errors in our tests; such a change has no
+        # height.
         heights.append(np.nanmax(delay) if np.isfinite(delay).any() else 0.0)
     return float(instants_ns[int(np.argmax(heights))] / 1e9)
 

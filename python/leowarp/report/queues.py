@@ -33,6 +33,7 @@ def queue_map(run: RunView) -> tuple[np.ndarray, np.ndarray]:
     flow = run.plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     end_ns = run.metrics.end_ns
+    # A bin without a sample would show the value of the one before it, as if it had been looked at.
     samples = end_ns // (run.plan.observe.queues_ns or end_ns)
     edges_ns = np.linspace(0, end_ns, min(600, max(samples, 1)) + 1).astype("int64")
     longest = max((len(run.tables.links_of(path)) for path in routes["path"]), default=0)
@@ -93,6 +94,7 @@ def queues(runs: Sequence[RunView]) -> Figure:
         axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.grid(visible=False)
         axes.set_ylim(places[0], places[-1])
+        # Grey where there is no value, so that a link that the path does not have is not read as an empty queue.
         axes.set_facecolor("#dddddd")
         axes.set_ylabel("link of the path")
     words = worded(runs, "time, s (triangles: route changes; link 1 leaves the source; grey: no such link)")
@@ -159,6 +161,8 @@ def queues_at_change(
             series = queue_series(run.tables, direction, run.metrics.end_ns)
             t_s = np.arange(-before_s, after_s, 0.05)
             value = step_at(series["t_ns"], series["queue_pkts"], t_ns + (t_s * 1e9).astype("int64"), 0.0)
+            # A single packet waits for the one before it on any link: that is no queue which a change could leave
+            # behind.
             if value.max() < 2:
                 continue
             kept = link in before and link in after
@@ -183,6 +187,7 @@ def _paths_around(run: RunView, t_ns: int) -> list[tuple[str, ...] | None]:
     """The paths of a view's flow just before an instant and from it on; they are one if it did not change then."""
     flow = run.plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
+    # A row of the routes holds from its instant on: a ns earlier the old path is in force.
     places = [np.searchsorted(routes["t_ns"], at_ns, side="right") - 1 for at_ns in (t_ns - 1, t_ns)]
     return [routes["path"].iloc[max(place, 0)] if len(routes) else None for place in places]
 
@@ -192,5 +197,6 @@ def _largest_in_bins(series: pd.DataFrame, edges_ns: np.ndarray) -> np.ndarray:
     start = step_at(series["t_ns"], series["queue_pkts"], edges_ns[:-1], 0.0)
     place = np.searchsorted(edges_ns, series["t_ns"].to_numpy(), side="right") - 1
     inside = (place >= 0) & (place < len(start))
+    # `maximum.at`: several samples fall into a bin, and an assignment would keep the last of them.
     np.maximum.at(start, place[inside], series["queue_pkts"].to_numpy(dtype="float64")[inside])
     return start

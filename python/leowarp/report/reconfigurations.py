@@ -50,6 +50,7 @@ def reconfigurations_section(view: RunView) -> str:
 def _each(view: RunView, changes: pd.DataFrame) -> str:
     rows = []
     for t_ns, here in changes.groupby("t_ns", sort=True):
+        # Both ways change in one instant and go over one satellite, so the first row's path names it.
         after = here["path_after"].iloc[0]
         steps = [
             f"{row.source} to {row.destination}: {_ms(row.delay_before_ns)} → {_ms(row.delay_after_ns)}"

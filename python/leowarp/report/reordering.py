@@ -144,6 +144,7 @@ def _chosen(runs: Sequence[RunView]) -> tuple[list[RunView], list[pd.Series], st
     some = [place for place, row in enumerate(rows) if row["reordered_pkts"] > 0]
     if not some or len(runs) == len(by_run(runs)):
         return list(runs), rows, ""
+    # By lateness to choose, by number to draw.
     most = sorted(sorted(some, key=lambda place: -rows[place]["reordered_pkts"])[:MOST_LINES])
     what = f"{len(most)} of {len(runs)} flows: those with the most reordered packets ({len(some)} had any)"
     return [runs[place] for place in most], [rows[place] for place in most], what if len(most) < len(runs) else ""
@@ -182,6 +183,7 @@ def _levels(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
     """A level line for each row from its start to its end; joined where one row follows at once on the other."""
     start, end = floats(rows["t_ns"]) / 1e9, floats(rows["end_ns"]) / 1e9
     value = floats(rows[column])
+    # nan lifts the pen: between two windows that do not meet nothing was measured, and no line may cross.
     follows = np.append(start[1:] == end[:-1], False) if len(rows) else np.zeros(0, dtype=bool)
     t_s = np.stack([start, end, end], axis=1).ravel()
     return t_s, np.stack([value, value, np.where(follows, value, np.nan)], axis=1).ravel()
@@ -202,6 +204,8 @@ def _say_what_is_beyond(figure: Figure, runs: Sequence[RunView], rows: Sequence[
 
 
 def _footer(runs: Sequence[RunView]) -> str:
+    # RD and RBD are defined only with their threshold (RFC 5236, 3.4 and 3.9), so it stands at the foot of each
+    # figure.
     thresholds = dict.fromkeys(f"{run.plan.observe.reordering_threshold_pkts} packets" for run in runs)
     return f"reordering: first transmissions; threshold of RD and RBD: {' | '.join(thresholds)} · {footer_of(runs)}"
 

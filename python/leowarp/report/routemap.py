@@ -74,6 +74,7 @@ def route_map(runs: Sequence[RunView], *, change_s: float | None = None) -> Figu
         axes.annotate(name, (x[0], y[0]), xytext=(0, -9), textcoords="offset points", fontsize=7, zorder=7,
                       ha="left" if side < 0 else "right", bbox={"facecolor": "white", "alpha": 0.75, "pad": 0.6,
                                                                  "linewidth": 0})  # fmt: skip
+    # A path at 1200 km stands out beyond the globe by a fifth of its radius near the limb.
     reach = max(1.02, float(np.abs(np.concatenate([view.xy(path) for path in paths if len(path)])).max()) * 1.03)
     axes.set_xlim(-reach, reach)
     axes.set_ylim(-reach, reach)
@@ -104,6 +105,7 @@ class _View:
         """(x, y, whether the Earth does not hide it)."""
         flat = self.xy(points_m)
         depth = points_m @ self.towards
+        # Behind the plane of the limb a satellite is still seen if it stands out beyond the Earth's edge.
         return flat[:, 0], flat[:, 1], (depth > 0) | (np.hypot(flat[:, 0], flat[:, 1]) > 1.0)
 
     def outline(self, degrees: np.ndarray) -> np.ndarray | None:
@@ -112,6 +114,8 @@ class _View:
         Points behind the limb are moved onto it, which is exact enough for filling a coarse outline.
         """
         closed = np.concatenate([degrees, degrees[:1]])
+        # An edge is straight in longitude and latitude, not on this plane: with a point every 2 degrees it bends as it
+        # should, and is cut where it meets the limb.
         steps = np.maximum(np.ceil(np.abs(np.diff(closed, axis=0)).max(axis=1) / 2), 1).astype(int)
         dense = np.concatenate([
             closed[i] + np.linspace(0, 1, n, endpoint=False)[:, None] * (closed[i + 1] - closed[i])

@@ -25,6 +25,8 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
         Those of the medium first, then queues, TCP, kernel and seed. What stands at its default and says nothing of the
         result (no loss, no ECN, packets of 1500 B) is left out.
     """
+    # Read from the plan's text and not from a `Plan`: the footer has each quantity as it was written, 30 ms and not
+    # 30000000.
     rules: list[tuple[str, str]] = []
     if "constellation" in document:
         # An access link takes satellites from it, a mobile channel routes too, and neither its links.
@@ -47,6 +49,8 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
         rules.append(("link", f"{_link_text(path)} (waiting and under way)"))
     network, tcp = document.get("network", {}), document.get("tcp", {})
     rules.append(("queue discipline", _queues(document)))
+    # A plan has every default written out; a key that it lacks came after the version that made it, which did what the
+    # key's default does.
     profile = str(tcp.get("profile", "linux"))
     if tcp.get("pacing", "internal") != "internal":
         profile += f", paced by {tcp['pacing']}"
@@ -148,6 +152,7 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
     else:
         ground_rule = f"sub-satellite point within {ground.get('max_ground_range')}"
     links = _link_text(isl)
+    # Once where the two are alike, as they are by default: the foot of a figure has a line or two.
     if _link_text(ground) != links:
         links = f"ISL {links}; ground {_link_text(ground)}"
     if network.get("delay_rounding", "none") != "none":

@@ -75,8 +75,11 @@ RC: dict[str, Any] = {
     "ytick.major.width": 0.6,
     # A station may be called $\frac$: names are shown, not set as formulas.
     "text.parse_math": False,
+    # Without a salt matplotlib draws the ids of clip paths at random, and no two files would be equal.
     "svg.hashsalt": "leowarp",
+    # Glyphs as outlines: a reader's machine need not have the font.
     "svg.fonttype": "path",
+    # TrueType. matplotlib's own default is Type 3, which IEEE's check of PDF files refuses.
     "pdf.fonttype": 42,
     "path.simplify": True,
     "path.simplify_threshold": 0.3,
@@ -91,6 +94,8 @@ def styled() -> Iterator[None]:
 
     For the time of a `with` block; a notebook's own settings are as before afterwards.
     """
+    # The backend stays the caller's: `rc_context` does not put it back afterwards (its documentation), so with
+    # matplotlib's default a notebook would lose its own.
     settings: Any = mpl.rcParamsDefault | RC | {"backend": mpl.rcParams["backend"]}
     with mpl.rc_context(rc=settings):
         yield

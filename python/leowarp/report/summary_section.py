@@ -98,6 +98,7 @@ def first_numbers(runs: Sequence[RunView]) -> str:
         Of several flows the sum where there is one (rates, packets), else the median over the flows, which it says.
     """
     of_runs = [_first_of(run) for run in runs]
+    # The first run's first: a label that only a later run has comes after those that all may have.
     wanted = list(dict.fromkeys(label for numbers in of_runs for label in numbers))[:MOST_FIRST]
     if len(runs) > 1:
         rows = [_row(label, [numbers.get(label) for numbers in of_runs]) for label in wanted]
@@ -166,6 +167,7 @@ def _table(
     columns: Sequence[Mapping[str, Any]],
 ) -> str:  # fmt: skip
     """A table of scalars without the rows that are 0 in every column, which the caption names."""
+    # A dozen rows of zeros hide the three that are none; that they are 0 and not unknown must be said all the same.
     zero = all_zero(rows, declared, columns)
     shown = [row for row in rows if row not in zero]
     if zero:
@@ -183,6 +185,7 @@ def _spread_tables(run: RunView) -> str:
             title = f"{section.title}: {len(section.columns)} flows, each quantity by itself"
             rows = [(name, *texts) for name, texts in section.spread.rows]
             tables += html.table(title, ["", *section.spread.columns], rows)
+            # Worst first: who opens a page of ninety flows looks for what went wrong.
             ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
             few = section.of(f"{section.title}: worst 3, then best 3 by {section.ranked_by}", ends)
         if section.spread is not None:

@@ -61,6 +61,7 @@ def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, 
     ends = run.plan.flows[flow]
     pair = (ends.source, ends.destination)
     bin_ns = round(bin_s * 1e9)
+    # Whole bins alone: a piece of one at the end of the run would have another weight in the mean.
     edges_ns = np.arange(0, run.metrics.end_ns + 1, bin_ns, dtype="int64")
     share = payload_ratio(run.tables, flow, overhead_bytes(run.tables, pair), run.ip_bytes)
     payload_mbps = path_capacity(run.tables, pair, edges_ns) * share / 1e6
@@ -87,6 +88,7 @@ def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool 
     figure = new_figure(PAGE_IN, 0.55 + (2.1 if together else 1.5 * count), footer_of(runs))
     if what and not together:
         figure.suptitle(f"The {what} with the highest goodput", x=0.01, ha="left", fontsize=7.5)
+    # One scale of both axes for all: panels below each other are there to be compared.
     panels = figure.subplots(count, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for place, (run, label, style) in enumerate(zip(runs, labels(runs), styles(runs), strict=True)):
         axes = panels[0 if together else place]
@@ -159,6 +161,8 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
         below.set_ylabel("Jain's index")
         below.set_ylim(0, 1.05)
         below.set_title(f"Jain's index by the second{whole}", loc="left", pad=3)
+        # The least that the index of n flows can be (Jain, Chiu and Hawe, DEC-TR-301, 1984): one of them has
+        # everything.
         below.axhline(1 / len(run.tcp_flows), color="#888888", linewidth=0.6, linestyle=":")
     panels[-1].set_xlim(0, max(run.metrics.end_ns for run in runs) / 1e9)
     panels[-1].set_xlabel("time, s (dotted: one flow has everything)")

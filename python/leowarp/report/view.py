@@ -45,6 +45,7 @@ class RunView:
     """
 
     def __init__(self, run: Run | Path | str, flow: int | None = None) -> None:
+        # The report is drawn while the run is still marked incomplete: manifest and mark come last (`running/one.py`).
         self.run = run if isinstance(run, Run) else Run(run, complete=False)
         self.flow = flow
         self.path = self.run.path
@@ -196,6 +197,8 @@ class RunView:
         if not shaped:
             return None
         segments = self.tables.sockets["snd_mss_bytes"].dropna()
+        # The largest: before its handshake a socket shows 536 (TCP_MSS_DEFAULT, tcp_init_sock in net/ipv4/tcp.c). Of no
+        # sample: 20 bytes of IP, 20 of TCP and 12 of timestamps (RFC 7323, appendix A) are not payload.
         payload_bytes = float(segments.max()) if len(segments) else self.ip_bytes - 52.0
         return min(shaped) * payload_bytes
 
@@ -203,6 +206,8 @@ class RunView:
         """Payload rate of the main flow's path by the timeline, if it never changes."""
         ends = self.plan.flows[self.main_flow]
         pair = (ends.source, ends.destination)
+        # A capacity that is a table may change at any ns; a thousandth of the run is asked for at a time, each as its
+        # mean, so that no change between two edges goes unseen.
         edges_ns = np.linspace(0, self.metrics.end_ns, 1001).astype("int64")
         rates = np.unique(path_capacity(self.tables, pair, edges_ns))
         if len(rates) != 1 or np.isnan(rates[0]):
@@ -243,6 +248,7 @@ def worded(runs: Sequence[RunView], text: str) -> str:
     -------
     text : str
     """
+    # Beside a run with routes the general word stays, for it is right of both.
     if not all(run.is_access for run in runs):
         return text
     return text.replace("route change", "reconfiguration").replace("Route change", "Reconfiguration")
@@ -258,6 +264,7 @@ def by_run(views: Sequence[RunView]) -> list[list[RunView]]:
     """
     groups: dict[int, list[RunView]] = {}
     for view in views:
+        # By identity: two views of one run share the `Run`, and two runs of one name are two.
         groups.setdefault(id(view.run), []).append(view)
     return list(groups.values())
 
@@ -299,6 +306,7 @@ def run_labels(views: Sequence[RunView]) -> dict[int, str]:
 def _run_labels(runs: Sequence[RunView]) -> list[str]:
     algorithms = [_algorithm_name(run.algorithm) if run.tcp_flows else run.name for run in runs]
     names = [run.name for run in runs]
+    # The shortest name that tells all apart: algorithm, scenario, both, and at last the directories.
     if len(set(algorithms)) == len(runs):
         return algorithms
     if len(set(names)) == len(runs):
@@ -318,6 +326,7 @@ def styles(runs: Sequence[RunView]) -> list[dict[str, Any]]:
     if any(run.flow is not None for run in runs):
         return [line_style(index) for index in range(len(runs))]
     algorithms = [run.algorithm if run.tcp_flows else "" for run in runs]
+    # Only if each run has another: two runs of CUBIC in one blue could not be told apart.
     if len(set(algorithms)) == len(runs) and all(name in ALGORITHMS for name in algorithms):
         return [line_style(ALGORITHMS[name]) for name in algorithms]
     return [line_style(index) for index in range(len(runs))]

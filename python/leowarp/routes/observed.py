@@ -79,6 +79,7 @@ class PathDelays:
         samples: list[NDArray[np.int64]] = []
         isl_hops: list[int] = []
         clock_ns = l2_instants_ns(self._plan)
+        # A route update at the same instant counts as in force already.
         in_force = np.searchsorted(t_ns, clock_ns, side="right") - 1
         for begin in range(0, len(clock_ns), _INSTANTS_AT_ONCE):
             nodes_m = node_positions_m(self._ephemeris, clock_ns[begin : begin + _INSTANTS_AT_ONCE])
@@ -111,6 +112,7 @@ class PathDelays:
         is_ground: NDArray[np.bool_] = links.max(axis=1) >= self._satellites
         delay_ns = delays_ns(self._plan, length_m, is_ground)
         if self._last_hop is not None:
+            # Its length stays in the sum of lengths: what a last hop of its own replaces is the delay alone.
             link, delay_ns[..., link] = self._last_hop.link_of(self._satellites, path)
         return length_m.sum(axis=-1), delay_ns.sum(axis=-1)
 

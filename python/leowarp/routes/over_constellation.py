@@ -221,6 +221,7 @@ class _Network:
         """
         n, mirrored = self.satellites, self.plan.routing.reverse == "mirror"
         pairs = self.ordered_pairs()
+        # Mirrored ways back are not searched: they are the way there, turned round.
         wanted = [i for i in range(len(pairs)) if not mirrored or i % 2 == 0]
         current = before if before is not None else [None] * len(pairs)
         tolerance = _TOLERANCES[self.plan.routing.metric]
@@ -276,6 +277,7 @@ class _Sightings:
             seen[station] = in_view(plan.ground, stations, station, satellites_m)
             if seen[station].any():
                 self._seen[station] = True
+            # How near one came is asked only until one is seen: it is for the message of a station that never sees any.
             elif not self._seen[station]:
                 highest = float(stations.elevations_deg(station, satellites_m).max())
                 nearest = float(stations.ground_distances_m(station, satellites_m).min())
@@ -294,6 +296,7 @@ class _Sightings:
             return
         plan, names = self._network.plan, self._network.ephemeris.stations.names
         station = blind[0]
+        # Rounded up: the update at 0 is one, and the last interval may be cut by the end of the run.
         updates = -(-plan.run.duration_ns // plan.routing.interval_ns)
         others = "" if len(blind) == 1 else f" (nor do {', '.join(names[s] for s in blind[1:])})"
         if plan.ground.rule == "ground-range":
@@ -393,6 +396,7 @@ def _forward(
     if path is None or network.last_hop is None:
         return {}
     _, last_hop_ns = network.last_hop.link_of(network.satellites, path)
+    # The last hop has one delay, whichever satellite is the last, so it comes off each of the three.
     names = ("min_ns", "mean_ns", "max_ns")
     return {f"forward_delay_{name}": summary[f"path_delay_{name}"] - last_hop_ns for name in names}
 
@@ -417,6 +421,7 @@ def _outages(
         If a pair has none at all.
     """
     for i, (source, destination) in enumerate(pairs):
+        # Links go both ways, so the way back has a path where the way there has one: its warning would be the same.
         if i % 2:
             continue
         without = [k for k, now in enumerate(paths) if now[i] is None]

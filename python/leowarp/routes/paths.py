@@ -146,6 +146,7 @@ class Graph:
             return current
         # Going from the source, the smallest next node from which the rest still fits within the limit begins the
         # smallest of all paths that do.
+        # The first is the smallest: `ground` lists satellites in ascending order.
         at = int(np.flatnonzero(totals <= limit)[0])
         node, spent = int(satellites[at]), float(costs[at])
         path = [self.satellites + source, node]

@@ -84,6 +84,7 @@ def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]
     paths: dict[tuple[str, str], dict[int, tuple[str, ...]]] = {}
     for row in table.select(["source", "destination", "path_id", "path"]).to_pylist():
         of_pair = paths.setdefault((row["source"], row["destination"]), {})
+        # A pair that has no path at all is an entry without paths, not a missing one: readers ask by pair.
         if row["path_id"] is not None:
             of_pair[row["path_id"]] = tuple(row["path"])
     return paths

@@ -81,6 +81,7 @@ def run_many(
         With ``failures = "raise"``, what ended a run, with its label; and whatever the build of the guest says.
     """
     outs = [str(Path(job.out).resolve()) for job in jobs]
+    # Before any is begun: the second would find the first one's lock hours later.
     twice = next((out for out in outs if outs.count(out) > 1), None)
     if twice is not None:
         raise ScenarioError(f"cannot make two runs in {twice}", hint="give each job a directory of its own")
@@ -92,6 +93,7 @@ def run_many(
     results = _made(tasks, [job.label or Path(job.out).name for job in jobs], at_once, progress)
     if failures == "raise":
         for result in results:
+            # The first by its place, not by time: which run ended first hangs on the machine.
             if isinstance(result, LeowarpError):
                 raise result
     return results
@@ -109,6 +111,7 @@ def _made(
         return []
     made: set[int] = set()
     results: dict[int, Run | LeowarpError] = {}
+    # In order, so that with equal runs results appear from the first on.
     waiting = deque(tasks)
     # By affinity, not `os.cpu_count()`: a container or a batch system may allow fewer.
     count = max(1, min(at_once or len(os.sched_getaffinity(0)), len(tasks)))
@@ -143,4 +146,5 @@ def _failure(label: str, ended: BatchEnded) -> LeowarpError:
     if ended.fault is None:
         return GuestError(f"the run {label} {ended.death}")
     error = decode_error(ended.fault)
+    # The same kind, so that the exit status of many is that of the one that failed.
     return type(error)(f"the run {label} failed: {error.message}", hint=error.hint)

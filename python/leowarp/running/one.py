@@ -54,6 +54,8 @@ def run(
     target = Path(out) if out is not None else default_directory(plan.name, plan.to_toml())
     # Read now: with `force` the directory that is replaced may be the one that holds them (a plan's own 00-inputs/).
     inputs = {path.name: path.read_bytes() for path in plan.inputs()}
+    # The guest's image is there before the directory: a build that fails leaves no run behind that is marked
+    # incomplete.
     with building(progress) as built:
         image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
         guest.check_fits(plan, image.kernel_facts)
@@ -89,6 +91,7 @@ def run(
         # A run of hours stays complete if its page cannot be made: `leowarp report` makes it anew.
         if report:
             reports.write_report(target, on_figure=of_figures(show, target.name))
+            # The page came after the manifest, which has to name its files as well.
             trace.list_files(target)
         stage("done")
     return Run(target)

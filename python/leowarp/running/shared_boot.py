@@ -119,6 +119,8 @@ def make(
     kept = list(out) if out is not None else [None] * len(plans)
     groups: dict[str, list[int]] = {}
     for index, plan in enumerate(plans):
+        # A run that is kept needs a directory of its own, and of a kernel of one's own nobody knows what its clock
+        # tells.
         if kept[index] is not None or kernel is not None or not shareable(plan):
             yield _whole(index, plan, kernel, kept[index] or Path(scratch) / "run")
         else:
@@ -196,6 +198,7 @@ def _summed(
         judgement = judged(plan, tables, given, result, image.kernel_facts)
     except LeowarpError as error:
         return Made(index, None, error=error)
+    # Of both halves of the street, before the boot and after it; the boot itself is the guest's.
     host_cpu_s = spent_s + time.process_time() - began_s
     costs = {
         "virtual_s": judgement.metrics.end_ns / 1e9,

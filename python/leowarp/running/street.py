@@ -75,9 +75,11 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
     # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
     from leowarp import ephemeris, media, timeline
 
+    # Once for both: routes and timeline have to see the same sky.
     sky = ephemeris.ephemeris_of(plan)
     ways = media.routes_of(plan, sky)
     if directory is not None:
+        # Written at once: if the next stage fails, what led to it can be looked at.
         timeline.write_table(ways.table, directory / ROUTES)
     events = media.timeline_of(plan, sky, ways)
     if directory is not None:

@@ -167,6 +167,7 @@ class LocalWorkers:
                     self._replace_dead(worker, events)
                 except HostError as error:
                     self._error = error
+        # What was said before the worker ended is handed over first; the next call raises.
         if self._error is not None and not events:
             raise self._error
         return events
@@ -190,6 +191,7 @@ class LocalWorkers:
             worker.close()
         self._workers = []
         self._selector.close()
+        # What was made before the interruption counts; the batches that it ended are nobody's fault.
         return [event for event in events if isinstance(event, RunMade)]
 
     def _start(self) -> None:
@@ -262,6 +264,7 @@ class _Process:
             if not piece:
                 self.is_over = True
                 break
+            # The end of one message and the beginning of the next may come in one piece.
             self._partial += piece
         *whole, self._partial = self._partial.split(b"\n")
         return [json.loads(line) for line in whole]

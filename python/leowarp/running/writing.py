@@ -130,6 +130,7 @@ class Writing:
                 raise TraceError(f"the run in {self.path} ended without a manifest")
             if error is None:
                 os.unlink(self.path / INCOMPLETE)
+            # A reader of our output that has gone (a pager that was closed) is no fault of the disk.
             elif isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
                 self.because(f"an operation of the system failed: {error}")
                 raise self._failed(error) from error

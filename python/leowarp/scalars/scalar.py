@@ -211,6 +211,7 @@ def ordered(values: Mapping[str, Any], declared: Section) -> dict[str, Any]:
         If something was computed that is not declared, or the reverse: a metric's line and its function go together.
     """
     declared_names = names(declared)
+    # One entry for an object, at the place of its first scalar.
     tops = tuple(dict.fromkeys(name.partition(".")[0] for name in declared_names))
     # An object of which nothing is known is one null under its own name.
     unknown = {name for name in tops if values.get(name, "") is None}

@@ -389,6 +389,7 @@ def _check_base(section: Section, problems: Problems) -> None:
     low, high, step = (
         value_of(section, Access, name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns")
     )
+    # A range that is upside down is told by `_ORDERED`; said here as well it would be one mistake in two messages.
     if low <= high < low + 2 * step:
         rule = "leaves no room between base_rtt_min and base_rtt_max for a step up or down from every value"
         hint = f"at most {units.TIME.format((high - low) // 2)}"

@@ -49,6 +49,8 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
         if each is not Constellation:
             each.complete(draft.sections[each.NAME], problems)
         _fill_in(draft, each.defaults(draft.sections))
+    # After the stations and after every medium's defaults: ends of flows are names of stations, and a payload's limit
+    # is the MTU, which a medium may set.
     complete_flows(draft, document, problems)
     complete_modules(draft, problems)
     _check_network(draft, problems)
@@ -67,7 +69,8 @@ def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[Medi
     if not media:
         rule = f"none of {all_of_them} is given"
         problems.add(document.origin, "", rule, 'write [constellation] and below it preset = "oneweb-study"')
-        return Chain
+        # Stations say that a constellation was meant; a chain would call each of them, and each flow's ends, mistakes.
+        return Constellation if draft.stations else Chain
     medium = medium_of(media)
     may_follow = issubclass(medium, FollowsConstellation)
     for extra in media:
@@ -178,6 +181,7 @@ def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problem
             if key != "name":
                 rule = f"has no effect: what carries the packets is [{medium.NAME}]"
                 problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
+    # Nobody wrote these stations, so they have no line of their own; [run] is a section that always exists.
     origin = draft.sections["run"].origin
     draft.stations[:] = [
         Section(f"stations.{i}", origin, {"name": name, "latitude_deg": None, "longitude_deg": None, "height_m": None})

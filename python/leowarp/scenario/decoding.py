@@ -167,6 +167,7 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
     >>> decode("1200 km", keys(schema.Constellation)["altitude"][1], Origin(Path("a.toml")))
     1200000.0
     """
+    # Before the kind is looked at, so that the word means the same of quantities, counts, flags and instants.
     if declared.none is not None and raw == declared.none:
         return None
     match declared.kind:
@@ -226,6 +227,7 @@ def _quantity(raw: Any, declared: Key) -> int | float:
         if declared.none is not None:
             hint = f'{hint}; or the word "{declared.none}"' if hint else f'or the word "{declared.none}"'
         raise ScenarioError(error.message, hint) from None
+    # Compared after parsing: "0.5 s" and "500 ms" are one value, and limits are declared in the unit that reads best.
     if not declared.quantity.parse(declared.low) <= value <= declared.quantity.parse(declared.high):
         raise ScenarioError(f'"{raw}" is out of range', f"allowed: {declared.low} to {declared.high}")
     return value
@@ -316,6 +318,8 @@ def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
         # A shell eats the quotes of --set tcp.sysctl.net.ipv4.tcp_ecn=1, so there a bare integer is a text.
         if lenient and isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
+        # A scenario may be somebody else's, and is data: code that a file names runs only if the user says so
+        # (guest/trust.py).
         if name in _SYSCTLS_THAT_START:
             raise ScenarioError(f"{name} would have the guest's kernel start a program", "leave it out")
         if _SYSCTL_NAME.fullmatch(name) is None:

@@ -23,6 +23,7 @@ from leowarp.scenario.examples import instead_of
 from leowarp.scenario.links import Ground, Isl
 from leowarp.scenario.medium import MEDIA
 from leowarp.scenario.medium_section import MediumSection
+from leowarp.scenario.modules import HANDOVER_AWARE
 from leowarp.scenario.node import Node
 from leowarp.scenario.positions import KeyPath, key_lines
 from leowarp.scenario.problems import Origin, Problem, ScenarioProblems
@@ -69,6 +70,7 @@ def merge(lower: Node, upper: Node) -> Node:
     Node
         A new tree; neither of the two is changed.
     """
+    # From the lower layer alone: what the upper one writes beside its preset is meant to win over the preset.
     return _merge(_without_governed(lower, upper), upper)
 
 
@@ -108,6 +110,7 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
         node = value if isinstance(value, Node) else plant(value, Origin(file, override=text), (), {})
         parts = override_key(key, node.origin)
         layer = _override_node(base, parts, node, node.origin, "")
+        # The next override sees this one: `flows.1.kind=ping` may follow a `flows.1.source=A` that made the flow.
         base = merge(base, layer)
         yield layer
 
@@ -317,7 +320,9 @@ def _without_governed(lower: Node, upper: Node) -> Node:
         lower = _without(lower, [(name, f"{key}_sha256") for key in keys])
     if any(upper.get("access", key) is not None for key in ("clock", "phase", "period")):
         # What a plan spells out of the schedule, for the congestion controls that know it.
-        lower = _without(lower, [("modules", name, key) for name in _TOLD for key in ("phase_ns", "period_ns")])
+        lower = _without(
+            lower, [("modules", name, key) for name in HANDOVER_AWARE for key in ("phase_ns", "period_ns")]
+        )
     # A plan spells out every sysctl of guest and hosts; they follow from [tcp] and [guest], so one who changes these
     # gets them anew.
     if any(upper.get(section) is not None for section in ("tcp", "guest")):
@@ -362,8 +367,6 @@ def _flat(node: Node) -> Node:
 # The only arrays of tables that a scenario has.
 _LISTS = ("stations", "flows")
 
-# The congestion controls to which `modules` tells an access link's schedule.
-_TOLD = ("bbr_handover", "cubic_handover")
 _SECTIONS: dict[str, type[MediumSection] | type[QueueKeys]] = {**MEDIA, "isl": Isl, "ground": Ground}
 
 # A key -> keys beside it that a higher layer takes away by setting it.

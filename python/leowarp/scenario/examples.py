@@ -12,6 +12,8 @@ from leowarp.errors import ScenarioError
 from leowarp.scenario.problems import nearest
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+# The wheel's copy first: a checkout has none within the package, and an installed package must not take a folder that
+# happens to lie two levels above it.
 _FOLDERS = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")
 _ABOUT_EXTENT = 600
 """Characters of a file in which the first sentence of its comment is looked for."""

@@ -61,6 +61,7 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
         else:
             _complete_payload(section, kind, mtu_bytes, problems)
         _complete_flow_times(section, duration_ns, problems)
+    # After the flows one by one: these two look at all of them together.
     _check_replies(draft, problems)
     _check_ends_of_run(draft, problems)
 

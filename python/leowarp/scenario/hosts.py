@@ -119,6 +119,8 @@ class Tcp:
         ("internal", "fq"),
         "internal",
     )
+    # Linux's own default is to answer only (Documentation/networking/ip-sysctl.rst, tcp_ecn = 2), and so is every
+    # profile's.
     ecn: str = word(
         "Explicit congestion notification: answered (passive), asked for on every connection (on), or never "
         "(net.ipv4.tcp_ecn 2, 1, 0).",

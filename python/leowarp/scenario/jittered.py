@@ -100,6 +100,7 @@ class Jittered(MediumSection):
         """
         drawn = value_of(section, Jittered, "distribution") == "table"
         given = section.values.get("table") is not None
+        # A table that was written and is wrong has been reported; it is not missing as well.
         if drawn and not given and not (section.gave("table") and "table" not in section.values):
             rule = 'is missing, and distribution is "table"'
             problems.add(section.where("distribution"), "jittered.table", rule, 'write table = "delays.txt"')

@@ -174,6 +174,7 @@ def table(doc: str) -> Any:
     return _field(Key("table", doc, {}), _EMPTY)
 
 
+# Declarations never change while a program runs, and a study decodes each section once for each of its combinations.
 @cache
 def keys(section: type) -> Mapping[str, tuple[str, Key]]:
     """The keys of a section as written in TOML, each with its attribute's name; those of its bases last.

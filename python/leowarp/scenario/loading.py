@@ -88,6 +88,7 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
     problems = Problems()
     draft = _decode(document, problems)
     complete(draft, document, problems)
+    # Only after completion: mistakes within a section and between sections come in one message.
     problems.raise_any()
     return Scenario(
         path=path,

@@ -55,6 +55,18 @@ def problems_of(path: Path, overrides=()) -> tuple:
     return caught.value.problems
 
 
+def test_without_a_medium_the_stations_and_flows_are_no_mistakes_as_well(tmp_path):
+    text = GOOD.replace('[constellation]\npreset = "iridium"\n', "")
+    (problem,) = problems_of(write(tmp_path, text))
+    assert problem.rule.startswith("none of [constellation], ")
+
+
+def test_without_a_medium_and_stations_the_medium_alone_is_asked_for(tmp_path):
+    text = 'name = "bare"\n[[flows]]\nsource = "A"\ndestination = "B"\n'
+    (problem,) = problems_of(write(tmp_path, text))
+    assert problem.rule.startswith("none of [constellation], ")
+
+
 def test_the_scenario_that_the_cases_spoil_is_good(tmp_path):
     plan = resolve(load(write(tmp_path, GOOD)))
     assert (plan.name, plan.run.duration_ns, plan.run.seed) == ("good", 100 * 10**9, 3)

@@ -98,6 +98,7 @@ class Measured(QueueKeys, MediumSection):
         ("down", "up", "both", "none"),
         "down",
     )
+    # A gap is an error unless somebody says what it was: whatever were put there would be made up.
     gaps: str = word(
         "Time without a probe: an error, or the delay before it is held, or there is no connection, or the delay goes "
         "straight to the one after it.",

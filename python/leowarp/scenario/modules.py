@@ -114,6 +114,7 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
     """
     guest = draft.sections["guest"]
     own = _check_files(guest, problems)
+    # Which modules a kernel of the user's own has is known only once it boots.
     if value_of(guest, sections.Guest, "kernel") == "default":
         known = [*own, *HANDOVER_AWARE, *KERNELS_MODULES]
         for name, section in draft.modules.items():

@@ -54,6 +54,7 @@ def resolve(scenario: Scenario) -> Plan:
     built: dict[str, Any] = {}
     for name, section in scenario.sections.items():
         built[name] = _built(TABLES[name], section, _found_files(scenario, section, problems))
+    # After all sections: one message names every file that is missing or differs.
     problems.raise_any()
     # Who named the kernel is known to the text's node alone, and decides whether it may run (`guest/trust.py`).
     kernel = scenario.sections["guest"].nodes.get("kernel")
@@ -65,6 +66,7 @@ def resolve(scenario: Scenario) -> Plan:
     hosts = tuple(_host(scenario, tcp, station.name) for station in stations)
     # net.core.rmem_max and wmem_max are one for all hosts: the largest that any host asks for.
     largest = max([tcp.buffer_max_bytes, *(host.tcp.buffer_max_bytes for host in hosts)])
+    # What a plan spells out wins over what this version would derive: an old plan gives its old run.
     whole_guest = guest_sysctls(largest, guest.memory_bytes, guest.sysctl) | _pinned(scenario, "")
     return Plan(
         name=scenario.name,

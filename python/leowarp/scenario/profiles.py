@@ -44,6 +44,7 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
         "net.ipv4.tcp_recovery": tcp.rack,
         "net.ipv4.tcp_timestamps": tcp.timestamps,
     }
+    # A switch that is not set is not written, so that the profile's own value stands.
     own |= {name: str(int(on)) for name, on in switches.items() if on is not None}
     return dict(sorted({**PROFILE_SYSCTLS[tcp.profile], **own, **tcp.sysctl}.items()))
 

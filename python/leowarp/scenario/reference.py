@@ -6,12 +6,11 @@
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
+from leowarp.generatedpage import write_or_check
 from leowarp.scenario import schema
 from leowarp.scenario.gazetteer import PLACES
 from leowarp.scenario.key import Key, keys
@@ -172,27 +171,8 @@ def _profiles() -> Iterator[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; 1 if it is out of date.
-
-    Parameters
-    ----------
-    arguments : list of str, optional
-        In place of the command line's.
-    """
-    parser = argparse.ArgumentParser(prog="python -m leowarp.scenario.reference", description=__doc__)
-    parser.add_argument("file", type=Path, help="the page, docs/reference/scenario.md")
-    parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
-    options = parser.parse_args(arguments)
-    page = reference_page()
-    if not options.check:
-        options.file.parent.mkdir(parents=True, exist_ok=True)
-        options.file.write_text(page, encoding="utf-8")
-        return 0
-    if options.file.is_file() and options.file.read_text(encoding="utf-8") == page:
-        return 0
-    command = f"python -m leowarp.scenario.reference {options.file}"
-    print(f"{options.file} is not what the schema says; run: {command}", file=sys.stderr)
-    return 1
+    """Write or check the page; the exit status, as `write_or_check` gives it."""
+    return write_or_check(reference_page(), "leowarp.scenario.reference", arguments)
 
 
 _INTRODUCTION = """\

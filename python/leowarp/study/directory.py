@@ -120,6 +120,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
             + ", ".join(f"{json.dumps(key)} = {_toml(value)}" for key, value in {**settings, **run.set}.items())
             + " }",
         ]
+        # A run that failed before its plan was written has no hash, and stands in the list all the same.
         if plan.exists():
             lines.append(f'plan_sha256 = "{hashlib.sha256(plan.read_bytes()).hexdigest()}"')
         lines.append("")
@@ -143,6 +144,7 @@ def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
     for slug, path in made.items():
         target = results / f"run={slug}"
         target.mkdir(parents=True)
+        # A copy and no link: the data set may be moved without the runs.
         shutil.copyfile(path / layout.METRICS, target / "metrics.parquet")
 
 

@@ -170,6 +170,7 @@ def reproduce(
     # `quick` is a flag, and false is the same as not given.
     given = {"samples": samples, "duration": duration, "quick": quick or None, "scheduler": scheduler}
     options = {name: value for name, value in given.items() if value is not None}
+    # Not passed over: an option without effect would look obeyed.
     for name in options:
         if name not in room.OPTIONS:
             own = ", ".join(f"--{option}" for option in room.OPTIONS)

@@ -169,6 +169,7 @@ def paired(rows: pd.DataFrame, column: str, one: str, other: str, key: str = "va
     DataFrame
         Columns `seed, one, other`, by seed, without seeds that only one of them has.
     """
+    # Joined by seed: of two independent samples the spread between paths would be added to that of the difference.
     mine = rows[rows[key] == one][["seed", column]].rename(columns={column: "one"})
     theirs = rows[rows[key] == other][["seed", column]].rename(columns={column: "other"})
     return mine.merge(theirs, on="seed").dropna().sort_values("seed").reset_index(drop=True)
@@ -190,4 +191,5 @@ def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middl
 def share(values: Sequence[bool] | np.ndarray | pd.Series) -> float:
     """Share of true values, 0 to 1; nan of none."""
     array = np.asarray(values, dtype="float64")
+    # A share of nothing is not 0: numpy would warn, and give nan as well.
     return float(array.mean()) if len(array) else math.nan

@@ -37,6 +37,7 @@ def describe(table: pa.Table) -> dict[str, object]:
     later = pc.field("t_ns") > 0
     delay = table["delay_ns"]
     extremes = pc.min_max(delay).as_py()
+    # A link that goes down and comes up again is one link of the network.
     distinct = links.group_by(["a", "b", "kind"]).aggregate([])
     return {
         "events": {name: counted[name] for name in sorted(counted)},
@@ -64,6 +65,7 @@ def _route_changes(paths: pa.Table) -> int:
         ends = (row["a"], row["b"])
         # Without a path before or after it is an outage, which routes count in no_path_s.
         if on.get(ends) is not None and row["path_id"] is not None and row["path_id"] != on[ends]:
+            # As `leowarp routes` counts them: with `routing.reverse = "mirror"` there and back change at once.
             changes.add((row["t_ns"], frozenset(ends)))
         on[ends] = row["path_id"]
     return len(changes)

@@ -255,6 +255,7 @@ class Events:
         delay_ns : int64 array of shape (n,)
         """
         if both_ways:
+            # Direction beside direction, link by link: the order of equal instants is part of the bytes.
             a, b, delay_ns = (
                 np.column_stack([a, b]).ravel(),
                 np.column_stack([b, a]).ravel(),

@@ -37,6 +37,7 @@ class Forwarding:
         for source, destination in pairs:
             host = self._host_of[destination]
             self._events.route(0, self._host_of[source], host, source, None)
+        # Each destination once, whatever the number of flows to it; `dict.fromkeys` keeps their order.
         for destination in dict.fromkeys(destination for _, destination in pairs):
             self._events.route(0, destination, self._host_of[destination], self._host_of[destination], None)
 
@@ -68,6 +69,8 @@ class Forwarding:
                     # is under way arrives (docs/concepts/in-flight-rules.md, `drain`).
                     self._forget(entry)
                     self._next[entry] = after
+                    # By link, so that a link that goes down finds its entries without a walk over all nodes; a
+                    # constellation has thousands.
                     self._by_link.setdefault(_link(node, after), set()).add(entry)
                     self._events.route(t_ns, node, host, after, path_id)
         # For when there is no path: by path, the host's entry is found under the number last in use.

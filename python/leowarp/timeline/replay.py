@@ -111,6 +111,7 @@ class Replay:
         if event["node"] not in self.nodes:
             where = f"{event['t_ns']} ns on {event['node']}"
             raise TraceError(f"replaying a timeline: a route at {where}, which is no node")
+        # Under other rules than `source` entries are by destination alone, whatever path id an event carries.
         key = (event["node"], event["destination"], event["path_id"] if self.by_path else None)
         if event["next_hop"] is None:
             self.next_hop.pop(key, None)

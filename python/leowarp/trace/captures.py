@@ -54,6 +54,8 @@ def packets_from_captures(
     A connection is a pair of addresses and ports: one that opens twice in a capture counts as one. Flows are numbered
     by their first segment at the source, and the metadata `flows` names their ends.
     """
+    # Whole in memory: a retransmission is told from its original only by what was sent before, over the whole
+    # connection.
     here, there = list(segments(source)), list(segments(destination))
     arrivals = [(segment, segment.t_ns + clock_offset_ns) for segment in there]
     connections = _connections(here, {_ends(segment) for segment in there})
@@ -72,6 +74,7 @@ def packets_from_captures(
         returned = [(s, s.t_ns) for s in here if _ends(s) == ends and s.source != opener]
         base = (_first_byte(outward), _first_byte(back))
         rows += _direction(flow, 0, _matched(outward, arrived, str(source)), base)
+        # The way back was sent at the destination, so its captures change places, and so do the streams' first bytes.
         rows += _direction(flow, 1, _matched(back, returned, str(destination)), base[::-1])
     # As the guest's own table: by time of sending over all flows and directions.
     rows.sort(key=lambda row: row.sent_ns)
@@ -142,6 +145,8 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
     pairs: list[tuple[Segment, int, int | None]] = []
     early = 0
     for segment, t_ns in sent:
+        # First come, first served: links that keep their order bring equal segments (a keep-alive and its repetition)
+        # in the order in which they left.
         queue = waiting[_same(segment)]
         # Counted to the end, so that the error says how many.
         if queue and queue[0] < t_ns:
@@ -197,6 +202,7 @@ def _direction(
             # Spurious: its bytes have arrived in packets sent before it, whenever those arrived; so by order of
             # sending.
             row.is_spurious = arrived.holds(begin, end)
+        # Not `end`: after a retransmission the stream goes on where it was, and new data is no repetition.
         sent_to = max(sent_to, end)
         if received_ns is not None and segment.len_bytes:
             arrived.add(begin, end)
@@ -216,6 +222,8 @@ def _judge_order(rows: list[_Packet]) -> None:
     rows : list of _Packet
         In order of sending; `is_late` and `extent_pkts` of those that arrived are filled in.
     """
+    # By the place in sending, not by the byte: a packet without payload has no bytes of its own and can be late all the
+    # same.
     came = [(row.received_ns, number, row) for number, row in enumerate(rows) if row.received_ns is not None]
     # Of equal times by number: packets that arrive at once are not reordered.
     came.sort(key=lambda one: (one[0], one[1]))
@@ -277,9 +285,11 @@ def _table(rows: list[_Packet], zero_ns: int, connections: dict[Ends, tuple[int,
     for name in ("seq", "len_bytes", "ack", "is_retransmission", "is_spurious", "is_late", "extent_pkts"):
         values[name] = [getattr(row, name) for row in rows]
     schema = PACKETS.arrow()
+    # Path, drop and reason of storing are the guest's knowledge; captures do not tell them, so they are null.
     columns = [pa.array(values.get(name.name, [None] * len(rows)), name.type) for name in schema]
     flows = []
     for ends, (_, opener) in connections.items():
+        # A connection of an endpoint with itself has one end (RFC 9293, 3.5: simultaneous open allows it).
         accepts = next((end for end in ends if end != opener), opener)
         flows.append({"kind": "tcp", "source": _text(opener), "destination": _text(accepts)})
     return pa.Table.from_arrays(columns, schema=PACKETS.arrow({"flows": flows}))

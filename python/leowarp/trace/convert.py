@@ -55,6 +55,7 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
         _keep_promise(source, rows[name], promised)
     for name in CAPTURES:
         if (Path(output) / name).exists():
+            # As they are: pcapng is what other tools read, and hosts' captures are only there if they were asked for.
             shutil.copyfile(Path(output) / name, target / name)
     return rows
 
@@ -72,6 +73,7 @@ def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str
     recorded = _recorded(Path(output), setup)
     tables = {}
     for source, promised in recorded.files:
+        # Before the records are read: a file that was cut short need not be decoded to be refused.
         _keep_promise(source, source.rows, promised)
         tables[source.path.stem] = read_records(source, recorded.metadata_of(source))
     return tables
@@ -228,6 +230,7 @@ def _end(output: Path) -> dict[str, Any]:
         ) from None
     except (OSError, ValueError) as error:
         raise TraceError(f"cannot read {path}: {error}", hint="run the scenario again") from error
+    # Not `ok`: the accounts of packets and links do not add up (docs/concepts/truth.md, "What must add up").
     if not isinstance(end, dict) or not end.get("ok"):
         raise TraceError(f"the guest says in {path} that its run is not complete: {end}", hint="run the scenario again")
     return end
@@ -259,6 +262,7 @@ def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
         directions = []
         for link in given["links"]:
             a, b = nodes[link["a"]], nodes[link["b"]]
+            # Place 2 * link is a>b, the next one b>a: the numbers of directions in all tables (design/interfaces.md).
             directions += [[a, b, link["kind"]], [b, a, link["kind"]]]
         flows = [
             {

@@ -32,6 +32,7 @@ def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: An
         {"name": column.name, "type": column.kind.wire, "unit": column.unit, "doc": column.doc}
         for column in schema.columns
     ]
+    # Packed, without padding between fields, as the agent writes its structs.
     dtype = np.dtype([(column.name, WIRE_TYPES[column.kind.wire]) for column in schema.columns])
     records = np.empty(rows, dtype)
     for name in schema.names:

@@ -59,10 +59,14 @@ def spoken_frame(table: pa.Table, words: Mapping[str, Mapping[int, str]]) -> pd.
         if field.name in words:
             numbers = table.column(field.name).to_pylist()
             known = words[field.name]
+            # A number without a word came with a newer kernel or agent; as its own digits it is seen, and nothing is
+            # dropped.
             others = sorted({str(number) for number in numbers if number is not None and number not in known})
             texts = [None if number is None else known.get(number, str(number)) for number in numbers]
             frame[field.name] = pd.Categorical(texts, categories=[*known.values(), *others])
         elif field.nullable and pa.types.is_integer(field.type):
+            # One integer type for all counts: with int32 here and int64 there a sum or a join of two tables would
+            # depend on which.
             column = table.column(field.name).cast(pa.int64())
             frame[field.name] = column.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
     frame.attrs["units"] = {f.name: (f.metadata or {}).get(b"unit", b"").decode() for f in table.schema}

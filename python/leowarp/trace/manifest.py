@@ -78,6 +78,7 @@ def list_files(directory: Path) -> None:
 
 def _write(directory: Path, content: dict[str, Any]) -> None:
     """The manifest with a fresh list of files; it appears whole, in the place of the one before."""
+    # Hashes are taken last, of what lies there by now: the manifest is the run's last file but for the mark.
     text = json.dumps(content | {"files": files_of_run(directory)}, indent=2) + "\n"
     plainfiles.write(directory / MANIFEST, text.encode())
 
@@ -176,6 +177,7 @@ class Stopwatch:
 
 def _own_cpu_s() -> float:
     """Seconds of processors that this process has used, in user mode and in the kernel."""
+    # SELF and not CHILDREN: the guest's processes are counted where they run, and a compiler's are no cost of the run.
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 

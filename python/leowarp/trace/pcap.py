@@ -86,11 +86,11 @@ def _frames(content: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, bytes]]:
-    # The upper bits of the field hold the length of a frame check sequence (draft-ietf-opsawg-pcap).
     """Frames of a pcap file: a header of 24 bytes, then records of 16 bytes and what was captured.
 
     `order` is struct's sign of the byte order, `unit_ns` the ns of a unit of the fraction; both follow from the magic.
     """
+    # The upper bits of the field hold the length of a frame check sequence (draft-ietf-opsawg-pcap).
     link_type = struct.unpack_from(order + "I", content, 20)[0] & 0xFFFF
     at = 24
     while at < len(content):
@@ -113,7 +113,10 @@ def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
             order = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}.get(content[at + 8 : at + 12], "")
             if not order:
                 raise _MalformedError(f"the section at byte {at} has no byte-order magic")
+            # Interfaces are numbered anew in each section (draft-ietf-opsawg-pcapng, 4.2).
             interfaces = []
+        # After the section header's magic: the length of the section header itself is in the order that the magic
+        # tells.
         length = struct.unpack_from(order + "I", content, at + 4)[0]
         # A block of length 0 would never end.
         if length < 12 or length % 4:
@@ -153,6 +156,7 @@ def _interface(order: str, body: bytes) -> tuple[int, int, int]:
             per_second = 2 ** (value[0] & 0x7F) if value[0] & 0x80 else 10 ** value[0]
         elif code == _TSOFFSET and length == 8:
             offset_s = struct.unpack(order + "q", value)[0]
+        # Options are padded to 32 bits, which their length leaves out.
         at += 4 + length + (-length % 4)
     return link_type, per_second, offset_s
 
@@ -202,6 +206,7 @@ def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
     if link_type in _RAW_IP:
         return frame
     if link_type == _NULL:
+        # The address family, 4 bytes in the byte order of the machine that captured; the IP version tells as much.
         return frame[4:]
     if link_type not in _ETHERTYPE_AT:
         raise _MalformedError(

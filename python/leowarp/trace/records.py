@@ -134,6 +134,7 @@ def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBa
             done = 0
             while done < records.rows:
                 count = min(rows, records.rows - done)
+                # Read, not mapped: a file that shrinks under a mapping ends the process by SIGBUS instead of an error.
                 chunk = np.fromfile(stream, dtype=records.dtype, count=count)
                 if len(chunk) < count:
                     raise _malformed(
@@ -161,6 +162,7 @@ def read_records(source: Path | str | RecordFile, metadata: dict[str, object] | 
         Of the schema besides name, version and text, values as JSON.
     """
     records = source if isinstance(source, RecordFile) else open_records(source)
+    # Without metadata first: batches of one schema can be joined, and the names of a run are the same for all of them.
     table = pa.Table.from_batches(batches(records), schema=_arrow_schema(records, None))
     return table.replace_schema_metadata(_arrow_schema(records, metadata).metadata)
 
@@ -290,6 +292,7 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
                     path, f"column {column.name} goes up to {kept.max()}, which does not fit {column.type}"
                 )
         if missing is not None:
+            # A sentinel need not fit into the narrower type; what stands in its place is hidden by the mask.
             values = np.where(missing, values.dtype.type(0), values)
         values = values.astype(target)
     return pa.array(values, type=column.type, mask=missing)
@@ -306,6 +309,7 @@ def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
     return {
         "compression": "zstd",
         "compression_level": 1,
+        # Named, not the library's default: that may change with a version of Arrow, and the bytes with it.
         "version": "2.6",
         "data_page_version": "1.0",
         # Times and byte positions differ in nearly each row: a dictionary of them costs time and saves nothing.
@@ -348,5 +352,5 @@ _PREAMBLE = struct.Struct("<8sI")
 _HEADER_MAX_BYTES = 1 << 22
 WIRE_TYPES = {"i64": "<i8", "u64": "<u8", "i32": "<i4", "u32": "<u4", "u16": "<u2", "u8": "u1", "f64": "<f8"}
 """numpy's name of each type of the records."""
-# 2^19 rows of the widest table (sockets, about 300 bytes) are 160 MB at most; of packets 40 MB.
+# 2^18 rows of the widest table (sockets, 308 bytes a row in Arrow) are 81 MB; of packets (58 bytes) 15 MB.
 ROW_GROUP_ROWS = 1 << 18

@@ -268,6 +268,8 @@ BINS = TableSchema(
     ),
 )
 
+# Of all packets, most of which are stored nowhere: counted as they pass, so that a percentile is right to within a bin
+# whatever `observe.packets` says.
 DELAYS = TableSchema(
     "delays",
     "DelayBin",
@@ -286,6 +288,7 @@ DELAYS = TableSchema(
     ),
 )  # fmt: skip
 
+# Only where something changed: most links of a constellation carry nothing for most of a run.
 LINKS = TableSchema(
     "links",
     "Queue",
@@ -338,6 +341,7 @@ LINKTOTALS = TableSchema(
     ),
 )  # fmt: skip
 
+# Only where one changed: all of them at every sample would be repetition for the most part.
 COUNTERS = TableSchema(
     "counters",
     "Counter",
@@ -405,6 +409,7 @@ ACKS = TableSchema(
     ),
 )  # fmt: skip
 
+# Every probe, whatever `observe.packets` says: each is a sample of delay and of loss by itself.
 ECHOES = TableSchema(
     "echoes",
     "Echo",

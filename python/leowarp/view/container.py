@@ -53,6 +53,7 @@ class Arrays:
         if given.dtype.kind == "f":
             known = np.isfinite(given)
             given = np.where(known, np.rint(np.where(known, given, 0)), MISSING)
+        # int32's smallest number says "missing"; it is let through here because what was missing is that number by now.
         whole = given.astype("int64")
         if len(whole) and not (whole.min() >= MISSING and whole.max() < -MISSING):
             raise ValueError(f"values from {whole.min()} to {whole.max()} do not fit into 32 bits")
@@ -101,6 +102,7 @@ class Arrays:
 
     def _add(self, kind: str, values: np.ndarray) -> dict[str, int]:
         """Keeps an array's bytes by weight (all first bytes, then all second ones, ...), once."""
+        # Of small differences the upper three bytes are 0 or 255 nearly throughout: long runs once they lie together.
         planes = values.view("u1").reshape(len(values), values.itemsize).T
         content = np.ascontiguousarray(planes).tobytes()
         # Runs of one constellation share its positions.

@@ -39,6 +39,7 @@ def document(sources: Sequence[Source]) -> str:
         Base64, see `container`.
     """
     arrays = Arrays()
+    # Packets are most of a page; the whole page keeps its size however many runs share it.
     budget_bytes = BUDGET_BYTES // len(sources)
     # One container for all runs: positions of one constellation are then in it once.
     names = _labels(sources)
@@ -111,6 +112,7 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
         "fading": fading_of_run(source, step_ns, arrays),
     }
     if sky is not None:
+        # Clipped at the very end: until here names are keys, and two long ones may be equal once they are cut.
         sky["satellites"] = [clipped(name) for name in sky["satellites"]]
         for station in sky["stations"]:
             station["name"] = clipped(station["name"])
@@ -127,4 +129,5 @@ def _labels(sources: Sequence[Source]) -> list[str]:
         if len(set(labels)) == len(labels):
             return labels
     names = [source.path.resolve().name for source in sources]
+    # Directories of one name in different places: their whole paths differ.
     return names if len(set(names)) == len(names) else [str(source.path) for source in sources]

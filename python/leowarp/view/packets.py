@@ -61,6 +61,7 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
     # From the longest on; what does not fit even with the shortest leaves the page without packets, not with some.
     for before_s, after_s in SPANS_S:
         begins, ends = _windows(centres_ns, before_s, after_s, source.end_ns)
+        # Windows of all changes get the same span, so that changes can be compared by eye.
         kept, begins, ends = _within(packets, begins, ends)
         table = _columns(source, kept)
         # The others are long runs of equal values.
@@ -101,6 +102,7 @@ def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: in
     begins = np.maximum(centres_ns - round(before_s * 1e9), 0)
     ends = np.minimum(centres_ns + round(after_s * 1e9), end_ns)
     first = np.append(True, begins[1:] > np.maximum.accumulate(ends)[:-1])
+    # Ends need a running maximum: with changes of several pairs a later begin may have an earlier end.
     last = np.append(np.flatnonzero(first)[1:] - 1, len(begins) - 1)
     return begins[first], np.maximum.accumulate(ends)[last]
 
@@ -116,6 +118,7 @@ def _within(packets: pd.DataFrame, begins: np.ndarray, ends: np.ndarray) -> tupl
     inside = (place >= 0) & (sent_ns < ends[np.maximum(place, 0)])
     kept, place = packets[inside], place[inside]
     delay_ns = floats(kept["received_ns"]) - kept["sent_ns"].to_numpy(dtype="float64")
+    # The largest delay of all windows, not of each: a window's own may be hidden in what was sent before it.
     longest_ns = float(np.nanmax(delay_ns)) if np.isfinite(delay_ns).any() else 0.0
     has = np.isin(np.arange(len(begins)), place)
     # Nothing was sent before the run began.

@@ -59,6 +59,7 @@ def page(runs: Sequence[Run | Path | str]) -> str:
         HTML, with script, style and data in it.
     """
     script, style = built("page.js"), built("page.css")
+    # Over exactly the text between the tags: one blank more, and a browser runs nothing.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # A page may be handed on with a run that somebody else made. The script is allowed by its hash, so that no text of
     # a plan can become one; the style stands in the page, which needs unsafe-inline.

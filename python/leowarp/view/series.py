@@ -61,6 +61,7 @@ def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict
         bins = tables.of_flow("bins", number)
         bins = bins[bins["direction"].to_numpy() == DATA]
         place = bins["t_ns"].to_numpy(dtype="int64") // step_ns
+        # Counted at the sending of the packet, as the trace's bins are: a packet that comes late has left in this step.
         for name, column in (("late_pkts", "late_pkts"), ("lost_pkts", "lost_pkts"), ("again_pkts", "retrans_pkts")):
             rows[name] = np.bincount(place, weights=floats(bins[column]), minlength=len(grid_ns))[: len(grid_ns)]
     return {name: arrays.integers(values) for name, values in rows.items()}
@@ -76,6 +77,7 @@ def probe_rows(source: Source, number: int, arrays: Arrays) -> dict[str, Any]:
         many each n-th is shown.
     """
     echoes = source.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
+    # Every n-th and no mean: a mean of round trips would hide the spikes that pings are sent to find.
     if len(echoes) > MOST_STEPS:
         echoes = echoes.iloc[:: -(-len(echoes) // MOST_STEPS)]
     sent_ns = echoes["sent_ns"].to_numpy(dtype="int64")
@@ -122,6 +124,7 @@ def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
     for direction, rows in links.groupby("direction", sort=True):
         frame = pd.DataFrame({"t": rows["t_ns"].to_numpy(dtype="int64"), "pkts": floats(rows["queue_pkts"])})
         if step_ns > 1:
+            # The most of a step: a queue that fills and drains within it is what makes packets late.
             frame = frame.groupby(frame["t"] // step_ns * step_ns)["pkts"].max().rename_axis("t").reset_index()
         directions.append(int(direction))
         counts.append(len(frame))
@@ -201,6 +204,7 @@ def fading_of_run(source: Source, step_ns: int, arrays: Arrays) -> dict[str, Any
     power = realisation_of(source.plan, mobile).until(source.end_ns).power
     steps = -(-source.end_ns // step_ns)
     place = np.arange(len(power.level_db)) * power.spacing_ns // step_ns
+    # The last step may be cut short by the run's end; samples beyond it are of no step.
     place, level_db = place[place < steps], power.level_db[: int((place < steps).sum())] + mobile.snr_db
     begins = np.searchsorted(place, np.arange(steps))
     known = begins < len(place)

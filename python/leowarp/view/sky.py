@@ -46,6 +46,7 @@ def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
     orbits = ephemeris_of(plan)
     if orbits is None or plan.constellation is None:
         return None
+    # Frames beyond both ends: the polynomial of the first and of the last interval needs its neighbours as well.
     count = -(-end_ns // (KEYFRAME_S * 1_000_000_000)) + BEFORE + AFTER
     t_ns = (np.arange(count + 1) - BEFORE) * (KEYFRAME_S * 1_000_000_000)
     positions_m = np.concatenate([orbits.positions_ecef_m(int(t))[None] for t in t_ns])
@@ -90,8 +91,10 @@ def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[s
     for update in range(len(updates_ns) + 1):
         if update < len(updates_ns):
             pairs = rule.pairs(EcefMetres(orbits.positions_ecef_m(int(updates_ns[update]))))
+            # A pair as one number, by which sets of pairs are compared without a loop.
             numbers = pairs[:, 0].astype("int64") * count + pairs[:, 1]
         else:
+            # One update beyond the last, without links: it ends all that are still there.
             numbers = np.zeros(0, dtype="int64")
         over = ~np.isin(begun[:, 0], numbers)
         ended = begun[over]
@@ -102,6 +105,7 @@ def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[s
         if sum(map(len, rows)) + len(begun) > MOST_LINK_ROWS:
             return None
     table = np.concatenate(rows)
+    # By when they begin: neighbouring rows are alike, and their differences compress.
     table = table[np.lexsort((table[:, 0], table[:, 1]))]
     return {
         "interval_s": plan.routing.interval_ns / 1e9,

@@ -54,12 +54,14 @@ class Source:
     @cached_property
     def end_ns(self) -> int:
         """When the run was over."""
+        # A run with `ends = "flows"` was over earlier than its plan says.
         return int(self.tables.virtual_ns or self.plan.run.duration_ns)
 
     @cached_property
     def tick_ns(self) -> int:
         """Resolution of the page's instants: 1 us, or as much more as 32 bits need for the run's length."""
         tick_ns = 1000
+        # By tens, so that a tick remains a round number of us: 1 us up to 2000 s, 10 us up to five and a half hours.
         while self.end_ns // tick_ns > MOST_TICKS:
             tick_ns *= 10
         return tick_ns

@@ -53,8 +53,11 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
             # A slot of an access link is a path of its own, if it takes the same satellite again.
             identity = (path, None if number is None or number != number else int(number))
             place = distinct.setdefault(identity, len(distinct))
+            # Instants are shared out among the paths in force: a run of many changes tells each one's delays more
+            # seldom.
             at_ns, of_links_ns = _delays(source, path, starts[row], starts[row + 1], MOST_REFRESHES // len(paths) + 1)
             delays_ns.append(of_links_ns)
+        # Between two paths alone: where there was none before there is nothing that packets could still be on.
         if before >= 0 <= place != before:
             left_ns.append(_delays_left(source, paths[row - 1], path, starts[row - 1], starts[row]))
         t_ns.append(at_ns)
@@ -115,7 +118,8 @@ def _delays_left(
 ) -> np.ndarray:
     """Delays of the links of a path when another replaces it."""
     links = source.tables.links_of(before)
-    # Of links that both share, as those of an access link, the delay is the new one by now.
+    # Paths over the same links (of an access link, of a mobile channel) share their delays, which are the new ones by
+    # now.
     held_ns = at_ns - (links == source.tables.links_of(after))
     return np.array([_delay_ns(source, link, held_ns, since_ns, at_ns) for link in links])
 

@@ -137,6 +137,7 @@ def capacity_rows(
     level = levels_bps[np.searchsorted(begin_ns, t_ns, side="right") - 1]
     wandering = wander[np.searchsorted(wander_t_ns, t_ns, side="right") - 1]
     stepping = step[np.searchsorted(step_t_ns, t_ns, side="right") - 1]
+    # Factors and not summands: capacity cannot fall below 0, and a wander of 10 % is one of every slot, fast or slow.
     rate_bps = np.rint(level * np.exp(wandering) * stepping).astype(np.int64)
     # More holds have begun than ended: within one. They do not touch (`outages.merged`), so that the difference is 0 or
     # 1.
@@ -162,6 +163,7 @@ def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDAr
     # Imported where it is used: every command that reads a run imports this module, and scipy.signal takes 0.9 CPU s.
     from scipy.signal import lfilter
 
+    # By a filter and not by a loop: an hour has 36,000 steps, and each hangs on the one before.
     wander = access.wander_ratio * np.asarray(lfilter([1.0], [1.0, -kept], noise), dtype=np.float64)
     return t_ns, wander
 

@@ -62,6 +62,7 @@ def channel_rows(
     # here must not be guessed (design/starlink-profile.md, "Isolated loss").
     if residual is None:
         raise ValueError("residual loss is not given: not a resolved plan")
+    # More outages have begun than ended: within one. They do not touch (`outages.merged`).
     lost = np.searchsorted(outages[0], t_ns, side="right") > np.searchsorted(outages[1], t_ns, side="right")
     loss_ratio = np.where(lost, 1.0, residual)
     changes = np.append(True, (np.diff(delay_ns) != 0) | (np.diff(loss_ratio) != 0))
@@ -103,6 +104,7 @@ def _jitter(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDAr
         # the jitter").
         lasts = rng.integers(math.ceil(frames_each / 2.0), math.floor(1.5 * frames_each) + 1, count)
         values_ns = rng.uniform(0.0, 2.0 * mean_ns, count)
+    # In whole frames until here, then to ns by `frame_border_ns`: sums of rounded ns would drift off the frames.
     begins = np.append(0, np.cumsum(lasts)[:-1]).astype(np.int64)
     return frame_border_ns(access, begins), np.rint(values_ns).astype(np.int64)
 
@@ -140,6 +142,7 @@ def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int6
     t_ns, spike_ns : int64 arrays
         The first row, before everything else, is 0, so that a lookup at any instant finds one.
     """
+    # A row of 0 before everything, so that the search for the row in force always finds one.
     t_ns, values_ns = [np.array([min(int(slots.begin_ns[0]), 0) - 1])], [np.zeros(1, dtype=np.int64)]
     for begin_ns, lasts_ns, spike_ns in zip(
         slots.begin_ns.tolist(), drawn.handover_ns.tolist(), _spikes_of(drawn), strict=False

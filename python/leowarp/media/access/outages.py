@@ -44,6 +44,8 @@ def outages_ns(
     around_ns = np.arange(first_ns, duration_ns + access.outage_reach_ns, access.period_ns, dtype=np.int64)
     some = rng.random(len(around_ns)) < access.outage_share_ratio
     # P(n) = (1 - again) again^(n - 1)
+    # Drawn for every reconfiguration and kept for some, so that another share of outages leaves the draws of their
+    # numbers alone.
     count = np.where(some, rng.geometric(1.0 - access.outage_again_ratio, len(around_ns)), 0)
     around_ns = np.repeat(around_ns, count)
     # ln(length) is uniform

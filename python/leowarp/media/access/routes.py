@@ -68,6 +68,7 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
         )
         for slot in range(len(slots.names))
     ]
+    # Each satellite once, in the order of its first slot: a set would give another order in another process.
     nodes = [*stations, *dict.fromkeys(slots.names)]
     number = {name: i for i, name in enumerate(nodes)}
     paths: list[list[Path | None]] = [[(0, number[name], 1), (1, number[name], 0)] for name in slots.names]
@@ -130,6 +131,7 @@ def _summary(slots: Slots, duration_ns: int) -> dict[str, int | float]:
         `route_updates`, `route_changes`, `route_changes_shorter` (numbers), `path_delay_min_ns`, `..._mean_ns`,
         `..._max_ns`.
     """
+    # The slot in which the run begins has begun before it, and the last one may end after it.
     held = np.append(np.maximum(slots.base_t_ns, 0), duration_ns).clip(max=duration_ns)
     lasts_ns = np.diff(held)
     in_run_ns = slots.base_ns[lasts_ns > 0]

@@ -103,6 +103,7 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
         return _by_geometry(access, ephemeris, begin_ns, plan.run.seed)
     # The RTT is what the study measured; half of it each way, as nothing public tells the two apart.
     base_ns = _drawn_rtts_ns(access, len(begin_ns), plan.run.seed) // 2 + access.server_delay_ns
+    # Without geometry no satellite is meant: a name a slot, so that a path is told from the one before.
     names = tuple(f"s-{slot}" for slot in range(len(begin_ns)))
     return Slots(begin_ns=begin_ns, names=names, base_t_ns=begin_ns, base_ns=base_ns)
 
@@ -117,6 +118,7 @@ def first_reconfiguration_ns(access: Access) -> int:
         12, 27, 42 and 57 of each minute, as J. Pan and others documented and as LENS' and Lagos' traces show.
     """
     clock = datetime.fromisoformat(access.clock)
+    # In seconds of the day: a period that divides neither minute nor hour still begins at midnight with its phase.
     of_day_s = 3600 * clock.hour + 60 * clock.minute + clock.second
     of_day_ns = 1_000_000_000 * of_day_s + 1000 * clock.microsecond
     return (access.phase_ns - of_day_ns) % access.period_ns

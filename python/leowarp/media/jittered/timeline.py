@@ -120,6 +120,7 @@ def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | No
         raise ValueError("a table's distribution without a table: not a resolved plan")
     given = samples(path.table.path)
     quantiles = quantiles_of(given) if len(given) else given
+    # Samples that are all alike have no deviation to be brought to 1.
     if len(given) < 2 or quantiles[0] == quantiles[-1]:
         raise ScenarioError(
             f"{path.table.path}: {len(given)} samples, and their {ENTRIES} quantiles are all the same: that is no "

@@ -127,6 +127,7 @@ def _in_run(t_ns: Times, begin_ns: int, end_ns: int) -> tuple[Times, slice]:
     """Times on the run's clock, the first 0, and the places of their rows."""
     # Of the rows up to the run's start only the last is in force.
     first = int(np.searchsorted(t_ns, begin_ns, side="right")) - 1
+    # At least one row: a table may have its last long before the run's start, and that one holds.
     after = max(int(np.searchsorted(t_ns, end_ns, side="left")), first + 1)
     return np.maximum(t_ns[first:after] - begin_ns, 0), slice(first, after)
 
@@ -153,6 +154,7 @@ def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
     """
     ends = np.array([sender]), np.array([1 - sender])
     for t_ns, rate_bps in zip(capacity.t_ns.tolist(), capacity.rate_bps.tolist(), strict=True):
+        # To the guest a rate of 0 is unshaped (`guest/input.py`), the opposite of what the table says.
         if rate_bps == 0:
             raise ScenarioError(
                 f"netem cannot send nothing, and the capacity is 0 at {t_ns / 1e9:g} s of the run",
@@ -179,6 +181,7 @@ def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity],
             tables[str(file.path)] = capacity.t_ns
     warnings = []
     for source, t_ns in tables.items():
+        # A table of one row says how the path is for good: that it is held for long is its meaning.
         longest_ns = int(np.diff(t_ns).max()) if len(t_ns) > 1 else 0
         held_ns = end_ns - int(t_ns[-1])
         if longest_ns and held_ns > longest_ns:

@@ -108,6 +108,7 @@ def reordered(run: RunView) -> pd.DataFrame:
     """
     changes = run.changes[run.changes["late_pkts"].fillna(0) > 0]
     mine = run.metrics.recoveries[run.metrics.recoveries["flow"] == run.main_flow]
+    # A column that both have would come out twice, as `_x` and `_y`.
     names = [name for name in mine.columns if name not in changes.columns or name == "t_ns"]
     return changes.merge(mine[names], on="t_ns", how="inner")
 
@@ -263,6 +264,7 @@ def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
 
     def follows(instants_ns: np.ndarray, within_ns: int) -> np.ndarray:
         instants_ns = np.sort(instants_ns)
+        # Up to the bin's own end: what fell into the bin may be what made it low.
         last = np.searchsorted(instants_ns, low + BIN_NS, side="left") - 1
         if len(instants_ns) == 0:
             return np.zeros(len(low), dtype=bool)

@@ -31,6 +31,7 @@ CORE = (
 )
 """The study's five runs."""
 
+# A run lasts 1000 s, so that the samples have no stretch in common.
 SAMPLE_STARTS_S = (0, 1000, 2000)
 """Constellation clock at which each sample begins: the first is the study's, the others tell how much is chance."""
 

@@ -80,6 +80,7 @@ def _window(axes: Any, trace: Trace, colour: str) -> None:
             # Above the window and not on it: many losses fall within one width of the line.
             axes.plot(lost["t_s"], np.full(len(lost), 1.08 * top), linestyle="none", markersize=3.2,
                       markeredgewidth=0.8, label=what, **KIND_STYLE[kind])  # fmt: skip
+    # Room above the window for the marks of losses and for the legend.
     axes.set_ylim(0, 1.6 * top)
     axes.set_ylabel("window, packets")
     if len(trace.losses):

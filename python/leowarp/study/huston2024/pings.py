@@ -164,6 +164,7 @@ def steps_ms(pings: Pings, from_ns: int = AROUND_NS) -> np.ndarray:
     borders = np.unique(np.concatenate([[0], pings.changes_ns, [pings.end_ns]]))
     steps = []
     for start_ns, end_ns in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
+        # Nothing is left out after 0: the run begins within a slot, and no reconfiguration is there.
         inside = pings.replies_ms(start_ns + from_ns * (start_ns > 0), end_ns)
         steps.append(np.abs(np.diff(inside)))
     return pooled(steps)

@@ -88,6 +88,7 @@ def phases(rows: pd.DataFrame) -> pd.DataFrame:
     names = ("goodput_bps", "retransmissions_pkts", "rtt_p99_ns")
     frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in names})
     frame.insert(0, "variant", rows["congestion_control"])
+    # Either module's column would do: their phases go in step (`runs._phases`).
     phases_s = [TIME.parse(text) / 1e9 - runs.FIRST_RECONFIGURATION_S for text in rows["phase_bbr_handover"]]
     frame.insert(1, "late_s", pd.Series(phases_s, index=rows.index, dtype="float64"))
     return frame.reset_index(drop=True)

@@ -41,6 +41,7 @@ class Chart:
     def svg(self) -> str:
         """The chart as an `<svg>` element; "" if nothing is known, or too many lines would have to be told apart."""
         known = [value for line in self.lines.values() for value in line if value.known and math.isfinite(value.high)]
+        # More lines than colours are told apart by nobody; the table below has them all.
         if not known or not 1 <= len(self.lines) <= len(COLOURS):
             return ""
         low, high, step = _axis(min(value.low for value in known), max(value.high for value in known))
@@ -89,6 +90,7 @@ class Chart:
 
 def _axis(low: float, high: float) -> tuple[float, float, float]:
     """From where to where, and the step between lines; from 0 unless all values lie far from it."""
+    # An axis that begins just below the smallest of values that are far apart makes their ratio look larger than it is.
     low = 0.0 if low >= 0 and low < 0.7 * high else low
     span = (high - low) or abs(high) or 1.0
     power = 10.0 ** math.floor(math.log10(span / 4))

@@ -356,6 +356,8 @@ def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
         raise ScenarioError(f"cannot make a study in {folder}: it is a file", hint="choose another with --out")
     refuse_strange(folder)
     if (folder / PLANS).exists():
+        # By name: another version of the same study file goes on in the same directory, one of another name would mix
+        # two.
         other = read_facts(folder).name
         if other != name:
             raise ScenarioError(

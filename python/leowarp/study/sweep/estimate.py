@@ -62,6 +62,7 @@ def dry_run(path: Path | str, out: Path | str | None = None, maker: Maker = GUES
     runs = expand(file, maker.shareable)
     folder = Path(out) if out is not None else Path("studies") / file.name
     costs_s = _costs_s(folder, {run.plan_sha256 for run in runs})
+    # By the plan and not by run id, which holds kernel and agent: a dry run builds neither.
     made = sum(run.plan_sha256 in costs_s for run in runs)
     left = len(runs) - made
     cpu_s, measured = _cpu_s(costs_s, runs)

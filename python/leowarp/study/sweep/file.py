@@ -158,6 +158,7 @@ class StudyFile:
         >>> study.seeds, study.dimensions, study.keep
         ((1, 2), (), 'none')
         """
+        # A call has no file; messages and file names need a place all the same.
         origin = Origin(Path(folder) / f"study {content.get('name', '')}", 1, "the study", in_call=True)
         return cls._decoded(plant(content, origin, (), {}), _toml_text(content))
 
@@ -181,6 +182,7 @@ class StudyFile:
             rule = f"this leowarp reads schema = {STUDY_SCHEMA}"
             problems.add(version.origin, "schema", rule, "a newer leowarp may have written this file")
         varied = _Varied(problems)
+        # Before conditions are read: these name values, which must be some parameter's.
         varied.read(document)
         study = cls(
             name=_name(document, problems),

@@ -96,6 +96,7 @@ class GuestMaker:
     ) -> tuple[str, str]:
         """See `Maker`; a build of the kernel takes minutes, and tells of its steps."""
         image = guest_image(kernel, on_message=on_message, on_progress=on_progress)
+        # Content and not version numbers: two builds of one version may differ, and a run's identity follows what ran.
         return image.kernel_facts["linux_sha256"], image.agent_facts["agent_sha256"]
 
 

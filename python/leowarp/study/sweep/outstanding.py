@@ -59,6 +59,7 @@ class Outstanding:
 
     def give_back(self, runs: Iterable[StudyRun]) -> None:
         """Runs that were taken and not made: they come first again."""
+        # Put at the front one by one, so the last of them goes first.
         for run in sorted(runs, key=lambda run: run.number, reverse=True):
             self._queue(run).appendleft(run)
 

@@ -100,6 +100,7 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
     # Not of the plan alone: another kernel, agent or version may give another result, and makes another run
     # (CHANGELOG.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    # From an earlier start: what a newer kernel, agent or version would make of it is another run.
     if isinstance(run, StudyRun):
         return replace(run, run_id=run_id, origin=origin)
     return StudyRun(

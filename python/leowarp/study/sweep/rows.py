@@ -183,6 +183,7 @@ def schema_of(
     for row in rows:
         for name, value in row.items():
             types[name] = _wider(types.get(name), _type_of(value))
+    # A parameter's type is the schema's: whole numbers in all runs so far do not make a rate a count.
     fixed = {**FIRST, **parameters, **LAST}
     inner = [name for name in types if name not in fixed]
     names = [*FIRST, *parameters, *(n for n in inner if n not in COSTS), *(n for n in COSTS if n in types), *LAST]

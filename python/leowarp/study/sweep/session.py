@@ -199,6 +199,7 @@ class Session:
         )
         origin = first.origin
         image = (origin.kernel_sha256, origin.agent_sha256)
+        # Each file once, though a hundred runs of the batch name it.
         names = sorted({name for run in runs for name in run.inputs})
         inputs = {name: encode_file(input_of(self._task.folder, name)) for name in names}
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
@@ -332,6 +333,7 @@ class Session:
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
         """Puts rows into the store, and counts them once they are safe there."""
+        # On the disk before it is counted: what the display calls done survives a kill.
         self._store.add(rows)
         if rows:
             self._done += len(rows)

@@ -61,6 +61,8 @@ def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
         for delayed, style in (*STYLES.items(), (ADAPTIVE, adaptive)):
             if (control, delayed) in growth:
                 trace = growth[control, delayed]
+                # Without markers, which are meant for some seven points of a curve: samples of a window lie side by
+                # side.
                 line = {key: value for key, value in style.items() if not key.startswith("marker")}
                 axes.plot(trace.t_s, trace.cwnd_pkts, **line)
         axes.axhline(BDP_PKTS, color="#555555", linewidth=0.7, linestyle=":")
@@ -81,6 +83,7 @@ def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
     left, right = drawn.subplots(1, 2)
     lost = packets_lost(frames)
     snrs_db = np.array(list(lost))
+    # 0.06 dB to either side, as in the figures over SNR: the intervals of the two do not hide each other.
     _points(left, snrs_db - 0.06, list(lost.values()), color=BEFORE, marker="o", linestyle="-", label="packets of TCP")
     each = [middle(rows["lost_ratio"]) for _, rows in channel.groupby("snr_db")]
     _points(left, np.sort(channel["snr_db"].unique()) + 0.06, each, color=AFTER, marker="s", markerfacecolor="white",
@@ -131,6 +134,7 @@ def waits(frames: Mapping[str, Any], rules: Rules) -> Figure:
                 if (name, delayed, ordered) == (control, ON, True)}  # fmt: skip
         if not kept:
             raise TraceError(f"there is no session of {ev.label(control)} with resequencing and delayed ACKs")
+        # The two ends; `fromkeys`, as a group may have one SNR alone.
         for place, snr_db in enumerate(dict.fromkeys((min(kept), max(kept)))):
             wait_ms, count = kept[snr_db].pair_waits()
             later = 100 * (1 - np.cumsum(count) / count.sum())
@@ -216,6 +220,7 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
                 if what == "goodput":
                     _dot(axes, place, middle(off["goodput_bps"]), 1e-6, style)
                 else:
+                    # Seed by seed: the two sessions of a seed met the same fading.
                     both = there[there["delayed_ack"] == ON].merge(off, on="seed", suffixes=("_on", "_off"))
                     change = (both["goodput_bps_on"] / both["goodput_bps_off"] - 1) * 100
                     _dot(axes, place, middle(change), 1.0, style)

@@ -63,6 +63,7 @@ class Trace:
     @property
     def acks_per_segment_ratio(self) -> float:
         """ACKs over the segments that they answer."""
+        # A row stands for all ACKs of one wait and one number of segments, so both are weighted by how many there were.
         segments = floats(self.waits["segments_pkts"]) * floats(self.waits["acks_pkts"])
         return float(floats(self.waits["acks_pkts"]).sum() / segments.sum()) if segments.sum() else float("nan")
 

@@ -34,6 +34,7 @@ TCP_RULES = (
     "throughput: bytes delivered over the time they took; MD and E_r: of the probe with the same jitter"
 )
 
+# Shapes besides colours: a grey printer tells them apart.
 DOTS = ("o", "s", "^", "D")
 
 
@@ -69,6 +70,7 @@ def pdfs(frames: Mapping[str, Any], rules: Rules) -> Figure:
     figure = new_figure(COLUMN_IN, 2.6, rules.footer(PATH_RULES, PROBE_RULES))
     axes = figure.subplots()
     sigma_ms = SHAPE_US / 1e3
+    # Further to the right: the exponential distribution begins one sigma below the mean and has its tail above.
     x_ms = np.linspace(100 - 4 * sigma_ms, 100 + 6 * sigma_ms, 2001)
     # Behind the shaper packets are 0.121 ms apart: bins of two such steps.
     edges = np.arange(x_ms[0], x_ms[-1], 2e3 / simulation.PROBE_RATE_PKTS_PER_S)
@@ -119,6 +121,7 @@ def displacement(frames: Mapping[str, Any], rules: Rules) -> Figure:
         closed = [simulation.closed_form_pkts(name, end_ms / 1e3) for end_ms in ends_ms]
         axes.plot(ends_ms, closed, color=line_style(place)["color"], linewidth=0.5, linestyle=":", zorder=1)
         inset.plot(1.0, STUDY_MD_PKTS[name], zorder=5, **_CROSS)
+    # Empty, for the legend: the crosses themselves are drawn in the inset.
     axes.plot([], [], label="the study, at 1 ms", **_CROSS)
     axes.plot([], [], color="#555555", linewidth=0.5, linestyle=":", label="closed form, no threshold")
     inset.tick_params(labelsize=5)
@@ -140,6 +143,7 @@ def entropy(frames: Mapping[str, Any], rules: Rules) -> Figure:
     left, right = figure.subplots(1, 2, sharey=True)
     table = ev.pivot(frames["probes"], "entropy_nats")
     _by_distribution(left, table)
+    # A logarithmic axis has no 0.
     _by_distribution(right, table[table.index > 0])
     right.set_xscale("log")
     right.xaxis.set_major_formatter(lambda value, _: f"{value:g}")

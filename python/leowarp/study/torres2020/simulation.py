@@ -87,6 +87,7 @@ def cdf(distribution: str, x: np.ndarray) -> np.ndarray:
     if distribution == "uniform":
         return np.clip((x + np.sqrt(3)) / (2 * np.sqrt(3)), 0.0, 1.0)
     if distribution == "normal":
+        # numpy has no erf, and scipy is no dependency of the package.
         return np.array([(1 + math.erf(value / math.sqrt(2))) / 2 for value in x])
     assert distribution == "exponential", distribution
     return -np.expm1(-np.maximum(x + 1, 0.0))

@@ -105,6 +105,7 @@ def environment(name: str, elevation_deg: float, path: Path | None = None) -> En
             f"environment {name!r} is not in {where}",
             (f"did you mean {close[0]!r}? " if close else "") + f"there is: {_listed(known)}",
         )
+    # Exactly equal: the published angles are whole degrees, and a set between two would be made up.
     for entry in named:
         if entry.elevation_deg == elevation_deg:
             return entry

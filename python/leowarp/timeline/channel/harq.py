@@ -109,6 +109,7 @@ class Harq:
             raise ScenarioError(f"{self.data_bits} data bits are no whole number of bytes", "a multiple of 8")
         if self.rate_bps <= 0:
             raise ScenarioError(f"a rate of {self.rate_bps} bit/s", "a rate above 0")
+        # `Outcomes.retransmissions` is a byte a codeword: a run of 1000 s at 40 Mbit/s has 4.5 million of them.
         if not 0 <= self.retransmissions <= 255:
             raise ScenarioError(f"{self.retransmissions} retransmissions", "from 0 to 255")
         if self.first_delay_ns < 0 or self.retransmission_delay_ns < 0:
@@ -288,6 +289,8 @@ class _Looks:
         self, power: PowerSeries, snr_db: float, harq: Harq, first_bits: int, starts_ns: NDArray[np.int64]
     ) -> None:
         self.harq, self.first_bits, self.snr_db, self.count = harq, first_bits, snr_db, len(starts_ns)
+        # Of the series only what this chunk meets: over a run of 1000 s the whole of it would be made into ratios for
+        # each chunk.
         begin = int(starts_ns[0]) // power.spacing_ns
         end = (int(starts_ns[-1]) + harq.longest_ns) // power.spacing_ns + 2
         # A symbol's energy over noise at each sample.
@@ -316,6 +319,7 @@ class _Mean:
 
     def __init__(self, values: NDArray[np.float64]) -> None:
         self._values = values
+        # The running integral, so that a mean over any interval is two look-ups, not a sum over its samples.
         self._integral = np.concatenate(([0.0], np.cumsum((values[1:] + values[:-1]) / 2)))
 
     def over(self, begin: NDArray[np.float64], length: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -92,6 +92,7 @@ def _followers(
     # Groups of equal size, not of equal width: deep fades are rare, and each group must have enough to learn from.
     groups = np.array_split(np.argsort(now, kind="stable"), GROUPS)
     seen_db = np.array([now[group].mean() for group in groups])
+    # The level that the target share exceeds: asked for by it, so many of the next transmissions bring enough.
     next_db = np.array([np.quantile(then[group], 1 - target_ratio) for group in groups])
     # Equal levels in neighbouring groups: one entry.
     kept = np.concatenate(([True], np.diff(seen_db) > 0))

@@ -300,6 +300,7 @@ def _blocks(
     )
     for begin in range(0, count, BLOCK_SAMPLES):
         n = min(BLOCK_SAMPLES, count - begin)
+        # From the begin of the run each time: steps that are added up would drift by rounding over 500 million samples.
         x_m = (begin + np.arange(n, dtype=np.float64)) * step_m
         direct, diffuse = shadowing.block(n), multipath.block(n)
         if not moving:

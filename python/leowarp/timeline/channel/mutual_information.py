@@ -38,6 +38,7 @@ def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
     ratio = np.asarray(snr, dtype=np.float64)
     bits = np.interp(power_db(ratio), _LEVELS_DB, _table(modulation))
     least = power_ratio(_LEVELS_DB[0])
+    # Below the table information grows as the ratio does: for small snr I = snr log2 e, whatever the modulation.
     return np.where(ratio < least, ratio / least * bits, bits)
 
 
@@ -100,6 +101,7 @@ def _complex(points: NDArray[np.complex128], snr: float) -> float:
         - d.real[:, None, None] * nodes[:, None]
         - d.imag[:, None, None] * nodes[None, :]
     )
+    # The largest exponent is taken out of the sum, or exp overflows at a high SNR.
     top = exponent.max(axis=0)
     logs = top + np.log(np.exp(exponent - top).sum(axis=0))
     return float(np.log2(len(points)) - weights @ logs @ weights / np.log(2))

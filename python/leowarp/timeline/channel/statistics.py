@@ -83,6 +83,7 @@ def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
         expected = [*(mixture_quantile_db(states, shares, share) for share in SHARES), 10 * math.log10(mean)]
     rows: list[Row] = [
         ("quantile", None, share, float(level), closed, "dB")
+        # `expected` is longer by one: its last value is that of the mean power below.
         for share, level, closed in zip(SHARES, levels_db, expected, strict=False)
     ]
     return [*rows, ("mean_power", None, None, mean_db, expected[-1], "dB")]

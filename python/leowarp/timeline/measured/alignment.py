@@ -20,10 +20,15 @@ from leowarp.timeline.measured.spikes import find_spikes
 _SAMPLE_NS = 50_000_000
 """Of denser probes the least and the most in so long, and the share lost."""
 
+# The search is right to some bins of 0.2 s (`signs.BIN_S`); beyond this a curve would be drawn to the next event.
 _REACH_NS = 1_000_000_000
 _EDGE_NS = 300_000_000
+# Of a period of 15 s about a quarter on either side: longer, and the step before or after the one looked at would be in
+# the mean as well.
 _LEVEL_NS = 4_000_000_000
 _CALM_NS = 3_000_000_000
+# From coarse to fine: the first line is only as good as a bin of the search, and with each fit fewer events of other
+# causes are near.
 _NEAR_NS = (400_000_000, 200_000_000, 150_000_000)
 _TELLING = 3.0
 """Log Bayes factor from which on a sign says where an instant is..."""
@@ -52,6 +57,7 @@ def aligned(
     offsets_ns = np.arange(-round(2 * reach_ns / step_ns), round(2 * reach_ns / step_ns) + 1) * step_ns
     first = int(np.ceil((of.t_ns[0] - phase_ns) / period_ns))
     numbers = np.arange(first, int((of.t_ns[-1] - phase_ns) // period_ns) + 1)
+    # A weak sign would blur the place that a strong one shows: a step is known to seconds, a loss to one probe.
     least = max(_TELLING, _ALMOST * max(by_sign.get(sign, 0.0) for sign in _CURVES))
     telling = {sign: weight for sign, weight in by_sign.items() if sign in _CURVES and weight >= least}
     if len(numbers) < 3 or not telling:
@@ -60,14 +66,17 @@ def aligned(
     curves = np.zeros(at.shape)
     for sign, weight in telling.items():
         curve = _CURVES[sign](of, at, period_ns)
+        # Curves are ns, shares and deviations: each in units of its own spread, before they are added up.
         scale = np.abs(curve - np.median(curve)).mean()
         if scale > 0:
+            # Bounded twice, or one event that towers over all others would place the schedule by itself.
             curves += min(weight, 30.0) * np.clip(curve / scale, -10, 10)
     # The middle instants stay; the outermost move by up to half of what is searched.
     middle = (numbers[0] + numbers[-1]) / 2
     far = max((numbers[-1] - numbers[0]) / 2, 1)
     kept = np.flatnonzero(np.abs(offsets_ns) <= reach_ns)
     outermost_ns = np.arange(-12, 13) * (reach_ns / 24)
+    # A period that is known by name (15 s) is only off by as much as the recorder's clock is.
     outermost_ns = outermost_ns[np.abs(outermost_ns) <= loose_ratio * period_ns * far]
     totals = []
     for outermost in outermost_ns:
@@ -105,10 +114,13 @@ def _through_beginnings(
         near = np.abs(t_ns - phase_ns - number * period_ns) < near_ns
         # As many as that are there by chance, if they come at any time.
         chance = len(t_ns) * min(2 * near_ns / period_ns, 1.0)
+        # Counted by instant, not by event: one long outage breaks into many runs of losses at the same instant.
         if len(np.unique(number[near])) < max(4, 0.3 * instants, 2 * chance):
             break
         fitted_ns, at_zero_ns = np.polyfit(number[near], t_ns[near], 1)
         if abs(fitted_ns / period_ns - 1) > loose_ratio:
+            # The period is certain and only the phase is fitted: among few events a slope follows those of other
+            # causes.
             fitted_ns, at_zero_ns = period_ns, float((t_ns[near] - number[near] * period_ns).mean())
         period_ns, phase_ns = fitted_ns, at_zero_ns
     return float(period_ns), float(phase_ns)
@@ -129,6 +141,7 @@ class _Samples:
         self.apart_ns = float(_SAMPLE_NS)
         self.t_ns = series.t_ns[0] + place[begins] * _SAMPLE_NS
         self.lost = np.add.reduceat(lost, begins) / np.diff(np.append(begins, len(place)))
+        # Infinite where nothing came back, since a least of nan and a number would be nan; below it is nan again.
         least_ns = np.minimum.reduceat(np.where(np.isnan(series.delay_ns), np.inf, series.delay_ns), begins)
         most_ns = np.maximum.reduceat(np.where(np.isnan(series.delay_ns), -np.inf, series.delay_ns), begins)
         self.least_ns = np.where(np.isinf(least_ns), np.nan, least_ns)
@@ -148,6 +161,7 @@ def _levels(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np
     float64 array of the same shape
     """
     width = max(int(min(_LEVEL_NS, period_ns / 3) / of.apart_ns), 3)
+    # The least and not the mean of the probes: queues only ever add to the base delay.
     level_ns = clipped(of.least_ns, max(int(_CALM_NS / of.apart_ns) | 1, 5))
     return np.asarray(np.nan_to_num(np.abs(changes(level_ns, width)))[at])
 

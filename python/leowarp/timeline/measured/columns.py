@@ -32,11 +32,14 @@ _LOST = frozenset({"", "lost", "nan", "none", "null", "-", "*", "timeout", "-1",
 """What recorders write in place of the delay of a probe that was lost."""
 
 _GUESSED_FROM_ROWS = 1000
+# A minute, as for the delays of the other formats: more is another unit, or another column.
 _LONGEST_NS = 60_000_000_000
 _RISES = 0.9
 """A clock that is set back now and then still is one."""
 
+# 1e9 s since 1970 are the year 2001; no measurement lasts so long, and no wall clock that measures is before it.
 _CLOCK_NS = 1_000_000_000 * 1_000_000_000
+# Half of int64, so that the difference of any two times is one as well.
 _LAST_NS = 2**62
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?|[+-]?\.\d+([eE][+-]?\d+)?")
 _APART = re.compile(r"\s*[,;]\s*|\s+")
@@ -109,12 +112,15 @@ def guess(path: Path, text: str) -> Guess | None:
     names = [SKIPPED] * width
     for place in range(width):
         known = [Decimal(cells[place]) for cells in rows if _NUMBER.fullmatch(cells[place])]
+        # A column that is mostly words (names of hosts, flags) is none of the three, whatever numbers stand among them.
         if len(known) * 2 < len(rows):
             continue
         values = np.array([float(value) for value in known])
+        # 1e20 is beyond any time in ns; an identifier of so many digits is no quantity.
         if not len(values) or np.abs(values).max() > 1e20:
             continue
         steps = np.diff(values)
+        # Numbers that count on rise as times do, so they are looked for first.
         if "seq" not in columns and _counts_on(values):
             columns["seq"] = names[place] = SEQUENCE
         elif "time" not in columns and (not len(steps) or (steps.any() and (steps >= 0).mean() > _RISES)):
@@ -155,6 +161,7 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
     if not lines:
         raise ScenarioError(f"{path} is empty", RECORD_HINT)
     notes: tuple[str, ...] = ()
+    # Also where the columns were said: an error then names what the file looks like beside what was typed.
     seems = guess(path, text)
     if columns is None:
         if seems is None or seems.columns != _THREE:
@@ -179,6 +186,8 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
         )
     if not text.endswith("\n"):
         notes = (*notes, f"line {lines[-1][0]} has no end, so it may be cut short; it is read as it stands")
+    # The file's every row is read by what was said, and not by what each looks like: a row that does not fit is an
+    # error and no probe that was lost.
     rows = []
     for number, line in lines:
         cells = _cells(line)
@@ -216,6 +225,8 @@ class _Row:
     def _whole_ns(self, name: str, cell: str, most_ns: int) -> int:
         """A time or a delay in ns; an error if it is no number, or out of range."""
         try:
+            # Decimal: a float of 1734546419.040123 s is off by up to 119 ns, half of the 238 between two floats of that
+            # size.
             value = Decimal(cell) * _UNIT_NS[name.rsplit("_", 1)[1]]
         except DecimalException:
             value = Decimal("nan")
@@ -257,6 +268,7 @@ def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Me
             f"{rows[place - 1].line}",
             "rows are in order of sending; with a column of sequence numbers (seq) they need not be",
         )
+    # The first of several rows of one time: a series has one delay at an instant.
     kept = np.concatenate([[True], np.diff(t_ns) > 0])
     duplicates = int((~kept).sum())
     delay_ns = np.array([np.nan if row.delay_ns is None else row.delay_ns for row in rows], dtype=np.float64)
@@ -281,11 +293,14 @@ def _cells(line: str) -> list[str]:
 def _usual_width(rows: list[list[str]]) -> int:
     """How many cells most rows have."""
     widths = Counter(len(cells) for cells in rows)
+    # Of equally frequent widths the larger: what is missing in a row is more likely than what is too much.
     return max(widths, key=lambda width: (widths[width], width), default=0)
 
 
 def _counts_on(values: NDArray[np.float64]) -> bool:
     """Whole numbers that rise by one, or a little more where probes are missing."""
+    # Half of the steps are 1 even where up to every second probe is missing; times in whole ms seldom step by 1 so
+    # often.
     steps = np.diff(values)
     return bool(len(steps) and values[0] < 1e9 and (steps >= 0).all() and not (values % 1).any()
                 and np.count_nonzero(steps == 1) * 2 >= np.count_nonzero(steps))  # fmt: skip

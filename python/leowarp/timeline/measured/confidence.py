@@ -45,7 +45,7 @@ def confidence(found: Search | None) -> float:
         Vector Machines", 1999).
     """
     if found is None:
-        return 0.5  # too short to hold three periods: nothing is known
+        return 0.5  # too short to hold four periods: nothing is known
     best, *others = found.candidates
     exists = _logistic(_SLOPE * (best.log_odds - BELIEVED))
     if not believed(found):
@@ -57,6 +57,7 @@ def confidence(found: Search | None) -> float:
         for one in others
         if found.multiple == 1 or abs(one.period_s / part_s - round(one.period_s / part_s)) > _SAME_RATIO
     ]
+    # How far ahead of the next best: wrong answers have a runner-up that is near (see above), whatever their own odds.
     margin = min(best.log_odds - max((one.log_odds for one in rivals), default=-np.inf), found.split_log_odds)
     return exists * _logistic(_MARGIN_SLOPE * max(margin, 0.0) + _MARGIN_OFFSET)
 
@@ -74,6 +75,7 @@ def shared(rest: float, others: list[tuple[Schedule | None, float]]) -> tuple[tu
     if not others:
         return ()
     log_odds = np.array([one for _, one in others])
+    # Less the largest before the exponential, which would overflow for log odds of some hundred.
     weight = np.exp(_MARGIN_SLOPE * (log_odds - log_odds.max()))
     shares = rest * weight / weight.sum()
     found = [(schedule, float(share)) for (schedule, _), share in zip(others, shares, strict=True)]

@@ -16,6 +16,7 @@ from leowarp.timeline.measured.schedule import Schedule
 from leowarp.timeline.measured.spikes import Spike, find_spikes
 from leowarp.timeline.measured.transfer import TransferDescription, described_transfer
 
+# As often as the recordings that were published (ping -i 0.01, irtt -i 10ms): their numbers can be laid beside these.
 PROBE_EVERY_NS = 10_000_000
 _MOST_PROBES = 2_000_000
 
@@ -159,9 +160,11 @@ def describe(
     if of is None or (not len(of) and not capacity_alone):
         has = ", ".join(key for key, value in available.items() if len(value)) or "no samples at all"
         raise ScenarioError(f"{measurement.source}: there are no delays to describe ({name})", f"it has {has}")
+    # Rows of a table hold for different times: one that holds for an hour must not weigh as much as one of 10 ms.
     met = of if measurement.probes else _as_met(of, measurement.end_ns)
     met, clock_steps = _on_one_clock(measurement, name, met)
     spikes = find_spikes(met)
+    # A schedule that is given is not searched for: what the data say instead is no part of what was asked.
     finding = find(met) if schedule is None and len(met) else None
     found = schedule if finding is None else finding.schedule
     delay_ns, rows_ns = (some.delay_ns[~np.isnan(some.delay_ns)] for some in (met, of))
@@ -199,6 +202,8 @@ def describe(
 def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tuple[Gap, ...]:
     """Gaps between the samples of probes (longer than `after_ns`), or what a table says is one."""
     if not probes:
+        # A table that ends without a connection has a gap up to its last row: nothing says how long that one was meant
+        # to hold.
         ends = np.append(series.t_ns[1:], series.t_ns[-1:])
         begins = np.flatnonzero(series.cut & ~np.concatenate([[False], series.cut[:-1]]))
         gaps = []
@@ -219,9 +224,11 @@ def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tup
 def _as_met(rows: Series, end_ns: int | None) -> Series:
     """What probes 10 ms apart meet of a table whose rows do not all hold for the same time."""
     apart_ns = np.diff(rows.t_ns)
+    # Rows that are all as long weigh alike already, and are probes for this purpose.
     if len(apart_ns) < 2 or apart_ns.min() == apart_ns.max():
         return rows
     last_ns = int(rows.t_ns[-1]) + 1 if end_ns is None else end_ns
+    # At most `_MOST_PROBES` of them: a table may hold for months.
     step_ns = max(PROBE_EVERY_NS, (last_ns - int(rows.t_ns[0])) // _MOST_PROBES)
     t_ns = np.arange(int(rows.t_ns[0]), last_ns, step_ns, dtype=np.int64)
     return replace(rows.take(np.searchsorted(rows.t_ns, t_ns, side="right") - 1), t_ns=t_ns)
@@ -230,6 +237,7 @@ def _as_met(rows: Series, end_ns: int | None) -> Series:
 def _on_one_clock(measurement: Measurement, name: str, series: Series) -> tuple[Series, tuple[ClockStep, ...]]:
     """The series as if the sender's clock had never been set, and when it was."""
     steps = measurement.clock_steps
+    # Sequence numbers tell how far the clock was set back; one-way series have none of their own.
     if name == "round_trip" and measurement.steady_ns is not None:
         series = replace(series, t_ns=measurement.steady_ns)
     forward = set_forward(series) if measurement.probes else ()
@@ -241,6 +249,7 @@ def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:
     if not len(answered):
         return ()
     t_ns, delay_ns = answered.t_ns, answered.delay_ns
+    # The base of a slot is read away from its ends: a phase that is off by some 100 ms would bring in the neighbour's.
     margin_ns = min(HANDOVER_NS, schedule.period_ns // 4)
     slots: list[Slot] = []
     # The first and the last slot are mostly cut off: still slots, as long as there is a sample between the margins.
@@ -257,6 +266,7 @@ def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:
             Slot(
                 int(instant),
                 base_ns,
+                # Across a slot without samples there is no step: the path changed at least twice.
                 base_ns - slots[-1].base_ns if follows else None,
                 int(delay_ns[near].max()) - base_ns if known else None,
             )

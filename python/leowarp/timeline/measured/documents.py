@@ -42,10 +42,12 @@ def document_of(path: Path, text: str, key: str, tool: str, hint: str) -> dict[s
                 f"{path}:{error.lineno}: the JSON ends in the middle: the file was cut short", hint
             ) from error
         raise ScenarioError(f"{path}:{error.lineno}: not JSON: {error.msg} (column {error.colno})", hint) from error
+    # ValueError of a number: Python refuses to read one of more than 4300 digits (sys.set_int_max_str_digits).
     except (RecursionError, ValueError) as error:
         raise ScenarioError(f"{path}: JSON nested too deeply, or with numbers too long, for {tool}'s", hint) from error
     if not isinstance(document, dict) or not isinstance(document.get(key), list):
         raise ScenarioError(f"{path}: JSON without {key}, so not {tool}'s", hint)
+    # iperf3 ends with an error as JSON when its server is busy: what it says is worth more than "nothing was measured".
     if isinstance(document.get("error"), str) and not document[key]:
         raise ScenarioError(f"{path}: {tool} measured nothing and says: {document['error'][:200]}", hint)
     if not document[key]:

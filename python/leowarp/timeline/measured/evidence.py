@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from leowarp.timeline.measured.signs import SIGNS, TOGETHER, Signs
 
+# Coarse on purpose: between neighbours the likelihood hardly differs, and every bin is weighed by every model.
 _PARTS = (0.3, 0.6, 0.9)
 _EXPONENTS = (0.15, 0.4)
 _GRID = tuple((part, exponent) for part in _PARTS for exponent in _EXPONENTS)
@@ -49,6 +50,7 @@ class Ratios:
         """
         log_share = np.log(signs.shares)
         models = [np.log1p(q * (a * np.exp((a - 1) * log_share) - 1)) for q, a in _GRID]
+        # A bin of which a sign knows nothing speaks neither for nor against: a log ratio of 0.
         return Ratios(signs, np.nan_to_num(np.stack(models, axis=1)))
 
     @property
@@ -109,6 +111,7 @@ class Ratios:
 
     def sums(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Log likelihood ratios over instants in these `places`, shape (rows, models, phases)."""
+        # The place -1 of an instant after the end is this last one: it adds nothing.
         padded = np.concatenate([self.of, np.zeros((*self.of.shape[:2], 1))], axis=2)
         return np.asarray(padded[:, :, places].sum(axis=2))
 
@@ -126,6 +129,7 @@ class Ratios:
         """
         found = {}
         for name in (*SIGNS, TOGETHER):
+            # The mean and not the best: who looks in six ways finds something in one of them more often.
             found[name] = log_mean(factors[self.signs.rows(name)], axis=0)
         return found
 
@@ -137,5 +141,6 @@ class Ratios:
 
 def log_mean(of: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
     """Logarithm of the mean of what these are the logarithms of."""
+    # The largest is taken out first, because the exponential of a log factor above 709 overflows.
     most = of.max(axis=axis, keepdims=True)
     return np.asarray(np.log(np.exp(of - most).mean(axis=axis)) + most.squeeze(axis))

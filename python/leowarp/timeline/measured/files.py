@@ -49,6 +49,7 @@ def read(
             f"{path}: columns have no effect: they are of a table without a header, not of {format}", "take them out"
         )
     kind = "columns" if columns is not None else format_of(path) if format == "auto" else format
+    # An option that changes nothing is refused: its user believes that it does.
     if interval_ns is not None and kind in ("csv", "irtt", "columns", "iperf3"):
         raise ScenarioError(f"{path}: an interval has no effect: {kind} says when each sample was", "take it out")
     match kind:
@@ -89,6 +90,7 @@ def read_capacity(
     """
     path, kind = Path(path), format
     if kind == "auto":
+        # Mahimahi's file is bare numbers, so what has no header is taken for one; its reader refuses what is not.
         kind = "csv" if looks_like_csv(text_of(path)) else "mahimahi"
     if kind == "mahimahi":
         return read_mahimahi(path, packet_bytes, until_ns), None, None
@@ -134,6 +136,7 @@ def format_of(path: Path) -> str:
         if looks_like_irtt(text):
             return "irtt"
         raise ScenarioError(f"{path}: JSON with neither iperf3's intervals nor irtt's round_trips", JSON_HINT)
+    # Before CSV: a row of numbers apart by commas has a comma too, and no header.
     if looks_like_columns(text):
         return "columns"
     # A header without the right columns is still one: what is wrong with it is said where it is read.

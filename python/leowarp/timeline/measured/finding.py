@@ -67,6 +67,8 @@ def find(series: Series) -> Finding:
     refined = _refined(series, found)
     late_ns = _late_ns(series, found.signs)
     rest = [(_schedule(series, one, late_ns), one.log_odds) for one in others[:_MOST_RUNNERS_UP]]
+    # The best one that is not believed is no answer and stands first among the runners-up, with what is left of the
+    # confidence.
     answer = refined if believed(found) else None
     first: tuple[Schedule | None, float] = (None, BELIEVED) if answer is not None else (refined, best.log_odds)
     return Finding(
@@ -99,6 +101,7 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
         return ()
     apart_ns = np.diff(series.t_ns)
     places = np.flatnonzero(apart_ns > max(_PAUSE_INTERVALS * interval_ns, 400_000_000))
+    # A clock is set once or twice in a recording; a recorder that pauses more often is a busy machine.
     if not 0 < len(places) <= _MOST_PAUSES:
         return ()
     steps = []
@@ -107,6 +110,8 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
         by_ns = int(apart_ns[place]) - interval_ns
         without = undone(series, (ClockStep(int(series.t_ns[place]), by_ns),))
         other = _odds(without)
+        # Twenty times as likely without the pause, and a schedule that is believed at all: of a path without one
+        # nothing is told (`test_a_clock_set_forward_is_told_from_a_pause`).
         if other - odds > _TELLING and other > BELIEVED:
             steps.append(ClockStep(int(series.t_ns[place]), by_ns))
     return tuple(steps)
@@ -143,6 +148,8 @@ def _refined(series: Series, found: Search) -> Schedule:
     # A step between two bins is as high at either of them, and its peak is at one.
     phase_s, bin_s = (phase_ns + late_ns - zero_ns) / 1e9, found.signs.bin_s
     weights = [weight(found, period_ns / 1e9, phase_s + bins * bin_s) for bins in (-1, 0, 1)]
+    # Laying the instants over each other goes wrong where one sign has more peaks than the search saw; then its answer
+    # stands, which is right to a bin.
     if max(weights) < best.log_factor - _ALLOWED:
         return _schedule(series, best, late_ns)
     return Schedule(round(period_ns), round(phase_ns) % round(period_ns))

@@ -65,10 +65,12 @@ def read_iperf3(path: Path) -> Measurement:
     if measured.any():
         notes.append("round trips are TCP's smoothed ones, with the flow's own queue in them")
     seconds = _part(start, "timestamp").get("timesecs")
+    # From 2001 on: a machine without a clock begins in 1970, and its wall clock says nothing.
     known = isinstance(seconds, int) and not isinstance(seconds, bool) and 1_000_000_000 <= seconds < 2**33
     return Measurement(
         source=str(path),
         format="iperf3",
+        # At the end of the interval, when iperf3 asks the socket (iperf_api.c, iperf_stats_callback).
         round_trip=Series.of(end_ns[measured], np.round(transfer.rtt_ns[measured])) if measured.any() else None,
         transfer=transfer,
         wall_ns=int(seconds) * 1_000_000_000 if known and seconds is not None else None,
@@ -116,6 +118,7 @@ def _row(path: Path, number: int, interval: Any) -> dict[str, float]:
             _number(f"{where}.streams[{place}]", stream, name, most) if name in stream else float("nan")
             for place, stream in enumerate(interval["streams"])
         ]
+        # nan of a single stream makes the sum nan: a total over the others would look whole.
         total = sum(values)
         found[name] = total / len(values) if name == "rtt" else total
     return found

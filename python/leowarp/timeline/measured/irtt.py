@@ -40,6 +40,7 @@ def read_irtt(path: Path) -> Measurement:
     """
     document = document_of(path, text_of(path), "round_trips", "irtt", _HINT)
     trips = [_Trip(path, number, trip) for number, trip in enumerate(document["round_trips"])]
+    # By sending: irtt lists them by sequence number, but a clock that was set puts later ones first.
     by_time = {trip.sent_ns: trip for trip in sorted(trips, key=lambda trip: trip.sent_ns)}
     kept = list(by_time.values())
     zero_ns = kept[0].sent_ns
@@ -74,6 +75,7 @@ class _Trip:
         if self.lost not in ("false", "true", "true_up", "true_down"):
             raise ScenarioError(f"{self._where}: lost = {lost!r} is none of false, true, true_up, true_down", _HINT)
         stamps = self._value(("timestamps", "client", "send"))
+        # Without a stamp of the wall clock the monotonic one orders the probes as well, but dates none.
         wall = stamps.get("wall") if isinstance(stamps, dict) else None
         self.on_wall_clock = wall is not None
         self.sent_ns = self._integer(

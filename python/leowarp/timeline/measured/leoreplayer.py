@@ -35,6 +35,7 @@ def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
         source=str(path),
         format="leoreplayer",
         down=series,
+        # Its delays are halves of pings' round trips, so a ping's own time on the link is in them.
         probe_bytes=PING_BYTES,
         probes=False,
         end_ns=len(delay_ms) * step_ns,

@@ -28,6 +28,7 @@ def text_of(path: Path) -> str:
             f"reading a measurement: {path}: {error.strerror}", "give the path of a file that is there"
         ) from error
     try:
+        # utf-8-sig: spreadsheets begin a CSV with a byte order mark, which would be part of the first column's name.
         return unpacked(path, raw).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ScenarioError(
@@ -53,6 +54,8 @@ def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArr
     if not lines:
         raise ScenarioError(f"{path} is empty", hint)
     for line, text in lines:
+        # isascii, since isdigit alone takes superscripts and digits of all scripts; 18 digits are what int64 surely
+        # holds.
         if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) > highest:
             raise ScenarioError(f"{path}:{line}: {text[:40]!r} is not {what} (a whole number up to {highest})", hint)
     return np.array([int(text) for _, text in lines], dtype=np.int64), lines

@@ -19,6 +19,7 @@ LONG_NS = 1_000_000_000
 _TOGETHER_NS = 500_000_000
 _MOSTLY = 0.5
 _NEAR_NS = 750_000_000
+# Fewer may well be outages one by one (`test_a_few_long_losses_are_outages`).
 _FEWEST_OBSTRUCTIONS = 5
 
 
@@ -113,6 +114,7 @@ def loss_of(measurement: Measurement, name: str, series: Series, schedule: Sched
     if name == "round_trip" and measurement.lost_down is not None and measurement.lost_up is not None:
         down, up = int(measurement.lost_down.sum()), int(measurement.lost_up.sum())
     if schedule is not None:
+        # By when the probe was sent, not by when its reply was due: that is never known of a lost one.
         near = schedule.distance_ns(series.t_ns) <= HANDOVER_NS
         within, near_sent = int((lost & near).sum()), int((near & ~series.cut).sum())
     edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
@@ -131,6 +133,7 @@ def long_losses(series: Series) -> tuple[LongLoss, ...]:
     found = []
     for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         places = begin + np.flatnonzero(series.lost[begin:end])
+        # Beginning and end are the outermost lost probes, so the share is taken once more between these.
         if len(places) < max(5, _MOSTLY * (places[-1] - places[0] + 1) if len(places) else 5):
             continue
         length_ns = int(series.t_ns[places[-1]] - series.t_ns[places[0]]) + interval_ns
@@ -159,6 +162,8 @@ def _by_cause(
         return (), found
     # A satellite that hides behind something is left at the next reconfiguration, if it has not come out before.
     within = [one for one in found if not _crosses(one, schedule)]
+    # An obstacle hides a satellite at any time of its slot. If all begin at a reconfiguration it is the handover that
+    # takes long.
     between = [one for one in within if schedule.distance_ns(np.array([one.t_ns]))[0] > _NEAR_NS]
     if len(within) < _FEWEST_OBSTRUCTIONS or len(within) < len(found) / 2 or not between:
         return (), found

@@ -62,6 +62,8 @@ def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: i
     """
     times_ms = opportunities_ms(path)
     if until_ns is not None:
+        # Repeated here and not as rates: what stands at 0 of a later round belongs to the ms before it, the end of the
+        # round that is over.
         rounds = np.arange(-(-until_ns // (int(times_ms[-1]) * _MS_NS)), dtype=np.int64)
         times_ms = np.add.outer(rounds * times_ms[-1], times_ms).ravel()
     return capacity_of(times_ms, packet_bytes)

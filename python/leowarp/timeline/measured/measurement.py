@@ -48,6 +48,8 @@ class Series:
         t_ns, delay_ns = np.asarray(t_ns, dtype=np.int64), np.asarray(delay_ns, dtype=np.float64)
         if t_ns.shape != delay_ns.shape or t_ns.ndim != 1:
             raise ValueError(f"times of shape {t_ns.shape} and delays of shape {delay_ns.shape}")
+        # A fault of a reader, not of a file: readers have put their samples in order, or refused the file with its
+        # line.
         if (np.diff(t_ns) <= 0).any():
             raise ValueError("sending times do not increase")
         return Series(t_ns=t_ns, delay_ns=delay_ns, lost=np.isnan(delay_ns), cut=np.zeros(len(t_ns), dtype=bool))
@@ -69,6 +71,7 @@ class Series:
     @property
     def interval_ns(self) -> int | None:
         """The median time between samples; None of fewer than two."""
+        # The median: gaps would pull a mean, and the least is what a busy sender's probes happened to be apart.
         return int(np.median(np.diff(self.t_ns))) if len(self) > 1 else None
 
 
@@ -91,6 +94,7 @@ class Capacity:
     end_ns: int
 
 
+# Not None: rates are an array of int64, and 0 is a rate of its own, at which nothing is sent.
 UNSHAPED = -1
 
 PING_BYTES = 84

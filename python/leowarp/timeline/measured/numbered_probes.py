@@ -14,6 +14,7 @@ from leowarp.timeline.measured.measurement import ClockStep, Measurement, Series
 
 _MOST_PROBES = 100_000_000
 _CLOCK_NS = 1_000_000_000 * 1_000_000_000
+# Replies that are printed out of order seem to go back by some ms; clocks that are set go back by far more.
 _SET_BACK_NS = 100_000_000
 _NEIGHBOURS = 8
 
@@ -82,6 +83,7 @@ def measurement_of_probes(
     """
     first: dict[int, NumberedProbe] = {}
     for probe in probes:
+        # The first reply counts: that is the path's round trip, and the other a copy that some link made.
         first.setdefault(probe.sequence, probe)
     duplicates = len(probes) - len(first)
     if duplicates:
@@ -126,6 +128,7 @@ def sent_in_order(
     whole = _interpolated(sequence, sent_ns)
     delays = np.full(count, np.nan)
     delays[sequence - sequence[0]] = delay_ns
+    # A series has one sample at an instant, and interpolated times are whole ns: of equal ones the first stays.
     distinct = np.concatenate([[True], np.diff(np.maximum.accumulate(whole)) > 0])
     t_ns = whole[distinct] - whole[0]
     steps, steady_ns = [], None
@@ -146,6 +149,7 @@ def _interpolated(sequence: NDArray[np.int64], sent_ns: NDArray[np.int64]) -> ND
     sent_ns = np.maximum.accumulate(sent_ns)
     sent_ns = sent_ns + np.maximum(_place_in_run(sent_ns), 0)
     every = np.arange(int(sequence[-1] - sequence[0]) + 1)
+    # From the first on as floats: an offset has at most 53 bits up to 104 days, ns since 1970 have more.
     offset_ns = np.interp(every, sequence - sequence[0], (sent_ns - sent_ns[0]).astype(np.float64))
     return np.asarray(np.round(offset_ns).astype(np.int64) + sent_ns[0])
 
@@ -154,6 +158,7 @@ def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Places from which on the clock is behind, and by how much (below 0): for good, not of one late line."""
     found = []
     for place in (1 + np.flatnonzero(np.diff(sent_ns) < -_SET_BACK_NS)).tolist():
+        # Medians of eight on either side: one line that was printed late goes back and comes forth again.
         before, after = sent_ns[max(place - _NEIGHBOURS, 0) : place], sent_ns[place : place + _NEIGHBOURS]
         if np.median(after) < np.median(before) + (after[-1] - after[0]) - _SET_BACK_NS // 2:
             step_ns = int(np.median(np.diff(sent_ns[max(place - 50, 0) : place]))) if place > 1 else 0

@@ -40,6 +40,8 @@ def unpacked(path: Path, raw: bytes) -> bytes:
     found = io.BytesIO()
     try:
         with _unpacking(kind, raw) as unpacking:
+            # Piece by piece: a bomb of 1 GB packs into 1 MB by gzip, and is refused before it is in memory
+            # (`test_bombs_are_refused_before_they_are_unpacked`).
             while piece := unpacking.read(_PIECE_BYTES):
                 found.write(piece)
                 if found.tell() > plainfiles.MOST_INPUT_BYTES:
@@ -63,6 +65,7 @@ def kind_of(path: Path) -> str | None:
 
 
 def _kind(raw: bytes) -> str | None:
+    # By the first bytes, not by the name: a download may have lost its ending.
     return next((kind for magic, kind in _MAGIC.items() if raw.startswith(magic)), None)
 
 

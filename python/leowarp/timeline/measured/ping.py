@@ -95,6 +95,7 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
         )
     seqs = _unwrapped(replies, interval_ns)
     first: dict[int, _Reply] = {}
+    # The first reply of a number is the probe's; what comes after it is a duplicate, made somewhere on the way.
     for seq, reply in zip(seqs, replies, strict=True):
         first.setdefault(seq, reply)
     if len(first) < len(replies):
@@ -134,6 +135,8 @@ def _replies(path: Path, text: str) -> tuple[list[_Reply], list[str]]:
             continue
         reply = _REPLY.match(line)
         if reply is None:
+            # A reply that cannot be read is an error and not a lost probe; the last line may be cut off, as ping was
+            # killed.
             if "bytes from" in line and number < len(lines):
                 raise ScenarioError(f"{path}:{number}: not a whole reply: {line[:80]!r}", "take the line out")
             others += not (_NO_REPLY.match(line) or line.startswith(("PING ", "---", "rtt ", "round-trip ")))
@@ -151,6 +154,7 @@ def _replies(path: Path, text: str) -> tuple[list[_Reply], list[str]]:
             _Reply(
                 number,
                 int(reply["seq"]),
+                # Decimal, as a time in ms with three digits is a whole number of us, and a product of floats is seldom.
                 int(Decimal(time["time"]) * _UNIT_NS[time["unit"]]),
                 None if reply["stamp"] is None else int(Decimal(reply["stamp"]) * 1_000_000_000),
             )
@@ -165,6 +169,8 @@ def _unwrapped(replies: list[_Reply], interval_ns: int | None) -> list[int]:
     for before, reply in pairwise(replies):
         expected = float(seqs[-1])
         if before.printed_ns is not None and reply.printed_ns is not None and step_ns:
+            # The clock tells how many probes were sent meanwhile, also of an outage of more than 32,768 of them, half
+            # of all numbers (`test_an_outage_longer_than_half_of_all_sequence_numbers_is_told_by_the_clock`).
             expected += (reply.printed_ns - reply.rtt_ns - before.printed_ns + before.rtt_ns) / step_ns
         elif reply.seq != before.seq:
             expected += 1

@@ -39,12 +39,14 @@ def measurement_of(keys: Measured, until_ns: int | None = None) -> Measurement:
             f'{measured.source}: rtt = "one-way", and it holds no one-way delays',
             'write rtt = "halves", or measure with irtt and a server that stamps its clock',
         )
+    # A clock that the file tells is the recorder's own: a second one could only contradict it.
     if keys.clock is not None:
         if measured.wall_ns is not None:
             raise ScenarioError(
                 f"measured.clock is given, and {measured.source} says what the wall clock showed", "take clock out"
             )
         measured = replace(measured, wall_ns=wall_ns_of(keys.clock))
+    # Down first, then up, as in the loop below.
     capacities = [measured.capacity_down, measured.capacity_up]
     if keys.repeat and until_ns is not None:
         capacities = [None if one is None else repeated_capacity(one, until_ns) for one in capacities]
@@ -74,6 +76,7 @@ def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
         return keys.probe_size_bytes
     if measured.probe_bytes is not None:
         return measured.probe_bytes
+    # Who measured by probes and did not say how long they were most likely left ping's default.
     return PING_BYTES if measured.probes else 0
 
 
@@ -107,6 +110,7 @@ def _files_of_capacity(
     keys: Measured, wall_ns: int | None, until_ns: int | None
 ) -> tuple[Capacity | None, Capacity | None]:
     """Capacities on the clock of the delays, if both files tell the wall clock; else both begin together."""
+    # With the overhead, so that one opportunity carries one full packet whatever the link counts.
     packet_bytes = OPPORTUNITY_BYTES + keys.overhead_bytes
     both_ways: list[Capacity | None] = [None, None]
     for place, file in enumerate((keys.capacity, keys.capacity_up)):
@@ -116,6 +120,7 @@ def _files_of_capacity(
         one, other, its_wall_ns = read_capacity(
             file.path, keys.capacity_format, packet_bytes=packet_bytes, until_ns=round_ns
         )
+        # Repeated files have no clock in common after the first round, so they begin together.
         if wall_ns is not None and its_wall_ns is not None and not keys.repeat:
             one, other = _later(one, its_wall_ns - wall_ns), _later(other, its_wall_ns - wall_ns)
         if place == 1 or keys.capacity_up is not None:

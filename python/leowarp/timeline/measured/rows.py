@@ -88,6 +88,8 @@ def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
         ("down", measurement.lost_down, trips.loss_ratio),
         ("up", measurement.lost_up, loss_up_ratio),
     ):
+        # Only those of which the recorder itself does not know the way; irtt's `true_up` stays up whatever the key
+        # says.
         blamed = unknown if keys.lost_probes in (name, "both") else np.zeros_like(unknown)
         lost_here = _or_none(lost, trips) | blamed if keys.lost_probes != "none" else np.zeros_like(unknown)
         series = replace(trips, delay_ns=_share(measurement, trips, name, keys), lost=lost_here, loss_ratio=loss_ratio)
@@ -137,6 +139,8 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
     if measurement.end_ns is not None:
         period_ns = measurement.end_ns
     else:
+        # The last probe holds as long as the others do, or the trace would begin anew at the very instant of its last
+        # sample.
         period_ns = int(series.t_ns[-1]) + (series.interval_ns or 1)
     return _Way(
         name=name,
@@ -157,9 +161,11 @@ def _rows(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> Rows:
             way, t_ns=t_ns, delay_ns=way.delay_ns[place], loss_ratio=way.loss_ratio[place], cut=way.cut[place]
         )
     interval_ns = int(np.median(np.diff(way.t_ns))) if len(way.t_ns) > 1 else None
+    # A table has no gaps that nobody wrote: its rows hold as long as they say.
     gaps = _gaps(way, keys, interval_ns, begin_ns, end_ns) if way.probes else np.empty(0, dtype=np.int64)
     way = replace(way, delay_ns=_held(way))
     straight = np.full(len(way.t_ns), keys.interpolation == "linear")
+    # After the samples' own interpolation: across a gap it is the gap's key that decides.
     straight[gaps] = keys.gaps == "linear"
     if keys.gaps == "down" and len(gaps) and interval_ns is not None:
         way, straight = _with_cuts(way, straight, gaps, interval_ns)
@@ -168,6 +174,7 @@ def _rows(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> Rows:
         straight = np.full(len(way.t_ns), keys.interpolation == "linear")
     if straight.any():
         way = _with_lines(way, straight, keys.interpolation_step_ns)
+    # Rows that change nothing are left out: a repeated trace has up to 50 million, 24 bytes each in the guest's kernel.
     changed = np.diff(way.delay_ns, prepend=-1) != 0
     changed |= np.diff(way.loss_ratio, prepend=-1) != 0
     return Rows(way.t_ns[changed], np.round(way.delay_ns[changed]).astype(np.int64), way.loss_ratio[changed])
@@ -180,10 +187,12 @@ def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end
         if interval_ns is None:
             return np.empty(0, dtype=np.int64)
         limit_ns = GAP_INTERVALS * interval_ns
+    # A run that goes on after the last sample has a gap at its end, like any other.
     until_ns = np.append(way.t_ns[1:], max(end_ns, int(way.t_ns[-1])))
     gaps = np.flatnonzero(until_ns - way.t_ns > limit_ns)
     if keys.gaps != "error":
         return gaps
+    # A gap in a part of the recording that the run does not use is nobody's trouble.
     in_run = gaps[(until_ns[gaps] > begin_ns) & (way.t_ns[gaps] < end_ns)]
     if len(in_run):
         first = int(in_run[0])
@@ -212,6 +221,7 @@ def _held(way: _Way) -> Delays:
 
 def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns: int) -> tuple[_Way, Flags]:
     """Each gap as a row of its own, one interval after the sample before it, in which every packet is lost."""
+    # The sample before the gap holds for one interval more, as if the next probe had been the first that was not sent.
     at = gaps + 1
     return (
         replace(
@@ -232,6 +242,7 @@ def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
         weight = np.ones(len(t_ns))
     else:
         last_ns = max(end_ns, int(t_ns[-1]) + 1)
+        # A row of a table that lies across the border of two bins counts in both, each for its part of the time.
         edges = np.arange(int(t_ns[0]) // width_ns + 1, -(-last_ns // width_ns), dtype=np.int64) * width_ns
         t_ns = np.union1d(t_ns, edges)
         place = np.searchsorted(way.t_ns, t_ns, side="right") - 1

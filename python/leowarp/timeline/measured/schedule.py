@@ -25,6 +25,8 @@ class Schedule:
 
     def instants_ns(self, begin_ns: int, end_ns: int) -> NDArray[np.int64]:
         """Those in [begin, end)."""
+        # Whole numbers throughout: 15 s times k as floats would be off by ns after hours, and instants are compared for
+        # equality.
         first = -(-(begin_ns - self.phase_ns) // self.period_ns)
         after = -(-(end_ns - self.phase_ns) // self.period_ns)
         return self.phase_ns + self.period_ns * np.arange(first, max(after, first), dtype=np.int64)

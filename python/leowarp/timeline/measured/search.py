@@ -23,7 +23,7 @@ SHORTEST_S, LONGEST_S = 4.0, 120.0
 
 USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
 """What is believed beforehand of periods near (1 %) these, in s; the rest lies anywhere. 15 s is that of the one
-constellation whose reconfigurations are published (`timeline.access`); schedules of machines are round."""
+constellation whose reconfigurations are published (`scenario.access`); schedules of machines are round."""
 
 _USUAL_WITHIN = 0.01
 EXACT_WITHIN = 1e-4
@@ -33,6 +33,7 @@ disciplined, data sheets of quartz 20 to 100 ppm. A schedule that is kept by GPS
 _EXACT = 0.8
 """Share of what is believed of a usual period that is within `EXACT_WITHIN` of it."""
 
+# With three instants two differences are alike by chance (`test_three_handovers_are_not_enough_to_be_certain`).
 _FEWEST_PERIODS = 4
 _KNOWN_S = (5.0, 6.0, 7.5, 10.0, 12.0, 15.0, 20.0, 30.0, 45.0, 60.0)
 _RELATIVES = (1 / 4, 1 / 3, 1 / 2, 2 / 3, 3 / 2, 2.0, 3.0, 4.0)
@@ -120,8 +121,12 @@ def search(series: Series) -> Search | None:
     weighed = [_weighed(ratios, period_s, row) for period_s, row in _lines(ratios, longest_s)]
     for period_s in _KNOWN_S:
         if period_s <= longest_s:
+            # Near it, and exactly it: the prior of the exact one is higher (`EXACT_WITHIN`), and the grid around it may
+            # miss it.
             weighed += [_weighed(ratios, period_s, together), _of_period(ratios, period_s)]
     weighed.sort(key=lambda one: -one.log_odds)
+    # The strongest line is often a half or a double of the period: what happens at each instant has lines at all of
+    # them.
     for one in _distinct(weighed)[:3]:
         for times in _RELATIVES:
             if SHORTEST_S <= one.period_s * times <= longest_s:
@@ -134,6 +139,7 @@ def search(series: Series) -> Search | None:
     if multiple > 1:
         best = [whole, *(one for one in best if abs(one.period_s / whole.period_s - 1) > _SAME)]
     whole = _polished(ratios, whole)
+    # The rival of a schedule may be itself half a period later, as where spikes and losses keep to different instants.
     other = _other_phase(ratios, whole)
     best = sorted([*best[1:], *([other] if other else [])], key=lambda one: -one.log_odds)
     return Search(found, (whole, *best), {sign: _by_itself(ratios, weighed, sign) for sign in SIGNS}, multiple, split)
@@ -150,6 +156,8 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
     list of (float, int)
         At most 20, the strongest first.
     """
+    # Four times as long as the data, filled up with zeros: lines of the spectrum then lie closer than they are wide,
+    # and none falls between two.
     length = 1 << int(np.ceil(np.log2(4 * ratios.bins)))
     step_hz = 1 / (length * ratios.signs.bin_s)
     found: list[tuple[float, float, int]] = []
@@ -167,10 +175,13 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
                 strength += power[np.minimum(places * harmonic, len(power) - 1)]
             peaks = 1 + np.flatnonzero((strength[1:-1] >= strength[:-2]) & (strength[1:-1] > strength[2:]))
             for peak in peaks[np.argsort(-strength[peaks])][:_LINES]:
+                # Sums of n powers of noise spread as the root of n, by which sums of one, two, four and eight are made
+                # comparable.
                 found.append((float(strength[peak] / np.sqrt(harmonics)), 1 / (places[peak] * step_hz), row))
     found.sort(reverse=True)
     kept: list[tuple[float, int]] = []
     for _, period_s, row in found:
+        # Two periods that part by less than a third of one over the whole recording cannot be told apart by it.
         near = 0.3 * period_s / ratios.span_s
         if all(abs(period_s / other - 1) > near for other, _ in kept):
             kept.append((period_s, row))
@@ -270,7 +281,9 @@ def _usual(period_s: float) -> bool:
 def _log_prior(ratios: Ratios, period_s: float) -> float:
     """What is believed of one of the periods and phases that can be told apart, before anything is seen."""
     bin_s = ratios.signs.bin_s
+    # Periods that differ by less shift the last instant by less than a bin, so they are one candidate among all.
     apart_s = bin_s * period_s / (2 * ratios.span_s)
+    # Even in the logarithm: nothing says whether an unknown period is some seconds or a minute.
     density = (1 - sum(USUAL.values())) / (period_s * np.log(LONGEST_S / SHORTEST_S))
     believed = density * apart_s
     for usual_s, share in USUAL.items():

@@ -25,6 +25,8 @@ RANKED_WITHIN_S = 60.0
 """A bin is compared with those so far before and after it."""
 
 _MOST_BINS = 6_000
+# Short ones find steps of paths whose level wanders, long ones small steps under noise; which a path needs is not
+# known.
 _STEP_WINDOWS_S = (2.0, 6.0, 12.0)
 _CLIPPED_OVER_S = 3.0
 _EDGE_WINDOW_S = 1.0
@@ -75,6 +77,7 @@ def signs(series: Series) -> Signs | None:
     if interval_ns is None or np.isnan(series.delay_ns).all():
         return None
     span_s = float(series.t_ns[-1] - series.t_ns[0]) / 1e9
+    # 6,000 bins of 0.2 s are 20 minutes: the search's cost grows with their number times that of the periods tried.
     bin_s = max(BIN_S, interval_ns / 1e9, span_s / _MOST_BINS)
     bins = _Bins.of(series, bin_s)
     scores = [(STEPS, score) for score in _steps(bins)]
@@ -106,6 +109,7 @@ class _Bins:
         count = int(place[-1]) + 1
         answered = ~np.isnan(series.delay_ns)
         least_ns, most_ns = np.full(count, np.inf), np.full(count, -np.inf)
+        # `minimum.at`: several probes fall into a bin, and an assignment would keep the last of them.
         np.minimum.at(least_ns, place[answered], series.delay_ns[answered])
         np.maximum.at(most_ns, place[answered], series.delay_ns[answered])
         return _Bins(
@@ -173,6 +177,7 @@ def changes(of: Scores, width: int, apart: int = 0) -> Scores:
     at = np.arange(last + 1)
     low, begin, end = np.maximum(at - width, 0), np.minimum(at + apart, last), np.minimum(at + apart + width, last)
     before, after = counts[at] - counts[low], counts[end] - counts[begin]
+    # A mean of the few that are left beside an outage would itself look like a step.
     enough = (before * 2 >= width) & (after * 2 >= width)
     with np.errstate(invalid="ignore", divide="ignore"):
         found = (sums[end] - sums[begin]) / after - (sums[at] - sums[low]) / before
@@ -259,10 +264,12 @@ def _shares(score: Scores, within: int) -> Scores:
     """
     found = np.full(len(score), np.nan)
     windows = _windows(score, 2 * within + 1, centred=True)
+    # In pieces: all windows at once are 6,000 rows of 601 values, 29 MB for each comparison.
     for begin in range(0, len(score), 1024):
         rows = windows[begin : begin + 1024]
         known = (~np.isnan(rows)).sum(axis=1)
         with np.errstate(invalid="ignore"):
+            # "Or higher" with itself among them, so that a share is never 0 and its logarithm finite.
             higher = (rows >= score[begin : begin + 1024, None]).sum(axis=1)
         found[begin : begin + 1024] = np.where(higher > 0, higher / np.maximum(known, 1), np.nan)
     return found

@@ -14,6 +14,7 @@ from leowarp.timeline.measured.measurement import Series
 LEVEL_NS = 2_000_000_000
 """Width of the window whose median is the level of the delays."""
 
+# Of normal noise a billionth is above: not one of the 360,000 probes that an hour has at 10 ms.
 _SPIKE_SIGMAS = 6.0
 
 
@@ -76,6 +77,7 @@ def level_ns(answered: Series) -> NDArray[np.float64]:
     """The median of the delays around each, within `LEVEL_NS` or nine probes, whichever is longer."""
     interval_ns = answered.interval_ns or LEVEL_NS
     window_ns = max(LEVEL_NS, 9 * interval_ns)
+    # By time and not by number: where probes were lost, the same number of neighbours reaches further away.
     frame = pd.Series(answered.delay_ns, index=pd.to_datetime(answered.t_ns, unit="ns"))
     return frame.rolling(pd.Timedelta(window_ns, "ns"), center=True).median().to_numpy()
 

@@ -58,6 +58,7 @@ def read_csv(path: Path) -> Measurement:
         raise ScenarioError(f"{path}:{table.header_line}: delay_up_ms beside rtt_ms", "one-way delays or round trips")
     delay = "delay_ms" if "delay_ms" in table.columns else "rtt_ms"
     cut = table.words(delay, "down")
+    # Before any number is read: cells that must be empty would otherwise fail as numbers that are missing.
     table.check_cut(delay, cut)
     t_ns, wall_ns = table.times_ns()
     lost = table.words(delay, "lost")
@@ -107,6 +108,7 @@ def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np
     if "delay_up_ms" in table.columns:
         lost = table.words("delay_up_ms", "lost")
         delay_ns = table.numbers("delay_up_ms", cut | lost, _delay_ns)
+    # A way up of which the table says nothing is as the way down (the module's docstring): zero loss would be a claim.
     ratio = down.loss_ratio if loss_up is None else loss_up
     return Series(t_ns=down.t_ns, delay_ns=delay_ns, lost=lost, cut=cut, loss_ratio=ratio)
 
@@ -135,6 +137,7 @@ class _Table:
 
     def times_ns(self) -> tuple[NDArray[np.int64], int | None]:
         """Times since the table's zero, and what the wall clock showed then."""
+        # From Decimal, not from float: seconds since 1970 with nine digits have 19, and a float has 15 to 17.
         t_ns = np.array([int(t_s * 1_000_000_000) for t_s in self._decimals("t_s", None, _time)], dtype=np.int64)
         for place in np.flatnonzero(np.diff(t_ns) <= 0)[:1]:
             raise ScenarioError(
@@ -188,6 +191,7 @@ class _Table:
         rate_bps = np.array([UNSHAPED if rate.is_nan() else int(rate) for rate in rates], dtype=np.int64)
         # While there is no connection the rate makes no difference: that of the row before.
         rate_bps = rate_bps[known[np.maximum(np.searchsorted(known, np.arange(len(t_ns)), side="right") - 1, 0)]]
+        # -2 is no rate and not UNSHAPED (-1) either, so that the first row always begins one.
         begins = np.flatnonzero(np.diff(rate_bps, prepend=-2))
         return Capacity(t_ns=t_ns[begins], rate_bps=rate_bps[begins], end_ns=int(t_ns[-1]))
 
@@ -213,6 +217,7 @@ class _Table:
                 value = Decimal("nan")
             if not value.is_finite():
                 raise self._error(place, name, "not a number")
+            # Before it is converted: to Decimal 1e999999 is a number, and to an int one of a million digits.
             low, high = _RANGES[convert]
             kept = convert(value) if low <= value <= high else None
             if kept is None:
@@ -230,6 +235,7 @@ def _read(path: Path, allowed: tuple[str, ...], hint: str) -> _Table:
     lines = numbered(text_of(path))
     if not lines:
         raise ScenarioError(f"{path} is empty: a table needs a header and at least one row", hint)
+    # Line by line, so that every error can name the line; a quoted cell over two lines has no use among numbers.
     rows = [(number, [cell.strip() for cell in next(csv.reader([line]))]) for number, line in lines]
     header_line, header = rows[0][0], [_OTHER_NAMES.get(name, name) for name in rows[0][1]]
     unknown = [name for name in header if name not in allowed]

@@ -63,6 +63,7 @@ def described_transfer(transfer: Transfer | None) -> TransferDescription | None:
         intervals=len(transfer.t_ns),
         interval_ns=int(np.median(transfer.length_ns)),
         span_ns=int(transfer.t_ns[-1] + transfer.length_ns[-1] - transfer.t_ns[0]),
+        # Weighed by length: a transfer seldom ends with a whole interval.
         mean_bps=float(np.average(transfer.rate_bps, weights=transfer.length_ns)),
         quantiles_bps=quantiles(transfer.rate_bps),
         zero_ns=int(transfer.length_ns[transfer.rate_bps == 0].sum()),

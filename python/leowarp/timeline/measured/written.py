@@ -28,6 +28,8 @@ def csv_of(measurement: Measurement) -> Iterator[str]:
     """
     t_ns, columns = _transfer(measurement) if measurement.transfer is not None else _rows(measurement)
     for note in _notes(measurement):
+        # One line: a name with a line feed in it would go on as a row of the table
+        # (`test_names_cannot_break_out_of_a_comment`).
         yield f"# {printable.one_line(note)}\n"
     yield ",".join(("t_s", *columns)) + "\n"
     cells = list(columns.values())
@@ -43,6 +45,8 @@ def _rows(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
         t_ns, cut = series.t_ns, series.cut
         columns["delay_ms" if measurement.round_trip is None else "rtt_ms"] = _delays(series)
         up = measurement.up if measurement.round_trip is None else None
+        # A table has one column of times; ways of other times would have to be resampled, which this does not do
+        # unasked.
         if up is not None and np.array_equal(up.t_ns, t_ns):
             columns["delay_up_ms"] = _delays(up, of_cut="")
         loss_up = measurement.loss_up_ratio if up is None else up.loss_ratio
@@ -116,6 +120,7 @@ def _decimal(value: int, places: int) -> str:
     """A whole number of 10^-places, without zeros at its end."""
     whole, part = divmod(abs(value), 10**places)
     digits = f"{part:0{places}d}".rstrip("0")
+    # Digits of whole numbers and no float on the way: what is read back is the same ns.
     return ("-" if value < 0 else "") + (f"{whole}.{digits}" if digits else f"{whole}")
 
 
@@ -152,8 +157,10 @@ def write_csv(lines: Iterator[str], target: Path) -> int:
     ScenarioError
         If it cannot be written.
     """
+    # All of it before the file is touched: an error while a cell is made leaves no half file.
     text = list(lines)
     try:
+        # /dev/stdout cannot be replaced by a new file as `plainfiles.write` would do it.
         if str(target).startswith("/dev/"):
             target.write_text("".join(text))
         else:

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that errors and hints tell the user to type: their options exist."""
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import typer.main
+
+from leowarp.cli.app import app
+from support.pages import ROOT
+
+MODULES = sorted(path for path in (ROOT / "python/leowarp").rglob("*.py") if not path.name.endswith("_test.py"))
+VERBS: Any = typer.main.get_command(app)
+COMMAND = re.compile(r"leowarp ((?:[a-z]+(?:-[a-z]+)*\b ?)+)([^;,()\n`]*)")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+
+def texts(source: str) -> Iterator[str]:
+    """Constant texts of a module; what is filled in is left out."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def unknown_options(text: str) -> list[str]:
+    """Options after `leowarp VERB` that this verb does not have."""
+    wrong = []
+    for found in COMMAND.finditer(text):
+        verb, named = VERBS, False
+        for word in found[1].split():
+            if word not in getattr(verb, "commands", {}):
+                break
+            verb, named = verb.commands[word], True
+        # A group whose verb may be left out: any of its verbs.
+        verbs = list(verb.commands.values()) if hasattr(verb, "commands") else [verb]
+        known = {option for one in verbs for parameter in one.params for option in parameter.opts} | {"--help"}
+        known |= {option for one in verbs for parameter in one.params for option in parameter.secondary_opts}
+        wrong += [f"{found[0]}: {option}" for option in OPTION.findall(found[0]) if named and option not in known]
+    return wrong
+
+
+def test_options_in_commands_that_messages_name_exist() -> None:
+    wrong = []
+    for path in MODULES:
+        source = path.read_text(encoding="utf-8")
+        # Most modules name no option: only the others are worth parsing.
+        if COMMAND.search(source) and OPTION.search(source):
+            wrong += [f"{path}: {one}" for text in texts(source) for one in unknown_options(text)]
+    assert wrong == []
+
+
+def test_an_option_that_is_not_there_would_be_noticed() -> None:
+    assert unknown_options("type: leowarp kernel build --force") == ["leowarp kernel build --force: --force"]
+    assert unknown_options("leowarp study FILE --retry-failed, or leowarp report RUN --formats pdf") == []
