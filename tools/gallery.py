@@ -22,8 +22,9 @@ from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "gallery.md"
-COLOURS = 96
-"""Lines, bands and the anti-aliased edges of both: more are not told apart by eye on these figures."""
+COLOURS = 160
+"""By maximum coverage none of the pictures is off by more than 13 of 255 anywhere. A median cut, which counts pixels,
+turns thin pink lines grey."""
 _COMMANDS = re.compile(r"^```\n(.*?)^```$", re.M | re.S)
 _PICTURE = re.compile(r"^<!-- picture: (\S+) -->\n!\[[^\]]*\]\((\S+)\)$", re.M)
 
@@ -64,7 +65,8 @@ def commands(text: str) -> list[str]:
 def keep(made: Path, kept: Path) -> None:
     """Writes a picture with fewer colours."""
     kept.parent.mkdir(parents=True, exist_ok=True)
-    Image.open(made).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(kept, optimize=True)
+    few = Image.open(made).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(kept, optimize=True)
 
 
 def _is_wanted(kept: str, only: list[str] | None) -> bool:
