@@ -99,8 +99,15 @@ def _moving(runs: Sequence[Run]) -> str:
     return view.page(runs)
 
 
+def _inline(runs: Sequence[Run]) -> str:
+    from leowarp import report
+
+    return report.inline(runs)
+
+
 Run.drawing = _drawn
 Run.moving = _moving
+Run.inline = _inline
 
 
 def __getattr__(name: str) -> Any:
