@@ -11,12 +11,14 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 LEOWARP := $(VENV)/bin/leowarp
 INSTALLED := $(VENV)/.installed
+SITE_INSTALLED := $(VENV)/.installed-site
+SITE_RUN := build/site-run
 # A test process for each core; guests have their own way of sharing the cores
 SPREAD := -n auto --dist worksteal
 NATIVE := python/leowarp/_native.abi3.so
 NATIVE_SOURCES := Cargo.toml Cargo.lock tools/native.py $(shell find crates/py crates/reorder crates/arrivals -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help setup kernel doctor demo test test-fast check bench wheel docs page lock clean
+.PHONY: help setup kernel doctor demo test test-fast check bench wheel docs site page lock clean
 
 help: ## print this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -61,6 +63,14 @@ docs: $(INSTALLED) ## make the reference pages and the agent's table of columns 
 	@$(PYTHON) tools/clauses.py --page docs/reference/clauses.md
 	@$(PYTHON) tools/record_tables.py crates/timeline/src/record/tables.rs
 
+site: $(SITE_INSTALLED) $(SITE_RUN)/manifest.json ## build the documentation as a web site: build/site/index.html
+	@$(PYTHON) tools/site.py --run $(SITE_RUN) --out build/site
+
+# Its page moves on the landing page.
+$(SITE_RUN)/manifest.json: $(shell find python/leowarp -name '*.py' -o -path '*/built/*') | kernel
+	@rm -rf $(SITE_RUN)
+	@$(LEOWARP) run examples/madrid-tokyo.toml --out $(SITE_RUN) --set run.duration="65 s"
+
 page: ## build the page of `leowarp view` anew from web/ (needs node and npm; what it builds is in the repository)
 	@tools/page.sh build
 
@@ -79,12 +89,18 @@ $(INSTALLED): requirements.lock pyproject.toml tools/setup.sh
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
 	@touch $@
 
+$(SITE_INSTALLED): $(INSTALLED) requirements-site.lock
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-site.lock
+	@touch $@
+
 $(NATIVE): $(INSTALLED) $(NATIVE_SOURCES)
 	@$(PYTHON) tools/native.py
 
 lock: $(INSTALLED) ## resolve the dependencies of pyproject.toml anew
 	@$(PYTHON) tools/lock.py > requirements.lock.new
 	@mv requirements.lock.new requirements.lock
+	@$(PYTHON) tools/lock.py --site > requirements-site.lock.new
+	@mv requirements-site.lock.new requirements-site.lock
 
 clean: ## remove what was built here (the cache: leowarp kernel clean)
 	@rm -rf $(VENV) $(NATIVE) target build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints requirements.lock: every package of pyproject.toml, pinned with the checksums of its wheels.
 
+`python tools/lock.py --site` prints requirements-site.lock: those of the group `site`. Packages that are in
+requirements.lock too have the same version there, for both are installed into one environment.
+
 pip resolves once for each CPython that is supported (`pip install --dry-run --report`); wheels only, so that an
 installation runs no code of a package. It names no index: pip uses the one that the machine is configured for.
 
 `python tools/lock.py --keep` leaves every package at the version of the lock that stands there, if it has one.
 """
 
+import argparse
 import json
 import re
 import subprocess
@@ -16,7 +20,9 @@ import tomllib
 from collections import defaultdict
 from pathlib import Path
 
-# Those that pyproject.toml admits; the native library is for the stable ABI of the first of them.
+LOCK, SITE_LOCK = Path("requirements.lock"), Path("requirements-site.lock")
+# Those that pyproject.toml admits; the native library is for the stable ABI of the first of them. pip takes "3.11" for
+# 3.11.0, so nothing is pinned that needs a later one (Debian 12 has 3.11.2).
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 # pip takes a wheel of an older glibc only if its tag is named too (PEP 600); the aliases are those of older wheels
 # (PEP 513, 571, 599).
@@ -32,10 +38,21 @@ def main() -> None:
     SystemExit
         If two Pythons would get different versions of a package: one lock must do for all.
     """
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--keep", action="store_true", help="leave each package of the lock at its version")
+    parser.add_argument("--site", action="store_true", help="requirements-site.lock instead")
+    given = parser.parse_args()
     project = tomllib.loads(Path("pyproject.toml").read_text())
-    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
-    wanted += [line for extra in project["project"]["optional-dependencies"].values() for line in extra]
-    bounds = [*project["tool"]["leowarp"]["lock"]["bounds"], *(_pins() if "--keep" in sys.argv[1:] else ())]
+    bounds = list(project["tool"]["leowarp"]["lock"]["bounds"])
+    if given.site:
+        wanted, purpose = project["dependency-groups"]["site"], "`make site` uses besides"
+        bounds += _pins(LOCK)
+    else:
+        wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+        wanted += [line for extra in project["project"]["optional-dependencies"].values() for line in extra]
+        purpose = "the project, its tests and its build use"
+    if given.keep:
+        bounds += _pins(SITE_LOCK if given.site else LOCK)
     pinned: dict[str, set[str]] = defaultdict(set)
     for python in PYTHONS:
         for entry in _resolved(wanted, bounds, python):
@@ -47,7 +64,7 @@ def main() -> None:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         sys.exit(f"the newest versions differ between {PYTHONS}: bound {', '.join(twice)} "
                  "in pyproject.toml, tool.leowarp.lock")  # fmt: skip
-    print("# Every package that the project, its tests and its build use, pinned: `make lock` writes this. Wheels for")
+    print(f"# Every package that {purpose}, pinned: `make lock` writes this. Wheels for")
     print(
         f"# CPython {PYTHONS[0]} to {PYTHONS[-1]} on x86-64; pip refuses anything else, whichever index it comes from."
     )
@@ -55,9 +72,9 @@ def main() -> None:
         print(" \\\n".join([requirement, *(f"    --hash=sha256:{sha256}" for sha256 in sorted(checksums))]))
 
 
-def _pins() -> list[str]:
-    """`name==version` of each package of the lock that stands there."""
-    return re.findall(r"^\S+==\S+", Path("requirements.lock").read_text(), flags=re.M)
+def _pins(lock: Path) -> list[str]:
+    """`name==version` of each package of a lock that stands there."""
+    return re.findall(r"^\S+==\S+", lock.read_text(), flags=re.M)
 
 
 def _resolved(wanted: list[str], bounds: list[str], python: str) -> list[dict]:

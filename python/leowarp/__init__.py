@@ -99,9 +99,16 @@ def _moving(runs: Sequence[Run]) -> str:
     return view.page(runs)
 
 
+def _inline(runs: Sequence[Run]) -> str:
+    from leowarp import report
+
+    return report.inline(runs)
+
+
 # Figures are made of runs, so `result` cannot import them; here, above both, they are put together.
 Run.drawing = _drawn
 Run.moving = _moving
+Run.inline = _inline
 
 
 def __getattr__(name: str) -> Any:

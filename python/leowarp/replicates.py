@@ -42,6 +42,9 @@ class Group:
         """Of each run."""
         return [run.plan.run.seed for run in self.runs]
 
+    def _repr_html_(self) -> str:
+        return Run.inline(self.runs)
+
 
 def is_group(path: Path | str) -> bool:
     """Whether a directory is no run and holds run directories."""

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import base64
 import html
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +14,6 @@ from leowarp import plainfiles
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.layout import METRICS, PLAN, REPORT, ROUTES, TIMELINE, TRACE
 from leowarp.metadata import decode_metadata
-from leowarp.overview import Section, overview
 from leowarp.recorded import read_manifest, read_summary, refuse_incomplete, refuse_strange
 
 if TYPE_CHECKING:
@@ -67,6 +64,9 @@ class Run:
 
     moving: ClassVar[Callable[[Sequence[Run]], str]]
     """Gives the page on which runs move, as text; set there, too."""
+
+    inline: ClassVar[Callable[[Sequence[Run]], str]]
+    """Gives what a notebook shows of a run, or of the runs of a group, as HTML; set there, too."""
 
     def __init__(self, path: Path | str, *, complete: bool = True) -> None:
         self.path = Path(path)
@@ -401,18 +401,7 @@ class Run:
         return f"Run({str(self.path)!r})"
 
     def _repr_html_(self) -> str:
-        tables = "".join(_html_table(section) for section in overview(self.summary))
-        warnings = "".join(f"<li>{html.escape(warning)}</li>" for warning in self.warnings)
-        picture = io.BytesIO()
-        # only TCP has a goodput
-        figure = self.figure("goodput" if any(flow.kind == "tcp" for flow in self.plan.flows) else "probes")
-        figure.set_size_inches(6, 2.8)
-        figure.savefig(picture, format="png", dpi=90)
-        return (
-            f"<b>{html.escape(str(self.path))}</b>"
-            + (f"<ul>{warnings}</ul>" if warnings else "")
-            + f"{tables}<img src='data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}'>"
-        )
+        return Run.inline((self,))
 
 
 def _frame_of(name: str, table: pa.Table) -> pd.DataFrame:
@@ -421,13 +410,3 @@ def _frame_of(name: str, table: pa.Table) -> pd.DataFrame:
 
     columns = TABLES[name].columns if name in TABLES else ()
     return spoken_frame(table, {column.name: column.words for column in columns if column.words})
-
-
-def _html_table(section: Section) -> str:
-    def row(cell: str, texts: tuple[str | None, ...]) -> str:
-        name, *values = [html.escape("–" if text is None else text) for text in texts]
-        first = f"<{cell} style='text-align:left'>{name}</{cell}>"
-        return f"<tr>{first}{''.join(f'<{cell}>{value}</{cell}>' for value in values)}</tr>"
-
-    head = row("th", (section.title, *section.columns))
-    return f"<table>{head}{''.join(row('td', (name, *values)) for name, values in section.rows)}</table>"

@@ -20,10 +20,11 @@ def completed(path, warning="look twice"):
 
 @pytest.fixture(scope="session")
 def synthetic(tmp_path_factory):
-    """Writes the synthetic run of a scenario: `synthetic(PLAN_TOML)`."""
+    """Writes the synthetic run of a scenario: `synthetic(PLAN_TOML)`; into a directory of its own if none is named."""
 
-    def write(toml=PLAN_TOML, **completion):
-        return completed(write_synthetic_run(tmp_path_factory.mktemp("runs") / "run", toml), **completion)
+    def write(toml=PLAN_TOML, path=None, **completion):
+        path = tmp_path_factory.mktemp("runs") / "run" if path is None else path
+        return completed(write_synthetic_run(path, toml), **completion)
 
     return write
 

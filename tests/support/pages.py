@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), ROOT / "design" / "interfaces.md"]
+PAGES = [
+    *sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), ROOT / "design" / "interfaces.md",
+    ROOT / "site" / "index.md",
+]  # fmt: skip
 _FENCE = re.compile(r"^(?:<!-- (?:file|study): (?P<file>\S+) -->\n+)?```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
 _INLINE = re.compile(r"`(leowarp [^`]+)`")
 

@@ -42,6 +42,19 @@ def _lines() -> Iterator[str]:
             yield from _of_name(module, public)
 
 
+def public_names(room: str) -> Iterator[tuple[str, str]]:
+    """Each name of a module of the page, with what it is: "class", "exception", "function" or "data"."""
+    module = importlib.import_module(room)
+    for name in ROOMS[room] or tuple(module.__all__):
+        thing = getattr(module, name)
+        if inspect.ismodule(thing):
+            continue
+        if inspect.isclass(thing):
+            yield name, "exception" if issubclass(thing, Exception) else "class"
+        else:
+            yield name, "function" if callable(thing) else "data"
+
+
 def _of_name(module: ModuleType, name: str) -> Iterator[str]:
     thing = getattr(module, name)
     path = f"{module.__name__}.{name}"
@@ -51,7 +64,7 @@ def _of_name(module: ModuleType, name: str) -> Iterator[str]:
     if inspect.isclass(thing):
         yield from ("", f"### class {path}", "")
         if "__init__" in vars(thing) and not issubclass(thing, Exception):
-            yield from _code(f"{name}{_signature(thing)}")
+            yield from _code(f"{name}{signature_of(thing)}")
         yield from _documented(_own_doc(thing))
         # `vars` and not `dir`: the order of the source, and nothing that is inherited.
         for member, value in vars(thing).items():
@@ -61,7 +74,7 @@ def _of_name(module: ModuleType, name: str) -> Iterator[str]:
                 yield from _of_member(name, member, value)
     elif callable(thing):
         yield from ("", f"### {path}", "")
-        yield from _code(f"{name}{_signature(thing)}")
+        yield from _code(f"{name}{signature_of(thing)}")
         yield from _documented(_own_doc(thing))
     else:
         yield from ("", f"### {path}", "", f"A constant: `{_shortened(thing)}`.")
@@ -71,7 +84,7 @@ def _of_member(owner: str, name: str, value: Any) -> Iterator[str]:
     yield from ("", f"#### {owner}.{name}", "")
     function = value.__func__ if isinstance(value, classmethod) else value
     if inspect.isfunction(function):
-        yield from _code(f"{name}{_signature(function)}")
+        yield from _code(f"{name}{signature_of(function)}")
     yield from _documented(_own_doc(value))
 
 
@@ -85,8 +98,8 @@ def _own_doc(thing: Any) -> str:
     return "" if inspect.isclass(thing) and text.startswith(f"{thing.__name__}(") else text
 
 
-def _signature(thing: Any) -> str:
-    """As it stands in the source: annotations are texts there, and no default is a place in memory."""
+def signature_of(thing: Any) -> str:
+    """Parameters and what is returned, as in the source: annotations are texts, and no default is a place in memory."""
     try:
         signature = inspect.signature(thing)
     except (TypeError, ValueError):

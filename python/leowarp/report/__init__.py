@@ -9,6 +9,7 @@ from leowarp.report import html
 from leowarp.report.drawing import Drawing, draw_all
 from leowarp.report.figures import FIGURES, FigureKind, figure, views
 from leowarp.report.group_page import write_group_comparison
+from leowarp.report.notebook import inline
 from leowarp.report.over_time import plot
 from leowarp.report.page import write_comparison, write_report
 from leowarp.report.style import FORMATS, save
@@ -23,6 +24,7 @@ __all__ = [
     "draw_all",
     "figure",
     "html",
+    "inline",
     "plot",
     "save",
     "views",

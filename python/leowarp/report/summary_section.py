@@ -103,8 +103,13 @@ def first_numbers(runs: Sequence[RunView]) -> str:
     if len(runs) > 1:
         rows = [_row(label, [numbers.get(label) for numbers in of_runs]) for label in wanted]
         return html.table("The numbers that matter most", ["", *labels(runs)], rows)
-    entries = [(label, *of_runs[0][label]) for label in wanted]
-    return html.numbers([(f"{label}, {whose}" if whose else label, text) for label, text, whose in entries])
+    return html.numbers(first_entries(runs[0]))
+
+
+def first_entries(run: RunView) -> list[tuple[str, str]]:
+    """The five numbers of a run, each with what it is (and of which flows), as texts."""
+    entries = list(_first_of(run).items())[:MOST_FIRST]
+    return [(f"{label}, {whose}" if whose else label, text) for label, (text, whose) in entries]
 
 
 def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:

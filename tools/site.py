@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the documentation site: the pages of this checkout, the Python interface from docstrings, a run that moves.
+
+    python tools/site.py [--run DIRECTORY] [--out build/site]
+
+The pages are those that a Git host shows, laid out as here, so that their links to each other hold in both places.
+Links to other files lead to their text, which the site carries; those to directories become plain text. Warnings of
+Sphinx are errors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from leowarp.cli.api_reference import ROOMS, public_names
+
+ROOT = Path(__file__).resolve().parents[1]
+OWN = ROOT / "site"
+API = Path("docs/reference/api.md")
+_LINK = re.compile(r"(?<!\\)(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+_FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
+
+
+def main() -> None:
+    """Lays out what Sphinx reads, and calls it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", type=Path, help="a run directory: its page moves on the landing page, else a picture")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="where the site goes")
+    given = parser.parse_args()
+    source = given.out.with_name(given.out.name + "-source")
+    lay_out(source, given.run)
+    command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-E", "-a"]
+    command += ["-d", str(given.out.with_name(given.out.name + "-doctrees"))]
+    command += ["-t", "moving"] if given.run else []
+    shutil.rmtree(given.out, ignore_errors=True)
+    finished = subprocess.run([*command, str(source), str(given.out)], cwd=ROOT)
+    if finished.returncode != 0:
+        sys.exit(f"{given.out} is not complete: see the warnings above (pages lie in {source})")
+    print(given.out / "index.html")
+
+
+def pages() -> list[Path]:
+    """Pages of the site that the repository has, relative to it."""
+    found = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("design/*.md")]
+    return sorted(page.relative_to(ROOT) for page in found)
+
+
+def lay_out(source: Path, run: Path | None) -> None:
+    """Writes everything that Sphinx reads into a directory of its own, which is emptied first."""
+    shutil.rmtree(source, ignore_errors=True)
+    for name in ("_static", "_extra"):
+        (source / name).mkdir(parents=True)
+    shutil.copytree(ROOT / "docs" / "images", source / "docs" / "images")
+    shutil.copy(OWN / "conf.py", source)
+    shutil.copy(OWN / "style.css", source / "_static")
+    for page in pages():
+        _write(source / page, on_site(page, page, source / "_extra"))
+    _write(source / "index.md", on_site(Path("site/index.md"), Path("index.md"), source / "_extra"))
+    _write(source / API, "\n".join(_api_index()))
+    for room in ROOMS:
+        _write(source / API.with_suffix("") / f"{room}.md", "\n".join(_api_page(room)))
+    if run is not None:
+        shutil.copytree(run / "50-report", source / "_extra" / "run")
+
+
+def on_site(page: Path, there: Path, extra: Path) -> str:
+    """The text of a page with its links as the site needs them.
+
+    Parameters
+    ----------
+    page, there : Path
+        Where it lies in the repository, and where on the site.
+    extra : Path
+        Directory whose content the site has at its top: files that are linked to are written there, below `source/`.
+
+    Raises
+    ------
+    SystemExit
+        If a link leads to nothing.
+    """
+
+    def link(match: re.Match[str]) -> str:
+        before, words, target = match.groups()
+        path, hash_, anchor = target.partition("#")
+        if not path or re.match(r"[a-z]+:", path):
+            return match[0]
+        place = Path(os.path.normpath(page.parent / path))
+        if not (ROOT / place).exists():
+            sys.exit(f"{page}: a link leads to {path}, and there is no {place}")
+        if (ROOT / place).is_dir():
+            return words
+        if place in known or place.suffix == ".png":
+            return f"{before}[{words}]({os.path.relpath(place, there.parent)}{hash_}{anchor})"
+        copy = Path("source") / f"{place}.txt"
+        _write(extra / copy, (ROOT / place).read_text(encoding="utf-8"))
+        return f"[{words}](site:{os.path.relpath(copy, there.parent)})"
+
+    text = (ROOT / page).read_text(encoding="utf-8")
+    known = set(pages())
+    parts, done = [], 0
+    for fenced in _FENCED.finditer(text):
+        parts += [_LINK.sub(link, text[done : fenced.start()]), fenced[0]]
+        done = fenced.end()
+    return "".join([*parts, _LINK.sub(link, text[done:])])
+
+
+def _api_index() -> Iterator[str]:
+    text = (ROOT / API).read_text(encoding="utf-8")
+    # The introduction; what follows it is what autodoc makes here.
+    yield text.partition("\n## ")[0]
+    yield from ("", "```{toctree}", *(f"api/{room}" for room in ROOMS), "```", "")
+
+
+def _api_page(room: str) -> Iterator[str]:
+    yield from (f"# {room}", "", "```{eval-rst}", f".. automodule:: {room}", "")
+    for name, kind in public_names(room):
+        yield f".. auto{kind}:: {room}.{name}"
+        yield from ("   :members:", "") if kind == "class" else ("",)
+    yield from ("```", "")
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
