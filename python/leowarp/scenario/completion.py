@@ -9,6 +9,7 @@ from leowarp import units
 from leowarp.scenario import sections
 from leowarp.scenario.chain import Chain
 from leowarp.scenario.constellation import Constellation, FollowsConstellation
+from leowarp.scenario.cures import check_cures
 from leowarp.scenario.decoding import Section, decode, value_of
 from leowarp.scenario.draft import Draft
 from leowarp.scenario.flows import complete_flows, station_names
@@ -53,6 +54,7 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
     complete_modules(draft, problems)
     _check_network(draft, problems)
     _check_observe(draft, problems)
+    check_cures(draft.sections, value_of(draft.sections["guest"], sections.Guest, "memory_bytes"), problems)
     _check_hosts(draft, problems)
 
 
