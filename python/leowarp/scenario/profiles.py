@@ -44,7 +44,14 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
         "net.ipv4.tcp_recovery": tcp.rack,
         "net.ipv4.tcp_timestamps": tcp.timestamps,
     }
-    own |= {name: str(int(on)) for name, on in switches.items() if on is not None}
+    numbers = {
+        "net.ipv4.tcp_recovery": tcp.recovery,
+        "net.ipv4.tcp_reordering": tcp.reordering,
+        "net.ipv4.tcp_max_reordering": tcp.max_reordering,
+    }
+    for name, value in [*switches.items(), *numbers.items()]:
+        if value is not None:
+            own[name] = str(int(value))
     return dict(sorted({**PROFILE_SYSCTLS[tcp.profile], **own, **tcp.sysctl}.items()))
 
 
