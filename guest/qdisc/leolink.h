@@ -8,14 +8,17 @@
  *	leolink_drops.c		which packets were lost
  *	leolink_arrivals.c	the earliest arrival of all links
  *	leolink_schedule.c	when a packet starts, departs and arrives
+ *	leolink_hold.c		new packets wait until the old way is empty
  *	leolink_proc.c		/proc/leolink
  *	leolink_child.c		another queueing discipline in place of the FIFO
+ *	leolink_switch.c	what a node does when packets for a host go over another link from now on
  *	leolink_change.c	netlink
  *	leolink_qdisc.c		the model, and the queueing discipline that the kernel knows
  */
 #ifndef LEOLINK_H
 #define LEOLINK_H
 
+#include <linux/ip.h>
 #include <linux/kernel.h>
 #include <linux/skbuff.h>
 #include <net/netlink.h>
@@ -40,6 +43,7 @@ enum {
 	LEOLINK_ORIGIN,		/* u64: what the clock shows at the tables' 0; given before them or with them */
 	LEOLINK_IN_ORDER,	/* u32: 0 = a packet that meets a smaller delay overtakes */
 	LEOLINK_PROBE_BYTES,	/* u32: the delay holds the transmission of a packet of this length */
+	LEOLINK_SWITCH,		/* struct leolink_switch: a host's packets leave over this direction from now on */
 	__LEOLINK_MAX,
 };
 #define LEOLINK_MAX (__LEOLINK_MAX - 1)
@@ -94,6 +98,34 @@ struct leolink_row {
 
 #define LEOLINK_UNSHAPED U64_MAX
 
+/* The node's entry for a host changes to this direction, from another of the same node. */
+struct leolink_switch {
+	u32 from;		/* id of the other direction */
+	__be32 destination;	/* the host's address */
+	u64 rest_from_ns;	/* what the last packet takes to the host once it has arrived over the other direction ... */
+	u64 rest_to_ns;		/* ... and the first one over this */
+	u32 flags;
+	u32 hold_limit_bytes;	/* what this direction may hold back, for all hosts together */
+};
+
+#define LEOLINK_SWITCH_MOVE	1	/* what waits at the other direction goes over this one */
+#define LEOLINK_SWITCH_HOLD	2	/* what goes over this one waits until it arrives behind the last over the other */
+#define LEOLINK_SWITCH_SEND	4	/* a full hold buffer sends its oldest packet instead of refusing the newest */
+
+/* One record of /proc/leolink/switches: a switch at which packets were moved or are held back. */
+struct leolink_switched {
+	u64 t_ns;
+	u32 from, to;
+	__be32 destination;
+	u32 zero;
+	u64 moved_pkts, moved_bytes;
+	u64 hold_ns;		/* how long the first packet would be held back; 0 = none is */
+	u64 held_back_pkts, held_back_bytes;
+	u64 held_back_max_bytes;	/* most of them at once */
+	u64 held_back_longest_ns;
+	u64 full_pkts;		/* packets that met a full hold buffer */
+};
+
 struct leolink_table {
 	struct leolink_row *rows;
 	u32 count, room;
@@ -113,7 +145,7 @@ struct leolink_sched {
 	/* what every packet touches, together */
 	u32 place;		/* in the heap of arrivals, from 1; 0 = no arrival is due */
 	bool down;
-	bool plain;		/* no tables, no child, nothing overtakes: all below `all` is at rest */
+	bool plain;		/* no tables, no child, no holds, nothing overtakes: all below `all` is at rest */
 	s32 overhead_bytes;
 	u32 last_bytes, last_serialise_ns;
 	u32 loss;
@@ -143,6 +175,12 @@ struct leolink_sched {
 	/* a queueing discipline in place of the FIFO; NULL = the FIFO */
 	struct Qdisc *child;
 	bool child_has_nothing_due;
+
+	/* packets that are held back before they are queued; NULL = none are */
+	struct leolink_hold *holds;
+	u64 hold_due_ns;	/* when the first of the holds ends; U64_MAX = there is none */
+	u32 hold_bytes, hold_limit_bytes;
+	bool full_hold_sends;
 };
 
 static inline u64 now_ns(void)
@@ -159,6 +197,12 @@ static inline struct leolink_cb *cb(const struct sk_buff *skb)
 static inline u32 link_bytes(const struct leolink_sched *q, const struct sk_buff *skb)
 {
 	return qdisc_pkt_len(skb) + q->overhead_bytes;
+}
+
+static inline bool leolink_has_no_room(const struct leolink_sched *q, u32 bytes)
+{
+	return q->r.waiting_pkts >= q->limit_pkts ||
+	       (q->limit_bytes != U32_MAX && q->r.waiting_bytes + bytes > q->limit_bytes);
 }
 
 /* Wherever waiting_* may have grown: between two such places they only fall. Of equal maxima the first counts. */
@@ -215,6 +259,9 @@ u32 leolink_serialise_ns(struct leolink_sched *q, u32 bytes);
 void leolink_transmit_plain(struct leolink_sched *q, struct sk_buff *skb, u64 start, u64 now);
 void leolink_transmit(struct leolink_sched *q, struct sk_buff *skb, u64 now);
 void leolink_advance_any(struct leolink_sched *q, u64 now);
+void leolink_set_plain(struct leolink_sched *q);
+void leolink_arm_next(struct leolink_sched *q, u64 now);
+void leolink_reschedule(struct Qdisc *sch, u64 now);
 
 /* Packets whose transmission has begun by now no longer wait. Of a FIFO; each packet passes here twice on each link. */
 static inline void leolink_advance(struct leolink_sched *q, u64 now)
@@ -226,9 +273,32 @@ static inline void leolink_advance(struct leolink_sched *q, u64 now)
 	}
 }
 
+/* leolink_hold.c */
+struct leolink_hold *leolink_hold_new(void);
+void leolink_hold_free(struct leolink_hold *hold);
+void leolink_hold_begin(struct leolink_sched *q, struct leolink_hold *hold, __be32 destination, u64 until_ns,
+			struct leolink_switched *record);
+struct leolink_hold *leolink_hold_of(struct leolink_sched *q, const struct sk_buff *skb);
+int leolink_hold_enqueue(struct leolink_sched *q, struct leolink_hold *hold, struct sk_buff *skb,
+			 struct sk_buff **to_free, u64 now);
+void leolink_hold_release(struct leolink_sched *q, u64 now);
+void leolink_hold_flush(struct leolink_sched *q, u64 now);
+void leolink_hold_take(struct leolink_sched *q, __be32 destination, struct qdisc_skb_head *taken, u64 now);
+u64 leolink_hold_last_arrival_ns(struct leolink_sched *q, __be32 destination);
+struct leolink_switched *leolink_switched_new(void);
+void leolink_switched_keep(struct leolink_switched *r);
+void leolink_switched_free(struct leolink_switched *r);
+ssize_t leolink_switches_read(struct file *f, char __user *to, size_t size, loff_t *pos);
+
+static inline bool leolink_is_for(const struct sk_buff *skb, __be32 destination)
+{
+	return skb->protocol == htons(ETH_P_IP) && ip_hdr(skb)->daddr == destination;
+}
+
 /* leolink_proc.c */
 void leolink_links_join(struct leolink_sched *q);
 void leolink_links_leave(struct leolink_sched *q);
+struct leolink_sched *leolink_links_find(const struct net *net, u32 id);
 int leolink_proc_register(void);
 
 /* leolink_child.c */
@@ -237,6 +307,9 @@ int leolink_child_enqueue(struct leolink_sched *q, struct sk_buff *skb, struct s
 void leolink_child_pull(struct leolink_sched *q, u64 now);
 void leolink_child_rearm(struct leolink_sched *q, u64 now);
 void leolink_child_flush(struct leolink_sched *q, u64 now);
+
+/* leolink_switch.c */
+int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struct netlink_ext_ack *extack);
 
 /* leolink_change.c */
 int leolink_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack);

@@ -27,6 +27,7 @@ static const struct nla_policy policy[LEOLINK_MAX + 1] = {
 	[LEOLINK_ORIGIN] = { .type = NLA_U64 },
 	[LEOLINK_IN_ORDER] = { .type = NLA_U32 },
 	[LEOLINK_PROBE_BYTES] = { .type = NLA_U32 },
+	[LEOLINK_SWITCH] = NLA_POLICY_EXACT_LEN(sizeof(struct leolink_switch)),
 };
 
 static u64 origin_after(const struct leolink_sched *q, struct nlattr *tb[])
@@ -106,39 +107,6 @@ static int refuses(const struct leolink_sched *q, struct nlattr *tb[], struct ne
 	return err;
 }
 
-/* A new rate or delay reaches every packet that has not departed; one in transmission keeps the rate it began with. */
-static void reschedule(struct Qdisc *sch, u64 now)
-{
-	struct leolink_sched *q = qdisc_priv(sch);
-	u64 depart = 0, arrive = 0;
-	struct sk_buff *skb;
-
-	/* tables know beforehand; a single value beside one holds for what is sent from now on */
-	if (leolink_has_table(q) || q->overtakes)
-		return;
-	if (!sch->q.head) {
-		q->busy_until_ns = min(q->busy_until_ns, now);
-		return;
-	}
-	for (skb = sch->q.head; skb; skb = skb->next) {
-		struct leolink_cb *c = cb(skb);
-
-		if (c->start_ns > now) {
-			c->start_ns = max(depart, now);
-			q->r.busy_ns -= c->serialise_ns;
-			c->serialise_ns = leolink_serialise_ns(q, link_bytes(q, skb));
-			q->r.busy_ns += c->serialise_ns;
-		}
-		depart = c->start_ns + c->serialise_ns;
-		if (depart > now)
-			c->arrive_ns = max(depart + q->r.delay_ns, arrive);
-		arrive = c->arrive_ns;
-	}
-	q->busy_until_ns = depart;
-	q->last_arrive_ns = arrive;
-	leolink_arm(q, cb(sch->q.head)->arrive_ns, now);
-}
-
 /* Loses all that a link holds. */
 void leolink_flush(struct Qdisc *sch, u64 now)
 {
@@ -151,6 +119,7 @@ void leolink_flush(struct Qdisc *sch, u64 now)
 		leolink_record_drop(q, skb, CAUSE_DOWN, now);
 		rtnl_kfree_skbs(skb, skb);
 	}
+	leolink_hold_flush(q, now);
 	if (q->child)
 		leolink_child_flush(q, now);
 	q->first_waiting = NULL;
@@ -177,7 +146,7 @@ static struct leolink_waiting *obey(struct Qdisc *sch, struct nlattr *tb[], stru
 	q->overtakes = overtakes_after(q, tb);
 	if (ring)
 		ring = leolink_waiting_replace(q, ring, q->limit_pkts);
-	q->plain = !leolink_has_table(q) && !q->overtakes && !q->child;
+	leolink_set_plain(q);
 	if (tb[LEOLINK_RATE_BPS])
 		q->rate_bps = nla_get_u64(tb[LEOLINK_RATE_BPS]);
 	q->last_bytes = 0;
@@ -200,7 +169,7 @@ static struct leolink_waiting *obey(struct Qdisc *sch, struct nlattr *tb[], stru
 	if (nla_get_flag(tb[LEOLINK_FLUSH]))
 		leolink_flush(sch, now);
 	else if (tb[LEOLINK_RATE_BPS] || tb[LEOLINK_DELAY_NS])
-		reschedule(sch, now);
+		leolink_reschedule(sch, now);
 	leolink_advance_any(q, now);
 	return ring;
 }
@@ -226,6 +195,13 @@ int leolink_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack
 		ring = obey(sch, tb, ring);
 	sch_tree_unlock(sch);
 	kvfree(ring);
+	if (!err && tb[LEOLINK_SWITCH]) {
+		struct leolink_switch s;
+
+		/* an attribute is aligned to 4 bytes */
+		memcpy(&s, nla_data(tb[LEOLINK_SWITCH]), sizeof(s));
+		err = leolink_switch_over(sch, &s, extack);
+	}
 	return err;
 }
 

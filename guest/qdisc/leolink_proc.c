@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the agent reads of leolink: /proc/leolink/links and /proc/leolink/drops, binary. */
+/* What the agent reads of leolink: /proc/leolink/links, drops and switches, binary. */
 #include <linux/proc_fs.h>
 #include <linux/rtnetlink.h>
 #include "leolink.h"
@@ -15,6 +15,18 @@ void leolink_links_join(struct leolink_sched *q)
 void leolink_links_leave(struct leolink_sched *q)
 {
 	list_del(&q->all);
+}
+
+/* The link of a number in a namespace; NULL = there is none. Under RTNL. */
+struct leolink_sched *leolink_links_find(const struct net *net, u32 id)
+{
+	struct leolink_sched *q;
+
+	/* runs that share a boot number their links alike, and one's namespaces outlive it */
+	list_for_each_entry(q, &links, all)
+		if (q->r.id == id && net_eq(dev_net(qdisc_dev(q->sch)), net))
+			return q;
+	return NULL;
 }
 
 static ssize_t links_read(struct file *f, char __user *to, size_t size, loff_t *pos)
@@ -62,6 +74,7 @@ static ssize_t links_read(struct file *f, char __user *to, size_t size, loff_t *
 
 static const struct proc_ops links_ops = { .proc_read = links_read };
 static const struct proc_ops drops_ops = { .proc_read = leolink_drops_read };
+static const struct proc_ops switches_ops = { .proc_read = leolink_switches_read };
 
 int __init leolink_proc_register(void)
 {
@@ -69,8 +82,11 @@ int __init leolink_proc_register(void)
 
 	BUILD_BUG_ON(sizeof(struct leolink_record) != 160);
 	BUILD_BUG_ON(sizeof(struct leolink_row) != 24);
+	BUILD_BUG_ON(sizeof(struct leolink_switch) != 32);
+	BUILD_BUG_ON(sizeof(struct leolink_switched) != 88);
 	dir = proc_mkdir("leolink", NULL);
-	if (!dir || !proc_create("links", 0400, dir, &links_ops) || !proc_create("drops", 0400, dir, &drops_ops))
+	if (!dir || !proc_create("links", 0400, dir, &links_ops) || !proc_create("drops", 0400, dir, &drops_ops) ||
+	    !proc_create("switches", 0400, dir, &switches_ops))
 		return -ENOMEM;
 	return 0;
 }

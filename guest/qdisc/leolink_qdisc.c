@@ -40,22 +40,6 @@
 #include <linux/time-internal.h>
 #include "leolink.h"
 
-static void arm_for_head(struct leolink_sched *q, u64 now)
-{
-	struct sk_buff *head = q->sch->q.head;
-
-	if (head && cb(head)->arrive_ns != U64_MAX)
-		leolink_arm(q, cb(head)->arrive_ns, now);
-	else
-		leolink_disarm(q);
-}
-
-static bool has_no_room(const struct leolink_sched *q, u32 bytes)
-{
-	return q->r.waiting_pkts >= q->limit_pkts ||
-	       (q->limit_bytes != U32_MAX && q->r.waiting_bytes + bytes > q->limit_bytes);
-}
-
 static bool has_no_capacity(struct leolink_sched *q, u64 now)
 {
 	return q->capacity.count && !q->capacity.rows[leolink_table_find(&q->capacity, now)].value;
@@ -78,13 +62,24 @@ static int enqueue_special(struct leolink_sched *q, struct sk_buff *skb, struct 
 		leolink_child_rearm(q, now);
 		return ret;
 	}
+	if (q->holds) {
+		struct leolink_hold *hold;
+
+		leolink_hold_release(q, now);
+		hold = leolink_hold_of(q, skb);
+		if (hold) {
+			ret = leolink_hold_enqueue(q, hold, skb, to_free, now);
+			leolink_arm_next(q, now);
+			return ret;
+		}
+	}
 	leolink_advance_any(q, now);
 	waits = q->busy_until_ns > now || has_no_capacity(q, now);
-	if (waits && has_no_room(q, link_bytes(q, skb)))
+	if (waits && leolink_has_no_room(q, link_bytes(q, skb)))
 		return refuse(q, skb, CAUSE_QUEUE, now, to_free);
 	leolink_transmit(q, skb, now);
-	if (!q->place || q->overtakes)
-		arm_for_head(q, now);
+	if (!q->place || q->overtakes || q->holds)
+		leolink_arm_next(q, now);
 	return NET_XMIT_SUCCESS;
 }
 
@@ -103,7 +98,7 @@ static int leolink_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buf
 
 	leolink_advance(q, now);
 	start = max(now, q->busy_until_ns);
-	if (start > now && has_no_room(q, bytes))
+	if (start > now && leolink_has_no_room(q, bytes))
 		return refuse(q, skb, CAUSE_QUEUE, now, to_free);
 	leolink_transmit_plain(q, skb, start, now);
 	if (!q->place)
@@ -172,11 +167,10 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 		leolink_child_rearm(q, now);
 		return skb;
 	}
+	if (unlikely(q->holds))
+		leolink_hold_release(q, now);
 	skb = due(q, now);
-	if (sch->q.head)
-		arm_for_head(q, now);
-	else
-		leolink_disarm(q);
+	leolink_arm_next(q, now);
 	return skb;
 }
 
@@ -196,6 +190,8 @@ static u64 deliver(struct leolink_sched *q, u64 now)
 		__netif_schedule(q->sch);
 		return U64_MAX;
 	}
+	if (unlikely(q->holds))
+		leolink_hold_release(q, now);
 	rcu_read_lock();
 	peer = dev->netdev_ops->ndo_get_peer_dev ? dev->netdev_ops->ndo_get_peer_dev(dev) : NULL;
 	while (peer && q->sch->q.head && !q->sch->q.head->sk && (skb = due(q, now)))
@@ -203,9 +199,9 @@ static u64 deliver(struct leolink_sched *q, u64 now)
 	rcu_read_unlock();
 	skb = q->sch->q.head;
 	if (!skb || cb(skb)->arrive_ns > now)
-		return skb ? cb(skb)->arrive_ns : U64_MAX;
+		return min(skb ? cb(skb)->arrive_ns : U64_MAX, q->hold_due_ns);
 	__netif_schedule(q->sch);
-	return U64_MAX;
+	return q->hold_due_ns;
 }
 
 static int leolink_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
@@ -224,6 +220,7 @@ static int leolink_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ex
 	q->limit_pkts = U32_MAX;
 	q->limit_bytes = U32_MAX;
 	q->r.id = U32_MAX;
+	q->hold_due_ns = U64_MAX;
 	leolink_links_join(q);
 	return leolink_change(sch, opt, extack);
 }
@@ -241,6 +238,7 @@ static void leolink_destroy(struct Qdisc *sch)
 {
 	struct leolink_sched *q = qdisc_priv(sch);
 
+	leolink_hold_flush(q, now_ns());
 	leolink_disarm(q);
 	if (q->child)
 		qdisc_put(q->child);

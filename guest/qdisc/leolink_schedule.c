@@ -24,6 +24,26 @@ void leolink_advance_any(struct leolink_sched *q, u64 now)
 		leolink_advance(q, now);
 }
 
+/* Whether the short way through the queue, which nearly every packet of nearly every link takes, is open. */
+void leolink_set_plain(struct leolink_sched *q)
+{
+	q->plain = !leolink_has_table(q) && !q->overtakes && !q->child && !q->holds;
+}
+
+/* Of a link without a child: has it looked at when its first packet arrives or the first of its holds ends. */
+void leolink_arm_next(struct leolink_sched *q, u64 now)
+{
+	struct sk_buff *head = q->sch->q.head;
+	u64 at = q->hold_due_ns;
+
+	if (head)
+		at = min(at, cb(head)->arrive_ns);
+	if (at == U64_MAX)
+		leolink_disarm(q);
+	else
+		leolink_arm(q, at, now);
+}
+
 /* splitmix64: the link's own stream, so that another link's traffic does not change it */
 static u32 draw(struct leolink_sched *q)
 {
@@ -148,4 +168,37 @@ void leolink_transmit(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 		leolink_waiting_push(q, start, link_bytes(q, skb));
 		count_waiting(q, link_bytes(q, skb), now);
 	}
+}
+
+/* A new rate or delay reaches every packet that has not departed; one in transmission keeps the rate it began with. */
+void leolink_reschedule(struct Qdisc *sch, u64 now)
+{
+	struct leolink_sched *q = qdisc_priv(sch);
+	u64 depart = 0, arrive = 0;
+	struct sk_buff *skb;
+
+	/* tables know beforehand; a single value beside one holds for what is sent from now on */
+	if (leolink_has_table(q) || q->overtakes)
+		return;
+	if (!sch->q.head) {
+		q->busy_until_ns = min(q->busy_until_ns, now);
+		return;
+	}
+	for (skb = sch->q.head; skb; skb = skb->next) {
+		struct leolink_cb *c = cb(skb);
+
+		if (c->start_ns > now) {
+			c->start_ns = max(depart, now);
+			q->r.busy_ns -= c->serialise_ns;
+			c->serialise_ns = leolink_serialise_ns(q, link_bytes(q, skb));
+			q->r.busy_ns += c->serialise_ns;
+		}
+		depart = c->start_ns + c->serialise_ns;
+		if (depart > now)
+			c->arrive_ns = max(depart + q->r.delay_ns, arrive);
+		arrive = c->arrive_ns;
+	}
+	q->busy_until_ns = depart;
+	q->last_arrive_ns = arrive;
+	leolink_arm_next(q, now);
 }

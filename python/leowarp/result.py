@@ -202,6 +202,10 @@ class Run:
         """How receivers acknowledged: ACKs by the segments that they answer and the wait of the first of these."""
         return self._frame("acks", flow)
 
+    def switches(self) -> pd.DataFrame:
+        """What `[cures]` did at route changes, an entry of a node each; only of a run with `move_queue` or `hold`."""
+        return self._frame("switches")
+
     def drops(self) -> pd.DataFrame:
         """Every packet that was lost, ACKs and probes too, with place and cause; `direction` null: between links."""
         return self._frame("drops")

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from leowarp.guest import write_input
+from leowarp.scenario.schema import Cures
 from leowarp.timeline.schema import TIMELINE
 
 # Cargo is needed, as for the guest
@@ -42,6 +43,7 @@ def plan():
     return SimpleNamespace(
         run=SimpleNamespace(duration_ns=100, seed=7, ends="flows", linger_ns=5),
         routing=SimpleNamespace(in_flight="source"),
+        cures=Cures(),
         network=SimpleNamespace(neighbours="arp", mtu_bytes=1500),
         hosts=[
             SimpleNamespace(name=name, sysctl={"net.ipv4.tcp_sack": "1"}, pacing=pacing, delayed_ack=delayed_ack)

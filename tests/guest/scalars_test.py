@@ -36,6 +36,12 @@ size = "1 MB"
 """
 """For the shares of flows, and for the completion of one."""
 
+HELD = """
+run.duration = "31 s"
+cures = { move_queue = "kept", hold = true }
+"""
+"""For what cures cost, at the change at 30 s."""
+
 OF_TCP_ALONE = {"congestion_control", "connect_ns", "completion_ns"}
 """Null of every probe: the summary has them of all flows."""
 
@@ -44,7 +50,9 @@ OF_TCP_ALONE = {"congestion_control", "connect_ns", "completion_ns"}
 def test_every_declared_scalar_is_known_of_some_run(tmp_path):
     own = tmp_path / "two-transfers.toml"
     own.write_text(TWO_TRANSFERS)
-    todo = {EXAMPLES / f"{name}.toml": changes for name, changes in RUNS.items()} | {own: {}}
+    held = tmp_path / "held.toml"
+    held.write_text(f'name = "held"\nextends = "{EXAMPLES / "madrid-tokyo.toml"}"\n{HELD}')
+    todo = {EXAMPLES / f"{name}.toml": changes for name, changes in RUNS.items()} | {own: {}, held: {}}
     known: dict[str, set[str]] = {"run": set(), "tcp": set(), "probe": set()}
     for number, (scenario, changes) in enumerate(todo.items()):
         summary = lw.run(scenario, changes, tmp_path / f"run{number}", report=False, progress=False).summary

@@ -3,7 +3,9 @@
 
 use crate::netlink::{Batch, Nest, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
 use crate::tc::{share, tcmsg, Direction, Say, TCA_KIND, TCA_OPTIONS};
+use leowarp_timeline::setup::HoldFull;
 use leowarp_timeline::tables;
+use std::net::Ipv4Addr;
 
 const LEOLINK_ID: u16 = 1;
 const LEOLINK_RATE_BPS: u16 = 2;
@@ -20,6 +22,11 @@ const LEOLINK_CHANNEL: u16 = 12;
 const LEOLINK_ORIGIN: u16 = 13;
 const LEOLINK_IN_ORDER: u16 = 14;
 const LEOLINK_PROBE_BYTES: u16 = 15;
+const LEOLINK_SWITCH: u16 = 16;
+
+const SWITCH_MOVE: u32 = 1;
+const SWITCH_HOLD: u32 = 2;
+const SWITCH_SEND: u32 = 4;
 
 /// An attribute's length has 16 bits.
 const PIECE_BYTES: usize = 2048 * tables::RECORD_BYTES;
@@ -56,6 +63,39 @@ pub fn leolink(batch: &mut Batch, ifindex: u32, d: &Direction, say: Say) {
     if say == Say::Flush {
         batch.attribute(LEOLINK_FLUSH, &[]);
     }
+    batch.end(&options);
+}
+
+/// A node's entry for a host changes from one of its directions to another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Switch {
+    pub from: usize,
+    pub destination: Ipv4Addr,
+    /// What the last packet over the direction before takes to the host from that direction's other end on.
+    pub rest_from_ns: u64,
+    /// The least that the first over the new one takes from its other end on.
+    pub rest_to_ns: u64,
+    /// What waits at the direction before goes over the new one.
+    pub moves: bool,
+    /// What goes over the new one is held back in a buffer of so many bytes, and what happens when it is full.
+    pub hold: Option<(u32, HoldFull)>,
+}
+
+/// Tells the leolink of the new direction (`struct leolink_switch`).
+pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
+    let mut bytes = [0; 32];
+    bytes[..4].copy_from_slice(&(s.from as u32).to_ne_bytes());
+    bytes[4..8].copy_from_slice(&s.destination.octets());
+    bytes[8..16].copy_from_slice(&s.rest_from_ns.to_ne_bytes());
+    bytes[16..24].copy_from_slice(&s.rest_to_ns.to_ne_bytes());
+    let mut flags = if s.moves { SWITCH_MOVE } else { 0 };
+    if let Some((limit_bytes, full)) = s.hold {
+        flags |= SWITCH_HOLD | if full == HoldFull::Send { SWITCH_SEND } else { 0 };
+        bytes[28..].copy_from_slice(&limit_bytes.to_ne_bytes());
+    }
+    bytes[24..28].copy_from_slice(&flags.to_ne_bytes());
+    let options = begin(batch, ifindex, 0);
+    batch.attribute(LEOLINK_SWITCH, &bytes);
     batch.end(&options);
 }
 
@@ -114,6 +154,32 @@ mod tests {
         assert_eq!((*kind, *handle, *parent), (RTM_NEWQDISC, 0x1_0000, u32::MAX));
         let nested = attributes(attrs).find(|a| a.0 == TCA_OPTIONS).unwrap().1;
         attributes(nested).map(|(kind, value)| (kind, value.len())).collect()
+    }
+
+    #[test]
+    fn a_switch_names_the_direction_before_the_host_and_what_is_to_be_done() {
+        let mut batch = Batch::default();
+        let moves = Switch {
+            from: 6,
+            destination: Ipv4Addr::new(10, 1, 0, 2),
+            rest_from_ns: 0x0102_0304_0506,
+            rest_to_ns: 7,
+            moves: true,
+            hold: None,
+        };
+        switch(&mut batch, 3, &moves);
+        assert_eq!(options(&batch), [(16, 32)]);
+        let end = |batch: &Batch| batch.bytes()[batch.bytes().len() - 32..].to_vec();
+        #[rustfmt::skip]
+        let expected = [
+            6, 0, 0, 0,  10, 1, 0, 2,  6, 5, 4, 3, 2, 1, 0, 0,  7, 0, 0, 0, 0, 0, 0, 0,  1, 0, 0, 0,  0, 0, 0, 0,
+        ];
+        assert_eq!(end(&batch), expected);
+        for (full, flags) in [(HoldFull::Drop, 3), (HoldFull::Send, 7)] {
+            let mut batch = Batch::default();
+            switch(&mut batch, 3, &Switch { hold: Some((513, full)), ..moves });
+            assert_eq!(end(&batch)[24..], [flags, 0, 0, 0, 1, 2, 0, 0]);
+        }
     }
 
     #[test]

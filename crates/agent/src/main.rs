@@ -35,6 +35,7 @@ mod ring;
 mod run;
 mod sample;
 mod say;
+mod switches;
 mod table;
 mod tags;
 mod tc;

@@ -66,6 +66,11 @@ pub struct Direction {
 }
 
 impl Direction {
+    /// How long a full packet is being sent; 0 = the link is unshaped.
+    pub fn full_packet_ns(&self) -> u64 {
+        (self.full_bytes() * 8 * 1_000_000_000).checked_div(self.rate_bps).map_or(0, |ns| ns + 1)
+    }
+
     /// What a full packet takes of the link.
     fn full_bytes(&self) -> u64 {
         u64::from(self.full_packet_bytes + ETHERNET_BYTES).saturating_add_signed(self.overhead_bytes.into()).max(1)

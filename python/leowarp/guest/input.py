@@ -252,6 +252,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
         "source_routing": plan.routing.in_flight == "source",
         "sysctl": dict(plan.sysctl),
         "modules": modules(plan),
+        "cures": cures(plan),
         "observe": {
             "sockets_ns": plan.observe.sockets_ns,
             "counters_ns": plan.observe.counters_ns,
@@ -265,6 +266,17 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
             "around_changes_ns": [plan.observe.packets_before_ns, plan.observe.packets_after_ns],
         },
     }
+
+
+def cures(plan: "Plan") -> dict[str, Any]:
+    """What nodes do about route changes, as the agent takes it; empty: nothing."""
+    given = plan.cures
+    known: dict[str, Any] = {}
+    if given.move_queue != "off":
+        known["move_queue"] = given.move_queue
+    if given.hold:
+        known["hold"] = {"buffer_bytes": given.hold_buffer_bytes, "full": given.hold_full}
+    return known
 
 
 def address(host: int) -> str:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from leowarp.errors import ScenarioError
 from leowarp.guest.input import EVENT, NONE, address, events, setup, windows, write_input
 from leowarp.guest.network import Network
+from leowarp.scenario.schema import Cures
 from leowarp.timeline.schema import TIMELINE
 
 SCHEMA = pa.schema([(field.name, field.type) for field in TIMELINE])
@@ -49,6 +50,7 @@ def plan(**changed):
     return SimpleNamespace(
         run=SimpleNamespace(duration_ns=changed.pop("duration_ns", 100), seed=7, ends="flows", linger_ns=4),
         routing=SimpleNamespace(in_flight=changed.pop("in_flight", "drain")),
+        cures=changed.pop("cures", Cures()),
         network=SimpleNamespace(neighbours=changed.pop("neighbours", "static"), mtu_bytes=1115),
         hosts=[
             SimpleNamespace(name="A", sysctl={"net.ipv4.tcp_sack": "1"}, pacing="fq", delayed_ack="on"),
@@ -127,11 +129,23 @@ def test_setup_has_the_agreed_keys(tmp_path):
     assert made["flows"][0]["replies"] is True
     assert made["flows"][0]["flood"] is False
     assert made["modules"] == []
+    assert made["cures"] == {}
     assert not (tmp_path / "in" / "tables.bin").exists()
     observe = made["observe"]
     assert (observe["sockets_ns"], observe["queues_ns"], observe["around_changes_ns"]) == (50, None, [1, 3])
     assert (observe["truth"], observe["reordering_threshold_pkts"]) == (True, 200)
     assert observe["reordering_window_ns"] is None
+
+
+def test_cures_that_are_on_are_in_the_setup():
+    table = timeline(*NODES, *WIRES, link(0, "s1", "s2", True))
+
+    def made(cures: Cures) -> dict:
+        return setup(plan(cures=cures), table, Network.of_timeline(table))["cures"]
+
+    assert made(Cures(move_queue="lost")) == {"move_queue": "lost"}
+    held = {"buffer_bytes": 5000, "full": "send"}
+    assert made(Cures(hold=True, hold_buffer_bytes=5000, hold_full="send")) == {"hold": held}
 
 
 def test_jitter_events_number_the_tables_that_the_setup_holds():

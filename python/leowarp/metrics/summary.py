@@ -18,6 +18,7 @@ from leowarp.metrics.acknowledgements import acknowledgement_scalars
 from leowarp.metrics.capacity import capacity_scalars
 from leowarp.metrics.causes import cause_scalars
 from leowarp.metrics.channels import Pair
+from leowarp.metrics.cures import cure_scalars
 from leowarp.metrics.delays import delays
 from leowarp.metrics.flows import flow_summary, life, received_ce_pkts
 from leowarp.metrics.handovers import losses_near_changes, of_packets, of_probes, recovery_scalars
@@ -100,6 +101,7 @@ def _of_run(run: Evidence) -> dict[str, Any]:
         "no_path_s": _no_path_ns(run.path_delay, run.end_ns) / 1e9,
         "drops_pkts": len(tables.drops) if tables.knows_drops else None,
         "drops_by_cause_pkts": drops_by_cause(tables) if tables.knows_drops else None,
+        **cure_scalars(tables),
         "received_ce_pkts": received_ce_pkts(tables),
         "late_outside_changes_pkts": len(run.late) if tables.has("packets") else None,
         "virtual_s": run.end_ns / 1e9,

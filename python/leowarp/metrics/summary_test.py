@@ -6,7 +6,7 @@ import pytest
 from leowarp import scalars, scenario
 from leowarp.metrics import metrics, read_tables
 from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS, REORDERING
-from leowarp.scalars.of_run import COSTS
+from leowarp.scalars.of_run import COSTS, CURES
 from support.synthetic.access import write_synthetic_access
 
 NO_TRANSFERS = {"completion_ns", "completion_goodput_bps"}
@@ -47,7 +47,7 @@ def test_scalars_stand_in_the_declared_order(both):
 def test_what_is_declared_is_known_of_some_run(both):
     """But for what these tables do not record: `tests/guest/scalars_test.py` finds that in runs of the guest."""
     of_runs = known(scalars.flat(each.summary) for each in both)
-    assert set(scalars.names(scalars.RUN)) - of_runs == set(scalars.names(COSTS))
+    assert set(scalars.names(scalars.RUN)) - of_runs == {*scalars.names(COSTS), *scalars.names(CURES)}
     assert set(scalars.names(scalars.TCP)) - known(flows(both, "tcp")) == NOT_OF_TCP
     assert set(scalars.names(scalars.PROBE)) - known(flows(both, "ping")) == NOT_OF_PROBES
 

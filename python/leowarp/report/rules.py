@@ -167,11 +167,30 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("constellation", place),
         ("ISL", isl_rule),
         ("ground", ground_rule),
-        ("routes", f"by {routing.get('metric')}, every {routing.get('interval')}"),
+        ("routes", f"by {routing.get('metric')}, every {routing.get('interval')}{_margin(routing)}"),
         ("delays", f"every {routing.get('link_interval')}"),
         ("in flight", f"{routing.get('in_flight')}, leaving links {routing.get('leaving_links')}"),
+        *_cures_rules(document.get("cures", {})),
         ("links", links),
     ]
+
+
+def _margin(routing: dict[str, Any]) -> str:
+    """How long a path stays that is no longer the shortest, if it does."""
+    margin = str(routing.get("margin", "0 %"))
+    if margin == "unlimited":
+        return ", kept until they break"
+    return "" if margin.split()[0] in ("0", "0.0") else f", kept while no more than {margin} above the least"
+
+
+def _cures_rules(cures: dict[str, Any]) -> list[tuple[str, str]]:
+    """What nodes do at a change of their routes, if they do anything."""
+    said = []
+    if cures.get("move_queue", "off") != "off":
+        said.append(f"queue moved ({cures['move_queue']})")
+    if cures.get("hold"):
+        said.append(f"new packets held back, {cures.get('hold_buffer')}, full: {cures.get('hold_full')}")
+    return [("cures", "; ".join(said))] if said else []
 
 
 def _link_text(link: dict[str, Any]) -> str:

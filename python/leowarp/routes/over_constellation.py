@@ -46,9 +46,11 @@ def constellation_routes(plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | N
     Raises
     ------
     ScenarioError
-        If a station that talks sees no satellite in the whole run, or two that talk never have a path.
+        If a station that talks sees no satellite in the whole run, or two that talk never have a path; if there is a
+        margin, and two pairs whose packets nodes could not tell apart.
     """
     network = _Network(plan=plan, ephemeris=ephemeris, rule=isl_rule(plan), forward=_talking(plan), last_hop=last_hop)
+    _check_margin(plan, network)
     # Route updates (L3) have a clock of their own: the study's was 30 s, that of the delays (L2) 15 s.
     t_ns = np.arange(0, plan.run.duration_ns, plan.routing.interval_ns, dtype=np.int64)
     pairs = network.ordered_pairs()
@@ -72,6 +74,28 @@ def constellation_routes(plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | N
     # Before routes are described: a station that sees nothing is why there is no path, and says more.
     watch.raise_if_blind()
     return _described(network, t_ns, pairs, paths, isl)
+
+
+def _check_margin(plan: Plan, network: _Network) -> None:
+    """Nodes forward by destination alone, and paths that are not the shortest could lead each other's packets in
+    circles.
+
+    Raises
+    ------
+    ScenarioError
+        If a margin is given, and two pairs share a destination.
+    """
+    if plan.routing.margin_ratio == 0.0 or plan.routing.in_flight == "source":
+        return
+    ends = [destination for _, destination in network.ordered_pairs()]
+    shared = next((end for end in ends if ends.count(end) > 1), None)
+    if shared is not None:
+        name = network.ephemeris.stations.names[shared - network.satellites]
+        raise ScenarioError(
+            f"finding routes with routing.margin: more than one station talks with {name}, and two paths to it of "
+            "which one is not the shortest may lead packets in circles",
+            'write routing.in_flight = "source", by which packets keep their path, or take routing.margin out',
+        )
 
 
 def _talking(plan: Plan) -> list[tuple[int, int]]:
@@ -239,7 +263,9 @@ class _Network:
         for i in wanted:
             source, destination = pairs[i][0] - n, pairs[i][1] - n
             to_destination = costs[ends.index(destination)]
-            path = graph.shortest(source, destination, to_destination, tolerance, current[i])
+            path = graph.shortest(
+                source, destination, to_destination, tolerance, current[i], self.plan.routing.margin_ratio
+            )
             paths.append(path)
             if mirrored:
                 paths.append(None if path is None else path[::-1])

@@ -52,6 +52,27 @@ def test_the_three_scenarios_of_the_study(studies: dict[str, Routes]) -> None:
     assert results == json.loads(golden.read_text())
 
 
+def test_with_a_margin_fewer_changes_and_longer_paths(studies: dict[str, Routes]) -> None:
+    def kept(margin_ratio: float | None) -> Routes:
+        return made(dataclasses.replace(plan(), routing=Routing(margin_ratio=margin_ratio)))
+
+    every, two_percent, broken = studies["madrid-tokyo"], kept(0.02), kept(None)
+    changes = [ways.summary["route_changes"] for ways in (every, two_percent, broken)]
+    # At 15 of the 24 a link of the path in force is gone.
+    assert changes == [24, 15, 15]
+    for ways in (two_percent, broken):
+        assert ways.summary["path_delay_mean_ns"] > every.summary["path_delay_mean_ns"]
+    assert two_percent.summary["path_delay_max_ns"] <= 1.02 * every.summary["path_delay_max_ns"]
+
+
+def test_with_a_margin_two_pairs_may_not_share_a_destination() -> None:
+    stations, flows = ("Madrid", "Tokyo", "Aalborg"), (("Madrid", "Tokyo"), ("Aalborg", "Tokyo"))
+    shared = dataclasses.replace(plan(stations=stations, flows=flows), routing=Routing(margin_ratio=0.02))
+    with pytest.raises(ScenarioError, match="more than one station talks with Tokyo"):
+        made(shared)
+    made(dataclasses.replace(shared, routing=Routing(margin_ratio=0.02, in_flight="source")))
+
+
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_study_goes_over_four_to_six_satellite_links_and_varies_by_less_than_2500_us(
     studies: dict[str, Routes], name: str

@@ -112,7 +112,13 @@ class Graph:
         return cost
 
     def shortest(
-        self, source: int, destination: int, to_destination: NDArray[np.float64], tolerance: float, current: Path | None
+        self,
+        source: int,
+        destination: int,
+        to_destination: NDArray[np.float64],
+        tolerance: float,
+        current: Path | None,
+        margin_ratio: float | None = 0.0,
     ) -> Path | None:
         """The path from one station to another by the tie rule; None if there is none.
 
@@ -124,6 +130,8 @@ class Graph:
             Paths that cost no more than this above the least are equal.
         current : path, optional
             The one in force.
+        margin_ratio : float, optional
+            It stays until it costs more than the least by this share of it; None: until one of its links is gone.
 
         Raises
         ------
@@ -142,7 +150,8 @@ class Graph:
             return None
         limit = least + tolerance
         # Before any other of equal cost: a change that gains nothing would reorder packets.
-        if current is not None and self.cost_of(current) <= limit:
+        most = np.inf if margin_ratio is None else least * (1.0 + margin_ratio) + tolerance
+        if current is not None and np.isfinite(cost := self.cost_of(current)) and cost <= most:
             return current
         # Going from the source, the smallest next node from which the rest still fits within the limit begins the
         # smallest of all paths that do.

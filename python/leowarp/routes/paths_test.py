@@ -95,6 +95,20 @@ def test_a_path_in_force_stays_if_it_is_among_the_shortest(
         assert every[path] <= least + TOLERANCE
 
 
+def test_a_path_in_force_stays_as_long_as_the_margin_says() -> None:
+    # over 0-1 at 3, over 2 at 4: a third more
+    links = {(0, 1): 1.0, (0, 2): 1.0, (1, 2): 1.0}
+    graph = graph_of(3, links, [{0: 1.0}, {1: 1.0}, {}])
+    costs = graph.costs_to([1], [np.inf])[0]
+    detour = (3, 0, 2, 1, 4)
+    direct = (3, 0, 1, 4)
+    for margin_ratio, path in [(0.0, direct), (0.3, direct), (0.34, detour), (None, detour)]:
+        assert graph.shortest(0, 1, costs, TOLERANCE, detour, margin_ratio) == path
+    # it broke: 0 is no longer in sight of the source
+    broken = graph_of(3, links, [{2: 1.0}, {1: 1.0}, {}])
+    assert broken.shortest(0, 1, costs, TOLERANCE, detour, None) == (3, 2, 1, 4)
+
+
 def test_a_path_over_a_link_that_is_gone_costs_inf() -> None:
     graph = graph_of(3, {(0, 1): 1.0}, [{0: 1.0}, {1: 1.0}, {}])
     assert graph.cost_of((3, 0, 1, 4)) == 3.0

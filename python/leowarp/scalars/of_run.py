@@ -9,7 +9,7 @@ Names with a dot are of an object there (`fairness.jain_index`); in `40-metrics.
 
 from __future__ import annotations
 
-from leowarp.scalars.scalar import COUNT, NS, PKTS, TEXT, Group, S, Scalar, Section
+from leowarp.scalars.scalar import BYTES, COUNT, NS, PKTS, TEXT, Group, S, Scalar, Section
 
 _CHANGES, _COST, _PACKETS = Group.CHANGES, Group.COST, Group.PACKETS
 
@@ -48,6 +48,17 @@ DROPS: Section = (
     Scalar("drops_by_cause_pkts.unknown", PKTS, _PACKETS, "packets dropped, place unknown"),
 )
 
+# From the table `switches`; all null without it.
+CURES: Section = (
+    Scalar("moved_pkts", PKTS, _CHANGES,
+           "packets that waited at a link when its node abandoned it for their host, and were handed to the new one; "
+           "null: without `cures.move_queue` and `cures.hold`, as of all of these"),
+    Scalar("held_back_pkts", PKTS, _CHANGES, "packets that were held back at a route change"),
+    Scalar("held_back_max_bytes", BYTES, _CHANGES, "most bytes held back at one link at once"),
+    Scalar("held_back_longest_ns", NS, _CHANGES, "longest time that a packet was held back; null also: none was"),
+    Scalar("hold_full_pkts", PKTS, _CHANGES, "packets that came when the hold buffer was full"),
+)
+
 COSTS: Section = (
     Scalar("cpu_s", S, _COST, "processor seconds of guest and host together", "processor time", "CPU time"),
     Scalar("wall_s", S, _COST, "seconds that it took by the clock on the wall", "wall-clock time"),
@@ -75,6 +86,7 @@ RUN: Section = (
            "packets dropped on links, of every kind; null: not recorded, or packets were not followed",
            "packets dropped on links"),
     *DROPS,
+    *CURES,
     Scalar("received_ce_pkts", PKTS, _PACKETS, "packets that arrived at any host with a mark of congestion (CE)",
            "arrived with a mark of congestion (CE)"),
     Scalar("late_outside_changes_pkts", PKTS, _CHANGES,

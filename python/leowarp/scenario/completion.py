@@ -9,6 +9,7 @@ from leowarp import units
 from leowarp.scenario import sections
 from leowarp.scenario.chain import Chain
 from leowarp.scenario.constellation import Constellation, FollowsConstellation
+from leowarp.scenario.cures import check_cures
 from leowarp.scenario.decoding import Section, decode, value_of
 from leowarp.scenario.draft import Draft
 from leowarp.scenario.flows import complete_flows, station_names
@@ -19,7 +20,7 @@ from leowarp.scenario.medium_section import MediumSection
 from leowarp.scenario.modules import complete_modules
 from leowarp.scenario.node import Node
 from leowarp.scenario.problems import Problems, nearest
-from leowarp.scenario.profiles import is_per_host
+from leowarp.scenario.profiles import PROFILE_SYSCTLS, is_per_host
 from leowarp.scenario.queues import QueueKeys, complete_queue
 
 
@@ -55,6 +56,7 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
     complete_modules(draft, problems)
     _check_network(draft, problems)
     _check_observe(draft, problems)
+    check_cures(draft.sections, value_of(draft.sections["guest"], sections.Guest, "memory_bytes"), problems)
     _check_hosts(draft, problems)
 
 
@@ -239,6 +241,8 @@ def _check_hosts(draft: Draft, problems: Problems) -> None:
             origin = (draft.hosts | draft.pinned)[name].origin
             rule = f'there is no station "{name}"'
             problems.add(origin, f"hosts.{name}", rule, f"{guess}stations: {', '.join(stations) or 'none'}")
+    for section in (draft.sections["tcp"], *draft.hosts.values()):
+        _check_recovery(section, problems)
     for section in (draft.sections["tcp"], *draft.hosts.values(), *draft.pinned.values()):
         for sysctl in section.values.get("sysctl", {}):
             # A host is a network namespace, and below /proc/sys/net it has only what Linux keeps per namespace.
@@ -252,6 +256,22 @@ def _check_hosts(draft: Draft, problems: Problems) -> None:
                 rule = f"each host has its own {sysctl}"
                 hint = "write it into [tcp.sysctl] or [hosts.NAME.tcp.sysctl]"
                 problems.add(section.where("sysctl"), f"{section.name}.sysctl".lstrip("."), rule, hint)
+
+
+def _check_recovery(section: Section, problems: Problems) -> None:
+    """One key says how losses are found, and a threshold lies below what it may grow to."""
+    if section.values.get("rack") is not None and section.values.get("recovery") is not None:
+        rule = "is given, and recovery says it, too"
+        problems.add(section.where("rack"), f"{section.name}.rack", rule, "take one of them out")
+    reordering, most = section.values.get("reordering"), section.values.get("max_reordering")
+    if reordering is None:
+        return
+    profile = PROFILE_SYSCTLS[value_of(section, sections.Tcp, "profile")]
+    most = int(profile["net.ipv4.tcp_max_reordering"]) if most is None else most
+    if reordering > most:
+        rule = f"{reordering} is more than max_reordering ({most}), to which the kernel cuts it as reordering is seen"
+        hint = f"write max_reordering = {reordering}, too"
+        problems.add(section.where("reordering"), f"{section.name}.reordering", rule, hint)
 
 
 _DEFAULTED = {

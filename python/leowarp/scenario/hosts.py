@@ -96,6 +96,8 @@ class Tcp:
         hosts.
     sack, dsack, rack, timestamps : bool or None
         None: as the profile has it.
+    recovery, reordering, max_reordering : int or None
+        The sysctls ``tcp_*`` of these names; None: as the profile has it.
     delayed_ack, delayed_ack_timer_ns : str, int
         Obeyed by a module of the guest (``on``) or by its routes (``off``): no sysctl does it in Linux 6.12.
     sysctl : dict of str to str
@@ -151,6 +153,21 @@ class Tcp:
         "profile",
         none="profile",
     )
+    # Bits of tcp_rack.c and tcp_input.c, Linux 6.12: TCP_RACK_LOSS_DETECTION, _STATIC_REO_WND, _NO_DUPTHRESH.
+    recovery: int | None = count(
+        "How losses are found (net.ipv4.tcp_recovery), a sum: 1 RACK; 2 its reordering window stays a quarter of the "
+        "least RTT instead of growing with DSACKs; 4 the window holds also once as many duplicate ACKs have come as "
+        "`reordering` says. In place of `rack`.",
+        "profile", 0, 7, none="profile",
+    )  # fmt: skip
+    reordering: int | None = count(
+        "Duplicate ACKs by which a packet is taken for lost, before reordering was seen (net.ipv4.tcp_reordering).",
+        "profile", 1, 1_000_000, none="profile",
+    )  # fmt: skip
+    max_reordering: int | None = count(
+        "What that number grows to at most, as reordering is seen (net.ipv4.tcp_max_reordering).",
+        "profile", 1, 1_000_000, none="profile",
+    )  # fmt: skip
     timestamps: bool | None = flag("TCP timestamps (net.ipv4.tcp_timestamps).", "profile", none="profile")
     sysctl: Mapping[str, str] = sysctl(
         "Sysctls of the host, names and values as strings; they win over all keys above."

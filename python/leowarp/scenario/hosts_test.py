@@ -31,6 +31,9 @@ def chain(folder, rest="", kind="tcp"):
         ("tcp.dsack=false", "tcp_dsack", "0"),
         ("tcp.rack=false", "tcp_recovery", "0"),
         ("tcp.timestamps=false", "tcp_timestamps", "0"),
+        ("tcp.recovery=5", "tcp_recovery", "5"),
+        ("tcp.reordering=100", "tcp_reordering", "100"),
+        ("tcp.max_reordering=1000", "tcp_max_reordering", "1000"),
     ],
 )
 def test_one_key_sets_one_sysctl_on_top_of_the_profile(tmp_path, setting, sysctl, value):
@@ -41,6 +44,18 @@ def test_one_key_sets_one_sysctl_on_top_of_the_profile(tmp_path, setting, sysctl
         assert {**host.sysctl, name: base[name]} == base
         assert host.sysctl[name] == value
     assert resolve(load(write(tmp_path, plan.to_toml(), "plan.toml"))) == plan
+
+
+def test_losses_are_found_in_one_way_alone(tmp_path):
+    [problem] = problems_of(chain(tmp_path), ["tcp.recovery=1", "tcp.rack=false"])
+    assert (problem.key, problem.rule) == ("tcp.rack", "is given, and recovery says it, too")
+    [problem] = problems_of(chain(tmp_path), ["tcp.reordering=500"])
+    assert (problem.key, "max_reordering" in problem.hint) == ("tcp.reordering", True)
+    plan = resolve(load(chain(tmp_path), ["tcp.reordering=500", "tcp.max_reordering=500"]))
+    assert plan.hosts[0].sysctl["net.ipv4.tcp_reordering"] == "500"
+    # [tcp] says the one, a host the other: the host's own counts
+    path = chain(tmp_path, "[tcp]\nrack = false\n[hosts.B.tcp]\nrecovery = 3\n")
+    assert [host.sysctl["net.ipv4.tcp_recovery"] for host in resolve(load(path)).hosts] == ["0", "3"]
 
 
 def test_a_key_wins_over_the_profile_and_a_sysctl_over_the_key(tmp_path):

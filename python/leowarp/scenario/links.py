@@ -156,6 +156,8 @@ class Routing:
         (docs/concepts/in-flight-rules.md).
     reverse : str
         ``mirror`` or ``own``: with ``own`` the two ways may differ.
+    margin_ratio : float or None
+        Of the least cost; None: a path stays until it breaks.
     """
 
     metric: str = word("What a path's cost adds up.", ("distance", "delay", "hops"), "distance")
@@ -186,6 +188,12 @@ class Routing:
     reverse: str = word(
         "The way back: the way there reversed, or a shortest path of its own.", ("mirror", "own"), "mirror"
     )
+    margin_ratio: float | None = quantity(
+        units.RATIO,
+        "A path stays in force until it breaks, or costs more than the least by this share of it; 0 %: the shortest is "
+        "always taken; unlimited: until it breaks.",
+        "0 %", low="0 %", high="1000 %", none="unlimited",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

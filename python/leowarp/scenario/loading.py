@@ -200,6 +200,7 @@ TABLES: dict[str, type] = {
     "isl": schema.Isl,
     "ground": schema.Ground,
     "routing": schema.Routing,
+    "cures": schema.Cures,
     "network": schema.Network,
     "tcp": schema.Tcp,
     "observe": schema.Observe,

@@ -52,7 +52,7 @@ class MediumSection:
             Section to its keys without effect; None: the whole of it. `completion` refuses them in a text, `write`
             leaves them out of a plan.
         """
-        return {"isl": None, "ground": None, "routing": None, "network": ("instantiate", "endpoints")}
+        return {"isl": None, "ground": None, "routing": None, "cures": None, "network": ("instantiate", "endpoints")}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:

@@ -44,8 +44,15 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
         "net.ipv4.tcp_recovery": tcp.rack,
         "net.ipv4.tcp_timestamps": tcp.timestamps,
     }
-    # A switch that is not set is not written, so that the profile's own value stands.
-    own |= {name: str(int(on)) for name, on in switches.items() if on is not None}
+    numbers = {
+        "net.ipv4.tcp_recovery": tcp.recovery,
+        "net.ipv4.tcp_reordering": tcp.reordering,
+        "net.ipv4.tcp_max_reordering": tcp.max_reordering,
+    }
+    # A key that is not set is not written, so that the profile's own value stands.
+    for name, value in [*switches.items(), *numbers.items()]:
+        if value is not None:
+            own[name] = str(int(value))
     return dict(sorted({**PROFILE_SYSCTLS[tcp.profile], **own, **tcp.sysctl}.items()))
 
 

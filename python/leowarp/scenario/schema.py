@@ -15,6 +15,7 @@ from leowarp.scenario.sections import (
     Access,
     Chain,
     Constellation,
+    Cures,
     Flow,
     Ground,
     Guest,
@@ -35,8 +36,8 @@ from leowarp.scenario.sections import (
 from leowarp.scenario.write import plan_text
 
 __all__ = [
-    "CONGESTION_CONTROLS", "PROFILES", "SCHEMA_VERSION", "Access", "Chain", "Constellation", "Flow", "Ground", "Guest",
-    "Host", "Isl", "Jittered", "Measured", "Medium", "Mobile", "Network", "Observe", "Plan", "Routing", "Run",
+    "CONGESTION_CONTROLS", "PROFILES", "SCHEMA_VERSION", "Access", "Chain", "Constellation", "Cures", "Flow", "Ground",
+    "Guest", "Host", "Isl", "Jittered", "Measured", "Medium", "Mobile", "Network", "Observe", "Plan", "Routing", "Run",
     "Station", "Tcp",
 ]  # fmt: skip
 

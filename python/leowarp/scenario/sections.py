@@ -17,6 +17,7 @@ from leowarp import units
 from leowarp.scenario.access import Access
 from leowarp.scenario.chain import Chain
 from leowarp.scenario.constellation import Constellation, FollowsConstellation
+from leowarp.scenario.cures import Cures
 from leowarp.scenario.hosts import CONGESTION_CONTROLS, PROFILES, Flow, Host, Tcp
 from leowarp.scenario.jittered import Jittered
 from leowarp.scenario.key import InputFile, count, files, flag, quantity, sysctl, text, word
@@ -26,9 +27,9 @@ from leowarp.scenario.medium import Medium
 from leowarp.scenario.mobile import Mobile
 
 __all__ = [
-    "CONGESTION_CONTROLS", "PROFILES", "SCHEMA_VERSION", "Access", "Chain", "Constellation", "Flow", "Ground", "Guest",
-    "Host", "Isl", "Jittered", "Measured", "Medium", "Mobile", "Network", "Observe", "PlanSections", "Routing", "Run",
-    "Station", "Tcp",
+    "CONGESTION_CONTROLS", "PROFILES", "SCHEMA_VERSION", "Access", "Chain", "Constellation", "Cures", "Flow", "Ground",
+    "Guest", "Host", "Isl", "Jittered", "Measured", "Medium", "Mobile", "Network", "Observe", "PlanSections", "Routing",
+    "Run", "Station", "Tcp",
 ]  # fmt: skip
 
 SCHEMA_VERSION = 1
@@ -163,17 +164,17 @@ class PlanSections:
     """What a plan holds; `schema.Plan` adds what can be done with it.
 
     `medium` is what carries the packets; its type says which it is. All but a constellation have two stations without
-    coordinates (A and B, dish and server, mobile and server), and their `isl`, `ground` and `routing` (of `jittered`
-    also `network`) hold defaults that nothing uses, but for a mobile channel's routes over a constellation. `sysctl`
-    holds what the guest as a whole gets, `hosts[i].sysctl` what each host gets; `modules` the parameters of kernel
-    modules, by module and name, times in ns: every module of one's own and every congestion control that knows of
-    handovers and that a flow uses is there, if only with no parameters.
+    coordinates (A and B, dish and server, mobile and server), and their `isl`, `ground`, `routing` and `cures` (of
+    `jittered` also `network`) hold defaults that nothing uses, but for a mobile channel's routes over a constellation.
+    `sysctl` holds what the guest as a whole gets, `hosts[i].sysctl` what each host gets; `modules` the parameters of
+    kernel modules, by module and name, times in ns: every module of one's own and every congestion control that knows
+    of handovers and that a flow uses is there, if only with no parameters.
 
     Attributes
     ----------
     name : str
         Of the run, and of its directory.
-    run, isl, ground, routing, network, tcp, observe, guest
+    run, isl, ground, routing, cures, network, tcp, observe, guest
         The sections of those names.
     medium : Constellation, Measured, Chain, Jittered, Access or Mobile
         With its own `constellation` where it follows one.
@@ -193,6 +194,7 @@ class PlanSections:
     isl: Isl = dataclasses.field(default_factory=Isl)
     ground: Ground = dataclasses.field(default_factory=Ground)
     routing: Routing = dataclasses.field(default_factory=Routing)
+    cures: Cures = dataclasses.field(default_factory=Cures)
     network: Network = dataclasses.field(default_factory=Network)
     flows: tuple[Flow, ...]
     tcp: Tcp = dataclasses.field(default_factory=Tcp)

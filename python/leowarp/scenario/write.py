@@ -65,8 +65,10 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         for station in plan.stations:
             yield from _table("stations", station, double=True)
     idle = medium.idle(follows=sky is not None)
-    for name in ("isl", "ground", "routing", "network"):
+    for name in ("isl", "ground", "routing", "cures", "network"):
         without = idle.get(name, ())
+        if name == "cures" and without is not None and not plan.cures.hold:
+            without = ("hold_buffer", "hold_full")
         if without is not None:
             yield from _table(name, getattr(plan, name), without)
     for flow in plan.flows:

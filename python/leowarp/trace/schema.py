@@ -409,6 +409,30 @@ ACKS = TableSchema(
     ),
 )  # fmt: skip
 
+SWITCHES = TableSchema(
+    "switches",
+    "Switch",
+    "What `[cures]` did at route changes: each entry of a node that went over to another link while packets for the "
+    "host waited or flew before it. Only with `move_queue` or `hold`.",
+    (
+        _key("t_ns", _I64, _NS, "when the entry changed"),
+        _key("from_direction", _U31, "", "direction of the link before, numbered as in `links`"),
+        _key("to_direction", _U31, "", "direction of the link from then on"),
+        _key("host", _U31, "", "number of the host that the packets are for; the table's metadata `hosts` names them"),
+        Column(
+            "moved_pkts", _U64, _P,
+            "packets that waited at the link before and were handed to the new one: only that counts them as offered",
+        ),
+        Column("moved_bytes", _U64, _B, "the same in bytes, with the link's overhead"),
+        Column("hold_ns", _I64, _NS, "how long a packet that came at once would be held back; null: none is"),
+        Column("held_back_pkts", _U64, _P, "packets that were held back before they were queued at the new link"),
+        Column("held_back_bytes", _U64, _B, "the same in bytes, with the link's overhead"),
+        Column("held_back_max_bytes", _U64, _B, "most of them at once"),
+        Column("held_back_longest_ns", _I64, _NS, "longest time that one was held back; null: none was"),
+        Column("full_pkts", _U64, _P, "packets that came when the hold buffer was full (`cures.hold_full`)"),
+    ),
+)  # fmt: skip
+
 # Every probe, whatever `observe.packets` says: each is a sample of delay and of loss by itself.
 ECHOES = TableSchema(
     "echoes",
@@ -479,6 +503,6 @@ TABLES: dict[str, TableSchema] = {
     table.name: table
     for table in (
         SOCKETS, PACKETS, BINS, DELAYS, LINKS, LINKTOTALS, COUNTERS, DROPS, FLOWS, ACKS, ECHOES, REORDERING,
-        DENSITIES,
+        DENSITIES, SWITCHES,
     )
 }  # fmt: skip

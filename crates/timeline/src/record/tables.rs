@@ -210,4 +210,19 @@ tables! {
         index: i32 ["1", "displacement in packets (late positive), occupancy in packets, n, extent in packets"],
         pkts: u64 ["pkts", "packets of that index; of n-reordering all that are n-reordered, so cumulative"],
     }
+    /// What `[cures]` did at route changes: each entry of a node that went over to another link while packets for the host waited or flew before it. Only with `move_queue` or `hold`.
+    "switches" Switch {
+        t_ns: i64 ["ns", "when the entry changed"],
+        from_direction: u32 ["1", "direction of the link before, numbered as in `links`"],
+        to_direction: u32 ["1", "direction of the link from then on"],
+        host: u32 ["1", "number of the host that the packets are for; the table's metadata `hosts` names them"],
+        moved_pkts: u64 ["pkts", "packets that waited at the link before and were handed to the new one: only that counts them as offered"],
+        moved_bytes: u64 ["bytes", "the same in bytes, with the link's overhead"],
+        hold_ns: i64 ["ns", "how long a packet that came at once would be held back; null: none is"],
+        held_back_pkts: u64 ["pkts", "packets that were held back before they were queued at the new link"],
+        held_back_bytes: u64 ["bytes", "the same in bytes, with the link's overhead"],
+        held_back_max_bytes: u64 ["bytes", "most of them at once"],
+        held_back_longest_ns: i64 ["ns", "longest time that one was held back; null: none was"],
+        full_pkts: u64 ["pkts", "packets that came when the hold buffer was full (`cures.hold_full`)"],
+    }
 }

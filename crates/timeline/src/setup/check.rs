@@ -2,8 +2,8 @@
 //! Whether a setup makes sense.
 
 use super::{
-    Discipline, Flow, FlowKind, JitterTable, Link, LinkKind, NodeKind, Observe, QueueKind, Setup, SetupError,
-    JITTER_VALUES_MAX, MTU_LEAST_BYTES, MTU_MOST_BYTES, OVERTAKING_LIMIT_PKTS, VERSION,
+    Direction, Discipline, Flow, FlowKind, JitterTable, Link, LinkKind, NodeKind, Observe, QueueKind, Setup,
+    SetupError, JITTER_VALUES_MAX, MTU_LEAST_BYTES, MTU_MOST_BYTES, OVERTAKING_LIMIT_PKTS, VERSION,
 };
 
 type Checked = Result<(), SetupError>;
@@ -43,6 +43,7 @@ impl Setup {
             rule(is_host, format!("hosts[{i}].node"), host.node, "it must be a node of kind host")?;
         }
         self.links.iter().enumerate().try_for_each(|(i, each)| link(i, each, self.nodes.len()))?;
+        self.cures()?;
         self.jitter_tables.iter().enumerate().try_for_each(|(i, table)| jitter_table(i, table))?;
         for (i, module) in self.modules.iter().enumerate() {
             let is_name = |name: &str| !name.is_empty() && !name.contains('/') && !name.starts_with('.');
@@ -52,6 +53,24 @@ impl Setup {
             }
         }
         (0..self.flows.len()).try_for_each(|i| self.flow(i))
+    }
+
+    fn cures(&self) -> Checked {
+        if !self.cures.any() {
+            return Ok(());
+        }
+        let is_fifo = |link: &Link| {
+            let own = |d: &Direction| d.is_plain() || d.queue.as_ref().is_some_and(|q| q.kind == QueueKind::Fifo);
+            !link.is_modelled() || (link.discipline == Some(Discipline::Leolink) && link.directions.iter().all(own))
+        };
+        let odd = self.links.iter().position(|link| link.arp || !is_fifo(link));
+        rule(
+            odd.is_none(),
+            "cures",
+            format!("given, and links[{}] is no leolink with a FIFO and without ARP", odd.unwrap_or_default()),
+            "queues of other links cannot be moved or held back",
+        )?;
+        rule(!self.source_routing, "cures", "given", "with source_routing packets keep the path they left with")
     }
 
     fn flow(&self, i: usize) -> Checked {

@@ -2,10 +2,12 @@
 //! `in/setup.json`: the network before it moves, the workload and what is to be observed.
 
 mod check;
+mod cures;
 mod flow;
 mod network;
 mod observe;
 
+pub use cures::{Cures, Hold, HoldFull, MoveQueue};
 pub use flow::{Flow, FlowKind, FLOOD_SILENCE_NS};
 pub use network::{
     DelayedAck, Direction, Discipline, Host, Link, LinkKind, Node, NodeKind, OnDown, Pacing, Queue, QueueCounts,
@@ -55,6 +57,9 @@ pub struct Setup {
     /// Kernel modules that are loaded, or that the kernel has, and their parameters.
     #[serde(default)]
     pub modules: Vec<Module>,
+    /// What nodes do about a change of their routes, besides obeying it.
+    #[serde(default)]
+    pub cures: Cures,
     /// What is recorded.
     pub observe: Observe,
 }

@@ -172,3 +172,18 @@ fn a_flood_has_replies_and_perhaps_an_interval() {
     assert!(flood(None, Some(5.0), true).unwrap_err().contains("it is a flood"));
     assert!(flood(None, None, false).unwrap_err().contains("it is a flood"));
 }
+
+#[test]
+fn cures_need_links_whose_queues_can_be_read_back() {
+    let mut setup = example();
+    assert!(!read(&setup).unwrap().cures.any());
+    setup["cures"] = serde_json::json!({"move_queue": "lost", "hold": {"buffer_bytes": 5000, "full": "send"}});
+    assert!(read(&setup).unwrap_err().contains("links[1] is no leolink with a FIFO and without ARP"));
+    setup["links"][1]["directions"] = serde_json::json!([{}, {}]);
+    let hold = Some(Hold { buffer_bytes: 5000, full: HoldFull::Send });
+    assert_eq!(read(&setup).unwrap().cures, Cures { move_queue: Some(MoveQueue::Lost), hold });
+    setup["source_routing"] = serde_json::json!(true);
+    assert!(read(&setup).unwrap_err().contains("packets keep the path they left with"));
+    setup["cures"]["hold"]["full"] = serde_json::json!("wait");
+    assert!(read(&setup).unwrap_err().contains("unknown variant `wait`"));
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Delayed sending: at a route change new packets for a host are held back until what left over the old link before them
+ * will have arrived first. They join the queue when the hold ends, all at that instant, in their order. And what the
+ * agent reads of this: /proc/leolink/switches, binary.
+ */
+#include <linux/math64.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include "leolink.h"
+
+struct leolink_hold {
+	struct leolink_hold *next;
+	__be32 destination;
+	u32 bytes;
+	u64 until_ns;
+	struct qdisc_skb_head pkts;
+	struct leolink_switched *record;
+};
+
+/* A record, and whether a hold still writes into it. */
+struct entry {
+	struct leolink_switched r;
+	struct list_head all;
+	bool is_open, was_read;
+};
+
+static LIST_HEAD(entries);
+
+/* Room for a record, which nobody reads before it is kept. May sleep. */
+struct leolink_switched *leolink_switched_new(void)
+{
+	struct entry *e = kzalloc(sizeof(*e), GFP_KERNEL);
+
+	return e ? &e->r : NULL;
+}
+
+void leolink_switched_keep(struct leolink_switched *r)
+{
+	list_add_tail(&container_of(r, struct entry, r)->all, &entries);
+}
+
+void leolink_switched_free(struct leolink_switched *r)
+{
+	if (r)
+		kfree(container_of(r, struct entry, r));
+}
+
+/* What has been read is gone: records are read once, at the end of a run. */
+ssize_t leolink_switches_read(struct file *f, char __user *to, size_t size, loff_t *pos)
+{
+	size_t done = 0;
+
+	while (!list_empty(&entries) && done + sizeof(struct leolink_switched) <= size) {
+		struct entry *e = list_first_entry(&entries, struct entry, all);
+		struct leolink_switched r = e->r;
+
+		list_del(&e->all);
+		e->was_read = true;
+		if (!e->is_open)
+			kfree(e);
+		if (copy_to_user(to + done, &r, sizeof(r)))
+			return -EFAULT;
+		done += sizeof(r);
+	}
+	return done;
+}
+
+/* Room for a hold. May sleep. */
+struct leolink_hold *leolink_hold_new(void)
+{
+	return kzalloc(sizeof(struct leolink_hold), GFP_KERNEL);
+}
+
+void leolink_hold_free(struct leolink_hold *hold)
+{
+	kfree(hold);
+}
+
+static void set_due(struct leolink_sched *q)
+{
+	struct leolink_hold *hold;
+
+	q->hold_due_ns = U64_MAX;
+	for (hold = q->holds; hold; hold = hold->next)
+		q->hold_due_ns = min(q->hold_due_ns, hold->until_ns);
+	leolink_set_plain(q);
+}
+
+/* Packets for a host are held back from now on, until an instant. */
+void leolink_hold_begin(struct leolink_sched *q, struct leolink_hold *hold, __be32 destination, u64 until_ns,
+			struct leolink_switched *record)
+{
+	struct leolink_hold **last = &q->holds;
+
+	hold->destination = destination;
+	hold->until_ns = until_ns;
+	hold->record = record;
+	container_of(record, struct entry, r)->is_open = true;
+	/* the first of two for one host, which ends first or with it, has the older packets */
+	while (*last)
+		last = &(*last)->next;
+	*last = hold;
+	set_due(q);
+}
+
+static struct leolink_hold *last_hold_for(struct leolink_sched *q, __be32 destination)
+{
+	struct leolink_hold *hold, *found = NULL;
+
+	for (hold = q->holds; hold; hold = hold->next)
+		if (hold->destination == destination)
+			found = hold;
+	return found;
+}
+
+/* The hold that a packet belongs to, if any. */
+struct leolink_hold *leolink_hold_of(struct leolink_sched *q, const struct sk_buff *skb)
+{
+	return skb->protocol == htons(ETH_P_IP) ? last_hold_for(q, ip_hdr(skb)->daddr) : NULL;
+}
+
+/* Takes the oldest packet out of a hold. */
+static struct sk_buff *take(struct leolink_sched *q, struct leolink_hold *hold, u64 now)
+{
+	struct sk_buff *skb = __qdisc_dequeue_head(&hold->pkts);
+	u64 held_ns;
+
+	if (!skb)
+		return NULL;
+	held_ns = now - cb(skb)->start_ns;
+	hold->record->held_back_longest_ns = max(hold->record->held_back_longest_ns, held_ns);
+	hold->bytes -= link_bytes(q, skb);
+	q->hold_bytes -= link_bytes(q, skb);
+	return skb;
+}
+
+/* Queues a packet that was held back, as if it came now. */
+static void send(struct leolink_sched *q, struct sk_buff *skb, u64 now)
+{
+	leolink_advance_any(q, now);
+	if (q->busy_until_ns > now && leolink_has_no_room(q, link_bytes(q, skb))) {
+		leolink_record_drop(q, skb, CAUSE_QUEUE, now);
+		dev_kfree_skb_any(skb);
+		return;
+	}
+	leolink_transmit(q, skb, now);
+}
+
+/* Holds a packet back. A full buffer refuses it, or sends its oldest packets before their time. */
+int leolink_hold_enqueue(struct leolink_sched *q, struct leolink_hold *hold, struct sk_buff *skb,
+			 struct sk_buff **to_free, u64 now)
+{
+	struct leolink_switched *r = hold->record;
+	u32 bytes = link_bytes(q, skb);
+
+	if (q->hold_bytes + bytes > q->hold_limit_bytes) {
+		r->full_pkts++;
+		if (!q->full_hold_sends) {
+			leolink_record_drop(q, skb, CAUSE_QUEUE, now);
+			return qdisc_drop(skb, q->sch, to_free);
+		}
+		while (hold->pkts.head && q->hold_bytes + bytes > q->hold_limit_bytes)
+			send(q, take(q, hold, now), now);
+		if (q->hold_bytes + bytes > q->hold_limit_bytes) {
+			send(q, skb, now);
+			return NET_XMIT_SUCCESS;
+		}
+	}
+	cb(skb)->start_ns = now;
+	__qdisc_enqueue_tail(skb, &hold->pkts);
+	hold->bytes += bytes;
+	q->hold_bytes += bytes;
+	r->held_back_pkts++;
+	r->held_back_bytes += bytes;
+	r->held_back_max_bytes = max_t(u64, r->held_back_max_bytes, hold->bytes);
+	return NET_XMIT_SUCCESS;
+}
+
+/* An empty hold is over. */
+static void end(struct leolink_hold **place)
+{
+	struct leolink_hold *hold = *place;
+	struct entry *e = container_of(hold->record, struct entry, r);
+
+	*place = hold->next;
+	e->is_open = false;
+	if (e->was_read)
+		kfree(e);
+	kfree(hold);
+}
+
+/* Ends the holds that are due by now: what they hold joins the queue. */
+void leolink_hold_release(struct leolink_sched *q, u64 now)
+{
+	struct leolink_hold **place = &q->holds;
+	struct sk_buff *skb;
+
+	if (q->hold_due_ns > now)
+		return;
+	while (*place) {
+		if ((*place)->until_ns > now) {
+			place = &(*place)->next;
+			continue;
+		}
+		while ((skb = take(q, *place, now)))
+			send(q, skb, now);
+		end(place);
+	}
+	set_due(q);
+}
+
+/* Loses all that is held back. */
+void leolink_hold_flush(struct leolink_sched *q, u64 now)
+{
+	struct sk_buff *skb;
+
+	if (!q->holds)
+		return;
+	while (q->holds) {
+		while ((skb = take(q, q->holds, now))) {
+			leolink_record_drop(q, skb, CAUSE_DOWN, now);
+			dev_kfree_skb_any(skb);
+		}
+		end(&q->holds);
+	}
+	set_due(q);
+}
+
+/* Takes what is held back for a host out of all holds, oldest first; they are over. */
+void leolink_hold_take(struct leolink_sched *q, __be32 destination, struct qdisc_skb_head *taken, u64 now)
+{
+	struct leolink_hold **place = &q->holds;
+	struct sk_buff *skb;
+
+	while (*place) {
+		if ((*place)->destination != destination) {
+			place = &(*place)->next;
+			continue;
+		}
+		while ((skb = take(q, *place, now)))
+			__qdisc_enqueue_tail(skb, taken);
+		end(place);
+	}
+	set_due(q);
+}
+
+/* When the last packet that this link has for a host arrives at its other end. Cross traffic counts as the host's. */
+u64 leolink_hold_last_arrival_ns(struct leolink_sched *q, __be32 destination)
+{
+	struct leolink_hold *hold = last_hold_for(q, destination);
+	u64 depart;
+
+	if (!hold)
+		return q->last_arrive_ns;
+	depart = max(q->busy_until_ns, hold->until_ns);
+	if (q->rate_bps)
+		depart += div64_u64((u64)q->hold_bytes * 8 * NSEC_PER_SEC + q->rate_bps - 1, q->rate_bps);
+	return max(depart + q->r.delay_ns, q->last_arrive_ns);
+}

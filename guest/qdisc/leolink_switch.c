@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a node does when its entry for a host changes from one of its links to another, besides sending there from now on:
+ *
+ *	move	what waits at the old link goes over the new one, before anything newer. What has begun to be sent or flies
+ *		arrives by the old way.
+ *	hold	what goes over the new link is held back until
+ *
+ *			last arrival over the old link + rest of the old way - delay of the new link - rest of the new way
+ *
+ *		so that the first that is sent then arrives behind the last of before. The rests come from who knows the
+ *		network (the agent), the rest is the node's own. Nothing is held back if that instant has passed.
+ *
+ * In this order, so that with both what is moved is held back, for as long as what cannot be moved takes.
+ */
+#include <linux/etherdevice.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include "leolink.h"
+
+static bool is_fifo(const struct leolink_sched *q)
+{
+	return !leolink_has_table(q) && !q->overtakes && !q->child;
+}
+
+/* Takes what waits for a host out of the queue, in order; the packets behind close up. */
+static void take_waiting(struct leolink_sched *q, __be32 destination, struct qdisc_skb_head *taken, u64 now)
+{
+	struct qdisc_skb_head *list = &q->sch->q;
+	struct sk_buff **place = &list->head, *skb, *kept = NULL, *first = NULL;
+	bool waits = false;
+
+	leolink_advance(q, now);
+	if (!q->first_waiting)
+		return;
+	while ((skb = *place)) {
+		waits |= skb == q->first_waiting;
+		if (!waits || !leolink_is_for(skb, destination)) {
+			if (waits && !first)
+				first = skb;
+			kept = skb;
+			place = &skb->next;
+			continue;
+		}
+		*place = skb->next;
+		list->qlen--;
+		q->r.waiting_pkts--;
+		q->r.waiting_bytes -= link_bytes(q, skb);
+		q->r.busy_ns -= cb(skb)->serialise_ns;
+		__qdisc_enqueue_tail(skb, taken);
+	}
+	list->tail = kept;
+	q->first_waiting = first;
+	leolink_reschedule(q->sch, now);
+	leolink_advance(q, now);
+}
+
+/* Hands a packet that waited at one link of a node to another. Consumes it. */
+static int hand_over(struct sk_buff *skb, struct net_device *dev)
+{
+	const struct net_device *peer = dev->netdev_ops->ndo_get_peer_dev(dev);
+	struct ethhdr *eth;
+
+	/* a capture may share its bytes */
+	if (!peer || skb_ensure_writable(skb, ETH_HLEN)) {
+		kfree_skb(skb);
+		return -ENOMEM;
+	}
+	eth = (struct ethhdr *)skb->data;
+	ether_addr_copy(eth->h_dest, peer->dev_addr);
+	ether_addr_copy(eth->h_source, dev->dev_addr);
+	skb->dev = dev;
+	/* a queue that is full says so by itself, as to any packet */
+	dev_queue_xmit(skb);
+	return 0;
+}
+
+int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struct netlink_ext_ack *extack)
+{
+	struct leolink_sched *to = qdisc_priv(sch), *from = leolink_links_find(dev_net(qdisc_dev(sch)), s->from);
+	struct qdisc_skb_head moved = { 0 };
+	struct leolink_switched *r;
+	struct leolink_hold *hold;
+	struct sk_buff *skb;
+	u64 now = now_ns(), last_ns, rest_ns;
+	int err = 0;
+
+	if (!from || from == to) {
+		NL_SET_ERR_MSG_MOD(extack, "a switch from a link that this node does not have");
+		return -ENOENT;
+	}
+	if (!is_fifo(from) || !is_fifo(to)) {
+		NL_SET_ERR_MSG_MOD(extack, "a switch between links of which one is no FIFO of one rate");
+		return -EOPNOTSUPP;
+	}
+	r = leolink_switched_new();
+	hold = leolink_hold_new();
+	if (!r || !hold) {
+		leolink_switched_free(r);
+		leolink_hold_free(hold);
+		return -ENOMEM;
+	}
+
+	sch_tree_lock(from->sch);
+	leolink_hold_release(from, now);
+	if (s->flags & LEOLINK_SWITCH_MOVE) {
+		take_waiting(from, s->destination, &moved, now);
+		leolink_hold_take(from, s->destination, &moved, now);
+		leolink_arm_next(from, now);
+	}
+	last_ns = leolink_hold_last_arrival_ns(from, s->destination);
+	for (skb = moved.head; skb; skb = skb->next) {
+		r->moved_pkts++;
+		r->moved_bytes += link_bytes(from, skb);
+	}
+	/* they count as offered to the link that sends them */
+	from->r.offered_pkts -= r->moved_pkts;
+	from->r.offered_bytes -= r->moved_bytes;
+	sch_tree_unlock(from->sch);
+
+	r->t_ns = now;
+	r->from = s->from;
+	r->to = to->r.id;
+	r->destination = s->destination;
+	rest_ns = to->r.delay_ns + s->rest_to_ns;
+	if ((s->flags & LEOLINK_SWITCH_HOLD) && last_ns + s->rest_from_ns > now + rest_ns) {
+		u64 until_ns = last_ns + s->rest_from_ns - rest_ns;
+
+		r->hold_ns = until_ns - now;
+		sch_tree_lock(sch);
+		to->hold_limit_bytes = s->hold_limit_bytes;
+		to->full_hold_sends = s->flags & LEOLINK_SWITCH_SEND;
+		leolink_hold_begin(to, hold, s->destination, until_ns, r);
+		leolink_arm_next(to, now);
+		sch_tree_unlock(sch);
+	} else {
+		leolink_hold_free(hold);
+	}
+	while ((skb = __qdisc_dequeue_head(&moved)))
+		err = hand_over(skb, qdisc_dev(sch)) ?: err;
+	if (r->hold_ns || r->moved_pkts)
+		leolink_switched_keep(r);
+	else
+		leolink_switched_free(r);
+	return err;
+}

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scalars of what cures did."""
+
+import pyarrow as pa
+import pytest
+
+from leowarp.metrics.cures import cure_scalars
+from leowarp.metrics.tables import tables_of
+from leowarp.trace import TABLES
+
+ROW = {"t_ns": 5, "from_direction": 0, "to_direction": 2, "host": 1, "moved_pkts": 3, "moved_bytes": 4542}
+NONE_HELD = {"held_back_pkts": 0, "held_back_bytes": 0, "held_back_max_bytes": 0, "full_pkts": 0}
+HELD = {"hold_ns": 9, "held_back_pkts": 2, "held_back_bytes": 132, "held_back_max_bytes": 66, "full_pkts": 1}
+
+
+def scalars_of(*rows: dict) -> dict:
+    table = pa.Table.from_pylist(list(rows), schema=TABLES["switches"].arrow({}))
+    return cure_scalars(tables_of({"switches": table}))
+
+
+def test_without_cures_nothing_is_known():
+    assert set(cure_scalars(tables_of({})).values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([], (0, 0, 0, None, 0)),
+        ([ROW | NONE_HELD], (3, 0, 0, None, 0)),
+        ([ROW | NONE_HELD, ROW | HELD | {"held_back_longest_ns": 7}, ROW | HELD | {"held_back_longest_ns": 4}],
+         (9, 4, 66, 7, 2)),
+    ],
+)  # fmt: skip
+def test_sums_and_maxima_over_all_switches(rows, expected):
+    assert tuple(scalars_of(*rows).values()) == expected
