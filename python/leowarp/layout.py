@@ -12,6 +12,7 @@ INPUTS = "00-inputs"
 ROUTES = "10-routes.parquet"
 TIMELINE = "20-timeline.parquet"
 TRACE = "30-trace"
+PROGRAMS = "35-programs"
 METRICS = "40-metrics.parquet"
 REPORT = "50-report"
 SUMMARY = "summary.json"
@@ -20,7 +21,9 @@ INCOMPLETE = "INCOMPLETE"
 GUEST = ".guest"
 CONSOLE = "guest-console.txt"
 # Numbered as the street goes, so that a listing shows them in the order in which they were made.
-ARTEFACTS = (PLAN, INPUTS, ROUTES, TIMELINE, TRACE, METRICS, REPORT, SUMMARY, MANIFEST, GUEST, CONSOLE, INCOMPLETE)
+ARTEFACTS = (
+    PLAN, INPUTS, ROUTES, TIMELINE, TRACE, PROGRAMS, METRICS, REPORT, SUMMARY, MANIFEST, GUEST, CONSOLE, INCOMPLETE,
+)  # fmt: skip
 """Everything that a run directory may hold: whatever has another name is somebody else's, and is never touched."""
 
 

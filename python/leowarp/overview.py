@@ -340,6 +340,8 @@ def _is_shown(row: _Row, values: list[tuple[Any, ...]], columns: Sequence[dict[s
 def _kind(flow: dict[str, Any]) -> str:
     if flow.get("kind", "tcp") == "tcp":
         return "tcp"
+    if flow["kind"] == "program":
+        return "program"
     # A ping without replies is a stream of probes one way, as udp is.
     return "ping" if flow["kind"] == "ping" and flow.get("replies_pkts") is not None else "probe"
 
@@ -490,4 +492,15 @@ _RUN = (
     _Row("cpu_s", _Shown.KNOWN, ("virtual_s",), _speed, label="virtual s per CPU s"),
 )
 
-_KINDS = {"tcp": ("TCP", _TCP), "ping": ("Pings", _PING), "probe": ("Probes one way", _PROBE)}
+_PROGRAM = (
+    _Row("connections", _Shown.KNOWN),
+    _Row("connections_bytes", _Shown.KNOWN),
+    _Row("client_exit_code", _Shown.KNOWN),
+    _Row("client_end_ns", _Shown.KNOWN),
+    _Row("server_exit_code", _Shown.KNOWN),
+)
+
+_KINDS = {
+    "tcp": ("TCP", _TCP), "ping": ("Pings", _PING), "probe": ("Probes one way", _PROBE),
+    "program": ("Programs", _PROGRAM),
+}  # fmt: skip

@@ -20,7 +20,7 @@ from leowarp.layout import INCOMPLETE, MANIFEST, PLAN, SUMMARY, TRACE
 TEXTS = ("name", "kind", "source", "destination", "congestion_control")
 """Of a summary: what is a text if it is there. Everything else is a number, a truth value or null."""
 
-KINDS = ("tcp", "ping", "udp")
+KINDS = ("tcp", "ping", "udp", "program")
 
 _LONGEST_MARK_BYTES = 1 << 20
 _LONGEST_TEXT = 1000

@@ -102,6 +102,20 @@ class Run:
 
         return scenario.resolve(scenario.load(self.path / PLAN))
 
+    @cached_property
+    def observed_plan(self) -> Plan:
+        """The plan with a flow for each connection of its programs: flows as the trace numbers them."""
+        from leowarp import metrics
+
+        return metrics.with_connections(self.plan, self._connections)
+
+    @cached_property
+    def _connections(self) -> list[dict[str, Any]]:
+        # A run that is being written, or was made by hand, may have no such table yet.
+        if not (self.path / TRACE / "flows.parquet").exists():
+            return []
+        return decode_metadata(self.table("flows").schema, "connections") or []
+
     @property
     def summary(self) -> dict[str, Any]:
         """The run's scalars (`summary.json`), units in the names."""
@@ -164,7 +178,7 @@ class Run:
             If it has none of that number: an empty table would look like a flow that sent nothing.
         """
         # From the plan's text: a flow of which nothing was recorded is a flow all the same.
-        count = len(self.document.get("flows", ()))
+        count = len(self.document.get("flows", ())) + len(self._connections)
         # True is 1 to Python, and `flow=True` a mistake that would show flow 1.
         if isinstance(flow, bool) or flow not in range(count):
             have = "only flow 0" if count == 1 else f"flows 0 to {count - 1}"
@@ -294,7 +308,7 @@ class Run:
         """
         from leowarp import metrics
 
-        return self._of(metrics.causes(self.tables, metrics.flow_pairs(self.plan.flows)), flow=flow)
+        return self._of(metrics.causes(self.tables, metrics.flow_pairs(self.observed_plan.flows)), flow=flow)
 
     def route_changes(self) -> pd.DataFrame:
         """The changes of paths, one row a change and pair of stations: hops, delay before and after, what came of it.
@@ -335,7 +349,7 @@ class Run:
         from leowarp import metrics
 
         series = metrics.series_of(name)
-        flows = range(len(self.plan.flows)) if flow is None else [self.flow_number(flow)]
+        flows = range(len(self.observed_plan.flows)) if flow is None else [self.flow_number(flow)]
         pieces = []
         for number in flows:
             t_ns, value = series.of_flow(self.numbers, number)
@@ -350,7 +364,7 @@ class Run:
         trace = {name: self.table(name) for name in ("reordering", "densities")}
         # Routes number the changes of a path that the scopes of reordering are around.
         planned = {name: self.table(name) for name in ("routes", "timeline")}
-        return metrics.tables_of(trace, **planned, where=self.path), metrics.flow_pairs(self.plan.flows)
+        return metrics.tables_of(trace, **planned, where=self.path), metrics.flow_pairs(self.observed_plan.flows)
 
     def figure(self, name: str, *, flow: int | Sequence[int] | None = None, **options: Any) -> Figure:
         """A figure of the report by its name, for instance "goodput", as a matplotlib Figure.

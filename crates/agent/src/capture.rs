@@ -6,11 +6,12 @@
 
 use crate::acks::Acks;
 use crate::clock::Clock;
+use crate::connections::{Connections, Lived, CONNECTIONS_MAX};
 use crate::context::Context;
 use crate::drops::{self, Drops};
 use crate::ending::Ending;
 use crate::error::{check, Error, Result};
-use crate::frame::{self, Parsed};
+use crate::frame::{self, Foreign, Parsed};
 use crate::ledger::Ledger;
 use crate::network::{interface_name, Network};
 use crate::outcome::{FlowOutcome, Outcome};
@@ -19,10 +20,10 @@ use crate::reordering::Reordering;
 use crate::ring::{Ring, RETIRE_MS};
 use crate::sample::LostBetweenLinks;
 use crate::table::Rows;
-use crate::truth::{Loss, Numbers, Packet, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN};
+use crate::truth::{self, Loss, Numbers, Packet, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN};
 use leowarp_timeline::record::{AckWait, Drop, Missing};
 use leowarp_timeline::setup::{Discipline, Flow, FlowKind, Link, LinkKind, Pcap, Setup};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -32,6 +33,8 @@ const SNAP_HEADERS_BYTES: u32 = 64;
 const LAG_NS: i64 = 2 * RETIRE_MS as i64 * 1_000_000 + 10_000_000;
 /// A packet of which nothing is heard for so long is lost: memory holds all that were sent since.
 const SILENCE_NS: i64 = 60_000_000_000;
+
+const SYN_ACK: u8 = truth::FLAG_SYN | truth::FLAG_ACK;
 
 /// How long after the last packet everything has been handed over.
 pub const FLUSH_NS: i64 = LAG_NS + 100_000_000;
@@ -76,20 +79,86 @@ impl Host {
 struct Dropped {
     t_ns: i64,
     parsed: Option<Parsed>,
+    foreign: Option<Foreign>,
     loss: Loss,
+}
+
+/// What is kept of all flows: of those of the setup, then of the connections of programs.
+struct Books {
+    flows: Vec<Flow>,
+    /// By 2 * flow + direction.
+    streams: Vec<Stream>,
+    ledger: Ledger,
+    reordering: Reordering,
+    /// By flow.
+    acks: Vec<Acks>,
+}
+
+impl Books {
+    /// One flow more: a connection of the flow `program`, first seen at a run time.
+    fn open(&mut self, program: usize, kind: FlowKind, t_ns: i64) {
+        let like = &self.flows[program];
+        self.flows.push(Flow { kind, start_ns: t_ns, stop_ns: t_ns, program: None, ..like.clone() });
+        let numbers = if kind == FlowKind::Tcp { Numbers::Tcp } else { Numbers::Order };
+        self.streams.extend([Stream::new(numbers, None), Stream::new(numbers, None)]);
+        self.ledger.open(program, kind);
+        self.reordering.open(program);
+        self.acks.push(Acks::default());
+    }
+}
+
+/// What is known of the packets of programs.
+struct Programs {
+    connections: Connections,
+    /// Packets between hosts of programs that belong to no connection: neither TCP nor UDP, or later fragments.
+    unfollowed_pkts: u64,
+    /// By flow: when the answer to the first segment of a connection reached who opened it.
+    connected_ns: BTreeMap<usize, i64>,
+    /// IPv4 address of each host of the setup.
+    addresses: Vec<u32>,
+}
+
+impl Programs {
+    /// Which flow a packet belongs to that passes a host's wire (its number, and whether it leaves), and what is known of
+    /// it; none = to no program.
+    fn follow(
+        &mut self,
+        books: &mut Books,
+        t_ns: i64,
+        ip: &[u8],
+        (host, leaves): (usize, bool),
+        end_ns: i64,
+    ) -> Result<Option<Parsed>> {
+        let Self { connections, unfollowed_pkts, connected_ns, addresses } = self;
+        // A connection that begins after the end is none of the run's.
+        let mut place = |p: &Foreign| if t_ns < end_ns { connections.pass(host, p) } else { connections.find(host, p) };
+        let Some((packet, place)) = frame::parse_foreign(t_ns, ip).and_then(|p| Some((p, place(&p)?))) else {
+            *unfollowed_pkts += u64::from(leaves && t_ns < end_ns && connections.has_host(addresses[host]));
+            return Ok(None);
+        };
+        if let Some(connection) = connections.all().last().filter(|_| place.is_new) {
+            books.open(connection.program, connection.kind(), t_ns);
+            too_many(connections.all().len())?;
+        }
+        let flow = &mut books.flows[place.flow];
+        flow.start_ns = flow.start_ns.min(t_ns);
+        flow.stop_ns = flow.stop_ns.max(t_ns.min(end_ns));
+        if flow.kind == FlowKind::Tcp && !leaves && packet.seen.flags & SYN_ACK == SYN_ACK {
+            connected_ns.entry(place.flow).or_insert(t_ns);
+        }
+        let Foreign { seen, window, .. } = packet;
+        Ok(Some(Parsed { kind: flow.kind, flow: place.flow, direction: place.direction, seen, window }))
+    }
 }
 
 /// The thread's work.
 pub struct Capture {
     clock: Clock,
     ending: Arc<Ending>,
-    flows: Vec<Flow>,
+    books: Books,
+    own_flows: usize,
+    programs: Programs,
     hosts: Vec<Host>,
-    streams: Vec<Stream>,
-    ledger: Ledger,
-    reordering: Reordering,
-    /// By flow.
-    acks: Vec<Acks>,
     ack_rows: Rows<AckWait>,
     drops: Drops,
     dropped: VecDeque<Dropped>,
@@ -128,7 +197,7 @@ impl Capture {
         let numbers = |f: &Flow| match f.kind {
             FlowKind::Tcp => Numbers::Tcp,
             FlowKind::Ping => Numbers::Packets(16),
-            FlowKind::Udp => Numbers::Packets(32),
+            FlowKind::Udp | FlowKind::Program => Numbers::Packets(32),
         };
         // Links report what they lose. A packet that vanished anyway was lost between links: for want of a route, or, where
         // neighbours are resolved, perhaps in a neighbour's queue.
@@ -139,12 +208,21 @@ impl Capture {
         Ok(Self {
             clock: *clock,
             ending: ending.clone(),
-            flows: setup.flows.clone(),
+            books: Books {
+                flows: setup.flows.clone(),
+                streams: streams.collect(),
+                ledger: Ledger::create(setup, events, header)?,
+                reordering: Reordering::create(setup, events, header)?,
+                acks: setup.flows.iter().map(|_| Acks::default()).collect(),
+            },
+            own_flows: setup.flows.len(),
+            programs: Programs {
+                connections: Connections::new(setup),
+                unfollowed_pkts: 0,
+                connected_ns: BTreeMap::new(),
+                addresses: setup.hosts.iter().map(|h| h.address.into()).collect(),
+            },
             hosts,
-            streams: streams.collect(),
-            ledger: Ledger::create(setup, events, header)?,
-            reordering: Reordering::create(setup, events, header)?,
-            acks: setup.flows.iter().map(|_| Acks::default()).collect(),
             ack_rows: Rows::create(header)?,
             drops: Drops::open(),
             dropped: VecDeque::new(),
@@ -192,7 +270,7 @@ impl Capture {
     }
 
     fn read_rings(&mut self) -> Result<()> {
-        let Self { clock, flows, streams, hosts, reordering, acks, .. } = self;
+        let Self { clock, books, own_flows, hosts, programs, .. } = self;
         let end_ns = self.ending.end_ns();
         for host in hosts {
             let Host { index, ring, read_until_ns, arrivals, pcap } = host;
@@ -202,20 +280,29 @@ impl Capture {
                 if let (Some(pcap), true) = (&mut *pcap, t_ns >= 0) {
                     pcap.push(t_ns, frame)?;
                 }
-                let Some(parsed) = frame.ip().and_then(|ip| frame::parse(t_ns, ip)) else { return Ok(()) };
-                let Some(flow) = flows.get(parsed.flow).filter(|f| f.kind == parsed.kind) else { return Ok(()) };
+                let Some(ip) = frame.ip() else { return Ok(()) };
+                let own = |p: &Parsed| p.flow < *own_flows && books.flows[p.flow].kind == p.kind;
+                let parsed = match frame::parse(t_ns, ip).filter(own) {
+                    Some(parsed) => parsed,
+                    None if programs.connections.is_idle() => return Ok(()),
+                    None => match programs.follow(books, t_ns, ip, (*index, frame.outgoing), end_ns)? {
+                        Some(parsed) => parsed,
+                        None => return Ok(()),
+                    },
+                };
+                let flow = &books.flows[parsed.flow];
                 let ends = [flow.source, flow.destination];
                 let stream = 2 * parsed.flow + parsed.direction;
                 let is_end = ends[if frame.outgoing { parsed.direction } else { 1 - parsed.direction }] == *index;
                 if is_end && flow.kind == FlowKind::Tcp && t_ns < end_ns {
-                    acks[parsed.flow].passes(&parsed, frame.outgoing);
+                    books.acks[parsed.flow].passes(&parsed, frame.outgoing);
                 }
                 if frame.outgoing && is_end {
                     // What leaves after the end is not part of the run (resets of the sockets that it closes).
                     if t_ns < end_ns {
-                        let place = streams[stream].sent(parsed.seen);
+                        let place = books.streams[stream].sent(parsed.seen);
                         if let (Some(place), 0) = (place, parsed.direction) {
-                            reordering.sent(parsed.flow, place, t_ns);
+                            books.reordering.sent(parsed.flow, place, t_ns);
                         }
                     }
                 } else if is_end {
@@ -229,8 +316,10 @@ impl Capture {
 
     fn read_drops(&mut self) -> Result<()> {
         let Self { clock, drops, dropped, .. } = self;
+        let is_idle = self.programs.connections.is_idle();
         drops.read(*clock, |t_ns, loss, ip| {
-            dropped.push_back(Dropped { t_ns, parsed: frame::parse(t_ns, ip), loss });
+            let foreign = if is_idle { None } else { frame::parse_foreign(t_ns, ip) };
+            dropped.push_back(Dropped { t_ns, parsed: frame::parse(t_ns, ip), foreign, loss });
             Ok(())
         })
     }
@@ -241,10 +330,10 @@ impl Capture {
         let end_ns = self.ending.end_ns();
         for host in &mut self.hosts {
             while let Some((stream, seen)) = pop_if(&mut host.arrivals, |(_, seen)| seen.t_ns < until_ns) {
-                match self.streams[stream].received(&seen) {
+                match self.books.streams[stream].received(&seen) {
                     Some(packet) if stream % 2 == 0 => {
-                        self.reordering.arrived(stream / 2, packet);
-                        self.ledger.arrived(stream / 2, packet);
+                        self.books.reordering.arrived(stream / 2, packet);
+                        self.books.ledger.arrived(stream / 2, packet);
                     }
                     Some(_) => {}
                     None if seen.t_ns < end_ns => {
@@ -259,16 +348,15 @@ impl Capture {
         }
         while let Some(drop) = pop_if(&mut self.dropped, |d| d.t_ns < until_ns) {
             let mut row = drops::row(drop.t_ns, drop.loss);
-            if let Some(p) = drop.parsed.filter(|p| self.flows.get(p.flow).is_some_and(|f| f.kind == p.kind)) {
-                let stream = &mut self.streams[2 * p.flow + p.direction];
-                if stream.dropped(&p.seen, drop.loss) {
-                    row.flow = p.flow as u32;
-                    row.flow_direction = p.direction as u8;
-                    row.seq = stream.offset(&p.seen).max(0) as u64;
-                    row.len_bytes = p.seen.len_bytes;
+            if let Some((flow, direction, seen)) = self.whose(&drop) {
+                if let Some(seq) = self.books.streams[2 * flow + direction].dropped(&seen, drop.loss) {
+                    row.flow = flow as u32;
+                    row.flow_direction = direction as u8;
+                    row.seq = seq.max(0) as u64;
+                    row.len_bytes = seen.len_bytes;
                 } else if drop.t_ns < end_ns {
                     // What left after the end is dropped of no flow: the link counts it, the run does not.
-                    self.failures.push(format!("flow {}: a packet was dropped that never left: {:?}", p.flow, p.seen));
+                    self.failures.push(format!("flow {flow}: a packet was dropped that never left: {seen:?}"));
                 }
             }
             self.drop_rows.push(&row)?;
@@ -276,8 +364,20 @@ impl Capture {
         Ok(())
     }
 
+    /// Flow and direction of a packet that a link dropped.
+    fn whose(&self, drop: &Dropped) -> Option<(usize, usize, Seen)> {
+        let own = |p: &Parsed| p.flow < self.own_flows && self.books.flows[p.flow].kind == p.kind;
+        if let Some(p) = drop.parsed.filter(own) {
+            return Some((p.flow, p.direction, p.seen));
+        }
+        let packet = drop.foreign?;
+        let sender = self.programs.addresses.iter().position(|&address| address == packet.tuple.from.0)?;
+        let place = self.programs.connections.find(sender, &packet)?;
+        Some((place.flow, place.direction, packet.seen))
+    }
+
     fn settle(&mut self, silent_before_ns: i64) -> Result<()> {
-        let Self { streams, silence, silent_pkts, ledger, reordering, drop_rows, .. } = self;
+        let Self { books: Books { streams, ledger, reordering, .. }, silence, silent_pkts, drop_rows, .. } = self;
         let mut result = Ok(());
         for (account, stream) in streams.iter_mut().enumerate() {
             stream.settle(silent_before_ns, *silence, |packet| {
@@ -310,11 +410,17 @@ impl Capture {
     fn finish(mut self, held: Held) -> Result<Outcome> {
         self.match_until(i64::MAX)?;
         // Of those of which nothing was heard, as many of the latest as links still hold are in flight.
-        let unsettled: usize = self.streams.iter_mut().map(|s| s.unsettled().count()).sum();
+        let unsettled: usize = self.books.streams.iter_mut().map(|s| s.unsettled().count()).sum();
         let mut in_flight = held.held_pkts.unwrap_or(0).min(unsettled as u64) as usize;
         self.silent_pkts += (unsettled - in_flight) as u64;
-        let warnings = self.judge_silence(held).into_iter().collect();
-        let mut latest: Vec<_> = self.streams.iter_mut().flat_map(|s| s.unsettled()).collect();
+        let mut warnings: Vec<String> = self.judge_silence(held).into_iter().collect();
+        if self.programs.unfollowed_pkts > 0 {
+            let text =
+                "packets that programs sent belong to no flow: they are neither TCP nor UDP between the two hosts \
+                        of one, or fragments";
+            warnings.push(format!("{} {text}", self.programs.unfollowed_pkts));
+        }
+        let mut latest: Vec<_> = self.books.streams.iter_mut().flat_map(|s| s.unsettled()).collect();
         latest.sort_by_key(|p| std::cmp::Reverse(p.sent_ns));
         for packet in latest {
             if in_flight > 0 {
@@ -332,8 +438,9 @@ impl Capture {
                 pcap.flush()?;
             }
         }
-        let Self { mut streams, mut ledger, mut reordering, mut drop_rows, mut ack_rows, .. } = self;
-        for (flow, acks) in self.acks.iter().enumerate() {
+        let Self { books, mut drop_rows, mut ack_rows, .. } = self;
+        let Books { flows: ends, mut streams, mut ledger, mut reordering, acks } = books;
+        for (flow, acks) in acks.iter().enumerate() {
             acks.rows(flow as u32).try_for_each(|row| ack_rows.push(&row))?;
         }
         ack_rows.flush()?;
@@ -350,9 +457,12 @@ impl Capture {
         reordering.finish(self.ending.end_ns())?;
         let (totals, round_trips) = ledger.finish()?;
         let data = streams.iter().step_by(2).zip(round_trips);
-        let flows = data.zip(self.flows.iter().zip(&self.acks)).map(|((data, round_trips), (flow, acks))| {
+        let flows = ends.iter().zip(&acks).enumerate();
+        let flows = data.zip(flows).map(|((data, round_trips), (number, (flow, acks)))| {
             let (first_byte_ns, last_byte_ns, complete_ns) = data.times_ns();
             FlowOutcome {
+                start_ns: flow.start_ns,
+                connect_ns: self.programs.connected_ns.get(&number).copied(),
                 first_byte_ns,
                 last_byte_ns,
                 complete_ns,
@@ -361,8 +471,28 @@ impl Capture {
                 round_trips,
             }
         });
-        Ok(Outcome { totals, flows: flows.collect(), warnings, failures: self.failures })
+        let flows = flows.collect();
+        let lived = self.programs.connections.all().iter().zip(self.own_flows..).zip(&ends[self.own_flows..]);
+        let connections = lived.map(|((connection, flow), life)| Lived {
+            flow,
+            connection: connection.clone(),
+            start_ns: life.start_ns,
+            stop_ns: life.stop_ns,
+            congestion_control: None,
+        });
+        let connections = connections.collect();
+        Ok(Outcome { totals, flows, connections, warnings, failures: self.failures })
     }
+}
+
+fn too_many(connections: usize) -> Result<()> {
+    if connections <= CONNECTIONS_MAX {
+        return Ok(());
+    }
+    Err(Error::Lacks {
+        what: format!("the programs have opened more than {CONNECTIONS_MAX} connections"),
+        hint: "let them use fewer, or the run be shorter".into(),
+    })
 }
 
 /// A packet whose fate is known; those of an account come in order of sending.

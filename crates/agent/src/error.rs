@@ -15,6 +15,9 @@ pub enum Error {
     /// The guest kernel lacks something that the scenario asks for.
     #[error("{what}")]
     Lacks { what: String, hint: String },
+    /// A program of the user's own did what the scenario does not expect, or cannot run.
+    #[error("{what}")]
+    Program { what: String, hint: String },
     /// The host directory could not be written.
     #[error("write {file}: {source}")]
     Output { file: String, source: io::Error },
@@ -44,7 +47,7 @@ impl Error {
                 "the guest's input comes from `leowarp run`; make agent and package of the same version (`make agent`)"
                     .into()
             }
-            Self::Lacks { hint, .. } => hint.clone(),
+            Self::Lacks { hint, .. } | Self::Program { hint, .. } => hint.clone(),
             Self::Output { source, .. } if source.raw_os_error() == Some(libc::ENOSPC) => {
                 "the disk of the run directory is full; free some space and run again".into()
             }

@@ -29,20 +29,108 @@ pub struct Parsed {
     pub window: u16,
 }
 
-/// Reads a packet from its IP header on; none = of no flow. 40 bytes are enough.
-pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
-    let half = |at: usize| Some(u16::from_be_bytes([*ip.get(at)?, *ip.get(at + 1)?]));
-    let word = |at: usize| Some(u32::from(half(at)?) << 16 | u32::from(half(at + 2)?));
-    if ip.first()? >> 4 != 4 {
+/// The ends of a packet of a program's: IPv4 address and port of where it comes from and where it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tuple {
+    pub is_tcp: bool,
+    pub from: (u32, u16),
+    pub to: (u32, u16),
+}
+
+impl Tuple {
+    /// The same whichever way the packet goes.
+    pub fn both_ways(self) -> Self {
+        Self { is_tcp: self.is_tcp, from: self.from.min(self.to), to: self.from.max(self.to) }
+    }
+}
+
+/// A packet that belongs to no flow of the agent's own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Foreign {
+    pub tuple: Tuple,
+    pub seen: Seen,
+    /// As that of [`Parsed`].
+    pub window: u16,
+}
+
+/// What datagrams are told apart by beside identification and length: UDP's header and the first of the payload, as far
+/// as the links' reports of dropped packets go (40 bytes from the IP header on).
+const DIGEST_UNTIL: usize = 40;
+
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn half(&self, at: usize) -> Option<u16> {
+        Some(u16::from_be_bytes([*self.0.get(at)?, *self.0.get(at + 1)?]))
+    }
+
+    fn word(&self, at: usize) -> Option<u32> {
+        Some(u32::from(self.half(at)?) << 16 | u32::from(self.half(at + 2)?))
+    }
+
+    /// Length of the IP header, and what is known of any IPv4 packet.
+    fn ip(&self, t_ns: i64) -> Option<(usize, Seen)> {
+        if self.0.first()? >> 4 != 4 {
+            return None;
+        }
+        let head = usize::from(self.0[0] & 15) * 4;
+        Some((head, Seen { t_ns, ip_id: self.half(4)?, seq: 0, ack: 0, flags: 0, len_bytes: 0 }))
+    }
+
+    /// Bytes behind the IP header and one of so many bytes.
+    fn payload_bytes(&self, head: usize, header: usize) -> Option<u32> {
+        u32::from(self.half(2)?).checked_sub((head + header) as u32)
+    }
+
+    /// Fills in what a TCP header says; its window.
+    fn tcp(&self, head: usize, seen: &mut Seen) -> Option<u16> {
+        seen.seq = self.word(head + 4)?;
+        seen.flags = *self.0.get(head + 13)?;
+        seen.ack = if seen.flags & crate::truth::FLAG_ACK != 0 { self.word(head + 8)? } else { 0 };
+        seen.len_bytes = self.payload_bytes(head, usize::from(self.0[head + 12] >> 4) * 4)?;
+        self.half(head + 14)
+    }
+}
+
+/// Reads a packet of a program from its IP header on; none = neither TCP nor UDP, or a later fragment.
+pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
+    const FRAGMENT_OFFSET: u16 = 0x1fff;
+    let fields = Fields(ip);
+    let (head, mut seen) = fields.ip(t_ns)?;
+    if fields.half(6)? & FRAGMENT_OFFSET != 0 {
         return None;
     }
-    let head = usize::from(ip[0] & 15) * 4;
-    let total = u32::from(half(2)?);
-    let mut seen = Seen { t_ns, ip_id: half(4)?, seq: 0, ack: 0, flags: 0, len_bytes: 0 };
     let mut window = 0;
-    let payload = |header: usize| total.checked_sub((head + header) as u32);
+    let is_tcp = match ip[9] {
+        IPPROTO_TCP => {
+            window = fields.tcp(head, &mut seen)?;
+            true
+        }
+        IPPROTO_UDP => {
+            seen.len_bytes = fields.payload_bytes(head, 8)?;
+            let total = usize::from(fields.half(2)?);
+            seen.seq = digest(ip.get(head..DIGEST_UNTIL.min(total))?);
+            false
+        }
+        _ => return None,
+    };
+    let from = (fields.word(12)?, fields.half(head)?);
+    let to = (fields.word(16)?, fields.half(head + 2)?);
+    Some(Foreign { tuple: Tuple { is_tcp, from, to }, seen, window })
+}
+
+/// FNV-1a, 32 bits.
+fn digest(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// Reads a packet from its IP header on; none = of no flow. 40 bytes are enough.
+pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
+    let fields = Fields(ip);
+    let (head, mut seen) = fields.ip(t_ns)?;
+    let mut window = 0;
     let between_ports = || {
-        let (source, destination) = (half(head)?, half(head + 2)?);
+        let (source, destination) = (fields.half(head)?, fields.half(head + 2)?);
         let (direction, from, to) =
             if source < destination { (0, source, destination) } else { (1, destination, source) };
         let flow = from.checked_sub(SOURCE_PORT)?;
@@ -50,17 +138,13 @@ pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
     };
     let (kind, (flow, direction)) = match ip[9] {
         IPPROTO_TCP => {
-            seen.seq = word(head + 4)?;
-            seen.flags = *ip.get(head + 13)?;
-            seen.ack = if seen.flags & crate::truth::FLAG_ACK != 0 { word(head + 8)? } else { 0 };
-            seen.len_bytes = payload(usize::from(ip[head + 12] >> 4) * 4)?;
-            window = half(head + 14)?;
+            window = fields.tcp(head, &mut seen)?;
             (FlowKind::Tcp, between_ports()?)
         }
         IPPROTO_UDP => {
-            seen.len_bytes = payload(8)?;
+            seen.len_bytes = fields.payload_bytes(head, 8)?;
             // the datagram's number, big endian, in the first 8 bytes of the payload
-            seen.seq = word(head + 12)?;
+            seen.seq = fields.word(head + 12)?;
             (FlowKind::Udp, between_ports()?)
         }
         IPPROTO_ICMP => {
@@ -69,9 +153,9 @@ pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
                 ICMP_ECHO_REPLY => 1,
                 _ => return None,
             };
-            seen.seq = u32::from(half(head + 6)?);
-            seen.len_bytes = payload(8)?;
-            (FlowKind::Ping, (usize::from(half(head + 4)?), direction))
+            seen.seq = u32::from(fields.half(head + 6)?);
+            seen.len_bytes = fields.payload_bytes(head, 8)?;
+            (FlowKind::Ping, (usize::from(fields.half(head + 4)?), direction))
         }
         _ => return None,
     };
@@ -109,6 +193,27 @@ mod tests {
         let datagram = [&ports[..], &[0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0]].concat();
         let parsed = parse(0, &ip(17, 128, &datagram)).unwrap();
         assert_eq!((parsed.seen.seq, parsed.seen.len_bytes), (0x0001_0000, 100));
+    }
+
+    #[test]
+    fn a_programs_packets_go_by_addresses_and_ports() {
+        let rest = [201, 1, 0, 80, 0, 0, 0, 9, 0, 0, 0, 7, 0x50, 0x18, 1, 1, 0, 0, 0, 0];
+        let there = parse_foreign(5, &ip(6, 140, &rest)).unwrap();
+        let tuple = Tuple { is_tcp: true, from: (0x0a01_0001, 51_457), to: (0x0a01_0002, 80) };
+        assert_eq!((there.tuple, there.seen.seq, there.seen.len_bytes, there.window), (tuple, 9, 100, 257));
+        assert_eq!(Tuple { from: tuple.to, to: tuple.from, ..tuple }.both_ways(), tuple.both_ways());
+    }
+
+    #[test]
+    fn datagrams_differ_by_their_checksums_and_later_fragments_have_no_ports() {
+        let datagram =
+            |checksum: u8| ip(17, 1200, &[0, 1, 0, 2, 4, 148, 0, checksum, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let digest = |bytes: &[u8]| parse_foreign(0, bytes).unwrap().seen.seq;
+        assert_eq!(digest(&datagram(1)), digest(&[datagram(1), vec![7; 60]].concat()));
+        assert_ne!(digest(&datagram(1)), digest(&datagram(2)));
+        let mut fragment = datagram(1);
+        fragment[7] = 185;
+        assert_eq!(parse_foreign(0, &fragment), None);
     }
 
     #[test]

@@ -130,6 +130,24 @@ impl Ledger {
         })
     }
 
+    /// Opens accounts for one flow more, a connection between the hosts of the flow `like`.
+    pub fn open(&mut self, like: usize, kind: FlowKind) {
+        for direction in 0..2 {
+            self.accounts.push(Account {
+                flow: self.delays.len(),
+                direction: direction as u8,
+                kind,
+                bin: None,
+                totals: Totals::default(),
+                paths: self.accounts[2 * like + direction].paths.clone(),
+                path: 0,
+                window: 0,
+                first_number: None,
+            });
+        }
+        self.delays.push(Delays::new(kind));
+    }
+
     /// A data packet of a flow arrived. They come in order of arrival.
     pub fn arrived(&mut self, flow: usize, packet: &Packet) {
         self.delays[flow].arrived(packet);
@@ -154,7 +172,8 @@ impl Ledger {
             count(bin, packet);
         }
         self.delays[a.flow].enter(a.direction, packet);
-        if a.kind != FlowKind::Tcp {
+        // What a program's datagrams are answered by are other datagrams, and no replies to any of them.
+        if a.kind == FlowKind::Ping || (a.kind == FlowKind::Udp && a.direction == 0) {
             self.echo(account, packet)?;
         }
         self.store(account, packet)

@@ -136,9 +136,21 @@ impl Socket {
     /// # Errors
     /// If the kernel refuses the socket or one of its options.
     pub fn open() -> Result<Self> {
+        Self::open_family(libc::NETLINK_ROUTE)
+    }
+
+    /// One that asks about sockets (sock_diag(7)), of the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// As [`Socket::open`].
+    pub fn open_diag() -> Result<Self> {
+        Self::open_family(libc::NETLINK_SOCK_DIAG)
+    }
+
+    fn open_family(family: i32) -> Result<Self> {
         // SAFETY: plain system call; the descriptor is owned from here on.
         let fd = unsafe {
-            let fd = libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE);
+            let fd = libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, family);
             OwnedFd::from_raw_fd(check(fd, "open a netlink socket")?)
         };
         let one: libc::c_int = 1;

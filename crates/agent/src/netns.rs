@@ -71,23 +71,63 @@ pub fn sysctl(name: &str) -> Result<String> {
 /// Has every frame of the calling thread's namespace's interface leave as a packet of its own: the stack still hands
 /// down large segments, as on any host, and they are cut before they reach the wire (and the capture).
 pub fn disable_segmentation_offload(interface: &str) -> Result<()> {
-    const SIOCETHTOOL: u64 = 0x8946;
     const ETHTOOL_STSO: u32 = 0x1f;
+    let mut value = [ETHTOOL_STSO, 0];
+    ethtool(interface, value.as_mut_ptr().cast(), "switch segmentation offload off")
+}
+
+/// The same of datagrams, which QUIC stacks hand down in batches (UDP_SEGMENT, udp(7)), and has each of them carry its
+/// checksum when it is captured, by which it is told from others of its length.
+pub fn disable_datagram_offload(interface: &str) -> Result<()> {
+    const ETHTOOL_SFEATURES: u32 = 0x3b;
+    let names = features(interface)?;
+    // struct ethtool_sfeatures: for each 32 features which are to be set, and to what
+    let blocks = names.len().div_ceil(32);
+    let mut request = vec![0u32; 2 + 2 * blocks];
+    (request[0], request[1]) = (ETHTOOL_SFEATURES, blocks as u32);
+    for wanted in ["tx-udp-segmentation", "tx-checksum-ip-generic"] {
+        let place = names.iter().position(|name| name == wanted);
+        let place = place.ok_or_else(|| Error::Lacks {
+            what: format!("follow the packets of programs: interfaces of this guest kernel have no feature {wanted}"),
+            hint: "use leowarp's own kernel".into(),
+        })?;
+        request[2 + 2 * (place / 32)] |= 1 << (place % 32);
+    }
+    ethtool(interface, request.as_mut_ptr().cast(), "switch offload of datagrams off")
+}
+
+/// Names of an interface's features, by number.
+fn features(interface: &str) -> Result<Vec<String>> {
+    const ETHTOOL_GSTRINGS: u32 = 0x1b;
+    const ETH_SS_FEATURES: u32 = 4;
+    const NAME_BYTES: usize = 32;
+    // Linux 6.12 has 64; a kernel with more says so by the count that it writes, and by what does not fit.
+    const MOST: usize = 256;
+    let mut strings = vec![0u32; 3 + MOST * NAME_BYTES / 4];
+    (strings[0], strings[1], strings[2]) = (ETHTOOL_GSTRINGS, ETH_SS_FEATURES, 0);
+    ethtool(interface, strings.as_mut_ptr().cast(), "read the names of its features")?;
+    let bytes: Vec<u8> = strings[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let name = |raw: &[u8]| String::from_utf8_lossy(raw.split(|&b| b == 0).next().unwrap_or_default()).into_owned();
+    Ok(bytes.chunks_exact(NAME_BYTES).take((strings[2] as usize).min(MOST)).map(name).collect())
+}
+
+/// A request to an interface of the calling thread's namespace; `value` is what SIOCETHTOOL wants.
+fn ethtool(interface: &str, value: *mut libc::c_void, attempt: &str) -> Result<()> {
+    const SIOCETHTOOL: u64 = 0x8946;
     #[repr(C)]
     struct Ifreq {
         name: [u8; 16],
-        data: *mut u32,
+        data: *mut libc::c_void,
         rest: [u8; 16],
     }
-    let mut value = [ETHTOOL_STSO, 0];
-    let mut request = Ifreq { name: [0; 16], data: value.as_mut_ptr(), rest: [0; 16] };
+    let mut request = Ifreq { name: [0; 16], data: value, rest: [0; 16] };
     request.name[..interface.len()].copy_from_slice(interface.as_bytes());
-    // SAFETY: plain system calls; `request` points to `value`, and both live through the call.
+    // SAFETY: plain system calls; the callers' values have the size that their command says, and live through the call.
     unsafe {
         let fd = check(libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0), "open a socket")?;
         let result = check(
             libc::ioctl(fd, SIOCETHTOOL as libc::Ioctl, &raw mut request),
-            &format!("switch segmentation offload of {interface} off"),
+            &format!("interface {interface}: {attempt}"),
         );
         libc::close(fd);
         result.map(|_| ())

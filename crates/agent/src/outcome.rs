@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a run came to: what became of its packets, whether they add up, and `end.json`.
 
+use crate::connections::Lived;
 use crate::context::Context;
 use crate::delays::Extremes;
 use crate::error::Result;
@@ -9,12 +10,16 @@ use crate::ledger::Totals;
 use crate::say;
 use crate::table::{self, Rows};
 use leowarp_timeline::record::{FlowEnd, LinkTotal, Missing};
-use leowarp_timeline::setup::Setup;
+use leowarp_timeline::setup::{Flow, Setup};
 use serde_json::{json, Value};
 
 /// What is known of a flow at the end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FlowOutcome {
+    /// When it begins: of a connection, when its first packet was seen.
+    pub start_ns: i64,
+    /// Of a connection of a program: when the answer to its first segment was there.
+    pub connect_ns: Option<i64>,
     /// When the first payload reached the destination.
     pub first_byte_ns: Option<i64>,
     /// When the last payload that arrived did.
@@ -34,6 +39,8 @@ pub struct Outcome {
     /// By 2 * flow + direction; none at all without packet truth.
     pub totals: Vec<Totals>,
     pub flows: Vec<FlowOutcome>,
+    /// The flows behind those of the setup.
+    pub connections: Vec<Lived>,
     pub warnings: Vec<String>,
     /// What contradicts itself.
     pub failures: Vec<String>,
@@ -42,14 +49,15 @@ pub struct Outcome {
 impl Outcome {
     /// Of a run without packet truth: what the receivers of transfers know by themselves.
     pub fn of_receivers(setup: &Setup, transfers: &[Transfer]) -> Result<Self> {
-        let mut flows = vec![FlowOutcome::default(); setup.flows.len()];
+        let flow = |f: &Flow| FlowOutcome { start_ns: f.start_ns, ..FlowOutcome::default() };
+        let mut flows: Vec<_> = setup.flows.iter().map(flow).collect();
         for transfer in transfers {
             let has_size = setup.flows[transfer.flow].size_bytes.is_some();
             let outcome = &mut flows[transfer.flow];
             outcome.arrived_bytes = Some(transfer.received_bytes()?);
             outcome.complete_ns = transfer.complete_ns().filter(|_| has_size);
         }
-        Ok(Self { totals: Vec::new(), flows, warnings: Vec::new(), failures: Vec::new() })
+        Ok(Self { totals: Vec::new(), flows, connections: Vec::new(), warnings: Vec::new(), failures: Vec::new() })
     }
 }
 
@@ -61,19 +69,19 @@ pub fn write_rows(context: &Context, links: &[LinkTotal], transfers: &[Transfer]
     let mut flow_rows = Rows::create(&context.header)?;
     for (flow, outcome) in flows.iter().enumerate() {
         let transfer = transfers.iter().find(|t| t.flow == flow);
-        flow_rows.push(&flow_end(flow, context.setup.flows[flow].start_ns, transfer, outcome))?;
+        flow_rows.push(&flow_end(flow, transfer, outcome))?;
     }
     flow_rows.flush()
 }
 
-fn flow_end(flow: usize, start_ns: i64, transfer: Option<&Transfer>, outcome: &FlowOutcome) -> FlowEnd {
+fn flow_end(flow: usize, transfer: Option<&Transfer>, outcome: &FlowOutcome) -> FlowEnd {
     let round_trips = |value: fn(Extremes) -> i64| outcome.round_trips.map_or(i64::MISSING, value);
     FlowEnd {
         flow: flow as u32,
-        connect_ns: transfer.and_then(Transfer::connect_ns).unwrap_or(i64::MISSING),
+        connect_ns: transfer.and_then(Transfer::connect_ns).or(outcome.connect_ns).unwrap_or(i64::MISSING),
         first_byte_ns: outcome.first_byte_ns.unwrap_or(i64::MISSING),
         last_byte_ns: outcome.last_byte_ns.unwrap_or(i64::MISSING),
-        completion_ns: outcome.complete_ns.map_or(i64::MISSING, |t_ns| t_ns - start_ns),
+        completion_ns: outcome.complete_ns.map_or(i64::MISSING, |t_ns| t_ns - outcome.start_ns),
         bytes: outcome.arrived_bytes.unwrap_or(u64::MISSING),
         error: transfer.map_or(0, Transfer::errno) as u32,
         duplicate_acks_pkts: outcome.duplicate_acks_pkts.unwrap_or(u64::MISSING),
@@ -84,15 +92,20 @@ fn flow_end(flow: usize, start_ns: i64, transfer: Option<&Transfer>, outcome: &F
 }
 
 /// Writes `end.json`: every account of packets, and whether all of them add up. If they do not, the run has failed.
-pub fn write_end(end_ns: i64, links: &[LinkTotal], outcome: Outcome) -> Result<()> {
+/// `programs`: how those of the user's own ended, if there were any.
+pub fn write_end(end_ns: i64, links: &[LinkTotal], outcome: Outcome, programs: Vec<Value>) -> Result<()> {
     let mut accounts = Accounts { conservation: Vec::new(), failures: outcome.failures };
     links.iter().for_each(|link| accounts.add_link(link));
     outcome.totals.iter().enumerate().for_each(|(account, totals)| accounts.add_flow(account, totals));
     let Accounts { conservation, failures } = accounts;
-    let text = json!({
+    let mut text = json!({
         "ok": failures.is_empty(), "virtual_ns": end_ns, "warnings": outcome.warnings, "failures": failures,
         "conservation": conservation,
     });
+    if !programs.is_empty() {
+        text["programs"] = programs.into();
+        text["connections"] = outcome.connections.iter().map(Lived::described).collect();
+    }
     table::write_file("end.json", text.to_string().as_bytes())?;
     if let Some(first) = failures.first() {
         say::line(&json!({

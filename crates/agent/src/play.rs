@@ -2,11 +2,13 @@
 //! The run from its time 0 on: one thread that sleeps until something is due, does all that is due at that instant in a
 //! fixed order (samples see the network as it was before the instant's events), and sleeps again.
 
+use crate::connections::Lived;
 use crate::context::Context;
+use crate::diag::Diag;
 use crate::drops::{self, Drops};
 use crate::error::{Error, Result};
 use crate::flows::tcp::Transfer;
-use crate::flows::Flows;
+use crate::flows::{program, Flows};
 use crate::network::{Network, PathChange};
 use crate::queue::Queues;
 use crate::sample::{self, Counters};
@@ -28,6 +30,10 @@ enum Due {
     Events(usize),
     /// Of this transfer.
     Stop(usize),
+    /// Of this program.
+    StopProgram(usize),
+    /// Of this program, a while after it was to stop.
+    KillProgram(usize),
     /// Of this flow of probes, packet.
     Probe(usize, u64),
     Progress,
@@ -45,6 +51,8 @@ pub struct Player<'a> {
     counters: Counters,
     queues: Queues,
     socket_rows: Rows<Socket>,
+    /// Of the sockets of programs.
+    diag: Option<Diag>,
     counter_rows: Rows<Counter>,
     queue_rows: Rows<Queue>,
     /// Without packet truth: the drops that links report.
@@ -59,6 +67,7 @@ fn awaited(setup: &Setup) -> Vec<(usize, Option<i64>)> {
     let has_end = |i: &usize| match setup.flows[*i].kind {
         FlowKind::Tcp => setup.flows[*i].size_bytes.is_some(),
         FlowKind::Ping | FlowKind::Udp => setup.flows[*i].packets.is_some(),
+        FlowKind::Program => setup.flows[*i].program.as_ref().is_some_and(|p| p.expect_exit.is_some()),
     };
     (0..setup.flows.len()).filter(|i| setup.ends == Ends::Flows && has_end(i)).map(|i| (i, None)).collect()
 }
@@ -70,10 +79,12 @@ impl<'a> Player<'a> {
         let counters = Counters::open(&network, setup)?;
         let counter_rows = Rows::create(&context.header_with("names", counters.names().into()))?;
         let drops = if setup.observe.truth { None } else { Some((Drops::open(), Rows::create(header)?)) };
+        let diag = Diag::open(&network, setup)?;
         Ok(Self {
             looked_last: vec![false; flows.transfers.len()],
             network,
             flows,
+            diag,
             awaited: awaited(setup),
             counters,
             queues: Queues::open(setup)?,
@@ -93,6 +104,11 @@ impl<'a> Player<'a> {
     /// The bulk transfers.
     pub fn transfers(&self) -> &[Transfer] {
         &self.flows.transfers
+    }
+
+    /// Ends what programs still run, which got their signal before; how each ended.
+    pub fn end_programs(&mut self) -> Result<Vec<serde_json::Value>> {
+        program::end_all(self.context.ending.end_ns(), &self.flows.programs)
     }
 
     /// What went over each direction so far.
@@ -142,6 +158,9 @@ impl<'a> Player<'a> {
         for (i, transfer) in self.flows.transfers.iter().enumerate() {
             add(self.context.setup.flows[transfer.flow].stop_ns, Due::Stop(i));
         }
+        for (i, program) in self.flows.programs.iter().enumerate() {
+            add(self.context.setup.flows[program.flow].stop_ns, Due::StopProgram(i));
+        }
         for (i, probe) in self.flows.probes.iter().enumerate() {
             match probe.due_ns(0) {
                 Some(t_ns) => add(t_ns, Due::Probe(i, 0)),
@@ -183,6 +202,9 @@ impl<'a> Player<'a> {
         for i in 0..self.flows.transfers.len() {
             agenda.push(Reverse((end_ns, Due::Stop(i))));
         }
+        for i in 0..self.flows.programs.len() {
+            agenda.push(Reverse((end_ns, Due::StopProgram(i))));
+        }
     }
 
     fn periodic(&self) -> [(Due, Option<i64>); 4] {
@@ -204,6 +226,9 @@ impl<'a> Player<'a> {
             Due::Progress => {
                 crate::say::line(&serde_json::json!({ "t_ns": t_ns }));
                 self.read_drops()?;
+                if !self.flows.programs.is_empty() {
+                    program::refuse_many_processes()?;
+                }
             }
             Due::Events(from) => {
                 let instant = self.context.events[from..].iter().take_while(|e| e.t_ns == t_ns).count();
@@ -217,6 +242,15 @@ impl<'a> Player<'a> {
                 self.demand_sending(i)?;
                 self.flows.transfers[i].stop();
                 note_end(&mut self.awaited, self.flows.transfers[i].flow, t_ns);
+                return Ok(None);
+            }
+            Due::StopProgram(i) => {
+                self.flows.programs[i].stop(t_ns)?;
+                note_end(&mut self.awaited, self.flows.programs[i].flow, t_ns);
+                return Ok(Some((t_ns + program::GRACE_NS, Due::KillProgram(i))));
+            }
+            Due::KillProgram(i) => {
+                self.flows.programs[i].kill();
                 return Ok(None);
             }
             Due::Probe(i, index) => {
@@ -244,7 +278,10 @@ impl<'a> Player<'a> {
     }
 
     /// Writes out what is left.
-    pub fn finish(&mut self) -> Result<()> {
+    pub fn finish(&mut self, connections: &mut [Lived]) -> Result<()> {
+        if let Some(diag) = &self.diag {
+            diag.rows(connections).try_for_each(|row| self.socket_rows.push(&row))?;
+        }
         self.socket_rows.flush()?;
         self.counter_rows.flush()?;
         self.queue_rows.flush()?;
@@ -258,6 +295,9 @@ impl<'a> Player<'a> {
     }
 
     fn sample_sockets(&mut self, t_ns: i64) -> Result<()> {
+        if let Some(diag) = &mut self.diag {
+            diag.sample(t_ns)?;
+        }
         (0..self.flows.transfers.len()).try_for_each(|i| self.sample_socket(t_ns, i))
     }
 

@@ -78,10 +78,15 @@ impl Sequence {
         };
         let (before_ns, after_ns) = observe.around_changes_ns;
         let around = |(number, t_ns): (u32, i64)| (number, ((t_ns - before_ns).max(0), t_ns.saturating_add(after_ns)));
+        let changes_ns = path_changes(setup, events, flow).into_iter().map(around).collect();
+        Self::empty(settings, observe.reordering_window_ns, changes_ns)
+    }
+
+    fn empty(settings: Settings, window_ns: Option<i64>, changes_ns: Vec<(u32, (i64, i64))>) -> Self {
         Self {
             settings,
-            window_ns: observe.reordering_window_ns,
-            changes_ns: path_changes(setup, events, flow).into_iter().map(around).collect(),
+            window_ns,
+            changes_ns,
             changes_seen: 0,
             whole: Scope::new(WHOLE, 0, (0, i64::MAX), 0, settings),
             windows: VecDeque::new(),
@@ -144,6 +149,13 @@ impl Reordering {
             rows: Rows::create(header)?,
             bars: Rows::create(header)?,
         })
+    }
+
+    /// Measures one flow more, a connection between the hosts of the flow `like`.
+    pub fn open(&mut self, like: usize) {
+        let Sequence { settings, window_ns, changes_ns, .. } = &self.flows[like];
+        let sequence = Sequence::empty(*settings, *window_ns, changes_ns.clone());
+        self.flows.push(sequence);
     }
 
     /// A first transmission left.

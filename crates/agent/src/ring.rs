@@ -99,6 +99,9 @@ impl Ring {
             if map == libc::MAP_FAILED {
                 return Err(Error::last_os("map a capture ring"));
             }
+            // A process that is forked to start a program must not have it: User Mode Linux takes the ring's pages for
+            // anonymous ones when the copy goes ("Bad page map", mm/memory.c).
+            check(libc::madvise(map, BLOCK_BYTES * BLOCKS, libc::MADV_DONTFORK), "keep a capture ring from children")?;
             let mut address: libc::sockaddr_ll = std::mem::zeroed();
             address.sll_family = libc::AF_PACKET as u16;
             address.sll_protocol = ETH_P_ALL.to_be();

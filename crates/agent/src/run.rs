@@ -32,7 +32,8 @@ pub fn run(boot_dir: &Path, input_dir: &Path, output_dir: &Path) -> Result<()> {
     let mut network = Network::new(setup, &input.tables)?;
     let first = input.events_of_start();
     let paths = network.apply(&input.events[..first])?;
-    disable_segmentation_offload(setup, &network)?;
+    let has_programs = setup.flows.iter().any(|f| f.program.is_some());
+    disable_segmentation_offload(setup, &network, has_programs)?;
     let flows = Flows::open(&network, setup)?;
 
     // The same instants of the virtual clock in every run: what reads it or sleeps from here on is part of the result.
@@ -57,18 +58,20 @@ pub fn run(boot_dir: &Path, input_dir: &Path, output_dir: &Path) -> Result<()> {
     // Whatever was sent has arrived by now, and is seen before the capture ends, or a link holds it.
     let links_drained = player.link_totals()?;
     clock.sleep_until(drained_ns + FLUSH_NS)?;
+    // After the last look at the links: what programs send as they end is none of the run's.
+    let programs = player.end_programs()?;
     let links = with_maxima_of(player.link_totals()?, &links_at_end);
-    let outcome = match capture {
+    let mut outcome = match capture {
         Some(capture) => capture.finish(Held {
             held_pkts: held_pkts(setup, &links_drained),
             lost_between_links: LostBetweenLinks::since_boot()?.since(lost_before),
         })?,
         None => Outcome::of_receivers(setup, player.transfers())?,
     };
-    player.finish()?;
+    player.finish(&mut outcome.connections)?;
     outcome::write_rows(&context, &links, player.transfers(), &outcome.flows)?;
     switches::write_rows(&context)?;
-    outcome::write_end(end_ns, &links, outcome)
+    outcome::write_end(end_ns, &links, outcome, programs)
 }
 
 /// Hosts are namespaces of their own, and only the first namespace may make a congestion control its default that is not
@@ -79,10 +82,16 @@ fn allow_congestion_controls() -> Result<()> {
 }
 
 /// Has the wires of hosts carry packets as links do, none larger than the MTU.
-fn disable_segmentation_offload(setup: &Setup, network: &Network) -> Result<()> {
+fn disable_segmentation_offload(setup: &Setup, network: &Network, has_programs: bool) -> Result<()> {
     for (i, link) in setup.links.iter().enumerate().filter(|(_, l)| l.kind == LinkKind::Wire) {
         for node in [link.a, link.b].into_iter().filter(|&n| setup.hosts.iter().any(|h| h.node == n)) {
-            network.inside(node, || netns::disable_segmentation_offload(&interface_name(i)))?;
+            network.inside(node, || {
+                netns::disable_segmentation_offload(&interface_name(i))?;
+                if has_programs {
+                    netns::disable_datagram_offload(&interface_name(i))?;
+                }
+                Ok(())
+            })?;
         }
     }
     Ok(())

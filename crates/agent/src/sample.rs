@@ -49,12 +49,16 @@ pub fn sample_socket(rows: &mut Rows<Socket>, t_ns: i64, transfer: &Transfer) ->
     let s = TcpInfo::read(sender)?;
     // Missing before the connection is accepted.
     let r = transfer.receiver().map(TcpInfo::read).transpose()?;
-    let bbr = BbrInfo::read(sender)?;
+    rows.push(&socket_row(t_ns, transfer.flow, &s, r.as_ref(), BbrInfo::read(sender)?))
+}
+
+/// What a sender's socket, and its receiver's if it is known, say at an instant.
+pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr: Option<BbrInfo>) -> Socket {
     let gain = |value: fn(&BbrInfo) -> u32| bbr.map_or(f64::MISSING, |b| f64::from(value(&b)) / BBR_GAIN_UNIT);
     let has_rtt = s.tcpi_rtt != NO_RTT_YET;
-    rows.push(&Socket {
+    Socket {
         t_ns,
-        flow: transfer.flow as u32,
+        flow: flow as u32,
         state: s.tcpi_state,
         ca_state: s.tcpi_ca_state,
         cwnd_pkts: s.tcpi_snd_cwnd,
@@ -98,7 +102,7 @@ pub fn sample_socket(rows: &mut Rows<Socket>, t_ns: i64, transfer: &Transfer) ->
         rto_pkts: s.tcpi_total_rto,
         rcv_rtt_us: r.map_or(u32::MISSING, |r| r.tcpi_rcv_rtt),
         rcv_space_bytes: r.map_or(u32::MISSING, |r| r.tcpi_rcv_space),
-    })
+    }
 }
 
 /// The counters of /proc/net/snmp and netstat of every host.

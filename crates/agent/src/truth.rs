@@ -17,7 +17,8 @@ use std::collections::VecDeque;
 pub struct Seen {
     pub t_ns: i64,
     pub ip_id: u16,
-    /// TCP: sequence number; ping and udp: the packet's number as far as its header holds it.
+    /// TCP: sequence number; ping and udp: the packet's number as far as its header holds it; datagrams of programs: a
+    /// digest of their first bytes, checksum included.
     pub seq: u32,
     /// TCP with ACK: acknowledgement number, else 0.
     pub ack: u32,
@@ -79,6 +80,8 @@ pub enum Numbers {
     Tcp,
     /// Of packets, this many bits.
     Packets(u32),
+    /// Packets carry none: they are numbered in the order in which they are sent.
+    Order,
 }
 
 /// One direction of one flow.
@@ -89,7 +92,7 @@ pub struct Stream {
     /// Number of the first entry.
     first: u32,
     /// The last packet sent with each IP identification.
-    last_with_id: Vec<u32>,
+    last_with_id: LastWithId,
     /// Number and offset of the furthest seen, to unwrap by.
     seq_reference: Option<(u32, i64)>,
     ack_reference: Option<(u32, i64)>,
@@ -103,6 +106,8 @@ pub struct Stream {
     settled_bytes: Ranges,
     /// Bytes that arrived so far.
     arrived_bytes: Ranges,
+    /// The same of numbers in the order of sending.
+    arrived_datagram_bytes: u64,
     first_byte_ns: Option<i64>,
     last_byte_ns: Option<i64>,
     size_bytes: Option<u64>,
@@ -111,6 +116,28 @@ pub struct Stream {
 
 const NONE: u32 = u32::MAX;
 
+/// By IP identification, in pages that are made when first used: a run may have thousands of short connections.
+#[derive(Debug)]
+struct LastWithId(Vec<Option<Box<[u32; 256]>>>);
+
+impl Default for LastWithId {
+    fn default() -> Self {
+        Self(vec![None; 256])
+    }
+}
+
+impl LastWithId {
+    fn get(&self, id: u16) -> u32 {
+        self.0[usize::from(id >> 8)].as_ref().map_or(NONE, |page| page[usize::from(id & 255)])
+    }
+
+    /// What stood there before.
+    fn replace(&mut self, id: u16, number: u32) -> u32 {
+        let page = self.0[usize::from(id >> 8)].get_or_insert_with(|| Box::new([NONE; 256]));
+        std::mem::replace(&mut page[usize::from(id & 255)], number)
+    }
+}
+
 impl Stream {
     /// A stream of which nothing has been sent; `size_bytes`: what it is to carry, none = unlimited.
     pub fn new(numbers: Numbers, size_bytes: Option<u64>) -> Self {
@@ -118,7 +145,7 @@ impl Stream {
             numbers,
             entries: VecDeque::new(),
             first: 0,
-            last_with_id: vec![NONE; 1 << 16],
+            last_with_id: LastWithId::default(),
             seq_reference: None,
             ack_reference: None,
             sent_until: 0,
@@ -127,6 +154,7 @@ impl Stream {
             in_order: VecDeque::new(),
             settled_bytes: Ranges::default(),
             arrived_bytes: Ranges::default(),
+            arrived_datagram_bytes: 0,
             first_byte_ns: None,
             last_byte_ns: None,
             size_bytes,
@@ -162,8 +190,7 @@ impl Stream {
             extent_pkts: None,
         };
         self.sent_until = self.sent_until.max(end);
-        let before = &mut self.last_with_id[usize::from(seen.ip_id)];
-        let same_id_before = std::mem::replace(before, number);
+        let same_id_before = self.last_with_id.replace(seen.ip_id, number);
         self.entries.push_back(Entry { packet, seen, same_id_before });
         place
     }
@@ -187,8 +214,10 @@ impl Stream {
             match self.numbers {
                 Numbers::Tcp => self.arrived_bytes.insert(seq, seq + length),
                 Numbers::Packets(_) => self.arrived_bytes.insert(seq * length, (seq + 1) * length),
+                // Each is found once, and they are of any length.
+                Numbers::Order => self.arrived_datagram_bytes += length as u64,
             }
-            if self.arrived_bytes.total() > before {
+            if self.arrived_bytes.total() > before || self.numbers == Numbers::Order {
                 self.first_byte_ns.get_or_insert(seen.t_ns);
                 self.last_byte_ns = Some(seen.t_ns);
             }
@@ -199,17 +228,13 @@ impl Stream {
         Some(&self.entries[(number - self.first) as usize].packet)
     }
 
-    /// A link dropped a packet. False = it was never sent.
+    /// A link dropped a packet: its offset or number. None = it was never sent.
     #[must_use]
-    pub fn dropped(&mut self, seen: &Seen, loss: Loss) -> bool {
-        let Some(number) = self.find(seen) else { return false };
-        self.entries[(number - self.first) as usize].packet.loss = Some(loss);
-        true
-    }
-
-    /// The offset that a packet's number stands for, near what was sent last.
-    pub fn offset(&self, seen: &Seen) -> i64 {
-        self.seq_reference.map_or(0, |r| unwrap(r, seen.seq, self.bits()))
+    pub fn dropped(&mut self, seen: &Seen, loss: Loss) -> Option<i64> {
+        let number = self.find(seen)?;
+        let packet = &mut self.entries[(number - self.first) as usize].packet;
+        packet.loss = Some(loss);
+        Some(packet.seq)
     }
 
     /// Hands on, in the order of sending, what is settled. A packet that was sent before `silent_before_ns` and of which
@@ -245,7 +270,7 @@ impl Stream {
 
     /// Payload that arrived, each byte once.
     pub fn arrived_bytes(&self) -> u64 {
-        self.arrived_bytes.total()
+        self.arrived_bytes.total() + self.arrived_datagram_bytes
     }
 
     /// When the first payload arrived, the last that did, and all of it.
@@ -271,12 +296,15 @@ impl Stream {
 
     fn bits(&self) -> u32 {
         match self.numbers {
-            Numbers::Tcp => 32,
+            Numbers::Tcp | Numbers::Order => 32,
             Numbers::Packets(bits) => bits,
         }
     }
 
     fn unwrap_seq(&mut self, seen: &Seen) -> i64 {
+        if self.numbers == Numbers::Order {
+            return i64::from(self.first_transmissions);
+        }
         // The first byte after a SYN has offset 0; packets are counted from the first one's number.
         let syn = self.numbers == Numbers::Tcp && seen.flags & FLAG_SYN != 0;
         let start = if self.numbers == Numbers::Tcp { 0 } else { i64::from(seen.seq) };
@@ -296,7 +324,7 @@ impl Stream {
     /// has the identification 0) come to their ends in the order in which they were sent.
     fn find(&self, seen: &Seen) -> Option<u32> {
         let mut found = None;
-        let mut number = self.last_with_id[usize::from(seen.ip_id)];
+        let mut number = self.last_with_id.get(seen.ip_id);
         while number != NONE && number >= self.first {
             let entry = &self.entries[(number - self.first) as usize];
             let same = Seen { t_ns: entry.seen.t_ns, ..*seen } == entry.seen;

@@ -15,6 +15,7 @@ from leowarp.guest.image import GuestImage, guest_image
 from leowarp.guest.input import write_input
 from leowarp.guest.left_out import check_fits
 from leowarp.guest.modules import compile_modules, put_modules
+from leowarp.guest.programs import check_programs, keep_outputs, put_roots
 from leowarp.guest.trust import demand as demand_trust
 from leowarp.layout import CONSOLE, GUEST
 
@@ -30,10 +31,12 @@ __all__ = [
     "Patience",
     "check",
     "check_fits",
+    "check_programs",
     "compile_modules",
     "demand_trust",
     "drive",
     "guest_image",
+    "keep_outputs",
     "run",
     "run_batch",
     "write_input",
@@ -69,6 +72,7 @@ def run(
     directory = run_dir / GUEST
     write_input(plan, timeline, directory / "in")
     put_modules(compile_modules(plan, image), directory / "in")
+    put_roots(plan, directory / "in")
     return drive(
         image,
         directory,

@@ -30,6 +30,37 @@ def is_static_address_program(path: Path) -> bool:
     return kind == _ET_EXEC and machine == _EM_X86_64
 
 
+X86_64 = _EM_X86_64
+_MACHINES = {
+    3: "32-bit x86", 8: "MIPS", 20: "32-bit PowerPC", 21: "PowerPC", 22: "s390", 40: "32-bit ARM", 183: "ARM64",
+    243: "RISC-V",
+}  # fmt: skip
+"""e_machine of the processors that Debian is made for (elf.h)."""
+
+
+def machine_of(head: bytes) -> int | None:
+    """The processor that a program is for (e_machine), or None if it is no ELF program.
+
+    Parameters
+    ----------
+    head : bytes
+        The file's first 20 bytes or more.
+    """
+    if len(head) < 20 or head[:4] != b"\x7fELF" or head[5] not in (1, 2):
+        return None
+    # e_ident[EI_DATA]: 1 is little endian, 2 big.
+    return int(struct.unpack_from("<H" if head[5] == 1 else ">H", head, 18)[0])
+
+
+def machine_name(machine: int) -> str:
+    """What people call a processor.
+
+    >>> machine_name(183)
+    'ARM64'
+    """
+    return _MACHINES.get(machine, f"machine number {machine}")
+
+
 def symbols(path: Path, names: set[str]) -> dict[str, int]:
     """Address of each of `names` that the symbol table has; empty if the program is stripped.
 

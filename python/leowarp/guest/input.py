@@ -5,6 +5,7 @@ A timeline of millions of events stays in columns.
 """
 
 import json
+import shlex
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,23 @@ NONE = 0xFFFFFFFF
 ETHERNET_BYTES = 14
 MODULES = "modules"
 """Where in the guest's `in/` modules of one's own lie."""
+ROOTS = "roots"
+"""Where in the guest's `in/` a link leads to the root of each flow's programs."""
+PROGRAMS_WRITE_TO = "/run/leowarp"
+"""What `{run_dir}` stands for; `crates/agent/src/root.rs` mounts it."""
+PROGRAMS_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PROGRAMS_ENVIRONMENT = {
+    "PATH": PROGRAMS_PATH,
+    "HOME": PROGRAMS_WRITE_TO,
+    "TMPDIR": PROGRAMS_WRITE_TO,
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    # OpenSSL mixes RDRAND into its random numbers if it may (OPENSSL_ia32cap(3), bit 62), and RDSEED (bit 64 + 18).
+    "OPENSSL_ia32cap": "~0x4000000000000000:~0x40000",
+    # glibc's string functions are chosen by the processor; hashes of Python begin with a random number.
+    "PYTHONHASHSEED": "0",
+}
+"""All variables that programs have unless a flow says more: the same on every machine."""
 
 
 def write_input(plan: "Plan", timeline: pa.Table, directory: Path) -> None:
@@ -248,7 +266,9 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
             {"name": table.name, "multiplier": table.multiplier, "values": table.values.tolist()}
             for table in jitter_tables(timeline)
         ],
-        "flows": [_flow(flow, host_numbers) for flow in plan.flows],
+        "flows": [
+            _flow(flow, host_numbers) | _program(number, flow, host_numbers) for number, flow in enumerate(plan.flows)
+        ],
         "source_routing": plan.routing.in_flight == "source",
         "sysctl": dict(plan.sysctl),
         "modules": modules(plan),
@@ -372,6 +392,39 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
         "replies": flow.replies is not False,
         "flood": bool(flow.flood),
     }
+
+
+def _program(number: int, flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
+    """What a flow of programs has beside the others: `program` of its entry; nothing of other kinds."""
+    if flow.kind != "program":
+        return {}
+    client_at, server_at = (flow.source, flow.destination)[:: 1 if flow.client_at == "source" else -1]
+    filled_in = {
+        "{server}": address(host_numbers[host_node(server_at)]),
+        "{port}": str(flow.port),
+        "{run_dir}": PROGRAMS_WRITE_TO,
+    }
+
+    def filled(text: str) -> str:
+        for name, value in filled_in.items():
+            text = text.replace(name, value)
+        return text
+
+    # Split first: what is filled in is one word, whatever it holds.
+    client, server = ([filled(word) for word in shlex.split(line or "")] for line in (flow.client, flow.server))
+    program = {
+        "client": client,
+        "server": server or None,
+        "client_at": host_numbers[host_node(client_at)],
+        "client_start_ns": flow.start_ns + flow.client_after_ns,
+        "port": flow.port,
+        "environment": PROGRAMS_ENVIRONMENT | {name: filled(value) for name, value in flow.environment.items()},
+        "directory": flow.directory,
+        "root": f"/in/{ROOTS}/{number}/.",
+        "storage_bytes": flow.storage_bytes,
+        "expect_exit": flow.expect_exit,
+    }
+    return {"program": program}
 
 
 def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:

@@ -2,7 +2,8 @@
 """Code that a plan names runs only if the user wants it to: who named it, and what was accepted before.
 
 A kernel (`guest.kernel`: a program, or a tree whose makefiles run) and modules (`guest.cc_modules`: compiled by the
-host's compiler, then part of the kernel) do with the user's rights whatever they like. What was typed, or given in a
+host's compiler, then part of the kernel) do with the user's rights whatever they like; programs of flows read whatever
+the user may read. What was typed, or given in a
 call, is wanted. What a file names may be somebody else's wish: it runs only if it came with leowarp, or if exactly this
 content was named or accepted by this user before. That is remembered as direnv does it: a file for each content, in
 a directory that only the user may write to.
@@ -12,8 +13,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import stat
-from collections.abc import Callable, Iterable
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +27,7 @@ from leowarp.guest.cache import sha256_of_file
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
-    from leowarp.scenario.schema import Guest
+    from leowarp.scenario.schema import Flow, Guest
 
 ARCHIVE = "module-tree.tar.xz"
 """What modules are compiled against, beside a kernel; its compile.sh runs."""
@@ -33,6 +36,33 @@ ARCHIVE = "module-tree.tar.xz"
 _GIT_FILES = ("config", "config.worktree", "commondir", "info", "hooks")
 
 OnMessage = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Commands:
+    """What a flow of programs runs.
+
+    Attributes
+    ----------
+    words : tuple of str
+        Command lines, environment, working directory and root, as the plan has them.
+    files : tuple of Path
+        Those of this machine that command lines name by a path.
+    """
+
+    words: tuple[str, ...]
+    files: tuple[Path, ...]
+
+    def identity(self) -> str:
+        """64 hexadecimal digits that are others if a word or the content of a named file is another."""
+        contents = [sha256_of_file(file) for file in self.files]
+        # Another beginning than any file's, so that no commands are taken for a file.
+        return hashlib.sha256(("commands\n" + repr((self.words, contents))).encode()).hexdigest()
+
+    def described(self) -> str:
+        """The command lines, for a message."""
+        lines = " and ".join(f"`{line}`" for line in self.words[:2] if line)
+        return f"{lines}, which could read whatever you may read"
 
 
 @dataclass(frozen=True)
@@ -47,11 +77,14 @@ class Code:
         A program, a source file, or a directory: a kernel tree.
     named_in : Path, optional
         The file that names it; None: the user did.
+    commands : Commands, optional
+        Of a flow of programs, which is more than one file; `path` is then its client's.
     """
 
     key: str
     path: Path
     named_in: Path | None
+    commands: Commands | None = None
 
 
 def code_of(guest: Guest) -> list[Code]:
@@ -62,16 +95,37 @@ def code_of(guest: Guest) -> list[Code]:
     return codes + [Code("guest.cc_modules", file.path, file.named_in) for file in guest.cc_modules]
 
 
+def commands_of(flows: Sequence[Flow]) -> list[Code]:
+    """What the programs of flows run."""
+    return [
+        Code(f"flows.{number}.client", Path(flow.client.split()[0]), flow.named_in, _commands(flow))
+        for number, flow in enumerate(flows)
+        if flow.kind == "program" and flow.client is not None
+    ]
+
+
+def _commands(flow: Flow) -> Commands:
+    lines = (flow.client or "", flow.server or "")
+    variables = [f"{name}={value}" for name, value in sorted((flow.environment or {}).items())]
+    files = []
+    for word in (word for line in lines for word in shlex.split(line)):
+        # A name alone is looked for among what is installed, and that is not the scenario's.
+        place = Path(flow.rootfs or "/", (flow.directory or "").lstrip("/"), word.lstrip("/") if flow.rootfs else word)
+        if "/" in word and place.is_file():
+            files.append(place)
+    return Commands((*lines, *variables, flow.directory or "", flow.rootfs or ""), tuple(files))
+
+
 def demand(plan: Plan, on_message: OnMessage = lambda text: None) -> None:
     """Raises ScenarioError if a plan runs anything that the user did not name or accept; remembers what he did."""
-    demand_code(code_of(plan.guest), on_message)
+    demand_code([*code_of(plan.guest), *commands_of(plan.flows)], on_message)
 
 
 def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None) -> None:
     """As `demand`. What is not there is left to whoever wants to use it."""
     strange = []
     for code in codes:
-        identity = _identity(code.path)
+        identity = _identity(code.path) if code.commands is None else code.commands.identity()
         if identity is None or identity in _shipped():
             continue
         # What was typed or given in a call is the user's own wish, and is remembered, so that `verify` of that run asks
@@ -79,7 +133,8 @@ def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None
         if code.named_in is None:
             _remember(identity, code.path, on_message)
         elif not _is_remembered(identity):
-            strange.append(f"{code.named_in}: {code.key} names {_described(code.path, identity)}")
+            what = _described(code.path, identity) if code.commands is None else code.commands.described()
+            strange.append(f"{code.named_in}: {code.key} names {what}")
     if strange:
         listed = strange[0] if len(strange) == 1 else "".join(f"\n  - {text}" for text in strange)
         raise ScenarioError(
@@ -149,9 +204,20 @@ def _identity_of_tree(tree: Path) -> str:
 
 
 def _shipped() -> frozenset[str]:
-    """Modules that come with leowarp, of a checkout or of a wheel."""
+    """Modules and commands of programs that come with leowarp, of a checkout or of a wheel."""
     folders = (recipe.CHECKOUT / "examples", recipe.PACKAGED.parent / "examples")
-    return frozenset(sha256_of_file(file) for folder in folders for file in sorted(folder.glob("*.c")))
+    modules = frozenset(sha256_of_file(file) for folder in folders for file in sorted(folder.glob("*.c")))
+    scenarios = (file.read_text(encoding="utf-8") for folder in folders for file in sorted(folder.glob("*.toml")))
+    return modules | {identity for text in scenarios for identity in _identities_of_commands(text)}
+
+
+def _identities_of_commands(text: str) -> Iterable[str]:
+    """Of the flows of programs in a scenario of ours."""
+    for flow in tomllib.loads(text).get("flows", ()):
+        if flow.get("kind") == "program":
+            variables = [f"{name}={value}" for name, value in sorted(flow.get("environment", {}).items())]
+            places = (flow.get("directory", ""), flow.get("rootfs", ""))
+            yield Commands((flow["client"], flow.get("server", ""), *variables, *places), ()).identity()
 
 
 def _described(path: Path, identity: str) -> str:

@@ -25,6 +25,7 @@ from leowarp.metrics.changes import (
 )
 from leowarp.metrics.channels import Channels
 from leowarp.metrics.compute import Metrics, metrics
+from leowarp.metrics.connections import with_connections
 from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes
 from leowarp.metrics.delays import ROUND_TRIP, Delays, delays
 from leowarp.metrics.flows import GOODPUT_SERIES, counter, goodput, packet_rtt, srtt
@@ -121,4 +122,5 @@ __all__ = [
     "step_at",
     "tables_of",
     "weighted_quantile",
+    "with_connections",
 ]

@@ -16,6 +16,7 @@ import pandas as pd
 from leowarp import layout, recorded
 from leowarp.metrics.causes import causes
 from leowarp.metrics.changes import ATTRIBUTION_NS, both_ways_ns, flow_pairs, path_delay, route_changes
+from leowarp.metrics.connections import with_connections
 from leowarp.metrics.conservation import check_conservation
 from leowarp.metrics.link_values import link_values
 from leowarp.metrics.long_form import long_form, write_long_form
@@ -99,6 +100,7 @@ def metrics(
     TraceError
         If packets or bytes of a link or a flow do not add up.
     """
+    plan = with_connections(plan, tables.connections)
     # With `run.ends = "flows"` a run is shorter than planned, so the guest's own word goes first.
     end_ns = plan.run.duration_ns if tables.virtual_ns is None else tables.virtual_ns
     # First: of a run that does not add up no number is computed.

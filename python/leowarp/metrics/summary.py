@@ -18,6 +18,7 @@ from leowarp.metrics.acknowledgements import acknowledgement_scalars
 from leowarp.metrics.capacity import capacity_scalars
 from leowarp.metrics.causes import cause_scalars
 from leowarp.metrics.channels import Pair
+from leowarp.metrics.connections import program_scalars
 from leowarp.metrics.cures import cure_scalars
 from leowarp.metrics.delays import delays
 from leowarp.metrics.flows import flow_summary, life, received_ce_pkts
@@ -86,7 +87,7 @@ def summary_of(run: Evidence) -> dict[str, Any]:
     flows = []
     for number, flow in enumerate(run.plan.flows):
         # `ordered` asserts that what is declared and what is computed are the same: a metric cannot be forgotten.
-        values = _of_tcp(run, number) if flow.kind == "tcp" else _of_probes(run, number)
+        values = _OF_KIND.get(flow.kind, _of_probes)(run, number)
         flows.append(scalars.ordered(values, scalars.of_kind(flow.kind)))
     return scalars.ordered(_of_run(run), scalars.RUN) | {"flows": flows}
 
@@ -149,6 +150,16 @@ def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
         | probe_scalars(probed, changes_ns, replies=replies)
         | of_probes(probed, changes_ns)
     )
+
+
+def _of_programs(run: Evidence, number: int) -> dict[str, Any]:
+    """Scalars of a flow of programs; its connections are flows with scalars of their own."""
+    flow = run.plan.flows[number]
+    ends = {"flow": number, "kind": flow.kind, "source": flow.source, "destination": flow.destination}
+    return ends | {"congestion_control": None} | program_scalars(run.tables, number)
+
+
+_OF_KIND = {"tcp": _of_tcp, "program": _of_programs}
 
 
 def _of_flow(run: Evidence, number: int, changes_ns: np.ndarray) -> dict[str, Any]:

@@ -86,6 +86,9 @@ class Tables:
         Tables that the run does not have.
     virtual_ns : int, optional
         When the run was over on its own clock, as the guest says; None: an older run, which lasted as planned.
+    programs, connections : tuple of dict
+        As `end.json` has them (design/interfaces.md, section 19): how each program ended; the flows behind the planned
+        ones. Empty of a run without programs.
     """
 
     sockets: pd.DataFrame
@@ -108,6 +111,8 @@ class Tables:
     hosts: tuple[str, ...] = ()
     missing: frozenset[str] = field(default_factory=frozenset)
     virtual_ns: int | None = None
+    programs: tuple[dict[str, Any], ...] = ()
+    connections: tuple[dict[str, Any], ...] = ()
     channels: Channels = field(default_factory=Channels)
 
     def has(self, table: str) -> bool:
@@ -258,7 +263,7 @@ def tables_of(
         # Columns and types before anything is computed: a file of somebody else's gives one sentence, no traceback.
         _check_columns(table, NEEDED[name], f"{where}, table {name}", TABLES[name].arrow())
         frames[name] = data_frame(table, units=False)
-        for key in ("directions", "hosts", "virtual_ns"):
+        for key in ("directions", "hosts", "virtual_ns", "programs", "connections"):
             if names.get(key) is None:
                 names[key] = decode_metadata(table.schema, key)
     channels = Channels()
@@ -288,6 +293,8 @@ def tables_of(
         hosts=tuple(names.get("hosts") or ()),
         missing=frozenset({*TABLES, "routes", "timeline"} - given_names),
         virtual_ns=names.get("virtual_ns"),
+        programs=tuple(names.get("programs") or ()),
+        connections=tuple(names.get("connections") or ()),
         channels=channels,
     )
 

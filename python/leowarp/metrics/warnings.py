@@ -79,6 +79,8 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
     if summary["no_path_s"]:
         sentences.append(f"there was no path for {summary['no_path_s']:g} s of {summary['virtual_s']:g} s")
     for flow in summary["flows"]:
+        if flow["kind"] == "program":
+            continue  # its connections are flows of their own
         if flow.get("error"):
             sentences.append(f"{_named(flow)} ended with error {flow['error']} (errno)")
         # One of the two at most: a flow of which nothing arrived cannot have connected either.

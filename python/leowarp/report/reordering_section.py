@@ -61,7 +61,7 @@ def reordering_section(view: RunView, pictures: str) -> str:
         One sentence if reordering was not measured.
     """
     flows = view.metrics.summary["flows"]
-    measured = [flow for flow in flows if any(flow[name] is not None for name in scalars.names(REORDERING))]
+    measured = [flow for flow in flows if any(flow.get(name) is not None for name in scalars.names(REORDERING))]
     if not measured:
         return "<p>Reordering was not measured: no packet of this run was followed.</p>"
     heads = [view.flow_names[flow["flow"]] for flow in measured]

@@ -73,8 +73,8 @@ class RunView:
 
     @property
     def plan(self) -> Plan:
-        """The plan, with numbers in place of texts."""
-        return self.run.plan
+        """The plan, with numbers in place of texts, and the connections of programs among its flows."""
+        return self.run.observed_plan
 
     @property
     def tables(self) -> Tables:
@@ -113,8 +113,8 @@ class RunView:
 
     @property
     def probe_flows(self) -> list[int]:
-        """Numbers of the ping and udp flows."""
-        return [number for number, flow in enumerate(self.plan.flows) if flow.kind != "tcp"]
+        """Numbers of the ping and udp flows, datagrams of programs among them."""
+        return [number for number, flow in enumerate(self.plan.flows) if flow.kind in ("ping", "udp")]
 
     @property
     def is_access(self) -> bool:

@@ -51,6 +51,7 @@ def run(
     # Before anything is built, booted or written: what a file names may run only if its user wants it.
     guest.demand_trust(plan)
     media.check(plan)
+    guest.check_programs(plan)
     target = Path(out) if out is not None else default_directory(plan.name, plan.to_toml())
     # Read now: with `force` the directory that is replaced may be the one that holds them (a plan's own 00-inputs/).
     inputs = {path.name: path.read_bytes() for path in plan.inputs()}
@@ -78,6 +79,7 @@ def run(
             )
             stage("trace")
             trace.convert(done.out_dir, directory / TRACE, directory / GUEST / "in" / "setup.json")
+            guest.keep_outputs(done.out_dir, directory)
             # The records are Parquet by now; they need not lie there twice while metrics and report are made.
             done.discard()
             stage("metrics")

@@ -71,8 +71,11 @@ def shareable(plan: Plan) -> bool:
     controls = {flow.congestion_control for flow in plan.flows if flow.kind == "tcp"}
     # sch_fq, too, hashes what belongs to no socket.
     paced = any(host.pacing == "fq" for host in plan.hosts)
+    # Programs get random numbers for whatever they like.
+    runs_programs = any(flow.kind == "program" for flow in plan.flows)
     return (
         is_ours
+        and not runs_programs
         # Neighbours that are resolved draw how long they stay reachable (neigh_rand_reach_time, net/core/neighbour.c).
         and plan.network.neighbours == "static"
         and controls <= WITHOUT_RANDOM_NUMBERS

@@ -11,17 +11,17 @@ overview and of the pages, and `docs/reference/tables.md`.
 ['route_changes', 'path_delay_min_ns']
 """
 
-from leowarp.scalars.of_flows import COMMON, PROBE, TCP
+from leowarp.scalars.of_flows import COMMON, PROBE, PROGRAM, TCP
 from leowarp.scalars.of_run import COSTS, RUN
 from leowarp.scalars.scalar import Group, Scalar, Section, Unit, by_name, flat, names, ordered
 
 # By name for those who have a column or an axis and look for its unit; the tuples above say what a run must have.
 RUN_SCALARS = by_name(RUN)
-FLOW_SCALARS = by_name(TCP, PROBE)
+FLOW_SCALARS = by_name(TCP, PROBE, PROGRAM)
 
 
 def of_kind(kind: str | None) -> Section:
-    """The scalars of a flow of a kind: tcp, or ping and udp; None, which no run of today has, is taken for tcp.
+    """The scalars of a flow of a kind: tcp, ping and udp, program; None, which no run of today has, is taken for tcp.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ def of_kind(kind: str | None) -> Section:
     Returns
     -------
     tuple of Scalar
-        `TCP` or `PROBE`, in the order of `summary.json`.
+        `TCP`, `PROBE` or `PROGRAM`, in the order of `summary.json`.
     """
-    return TCP if kind in ("tcp", None) else PROBE
+    return PROGRAM if kind == "program" else TCP if kind in ("tcp", None) else PROBE
 
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "COSTS",
     "FLOW_SCALARS",
     "PROBE",
+    "PROGRAM",
     "RUN",
     "RUN_SCALARS",
     "TCP",

@@ -17,6 +17,7 @@ those of the row before ("smallest", "mean", "median").
       RECOVERY, SPIKES
     ACKNOWLEDGEMENTS          what the receiver did                  metrics/acknowledgements.py
     SHARE, CAPACITY           of all flows, of the path              metrics/shares.py, metrics/capacity.py
+    PROGRAMS                  programs of the user's own             metrics/connections.py
 
 Where a definition has a number (within 1 s of a change, 5 s looked at, 90 % of goodput, bins of 1/128), that is the
 constant in `metrics/` that computes it; the text is what a reader of `40-metrics.parquet` has. Names of two sections
@@ -54,7 +55,7 @@ _ORDER, _PACKETS, _SENDER, _ACKS = Group.ORDER, Group.PACKETS, Group.SENDER, Gro
 # What the flow was, from the plan. First, so that a row of `summary.json` begins with its own name.
 IDENTITY: Section = (
     Scalar("flow", COUNT, _WHAT, "number of the flow, from 0"),
-    Scalar("kind", TEXT, _WHAT, "tcp, ping or udp"),
+    Scalar("kind", TEXT, _WHAT, "tcp, ping, udp or program"),
     Scalar("source", TEXT, _WHAT, "station that sends data"),
     Scalar("destination", TEXT, _WHAT, "station that receives it"),
     Scalar("congestion_control", TEXT, _WHAT, "the sender's congestion control; null: no TCP", "congestion control",
@@ -383,6 +384,23 @@ CAPACITY: Section = (
            "of both in proportion to their time, one without any path is left out; null where no link is shaped",
            "time below 90 % of the path's capacity"),
 )
+# What programs of the user's own came to; their connections are flows of their own, of kind tcp and udp.
+PROGRAMS: Section = (
+    Scalar("connections", COUNT, _WHAT,
+           "connections of the programs, each a flow of its own: TCP, and UDP between two ports", "connections",
+           "connections"),
+    Scalar("connections_bytes", BYTES, _GOODPUT, "payload that arrived over all connections, each byte once",
+           overview="payload"),
+    Scalar("client_exit_code", COUNT, _WHAT,
+           "what the client exited with; null: it was ended by a signal, or by the run", "the client exited with",
+           "client exited with"),
+    Scalar("client_end_ns", NS_AS_S, _WHAT, "when the client ended, from the run's start; null: with the run",
+           "the client ended at", "client ended at"),
+    Scalar("server_exit_code", COUNT, _WHAT, "what the server exited with; null: there was none, or as of the client",
+           "the server exited with", "server exited with"),
+    Scalar("server_end_ns", NS_AS_S, _WHAT, "when the server ended, from the run's start; null: with the run"),
+)
+
 # fmt: on
 
 # The order is that of `summary.json` and of `leowarp metrics` within a group; the reference page is made from it.
@@ -391,6 +409,9 @@ TCP: Section = (
     *CHANGES_WITH_LOSS, *RECOVERY, *ACKNOWLEDGEMENTS, *SHARE, *CAPACITY,
 )  # fmt: skip
 """Of a TCP flow."""
+
+PROGRAM: Section = (*IDENTITY, *PROGRAMS)
+"""Of a flow of programs."""
 
 PROBE: Section = (
     *IDENTITY, *PACKETS, *ECHOES, *ENDING, *REORDERING, *CAUSES, *REPLIES, *NEAR_CHANGES, *CHANGES_WITH_LOST_PROBES,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -188,6 +189,10 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
             return _sysctl(raw, lenient=origin.override is not None)
         case "file" | "text":
             return _text(raw)
+        case "command":
+            return _command(raw)
+        case "variables":
+            return _variables(raw)
         case "files":
             if not isinstance(raw, list):
                 raise ScenarioError(f"{_shown(raw)} is not a list", 'write ["one.c"], in brackets')
@@ -284,6 +289,34 @@ def _text(raw: Any) -> str:
     return raw
 
 
+def _command(raw: Any) -> str:
+    """A line of words as a shell splits them; nothing of it is a shell's but the quotes."""
+    if not isinstance(raw, str):
+        raise ScenarioError(f"{_shown(raw)} is not a string", "write it in quotes, as on a command line")
+    if not raw.isprintable() or len(raw) > _LONGEST_COMMAND:
+        rule = f"{_shown(raw)} is too long or has control characters"
+        raise ScenarioError(rule, f"a command has {_LONGEST_COMMAND} characters at most")
+    try:
+        words = shlex.split(raw)
+    except ValueError as error:
+        raise ScenarioError(f"{_shown(raw)} is no command: {error}", "close the quotes") from None
+    if not words or not words[0]:
+        raise ScenarioError(f"{_shown(raw)} names no program", 'write it like "iperf3 -c {server} -p {port}"')
+    return raw
+
+
+def _variables(raw: Any) -> dict[str, str]:
+    """Environment variables by name, sorted, so that the order in which they were written does not matter."""
+    if not isinstance(raw, dict):
+        raise ScenarioError(f"{_shown(raw)} is not a table", 'write { "SSLKEYLOGFILE" = "{run_dir}/keys" }')
+    for name, value in raw.items():
+        if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is None:
+            raise ScenarioError(f"{name!r:.80} is not the name of a variable", "letters, digits and _")
+        if not isinstance(value, str) or "\0" in value or len(value) > _LONGEST_COMMAND:
+            raise ScenarioError(f"{name} = {_shown(value)} is not a string", f'write "{name}" = "1", value in quotes')
+    return dict(sorted(raw.items()))
+
+
 def _instant(raw: Any) -> str:
     """An instant as ISO 8601 in UTC, ending in Z: one spelling, so that equal instants give equal plans."""
     hint = 'an instant of UTC is like "2022-09-14T00:00:00Z"'
@@ -371,6 +404,7 @@ def _shown(raw: Any) -> str:
 _LARGEST_QUEUE = 10**9
 """Packets or bytes; `access.queue_up` ends there, too."""
 _LONGEST_TEXT = 200
+_LONGEST_COMMAND = 4000
 _LONGEST_SHOWN = 60
 """Characters of a wrong value that a message repeats; a file may hold megabytes there."""
 # Linux 6.12: fs/coredump.c, kernel/module/kmod.c, lib/kobject_uevent.c, kernel/reboot.c

@@ -7,6 +7,8 @@ for.
 
 from __future__ import annotations
 
+import re
+
 from leowarp import units
 from leowarp.scenario import sections
 from leowarp.scenario.decoding import Section, value_of
@@ -19,11 +21,28 @@ FLOW_KEYS = {
     "tcp": ("congestion_control", "size", "rate"),
     "ping": ("interval", "packet_rate", "packets", "payload", "replies", "flood"),
     "udp": ("rate", "packet_rate", "packets", "payload"),
+    "program": (
+        "client",
+        "server",
+        "client_at",
+        "client_after",
+        "port",
+        "environment",
+        "directory",
+        "rootfs",
+        "storage",
+        "expect_exit",
+    ),
 }
 """Keys that only some kinds of flow have, by kind."""
 
 PACE_KEYS = {"ping": "interval", "udp": "rate"}
 """What `packet_rate` stands in for, by kind."""
+
+FILLED_IN = ("server", "port", "run_dir")
+"""What stands in braces in a program's command line and environment."""
+
+_BRACES = re.compile(r"\{([a-z_]+)\}")
 
 FLOOD_INTERVAL_NS = 10_000_000
 """What iputils' `ping -f` has: at least 100 probes a second."""
@@ -58,9 +77,13 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
         _check_flow_keys(section, kind, problems)
         if kind == "tcp":
             _check_congestion_control(section, draft, problems)
+        elif kind == "program":
+            _check_program(section, draft, problems)
         else:
             _complete_payload(section, kind, mtu_bytes, problems)
         _complete_flow_times(section, duration_ns, problems)
+        if kind == "program":
+            _check_client_start(section, problems)
     # After the flows one by one: these two look at all of them together.
     _check_replies(draft, problems)
     _check_ends_of_run(draft, problems)
@@ -100,7 +123,7 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
             rule = f"is a key of {kinds}, and this flow is {kind}"
             problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
         section.values[known[key][0]] = None
-    if kind == "tcp":
+    if kind not in PACE_KEYS:
         return
     pace = PACE_KEYS[kind]
     paced = section.values.get("packet_rate_pkts_per_s") is not None
@@ -118,6 +141,46 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
             rule = "is missing: udp sends at a constant rate"
             hint = 'write rate = "1 Mbit/s", or packet_rate = "1000 pkts/s"'
             problems.add(section.where("rate"), f"{section.name}.rate", rule, hint)
+
+
+def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
+    """A client; places that are told by absolute paths; nothing in braces but what is filled in; packets that keep no
+    tag of their path, which only the agent's own sockets could carry."""
+    if not section.gave("client"):
+        hint = 'write client = "iperf3 -c {server} -p {port}"'
+        problems.add(section.origin, f"{section.name}.client", "is missing: a program flow runs one", hint)
+    if section.gave("client_after") and section.values.get("server") is None and not section.gave("server"):
+        rule, hint = "is given, and the flow has no server to wait for", "take it out, or give a server"
+        problems.add(section.where("client_after"), f"{section.name}.client_after", rule, hint)
+    elif section.values.get("server") is None:
+        section.values["client_after_ns"] = 0
+    for key in ("directory", "rootfs"):
+        path = section.values.get(key)
+        if path is not None and not path.startswith("/"):
+            rule = f'"{path}" is not an absolute path'
+            problems.add(section.where(key), f"{section.name}.{key}", rule, "write it from / on")
+    for key in ("client", "server"):
+        command = section.values.get(key) or ""
+        unknown = [name for name in _BRACES.findall(command) if name not in FILLED_IN]
+        if unknown:
+            rule = f"{{{unknown[0]}}} stands for nothing"
+            near = nearest(unknown[0], FILLED_IN)
+            guess = f"did you mean {{{near}}}? " if near else ""
+            hint = f"{guess}filled in are {', '.join(f'{{{name}}}' for name in FILLED_IN)}"
+            problems.add(section.where(key), f"{section.name}.{key}", rule, hint)
+    if value_of(draft.sections["routing"], sections.Routing, "in_flight") == "source":
+        rule = 'is a program, and routing.in_flight is "source": packets of programs cannot carry the tag of their path'
+        problems.add(section.where("kind"), f"{section.name}.kind", rule, 'write in_flight = "drain" or "drop"')
+
+
+def _check_client_start(section: Section, problems: Problems) -> None:
+    """The client starts before the flow stops."""
+    start_ns = value_of(section, sections.Flow, "start_ns")
+    after_ns, stop_ns = value_of(section, sections.Flow, "client_after_ns"), section.values["stop_ns"]
+    if start_ns < stop_ns <= start_ns + after_ns:
+        rule = f"{units.TIME.format(after_ns)} after the start the flow has stopped ({units.TIME.format(stop_ns)})"
+        hint = "let the client start earlier, or the flow stop later"
+        problems.add(section.where("client_after"), f"{section.name}.client_after", rule, hint)
 
 
 def _complete_payload(section: Section, kind: str, mtu_bytes: int, problems: Problems) -> None:
@@ -172,9 +235,11 @@ def _check_ends_of_run(draft: Draft, problems: Problems) -> None:
     """A run that ends with its flows has at least one that ends by itself."""
     run = draft.sections["run"]
     ends = [s for s in draft.flows if s.values.get("size_bytes") is not None or s.values.get("packets") is not None]
+    ends += [s for s in draft.flows if s.values.get("client") and s.values.get("expect_exit", 0) is not None]
     if value_of(run, sections.Run, "ends") == "flows" and not ends:
         rule = 'is "flows", and no flow has an end of its own'
-        problems.add(run.where("ends"), "run.ends", rule, "give a tcp flow a size, or a ping or udp flow packets")
+        hint = "give a tcp flow a size, or a ping or udp flow packets; a program's client ends by itself"
+        problems.add(run.where("ends"), "run.ends", rule, hint)
 
 
 def _check_congestion_control(section: Section, draft: Draft, problems: Problems) -> None:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from leowarp import units
-from leowarp.scenario.key import count, flag, quantity, sysctl, text, word
+from leowarp.scenario.key import command, count, flag, quantity, sysctl, text, variables, word
 
 CONGESTION_CONTROLS = (
     "reno", "cubic", "bbr", "bbr_handover", "bic", "cdg", "cubic_handover", "dctcp", "highspeed", "htcp", "hybla",
@@ -24,12 +26,12 @@ PROFILES = ("linux", "norack", "classic", "newreno")
 
 @dataclass(frozen=True, kw_only=True)
 class Flow:
-    """One transfer or probe between two stations.
+    """One transfer, probe or pair of programs between two stations.
 
     Attributes
     ----------
     kind : str
-        ``tcp``, ``ping`` or ``udp``; what a kind does not have (`flows.FLOW_KEYS`) is None.
+        ``tcp``, ``ping``, ``udp`` or ``program``; what a kind does not have (`flows.FLOW_KEYS`) is None.
     source, destination : str
         Names of stations. Data goes from the one to the other, in this direction alone.
     congestion_control : str or None
@@ -46,9 +48,20 @@ class Flow:
         Probes at most; None: until `stop_ns`.
     payload_bytes : int or None
         Of a probe's packet, headers of IP and ICMP or UDP (28 bytes) not counted.
+    client, server : str or None
+        Of a program: command lines, with ``{server}``, ``{port}`` and ``{run_dir}`` in them.
+    client_at, client_after_ns : str, int
+        ``source`` or ``destination``: where the client runs, the server at the other; how long after the server it
+        starts.
+    expect_exit : int or None
+        Exit code of the client; None: it is still running when the flow stops.
+    named_in : Path or None
+        The file that names the programs; no part of the plan's identity.
     """
 
-    kind: str = word("Bulk TCP, ICMP echo, or constant-rate UDP.", ("tcp", "ping", "udp"), "tcp")
+    kind: str = word(
+        "Bulk TCP, ICMP echo, constant-rate UDP, or programs of your own.", ("tcp", "ping", "udp", "program"), "tcp"
+    )
     source: str = text("Station that sends.", required=True)
     destination: str = text("Station that receives.", required=True)
     congestion_control: str | None = text(
@@ -81,6 +94,38 @@ class Flow:
     payload_bytes: int | None = quantity(
         units.BYTES, "ping, udp: payload of a packet (default of udp: 1200 B).", "56 B", low="16 B", high="1472 B"
     )
+    client: str | None = command(
+        "program: command line of the client, without a shell; {server} is the server's address, {port} the port, "
+        "{run_dir} where it may write."
+    )
+    server: str | None = command("program: command line of the server.", none="none")
+    client_at: str | None = word(
+        "program: the end of the flow at which the client runs; data counts from source to destination.",
+        ("source", "destination"),
+        "source",
+    )
+    client_after_ns: int | None = quantity(
+        units.TIME, "program: the client starts this long after the server.", "500 ms", low="0 s", high="1 h"
+    )
+    port: int | None = count(
+        "program: what {port} stands for; connections that use it at either end belong to this flow.", 5201, 1, 65535
+    )
+    environment: Mapping[str, str] | None = variables("program: environment variables beside the guest's few.")
+    directory: str | None = text(
+        "program: working directory, read-only, an absolute path; none: the one that it may write to.", "none"
+    )
+    rootfs: str | None = text(
+        "program: an absolute path of a directory that is the programs' root; none: this machine's own.", "none"
+    )
+    storage_bytes: int | None = quantity(
+        units.BYTES, "program: what each may write, and what it may print.", "64 MiB", low="64 KiB", high="16 GiB"
+    )
+    expect_exit: int | None = count(
+        "program: exit code of the client; any other fails the run. stopped: it runs until the flow's stop.",
+        0, 0, 255, none="stopped",
+    )  # fmt: skip
+    # Who names a program decides whether it may run (guest/trust.py).
+    named_in: Path | None = dataclasses.field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

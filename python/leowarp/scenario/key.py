@@ -44,7 +44,7 @@ class Key:
     Attributes
     ----------
     kind : str
-        quantity, queue, word, text, count, flag, instant, file, files, sysctl or table.
+        quantity, queue, word, text, command, count, flag, instant, file, files, sysctl, variables or table.
     doc : str
         What it means.
     default : object
@@ -135,6 +135,16 @@ def text(doc: str, default: str | None = None, *, required: bool = False) -> Any
     none = "none" if default == "none" else None
     key = Key("text", doc, default, required=required, none=none)
     return _field(key, None if default == none else default, required)
+
+
+def command(doc: str, *, none: str | None = None) -> Any:
+    """A program and its arguments as a shell's words; the key is a text, which the plan keeps as it is."""
+    return _field(Key("command", doc, none, none=none), None)
+
+
+def variables(doc: str) -> Any:
+    """A table of environment variables, names and values as strings."""
+    return _field(Key("variables", doc, {}), _EMPTY)
 
 
 def count(doc: str, default: int | str | None, low: int, high: int, *, none: str | None = None) -> Any:

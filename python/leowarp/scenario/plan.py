@@ -72,7 +72,7 @@ def resolve(scenario: Scenario) -> Plan:
         name=scenario.name,
         medium=medium,
         stations=stations,
-        flows=tuple(_built(schema.Flow, section) for section in scenario.flows),
+        flows=tuple(_flow(section) for section in scenario.flows),
         hosts=hosts,
         modules={name: dict(sorted(section.values.items())) for name, section in sorted(scenario.modules.items())},
         sysctl=dict(sorted(whole_guest.items())),
@@ -134,6 +134,15 @@ def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | N
     # Hashes were compared when the files were looked for; the plan's sections hold the files themselves.
     values = {name: value for name, value in section.values.items() if not name.endswith("_sha256")}
     return schema_class(**(values | dict(files or {})))
+
+
+def _flow(section: Section) -> schema.Flow:
+    """A flow; of programs also who named them, which decides whether they may run (`guest/trust.py`)."""
+    flow = _built(schema.Flow, section)
+    named = [section.nodes[key].origin.named_in for key in ("client", "server", "environment", "directory", "rootfs")
+             if key in section.nodes]  # fmt: skip
+    # One part that a file names makes the whole somebody else's.
+    return dataclasses.replace(flow, named_in=next((file for file in named if file is not None), None))
 
 
 def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:

@@ -66,6 +66,11 @@ rate = "unshaped"
 source = "A"
 destination = "B"
 size = "10 MB"
+[[flows]]
+kind = "program"
+source = "A"
+destination = "B"
+client = "iperf3 -c {server}"
 """
 JITTERED = """\
 name = "jittered"

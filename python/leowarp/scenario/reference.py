@@ -78,7 +78,8 @@ def _value(declared: Key) -> str:
     if declared.kind == "word":
         return ", ".join(f'`"{word}"`' for word in declared.words)
     names = {"queue": "packets or bytes", "flag": "`true`, `false`", "text": "text", "file": "file name",
-             "instant": "instant of UTC", "sysctl": "table of texts", "count": "integer", "table": "table",
+             "instant": "instant of UTC", "sysctl": "table of texts", "variables": "table of texts",
+             "command": "command line", "count": "integer", "table": "table",
              "files": "list of file names"}  # fmt: skip
     kind = declared.quantity.name if declared.quantity is not None else names[declared.kind]
     if declared.low is not None and declared.high is not None:

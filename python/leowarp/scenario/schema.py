@@ -63,7 +63,9 @@ class Plan(PlanSections):
             Equal to this one: who names a file is no part of what a run depends on (`guest/trust.py`).
         """
         own = tuple(dataclasses.replace(file, named_in=None) for file in self.guest.cc_modules)
-        return dataclasses.replace(self, guest=dataclasses.replace(self.guest, cc_modules=own, kernel_named_in=None))
+        guest = dataclasses.replace(self.guest, cc_modules=own, kernel_named_in=None)
+        flows = tuple(dataclasses.replace(flow, named_in=None) for flow in self.flows)
+        return dataclasses.replace(self, guest=guest, flows=flows)
 
     def boot(self) -> str:
         """What the runs of one boot have in common: the guest, its own sysctls and its modules' parameters.

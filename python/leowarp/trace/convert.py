@@ -105,6 +105,8 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
     # A run may be over before its duration (`ends = "flows"`): tables must say when, as their last row does not.
     if end.get("virtual_ns") is not None:
         metadata["virtual_ns"] = int(end["virtual_ns"])
+    if end.get("programs"):
+        metadata |= _of_programs(end, metadata.get("flows"))
     promised = end.get("records") or {}
     unknown = not_observed(given.get("observe") or {})
     # A network that does nothing about route changes has no such table, and not one without rows.
@@ -279,6 +281,15 @@ def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
     except (KeyError, IndexError, TypeError) as error:
         raise TraceError(f"cannot read the names of hosts and links from {path}: {error!r}") from error
     return {"directions": directions, "hosts": hosts, "flows": flows}
+
+
+def _of_programs(end: dict[str, Any], planned: Any) -> dict[str, object]:
+    """What the agent says of programs: how each ended, and the connections, which are flows behind the planned ones."""
+    connections, flows = end.get("connections") or [], list(planned or [])
+    for connection in connections if planned is not None else []:
+        of = flows[connection["program"]]
+        flows.append({**of, "kind": connection["kind"], "congestion_control": connection["congestion_control"]})
+    return {"programs": end["programs"], "connections": connections} | ({"flows": flows} if planned is not None else {})
 
 
 # A record file may bring these itself; they then win over the input's.

@@ -84,7 +84,7 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
             "back": pairs[flow.destination, flow.source],
             "start_s": flow.start_ns / 1e9,
             "rows": flow_rows(source, number, step_ns, arrays),
-            "probes": None if flow.kind == "tcp" else probe_rows(source, number, arrays),
+            "probes": None if flow.kind in ("tcp", "program") else probe_rows(source, number, arrays),
         }
         for number, flow in enumerate(plan.flows)
     ]

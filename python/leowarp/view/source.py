@@ -33,8 +33,8 @@ class Source:
 
     @property
     def plan(self) -> Plan:
-        """The run's plan."""
-        return self.run.plan
+        """The run's plan, with the connections of its programs among the flows."""
+        return self.run.observed_plan
 
     @property
     def tables(self) -> Tables:

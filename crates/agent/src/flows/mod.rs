@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The workload: bulk transfers ([`tcp`]), each in threads of its own, [`probe`]s, sent by the timeline's player, and
-//! [`flood`]s of them, each in a thread of its own.
+//! The workload: bulk transfers ([`tcp`]), each in threads of its own, [`probe`]s, sent by the timeline's player,
+//! [`flood`]s of them, each in a thread of its own, and [`program`]s of the user's own.
 
 pub mod flood;
 pub mod probe;
+pub mod program;
 pub mod socket;
 pub mod tcp;
 pub mod tcp_info;
@@ -15,6 +16,7 @@ use crate::network::{Network, PathChange};
 use flood::Flood;
 use leowarp_timeline::setup::{FlowKind, Setup};
 use probe::Probe;
+use program::Program;
 use tcp::Transfer;
 
 /// All flows of a run, each kind in the order of their numbers.
@@ -22,17 +24,19 @@ pub struct Flows {
     pub transfers: Vec<Transfer>,
     pub probes: Vec<Probe>,
     pub floods: Vec<Flood>,
+    pub programs: Vec<Program>,
 }
 
 impl Flows {
     /// Opens their sockets.
     pub fn open(network: &Network, setup: &Setup) -> Result<Self> {
-        let mut flows = Self { transfers: Vec::new(), probes: Vec::new(), floods: Vec::new() };
+        let mut flows = Self { transfers: vec![], probes: vec![], floods: vec![], programs: vec![] };
         for (i, flow) in setup.flows.iter().enumerate() {
             match flow.kind {
                 FlowKind::Tcp => flows.transfers.push(Transfer::open(network, setup, i)?),
                 FlowKind::Ping if flow.flood => flows.floods.push(Flood::open(network, setup, i)?),
                 FlowKind::Ping | FlowKind::Udp => flows.probes.push(Probe::open(network, setup, i)?),
+                FlowKind::Program => flows.programs.push(Program::open(network, setup, i)?),
             }
         }
         Ok(flows)
@@ -46,7 +50,8 @@ impl Flows {
             let to = socket::address(to, DESTINATION_PORT + transfer.flow as u16);
             transfer.start(context.clock, flow, to, &context.ending)?;
         }
-        self.floods.iter_mut().try_for_each(|flood| flood.start(context.clock, &context.ending))
+        self.floods.iter_mut().try_for_each(|flood| flood.start(context.clock, &context.ending))?;
+        self.programs.iter().try_for_each(|program| program.start(context.clock, &context.ending))
     }
 
     /// Has the sockets of the flows concerned mark what they send from now on with the path's tag.
@@ -75,6 +80,7 @@ impl Flows {
     /// Of each flow with threads of its own that has come to its end: its number, and when.
     pub fn ends_ns(&self) -> impl Iterator<Item = (usize, i64)> + '_ {
         let transfers = self.transfers.iter().filter_map(|t| Some((t.flow, t.end_ns()?)));
-        transfers.chain(self.floods.iter().filter_map(|f| Some((f.flow, f.end_ns()?))))
+        let floods = self.floods.iter().filter_map(|f| Some((f.flow, f.end_ns()?)));
+        transfers.chain(floods).chain(self.programs.iter().filter_map(|p| Some((p.flow, p.end_ns()?))))
     }
 }

@@ -76,6 +76,18 @@ pub fn get<T: Plain>(fd: i32, level: i32, option: i32) -> std::result::Result<(T
     }
 }
 
+/// A struct of the first of some bytes; of what they are too few for all bits are set.
+pub fn plain<T: Plain>(bytes: &[u8]) -> T {
+    let mut value = MaybeUninit::<T>::uninit();
+    let count = bytes.len().min(size_of::<T>());
+    // SAFETY: no more is copied than fits; any bytes make a value.
+    unsafe {
+        std::ptr::write_bytes(value.as_mut_ptr(), 0xff, 1);
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), value.as_mut_ptr().cast(), count);
+        value.assume_init()
+    }
+}
+
 /// Marks what the socket sends from now on; TCP keeps its ECN bits.
 pub fn set_tos(fd: i32, tos: u8) -> Result<()> {
     set(fd, libc::IPPROTO_IP, libc::IP_TOS, &i32::from(tos), "set the path of a flow")

@@ -119,6 +119,11 @@ impl TcpInfo {
         }
     }
 
+    /// Of the bytes of an answer of sock_diag(7); none = a kernel that tells too little of a socket.
+    pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        (bytes.len() >= LEAST_BYTES).then(|| socket::plain(bytes))
+    }
+
     /// The connection stands, and nobody has closed it (`TCP_ESTABLISHED`, include/net/tcp_states.h).
     pub fn is_established(&self) -> bool {
         self.tcpi_state == ESTABLISHED
@@ -138,6 +143,11 @@ impl BbrInfo {
             Ok((info, n)) => Ok((n == size_of::<Self>()).then_some(info)),
             Err(errno) => Err(Error::errno("read TCP_CC_INFO", errno)),
         }
+    }
+
+    /// Of the bytes of an answer of sock_diag(7), if they are those of BBR.
+    pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        (bytes.len() == size_of::<Self>()).then(|| socket::plain(bytes))
     }
 
     /// Bandwidth estimate, bytes a second.

@@ -2,7 +2,7 @@
 //! Whether a setup makes sense.
 
 use super::{
-    Direction, Discipline, Flow, FlowKind, JitterTable, Link, LinkKind, NodeKind, Observe, QueueKind, Setup,
+    Direction, Discipline, Flow, FlowKind, JitterTable, Link, LinkKind, NodeKind, Observe, Program, QueueKind, Setup,
     SetupError, JITTER_VALUES_MAX, MTU_LEAST_BYTES, MTU_MOST_BYTES, OVERTAKING_LIMIT_PKTS, VERSION,
 };
 
@@ -90,6 +90,9 @@ impl Setup {
         if let Some(lacks) = lacks(flow) {
             rule(false, format!("flows[{i}]"), format!("{:?}", flow.kind), format!("it needs {lacks}"))?;
         }
+        if let Some(program) = &flow.program {
+            self.program(i, flow, program)?;
+        }
         let longest_bytes = self.mtu_bytes - PROBE_HEADERS_BYTES;
         rule(
             flow.kind == FlowKind::Tcp || flow.payload_bytes.is_none_or(|n| n <= longest_bytes),
@@ -104,6 +107,25 @@ impl Setup {
             flow.replies,
             "another ping has it otherwise, and the destination answers all or none",
         )
+    }
+
+    fn program(&self, i: usize, flow: &Flow, program: &Program) -> Checked {
+        let what = |name: &str| format!("flows[{i}].program.{name}");
+        rule(
+            [flow.source, flow.destination].contains(&program.client_at),
+            what("client_at"),
+            program.client_at,
+            "it must be an end of the flow",
+        )?;
+        rule(
+            (flow.start_ns..flow.stop_ns).contains(&program.client_start_ns),
+            what("client_start_ns"),
+            program.client_start_ns,
+            format!("it must be from {} on and before {} (start and stop)", flow.start_ns, flow.stop_ns),
+        )?;
+        let commands = [Some(&program.client), program.server.as_ref()];
+        rule(commands.iter().flatten().all(|c| !c.is_empty()), what("client"), "empty", "it must name a program")?;
+        rule(program.storage_bytes > 0, what("storage_bytes"), 0, "it must be above 0")
     }
 }
 
@@ -191,6 +213,8 @@ fn lacks(flow: &Flow) -> Option<&'static str> {
     let pace = flow.packets_per_s.is_some_and(|n| n.is_finite() && n > 0.0);
     let either = |other: bool| if flow.packets_per_s.is_some() { pace && !other } else { other };
     match flow.kind {
+        FlowKind::Program if flow.program.is_none() => Some("program"),
+        FlowKind::Tcp | FlowKind::Ping | FlowKind::Udp if flow.program.is_some() => Some("no program"),
         FlowKind::Tcp if flow.congestion_control.is_none() => Some("congestion_control"),
         FlowKind::Tcp if flow.packets.is_some() || flow.packets_per_s.is_some() => {
             Some("neither packets nor packets_per_s")
@@ -211,8 +235,10 @@ fn lacks(flow: &Flow) -> Option<&'static str> {
         // the first 8 bytes carry the packet's number
         FlowKind::Udp if flow.payload_bytes.is_none_or(|n| n < 8) => Some("payload_bytes from 8 on"),
         _ if flow.packets == Some(0) => Some("packets above 0"),
-        FlowKind::Tcp | FlowKind::Udp if !flow.replies => Some("replies = true: only pings have them"),
-        FlowKind::Tcp | FlowKind::Udp if flow.flood => Some("flood = false: only pings have it"),
+        FlowKind::Tcp | FlowKind::Udp | FlowKind::Program if !flow.replies => {
+            Some("replies = true: only pings have them")
+        }
+        FlowKind::Tcp | FlowKind::Udp | FlowKind::Program if flow.flood => Some("flood = false: only pings have it"),
         _ => None,
     }
 }

@@ -2,6 +2,7 @@
 //! The part of the setup that says what is sent.
 
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// How long a flood without an interval waits for an answer.
 pub const FLOOD_SILENCE_NS: i64 = 1_000_000_000;
@@ -39,6 +40,35 @@ pub struct Flow {
     /// ping: the next request leaves when the one before is answered, or `interval_ns` after it, whichever is first.
     #[serde(default)]
     pub flood: bool,
+    /// program only.
+    #[serde(default)]
+    pub program: Option<Program>,
+}
+
+/// Programs of the user's own, whose connections between the two hosts become flows of their own.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// Program and arguments; runs at the host `client_at`.
+    pub client: Vec<String>,
+    /// Runs at the other of the flow's two hosts; none = nobody does.
+    pub server: Option<Vec<String>>,
+    /// Index into `hosts`.
+    pub client_at: usize,
+    /// When the client starts; the server does at the flow's start.
+    pub client_start_ns: i64,
+    /// A connection between the hosts that uses this port at one of them belongs to this flow.
+    pub port: u16,
+    /// All variables that the programs have.
+    pub environment: BTreeMap<String, String>,
+    /// Working directory; none = the one that the programs may write to.
+    pub directory: Option<String>,
+    /// The programs' root: a directory of the host, as the guest's hostfs names it.
+    pub root: String,
+    /// What a program may write, and what it may print, each.
+    pub storage_bytes: u64,
+    /// Exit code of the client; none = it is still running when the flow stops.
+    pub expect_exit: Option<i32>,
 }
 
 /// What a flow is.
@@ -51,4 +81,6 @@ pub enum FlowKind {
     Ping,
     /// One-way stream at a constant rate.
     Udp,
+    /// Programs of the user's own; it has no packets itself, its connections have.
+    Program,
 }

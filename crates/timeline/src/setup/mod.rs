@@ -8,7 +8,7 @@ mod network;
 mod observe;
 
 pub use cures::{Cures, Hold, HoldFull, MoveQueue};
-pub use flow::{Flow, FlowKind, FLOOD_SILENCE_NS};
+pub use flow::{Flow, FlowKind, Program, FLOOD_SILENCE_NS};
 pub use network::{
     DelayedAck, Direction, Discipline, Host, Link, LinkKind, Node, NodeKind, OnDown, Pacing, Queue, QueueCounts,
     QueueKind, MTU_LEAST_BYTES, MTU_MOST_BYTES, OVERTAKING_LIMIT_PKTS,

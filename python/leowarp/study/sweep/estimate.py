@@ -132,7 +132,8 @@ def _packets(plan: Plan, place: int) -> float:
     # An upper bound: retransmissions are left out, and so is slow start.
     lasts_s = (flow.stop_ns - flow.start_ns) / 1e9
     rates = [rate for rate in (planned(plan).likely_rate_bps(), flow.rate_bps) if rate is not None]
-    if flow.kind == "tcp":
+    # What a program sends nobody knows: as much as TCP could.
+    if flow.kind in ("tcp", "program"):
         by_rate = min(rates, default=UNSHAPED_BPS) * lasts_s / 8 / SEGMENT_BYTES
         by_size = math.inf if flow.size_bytes is None else flow.size_bytes / SEGMENT_BYTES
         # One ACK for every second segment.

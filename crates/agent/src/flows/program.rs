@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Programs of the user's own, a client at one host of the flow and a server at the other: started, listened to, ended,
+//! and judged by how they ended.
+//!
+//! What they may do is little: their root is read-only ([`crate::root`]), and of root's capabilities they keep those that
+//! a server needs in its own network namespace and on files. What they write is copied to the run's output.
+
+use crate::clock::{self, Clock};
+use crate::ending::Ending;
+use crate::error::{check, Error, Result};
+use crate::network::Network;
+use crate::root::{Root, WRITABLE};
+use leowarp_timeline::setup::Setup;
+use serde_json::{json, Value};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How long a program has to end by itself after SIGTERM before it gets SIGKILL.
+pub const GRACE_NS: i64 = 1_000_000_000;
+/// More processes and threads than this are taken for a program that starts others for ever. The agent has three for each
+/// flow. Each process is one of the host's, too, so that the kernel refuses to make many more.
+const PROCESSES_MAX: usize = 500;
+const PROCESSES_REFUSED: usize = 520;
+const PIECE_BYTES: usize = 64 * 1024;
+const OPEN_FILES_MAX: libc::rlim_t = 4096;
+/// After a program's end: whoever listens to it is woken before any time goes by.
+const LISTENERS_NS: i64 = 1000;
+const LAST_LINES: usize = 6;
+const LONGEST_LINE: usize = 300;
+/// Of any Linux (init/init_task.c); the agent's own is 1 ns, and a thread inherits it.
+const TIMER_SLACK_NS: libc::c_ulong = 50_000;
+/// linux/capability.h: chown, dac_override, dac_read_search, fowner, kill, setgid, setuid, net_bind_service, net_raw.
+const CAPABILITIES: u64 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 13;
+
+/// Both programs of a flow.
+pub struct Program {
+    pub flow: usize,
+    expect_exit: Option<i32>,
+    roles: Vec<Arc<Role>>,
+}
+
+/// One of them.
+struct Role {
+    flow: usize,
+    name: &'static str,
+    command: Vec<String>,
+    start_ns: i64,
+    environment: BTreeMap<String, String>,
+    directory: String,
+    root: Root,
+    namespace: OwnedFd,
+    storage_bytes: u64,
+    /// Code that it may exit with; none = any, and it need not exit.
+    expect_exit: Option<i32>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct State {
+    pid: Option<i32>,
+    end: Option<(i64, ExitStatus)>,
+    /// It was told to end.
+    is_stopped: bool,
+}
+
+impl Program {
+    /// Makes ready what the programs will see; nothing runs yet.
+    pub fn open(network: &Network, setup: &Setup, flow: usize) -> Result<Self> {
+        let spec = &setup.flows[flow];
+        let Some(program) = &spec.program else {
+            return Err(Error::Input(format!("flow {flow} names no program")));
+        };
+        crate::netns::set_sysctl("kernel.threads-max", &PROCESSES_REFUSED.to_string())?;
+        let server_at = if program.client_at == spec.source { spec.destination } else { spec.source };
+        let client = ("client", Some(&program.client), program.client_at, program.client_start_ns);
+        let server = ("server", program.server.as_ref(), server_at, spec.start_ns);
+        let mut roles = Vec::new();
+        for (name, command, host, start_ns) in [server, client] {
+            let Some(command) = command else { continue };
+            let node = setup.hosts[host].node;
+            let namespace = network.inside(node, || {
+                // As on a host whose programs are root: ports below 1024, and ping without CAP_NET_RAW.
+                crate::netns::set_sysctl("net.ipv4.ip_unprivileged_port_start", "0")?;
+                crate::netns::set_sysctl("net.ipv4.ping_group_range", "0 2147483647")?;
+                File::open("/proc/thread-self/ns/net").map(OwnedFd::from).map_err(|e| kernel("open a namespace", e))
+            })?;
+            let root = Root::make(&format!("{flow}-{name}"), &program.root, program.storage_bytes, &hosts(setup))?;
+            roles.push(Arc::new(Role {
+                flow,
+                name,
+                command: command.clone(),
+                start_ns,
+                environment: program.environment.clone(),
+                directory: program.directory.clone().unwrap_or_else(|| WRITABLE.into()),
+                root,
+                namespace,
+                storage_bytes: program.storage_bytes,
+                expect_exit: if name == "client" { program.expect_exit } else { Some(0) },
+                state: Mutex::default(),
+            }));
+        }
+        Ok(Self { flow, expect_exit: program.expect_exit, roles })
+    }
+
+    /// Starts the threads that start the programs.
+    pub fn start(&self, clock: Clock, ending: &Arc<Ending>) -> Result<()> {
+        for role in &self.roles {
+            std::fs::create_dir_all(role.output()).map_err(|e| role.cannot_write(e))?;
+            let (role, ending) = (role.clone(), ending.clone());
+            let body = move || {
+                if let Err(e) = role.run(clock, &ending) {
+                    crate::say::fail(&e);
+                }
+            };
+            spawn("program", body)?;
+        }
+        Ok(())
+    }
+
+    /// When the client ended, if it has by itself.
+    pub fn end_ns(&self) -> Option<i64> {
+        let client = self.roles.iter().find(|r| r.name == "client")?;
+        client.state().end.map(|(t_ns, _)| t_ns)
+    }
+
+    /// The flow's stop: programs that still run are told to end. An error if the client should have ended by itself.
+    pub fn stop(&self, t_ns: i64) -> Result<()> {
+        for role in &self.roles {
+            let mut state = role.state();
+            if state.is_stopped || state.end.is_some() {
+                continue;
+            }
+            if let ("client", Some(code)) = (role.name, self.expect_exit) {
+                return Err(Error::Program {
+                    what: format!("{} still runs at the flow's stop, {} s", role.described(), t_ns as f64 / 1e9),
+                    hint: format!(
+                        "it is expected to exit with {code} before: give it less to do, or the flow a later stop, or \
+                         write expect_exit = \"stopped\""
+                    ),
+                });
+            }
+            state.is_stopped = true;
+            if let Some(pid) = state.pid {
+                signal_group(pid, libc::SIGTERM);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends what SIGTERM did not end.
+    pub fn kill(&self) {
+        let states = self.roles.iter().map(|role| *role.state());
+        states.filter(|s| s.end.is_none()).filter_map(|s| s.pid).for_each(|pid| signal_group(pid, libc::SIGKILL));
+    }
+}
+
+/// Ends every program of the run, which was over at `end_ns`, and whatever they started; how each ended. What it wrote is
+/// in the output then.
+pub fn end_all(end_ns: i64, programs: &[Program]) -> Result<Vec<Value>> {
+    if programs.is_empty() {
+        return Ok(Vec::new());
+    }
+    for role in programs.iter().flat_map(|p| &p.roles) {
+        role.state().is_stopped = true;
+    }
+    // SAFETY: plain system call. The agent is the guest's init, which such a signal does not reach.
+    unsafe { libc::kill(-1, libc::SIGKILL) };
+    clock::sleep(LISTENERS_NS)?;
+    programs.iter().flat_map(|p| &p.roles).map(|role| role.described_end(end_ns)).collect()
+}
+
+/// Refuses to go on with more tasks than any sensible program has.
+pub fn refuse_many_processes() -> Result<()> {
+    // SAFETY: a zeroed value is a valid one, and lives through the call.
+    let count = unsafe {
+        let mut info: libc::sysinfo = std::mem::zeroed();
+        check(libc::sysinfo(&raw mut info), "count the guest's tasks")?;
+        usize::from(info.procs)
+    };
+    if count <= PROCESSES_MAX {
+        return Ok(());
+    }
+    Err(Error::Program {
+        what: format!("the programs of the run have started {count} processes and threads that still run"),
+        hint: format!("a guest bears {PROCESSES_MAX}; one of them may start others for ever"),
+    })
+}
+
+impl Role {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn described(&self) -> String {
+        format!("flow {}: its {} `{}`", self.flow, self.name, self.command.join(" "))
+    }
+
+    /// Where its outputs are, relative to the run's.
+    fn output(&self) -> PathBuf {
+        Path::new("programs").join(self.flow.to_string()).join(self.name)
+    }
+
+    fn cannot_write(&self, source: std::io::Error) -> Error {
+        Error::Output { file: self.output().display().to_string(), source }
+    }
+
+    /// From the program's start to its end.
+    fn run(self: &Arc<Self>, clock: Clock, ending: &Ending) -> Result<()> {
+        while !clock.sleep_until(self.start_ns)? {}
+        let mut child = {
+            let mut state = self.state();
+            if state.is_stopped {
+                return Ok(());
+            }
+            let child = self.spawn()?;
+            state.pid = Some(child.id() as i32);
+            child
+        };
+        let transcript = File::create(self.output().join("output.txt")).map_err(|e| self.cannot_write(e))?;
+        let transcript = Arc::new(Mutex::new(transcript));
+        let outputs =
+            [("stdout", child.stdout.take().map(OwnedFd::from)), ("stderr", child.stderr.take().map(OwnedFd::from))];
+        for (stream, pipe) in outputs {
+            let Some(pipe) = pipe else { continue };
+            let (role, transcript) = (self.clone(), transcript.clone());
+            spawn(stream, move || {
+                if let Err(e) = role.listen(clock, stream, File::from(pipe), &transcript) {
+                    crate::say::fail(&e);
+                }
+            })?;
+        }
+        let status = child.wait().map_err(|e| kernel("wait for a program", e))?;
+        let t_ns = clock.now_ns();
+        let is_stopped = {
+            let mut state = self.state();
+            state.end = Some((t_ns, status));
+            state.is_stopped
+        };
+        if !is_stopped && self.expect_exit.is_some_and(|code| status.code() != Some(code)) {
+            // It may have ended because it could start no more.
+            refuse_many_processes()?;
+            clock::sleep(LISTENERS_NS)?;
+            return Err(self.unexpected(t_ns, status));
+        }
+        if self.name == "client" && ending.is_watched() {
+            ending.ring();
+        }
+        Ok(())
+    }
+
+    fn spawn(&self) -> Result<std::process::Child> {
+        let mut command = Command::new(&self.command[0]);
+        command.args(&self.command[1..]).env_clear().envs(&self.environment);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let namespace = self.namespace.as_raw_fd();
+        let root = c_string(&self.root.path.display().to_string())?;
+        let directory = c_string(&self.directory)?;
+        // SAFETY: plain system calls on strings that live through them; nothing is allocated between fork and exec.
+        unsafe {
+            command.pre_exec(move || confine(namespace, &root, &directory));
+        }
+        command.spawn().map_err(|source| {
+            let hint = match source.kind() {
+                std::io::ErrorKind::NotFound => {
+                    "it is looked for in the guest, where /run, /dev, /proc and /sys are the guest's own; PATH and the \
+                     working directory are those of the flow"
+                }
+                _ => "it must be a program for x86-64, or a script whose first line names one",
+            };
+            Error::Program { what: format!("{} cannot be started: {source}", self.described()), hint: hint.into() }
+        })
+    }
+
+    /// Keeps what it says: as it is, and line by line with the virtual time at which each was written.
+    fn listen(&self, clock: Clock, stream: &str, mut pipe: File, transcript: &Mutex<File>) -> Result<()> {
+        let mut raw = File::create(self.output().join(stream)).map_err(|e| self.cannot_write(e))?;
+        let mut piece = vec![0; PIECE_BYTES];
+        let (mut said_bytes, mut line) = (0, (0, Vec::new()));
+        loop {
+            let n = match pipe.read(&mut piece) {
+                Ok(n) => n,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(kernel("listen to a program", e)),
+            };
+            if n == 0 {
+                break;
+            }
+            said_bytes += n as u64;
+            if said_bytes > self.storage_bytes {
+                return Err(Error::Program {
+                    what: format!(
+                        "{} has written more than {} bytes to {stream}",
+                        self.described(),
+                        self.storage_bytes
+                    ),
+                    hint: "let it say less, or raise the flow's storage".into(),
+                });
+            }
+            raw.write_all(&piece[..n]).map_err(|e| self.cannot_write(e))?;
+            let t_ns = clock.now_ns();
+            for byte in &piece[..n] {
+                if line.1.is_empty() {
+                    line.0 = t_ns;
+                }
+                line.1.push(*byte);
+                if *byte == b'\n' {
+                    self.note(stream, &mut line, transcript)?;
+                }
+            }
+        }
+        if !line.1.is_empty() {
+            line.1.push(b'\n');
+            self.note(stream, &mut line, transcript)?;
+        }
+        Ok(())
+    }
+
+    fn note(&self, stream: &str, line: &mut (i64, Vec<u8>), transcript: &Mutex<File>) -> Result<()> {
+        let (t_ns, text) = line;
+        let mut row = format!("{:.9} {stream} ", *t_ns as f64 / 1e9).into_bytes();
+        row.append(text);
+        let mut file = transcript.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(&row).map_err(|e| self.cannot_write(e))
+    }
+
+    /// What an end means that nobody expected.
+    fn unexpected(&self, t_ns: i64, status: ExitStatus) -> Error {
+        let how = match (status.code(), status.signal()) {
+            (Some(code), _) => format!("exited with {code}"),
+            (None, signal) => format!("was ended by signal {}", signal.unwrap_or_default()),
+        };
+        let said = ["stderr", "stdout"].map(|stream| self.last_lines(stream));
+        let said = said.iter().find(|text| !text.is_empty());
+        let said = said.map_or_else(|| "; it said nothing".into(), |text| format!("; its last words:{text}"));
+        let full = if matches!(self.root.is_full(), Ok(true)) { "; its directory is full" } else { "" };
+        let expected = if self.name == "client" {
+            format!(
+                "expected: {}; write expect_exit = {} if that is right",
+                self.expect_exit.unwrap_or(0),
+                status.code().unwrap_or(0)
+            )
+        } else {
+            "a server ends with 0 or runs until the flow's stop".into()
+        };
+        Error::Program {
+            what: format!("{} {how} at {:.6} s{full}{said}", self.described(), t_ns as f64 / 1e9),
+            hint: expected,
+        }
+    }
+
+    fn last_lines(&self, stream: &str) -> String {
+        let bytes = std::fs::read(self.output().join(stream)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
+        let last = lines.iter().rev().take(LAST_LINES).rev();
+        last.map(|l| format!("\n    {}", l.chars().take(LONGEST_LINE).collect::<String>())).collect()
+    }
+
+    fn described_end(&self, end_ns: i64) -> Result<Value> {
+        if self.root.is_full()? {
+            return Err(Error::Program {
+                what: format!("{} has filled its directory, {} bytes", self.described(), self.storage_bytes),
+                hint: "let it write less, or raise the flow's storage".into(),
+            });
+        }
+        self.root.copy_out(&self.output().join("files"))?;
+        let State { pid, end, .. } = *self.state();
+        let status = end.map(|e| e.1);
+        let ended_ns = end.map(|e| e.0).filter(|&t_ns| t_ns < end_ns);
+        Ok(json!({
+            "flow": self.flow, "role": self.name, "command": self.command, "started": pid.is_some(),
+            "start_ns": self.start_ns, "end_ns": ended_ns,
+            "exit_code": status.and_then(|s| s.code()), "signal": status.and_then(|s| s.signal()),
+        }))
+    }
+}
+
+/// The text of /etc/hosts: every host of the setup by its name, as the scenario has it and in small letters.
+fn hosts(setup: &Setup) -> String {
+    let mut text = String::from("127.0.0.1 localhost\n");
+    for host in &setup.hosts {
+        let name = setup.nodes[host.node].name.trim_start_matches("host:").replace(char::is_whitespace, "-");
+        let small = name.to_lowercase();
+        let also = if small == name { String::new() } else { format!(" {small}") };
+        text.push_str(&format!("{} {name}{also}\n", host.address));
+    }
+    text
+}
+
+/// Between fork and exec: the program's namespace, root and directory, and what it may do there.
+fn confine(namespace: RawFd, root: &std::ffi::CStr, directory: &std::ffi::CStr) -> std::io::Result<()> {
+    let ok = |result: libc::c_long| if result < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) };
+    #[repr(C)]
+    struct Header {
+        version: u32,
+        pid: i32,
+    }
+    #[repr(C)]
+    #[derive(Clone, Copy)]
+    struct Sets {
+        effective: u32,
+        permitted: u32,
+        inheritable: u32,
+    }
+    const VERSION_3: u32 = 0x2008_0522;
+    const CLOSE_RANGE_CLOEXEC: u32 = 4;
+    const ADDR_NO_RANDOMIZE: libc::c_ulong = 0x0040_0000;
+    const LAST_CAPABILITY: u64 = 63;
+    // SAFETY: plain system calls on values that live through them.
+    unsafe {
+        ok(libc::setsid().into())?;
+        ok(libc::setns(namespace, libc::CLONE_NEWNET).into())?;
+        ok(libc::chroot(root.as_ptr()).into())?;
+        ok(libc::chdir(directory.as_ptr()).into())?;
+        libc::umask(0o022);
+        ok(libc::personality(ADDR_NO_RANDOMIZE).into())?;
+        ok(libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0).into())?;
+        for (resource, most) in [(libc::RLIMIT_NOFILE, OPEN_FILES_MAX), (libc::RLIMIT_CORE, 0)] {
+            let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+            ok(libc::setrlimit(resource, &raw const limit).into())?;
+        }
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        // Descriptors of the agent's; those that the start itself needs are closed so already.
+        ok(libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_RANGE_CLOEXEC))?;
+        for capability in (0..=LAST_CAPABILITY).filter(|c| CAPABILITIES >> c & 1 == 0) {
+            // EINVAL: the kernel has none of this number.
+            libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0);
+        }
+        ok(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into())?;
+        let header = Header { version: VERSION_3, pid: 0 };
+        let kept = Sets { effective: CAPABILITIES as u32, permitted: CAPABILITIES as u32, inheritable: 0 };
+        let none = Sets { effective: 0, permitted: 0, inheritable: 0 };
+        let sets = [kept, none];
+        ok(libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()))
+    }
+}
+
+/// To a program and what it started, unless that made a session of its own.
+fn signal_group(pid: i32, signal: i32) {
+    // SAFETY: plain system call. ESRCH: all of it has ended by now.
+    unsafe { libc::kill(-pid, signal) };
+}
+
+fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<()> {
+    let thread = std::thread::Builder::new().name(name.into()).spawn(body);
+    thread.map(|_| ()).map_err(|e| kernel("start a program's thread", e))
+}
+
+fn c_string(text: &str) -> Result<std::ffi::CString> {
+    std::ffi::CString::new(text).map_err(|_| Error::Input(format!("{text:?} holds a 0")))
+}
+
+fn kernel(attempt: &str, source: std::io::Error) -> Error {
+    Error::Kernel { attempt: attempt.into(), source }
+}

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of the user's own in the guest: what they say and send, how they end, and what they cannot reach."""
+
+import hashlib
+import json
+import shutil
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+import leowarp as lw
+from leowarp.errors import GuestError
+from leowarp.scenario import load, resolve
+
+pytestmark = pytest.mark.guest
+
+PYTHON = Path(sys.executable).resolve()
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+CHAIN = """
+name = "program"
+[run]
+duration = "{duration}"
+[chain]
+hops = 1
+delay = "10 ms"
+rate = "20 Mbit/s"
+queue = "100 pkts"
+"""
+FLOW = """
+[[flows]]
+kind = "program"
+source = "A"
+destination = "B"
+client = {client}
+{keys}
+"""
+
+needs_iperf3 = pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is missing (apt-get install iperf3)")
+
+
+def run_of(folder: Path, client: str, keys: str = "", duration: str = "2 s", name: str = "run", changes=()) -> lw.Run:
+    """The run of one flow of programs over a chain of two routers."""
+    path = folder / "scenario.toml"
+    path.write_text(CHAIN.format(duration=duration) + FLOW.format(client=json.dumps(client), keys=keys))
+    return lw.run(path, changes, folder / name, report=False, progress=False, trust=True)
+
+
+def said(run: lw.Run, role: str = "client", stream: str = "stdout", flow: int = 0) -> str:
+    return (run.path / "35-programs" / str(flow) / role / stream).read_text()
+
+
+@needs_iperf3
+def test_iperf3_and_the_trace_count_the_same(tmp_path):
+    run = lw.run(EXAMPLES / "iperf3.toml", (), tmp_path / "run", report=False, progress=False)
+    flows = run.summary["flows"]
+    assert [flow["kind"] for flow in flows] == ["program", "program", "tcp", "tcp", "tcp", "udp"]
+    assert [flow["client_exit_code"] for flow in flows[:2]] == [0, 0]
+    tcp, udp = json.loads(said(run, flow=0))["end"], json.loads(said(run, flow=1))["end"]
+    sent = tcp["streams"][0]["sender"]
+    assert flows[3]["retransmissions_pkts"] == sent["retransmits"] > 0
+    assert flows[3]["lost_queue_pkts"] == sent["retransmits"], "one transmission more for each that the queue dropped"
+    # The stream begins with the 37 bytes of a cookie; at its end iperf3 neither sends all that it has written nor reads
+    # all that arrives.
+    assert tcp["sum_received"]["bytes"] < flows[3]["bytes"] - 37 < sent["bytes"]
+    assert flows[3]["congestion_control"] == tcp["sender_tcp_congestion"] == "cubic"
+    # What is lost behind the last datagram that arrives iperf3 does not know of; its first and last are no datagrams of
+    # the test.
+    lost = udp["sum"]["lost_packets"]
+    assert lost <= flows[5]["probes_lost_pkts"] == flows[5]["lost_queue_pkts"] <= lost + 2
+    assert udp["sum"]["packets"] <= flows[5]["probes_pkts"] <= udp["sum"]["packets"] + 2
+
+
+@needs_iperf3
+def test_a_program_sends_what_the_agents_own_flow_sends(tmp_path):
+    plain = CHAIN.format(duration="6 s") + '[[flows]]\nsource = "A"\ndestination = "B"\n'
+    (tmp_path / "plain.toml").write_text(plain)
+    own = lw.run(tmp_path / "plain.toml", (), tmp_path / "own", report=False, progress=False)
+    run = run_of(tmp_path, "iperf3 -c {server} -t 5", 'server = "iperf3 -s -1"', "6 s")
+    connection = next(flow for flow in run.summary["flows"] if flow["kind"] == "tcp" and flow["bytes"] > 1e6)
+    theirs = run.packets(connection["flow"])
+    ours = own.packets(0)
+    lost = [
+        frame[(frame["direction"] == "data") & frame["drop_cause"].notna()]["seq"].to_numpy()
+        for frame in (theirs, ours)
+    ]
+    # The first segment differs by the cookie; what the queue then drops of slow start is the same to the byte.
+    first = min(len(lost[0]), len(lost[1]))
+    assert first > 0
+    own_flow = own.summary["flows"][0]
+    assert connection["rtt_min_ns"] == pytest.approx(own_flow["rtt_min_ns"], abs=700_000)
+    assert connection["goodput_mean_bps"] == pytest.approx(own_flow["goodput_mean_bps"], rel=0.02)
+
+
+def test_names_places_and_outputs_of_a_program(tmp_path):
+    script = (
+        "cat /etc/hosts; pwd; echo {server} {port}; sleep 0.5; echo late >&2; mkdir sub; echo kept > sub/file; cat $MY"
+    )
+    run = run_of(
+        tmp_path,
+        f"sh -c '{script}'",
+        'server = "sleep 100"\nport = 99\nenvironment = { MY = "{run_dir}/sub/file" }\nclient_at = "destination"',
+    )
+    assert said(run).splitlines() == [
+        "127.0.0.1 localhost", "10.1.0.1 A a", "10.1.0.2 B b", "/run/leowarp", "10.1.0.1 99", "kept",
+    ]  # fmt: skip
+    assert (run.path / "35-programs/0/client/files/sub/file").read_text() == "kept\n"
+    times = {line.split()[2]: float(line.split()[0]) for line in said(run, stream="output.txt").splitlines()}
+    # The client starts half a second after the server; computing takes no time, failing system calls take a little.
+    assert times["/run/leowarp"] == pytest.approx(0.5, abs=0.01)
+    assert times["late"] == pytest.approx(1.0, abs=0.01)
+    flow = run.summary["flows"][0]
+    assert (flow["client_exit_code"], flow["server_exit_code"], flow["server_end_ns"]) == (0, None, None)
+
+
+def test_a_run_ends_with_its_client_and_is_the_same_each_time(tmp_path):
+    client = (
+        f"{PYTHON} -c 'import socket, os; s = socket.create_connection((\"B\", 5201)); s.sendall(os.urandom(100000))'"
+    )
+    server = (
+        f'{PYTHON} -c \'import socket; s = socket.create_server(("", 5201)); c = s.accept()[0]; '
+        "print(sum(iter(lambda: len(c.recv(4096)), 0)))'"
+    )
+    keys = f"server = {json.dumps(server)}"
+
+    def one(name: str) -> tuple[lw.Run, dict[str, str]]:
+        run = run_of(tmp_path, client, keys, "20 s", name, {"run.ends": "flows", "run.linger": "1 s"})
+        files = sorted((run.path / "30-trace").iterdir())
+        return run, {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+    first, again = one("first"), one("again")
+    assert said(first[0], "server") == "100000\n"
+    assert first[0].summary["virtual_s"] < 10
+    assert first[0].summary["flows"][1]["bytes"] == 100000
+    assert first[1] == again[1]
+
+
+@pytest.mark.parametrize(
+    ("client", "keys", "says"),
+    [
+        ("sh -c 'echo oh no >&2; exit 3'", "", r"client .* exited with 3 at 0\.\d+ s; its last words:\n    oh no"),
+        ("sh -c 'kill -9 $$'", "", "was ended by signal 9"),
+        ("sleep 100", "", "still runs at the flow's stop, 2 s"),
+        ("true", 'server = "false"', "its server `false` exited with 1"),
+        ("sh -c 'yes | head -c 200000'", 'storage = "100 kB"', "has written more than 100000 bytes to stdout"),
+        ("sh -c 'head -c 200000 /dev/zero > full; true'", 'storage = "128 KiB"', "has filled its directory"),
+        ("sh -c 'mkfifo f; while :; do read x <f & done'", "", r"started \d+ processes and threads"),
+        ("{run_dir}/nothing", "", "cannot be started: No such file"),
+    ],
+    ids=["exit code", "signal", "never ends", "server", "prints", "fills its directory", "forks for ever", "not there"],
+)
+def test_what_a_program_does_wrong_fails_the_run_with_one_message(tmp_path, client, keys, says):
+    with pytest.raises(GuestError, match=says):
+        run_of(tmp_path, client, keys)
+    assert (tmp_path / "run" / "INCOMPLETE").exists()
+
+
+def test_what_is_expected_fails_nothing(tmp_path):
+    assert run_of(tmp_path, "sh -c 'exit 3'", "expect_exit = 3").summary["flows"][0]["client_exit_code"] == 3
+    run = run_of(tmp_path, "sleep 100", 'expect_exit = "stopped"\nstop = "1 s"', name="stopped")
+    flow = run.summary["flows"][0]
+    assert (flow["client_exit_code"], flow["client_end_ns"] // 10**6) == (None, 1000)
+
+
+ATTEMPTS = """
+import json, os, socket, subprocess, sys
+outside, run_dir, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
+os.chdir(run_dir)
+os.symlink(outside, "link")
+os.symlink("/etc/passwd", "passwd")
+def write(path):
+    with open(path, "w") as file:
+        file.write("escaped")
+def run(*words):
+    subprocess.run(words, check=True, capture_output=True)
+def tcp(host):
+    socket.create_connection((host, port), timeout=1)
+def unix():
+    socket.socket(socket.AF_UNIX).connect(outside + "/socket")
+attempts = {
+    "a file of the user's": lambda: write(outside + "/victim"),
+    "a new file": lambda: write(outside + "/new"),
+    "by ..": lambda: write("../" * 20 + outside.lstrip("/") + "/new"),
+    "by a link": lambda: write("link/new"),
+    "/etc": lambda: write("/etc/leowarp-was-here"),
+    "remove": lambda: os.unlink(outside + "/victim"),
+    "rename": lambda: os.rename(outside + "/victim", outside + "/other"),
+    "hard link": lambda: os.link(outside + "/victim", outside + "/hard"),
+    "mode": lambda: os.chmod(outside + "/victim", 0o777),
+    "times": lambda: os.utime(outside + "/victim", (0, 0)),
+    "device": lambda: os.mknod("device", 0o60666, os.makedev(98, 0)),
+    "memory": lambda: open("/dev/mem", "rb"),
+    "remount": lambda: run("mount", "-o", "remount,rw", "/"),
+    "mount": lambda: run("mount", "-t", "tmpfs", "none", run_dir),
+    "chroot": lambda: os.chroot("."),
+    "init's root": lambda: os.listdir("/proc/1/root/"),
+    "core_pattern": lambda: write("/proc/sys/kernel/core_pattern"),
+    "sysrq": lambda: write("/proc/sysrq-trigger"),
+    "module": lambda: run("insmod", "/etc/passwd"),
+    "interface": lambda: run("ip", "link", "set", "lo", "down"),
+    "host's loopback": lambda: tcp("127.0.0.1"),
+    "host's address": lambda: tcp("192.0.2.1"),
+    "host's socket": unix,
+}
+outcome = {}
+for name, attempt in attempts.items():
+    try:
+        attempt()
+        outcome[name] = "DONE"
+    except (OSError, subprocess.CalledProcessError) as error:
+        outcome[name] = "refused: " + str(error)
+print(json.dumps(outcome))
+"""
+
+
+def test_a_program_cannot_write_to_the_host_nor_reach_its_network(tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "victim").write_text("whole")
+    (tmp_path / "attempts.py").write_text(ATTEMPTS)
+    with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX) as unix:
+        unix.bind(str(outside / "socket"))
+        unix.listen()
+        before = sorted((path.name, path.lstat().st_mode, path.lstat().st_mtime_ns) for path in outside.iterdir())
+        port = tcp.getsockname()[1]
+        run = run_of(tmp_path, f"{PYTHON} {tmp_path}/attempts.py {outside} {{run_dir}} {port}", duration="5 s")
+        for server in (tcp, unix):
+            server.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                server.accept()
+    outcome = json.loads(said(run))
+    assert len(outcome) == 23
+    assert [name for name, what in outcome.items() if what == "DONE"] == []
+    assert before == sorted((path.name, path.lstat().st_mode, path.lstat().st_mtime_ns) for path in outside.iterdir())
+    assert (outside / "victim").read_text() == "whole"
+    assert not Path("/etc/leowarp-was-here").exists()
+    # The links that it made are not in what is kept of it, nor what they lead to.
+    assert not (run.path / "35-programs/0/client/files").exists()
+
+
+def test_a_directory_takes_the_place_of_the_hosts_root(tmp_path):
+    root = tmp_path / "root"
+    for name in ("run", "dev", "proc", "sys", "etc", "bin"):
+        (root / name).mkdir(parents=True)
+    (root / "etc/hosts").touch()
+    source = tmp_path / "hello.c"
+    source.write_text('#include <stdio.h>\nint main(void) { return puts("hello") < 0; }\n')
+    lw.guest.session.output_of("gcc", "-static", "-o", str(root / "bin/hello"), str(source))
+    assert said(run_of(tmp_path, "hello", f'rootfs = "{root}"')) == "hello\n"
+
+
+def test_a_plan_gives_itself_and_its_run_is_verified_without_the_scenario(tmp_path):
+    run = run_of(tmp_path, "sh -c 'echo \"{port}\"'", 'environment = { A = "x y" }')
+    plan = resolve(load(run.path / "00-plan.toml"))
+    assert plan == run.plan
+    assert plan.flows[0].client == "sh -c 'echo \"{port}\"'"
