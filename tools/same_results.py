@@ -133,11 +133,17 @@ def scalars(value: object, name: str):
 
 
 def differences(before: dict[str, dict[str, str]], after: dict[str, dict[str, str]]):
-    """A line for each file or scalar that is not the same, or is there on one side alone."""
+    """A line for each file or scalar that is not the same, or is there on one side alone.
+
+    A scalar that is new and has no value in a run says nothing of it; a case that is new is one line.
+    """
     for case in sorted(before.keys() | after.keys()):
-        old, new = before.get(case, {}), after.get(case, {})
+        if case not in before or case not in after:
+            yield f"{case}: only {'after' if case in after else 'before'}"
+            continue
+        old, new = before[case], after[case]
         for name in sorted(old.keys() | new.keys()):
-            if old.get(name) != new.get(name):
+            if old.get(name) != new.get(name) and not (name not in old and new[name] == "null"):
                 yield f"{case}: {name}: {old.get(name, 'not there')[:20]} -> {new.get(name, 'not there')[:20]}"
 
 
