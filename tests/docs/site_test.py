@@ -22,6 +22,14 @@ NEEDS_SPHINX = pytest.mark.skipif(
 FETCHING = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src"}
 
 
+def test_every_page_of_the_documentation_is_in_the_site():
+    """Sphinx says so too, where it is; a page that is added is missed here without it."""
+    named = set(re.findall(r"^(?:.*<)?((?:docs|design)/[\w/.-]+)>?$", (ROOT / "site" / "index.md").read_text(), re.M))
+    pages = {path.relative_to(ROOT).with_suffix("").as_posix() for folder in ("docs", "design")
+             for path in (ROOT / folder).rglob("*.md")}  # fmt: skip
+    assert pages == named
+
+
 class Page(HTMLParser):
     """Links, anchors, and what is fetched, of an HTML file."""
 

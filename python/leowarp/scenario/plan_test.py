@@ -216,6 +216,7 @@ def free(sections: dict[str, type]) -> dict[str, Key]:
     bound = (
         "run.duration", "run.ends", "observe.truth", "jittered.distribution", "jittered.queue",
         "isl.ecn", "isl.queue_discipline", "ground.ecn", "ground.queue_discipline", "tcp.delayed_ack_timer",
+        "tcp.recovery", "tcp.reordering", "tcp.max_reordering",
     )  # fmt: skip
     return {
         f"{name}.{key}": declared
