@@ -8,7 +8,11 @@ import html
 import re
 import struct
 from collections.abc import Iterable, Sequence
+from importlib import resources
 from pathlib import Path
+
+import numpy as np
+import pandas as pd
 
 from leowarp.printable import visible
 from leowarp.report.style import PNG_DPI
@@ -50,13 +54,20 @@ figcaption { font-size: .86rem; color: #444; max-width: 56rem; margin-top: .3rem
 nav a { margin-right: .9rem; } code, pre { font: .85em/1.45 "DejaVu Sans Mono", ui-monospace, monospace; }
 pre { background: #f6f6f6; padding: .7rem .9rem; overflow-x: auto; }
 details summary { cursor: pointer; font-weight: 600; margin: 1rem 0 .3rem; }
+.long { max-height: 26rem; overflow-y: auto; } .long thead th { position: sticky; top: 0; background: #fff; }
+.sortable tbody th { white-space: nowrap; } th button { all: unset; cursor: pointer; }
+th button:focus-visible { outline: 2px solid #0072b2; }
+th[aria-sort=descending] button::after { content: " \\25BE"; }
+th[aria-sort=ascending] button::after { content: " \\25B4"; }
 .chart { min-height: 200px; }
 .holds { color: #00613f; font-weight: 600; } .partly { color: #8a5a00; font-weight: 600; }
 .fails { color: #a33c00; font-weight: 600; } .unknown { color: #555; font-weight: 600; }
 @media print { body { max-width: none; padding: 0; font-size: 10pt; } nav, .screen { display: none; }
-  figure, tr { break-inside: avoid; } details > * { display: block; } .scroll { overflow: visible; }
+  figure, tr { break-inside: avoid; } details > * { display: block; } .scroll { overflow: visible; max-height: none; }
   table { font-size: 7pt; } th, td { padding: .1rem .25rem; } }
 """
+
+_SORTING = (resources.files("leowarp.report") / "sort.js").read_text(encoding="utf-8")
 
 
 def page(title: str, body: str) -> str:
@@ -74,11 +85,12 @@ def page(title: str, body: str) -> str:
     html : str
         With its style inside: nothing is loaded, so that the file can be mailed.
     """
+    script = f"<script>{_SORTING}</script>\n" if 'class="sortable"' in body else ""
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{text(title)}</title><style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
+        f"<title>{text(title)}</title><style>{STYLE}</style></head>\n<body>\n{body}\n{script}</body></html>\n"
     )
 
 
@@ -118,7 +130,7 @@ def warning_box(warnings: Sequence[str]) -> str:
 
 def table(
     caption: str, header: Sequence[str], rows: Iterable[Sequence[object]], *, left: frozenset[int] = frozenset((0,)),
-    raw: frozenset[int] = frozenset(),
+    raw: frozenset[int] = frozenset(), sortable: bool = False,
 ) -> str:  # fmt: skip
     """A table whose first column heads its rows.
 
@@ -128,9 +140,12 @@ def table(
         Columns of text, aligned left.
     raw : frozenset of int
         Columns whose cells are HTML already.
+    sortable : bool
+        Whether the reader can sort it by a column (`sort.js`); then it scrolls by itself where it is long.
     """
     head = "".join(
-        f'<th scope="col"{" class=left" if place in left else ""}>{text(name)}</th>'
+        f'<th scope="col"{" class=left" if place in left else ""}>'
+        + (f'<button type="button">{text(name)}</button></th>' if sortable else f"{text(name)}</th>")
         for place, name in enumerate(header)
     )
     lines = []
@@ -141,10 +156,14 @@ def table(
             if place == 0:
                 cells.append(f'<th scope="row">{shown}</th>')
             else:
-                cells.append(f"<td{' class=left' if place in left else ''}>{shown}</td>")
+                is_number = sortable and isinstance(value, int | float) and value == value
+                number = f' data-v="{value!r}"' if is_number else ""
+                cells.append(f"<td{' class=left' if place in left else ''}{number}>{shown}</td>")
         lines.append(f"<tr>{''.join(cells)}</tr>")
+    kinds = (' long" tabindex="0', ' class="sortable"') if sortable else ("", "")
     return (
-        f'<div class="scroll"><table><caption>{text(caption)}</caption><thead><tr>{head}</tr></thead>\n'
+        f'<div class="scroll{kinds[0]}"><table{kinds[1]}><caption>{text(caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead>\n"
         f"<tbody>{chr(10).join(lines)}</tbody></table></div>\n"
     )
 
@@ -166,6 +185,14 @@ def cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
     return str(value)
+
+
+def number(value: object, unit: float = 1) -> float | int | None:
+    """A number of a table, which may be pandas' NA, as `cell` takes it: in `unit`s, whole ones whole."""
+    if value is None or pd.isna(value):
+        return None
+    assert isinstance(value, int | float | np.number), value
+    return int(value) if unit == 1 and float(value).is_integer() else float(value) / unit
 
 
 def numbers(entries: Sequence[tuple[str, str]]) -> str:
