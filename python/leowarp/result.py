@@ -256,6 +256,16 @@ class Run:
         nodes = {end for a, b, kind in self.tables.directions for end in (a, b) if kind != "wire"} if moving else set()
         return metrics.satellite_use(self.tables, self.links(), nodes - stations, self.end_ns)
 
+    def pairs(self) -> pd.DataFrame:
+        """TCP by source and destination, one row an ordered pair of stations: goodput, round trip, loss.
+
+        Columns: `leowarp.metrics.PAIR_COLUMNS`. `run.pairs().pivot(index="source", columns="destination",
+        values="goodput_mean_bps")` is a matrix.
+        """
+        from leowarp import metrics
+
+        return metrics.pairs(self.summary["flows"])
+
     def queues(self) -> pd.DataFrame:
         """Queue of each direction of a link over time, with the names of its ends."""
         return self._with_ends("links")

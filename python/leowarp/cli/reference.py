@@ -19,6 +19,7 @@ from leowarp.metrics import (
     DENSITY_COLUMNS,
     LINK_COLUMNS,
     LONG_COLUMNS,
+    PAIR_COLUMNS,
     RECOVERY_COLUMNS,
     REORDERING_COLUMNS,
     SATELLITE_COLUMNS,
@@ -107,6 +108,11 @@ def _lines() -> Iterator[str]:
         "One row per satellite that was offered a packet: its links that send, together. These are the columns of "
         "`run.satellites()` and of `leowarp links RUN --json`.",
         _of_columns(SATELLITE_COLUMNS),
+    )
+    yield from _table(
+        "Pairs of stations of a run",
+        "One row per ordered pair of stations between which TCP flows go. These are the columns of `run.pairs()`.",
+        _of_columns(PAIR_COLUMNS),
     )
 
 

@@ -32,6 +32,7 @@ from leowarp.metrics.flows import GOODPUT_SERIES, counter, goodput, packet_rtt, 
 from leowarp.metrics.link_values import LinkValues, link_values
 from leowarp.metrics.long_form import LONG_COLUMNS, numbers_of
 from leowarp.metrics.over_time import SERIES, Series, series_of
+from leowarp.metrics.pairs import PAIR_COLUMNS, pairs
 from leowarp.metrics.probes import NEAR_NS, SLOT_COLUMNS, Probes, near, probes, quantile, slots
 from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use, path_queues, queue_series
 from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, dip, recoveries
@@ -55,6 +56,7 @@ __all__ = [
     "LONG_COLUMNS",
     "LONG_WAIT_NS",
     "NEAR_NS",
+    "PAIR_COLUMNS",
     "RECOVERY_COLUMNS",
     "REORDERING_COLUMNS",
     "ROUND_TRIP",
@@ -98,6 +100,7 @@ __all__ = [
     "overhead_bytes",
     "packet_rtt",
     "pair_routes",
+    "pairs",
     "path_capacity",
     "path_changes",
     "path_delay",

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import (
+    across_flows,
     around_changes,
     channel,
     distributions,
@@ -45,8 +46,9 @@ class FigureKind:
         The figure of `frederiksen2024` that it re-makes, or "".
     several : bool
         Whether it draws all runs given, not only the first.
-    shows : {"tcp", "several tcp", "capacity", "changes", "probes", "pings", "routes", "mobile", "any"}
-        What it is about: flows of a kind (`pings` are those with replies; `capacity`: TCP over a link whose capacity is
+    shows : str
+        A name of `_HAS`, what it is about: flows of a kind (`many tcp`: more than can be told apart; `pairs`: between
+        many pairs of stations; `pings` are those with replies; `capacity`: TCP over a link whose capacity is
         a table; `changes`: TCP over a path that can change), routes over satellites, or a mobile channel. A page leaves
         it out if a run has none.
     needs : tuple of str
@@ -81,6 +83,8 @@ class FigureKind:
 _HAS: dict[str, Callable[[RunView], bool]] = {
     "tcp": lambda run: bool(run.tcp_flows),
     "several tcp": lambda run: len(run.tcp_flows) > 1,
+    "many tcp": lambda run: len(run.tcp_flows) > MOST_LINES,
+    "pairs": across_flows.has_pairs,
     "capacity": lambda run: bool(run.tcp_flows and run.tables.channels.capacity_bps),
     # A path without satellites never changes, which is no news.
     "changes": lambda run: bool(run.tcp_flows) and (run.plan.constellation is not None or len(run.changes) > 0),
@@ -110,6 +114,19 @@ FIGURES: dict[str, FigureKind] = {
         "Goodput of each TCP flow by the second, and Jain's index over the flows that run through that second: 1 if "
         "all get the same.",
         shows="several tcp", needs=("sockets",),
+    ),
+    "matrix": FigureKind(
+        across_flows.matrix, "From where to where",
+        "TCP by source (rows) and destination (columns): the sum of the goodput, the median round trip (over the flows "
+        "of a pair the median of theirs), and the share of the data packets that were lost. White without a number: no "
+        "flow.",
+        several=False, shows="pairs", own_flows=True,
+    ),
+    "flows": FigureKind(
+        across_flows.distribution, "Distribution over the flows",
+        "Each TCP flow is a step: the share of the flows whose mean goodput, median round trip or share of lost "
+        "packets is at or below x.",
+        shows="many tcp", own_flows=True,
     ),
     "goodput_cdf": FigureKind(
         distributions.goodput_cdf, "Distribution of goodput",

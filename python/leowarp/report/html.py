@@ -12,6 +12,9 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+
 from leowarp.printable import visible
 from leowarp.report.style import PNG_DPI
 
@@ -87,7 +90,7 @@ def warning_box(warnings: Sequence[str]) -> str:
 
 def table(
     caption: str, header: Sequence[str], rows: Iterable[Sequence[object]], *, left: frozenset[int] = frozenset((0,)),
-    raw: frozenset[int] = frozenset(),
+    raw: frozenset[int] = frozenset(), long: bool = False,
 ) -> str:  # fmt: skip
     """A table whose first column heads its rows.
 
@@ -97,6 +100,13 @@ def table(
         Columns of text, aligned left.
     raw : frozenset of int
         Columns whose cells are HTML already.
+    long : bool
+        Whether it scrolls by itself, under its head, where it is higher than half a screen.
+
+    Returns
+    -------
+    html : str
+        A reader sorts it by a click on a head (`tables.js`), by the exact numbers, which cells have beside their texts.
     """
     head = "".join(
         f'<th scope="col"{" class=left" if place in left else ""}>{text(name)}</th>'
@@ -110,10 +120,13 @@ def table(
             if place == 0:
                 cells.append(f'<th scope="row">{shown}</th>')
             else:
-                cells.append(f"<td{' class=left' if place in left else ''}>{shown}</td>")
+                is_number = isinstance(value, int | float) and not isinstance(value, bool) and value == value
+                number = f' data-v="{value!r}"' if is_number else ""
+                cells.append(f"<td{' class=left' if place in left else ''}{number}>{shown}</td>")
         lines.append(f"<tr>{''.join(cells)}</tr>")
+    scroll = 'class="scroll long" tabindex="0"' if long else 'class="scroll"'
     return (
-        f'<div class="scroll"><table><caption>{text(caption)}</caption><thead><tr>{head}</tr></thead>\n'
+        f"<div {scroll}><table><caption>{text(caption)}</caption><thead><tr>{head}</tr></thead>\n"
         f"<tbody>{chr(10).join(lines)}</tbody></table></div>\n"
     )
 
@@ -136,6 +149,14 @@ def cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
     return str(value)
+
+
+def number(value: object, unit: float = 1) -> float | int | None:
+    """A number of a table, which may be pandas' NA, as `cell` takes it: in `unit`s, whole ones whole."""
+    if value is None or pd.isna(value):
+        return None
+    assert isinstance(value, int | float | np.number), value
+    return int(value) if unit == 1 and float(value).is_integer() else float(value) / unit
 
 
 def numbers(entries: Sequence[tuple[str, str]]) -> str:

@@ -28,7 +28,7 @@ from leowarp.result import Run
 SHOWN: tuple[tuple[str, ...], ...] = (
     ("throughput", "goodput", "ping"),
     ("rtt_ccdf", "ping_slots"),
-    ("map", "ping_change"),
+    ("matrix", "map", "ping_change"),
     ("packets", "probes"),
 )
 """Figures, of each group the first that the run has something to show in: a third of a second each to draw."""

@@ -22,6 +22,7 @@ from leowarp.report.drawing import Drawing, OnFigure, draw_all
 from leowarp.report.figures import FIGURES, Runs, views
 from leowarp.report.instants import chosen_instant_s, sentence
 from leowarp.report.moving import moving
+from leowarp.report.network_section import network_section
 from leowarp.report.outcome import outcome
 from leowarp.report.reconfigurations import reconfigurations_section
 from leowarp.report.reordering_section import reordering_section
@@ -175,7 +176,7 @@ def _run_body(
         ("reordering", "Reordering", reordering_section(view, _pictures([view], folder, _part(drawn, "reordering")))),
         ("summary", "All numbers", _folded("Each flow and the run", summary_tables([view]))),
         ("recovery", worded([view], "Recovery after route changes"), _recovery_table(view)),
-        ("links", "Links", _links_table(view)),
+        ("links", "The network", network_section(view)),
         ("rules", "Rules and versions", _folded("Rules", _rules_table(view, "")) + _versions(view)),
         ("again", "How to make this run again", _again(view, command)),
     ]  # fmt: skip
@@ -241,7 +242,7 @@ def _changes_table(view: RunView) -> str:
             f"{change.t_ns / 1e9:g}", f"{change.source} to {change.destination}", ", ".join(hops_changed) or "–",
             _arrow(change.hops_before, change.hops_after, 1),
             _arrow(change.delay_before_ns, change.delay_after_ns, 1e6),
-            *(_missing(getattr(change, name)) for name in (
+            *(html.number(getattr(change, name)) for name in (
                 "overtaken_pkts", "extent_max_pkts", "queue_left_pkts", "retransmissions_pkts",
                 "spurious_retransmissions_pkts", "dsacks_pkts", "lost_pkts")),
         ])  # fmt: skip
@@ -261,7 +262,7 @@ def _recovery_table(view: RunView) -> str:
     rows = []
     for row in frame.itertuples(index=False):
         rows.append([
-            f"{row.t_ns / 1e9:g}", view.flow_names[row.flow], *(_missing(value, scale) for value, scale in (
+            f"{row.t_ns / 1e9:g}", view.flow_names[row.flow], *(html.number(value, scale) for value, scale in (
                 (row.goodput_before_bps, 1e6), (row.goodput_min_bps, 1e6), (row.depth_ratio, 0.01),
                 (row.duration_ns, 1e6), (row.recovery_state_ns, 1e6), (row.cwnd_before_pkts, 1), (row.cwnd_min_pkts, 1),
                 (row.cwnd_after_pkts, 1), (row.srtt_before_us, 1e3), (row.srtt_min_us, 1e3), (row.srtt_max_us, 1e3),
@@ -275,29 +276,6 @@ def _recovery_table(view: RunView) -> str:
                "first of 3 bins in a row at 90 % of that; a dash: not within 5 s. Spike: largest one-way delay in the "
                "second after it, less the mean of the second before.")  # fmt: skip
     return f"<details><summary>{len(rows)} rows</summary>{html.table(caption, header, rows)}</details>"
-
-
-def _links_table(view: RunView) -> str:
-    # The longest queues first: the queue that a change leaves behind decides how much is overtaken, more than the
-    # paths' lengths do (README, the fifteen changes to a longer path).
-    links = view.metrics.links.sort_values(["queue_max_pkts", "offered_pkts"], ascending=False).head(40)
-    if len(links) == 0:
-        return ""
-    rows = [
-        [f"{row.a} > {row.b}", row.kind, f"{row.queue}, ECN" if row.ecn else row.queue,
-         *(_missing(getattr(row, f"{name}_pkts")) for name in ("offered", "dropped_queue", "dropped_loss",
-                                                               "dropped_down")),
-         _missing(row.utilisation_ratio, 0.01), _missing(row.queue_max_pkts), _missing(row.queue_mean_pkts)]
-        for row in links.itertuples(index=False)
-    ]  # fmt: skip
-    header = ["direction", "kind", "queueing", "offered", "dropped: queue", "loss", "link down", "use, %",
-              "longest queue", "mean queue"]  # fmt: skip
-    count = len(view.metrics.links)
-    caption = f"Packets; the {len(rows)} directions with the longest queues, of {count} that carried any."
-    return (
-        f"<details><summary>{len(rows)} of {count} directions</summary>"
-        f"{html.table(caption, header, rows, left=frozenset((0, 1, 2)))}</details>"
-    )
 
 
 def _rules_table(view: RunView, label: str) -> str:
@@ -442,10 +420,3 @@ def _arrow(before: Any, after: Any, scale: float) -> str:
 def _true(value: Any) -> bool:
     # Asked first, for bool(pd.NA) raises.
     return not pd.isna(value) and bool(value)
-
-
-def _missing(value: Any, scale: float = 1) -> object:
-    if value is None or pd.isna(value):
-        return None
-    # Counts come as floats out of columns that also hold nulls.
-    return int(value) if scale == 1 and float(value).is_integer() else float(value) / scale

@@ -10,7 +10,7 @@ import pandas as pd
 from leowarp import scalars
 from leowarp.report import html
 from leowarp.report.scalar_rows import Row, scalar_rows
-from leowarp.report.view import RunView
+from leowarp.report.view import MOST_LINES, RunView
 from leowarp.scalars.of_flows import REORDERING
 
 SCALAR_ROWS: tuple[Row, ...] = (
@@ -75,6 +75,8 @@ def reordering_section(view: RunView, pictures: str) -> str:
         f"Threshold of RD and of the buffer: {view.plan.observe.reordering_threshold_pkts} packets."
     )
     whole = html.table(caption, ["", "unit", *heads], rows, left=frozenset((0, 1)))
+    if len(heads) > MOST_LINES:
+        whole = f"<details><summary>Each of the {len(heads)} flows</summary>{whole}</details>"
     return whole + pictures + _changes(view)
 
 

@@ -2,7 +2,8 @@
 /* Tables of a page: a click on a head sorts by its column (again: the other way), a button copies them for a sheet. */
 "use strict";
 (() => {
-  /* "1,998 (0.385 %)" is 1998, "94.89 Mbit/s" 94.89e6, "–" comes last whichever way. */
+  /* A cell's exact number is in its data-v; "1,998 (0.385 %)" is 1998, "94.89 Mbit/s" 94.89e6; what is missing comes
+     last whichever way, and equal rows stay as they stand. */
   const units = { G: 1e9, M: 1e6, k: 1e3, m: 1e-3, u: 1e-6, n: 1e-9 };
   const weight = (text) => {
     const found = /^[-+−]?[\d,]*\.?\d+(?:e[-+]?\d+)?/.exec(text);
@@ -10,14 +11,15 @@
     const unit = /^\s*([GMkmun])(?:bit\/s|B\b|iB\b|s\b)/.exec(text.slice(found[0].length));
     return Number(found[0].replaceAll(",", "").replace("−", "-")) * (unit ? units[unit[1]] : 1);
   };
+  const number = (row, at) => ("v" in row.cells[at].dataset ? Number(row.cells[at].dataset.v) : weight(said(row, at)));
   const said = (row, at) => row.cells[at].innerText.trim();
   const sort = (table, at, head) => {
     const direction = head.getAttribute("aria-sort") === "descending" ? -1 : 1;
     const body = table.tBodies[0], rows = [...body.rows];
     const compare = (a, b) => {
-      const [x, y] = [said(a, at), said(b, at)], [p, q] = [weight(x), weight(y)];
+      const [x, y] = [said(a, at), said(b, at)], [p, q] = [number(a, at), number(b, at)];
       if ((x === "–") !== (y === "–")) return x === "–" ? 1 : -1;
-      return direction * (p !== null && q !== null ? q - p : x.localeCompare(y, "en", { numeric: true }));
+      return direction * (p !== null && q !== null ? q - p : y.localeCompare(x, "en", { numeric: true }));
     };
     rows.sort(compare).forEach((row) => body.append(row));
     for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
