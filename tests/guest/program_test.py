@@ -12,6 +12,7 @@ import pytest
 
 import leowarp as lw
 from leowarp.errors import GuestError
+from leowarp.guest.session import output_of
 from leowarp.scenario import load, resolve
 
 pytestmark = pytest.mark.guest
@@ -164,6 +165,55 @@ def test_what_is_expected_fails_nothing(tmp_path):
     assert (flow["client_exit_code"], flow["client_end_ns"] // 10**6) == (None, 1000)
 
 
+@pytest.mark.slow
+def test_a_program_that_only_computes_is_named(tmp_path):
+    source = tmp_path / "spin.c"
+    source.write_text('int main(void) { for (;;) __asm__ volatile(""); }\n')
+    output_of("gcc", "-o", str(tmp_path / "spinner"), str(source))
+    with pytest.raises(GuestError, match=r"virtual time stopped .* the program on its processor: spinner"):
+        run_of(tmp_path, f"{tmp_path}/spinner")
+
+
+needs_nginx = pytest.mark.skipif(
+    None in (shutil.which("nginx", path="/usr/sbin:/usr/bin"), shutil.which("curl")),
+    reason="nginx or curl is missing (apt-get install nginx-light curl)",
+)
+needs_ngtcp2 = pytest.mark.skipif(
+    None in map(shutil.which, ("gtlsserver", "gtlsclient", "openssl")),
+    reason="ngtcp2 is missing (apt-get install ngtcp2-client ngtcp2-server openssl)",
+)
+
+
+@needs_nginx
+def test_curl_and_the_trace_tell_the_same_of_nginx(tmp_path):
+    run = lw.run(EXAMPLES / "nginx.toml", (), tmp_path / "run", report=False, progress=False)
+    flows = run.summary["flows"]
+    for number, version in enumerate(("1.1", "2")):
+        told, connect_s, _, total_s = said(run, flow=number).split()
+        assert told == version
+        flow = flows[2 + number]
+        assert flow["kind"] == "tcp"
+        assert 2_000_000 < flow["bytes"] < 2_010_000
+        opened = run.packets(flow["flow"])
+        start_s = run.table("flows").to_pandas()["connect_ns"][flow["flow"]] / 1e9 - float(connect_s)
+        # From the first segment to curl's last byte: the last data packet that the trace has stored, or later.
+        assert opened["received_ns"].max() / 1e9 <= start_s + float(total_s) + 0.1
+        assert float(connect_s) == pytest.approx(0.0402, abs=0.001), "one round trip"
+
+
+@needs_ngtcp2
+def test_every_datagram_of_quic_is_followed(tmp_path):
+    run = lw.run(EXAMPLES / "quic.toml", (), tmp_path / "run", report=False, progress=False)
+    program, connection = run.summary["flows"]
+    assert (program["client_exit_code"], program["connections"], connection["kind"]) == (0, 1, "udp")
+    assert connection["bytes"] > 5_000_000
+    # Cut into datagrams, though the server hands them down in batches (UDP_SEGMENT).
+    assert connection["probes_pkts"] > 5_000_000 / 1472
+    assert connection["sent_pkts"] == connection["delivered_pkts"] + connection["lost_pkts"]
+    assert connection["lost_pkts"] == connection["lost_queue_pkts"] > 0
+    assert run.warnings == []
+
+
 ATTEMPTS = """
 import json, os, socket, subprocess, sys
 outside, run_dir, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -247,7 +297,7 @@ def test_a_directory_takes_the_place_of_the_hosts_root(tmp_path):
     (root / "etc/hosts").touch()
     source = tmp_path / "hello.c"
     source.write_text('#include <stdio.h>\nint main(void) { return puts("hello") < 0; }\n')
-    lw.guest.session.output_of("gcc", "-static", "-o", str(root / "bin/hello"), str(source))
+    output_of("gcc", "-static", "-o", str(root / "bin/hello"), str(source))
     assert said(run_of(tmp_path, "hello", f'rootfs = "{root}"')) == "hello\n"
 
 

@@ -133,7 +133,8 @@ impl Programs {
         // A connection that begins after the end is none of the run's.
         let mut place = |p: &Foreign| if t_ns < end_ns { connections.pass(host, p) } else { connections.find(host, p) };
         let Some((packet, place)) = frame::parse_foreign(t_ns, ip).and_then(|p| Some((p, place(&p)?))) else {
-            *unfollowed_pkts += u64::from(leaves && t_ns < end_ns && connections.has_host(addresses[host]));
+            let counts = leaves && t_ns < end_ns && !frame::is_icmp_error(ip) && connections.has_host(addresses[host]);
+            *unfollowed_pkts += u64::from(counts);
             return Ok(None);
         };
         if let Some(connection) = connections.all().last().filter(|_| place.is_new) {

@@ -119,6 +119,13 @@ pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
     Some(Foreign { tuple: Tuple { is_tcp, from, to }, seen, window })
 }
 
+/// Whether a packet is what a kernel answers to one that it cannot deliver, as datagrams to a program that has ended.
+pub fn is_icmp_error(ip: &[u8]) -> bool {
+    // Unreachable, quench, redirect, time exceeded, parameter problem (RFC 792).
+    const ERRORS: [u8; 5] = [3, 4, 5, 11, 12];
+    ip.get(9) == Some(&IPPROTO_ICMP) && ip.get(usize::from(ip[0] & 15) * 4).is_some_and(|kind| ERRORS.contains(kind))
+}
+
 /// FNV-1a, 32 bits.
 fn digest(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
@@ -214,6 +221,12 @@ mod tests {
         let mut fragment = datagram(1);
         fragment[7] = 185;
         assert_eq!(parse_foreign(0, &fragment), None);
+    }
+
+    #[test]
+    fn an_error_of_icmp_is_no_packet_of_a_program() {
+        assert!(is_icmp_error(&ip(1, 56, &[3, 3, 0, 0])));
+        assert!(!is_icmp_error(&ip(1, 84, &[8, 0, 0, 0])) && !is_icmp_error(&ip(17, 84, &[3, 3, 0, 0])));
     }
 
     #[test]

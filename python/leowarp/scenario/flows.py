@@ -42,7 +42,8 @@ PACE_KEYS = {"ping": "interval", "udp": "rate"}
 FILLED_IN = ("server", "port", "run_dir")
 """What stands in braces in a program's command line and environment."""
 
-_BRACES = re.compile(r"\{([a-z_]+)\}")
+# A shell's ${name} and curl's %{name} are the program's own.
+_BRACES = re.compile(r"(?<![$%])\{([a-z_]+)\}")
 
 FLOOD_INTERVAL_NS = 10_000_000
 """What iputils' `ping -f` has: at least 100 probes a second."""
@@ -161,13 +162,12 @@ def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
             problems.add(section.where(key), f"{section.name}.{key}", rule, "write it from / on")
     for key in ("client", "server"):
         command = section.values.get(key) or ""
-        unknown = [name for name in _BRACES.findall(command) if name not in FILLED_IN]
-        if unknown:
-            rule = f"{{{unknown[0]}}} stands for nothing"
-            near = nearest(unknown[0], FILLED_IN)
-            guess = f"did you mean {{{near}}}? " if near else ""
-            hint = f"{guess}filled in are {', '.join(f'{{{name}}}' for name in FILLED_IN)}"
-            problems.add(section.where(key), f"{section.name}.{key}", rule, hint)
+        for name in _BRACES.findall(command):
+            # Other words in braces are the program's own affair.
+            near = nearest(name, FILLED_IN) if name not in FILLED_IN else None
+            if near is not None:
+                hint = f"did you mean {{{near}}}? filled in are {', '.join(f'{{{known}}}' for known in FILLED_IN)}"
+                problems.add(section.where(key), f"{section.name}.{key}", f"{{{name}}} stands for nothing", hint)
     if value_of(draft.sections["routing"], sections.Routing, "in_flight") == "source":
         rule = 'is a program, and routing.in_flight is "source": packets of programs cannot carry the tag of their path'
         problems.add(section.where("kind"), f"{section.name}.kind", rule, 'write in_flight = "drain" or "drop"')

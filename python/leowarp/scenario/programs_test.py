@@ -58,6 +58,11 @@ storage = "1 MiB"
     assert again.to_toml() == plan.to_toml()
 
 
+def test_braces_of_the_programs_own_stay(tmp_path):
+    command = "curl -w '%{serve} ${port_} {any}'"
+    assert plan_of(tmp_path, f'client = "{command}"').flows[0].client == command
+
+
 def test_who_names_a_program_is_known_and_no_part_of_the_plan(tmp_path):
     plan = plan_of(tmp_path, CLIENT)
     assert plan.flows[0].named_in == tmp_path / "scenario.toml"

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether runs of programs are the same each time: scenarios run several times, and what they left is compared.
+
+    python tools/repeat.py --times 20 iperf3 nginx quic
+
+For each scenario (a file, or the name of an example) a line: how many of the runs have the trace of the first, to the
+byte, and how many have the same outputs of their programs. Status 1 if any differs; what differs is named.
+"""
+
+import argparse
+import hashlib
+import sys
+import tempfile
+from pathlib import Path
+
+import leowarp as lw
+from leowarp.errors import LeowarpError
+from leowarp.layout import PROGRAMS, TRACE
+
+
+def main() -> int:
+    """Runs what the command line names; the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scenarios", nargs="+")
+    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
+    given = parser.parse_args()
+    return max(repeated(scenario, given.times, given.set) for scenario in given.scenarios)
+
+
+def repeated(scenario: str, times: int, changes: list[str]) -> int:
+    """1 if one of the runs differs from the first, else 0; says so on the way."""
+    first: dict[str, str] = {}
+    same = {TRACE: 0, PROGRAMS: 0}
+    for number in range(times):
+        with tempfile.TemporaryDirectory() as folder:
+            run = lw.run(_file(scenario), changes, Path(folder) / "run", report=False, progress=False, trust=True)
+            found = {f"{part}/{file}": digest for part in same for file, digest in _files(run.path / part).items()}
+        first = first or found
+        for part in same:
+            differs = sorted(
+                name for name in {*first, *found} if name.startswith(part) and first.get(name) != found.get(name)
+            )
+            same[part] += not differs
+            if differs:
+                print(f"{scenario}, run {number + 1}: {', '.join(differs)} differ", flush=True)
+    print(
+        f"{scenario}: of {times} runs {same[TRACE]} have the same trace, {same[PROGRAMS]} the same outputs", flush=True
+    )
+    return int(min(same.values()) < times)
+
+
+def _file(scenario: str) -> Path:
+    example = Path(__file__).parents[1] / "examples" / f"{scenario}.toml"
+    return example if example.exists() else Path(scenario)
+
+
+def _files(folder: Path) -> dict[str, str]:
+    """sha256 of each file below a folder, by its path there."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except LeowarpError as error:
+        sys.exit(f"error: {error}")
