@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pyarrow.csv as pacsv
 import pytest
+import typer
 
 import leowarp as lw
 from leowarp import layout, scenario
+from leowarp.cli.app import app
 from leowarp.metrics import metrics, read_tables
 from support.synthetic.run import write_synthetic_run
 
@@ -44,6 +46,19 @@ def test_help_names_every_verb(leowarp):
         "kernel", "doctor", "verify", "demo", "version", "reorder", "view",
     ):  # fmt: skip
         assert verb in answer.out
+
+
+def test_no_verb_and_no_option_is_hidden_from_help():
+    left = [("leowarp", typer.main.get_command(app))]
+    seen = 0
+    while left:
+        name, command = left.pop()
+        assert not command.hidden, name
+        assert not [parameter.name for parameter in command.params if getattr(parameter, "hidden", False)], name
+        left += [(f"{name} {each}", below) for each, below in getattr(command, "commands", {}).items()]
+        seen += 1
+    # run alone is one; without groups the walk would see the program and nothing below it
+    assert seen > 20
 
 
 @pytest.mark.slow

@@ -6,12 +6,11 @@ What a verb needs is imported within it: `leowarp --help` must not wait for nump
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -45,18 +44,11 @@ def run(
     jobs: options.AtOnce = None,
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
-    set_json: Annotated[Path | None, typer.Option(hidden=True, help="A JSON file with keys and values to set.")] = None,
 ) -> None:
     """Run a scenario: every stage, into a run directory; with --seeds a run for each of them."""
     import leowarp
 
-    settings: Any = options.settings(set_, cc_module)
-    if set_json is not None:
-        if settings:
-            raise ScenarioError(
-                "--set and --cc-module exclude --set-json", hint="put all keys into one of them (guest.cc_modules)"
-            )
-        settings = json.loads(set_json.read_text())
+    settings = options.settings(set_, cc_module)
     if seeds is not None:
         from leowarp.cli.group_tables import print_group, stays
         from leowarp.running.seeds import run_seeds

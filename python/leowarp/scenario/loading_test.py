@@ -274,6 +274,13 @@ def test_a_kernel_of_ones_own_may_have_any_congestion_control(tmp_path):
     assert plan.flows[0].congestion_control == "bbr3"
 
 
+@pytest.mark.parametrize("name", ["reno_für_leo", "cubic²", "bbr_" + 12 * "x"])
+def test_a_congestion_control_that_no_kernel_can_have_is_refused(tmp_path, name):
+    path = write(tmp_path, GOOD)
+    with pytest.raises(ScenarioError, match="not the name of a congestion control"):
+        resolve(load(path, ["guest.kernel=/somewhere/linux", f"flows.0.congestion_control={name}"]))
+
+
 def test_a_variant_lies_on_top_of_what_it_extends(tmp_path):
     write(tmp_path, GOOD, "base.toml")
     folder = tmp_path / "variants"
