@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from leowarp.ephemeris.elements import elements_of
 from leowarp.ephemeris.frames import EcefMetres, EciMetres, TemeMetres, gmst_rad, julian_date
 from leowarp.ephemeris.sgp4_orbits import Sgp4Orbits
+from leowarp.ephemeris.shells import Shells
 from leowarp.ephemeris.stations import Stations, stations_on
 from leowarp.ephemeris.walker import Walker
-from leowarp.scenario.schema import Constellation, Plan
+from leowarp.scenario.schema import Constellation, Plan, Shell
 
 
 class Orbits(Protocol):
@@ -40,9 +41,10 @@ class Ephemeris:
     Attributes
     ----------
     orbits : Orbits
-        A `Walker` pattern or `Sgp4Orbits`.
+        A `Walker` pattern, `Shells` of them, or `Sgp4Orbits`.
     names : list of str
-        The satellites' names, in the order of the positions: ``s-PP-SS`` for a Walker pattern.
+        The satellites' names, in the order of the positions: ``s-PP-SS`` for a Walker pattern,
+        ``s-K-PP-SS`` for the K-th of several.
     stations : Stations
     warnings : tuple of str
         What to check before trusting the positions.
@@ -76,8 +78,10 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
     stations = stations_on(constellation.earth, constellation.earth_radius_m, plan.medium.places(plan.stations))
     epoch = datetime.fromisoformat(constellation.epoch).replace(tzinfo=UTC)
     if constellation.tle is None:
-        walker = _walker(constellation, epoch, plan.run.start_ns)
-        return Ephemeris(orbits=walker, names=walker.names, stations=stations)
+        patterns = tuple(_walker(shell, constellation, epoch, plan.run.start_ns) for shell in constellation.patterns)
+        # A constellation of one pattern has names without a shell's number.
+        shells: Walker | Shells = Shells(shells=patterns) if constellation.shells else patterns[0]
+        return Ephemeris(orbits=shells, names=shells.names, stations=stations)
     names, elements = elements_of(constellation.tle.path)
     orbits = Sgp4Orbits(
         file=str(constellation.tle.path), names=names, elements=elements, epoch=epoch, start_ns=plan.run.start_ns
@@ -89,26 +93,21 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
     return Ephemeris(orbits=orbits, names=names, stations=stations, warnings=tuple(warnings))
 
 
-def _walker(constellation: Constellation, epoch: datetime, start_ns: int) -> Walker:
-    """The Walker pattern of a plan's keys; `greenwich` from the epoch if the plan says "gmst"."""
-    keys = ("pattern", "planes", "satellites_per_plane", "altitude_m", "inclination_deg", "phasing", "node_offset_deg")
-    values: dict[str, Any] = {key: getattr(constellation, key) for key in keys}
-    missing = [key for key, value in values.items() if value is None]
-    if missing:
-        raise ValueError(f"constellation lacks {', '.join(missing)}: not a resolved plan")
+def _walker(shell: Shell, constellation: Constellation, epoch: datetime, start_ns: int) -> Walker:
+    """The Walker pattern of a shell; `greenwich` from the epoch if the plan says "gmst"."""
     if constellation.greenwich_deg is None:
         greenwich_rad = float(gmst_rad(*julian_date(epoch)))
     else:
         greenwich_rad = math.radians(constellation.greenwich_deg)
     return Walker(
-        planes=values["planes"],
-        satellites_per_plane=values["satellites_per_plane"],
-        radius_m=constellation.earth_radius_m + values["altitude_m"],
-        inclination_rad=math.radians(values["inclination_deg"]),
+        planes=shell.planes,
+        satellites_per_plane=shell.satellites_per_plane,
+        radius_m=constellation.earth_radius_m + shell.altitude_m,
+        inclination_rad=math.radians(shell.inclination_deg),
         # A star's planes over half a turn: over the other half the same planes descend.
-        ascending_nodes_over_deg=180.0 if values["pattern"] == "star" else 360.0,
-        phasing=values["phasing"],
-        node_offset_rad=math.radians(values["node_offset_deg"]),
+        ascending_nodes_over_deg=180.0 if shell.pattern == "star" else 360.0,
+        phasing=shell.phasing,
+        node_offset_rad=math.radians(shell.node_offset_deg),
         mu_m3_per_s2=constellation.mu_m3_per_s2,
         earth_rotation_rad_per_s=constellation.earth_rotation_rad_per_s,
         greenwich_rad=greenwich_rad,

@@ -137,6 +137,12 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
     routing, network = document.get("routing", {}), document.get("network", {})
     if shell.get("tle", "none") not in ("none", None):
         place = f"elements of {Path(str(shell['tle'])).name}"
+    elif shell.get("shells"):
+        each = ", ".join(
+            f"{one['planes']} x {one['satellites_per_plane']} at {one['altitude']}, {one['inclination']}"
+            for one in shell["shells"]
+        )
+        place = f"{len(shell['shells'])} Walker shells: {each}"
     else:
         place = (
             f"Walker {shell.get('pattern')} {shell.get('planes')} x {shell.get('satellites_per_plane')}, "

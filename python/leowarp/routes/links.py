@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from leowarp.ephemeris import EcefMetres, Stations
 from leowarp.errors import ScenarioError
 from leowarp.routes.grid import Grid
-from leowarp.scenario.schema import Ground, Plan
+from leowarp.scenario.schema import Ground, Isl, Plan, Shell
 
 # Keeps the division below defined where two satellites are at one place (polar stars with F = 0, at the poles).
 _TINY_M2 = 1e-30
@@ -125,6 +126,42 @@ class GridRule:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WithinShells:
+    """A rule for each shell, and no link from one shell to another.
+
+    Attributes
+    ----------
+    rules : tuple of IslRule
+        By shell; each is asked about the satellites of its own alone, numbered from 0.
+    satellites : tuple of int
+        How many each shell has, in the order of the positions.
+    """
+
+    rules: tuple[IslRule, ...]
+    satellites: tuple[int, ...]
+
+    def pairs(self, satellites_m: EcefMetres) -> Pairs:
+        """See `IslRule.pairs`."""
+        # Shell by shell is sorted already: all numbers of a shell are below those of the next.
+        return np.concatenate([
+            first + rule.pairs(EcefMetres(satellites_m[first : first + count]))
+            for rule, first, count in zip(self.rules, self._first, self.satellites, strict=True)
+        ])  # fmt: skip
+
+    def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
+        """See `IslRule.holds`."""
+        held = np.zeros(len(pairs), dtype=bool)
+        for rule, first, count in zip(self.rules, self._first, self.satellites, strict=True):
+            own = ((pairs >= first) & (pairs < first + count)).all(axis=1)
+            held[own] = rule.holds(EcefMetres(satellites_m[first : first + count]), pairs[own] - first)
+        return held
+
+    @property
+    def _first(self) -> tuple[int, ...]:
+        return tuple(accumulate(self.satellites, initial=0))[:-1]
+
+
+@dataclass(frozen=True, kw_only=True)
 class NoIsl:
     """No links between satellites: a path is one satellite."""
 
@@ -213,9 +250,10 @@ def isl_rule(plan: Plan) -> IslRule:
     sight = None
     if isl.grazing_height_m is not None:
         sight = Sight(clear_radius_m=constellation.earth_radius_m + isl.grazing_height_m)
+    ranged = RangeRule(max_range_m=isl.max_range_m, sight=sight)
     rule: IslRule
-    if isl.rule == "range":
-        rule = RangeRule(max_range_m=isl.max_range_m, sight=sight)
+    if isl.rule == "range" and (isl.across_shells or not constellation.shells):
+        rule = ranged
     elif constellation.tle is not None:
         raise ScenarioError(
             f'isl.rule = "plus-grid" with constellation.tle = "{constellation.tle.name}": a file of elements says '
@@ -223,23 +261,26 @@ def isl_rule(plan: Plan) -> IslRule:
             'set isl.rule = "range", perhaps with isl.terminals = 4',
         )
     else:
-        p, s, f, pattern = (
-            constellation.planes, constellation.satellites_per_plane, constellation.phasing, constellation.pattern,
-        )  # fmt: skip
-        if p is None or s is None or f is None or pattern is None:
-            raise ValueError("the constellation lacks Walker keys: not a resolved plan")
-        rule = GridRule(
-            grid=Grid(
-                planes=p,
-                satellites_per_plane=s,
-                phasing=f,
-                pattern=pattern,
-                seam=isl.seam,
-                polar_cutoff_deg=isl.polar_cutoff_deg,
-            ),
-            sight=sight,
-        )
+        patterns = constellation.patterns
+        rules = tuple(ranged if isl.rule == "range" else _grid(isl, shell, sight) for shell in patterns)
+        if len(rules) == 1:
+            rule = rules[0]
+        else:
+            rule = WithinShells(rules=rules, satellites=tuple(shell.satellites for shell in patterns))
     return rule if isl.terminals is None else FewTerminals(rule=rule, terminals=isl.terminals)
+
+
+def _grid(isl: Isl, shell: Shell, sight: Sight | None) -> GridRule:
+    """The +Grid of one Walker pattern."""
+    grid = Grid(
+        planes=shell.planes,
+        satellites_per_plane=shell.satellites_per_plane,
+        phasing=shell.phasing,
+        pattern=shell.pattern,
+        seam=isl.seam,
+        polar_cutoff_deg=isl.polar_cutoff_deg,
+    )
+    return GridRule(grid=grid, sight=sight)
 
 
 def in_view(ground: Ground, stations: Stations, station: int, satellites_m: EcefMetres) -> NDArray[np.bool_]:

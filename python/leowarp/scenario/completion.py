@@ -221,6 +221,11 @@ def _check_network(draft: Draft, problems: Problems) -> None:
             problems.add(section.where("queue"), f"{name}.queue", rule, 'write "500 pkts", or link_model = "leolink"')
         complete_queue(section, QueueKeys, netem, problems)
     constellation, isl = draft.sections.get("constellation"), draft.sections["isl"]
+    shells = constellation is not None and bool(constellation.values.get("shells"))
+    across = value_of(isl, sections.Isl, "across_shells")
+    if across and not (shells and value_of(isl, sections.Isl, "rule") == "range"):
+        rule = 'has no effect: it is of rule = "range" over [[constellation.shells]]'
+        problems.add(isl.where("across_shells"), "isl.across_shells", rule, "take it out")
     # The plan's neighbours of a +Grid are known by plane and slot; a TLE has neither.
     elements = constellation is not None and constellation.values.get("tle") is not None
     if elements and value_of(isl, sections.Isl, "rule") == "plus-grid":

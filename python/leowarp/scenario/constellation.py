@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`[constellation]`: where the satellites are.
 
-Either a Walker pattern (J. G. Walker, Satellite constellations, J. Brit. Interplanet. Soc. 37, 1984), spelt out by the
-Walker keys, or a file of orbital elements that SGP4 propagates. The two exclude each other.
+A Walker pattern (J. G. Walker, Satellite constellations, J. Brit. Interplanet. Soc. 37, 1984), spelt out by the
+Walker keys; several of them, the shells; or a file of orbital elements that SGP4 propagates. The three exclude each
+other.
 """
 
 from __future__ import annotations
@@ -12,19 +13,59 @@ from typing import ClassVar
 
 from leowarp import units
 from leowarp.scenario.decoding import Section, decode
-from leowarp.scenario.key import InputFile, count, file, instant, keys, quantity, text, word
+from leowarp.scenario.key import InputFile, count, file, instant, keys, quantity, tables, text, word
 from leowarp.scenario.medium_section import Idle, MediumSection
 from leowarp.scenario.presets import PRESETS
 from leowarp.scenario.problems import Problems, nearest
 
-_SHAPE = ("pattern", "planes", "satellites_per_plane", "altitude", "inclination", "phasing", "node_offset")
-WALKER_KEYS = ("preset", *_SHAPE, "mu", "earth_rotation")
+SHAPE_KEYS = ("pattern", "planes", "satellites_per_plane", "altitude", "inclination", "phasing", "node_offset")
+"""Keys of a constellation of one shell that each of several has for itself."""
+
+WALKER_KEYS = ("preset", *SHAPE_KEYS, "mu", "earth_rotation")
 """Keys that mean nothing when a file of orbital elements is given."""
 
 
 @dataclass(frozen=True, kw_only=True)
+class Shell:
+    """A shell of a constellation of several: a Walker pattern with a height and an inclination of its own.
+
+    Satellites of the first shell are called ``s-1-PP-SS``, of the second ``s-2-PP-SS``; shells are numbered in the
+    order in which they are written.
+
+    Attributes
+    ----------
+    pattern : str
+        ``star`` or ``delta``.
+    planes, satellites_per_plane, phasing : int
+        Walker's P, S = T/P and F.
+    altitude_m, inclination_deg, node_offset_deg : float
+        Of circular orbits, above the constellation's `earth_radius_m`.
+    """
+
+    pattern: str = word("Ascending nodes over 180 deg (star) or over 360 deg (delta).", ("star", "delta"), "delta")
+    planes: int = count("Number of orbital planes.", None, 1, 1000, required=True)
+    satellites_per_plane: int = count("Number of satellites in each plane.", None, 1, 1000, required=True)
+    altitude_m: float = quantity(
+        units.LENGTH, "Height of the circular orbits above `earth_radius`.", low="100 km", high="50000 km",
+        required=True,
+    )  # fmt: skip
+    inclination_deg: float = quantity(
+        units.ANGLE, "Inclination of every plane.", low="0 deg", high="180 deg", required=True
+    )
+    phasing: int = count("Walker's F, as of a constellation of one shell.", 0, 0, 10**6)
+    node_offset_deg: float = quantity(
+        units.ANGLE, "Right ascension of plane 0's ascending node.", "0 deg", low="-360 deg", high="360 deg"
+    )
+
+    @property
+    def satellites(self) -> int:
+        """How many it has."""
+        return self.planes * self.satellites_per_plane
+
+
+@dataclass(frozen=True, kw_only=True)
 class Constellation(MediumSection):
-    """Where the satellites are: a Walker pattern, or a file of orbital elements.
+    """Where the satellites are: a Walker pattern, several of them (`shells`), or a file of orbital elements.
 
     Attributes
     ----------
@@ -36,6 +77,8 @@ class Constellation(MediumSection):
         Walker's P, S = T/P and F.
     altitude_m, inclination_deg, node_offset_deg : float or None
         Of circular orbits, above `earth_radius_m`.
+    shells : tuple of Shell
+        Several Walker patterns; then the six attributes above are None. Empty: there is one, or a file of elements.
     tle : InputFile or None
         TLE, 3LE or OMM; None: the Walker keys hold.
     epoch : str
@@ -51,8 +94,9 @@ class Constellation(MediumSection):
     NAME: ClassVar = "constellation"
     STATIONS: ClassVar = None
     GOVERNS: ClassVar = {
-        "preset": (*_SHAPE, "tle", "tle_sha256"),
-        "tle": (*_SHAPE, "preset", "mu", "earth_rotation", "greenwich", "tle_sha256"),
+        "preset": (*SHAPE_KEYS, "shells", "tle", "tle_sha256"),
+        "tle": (*SHAPE_KEYS, "shells", "preset", "mu", "earth_rotation", "greenwich", "tle_sha256"),
+        "shells": (*SHAPE_KEYS, "preset", "tle", "tle_sha256"),
     }
 
     preset: str | None = text("Name of a built-in constellation; fills the keys below, each can be overridden.", "none")
@@ -71,6 +115,10 @@ class Constellation(MediumSection):
     )
     node_offset_deg: float | None = quantity(
         units.ANGLE, "Right ascension of plane 0's ascending node.", "0 deg", low="-360 deg", high="360 deg"
+    )
+    shells: tuple[Shell, ...] = tables(
+        "Several shells in place of the six keys above: `[[constellation.shells]]` with the keys of its own table.",
+        Shell,
     )
     tle: InputFile | None = file(  # noqa: RUF009
         "A TLE, 3LE or OMM file in place of the Walker keys; SGP4 propagates it."
@@ -104,6 +152,23 @@ class Constellation(MediumSection):
         high="360 deg",
         none="gmst",
     )
+
+    @property
+    def patterns(self) -> tuple[Shell, ...]:
+        """Its Walker patterns: the shells, or the one that its own keys spell out; none of a file of elements.
+
+        Raises
+        ------
+        ValueError
+            If a Walker key is None beside neither shells nor a file: not a resolved plan.
+        """
+        if self.shells or self.tle is not None:
+            return self.shells
+        values = {attribute: getattr(self, attribute) for attribute, _ in keys(Shell).values()}
+        missing = [attribute for attribute, value in values.items() if value is None]
+        if missing:
+            raise ValueError(f"constellation lacks {', '.join(missing)}: not a resolved plan")
+        return (Shell(**values),)
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
@@ -139,6 +204,13 @@ class Constellation(MediumSection):
             attribute, declared = known[key]
             if not section.gave(key):
                 section.values[attribute] = decode(written, declared, section.origin)
+        if section.gave("tle_sha256"):
+            rule = "has no effect without tle"
+            problems.add(section.where("tle_sha256"), "constellation.tle_sha256", rule, "take it out")
+        # A list of shells that is wrong is reported already; keys that it stands in for are not missing as well.
+        if section.values.get("shells") or (section.gave("shells") and "shells" not in section.values):
+            _complete_shells(section, problems)
+            return
         for key in ("pattern", "planes", "satellites_per_plane", "altitude", "inclination"):
             # A preset that is unknown, or no text at all, is reported already; five missing keys below it would hide
             # that.
@@ -146,9 +218,6 @@ class Constellation(MediumSection):
             if known[key][0] not in section.values and not section.gave(key) and not wrong_preset:
                 hint = f"write it, or preset = one of: {', '.join(PRESETS)}"
                 problems.add(section.origin, f"constellation.{key}", "is missing", hint)
-        if section.gave("tle_sha256"):
-            rule = "has no effect without tle"
-            problems.add(section.where("tle_sha256"), "constellation.tle_sha256", rule, "take it out")
         planes, phasing = section.values.get("planes"), section.values.get("phasing", 0)
         # F and F + P put the satellites at the same places: P times 360 / T deg is one slot.
         if planes is not None and phasing >= planes:
@@ -173,6 +242,21 @@ class FollowsConstellation(MediumSection):
     constellation: Constellation | None = None
 
 
+def _complete_shells(section: Section, problems: Problems) -> None:
+    """The rules of shells: no Walker pattern beside them, and of each an F below its P."""
+    for key in SHAPE_KEYS:
+        if section.gave(key):
+            rule = "has no effect: each of [[constellation.shells]] has one of its own"
+            hint = f"write constellation.shells.0.{key}, or a preset of one shell"
+            problems.add(section.where(key), f"constellation.{key}", rule, hint)
+        section.values[keys(Constellation)[key][0]] = None
+    for number, shell in enumerate(section.values.get("shells", ())):
+        if shell.phasing >= shell.planes:
+            rule = f"{shell.phasing} is not below the number of planes ({shell.planes}), as Walker's F is"
+            name = f"constellation.shells.{number}.phasing"
+            problems.add(section.where("shells"), name, rule, f"allowed: 0 to {shell.planes - 1}")
+
+
 def _complete_elements(section: Section, problems: Problems) -> None:
     """The rules of a file of elements: no Walker keys beside it, an epoch, and the ellipsoid under the stations."""
     for key in WALKER_KEYS:
@@ -188,6 +272,9 @@ def _complete_elements(section: Section, problems: Problems) -> None:
         rule = "satellites from orbital elements are turned to the Earth by sidereal time"
         hint = 'write greenwich = "gmst", or nothing'
         problems.add(section.where("greenwich"), "constellation.greenwich", rule, hint)
+    if section.gave("shells") and section.values.get("shells") != ():
+        rule = "have no effect: the orbits come from the file named by tle"
+        problems.add(section.where("shells"), "constellation.shells", rule, "take out the shells or tle")
     # None and not the default: the plan would otherwise spell out planes that no satellite keeps to.
     for attribute in ("pattern", "planes", "satellites_per_plane", "altitude_m", "inclination_deg", "phasing",
                       "node_offset_deg", "greenwich_deg", "preset"):  # fmt: skip

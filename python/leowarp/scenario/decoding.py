@@ -135,6 +135,12 @@ def _decode_key(section: Section, key: str, attribute: str, declared: Key, node:
         return
     # None is a value that some keys have, so a mistake is told by the list of them.
     before = len(problems.found)
+    if declared.kind == "tables":
+        # Not from plain values as below: a mistake in one of the tables has a line of its own.
+        tables = _tables(name, declared, node, problems)
+        if len(problems.found) == before:
+            section.values[attribute] = tables
+        return
     value = _checked(lambda raw: decode(raw, declared, node.origin), node, name, problems)
     if len(problems.found) == before:
         section.values[attribute] = value
@@ -156,7 +162,7 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
     -------
     object
         A quantity in its kept unit (ns, bytes, bit/s, m, deg); None for the key's word of no value; a tuple of names
-        for files; a dict, sorted by name, for sysctls.
+        for files, of dataclasses for tables; a dict, sorted by name, for sysctls.
 
     Raises
     ------
@@ -197,11 +203,32 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
             if not isinstance(raw, list):
                 raise ScenarioError(f"{_shown(raw)} is not a list", 'write ["one.c"], in brackets')
             return tuple(_text(name) for name in raw)
+        case "tables":
+            problems = Problems()
+            nodes = [Node({key: Node(value, origin) for key, value in one.items()}, origin) for one in raw]
+            found = _tables("", declared, Node(nodes, origin), problems)
+            problems.raise_any()
+            return found
         case "table":
             if not isinstance(raw, dict):
                 raise ScenarioError(f"{_shown(raw)} is not a table", 'write { target = "5 ms" }')
             return raw
     raise AssertionError(f"no decoder for keys of kind {declared.kind}")
+
+
+def _tables(name: str, declared: Key, node: Node, problems: Problems) -> tuple[Any, ...]:
+    """A list of tables as instances of the key's dataclass; those with a mistake are left out, and it is noted."""
+    assert declared.section is not None
+    if not isinstance(node.value, list):
+        problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
+        return ()
+    found: list[Any] = []
+    for number, child in enumerate(node.value):
+        before = len(problems.found)
+        section = decode_section(f"{name}.{number}", declared.section, child, problems)
+        if len(problems.found) == before:
+            found.append(declared.section(**section.values))
+    return tuple(found)
 
 
 def _checked(decoder: Callable[[Any], Any], node: Node, name: str, problems: Problems) -> Any:

@@ -44,7 +44,7 @@ class Key:
     Attributes
     ----------
     kind : str
-        quantity, queue, word, text, command, count, flag, instant, file, files, sysctl, variables or table.
+        quantity, queue, word, text, command, count, flag, instant, file, files, sysctl, variables, table or tables.
     doc : str
         What it means.
     default : object
@@ -59,6 +59,8 @@ class Key:
         Smallest and largest value allowed, as a user would write them.
     none : str, optional
         The word that means "no value" (None in the plan).
+    section : type, optional
+        Of kind tables: the dataclass of each.
     """
 
     kind: str
@@ -70,6 +72,7 @@ class Key:
     low: Any = None
     high: Any = None
     none: str | None = None
+    section: type | None = None
 
     @property
     def suffix(self) -> str:
@@ -88,6 +91,7 @@ def quantity(
     low: str,
     high: str,
     none: str | None = None,
+    required: bool = False,
 ) -> Any:
     """A quantity between `low` and `high`, or the word `none`.
 
@@ -101,6 +105,8 @@ def quantity(
         With units, as a user would write them. A default of None: the preset, the gazetteer or the user gives it.
     none : str, optional
         The word for "no value".
+    required : bool
+        There is no default, and it is an error to leave it out.
 
     Returns
     -------
@@ -108,7 +114,8 @@ def quantity(
         Typed Any, so that a class body may annotate it with the type that its instances have.
     """
     value = None if default is None or default == none else measure.parse(default)
-    return _field(Key("quantity", doc, default, quantity=measure, low=low, high=high, none=none), value)
+    key = Key("quantity", doc, default, required=required, quantity=measure, low=low, high=high, none=none)
+    return _field(key, value, required)
 
 
 def queue(doc: str, default: str) -> Any:
@@ -147,10 +154,12 @@ def variables(doc: str) -> Any:
     return _field(Key("variables", doc, {}), _EMPTY)
 
 
-def count(doc: str, default: int | str | None, low: int, high: int, *, none: str | None = None) -> Any:
-    """A bare integer between `low` and `high`, or the word `none`."""
-    key = Key("count", doc, default, low=low, high=high, none=none)
-    return _field(key, None if isinstance(default, str) else default)
+def count(
+    doc: str, default: int | str | None, low: int, high: int, *, none: str | None = None, required: bool = False
+) -> Any:
+    """A bare integer between `low` and `high`, or the word `none`; `required`: it is an error to leave it out."""
+    key = Key("count", doc, default, required=required, low=low, high=high, none=none)
+    return _field(key, None if isinstance(default, str) else default, required)
 
 
 def flag(doc: str, default: bool | str, *, none: str | None = None) -> Any:
@@ -182,6 +191,11 @@ def sysctl(doc: str) -> Any:
 def table(doc: str) -> Any:
     """A table whose keys other rules know."""
     return _field(Key("table", doc, {}), _EMPTY)
+
+
+def tables(doc: str, section: type) -> Any:
+    """A list of tables, each with the keys of the dataclass `section`; a plan writes ``[[name]]`` above each."""
+    return _field(Key("tables", doc, [], section=section), ())
 
 
 # Declarations never change while a program runs, and a study decodes each section once for each of its combinations.

@@ -56,6 +56,8 @@ class Isl(QueueKeys):
     seam, polar_cutoff_deg : bool, float or None
         Of ``plus-grid``: links between the first and the last plane of a star; latitude above which planes are not
         linked.
+    across_shells : bool
+        Of the rule ``range`` over several shells: whether satellites of two shells are linked.
     rate_bps : int or None
         bit/s of IP packet plus overhead, of each direction; None: unshaped.
     overhead_bytes : int
@@ -84,6 +86,11 @@ class Isl(QueueKeys):
         units.ANGLE, "plus-grid: no link between planes above this latitude.", "none", low="0 deg", high="90 deg",
         none="none",
     )  # fmt: skip
+    across_shells: bool = flag(
+        "range, with `[[constellation.shells]]`: satellites of two shells are linked, too; else no link leads from one "
+        "shell to another.",
+        False,
+    )
     rate_bps: int | None = quantity(
         units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s",
         none="unshaped",

@@ -29,6 +29,29 @@ file = "tables/path.csv"
 source = "A"
 destination = "B"
 """
+SHELLS = """\
+name = "shells"
+[constellation]
+[[constellation.shells]]
+planes = 5
+satellites_per_plane = 4
+altitude = "550 km"
+inclination = "53 deg"
+phasing = 2
+[[constellation.shells]]
+planes = 3
+satellites_per_plane = 7
+altitude = "1200 km"
+inclination = "87.9 deg"
+pattern = "star"
+[[stations]]
+name = "Madrid"
+[[stations]]
+name = "Tokyo"
+[[flows]]
+source = "Madrid"
+destination = "Tokyo"
+"""
 ELEMENTS = """\
 name = "elements"
 [constellation]
@@ -217,12 +240,13 @@ def free(sections: dict[str, type]) -> dict[str, Key]:
         "run.duration", "run.ends", "observe.truth", "jittered.distribution", "jittered.queue",
         "isl.ecn", "isl.queue_discipline", "ground.ecn", "ground.queue_discipline", "tcp.delayed_ack_timer",
         "tcp.recovery", "tcp.reordering", "tcp.max_reordering",
+        "isl.across_shells",
     )  # fmt: skip
     return {
         f"{name}.{key}": declared
         for name, section in sections.items()
         for key, (_, declared) in keys(section).items()
-        if declared.kind not in ("text", "sysctl", "table", "file", "files") and f"{name}.{key}" not in bound
+        if declared.kind not in ("text", "sysctl", "table", "tables", "file", "files") and f"{name}.{key}" not in bound
     }
 
 
@@ -278,10 +302,15 @@ def test_names_that_toml_must_quote_are_allowed(tmp_path, name):
 def test_every_key_of_the_schema_stands_in_some_plan(tmp_path):
     write_inputs(tmp_path)
     written = ""
-    for text in (GOOD, GOOD + "[cures]\nhold = true\n", MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, MOBILE):
+    for text in (GOOD, GOOD + "[cures]\nhold = true\n", MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, MOBILE, SHELLS):
         written += resolve(load(write(tmp_path, text))).to_toml()
-    sections = [*TABLES.values(), schema.Station, schema.Flow]
-    missing = [key for section in sections for key in keys(section) if f"\n{key} = " not in written]
+    sections = [*TABLES.values(), schema.Shell, schema.Station, schema.Flow]
+    missing = [
+        key
+        for section in sections
+        for key in keys(section)
+        if f"\n{key} = " not in written and f".{key}]]\n" not in written
+    ]
     assert missing == []
 
 
@@ -496,6 +525,52 @@ def test_every_preset_resolves(tmp_path, preset):
     constellation = resolve(load(write(tmp_path, GOOD), [f"constellation.preset={preset}"])).constellation
     assert constellation is not None
     assert constellation.preset == preset
-    assert constellation.phasing is not None
-    assert constellation.planes is not None
-    assert constellation.phasing < constellation.planes
+    assert constellation.patterns
+    assert all(one.phasing < one.planes for one in constellation.patterns)
+
+
+def test_a_plan_of_several_shells_spells_each_out_and_gives_itself(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(SHELLS)
+    plan = resolve(load(tmp_path / "a.toml"))
+    assert plan.constellation is not None
+    assert [(one.planes, one.altitude_m) for one in plan.constellation.shells] == [(5, 550e3), (3, 1200e3)]
+    assert plan.constellation.planes is None
+    (tmp_path / "b.toml").write_text(plan.to_toml())
+    again = resolve(load(tmp_path / "b.toml"))
+    assert again == plan
+    assert again.to_toml() == plan.to_toml()
+    changed = resolve(load(tmp_path / "b.toml", ["constellation.shells.1.planes=4"]))
+    assert changed.constellation is not None
+    assert changed.constellation.shells[1].planes == 4
+    one = resolve(load(tmp_path / "b.toml", ["constellation.preset=iridium"]))
+    assert one.constellation is not None
+    assert not one.constellation.shells
+    assert one.constellation.planes == 6
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("planes = 5\n", "planes = 0\n", "constellation.shells.0.planes: 0 is out of range"),
+        ("planes = 5\n", "", "constellation.shells.0.planes: is missing"),
+        ("phasing = 2", "phasing = 5", "constellation.shells.0.phasing: 5 is not below the number of planes (5)"),
+        ("phasing = 2", "phasin = 2", "constellation.shells.0.phasin: there is no such key"),
+        ("[constellation]", "[constellation]\nplanes = 5", "constellation.planes: has no effect"),
+        ("[constellation]", "[isl]\nrule = 'plus-grid'\nacross_shells = true\n[constellation]", "isl.across_shells"),
+    ],
+)
+def test_shells_that_cannot_be_are_refused_with_their_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+    text = SHELLS.replace(old, new, 1)
+    (tmp_path / "a.toml").write_text(text)
+    with pytest.raises(ScenarioError) as refused:
+        load(tmp_path / "a.toml")
+    assert message in str(refused.value)
+    assert f"{tmp_path / 'a.toml'}:" in str(refused.value)
+
+
+def test_starlinks_first_generation_has_4408_satellites_in_five_shells(tmp_path: Path) -> None:
+    text = SHELLS.split("[[stations]]", 1)[1]
+    (tmp_path / "a.toml").write_text('name = "a"\n[constellation]\npreset = "starlink-gen1"\n[[stations]]' + text)
+    sky = resolve(load(tmp_path / "a.toml")).constellation
+    assert sky is not None
+    assert [one.satellites for one in sky.shells] == [1584, 1584, 720, 348, 172]

@@ -6,7 +6,11 @@ Values are written as a scenario would write them. The reference page prints thi
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+Shell = Mapping[str, str | int]
+"""Keys of a Walker pattern, with values as a scenario would write them."""
 
 
 @dataclass(frozen=True)
@@ -21,31 +25,45 @@ class Preset:
         Where the numbers come from, and what is an idealisation; printed by the reference page.
     """
 
-    keys: dict[str, str | int]
+    keys: Mapping[str, str | int | Sequence[Shell]]
     source: str
 
+    @property
+    def shells(self) -> Sequence[Mapping[str, object]]:
+        """Of a constellation: its Walker patterns, one or several."""
+        shells = self.keys.get("shells", (self.keys,))
+        assert not isinstance(shells, str | int), "a preset's shells are a list"
+        return shells
 
-def _walker(
-    pattern: str, planes: int, per_plane: int, altitude: str, inclination: str, phasing: int, source: str
-) -> Preset:
-    """A preset of the six numbers of a Walker pattern, so that `PRESETS` reads as a table.
+
+def _shell(
+    pattern: str, planes: int, per_plane: int, altitude: str, inclination: str, phasing: int, node_offset: str = "0 deg"
+) -> dict[str, str | int]:
+    """The numbers of a Walker pattern by their keys, so that `PRESETS` reads as a table.
 
     Parameters
     ----------
-    altitude, inclination : str
+    altitude, inclination, node_offset : str
         With units, as in a scenario.
     phasing : int
         Walker's F, 0 to planes - 1.
     """
-    keys: dict[str, str | int] = {
+    return {
         "pattern": pattern,
         "planes": planes,
         "satellites_per_plane": per_plane,
         "altitude": altitude,
         "inclination": inclination,
         "phasing": phasing,
+        "node_offset": node_offset,
     }
-    return Preset(keys, source)
+
+
+def _walker(
+    pattern: str, planes: int, per_plane: int, altitude: str, inclination: str, phasing: int, source: str
+) -> Preset:
+    """A preset of one Walker pattern; the parameters are those of `_shell`."""
+    return Preset(_shell(pattern, planes, per_plane, altitude, inclination, phasing), source)
 
 
 # Arguments: pattern, planes P, satellites a plane S, altitude, inclination, Walker's F, source. F shifts a plane
@@ -92,5 +110,46 @@ PRESETS = {
         "delta", 27, 13, "1015 km", "98.98 deg", 13,
         "Telesat's polar shell (2020 modification) as in Hypatia and StarPerf: planes over 360 deg, odd planes shifted "
         "by half a slot. F = 13 is as near to half a slot as 27 planes allow (13/27).",
+    ),
+    "starlink-gen1": Preset(
+        {"shells": [
+            _shell("delta", 72, 22, "550 km", "53 deg", 39),
+            _shell("delta", 72, 22, "540 km", "53.2 deg", 39),
+            _shell("delta", 36, 20, "570 km", "70 deg", 18),
+            _shell("delta", 6, 58, "560 km", "97.6 deg", 3),
+            _shell("delta", 4, 43, "560 km", "97.6 deg", 2, "15 deg"),
+        ]},
+        "Starlink's first generation, 4408 satellites in five shells, as authorised in FCC 21-48 (April 2021; planes "
+        "also in Celestial). It gives no F: 39 is the estimate for the first shell (see starlink-shell1), taken for "
+        "the second too; of the others every odd plane is shifted by half a slot, as Hypatia does. The last shell's "
+        "nodes are turned by 15 deg, so that no plane of it is one of the shell before, at the same height and "
+        "inclination.",
+    ),
+    "kuiper": Preset(
+        {"shells": [
+            _shell("delta", 34, 34, "630 km", "51.9 deg", 17),
+            _shell("delta", 36, 36, "610 km", "42 deg", 18),
+            _shell("delta", 28, 28, "590 km", "33 deg", 14),
+        ]},
+        "Kuiper, 3236 satellites in three shells, as authorised in FCC 20-102 (July 2020; also in Hypatia and "
+        "StarPerf). F as Hypatia has it: every odd plane is shifted by half a slot.",
+    ),
+    "telesat": Preset(
+        {"shells": [
+            _shell("delta", 27, 13, "1015 km", "98.98 deg", 13),
+            _shell("delta", 40, 33, "1325 km", "50.88 deg", 20),
+        ]},
+        "Telesat, 1671 satellites in two shells (2020 modification, as in Hypatia and StarPerf): planes over 360 deg, "
+        "every odd plane shifted by half a slot (of 27 planes as near as they allow, 13/27).",
+    ),
+    "oneweb-phase2": Preset(
+        {"shells": [
+            _shell("star", 36, 49, "1200 km", "87.9 deg", 0),
+            _shell("delta", 32, 72, "1200 km", "40 deg", 16),
+            _shell("delta", 32, 72, "1200 km", "55 deg", 16),
+        ]},
+        "OneWeb's second phase, 6372 satellites in three shells as amended in January 2021 (planes as in Celestial). "
+        "No F is known: 0 of the polar shell as of the preset oneweb, half a slot from plane to plane of the inclined "
+        "ones.",
     ),
 }  # fmt: skip

@@ -71,6 +71,9 @@ def _sections() -> Iterator[tuple[str, type]]:
             yield "[[flows]]", schema.Flow
         suffix = " and [hosts.NAME.tcp]" if name == "tcp" else ""
         yield f"[{name}]{suffix}", section
+        for key, (_, declared) in keys(section).items():
+            if declared.section is not None:
+                yield f"[[{name}.{key}]]", declared.section
 
 
 def _value(declared: Key) -> str:
@@ -80,7 +83,7 @@ def _value(declared: Key) -> str:
     names = {"queue": "packets or bytes", "flag": "`true`, `false`", "text": "text", "file": "file name",
              "instant": "instant of UTC", "sysctl": "table of texts", "variables": "table of texts",
              "command": "command line", "count": "integer", "table": "table",
-             "files": "list of file names"}  # fmt: skip
+             "files": "list of file names", "tables": "tables"}  # fmt: skip
     kind = declared.quantity.name if declared.quantity is not None else names[declared.kind]
     if declared.low is not None and declared.high is not None:
         kind += f", {declared.low} to {declared.high}"
@@ -129,10 +132,12 @@ def _presets() -> Iterator[str]:
     yield "| preset | pattern | planes x satellites | altitude | inclination | F | source |"
     yield "|---|---|---|---|---|---|---|"
     for name, preset in PRESETS.items():
-        k = preset.keys
-        size = f"{k['planes']} x {k['satellites_per_plane']}"
-        orbit = f"{k['altitude']} | {k['inclination']} | {k['phasing']}"
-        yield f"| `{name}` | {k['pattern']} | {size} | {orbit} | {_cell(preset.source)} |"
+        # A row a shell; the source once, in the row of the first.
+        for number, k in enumerate(preset.shells):
+            size = f"{k['planes']} x {k['satellites_per_plane']}"
+            orbit = f"{k['altitude']} | {k['inclination']} | {k['phasing']}"
+            first, source = (f"`{name}`", _cell(preset.source)) if number == 0 else (f"shell {number + 1}", "")
+            yield f"| {first} | {k['pattern']} | {size} | {orbit} | {source} |"
 
 
 def _places() -> Iterator[str]:

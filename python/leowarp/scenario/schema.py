@@ -30,6 +30,7 @@ from leowarp.scenario.sections import (
     PlanSections,
     Routing,
     Run,
+    Shell,
     Station,
     Tcp,
 )
@@ -38,7 +39,7 @@ from leowarp.scenario.write import plan_text
 __all__ = [
     "CONGESTION_CONTROLS", "PROFILES", "SCHEMA_VERSION", "Access", "Chain", "Constellation", "Cures", "Flow", "Ground",
     "Guest", "Host", "Isl", "Jittered", "Measured", "Medium", "Mobile", "Network", "Observe", "Plan", "Routing", "Run",
-    "Station", "Tcp",
+    "Shell", "Station", "Tcp",
 ]  # fmt: skip
 
 

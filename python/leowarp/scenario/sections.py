@@ -16,7 +16,7 @@ from pathlib import Path
 from leowarp import units
 from leowarp.scenario.access import Access
 from leowarp.scenario.chain import Chain
-from leowarp.scenario.constellation import Constellation, FollowsConstellation
+from leowarp.scenario.constellation import Constellation, FollowsConstellation, Shell
 from leowarp.scenario.cures import Cures
 from leowarp.scenario.hosts import CONGESTION_CONTROLS, PROFILES, Flow, Host, Tcp
 from leowarp.scenario.jittered import Jittered
@@ -29,7 +29,7 @@ from leowarp.scenario.mobile import Mobile
 __all__ = [
     "CONGESTION_CONTROLS", "PROFILES", "SCHEMA_VERSION", "Access", "Chain", "Constellation", "Cures", "Flow", "Ground",
     "Guest", "Host", "Isl", "Jittered", "Measured", "Medium", "Mobile", "Network", "Observe", "PlanSections", "Routing",
-    "Run", "Station", "Tcp",
+    "Run", "Shell", "Station", "Tcp",
 ]  # fmt: skip
 
 SCHEMA_VERSION = 1

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from leowarp.scenario import sections
-from leowarp.scenario.constellation import WALKER_KEYS, Constellation
+from leowarp.scenario.constellation import SHAPE_KEYS, WALKER_KEYS, Constellation
 from leowarp.scenario.flows import FLOW_KEYS, PACE_KEYS
 from leowarp.scenario.hosts import DELACK_MODULE
 from leowarp.scenario.key import InputFile, Key, keys
@@ -57,8 +57,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
     yield from _table("run", plan.run)
     medium, sky = plan.medium, plan.constellation
     if sky is not None:
-        # Walker keys beside a file of elements are errors, so a plan does not spell their None out.
-        yield from _table(sky.NAME, sky, () if sky.tle is None else WALKER_KEYS)
+        yield from _constellation(sky)
     if not isinstance(medium, Constellation):
         yield from _table(medium.NAME, medium)
     if medium.STATIONS is None:
@@ -69,6 +68,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         without = idle.get(name, ())
         if name == "cures" and without is not None and not plan.cures.hold:
             without = ("hold_buffer", "hold_full")
+        if name == "isl" and without is not None and not (sky is not None and sky.shells):
+            without = (*without, "across_shells")  # of one shell it says nothing
         if without is not None:
             yield from _table(name, getattr(plan, name), without)
     for flow in plan.flows:
@@ -88,6 +89,19 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
     yield from _sysctls("sysctl", plan.sysctl, "Of the guest as a whole: its own, and what follows from the rest.")
     for host in plan.hosts:
         yield from _host(host, plan.tcp)
+
+
+def _constellation(sky: Constellation) -> Iterator[str]:
+    """A constellation's keys as far as they mean something, and its shells below them."""
+    # Walker keys beside a file of elements or beside shells are errors, so a plan does not spell their None out.
+    without: tuple[str, ...] = ("shells",)
+    if sky.tle is not None:
+        without += WALKER_KEYS
+    elif sky.shells:
+        without += (*SHAPE_KEYS, "tle")
+    yield from _table(sky.NAME, sky, without)
+    for shell in sky.shells:
+        yield from _table(f"{sky.NAME}.shells", shell, double=True)
 
 
 def _module(name: str, parameters: Mapping[str, str]) -> Iterator[str]:
