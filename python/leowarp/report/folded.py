@@ -130,11 +130,16 @@ def _draw_loss(axes: Axes, series: Series, schedule: Schedule, phase_s: NDArray[
     edges_s = _edges_s(schedule, series)
     sent = np.histogram(phase_s, edges_s)[0]
     lost = np.histogram(phase_s[series.lost], edges_s)[0]
-    percent = 100 * np.divide(lost, sent, out=np.zeros(len(sent)), where=sent > 0)
+    percent = 100 * np.divide(lost, sent, out=np.full(len(sent), np.nan), where=sent > 0)
+    top = max(1.1 * float(np.nanmax(percent)), 0.1)
     axes.stairs(percent, edges_s, fill=True, color=BAD)
+    if not sent.all():
+        # A gap in bars looks like 0 %. Probes that keep step with the period never meet some phases.
+        axes.stairs(np.where(sent > 0, np.nan, top), edges_s, fill=True, color="#dddddd", label="no probe")
+        axes.legend(loc="upper right")
     axes.axvline(0, color=CHANGE_COLOUR, linewidth=0.9, zorder=0.5)
     axes.set_ylabel("lost, %")
-    axes.set_ylim(0, max(1.1 * float(percent.max()), 0.1))
+    axes.set_ylim(0, top)
     axes.set_xlabel("time since a reconfiguration, s")
     axes.margins(x=0)
 
