@@ -39,8 +39,9 @@ KINDS: Sequence[Kind[Rules]] = (
          "Of the sender's socket, median by time. Linux's RTO is SRTT and four times the variation, at least SRTT and "
          f"200 ms; {HOW}.", ("sessions",), curves.timers),
     Kind("link", "What HARQ leaves",
-         "Left: packets lost for good; the study's text has 4 % at 7 dB and less than 0.5 % at 13 dB. Right: codewords "
-         "by how many retransmissions decode them.", ("sessions", "codewords"), more.link),
+         "Left: packets lost for good; the study's text has 4 % at 7 dB and less than 0.5 % at 13 dB; "
+         f"{HOW}. Right: codewords of all seeds by how many retransmissions decode them (means over the seeds, which "
+         "add up to 100 %).", ("sessions", "codewords"), more.link),
     Kind("waits", "How long the first packet of a pair waits for its ACK",
          "ACKs of two segments, delayed ACKs on, with resequencing, one seed; the study: over 10 ms in a tenth of the "
          "cases.", ("traces",), more.waits),

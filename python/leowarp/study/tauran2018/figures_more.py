@@ -97,7 +97,9 @@ def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
     left.set_ylabel("lost for good, %")
     left.set_xlabel("SNR, dB")
     left.legend(loc="lower left")
-    shares = channel.groupby("snr_db").median(numeric_only=True)
+    # Means, which add up to 100 % as the shares of each seed do: each seed has as many codewords. Medians of shares,
+    # taken one by one, do not.
+    shares = channel.groupby("snr_db").mean(numeric_only=True)
     columns = [*(f"decoded{again}_ratio" for again in range(4)), "lost_ratio"]
     names = ["at once", "after 1", "2", "3 retransmissions", "lost"]
     colours = ["#f2f2f2", "#c6dbef", "#6baed6", "#2171b5", BAD]

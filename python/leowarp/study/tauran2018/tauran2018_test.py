@@ -21,6 +21,7 @@ from leowarp.study.sweep import StudyFile
 from leowarp.study.sweep.expand import expand
 from leowarp.study.tauran2018 import evidence as ev
 from leowarp.study.tauran2018 import figures, material, results, runs, tables
+from leowarp.study.tauran2018 import figures_more as more
 from leowarp.study.tauran2018.claims import CLAIMS
 from leowarp.study.tauran2018.rules import Rules
 from leowarp.study.tauran2018.runs import OFF, ON
@@ -286,6 +287,20 @@ def test_all_figures_are_drawn(as_the_study_says, tmp_path):
     for figure in drawn:
         for kind in style.FORMATS:
             assert (tmp_path / f"{figure.stem}.{kind}").stat().st_size > 1000
+
+
+def test_shares_of_codewords_are_those_of_all_seeds_and_add_up(as_the_study_says):
+    channel = as_the_study_says["codewords"].copy()
+    # Three seeds of which each decodes everything another way: the median of every share is 0.
+    shares = [*(f"decoded{again}_ratio" for again in range(4)), "lost_ratio"]
+    channel = channel[channel["seed"].isin([1, 2, 3])].reset_index(drop=True)
+    for place, column in enumerate(shares):
+        channel[column] = (channel["seed"] == place + 1).astype(float)
+    drawn = more.link({**as_the_study_says, "codewords": channel}, Rules(kernel="Linux", seeds=3))
+    (right,) = (axes for axes in drawn.axes if axes.get_ylabel() == "codewords, %")
+    tops = [[bar.get_y() + bar.get_height() for bar in bars] for bars in right.containers]
+    assert np.allclose(tops[0], 100 / 3)
+    assert np.allclose(tops[-1], 100)
 
 
 def test_a_figure_without_its_data_says_so(tmp_path):
