@@ -18,11 +18,13 @@ from matplotlib.ticker import MaxNLocator
 from leowarp.errors import TraceError
 from leowarp.metrics import DATA, packet_rtt, step_at
 from leowarp.metrics.tables import floats
-from leowarp.report.instants import common_instant, hits, hits_of_run
+from leowarp.report.instants import common_instant, hit_hardest_first, hits, hits_of_run
 from leowarp.report.manyflows import Named, hit_hardest
 from leowarp.report.style import AFTER, BAD, PAGE_IN, highest_of, legend_below, line_style, mark_changes, new_figure
 from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles
 
+# Below (0, 0): a flow whose path changed and that lost nothing is still shown before one whose path did not change.
+_NOT_CHANGED = (-1, -1)
 PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and back"
 
 
@@ -45,13 +47,10 @@ def chosen_changes(run: RunView, count: int) -> list[int]:
     TraceError
         If the flow's path never changed.
     """
-    # Late packets come first, because a change causes them; what is lost near it mostly fell out of a full queue,
-    # change or no change (docs/concepts/truth.md, "The table of route changes"). The instant decides between equals, so
-    # that no order of rows does.
-    order = sorted(hits(run).items(), key=lambda item: (-item[1][0], -item[1][1], item[0]))[:count]
+    order = hit_hardest_first(hits(run))[:count]
     if not order:
         raise _never_changed([run])
-    return sorted(t_ns for t_ns, _ in order)
+    return sorted(order)
 
 
 def _never_changed(group: Sequence[RunView]) -> TraceError:
@@ -85,10 +84,8 @@ def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunVi
     def most(run: RunView) -> tuple[int, int]:
         mine = hits(run)
         if change_s is not None:
-            # Below (0, 0): a flow whose path changed then and that lost nothing is still shown before one whose path
-            # did not change.
-            return mine.get(round(change_s * 1e9), (-1, -1))
-        return max(mine.values(), default=(-1, -1))
+            return mine.get(round(change_s * 1e9), _NOT_CHANGED)
+        return max(mine.values(), default=_NOT_CHANGED)
 
     # `max` keeps the first of equals, so that equal runs are drawn alike.
     return max(group, key=most)
@@ -139,12 +136,12 @@ def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = Non
         sums = hits_of_run(group)
         if not sums and at_ns is None:
             raise _never_changed(group)
-        ranked = sorted(sums, key=lambda t_ns: (-sums[t_ns][0], -sums[t_ns][1], t_ns))
-        for t_ns in sorted(ranked[:count]) if at_ns is None else [at_ns]:
+        for t_ns in sorted(hit_hardest_first(sums)[:count]) if at_ns is None else [at_ns]:
             # A run in which nothing changed at the common instant is shown all the same, under the title "no change
             # at": beside one whose path changed, that is a result.
             changed = [look for look in mine if t_ns in of_flows[id(look[0])]] or mine
-            scores = [float(sum(of_flows[id(look[0])].get(t_ns, (0, 0)))) for look in changed]
+            # Late and lost as a pair, by the rule of `hit_hardest_first`, and not as a sum: `hardest_hit` ranks so too.
+            scores = [of_flows[id(look[0])].get(t_ns, _NOT_CHANGED) for look in changed]
             kept, what = hit_hardest([look[0] for look in changed], scores)
             flows = [look for look in changed if any(look[0] is run for run in kept)]
             if len(group) > MOST_LINES:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from leowarp import units
 from leowarp.errors import ScenarioError
@@ -25,7 +25,7 @@ def hits(run: RunView) -> dict[int, tuple[int, int]]:
 
 
 def hits_of_run(group: Sequence[RunView]) -> dict[int, tuple[int, int]]:
-    """The same over the flows of one run."""
+    """The same over several flows, of one run or more."""
     sums: dict[int, tuple[int, int]] = {}
     for run in group:
         for t_ns, (late, lost) in hits(run).items():
@@ -34,16 +34,24 @@ def hits_of_run(group: Sequence[RunView]) -> dict[int, tuple[int, int]]:
     return sums
 
 
+def hit_hardest_first(of_instants: Mapping[int, tuple[int, int]]) -> list[int]:
+    """Instants by late and lost packets (`hits`): the most late first, then the most lost, then the earliest."""
+    # Late packets come first, because a change causes them; what is lost near it mostly fell out of a full queue,
+    # change or no change (docs/concepts/truth.md, "The table of route changes"). The instant decides between equals, so
+    # that no order of rows does.
+    return sorted(of_instants, key=lambda t_ns: (-of_instants[t_ns][0], -of_instants[t_ns][1], t_ns))
+
+
 def common_instant(views: Sequence[RunView]) -> int | None:
     """The instant at which several runs are shown side by side, ns, by `RULE`; None: no path ever changed."""
+    sums = hits_of_run(views)
+    if not sums:
+        return None
     each = [hits_of_run(group) for group in by_run(views)]
-
-    def rank(t_ns: int) -> tuple[int, int, int, int]:
-        known = [of_run[t_ns] for of_run in each if t_ns in of_run]
-        # First in how many runs: at an instant of one run alone the others would be shown at rest.
-        return -len(known), -sum(late for late, _ in known), -sum(lost for _, lost in known), t_ns
-
-    return min({t_ns for of_run in each for t_ns in of_run}, key=rank, default=None)
+    runs = {t_ns: sum(t_ns in of_run for of_run in each) for t_ns in sums}
+    # First in how many runs: at an instant of one run alone the others would be shown at rest.
+    most = max(runs.values())
+    return hit_hardest_first({t_ns: both for t_ns, both in sums.items() if runs[t_ns] == most})[0]
 
 
 def chosen_instant_s(views: Sequence[RunView], text: str) -> float:

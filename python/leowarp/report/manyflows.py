@@ -92,8 +92,10 @@ def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
     return found
 
 
-def hit_hardest(runs: Sequence[RunView], scores: Sequence[float]) -> tuple[list[RunView], str]:
-    """As many views as can be told apart, those with the highest scores.
+def hit_hardest(
+    runs: Sequence[RunView], scores: Sequence[float] | Sequence[tuple[int, int]]
+) -> tuple[list[RunView], str]:
+    """As many views as can be told apart, those with the highest scores; of equal ones the first.
 
     Returns
     -------
@@ -105,5 +107,5 @@ def hit_hardest(runs: Sequence[RunView], scores: Sequence[float]) -> tuple[list[
     if shown_apart(runs):
         return list(runs), ""
     # In the order of the flows again, so that panels go by number and not by score.
-    kept = sorted(sorted(range(len(runs)), key=lambda place: -scores[place])[:MOST_LINES])
+    kept = sorted(sorted(range(len(runs)), key=lambda place: scores[place], reverse=True)[:MOST_LINES])
     return [runs[place] for place in kept], f"{MOST_LINES} of {len(runs)} flows"

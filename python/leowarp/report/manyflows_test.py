@@ -6,7 +6,7 @@ import pytest
 
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import RunView, figure, manyflows
-from leowarp.report.around_changes import cwnd_around_changes, hardest_hit
+from leowarp.report.around_changes import columns_of, cwnd_around_changes, hardest_hit
 from leowarp.report.style import new_figure
 from leowarp.report.view import labels
 
@@ -74,6 +74,17 @@ def test_a_change_of_one_flows_route_is_shown_though_that_of_the_first_never_cha
     assert hardest_hit([still, moved]) is moved
     drawn = cwnd_around_changes([still, moved])
     assert any("change at 20 s" in axes.get_title() for axes in drawn.axes)
+
+
+def test_late_packets_rank_flows_before_lost_ones_wherever_flows_are_chosen(run_dir, monkeypatch):
+    run = RunView(run_dir)
+    lossy, overtaken = run.of_flow(0), run.of_flow(0)
+    lossy.__dict__["changes"] = run.changes.assign(late_pkts=1, lost_pkts=100)
+    overtaken.__dict__["changes"] = run.changes.assign(late_pkts=5, lost_pkts=0)
+    monkeypatch.setattr(manyflows, "MOST_LINES", 1)
+    assert hardest_hit([lossy, overtaken]) is overtaken
+    (column,) = columns_of([lossy, overtaken], 1)
+    assert [flow for flow, _, _ in column.flows] == [overtaken]
 
 
 def test_flows_of_several_runs_have_the_runs_name_too(access_dir, run_dir):
