@@ -6,8 +6,8 @@
 The file is committed, so that the agent is built without Python; a test fails when it is old.
 """
 
+import argparse
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,7 +62,12 @@ def text(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def main(words: list[str] | None = None) -> None:
+    """Write the file that the command line names."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("file", type=Path, help="what is written; crates/timeline/src/record/tables.rs by `make docs`")
+    parser.parse_args(words).file.write_text(rust(), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    Path(sys.argv[1]).write_text(rust(), encoding="utf-8")
+    main()

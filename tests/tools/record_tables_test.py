@@ -2,6 +2,8 @@
 """tools/record_tables.py: the agent's half of the trace's columns is what the schema says."""
 
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -34,3 +36,12 @@ def test_an_observation_is_one_line_of_the_schema(record_tables, monkeypatch):
         '        age_ns: u32 ["ns", "how \\"old\\""],',
         "    }",
     ]
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--unknown"], []])
+def test_an_option_is_no_name_of_a_file(words, tmp_path):
+    tool = ROOT / "tools" / "record_tables.py"
+    done = subprocess.run([sys.executable, tool, *words], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode == 0) == (words == ["--help"])
+    assert "usage: record_tables.py" in done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []
