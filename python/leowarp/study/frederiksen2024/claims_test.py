@@ -190,6 +190,19 @@ def test_a_claim_that_does_not_hold_says_why(number, changes, verdict):
     assert bool(row["cause"]) == (verdict != "cannot be told")
 
 
+NEVER = change(retransmissions_pkts=0, first_retransmission_after_ns=pd.NA, last_retransmission_after_ns=pd.NA)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [("1.8", "BBR: spike in 0%, window falls in 100% of 1, no retransmission"),
+                         ("1.9", "BBR unknown")],
+)  # fmt: skip
+def test_what_did_not_happen_is_said_in_words(number, said):
+    measured = row_of(number, {"bbr": {"reordered": NEVER}})["measured"]
+    assert said in measured
+    assert "nan" not in measured
+
+
 @pytest.mark.parametrize(
     ("column", "value", "ratio"),
     [("pacing_bps", 90e6, "paced_above_ratio"), ("unacked_pkts", 280.0, "window_limited_ratio"),

@@ -143,7 +143,11 @@ def spike_after_a_second(sample: Sample) -> Outcome:
     text = ", ".join(
         f"{NAMES[slug]}: spike in {row['spike_ratio']:.0%}, "
         f"window falls in {row['fall_ratio']:.0%} of {row['changes']}, "
-        f"first retransmission {row['first_retransmission_s']:.2f} s after"
+        + (
+            "no retransmission"
+            if np.isnan(after_s := row["first_retransmission_s"])
+            else f"first retransmission {after_s:.2f} s after"
+        )
         for slug, row in rows.items()
     )
     return Outcome(verdict, text, rows, "" if verdict == "holds" else _sender_text(sample) + "; " + _gap_text(sample))
@@ -530,8 +534,11 @@ def _gap_text(sample: Sample) -> str:
 
 
 def _plain(values: dict[str, float], unit: str, digits: int = 0) -> str:
-    """Numbers by algorithm, in words."""
-    return ", ".join(f"{NAMES[slug]} {value:.{digits}f} {unit}" for slug, value in values.items())
+    """Numbers by algorithm, in words; nan, of which there was nothing to measure, is "unknown"."""
+    return ", ".join(
+        f"{NAMES[slug]} unknown" if np.isnan(value) else f"{NAMES[slug]} {value:.{digits}f} {unit}"
+        for slug, value in values.items()
+    )
 
 
 THRESHOLD_SLUGS = (
