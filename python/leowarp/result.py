@@ -239,9 +239,8 @@ class Run:
         Columns: `leowarp.metrics.LINK_COLUMNS`. Longest queues are exact, in packets and in bytes, each with the
         instant at which it was first so long; `queues()` has samples over time.
         """
-        from leowarp import metrics
-
-        return metrics.link_use(self.tables, self.end_ns)
+        # A copy: `satellites` rests on the same frame, and a caller may change what it got.
+        return self._links.copy()
 
     def satellites(self) -> pd.DataFrame:
         """The same of each satellite's links that send, together; empty of a run without satellites that are nodes.
@@ -254,7 +253,13 @@ class Run:
         moving = self.plan.constellation is not None and self.plan.medium is self.plan.constellation
         # The ends of a wire are a station and its host, and neither is a satellite.
         nodes = {end for a, b, kind in self.tables.directions for end in (a, b) if kind != "wire"} if moving else set()
-        return metrics.satellite_use(self.tables, self.links(), nodes - stations, self.end_ns)
+        return metrics.satellite_use(self.tables, self._links, nodes - stations, self.end_ns)
+
+    @cached_property
+    def _links(self) -> pd.DataFrame:
+        from leowarp import metrics
+
+        return metrics.link_use(self.tables, self.end_ns)
 
     def pairs(self) -> pd.DataFrame:
         """TCP by source and destination, one row an ordered pair of stations: goodput, round trip, loss.

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from leowarp import layout, scenario
-from leowarp.metrics import metrics, read_tables
+from leowarp.metrics import link_use, metrics, read_tables
 from support.synthetic.access import write_synthetic_access
 from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
@@ -40,6 +40,13 @@ def test_links_are_directions_then_satellites(leowarp_within, made):
     assert " 22,710 " in out
     assert " 19.000 " in out
     assert "satellites that forwarded packets" in out
+
+
+def test_the_use_of_links_is_computed_once(leowarp_within, made, monkeypatch):
+    calls = []
+    monkeypatch.setattr("leowarp.metrics.link_use", lambda *args: calls.append(1) or link_use(*args))
+    assert "satellites that forwarded" in leowarp_within("links", made / "cubic" / "seed-1").out
+    assert len(calls) == 1
 
 
 def test_links_as_json_are_the_documented_columns(leowarp_within, made):

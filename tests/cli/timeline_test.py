@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from leowarp import timeline
 from support.synthetic.dish import MS, S, dish
 
 pytestmark = pytest.mark.slow
@@ -35,6 +36,13 @@ def pings(tmp_path: Path) -> Path:
 def test_a_scenarios_events_need_no_name_of_a_verb(leowarp):
     assert leowarp("timeline", "--json", CHAIN).json()["nodes"]["host"] == 2
     assert "describe" in leowarp("timeline", "--help").out
+
+
+def test_a_timeline_is_described_once(leowarp_within, monkeypatch):
+    calls = []
+    monkeypatch.setattr(timeline, "describe", lambda table, real=timeline.describe: calls.append(1) or real(table))
+    assert "nodes: host" in leowarp_within("timeline", CHAIN).out
+    assert len(calls) == 1
 
 
 def test_what_a_timeline_warns_of_is_told(leowarp):

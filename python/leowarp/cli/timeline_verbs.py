@@ -59,7 +59,7 @@ def show(
     for text in rooms.warnings_of(table):
         note(f"warning: {text}")
     if json_:
-        print_json({**rooms.describe(table), **({"events": rows} if events else {})})
+        print_json(rooms.describe(table) | ({"events": rows} if events else {}))
     elif events:
         print_table(
             f"{resolved.name}: {len(rows)} events",
@@ -68,12 +68,10 @@ def show(
             text=("event", "what"),
         )
     else:
-        described = [(key, value) for key, value in rooms.describe(table).items() if not isinstance(value, dict)]
+        found = rooms.describe(table)
+        described = [(key, value) for key, value in found.items() if not isinstance(value, dict)]
         counts = [
-            (f"{key}: {kind}", n)
-            for key, part in rooms.describe(table).items()
-            if isinstance(part, dict)
-            for kind, n in part.items()
+            (f"{key}: {kind}", n) for key, part in found.items() if isinstance(part, dict) for kind, n in part.items()
         ]
         print_table(resolved.name, ("quantity", "value"), [*counts, *described])
         if isinstance(resolved.medium, Access):

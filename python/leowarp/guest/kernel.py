@@ -251,7 +251,7 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
     """Directory for source and objects: one that was kept, or a fresh one that is removed unless `keep`.
 
     A kept tree makes the next build with another of our objects a matter of seconds, and modules are compiled against
-    it. It lies in the cache, not in /tmp: it takes 1.9 GB, and a tmpfs is memory.
+    it. It lies in the cache, not in /tmp: it takes 0.7 GB (design/kernel-config.md), and a tmpfs is memory.
     """
     kept = cache_root() / KIND / f"tree-{key}"
     busy = kept / "busy"
