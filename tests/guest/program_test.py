@@ -81,17 +81,15 @@ def test_a_program_sends_what_the_agents_own_flow_sends(tmp_path):
     own = lw.run(tmp_path / "plain.toml", (), tmp_path / "own", report=False, progress=False)
     run = run_of(tmp_path, "iperf3 -c {server} -t 5", 'server = "iperf3 -s -1"', "6 s")
     connection = next(flow for flow in run.summary["flows"] if flow["kind"] == "tcp" and flow["bytes"] > 1e6)
-    theirs = run.packets(connection["flow"])
-    ours = own.packets(0)
-    lost = [
-        frame[(frame["direction"] == "data") & frame["drop_cause"].notna()]["seq"].to_numpy()
-        for frame in (theirs, ours)
-    ]
-    # The first segment differs by the cookie; what the queue then drops of slow start is the same to the byte.
-    first = min(len(lost[0]), len(lost[1]))
-    assert first > 0
+    first = []
+    for frame in (run.packets(connection["flow"]), own.packets(0)):
+        lost = frame[(frame["direction"] == "data") & frame["drop_cause"].notna()]
+        first.append(int(lost["seq"].min()))
+        assert set(lost["len_bytes"]) == {1448}
+    # iperf3's stream begins with a segment of 37 bytes, so that each of its losses is a segment or two off.
+    assert first[0] - 37 == pytest.approx(first[1], abs=2 * 1448)
     own_flow = own.summary["flows"][0]
-    assert connection["rtt_min_ns"] == pytest.approx(own_flow["rtt_min_ns"], abs=700_000)
+    assert connection["rtt_min_ns"] == pytest.approx(own_flow["rtt_min_ns"], abs=1000)
     assert connection["goodput_mean_bps"] == pytest.approx(own_flow["goodput_mean_bps"], rel=0.02)
 
 
@@ -301,7 +299,7 @@ def test_a_directory_takes_the_place_of_the_hosts_root(tmp_path):
     assert said(run_of(tmp_path, "hello", f'rootfs = "{root}"')) == "hello\n"
 
 
-def test_a_plan_gives_itself_and_its_run_is_verified_without_the_scenario(tmp_path):
+def test_the_plan_of_a_run_of_programs_gives_itself(tmp_path):
     run = run_of(tmp_path, "sh -c 'echo \"{port}\"'", 'environment = { A = "x y" }')
     plan = resolve(load(run.path / "00-plan.toml"))
     assert plan == run.plan
