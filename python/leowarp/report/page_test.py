@@ -187,3 +187,14 @@ def test_one_run_cannot_be_compared(run_dir, tmp_path):
 )
 def test_cells_show_missing_as_a_dash_and_zero_as_zero(value, shown):
     assert html.cell(value) == shown
+
+
+def test_a_figure_that_was_asked_for_and_cannot_be_drawn_is_an_error(run_dir, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(run_dir, run, ignore=shutil.ignore_patterns("50-report"))
+    (run / "30-trace" / "sockets.parquet").unlink()
+    with pytest.raises(TraceError, match="cannot draw the figure 'goodput' of run: the run recorded no sockets"):
+        write_report(run, figures=["goodput", "map"])
+    # The other one is drawn, and the page says what is not.
+    assert (run / "50-report" / "figures" / "map.svg").exists()
+    assert "the run recorded no sockets" in (run / "50-report" / "index.html").read_text(encoding="utf-8")
