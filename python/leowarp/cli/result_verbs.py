@@ -76,13 +76,16 @@ def report(
     from leowarp.progress import of_figures, shown
 
     opened = leowarp.open(run)
-    with shown(options.progress_of(progress)) as show:
-        page = rooms.write_report(
-            opened.path, formats=_words(formats), figures=None if figures is None else _words(figures),
-            flow=flow or None,
-            on_figure=of_figures(show, opened.path.name),
-        )  # fmt: skip
-    trace.list_files(opened.path)
+    try:
+        with shown(options.progress_of(progress)) as show:
+            page = rooms.write_report(
+                opened.path, formats=_words(formats), figures=None if figures is None else _words(figures),
+                flow=flow or None,
+                on_figure=of_figures(show, opened.path.name),
+            )  # fmt: skip
+    finally:
+        # Some figures may be new though another could not be drawn.
+        trace.list_files(opened.path)
     if json_:
         print_json({"run": str(opened.path), "report": str(page)})
     else:

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from leowarp import layout, plainfiles
-from leowarp.errors import ScenarioError
+from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import html, interactive
 from leowarp.report.channel_section import channel_section
 from leowarp.report.difference_section import difference_section
@@ -63,6 +63,8 @@ def write_report(
     ------
     ScenarioError
         If there is no such figure or format, or the run has no such flow.
+    TraceError
+        If the run did not record what one of `figures` shows; the others and the page are written.
     """
     view = RunView(run_dir)
     folder = view.path / layout.REPORT
@@ -75,7 +77,11 @@ def write_report(
         left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
         not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(view.path.name)} draws it")
     body = _run_body(view, drawn, not_drawn, command, chosen, moving([view.run], folder))
-    return _write(folder, body, view.name)
+    page = _write(folder, body, view.name)
+    for name in figures or ():
+        if name in not_drawn:
+            raise TraceError(not_drawn[name], hint=f"the page is written, and says so too: {page}")
+    return page
 
 
 def _chosen_flows(view: RunView, flow: int | Sequence[int] | None) -> list[int] | None:

@@ -245,3 +245,14 @@ def test_the_numbers_of_a_figure_are_those_that_it_shows(run_dir, tmp_path):
     assert shown["y"].to_numpy() == pytest.approx(expected["goodput_bps"].to_numpy() / 1e6, rel=1e-8, nan_ok=True)
     bars = pd.read_csv(tmp_path / "cwnd.csv", comment="#")
     assert (bars["y"] > bars["y_low"])[bars["line"] == "needed"].all()
+
+
+def test_a_figure_that_was_asked_for_and_cannot_be_drawn_is_an_error(run_dir, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(run_dir, run, ignore=shutil.ignore_patterns("50-report"))
+    (run / "30-trace" / "sockets.parquet").unlink()
+    with pytest.raises(TraceError, match="cannot draw the figure 'goodput' of run: the run recorded no sockets"):
+        write_report(run, figures=["goodput", "map"])
+    # The other one is drawn, and the page says what is not.
+    assert (run / "50-report" / "figures" / "map.svg").exists()
+    assert "the run recorded no sockets" in (run / "50-report" / "index.html").read_text(encoding="utf-8")
