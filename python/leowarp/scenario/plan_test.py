@@ -272,7 +272,16 @@ def test_names_that_toml_must_quote_are_allowed(tmp_path, name):
 def test_every_key_of_the_schema_stands_in_some_plan(tmp_path):
     write_inputs(tmp_path)
     written = ""
-    for text in (GOOD, GOOD + "[cures]\nhold = true\n", MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, MOBILE):
+    for text in (
+        GOOD,
+        GOOD + '[cures]\nhold = true\nresequence = "flow"\n',
+        MEASURED,
+        ELEMENTS,
+        CHAIN,
+        JITTERED,
+        ACCESS,
+        MOBILE,
+    ):
         written += resolve(load(write(tmp_path, text))).to_toml()
     sections = [*TABLES.values(), schema.Station, schema.Flow]
     missing = [key for section in sections for key in keys(section) if f"\n{key} = " not in written]

@@ -67,8 +67,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
     idle = medium.idle(follows=sky is not None)
     for name in ("isl", "ground", "routing", "cures", "network"):
         without = idle.get(name, ())
-        if name == "cures" and without is not None and not plan.cures.hold:
-            without = ("hold_buffer", "hold_full")
+        if name == "cures" and without is not None:
+            without = plan.cures.idle()
         if without is not None:
             yield from _table(name, getattr(plan, name), without)
     for flow in plan.flows:
