@@ -8,6 +8,7 @@
  *	leolink_drops.c		which packets were lost
  *	leolink_arrivals.c	the earliest arrival of all links
  *	leolink_schedule.c	when a packet starts, departs and arrives
+ *	leolink_order.c		packets are numbered, and put back into that order
  *	leolink_hold.c		new packets wait until the old way is empty
  *	leolink_proc.c		/proc/leolink
  *	leolink_child.c		another queueing discipline in place of the FIFO
@@ -44,6 +45,7 @@ enum {
 	LEOLINK_IN_ORDER,	/* u32: 0 = a packet that meets a smaller delay overtakes */
 	LEOLINK_PROBE_BYTES,	/* u32: the delay holds the transmission of a packet of this length */
 	LEOLINK_SWITCH,		/* struct leolink_switch: a host's packets leave over this direction from now on */
+	LEOLINK_ORDER,		/* struct leolink_order: packets are numbered or put in order; before any is held */
 	__LEOLINK_MAX,
 };
 #define LEOLINK_MAX (__LEOLINK_MAX - 1)
@@ -98,6 +100,29 @@ struct leolink_row {
 
 #define LEOLINK_UNSHAPED U64_MAX
 
+/* What a link of a station does for the order of packets. */
+struct leolink_order {
+	u32 flags;
+	u32 zero;
+	u64 delay_ns;		/* how long a packet waits for those before it */
+};
+
+#define LEOLINK_ORDER_NUMBER	1	/* numbers what it accepts */
+#define LEOLINK_ORDER_RESTORE	2	/* delivers in the order of the numbers */
+#define LEOLINK_ORDER_BY_FLOW	4	/* numbers for each flow; otherwise for all from host to host */
+
+/* One record of /proc/leolink/orders: a stream of packets that were numbered. */
+struct leolink_ordered {
+	__be32 source, destination;
+	u32 protocol, ports;	/* as in the packet; 0 = of all flows */
+	u64 numbered_pkts;
+	u64 waited_pkts;	/* came before their turn */
+	u64 waiting_max_bytes;	/* most of them at once */
+	u64 longest_ns;		/* longest that one waited */
+	u64 given_up_pkts;	/* had not come when the wait of one behind them was over */
+	u64 late_pkts;		/* came after all */
+};
+
 /* The node's entry for a host changes to this direction, from another of the same node. */
 struct leolink_switch {
 	u32 from;		/* id of the other direction */
@@ -145,7 +170,7 @@ struct leolink_sched {
 	/* what every packet touches, together */
 	u32 place;		/* in the heap of arrivals, from 1; 0 = no arrival is due */
 	bool down;
-	bool plain;		/* no tables, no child, no holds, nothing overtakes: all below `all` is at rest */
+	bool plain;		/* no tables, child, holds or numbers, nothing overtakes: all below `all` is at rest */
 	s32 overhead_bytes;
 	u32 last_bytes, last_serialise_ns;
 	u32 loss;
@@ -181,6 +206,10 @@ struct leolink_sched {
 	u64 hold_due_ns;	/* when the first of the holds ends; U64_MAX = there is none */
 	u32 hold_bytes, hold_limit_bytes;
 	bool full_hold_sends;
+
+	/* packets that are numbered, or put in order */
+	u32 order;		/* LEOLINK_ORDER_* */
+	u64 order_delay_ns;
 };
 
 static inline u64 now_ns(void)
@@ -272,6 +301,13 @@ static inline void leolink_advance(struct leolink_sched *q, u64 now)
 		q->first_waiting = q->first_waiting->next;
 	}
 }
+
+/* leolink_order.c */
+extern bool leolink_is_moving;
+void leolink_order_number(struct leolink_sched *q, struct sk_buff *skb);
+void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now);
+ssize_t leolink_orders_read(struct file *f, char __user *to, size_t size, loff_t *pos);
+void leolink_orders_register(void);
 
 /* leolink_hold.c */
 struct leolink_hold *leolink_hold_new(void);

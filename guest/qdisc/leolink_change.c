@@ -27,6 +27,7 @@ static const struct nla_policy policy[LEOLINK_MAX + 1] = {
 	[LEOLINK_ORIGIN] = { .type = NLA_U64 },
 	[LEOLINK_IN_ORDER] = { .type = NLA_U32 },
 	[LEOLINK_PROBE_BYTES] = { .type = NLA_U32 },
+	[LEOLINK_ORDER] = NLA_POLICY_EXACT_LEN(sizeof(struct leolink_order)),
 	[LEOLINK_SWITCH] = NLA_POLICY_EXACT_LEN(sizeof(struct leolink_switch)),
 };
 
@@ -86,7 +87,7 @@ static int refuses(const struct leolink_sched *q, struct nlattr *tb[], struct ne
 		return -EINVAL;
 	}
 	if (q->sch->q.qlen &&
-	    (tb[LEOLINK_OVERHEAD_BYTES] || tb[LEOLINK_CAPACITY] || tb[LEOLINK_CHANNEL] || tb[LEOLINK_IN_ORDER])) {
+	    (tb[LEOLINK_ORDER] || tb[LEOLINK_OVERHEAD_BYTES] || tb[LEOLINK_CAPACITY] || tb[LEOLINK_CHANNEL] || tb[LEOLINK_IN_ORDER])) {
 		NL_SET_ERR_MSG_MOD(extack, "overhead, tables and order cannot change while packets are held");
 		return -EBUSY;
 	}
@@ -146,6 +147,14 @@ static struct leolink_waiting *obey(struct Qdisc *sch, struct nlattr *tb[], stru
 	q->overtakes = overtakes_after(q, tb);
 	if (ring)
 		ring = leolink_waiting_replace(q, ring, q->limit_pkts);
+	if (tb[LEOLINK_ORDER]) {
+		struct leolink_order order;
+
+		/* an attribute is aligned to 4 bytes */
+		memcpy(&order, nla_data(tb[LEOLINK_ORDER]), sizeof(order));
+		q->order = order.flags;
+		q->order_delay_ns = order.delay_ns;
+	}
 	leolink_set_plain(q);
 	if (tb[LEOLINK_RATE_BPS])
 		q->rate_bps = nla_get_u64(tb[LEOLINK_RATE_BPS]);

@@ -163,10 +163,14 @@ int leolink_hold_enqueue(struct leolink_sched *q, struct leolink_hold *hold, str
 		while (hold->pkts.head && q->hold_bytes + bytes > q->hold_limit_bytes)
 			send(q, take(q, hold, now), now);
 		if (q->hold_bytes + bytes > q->hold_limit_bytes) {
+			if (q->order & LEOLINK_ORDER_NUMBER)
+				leolink_order_number(q, skb);
 			send(q, skb, now);
 			return NET_XMIT_SUCCESS;
 		}
 	}
+	if (q->order & LEOLINK_ORDER_NUMBER)
+		leolink_order_number(q, skb);
 	cb(skb)->start_ns = now;
 	__qdisc_enqueue_tail(skb, &hold->pkts);
 	hold->bytes += bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the agent reads of leolink: /proc/leolink/links, drops and switches, binary. */
+/* What the agent reads of leolink: /proc/leolink/links, drops, orders and switches, binary. */
 #include <linux/proc_fs.h>
 #include <linux/rtnetlink.h>
 #include "leolink.h"
@@ -74,6 +74,7 @@ static ssize_t links_read(struct file *f, char __user *to, size_t size, loff_t *
 
 static const struct proc_ops links_ops = { .proc_read = links_read };
 static const struct proc_ops drops_ops = { .proc_read = leolink_drops_read };
+static const struct proc_ops orders_ops = { .proc_read = leolink_orders_read };
 static const struct proc_ops switches_ops = { .proc_read = leolink_switches_read };
 
 int __init leolink_proc_register(void)
@@ -84,9 +85,10 @@ int __init leolink_proc_register(void)
 	BUILD_BUG_ON(sizeof(struct leolink_row) != 24);
 	BUILD_BUG_ON(sizeof(struct leolink_switch) != 32);
 	BUILD_BUG_ON(sizeof(struct leolink_switched) != 88);
+	BUILD_BUG_ON(sizeof(struct leolink_ordered) != 64);
 	dir = proc_mkdir("leolink", NULL);
 	if (!dir || !proc_create("links", 0400, dir, &links_ops) || !proc_create("drops", 0400, dir, &drops_ops) ||
-	    !proc_create("switches", 0400, dir, &switches_ops))
+	    !proc_create("orders", 0400, dir, &orders_ops) || !proc_create("switches", 0400, dir, &switches_ops))
 		return -ENOMEM;
 	return 0;
 }

@@ -77,6 +77,8 @@ static int enqueue_special(struct leolink_sched *q, struct sk_buff *skb, struct 
 	waits = q->busy_until_ns > now || has_no_capacity(q, now);
 	if (waits && leolink_has_no_room(q, link_bytes(q, skb)))
 		return refuse(q, skb, CAUSE_QUEUE, now, to_free);
+	if (q->order & LEOLINK_ORDER_NUMBER)
+		leolink_order_number(q, skb);
 	leolink_transmit(q, skb, now);
 	if (!q->place || q->overtakes || q->holds)
 		leolink_arm_next(q, now);
@@ -195,7 +197,10 @@ static u64 deliver(struct leolink_sched *q, u64 now)
 	rcu_read_lock();
 	peer = dev->netdev_ops->ndo_get_peer_dev ? dev->netdev_ops->ndo_get_peer_dev(dev) : NULL;
 	while (peer && q->sch->q.head && !q->sch->q.head->sk && (skb = due(q, now)))
-		dev_forward_skb(peer, skb);
+		if (unlikely(q->order & LEOLINK_ORDER_RESTORE))
+			leolink_order_deliver(q, peer, skb, now);
+		else
+			dev_forward_skb(peer, skb);
 	rcu_read_unlock();
 	skb = q->sch->q.head;
 	if (!skb || cb(skb)->arrive_ns > now)
@@ -275,6 +280,7 @@ static int __init leolink_register(void)
 	if (err)
 		return err;
 	leolink_arrivals_register(deliver);
+	leolink_orders_register();
 	return register_qdisc(&leolink_ops);
 }
 device_initcall(leolink_register);

@@ -136,8 +136,10 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 	} else {
 		leolink_hold_free(hold);
 	}
+	leolink_is_moving = true;
 	while ((skb = __qdisc_dequeue_head(&moved)))
 		err = hand_over(skb, qdisc_dev(sch)) ?: err;
+	leolink_is_moving = false;
 	if (r->hold_ns || r->moved_pkts)
 		leolink_switched_keep(r);
 	else

@@ -220,6 +220,10 @@ class Run:
         """What `[cures]` did at route changes, an entry of a node each; only of a run with `move_queue` or `hold`."""
         return self._frame("switches")
 
+    def orders(self) -> pd.DataFrame:
+        """What resequencing did to each stream between two stations; only of a run with `cures.resequence`."""
+        return self._frame("orders")
+
     def drops(self) -> pd.DataFrame:
         """Every packet that was lost, ACKs and probes too, with place and cause; `direction` null: between links."""
         return self._frame("drops")

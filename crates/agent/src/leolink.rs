@@ -2,8 +2,8 @@
 //! `leolink` (guest/qdisc/leolink.h) as netlink messages.
 
 use crate::netlink::{Batch, Nest, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
-use crate::tc::{share, tcmsg, Direction, Say, TCA_KIND, TCA_OPTIONS};
-use leowarp_timeline::setup::HoldFull;
+use crate::tc::{share, tcmsg, Direction, Order, Say, TCA_KIND, TCA_OPTIONS};
+use leowarp_timeline::setup::{HoldFull, Numbering};
 use leowarp_timeline::tables;
 use std::net::Ipv4Addr;
 
@@ -23,6 +23,11 @@ const LEOLINK_ORIGIN: u16 = 13;
 const LEOLINK_IN_ORDER: u16 = 14;
 const LEOLINK_PROBE_BYTES: u16 = 15;
 const LEOLINK_SWITCH: u16 = 16;
+const LEOLINK_ORDER: u16 = 17;
+
+const ORDER_NUMBER: u32 = 1;
+const ORDER_RESTORE: u32 = 2;
+const ORDER_BY_FLOW: u32 = 4;
 
 const SWITCH_MOVE: u32 = 1;
 const SWITCH_HOLD: u32 = 2;
@@ -52,6 +57,9 @@ pub fn leolink(batch: &mut Batch, ifindex: u32, d: &Direction, say: Say) {
         if d.probe_bytes > 0 {
             batch.u32(LEOLINK_PROBE_BYTES, d.probe_bytes);
         }
+        if let Some(order) = d.order {
+            batch.attribute(LEOLINK_ORDER, &order_bytes(order));
+        }
     }
     if !d.has_capacity {
         batch.u64(LEOLINK_RATE_BPS, d.rate_bps);
@@ -64,6 +72,17 @@ pub fn leolink(batch: &mut Batch, ifindex: u32, d: &Direction, say: Say) {
         batch.attribute(LEOLINK_FLUSH, &[]);
     }
     batch.end(&options);
+}
+
+/// `struct leolink_order`.
+fn order_bytes(order: Order) -> [u8; 16] {
+    let mut flags = if order.numbers { ORDER_NUMBER } else { 0 };
+    flags |= if order.restores { ORDER_RESTORE } else { 0 };
+    flags |= if order.resequence.by == Numbering::Flow { ORDER_BY_FLOW } else { 0 };
+    let mut bytes = [0; 16];
+    bytes[..4].copy_from_slice(&flags.to_ne_bytes());
+    bytes[8..].copy_from_slice(&order.resequence.delay_ns.to_ne_bytes());
+    bytes
 }
 
 /// A node's entry for a host changes from one of its directions to another.
@@ -124,6 +143,7 @@ mod tests {
     use super::*;
     use crate::netlink::attributes;
     use crate::tc::tests::{direction, messages};
+    use leowarp_timeline::setup::Resequence;
 
     #[test]
     fn leolink_is_named_whole_once_and_then_by_its_changes() {
@@ -154,6 +174,21 @@ mod tests {
         assert_eq!((*kind, *handle, *parent), (RTM_NEWQDISC, 0x1_0000, u32::MAX));
         let nested = attributes(attrs).find(|a| a.0 == TCA_OPTIONS).unwrap().1;
         attributes(nested).map(|(kind, value)| (kind, value.len())).collect()
+    }
+
+    #[test]
+    fn a_station_s_link_numbers_one_way_and_restores_the_other() {
+        let resequence = Resequence { by: Numbering::Flow, delay_ns: 0x0102_0304 };
+        let bytes = |numbers, by| {
+            let order = Order { resequence: Resequence { by, ..resequence }, numbers, restores: !numbers };
+            order_bytes(order)
+        };
+        assert_eq!(bytes(true, Numbering::Flow), [5, 0, 0, 0, 0, 0, 0, 0, 4, 3, 2, 1, 0, 0, 0, 0]);
+        assert_eq!(bytes(false, Numbering::Aggregate)[..4], [2, 0, 0, 0]);
+        let ordered = Direction { order: Some(Order { resequence, numbers: true, restores: false }), ..direction() };
+        let mut batch = Batch::default();
+        leolink(&mut batch, 3, &ordered, Say::All);
+        assert!(options(&batch).contains(&(17, 16)));
     }
 
     #[test]

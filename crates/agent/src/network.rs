@@ -16,7 +16,7 @@ use crate::message::{self, Hop, Interface};
 use crate::netlink::Batch;
 use crate::netns::{self, Namespace};
 use crate::tags::Tags;
-use crate::tc::{self, Direction, Jitter, Say};
+use crate::tc::{self, Direction, Jitter, Order, Say};
 use leowarp_timeline::event::Change;
 use leowarp_timeline::setup::{
     DelayedAck, Discipline, LinkKind, MoveQueue, NodeKind, Pacing, Queue, QueueKind, Setup, MTU_MOST_BYTES,
@@ -213,7 +213,7 @@ impl<'a> Network<'a> {
                 }
                 Change::Delay { direction, delay_ns } => {
                     let former_ns = std::mem::replace(&mut self.directions[direction].delay_ns, delay_ns);
-                    if self.setup.cures.any() {
+                    if self.setup.cures.at_switches() {
                         self.former_delays_ns.entry(direction).or_insert(former_ns);
                     }
                     self.mark(direction, Say::Changes);
@@ -346,7 +346,7 @@ impl<'a> Network<'a> {
             )));
         }
         let before = self.routes.insert((node, host), direction);
-        if let Some(before) = before.filter(|&before| before != direction && self.setup.cures.any()) {
+        if let Some(before) = before.filter(|&before| before != direction && self.setup.cures.at_switches()) {
             self.switched.entry((node, host)).or_insert(before);
         }
         self.set_route(node, host, 0, direction);
@@ -631,8 +631,19 @@ fn initial_direction(setup: &Setup, d: usize) -> Direction {
         has_channel: own.channel_rows > 0,
         in_order: own.in_order,
         probe_bytes: own.probe_bytes,
+        order: order_of(setup, d),
         full_packet_bytes: setup.mtu_bytes,
     }
+}
+
+/// What a direction does for the order of packets: stations number what they send into space, and order what they get.
+fn order_of(setup: &Setup, d: usize) -> Option<Order> {
+    let resequence = setup.cures.resequence?;
+    let link = &setup.links[d / 2];
+    let (sender, receiver) = if d % 2 == 0 { (link.a, link.b) } else { (link.b, link.a) };
+    let is_station = |node: usize| setup.nodes[node].kind == NodeKind::Ground;
+    let (numbers, restores) = (is_station(sender), is_station(receiver));
+    (link.kind == LinkKind::Gsl).then_some(Order { resequence, numbers, restores })
 }
 
 /// The seed of a named stream: FNV-1a over seed, name and number, so that no stream depends on how many others there are.

@@ -12,7 +12,7 @@ use crate::outcome::{self, Outcome};
 use crate::play::Player;
 use crate::queue::with_maxima_of;
 use crate::sample::LostBetweenLinks;
-use crate::{modules, netns, switches};
+use crate::{cures, modules, netns};
 use leowarp_timeline::record::LinkTotal;
 use leowarp_timeline::setup::{Discipline, LinkKind, Setup};
 use std::path::Path;
@@ -28,7 +28,7 @@ pub fn run(boot_dir: &Path, input_dir: &Path, output_dir: &Path) -> Result<()> {
     modules::prepare(setup, boot_dir)?;
     allow_congestion_controls()?;
 
-    switches::discard(setup)?;
+    cures::discard(setup)?;
     let mut network = Network::new(setup, &input.tables)?;
     let first = input.events_of_start();
     let paths = network.apply(&input.events[..first])?;
@@ -70,7 +70,7 @@ pub fn run(boot_dir: &Path, input_dir: &Path, output_dir: &Path) -> Result<()> {
     };
     player.finish(&mut outcome.connections)?;
     outcome::write_rows(&context, &links, player.transfers(), &outcome.flows)?;
-    switches::write_rows(&context)?;
+    cures::write_rows(&context)?;
     outcome::write_end(end_ns, &links, outcome, programs)
 }
 

@@ -8,7 +8,7 @@
 //! late for tbf stays in netem's queue, so netem's limit counts waiting and flying packets.
 
 use crate::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_DELQDISC, RTM_NEWQDISC};
-use leowarp_timeline::setup::QueueCounts;
+use leowarp_timeline::setup::{QueueCounts, Resequence};
 
 /// Attributes of a discipline: its name, and what is said to it (include/uapi/linux/rtnetlink.h).
 pub const TCA_KIND: u16 = 1;
@@ -61,6 +61,8 @@ pub struct Direction {
     pub has_channel: bool,
     pub in_order: bool,
     pub probe_bytes: u32,
+    /// Of leolink: what it does for the order of packets.
+    pub order: Option<Order>,
     /// IP length of the packets of which delay lines and buckets are full.
     pub full_packet_bytes: u32,
 }
@@ -85,6 +87,16 @@ pub struct Jitter {
     pub spread_ns: u64,
     /// Index into the setup's tables.
     pub table: usize,
+}
+
+/// What a direction of a station's link does for the order of packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    pub resequence: Resequence,
+    /// The station sends on it.
+    pub numbers: bool,
+    /// The station receives on it.
+    pub restores: bool,
 }
 
 /// What of a direction is said to the kernel.
@@ -242,6 +254,7 @@ pub mod tests {
             has_channel: false,
             in_order: true,
             probe_bytes: 0,
+            order: None,
             full_packet_bytes: 1500,
         }
     }

@@ -296,6 +296,8 @@ def cures(plan: "Plan") -> dict[str, Any]:
         known["move_queue"] = given.move_queue
     if given.hold:
         known["hold"] = {"buffer_bytes": given.hold_buffer_bytes, "full": given.hold_full}
+    if given.resequence != "off":
+        known["resequence"] = {"by": given.resequence, "delay_ns": given.resequence_delay_ns}
     return known
 
 

@@ -144,6 +144,8 @@ def test_cures_that_are_on_are_in_the_setup():
         return setup(plan(cures=cures), table, Network.of_timeline(table))["cures"]
 
     assert made(Cures(move_queue="lost")) == {"move_queue": "lost"}
+    ordered = {"by": "aggregate", "delay_ns": 5000}
+    assert made(Cures(resequence="aggregate", resequence_delay_ns=5000)) == {"resequence": ordered}
     held = {"buffer_bytes": 5000, "full": "send"}
     assert made(Cures(hold=True, hold_buffer_bytes=5000, hold_full="send")) == {"hold": held}
 

@@ -196,6 +196,8 @@ def _cures_rules(cures: dict[str, Any]) -> list[tuple[str, str]]:
         said.append(f"queue moved ({cures['move_queue']})")
     if cures.get("hold"):
         said.append(f"new packets held back, {cures.get('hold_buffer')}, full: {cures.get('hold_full')}")
+    if cures.get("resequence", "off") != "off":
+        said.append(f"resequenced by {cures['resequence']}, {cures.get('resequence_delay')} at most")
     return [("cures", "; ".join(said))] if said else []
 
 

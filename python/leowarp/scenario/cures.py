@@ -25,6 +25,9 @@ class Cures:
     hold, hold_buffer_bytes, hold_full : bool, int, str
         New packets are held back until they would arrive behind the last of before; in frames with the link's
         overhead, for each direction of a link.
+    resequence, resequence_delay_ns : str, int
+        ``off``, ``flow`` or ``aggregate``: stations number packets and put them in order, in streams of one flow or of
+        all between two hosts; a packet waits so long for those before it.
     """
 
     move_queue: str = word(
@@ -46,6 +49,22 @@ class Cures:
         ("drop", "send"),
         "drop",
     )
+    resequence: str = word(
+        "The station that sends numbers packets, the one that receives puts them in order (RFC 9550): each flow by "
+        "itself, or all from host to host.",
+        ("off", "flow", "aggregate"),
+        "off",
+    )
+    # TCP_RTO_MIN is 200 ms (include/net/tcp.h): who waits as long for a packet that is lost has its sender time out.
+    resequence_delay_ns: int = quantity(
+        units.TIME, "resequence: how long a packet waits for those before it, at most.", "50 ms", low="1 us",
+        high="199 ms",
+    )  # fmt: skip
+
+    def idle(self) -> tuple[str, ...]:
+        """Keys without effect beside the others."""
+        held = () if self.hold else ("hold_buffer", "hold_full")
+        return held if self.resequence != "off" else (*held, "resequence_delay")
 
 
 def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Problems) -> None:
@@ -66,10 +85,17 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
     for key in ("hold_buffer", "hold_full"):
         if section.gave(key) and not holds:
             problems.add(section.where(key), f"cures.{key}", "has no effect without hold", "write hold = true, too")
+    orders = value_of(section, Cures, "resequence") != "off"
+    if section.gave("resequence_delay") and not orders:
+        hint = 'write resequence = "flow", too'
+        problems.add(section.where("resequence_delay"), "cures.resequence_delay", "has no effect alone", hint)
+    if orders:
+        _check_stations(tables, problems)
+    if moves or holds or orders:
+        _check_links(tables, "hold" if holds else "move_queue" if moves else "resequence", problems)
     if not moves and not holds:
         return
     cure = "hold" if holds else "move_queue"
-    _check_links(tables, cure, problems)
     in_flight = value_of(tables["routing"], Routing, "in_flight")
     if in_flight == "source":
         rule = 'cannot be with routing.in_flight = "source": packets keep the path that they left with'
@@ -83,6 +109,18 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
         rule = f"{units.BYTES.format(buffer_bytes)} is more than a quarter of the guest's memory"
         hint = f"at most {units.BYTES.format(memory_bytes // 4)}, or a larger guest.memory"
         problems.add(section.where("hold_buffer"), "cures.hold_buffer", rule, hint)
+
+
+def _check_stations(tables: Mapping[str, Section], problems: Problems) -> None:
+    """Stations number and order packets on links that take time."""
+    origin = tables["cures"].where("resequence")
+    if value_of(tables["network"], Network, "endpoints") == "satellites":
+        rule = 'cannot be with network.endpoints = "satellites": ground links without delay and rate number nothing'
+        problems.add(origin, "cures.resequence", rule, 'write endpoints = "stations"')
+    ground = tables["ground"]
+    if value_of(ground, Ground, "delay") == "zero" and value_of(ground, Ground, "rate_bps") is None:
+        rule = 'cannot be with ground links of delay = "zero" and rate = "unshaped": nothing arrives over them'
+        problems.add(origin, "cures.resequence", rule, "give them a rate or a delay")
 
 
 def _check_links(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:

@@ -302,7 +302,8 @@ def test_names_that_toml_must_quote_are_allowed(tmp_path, name):
 def test_every_key_of_the_schema_stands_in_some_plan(tmp_path):
     write_inputs(tmp_path)
     written = ""
-    for text in (GOOD, GOOD + "[cures]\nhold = true\n", MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, MOBILE, SHELLS):
+    cured = GOOD + '[cures]\nhold = true\nresequence = "flow"\n'
+    for text in (GOOD, cured, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, MOBILE, SHELLS):
         written += resolve(load(write(tmp_path, text))).to_toml()
     sections = [*TABLES.values(), schema.Shell, schema.Station, schema.Flow]
     missing = [

@@ -66,8 +66,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
     idle = medium.idle(follows=sky is not None)
     for name in ("isl", "ground", "routing", "cures", "network"):
         without = idle.get(name, ())
-        if name == "cures" and without is not None and not plan.cures.hold:
-            without = ("hold_buffer", "hold_full")
+        if name == "cures" and without is not None:
+            without = plan.cures.idle()
         if name == "isl" and without is not None and not (sky is not None and sky.shells):
             without = (*without, "across_shells")  # of one shell it says nothing
         if without is not None:

@@ -109,9 +109,10 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
         metadata |= _of_programs(end, metadata.get("flows"))
     promised = end.get("records") or {}
     unknown = not_observed(given.get("observe") or {})
-    # A network that does nothing about route changes has no such table, and not one without rows.
-    if not given.get("cures"):
-        unknown |= {"switches"}
+    # What the network does not do has no table, and not one without rows.
+    cures = given.get("cures") or {}
+    unknown |= set() if {"move_queue", "hold"} & cures.keys() else {"switches"}
+    unknown |= set() if "resequence" in cures else {"orders"}
     files, absent = [], []
     for name in TABLES:
         path = output / f"{name}.rec"

@@ -433,6 +433,25 @@ SWITCHES = TableSchema(
     ),
 )  # fmt: skip
 
+ORDERS = TableSchema(
+    "orders",
+    "Order",
+    "Each stream that was numbered at one station and put in order at another. Only with `cures.resequence`.",
+    (
+        _key("source_host", _U31, "", "number of the host that sends; the table's metadata `hosts` names them"),
+        _key("destination_host", _U31, "", "number of the host that the packets are for"),
+        Column("protocol", _U8, "", "IP protocol of the flow; null: the stream is all from host to host"),
+        Column("source_port", _U31, "", "of the flow; 0: its protocol has none; null: as of `protocol`"),
+        Column("destination_port", _U31, "", "the same"),
+        Column("numbered_pkts", _U64, _P, "packets that were numbered: those that the first link's queue accepted"),
+        Column("waited_pkts", _U64, _P, "packets that came before their turn, and waited"),
+        Column("waiting_max_bytes", _U64, _B, "most that waited at once, with the last link's overhead"),
+        Column("longest_ns", _I64, _NS, "longest time that one waited; null: none did"),
+        Column("given_up_pkts", _U64, _P, "packets that had not come when one behind them had waited its time"),
+        Column("late_pkts", _U64, _P, "packets that came after they were given up, and passed at once, out of order"),
+    ),
+)
+
 # Every probe, whatever `observe.packets` says: each is a sample of delay and of loss by itself.
 ECHOES = TableSchema(
     "echoes",
@@ -503,6 +522,6 @@ TABLES: dict[str, TableSchema] = {
     table.name: table
     for table in (
         SOCKETS, PACKETS, BINS, DELAYS, LINKS, LINKTOTALS, COUNTERS, DROPS, FLOWS, ACKS, ECHOES, REORDERING,
-        DENSITIES, SWITCHES,
+        DENSITIES, SWITCHES, ORDERS,
     )
 }  # fmt: skip

@@ -225,4 +225,18 @@ tables! {
         held_back_longest_ns: i64 ["ns", "longest time that one was held back; null: none was"],
         full_pkts: u64 ["pkts", "packets that came when the hold buffer was full (`cures.hold_full`)"],
     }
+    /// Each stream that was numbered at one station and put in order at another. Only with `cures.resequence`.
+    "orders" Order {
+        source_host: u32 ["1", "number of the host that sends; the table's metadata `hosts` names them"],
+        destination_host: u32 ["1", "number of the host that the packets are for"],
+        protocol: u8 ["1", "IP protocol of the flow; null: the stream is all from host to host"],
+        source_port: u32 ["1", "of the flow; 0: its protocol has none; null: as of `protocol`"],
+        destination_port: u32 ["1", "the same"],
+        numbered_pkts: u64 ["pkts", "packets that were numbered: those that the first link's queue accepted"],
+        waited_pkts: u64 ["pkts", "packets that came before their turn, and waited"],
+        waiting_max_bytes: u64 ["bytes", "most that waited at once, with the last link's overhead"],
+        longest_ns: i64 ["ns", "longest time that one waited; null: none did"],
+        given_up_pkts: u64 ["pkts", "packets that had not come when one behind them had waited its time"],
+        late_pkts: u64 ["pkts", "packets that came after they were given up, and passed at once, out of order"],
+    }
 }

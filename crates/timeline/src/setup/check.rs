@@ -70,7 +70,12 @@ impl Setup {
             format!("given, and links[{}] is no leolink with a FIFO and without ARP", odd.unwrap_or_default()),
             "queues of other links cannot be moved or held back",
         )?;
-        rule(!self.source_routing, "cures", "given", "with source_routing packets keep the path they left with")
+        rule(
+            !self.source_routing || !self.cures.at_switches(),
+            "cures",
+            "given",
+            "with source_routing packets keep the path they left with",
+        )
     }
 
     fn flow(&self, i: usize) -> Checked {

@@ -11,6 +11,28 @@ pub struct Cures {
     pub move_queue: Option<MoveQueue>,
     /// New packets are held back; none = they are not.
     pub hold: Option<Hold>,
+    /// Stations number what they send, and put what they get in order; none = they do not.
+    pub resequence: Option<Resequence>,
+}
+
+/// Ordering between stations (RFC 9550).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resequence {
+    /// What has numbers of its own.
+    pub by: Numbering,
+    /// How long a packet waits for those before it.
+    pub delay_ns: u64,
+}
+
+/// What has numbers of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Numbering {
+    /// Each flow, by protocol and ports.
+    Flow,
+    /// All packets from one host to another.
+    Aggregate,
 }
 
 /// Whether what waits at a link that goes down can be moved.
@@ -44,6 +66,11 @@ pub enum HoldFull {
 }
 
 impl Cures {
+    /// Whether nodes do anything when a route of theirs changes.
+    pub fn at_switches(&self) -> bool {
+        self.move_queue.is_some() || self.hold.is_some()
+    }
+
     /// Whether nodes do anything at all.
     pub fn any(&self) -> bool {
         *self != Self::default()

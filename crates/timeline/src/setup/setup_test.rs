@@ -181,9 +181,13 @@ fn cures_need_links_whose_queues_can_be_read_back() {
     assert!(read(&setup).unwrap_err().contains("links[1] is no leolink with a FIFO and without ARP"));
     setup["links"][1]["directions"] = serde_json::json!([{}, {}]);
     let hold = Some(Hold { buffer_bytes: 5000, full: HoldFull::Send });
-    assert_eq!(read(&setup).unwrap().cures, Cures { move_queue: Some(MoveQueue::Lost), hold });
+    assert_eq!(read(&setup).unwrap().cures, Cures { move_queue: Some(MoveQueue::Lost), hold, resequence: None });
     setup["source_routing"] = serde_json::json!(true);
     assert!(read(&setup).unwrap_err().contains("packets keep the path they left with"));
+    let mut other = setup.clone();
+    other["cures"] = serde_json::json!({"resequence": {"by": "flow", "delay_ns": 50_000_000}});
+    let resequence = Some(Resequence { by: Numbering::Flow, delay_ns: 50_000_000 });
+    assert_eq!(read(&other).unwrap().cures, Cures { resequence, ..Cures::default() });
     setup["cures"]["hold"]["full"] = serde_json::json!("wait");
     assert!(read(&setup).unwrap_err().contains("unknown variant `wait`"));
 }

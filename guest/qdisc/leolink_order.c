@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Packet ordering by the basic algorithm of RFC 9550: a station's links number the packets of a stream as
+ * they accept them; links to a station hand them to it in the order of their numbers. A packet that comes before its turn
+ * waits for those missing, but no longer than a time of its own; then what is missing is given up, and passes at once if
+ * it comes after all. Numbers live in the socket buffer (skb->hash, which veth leaves alone): nothing is added to the
+ * packet, and what a header would cost is counted by the reader.
+ */
+#include <linux/hashtable.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <linux/time-internal.h>
+#include <linux/uaccess.h>
+#include "leolink.h"
+
+struct stream {
+	struct leolink_ordered r;
+	struct hlist_node by_key;
+	struct list_head all;
+	u32 numbered, last_sent;
+	struct qdisc_skb_head waiting;	/* in the order of their numbers */
+	u64 waiting_bytes;
+};
+
+/* While a packet waits here, in its cb: the far side of the link that brought it is its dev. */
+struct order_cb {
+	u64 since_ns, until_ns;
+	u32 bytes;
+} __packed __aligned(4);
+
+/* Packets that were numbered before are handed from link to link. */
+bool leolink_is_moving;
+
+static DEFINE_HASHTABLE(streams, 8);
+static LIST_HEAD(all_streams);
+static struct time_travel_event next_end;
+
+static struct order_cb *order_cb(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct order_cb) > sizeof(skb->cb));
+	return (struct order_cb *)skb->cb;
+}
+
+static u32 ports_of(const struct sk_buff *skb)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+	__be32 ports = 0;
+
+	if (ip->protocol == IPPROTO_TCP || ip->protocol == IPPROTO_UDP)
+		skb_copy_bits(skb, skb_network_offset(skb) + 4 * ip->ihl, &ports, sizeof(ports));
+	return (__force u32)ports;
+}
+
+/* The stream of a packet; NULL = it has none, or there is no memory for it. */
+static struct stream *stream_of(const struct leolink_sched *q, const struct sk_buff *skb, bool make)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+	u32 protocol = 0, ports = 0;
+	struct stream *s;
+
+	if (skb->protocol != htons(ETH_P_IP))
+		return NULL;
+	if (q->order & LEOLINK_ORDER_BY_FLOW) {
+		protocol = ip->protocol;
+		ports = ports_of(skb);
+	}
+	hash_for_each_possible(streams, s, by_key, (__force u32)(ip->saddr ^ ip->daddr) ^ protocol ^ ports)
+		if (s->r.source == ip->saddr && s->r.destination == ip->daddr && s->r.protocol == protocol &&
+		    s->r.ports == ports)
+			return s;
+	if (!make)
+		return NULL;
+	s = kzalloc(sizeof(*s), GFP_ATOMIC);
+	if (!s)
+		return NULL;
+	s->r.source = ip->saddr;
+	s->r.destination = ip->daddr;
+	s->r.protocol = protocol;
+	s->r.ports = ports;
+	hash_add(streams, &s->by_key, (__force u32)(ip->saddr ^ ip->daddr) ^ protocol ^ ports);
+	list_add_tail(&s->all, &all_streams);
+	return s;
+}
+
+/* Numbers a packet that a station's link accepts, unless it has a number: it was moved from another of its links. */
+void leolink_order_number(struct leolink_sched *q, struct sk_buff *skb)
+{
+	struct stream *s;
+
+	if (leolink_is_moving)
+		return;
+	s = stream_of(q, skb, true);
+	if (!s)
+		return;
+	s->r.numbered_pkts++;
+	__skb_set_hash(skb, ++s->numbered, true, false);
+}
+
+/* Hands over the first that waits. */
+static void pass_first(struct stream *s, u64 now)
+{
+	struct sk_buff *skb = __qdisc_dequeue_head(&s->waiting);
+	struct net_device *dev = skb->dev;
+
+	s->waiting_bytes -= order_cb(skb)->bytes;
+	s->r.longest_ns = max(s->r.longest_ns, now - order_cb(skb)->since_ns);
+	s->last_sent = skb->hash;
+	dev_forward_skb(dev, skb);
+	dev_put(dev);
+}
+
+static void pass_what_follows(struct stream *s, u64 now)
+{
+	while (s->waiting.head && s->waiting.head->hash == s->last_sent + 1)
+		pass_first(s, now);
+}
+
+static void set_next_end(u64 now)
+{
+	u64 next_ns = U64_MAX;
+	struct sk_buff *skb;
+	struct stream *s;
+
+	list_for_each_entry(s, &all_streams, all)
+		for (skb = s->waiting.head; skb; skb = skb->next)
+			next_ns = min(next_ns, order_cb(skb)->until_ns);
+	if (next_end.pending && next_end.time == next_ns)
+		return;
+	time_travel_del_event(&next_end);
+	if (next_ns != U64_MAX)
+		time_travel_add_event_rel(&next_end, next_ns - now);
+}
+
+/* Interrupt: the wait of at least one packet is over. */
+static void end_waits(struct time_travel_event *e)
+{
+	u64 now = now_ns();
+	struct sk_buff *skb;
+	struct stream *s;
+
+	rcu_read_lock();
+	list_for_each_entry(s, &all_streams, all) {
+		u32 reach = 0;
+
+		for (skb = s->waiting.head; skb; skb = skb->next)
+			if (order_cb(skb)->until_ns <= now)
+				reach = skb->hash;
+		if (!reach)
+			continue;
+		while (s->waiting.head && (s32)(s->waiting.head->hash - reach) <= 0) {
+			s->r.given_up_pkts += s->waiting.head->hash - s->last_sent - 1;
+			pass_first(s, now);
+		}
+		pass_what_follows(s, now);
+	}
+	rcu_read_unlock();
+	set_next_end(now);
+}
+
+/* Hands a packet that has arrived at a station's side of a link to the station, now or in its turn. */
+void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now)
+{
+	u32 bytes = link_bytes(q, skb);
+	struct stream *s = stream_of(q, skb, false);
+	struct sk_buff **place;
+	struct order_cb *c;
+
+	if (!s) {
+		dev_forward_skb(peer, skb);
+		return;
+	}
+	if ((s32)(skb->hash - s->last_sent) <= 1) {
+		if (skb->hash != s->last_sent + 1)
+			s->r.late_pkts++;
+		else
+			s->last_sent = skb->hash;
+		dev_forward_skb(peer, skb);
+		pass_what_follows(s, now);
+		return;
+	}
+	dev_hold(peer);
+	skb->dev = peer;
+	c = order_cb(skb);
+	c->since_ns = now;
+	c->until_ns = now + q->order_delay_ns;
+	c->bytes = bytes;
+	for (place = &s->waiting.head; *place && (s32)((*place)->hash - skb->hash) < 0; place = &(*place)->next)
+		;
+	skb->next = *place;
+	*place = skb;
+	if (!skb->next)
+		s->waiting.tail = skb;
+	s->waiting.qlen++;
+	s->waiting_bytes += bytes;
+	s->r.waited_pkts++;
+	s->r.waiting_max_bytes = max(s->r.waiting_max_bytes, s->waiting_bytes);
+	/* waits end in the order in which they began: an event that is set is not too late, at worst for nothing */
+	if (!next_end.pending)
+		set_next_end(now);
+}
+
+/* What has been read is gone, and with it the stream: they are read once, at the end of a run. */
+ssize_t leolink_orders_read(struct file *f, char __user *to, size_t size, loff_t *pos)
+{
+	size_t done = 0;
+
+	while (!list_empty(&all_streams) && done + sizeof(struct leolink_ordered) <= size) {
+		struct stream *s = list_first_entry(&all_streams, struct stream, all);
+		struct leolink_ordered r = s->r;
+		struct sk_buff *skb;
+		unsigned long flags;
+
+		local_irq_save(flags);
+		list_del(&s->all);
+		hash_del(&s->by_key);
+		while ((skb = __qdisc_dequeue_head(&s->waiting))) {
+			dev_put(skb->dev);
+			dev_kfree_skb_any(skb);
+		}
+		kfree(s);
+		set_next_end(now_ns());
+		local_irq_restore(flags);
+		if (copy_to_user(to + done, &r, sizeof(r)))
+			return -EFAULT;
+		done += sizeof(r);
+	}
+	return done;
+}
+
+void __init leolink_orders_register(void)
+{
+	next_end.fn = end_waits;
+}

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stations that number packets and put them in order, against RFC 9550's basic algorithm written down again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+import leowarp as lw
+from support.route_changes import AT_A_SATELLITE, AT_THE_STATION, EXAMPLES, MS, expected, late_pkts, made, received
+
+pytestmark = pytest.mark.guest
+
+
+def resequenced(arrivals: Iterable[tuple[int, int]], delay_ns: int) -> tuple[dict[int, int], dict[str, int]]:
+    """When each of the packets 0, 1, ... leaves, given (arrival, number), and what was counted."""
+    waiting: dict[int, int] = {}
+    left: dict[int, int] = {}
+    last = -1
+    did = {"waited_pkts": 0, "given_up_pkts": 0, "late_pkts": 0, "longest_ns": 0}
+
+    def leave(number: int, at_ns: int) -> None:
+        nonlocal last
+        if number in waiting:
+            did["longest_ns"] = max(did["longest_ns"], at_ns - waiting.pop(number))
+        did["given_up_pkts"] += number - last - 1
+        left[number], last = at_ns, number
+        while last + 1 in waiting:
+            leave(last + 1, at_ns)
+
+    def end_waits(now_ns: int) -> None:
+        while waiting and min(waiting.values()) + delay_ns <= now_ns:
+            first = min(waiting, key=lambda number: (waiting[number], number))
+            at_ns = waiting[first] + delay_ns
+            for number in sorted(n for n in waiting if n <= first):
+                if number in waiting:
+                    leave(number, at_ns)
+
+    for at_ns, number in sorted(arrivals):
+        end_waits(at_ns)
+        if number <= last:
+            did["late_pkts"] += 1
+            left[number] = at_ns
+        elif number == last + 1:
+            leave(number, at_ns)
+        else:
+            did["waited_pkts"] += 1
+            waiting[number] = at_ns
+    end_waits(1 << 62)
+    return left, did
+
+
+def test_the_algorithm_by_hand():
+    left, did = resequenced([(1, 0), (2, 2), (3, 3), (9, 1), (10, 4)], 5)
+    assert left == {0: 1, 2: 7, 3: 7, 1: 9, 4: 10}
+    assert did == {"waited_pkts": 2, "given_up_pkts": 1, "late_pkts": 1, "longest_ns": 5}
+
+
+@pytest.mark.parametrize("change", [AT_A_SATELLITE, AT_THE_STATION])
+@pytest.mark.parametrize("delay", ["50 ms", "4 ms"])
+@pytest.mark.parametrize("by", ["flow", "aggregate"])
+def test_each_packet_leaves_when_the_algorithm_says(tmp_path, change, delay, by):
+    run = made(tmp_path, change, {"resequence": by, "resequence_delay": delay})
+    arrival_ns, _ = expected(run, change, moves=False, holds=False)
+    assert late_pkts(arrival_ns) > 0
+    left_ns, did = resequenced(((at_ns, n) for n, at_ns in arrival_ns.items()), int(delay.split()[0]) * MS)
+    assert received(run) == left_ns
+    [order] = run.orders().to_dict("records")
+    assert {name: int(order[name]) for name in did} == did
+    assert (order["source_host"], order["destination_host"], order["numbered_pkts"]) == (0, 1, 40)
+    assert (order["protocol"] == 17) == (by == "flow")
+    # the queue at the station takes longer than 4 ms
+    assert (late_pkts(received(run)) == 0) == (delay == "50 ms" or change is AT_A_SATELLITE)
+
+
+def test_a_packet_that_is_lost_holds_the_others_up_for_the_delay(tmp_path):
+    lossy = {"isl.loss": "3 %", "run.seed": 4}
+    run = made(tmp_path / "run", AT_A_SATELLITE, {"resequence": "flow", "resequence_delay": "3 ms"}, **lossy)
+    arrived = made(tmp_path / "plain", AT_A_SATELLITE, {}, **lossy)
+    assert len(arrived.drops()) > 0
+    left_ns, did = resequenced(((at_ns, n) for n, at_ns in received(arrived).items()), 3 * MS)
+    assert received(run) == left_ns
+    assert did["given_up_pkts"] > 0
+    assert run.orders().iloc[0].given_up_pkts == did["given_up_pkts"]
+
+
+def test_what_a_full_queue_refuses_was_never_numbered(tmp_path):
+    run = made(tmp_path, AT_THE_STATION, {"resequence": "flow"}, **{"ground.queue": "10 pkts"})
+    dropped = len(run.drops())
+    assert dropped > 0
+    order = run.orders().iloc[0]
+    assert order.numbered_pkts == 40 - dropped
+    assert order.given_up_pkts == 0
+
+
+def test_where_nothing_changes_nothing_waits(tmp_path):
+    keys = {"run.duration": "3 s"}
+    folders: list[Path] = [tmp_path / "plain", tmp_path / "ordered"]
+    for folder, more in zip(folders, ({}, {"cures.resequence": "aggregate"}), strict=True):
+        lw.run(EXAMPLES / "madrid-tokyo.toml", keys | more, folder, report=False, progress=False)
+    tables = [{p.name: p.read_bytes() for p in (folder / "30-trace").glob("*.parquet")} for folder in folders]
+    tables[1].pop("orders.parquet")
+    assert tables[0] == tables[1]

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packets across a route change: a run in the guest, and a model of links and cures that knows nothing of the guest.
+
+Madrid to Tokyo, at the two changes of the constellation's first minute: at 30 s a satellite takes a shorter way, at
+47 s Madrid takes another satellite. A burst of equal packets comes just before; at Madrid slow links make it queue.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import leowarp as lw
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+MS, S = 1_000_000, 1_000_000_000
+HEADERS_BYTES = 8 + 20 + 14
+PAYLOAD_BYTES = 1000
+SLOW_BPS, FAST_BPS = 10_000_000, 100_000_000
+FULL_BYTES = 1514
+AT_NS = 2 * S
+"""When the route changes."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One of the two: the constellation's clock 2 s before, the rate of ground links, the node, when packets begin."""
+
+    start: str
+    ground_bps: int
+    node: str
+    first: str
+
+
+# From Madrid to the satellite that switches it is 11.8 ms.
+AT_A_SATELLITE = Change("28 s", FAST_BPS, "s-01-06", "1.986 s")
+AT_THE_STATION = Change("45 s", SLOW_BPS, "Madrid", "1.998 s")
+
+
+def made(folder: Path, change: Change, cures: dict[str, Any], **more: Any) -> Any:
+    """A run of 3 s with 40 packets, 84 us apart, of which the last reach the node that switches after the change."""
+    flow = {"kind": "udp", "source": "Madrid", "destination": "Tokyo", "packet_rate": "11900 pkts/s", "packets": 40}
+    flow |= {"payload": f"{PAYLOAD_BYTES} B", "start": change.first}
+    keys: dict[str, Any] = {
+        "flows": [flow], "run.duration": "3 s", "run.start": change.start, "routing.interval": "2 s",
+        "routing.link_interval": "2 s", "ground.rate": f"{change.ground_bps // 1_000_000} Mbit/s",
+        "observe.packets": "all",
+    }  # fmt: skip
+    keys |= {f"cures.{key}": value for key, value in cures.items()} | more
+    return lw.run(EXAMPLES / "madrid-tokyo.toml", keys, folder / "run", report=False, progress=False)
+
+
+@dataclass(frozen=True)
+class Ways:
+    """The old and the new way of a change, from the switching node on, as lists of (delay, transmission) in ns."""
+
+    before: list[str]
+    after: list[str]
+    delay_ns: Callable[[str, str, int], int]
+    ground_bps: int
+
+    @staticmethod
+    def of(run: Any, change: Change) -> Ways:
+        paths = run.routes()
+        paths = paths[paths.source == "Madrid"].sort_values("t_ns").path
+        delays = run.timeline()
+        delays = delays[delays.event == "delay"]
+
+        def delay_ns(a: str, b: str, at_ns: int) -> int:
+            known = delays[(delays.a == a) & (delays.b == b) & (delays.t_ns <= at_ns)]
+            return int(known.sort_values("t_ns").delay_ns.iloc[-1])
+
+        before, after = (list(path) for path in (paths.iloc[0], paths.iloc[-1]))
+        return Ways(before, after, delay_ns, change.ground_bps)
+
+    def serialise_ns(self, a: str, b: str, frame_bytes: int = PAYLOAD_BYTES + HEADERS_BYTES) -> int:
+        is_ground = not (a.startswith("s-") and b.startswith("s-"))
+        return frame_bytes * 8 * S // (self.ground_bps if is_ground else FAST_BPS)
+
+    def rest_ns(self, path: list[str], at: int, *, longest: bool) -> int:
+        """From the node at this place on; the longest: with a full packet, and the larger delay of those two."""
+        links = list(itertools.pairwise(path[at:]))
+        if not longest:
+            return sum(self.delay_ns(a, b, AT_NS) for a, b in links)
+        return sum(
+            max(self.delay_ns(a, b, AT_NS), self.delay_ns(a, b, AT_NS - 1) if b in self.before else 0)
+            + self.serialise_ns(a, b, FULL_BYTES)
+            + 1
+            for a, b in links
+        )
+
+
+class Link:
+    """A FIFO, a serialiser and a delay line: when packets arrive that are offered in order of time."""
+
+    def __init__(self, ways: Ways, a: str, b: str) -> None:
+        self.a, self.b, self.ways = a, b, ways
+        self.serialise_ns = ways.serialise_ns(a, b)
+        self.free_ns = self.last_ns = 0
+
+    def carry(self, offered_ns: int) -> int:
+        start_ns = max(offered_ns, self.free_ns)
+        self.free_ns = start_ns + self.serialise_ns
+        # the delay in force when the last bit departs; one that changes at AT_NS is told at that instant
+        self.last_ns = max(self.last_ns, self.free_ns + self.ways.delay_ns(self.a, self.b, self.free_ns))
+        return self.last_ns
+
+
+def carried(ways: Ways, path: Sequence[str], offered: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """(arrival, number) of packets that are offered as (time, number) to the first node of a path."""
+    now = list(offered)
+    for a, b in itertools.pairwise(path):
+        link = Link(ways, a, b)
+        now = [(link.carry(at_ns), number) for at_ns, number in sorted(now)]
+    return now
+
+
+def expected(run: Any, change: Change, *, moves: bool, holds: bool) -> tuple[dict[int, int], dict[str, int]]:
+    """When each packet reaches Tokyo, and what the node that switches did, by the model."""
+    ways = Ways.of(run, change)
+    echoes = run.echoes().sort_values("index")
+    at = ways.before.index(change.node)
+    switched_ns = int(run.switches().t_ns.iloc[0]) if moves or holds else AT_NS
+    arrivals = carried(ways, ways.before[: at + 1], zip(echoes.sent_ns, echoes["index"], strict=True))
+    early = [(t, n) for t, n in arrivals if t < switched_ns]
+    late = [(t, n) for t, n in arrivals if t >= switched_ns]
+    old, new = Link(ways, *ways.before[at : at + 2]), Link(ways, *ways.after[at : at + 2])
+    moved = []
+    by_old = []
+    for t, n in early:
+        if moves and max(t, old.free_ns) > switched_ns:
+            moved.append((switched_ns, n))
+        else:
+            by_old.append((old.carry(t), n))
+    queue = [*moved, *late]
+    did = {"moved_pkts": len(moved), "hold_ns": 0, "held_back_pkts": 0, "held_back_longest_ns": 0}
+    if holds:
+        rest_ns = ways.rest_ns(ways.before, at + 1, longest=True)
+        until_ns = old.last_ns + rest_ns - ways.rest_ns(ways.after, at, longest=False)
+        held = [(t, n) for t, n in queue if t < until_ns]
+        did |= {"hold_ns": max(until_ns - switched_ns, 0), "held_back_pkts": len(held)}
+        did["held_back_longest_ns"] = max((until_ns - t for t, _ in held), default=0)
+        queue = [(max(t, until_ns), n) for t, n in queue]
+    by_new = [(new.carry(t), n) for t, n in queue]
+    meet = next(node for node in ways.after[at + 1 :] if node in ways.before)
+    to_meet = [
+        *carried(ways, ways.before[at + 1 : ways.before.index(meet) + 1], by_old),
+        *carried(ways, ways.after[at + 1 : ways.after.index(meet) + 1], by_new),
+    ]
+    end = carried(ways, ways.after[ways.after.index(meet) :], to_meet)
+    return {number: at_ns for at_ns, number in end}, did
+
+
+def received(run: Any) -> dict[int, int]:
+    """When each packet that arrived did."""
+    echoes = run.echoes().dropna(subset="received_ns")
+    return dict(zip(echoes["index"].tolist(), echoes.received_ns.astype("int64").tolist(), strict=True))
+
+
+def late_pkts(arrival_ns: dict[int, int]) -> int:
+    """Packets that arrive after one with a larger number."""
+    by_arrival = sorted(arrival_ns, key=lambda number: (arrival_ns[number], number))
+    return int((np.maximum.accumulate(by_arrival) > by_arrival).sum())
