@@ -194,9 +194,12 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
             return _sysctl(raw, lenient=origin.override is not None)
         case "file" | "text":
             return _text(raw)
-        case "files":
+        case "files" | "names":
             if not isinstance(raw, list):
-                raise ScenarioError(f"{_shown(raw)} is not a list", 'write ["one.c"], in brackets')
+                raise ScenarioError(
+                    f"{_shown(raw)} is not a list",
+                    'write ["one.c"], in brackets' if declared.kind == "files" else 'write ["one", "two"]',
+                )
             return tuple(_text(name) for name in raw)
         case "tables":
             problems = Problems()

@@ -46,7 +46,8 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
         The whole text, for the place of flows that are missing.
     problems : Problems
     """
-    if not draft.flows:
+    traffic = draft.sections.get("traffic")
+    if not draft.flows and traffic is None:
         node = document.get("flows")
         hint = 'write [[flows]] and below it source = "Madrid" and destination = "Tokyo"'
         problems.add(document.origin if node is None else node.origin, "flows", "are missing", hint)
@@ -61,6 +62,10 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
         else:
             _complete_payload(section, kind, mtu_bytes, problems)
         _complete_flow_times(section, duration_ns, problems)
+    if traffic is not None:
+        for name in traffic.values.get("congestion_controls", {}):
+            mixed = Section("traffic", traffic.where("congestion_controls"), {"congestion_control": name})
+            _check_congestion_control(mixed, draft, problems)
     # After the flows one by one: these two look at all of them together.
     _check_replies(draft, problems)
     _check_ends_of_run(draft, problems)
@@ -172,7 +177,7 @@ def _check_ends_of_run(draft: Draft, problems: Problems) -> None:
     """A run that ends with its flows has at least one that ends by itself."""
     run = draft.sections["run"]
     ends = [s for s in draft.flows if s.values.get("size_bytes") is not None or s.values.get("packets") is not None]
-    if value_of(run, sections.Run, "ends") == "flows" and not ends:
+    if value_of(run, sections.Run, "ends") == "flows" and not ends and "traffic" not in draft.sections:
         rule = 'is "flows", and no flow has an end of its own'
         problems.add(run.where("ends"), "run.ends", rule, "give a tcp flow a size, or a ping or udp flow packets")
 

@@ -44,7 +44,7 @@ class Key:
     Attributes
     ----------
     kind : str
-        quantity, queue, word, text, count, flag, instant, file, files, sysctl, table or tables.
+        quantity, queue, word, text, names, count, flag, instant, file, files, sysctl, table or tables.
     doc : str
         What it means.
     default : object
@@ -142,6 +142,11 @@ def text(doc: str, default: str | None = None, *, required: bool = False) -> Any
     none = "none" if default == "none" else None
     key = Key("text", doc, default, required=required, none=none)
     return _field(key, None if default == none else default, required)
+
+
+def names(doc: str) -> Any:
+    """A list of names."""
+    return _field(Key("names", doc, []), ())
 
 
 def count(
