@@ -304,6 +304,15 @@ PACKET_RATE = Quantity(
     {"packets/s": 'packets are "pkts": "pkts/s"', "pps": 'spelt out: "pkts/s"'}
     | {"pkts": 'a rate is per second: "pkts/s"'},
 )
+FLOW_RATE = Quantity(
+    "a rate of flows",
+    "_flows_per_s",
+    {"flows/s": Fraction(1), "flow/s": Fraction(1)},
+    False,
+    ("flows/s",),
+    "100 flows/s",
+    {"flows": 'a rate is per second: "flows/s"'},
+)
 ANGLE = Quantity(
     "an angle",
     "_deg",
@@ -378,6 +387,6 @@ LEVEL = Quantity(
     {"db": 'decibels are "dB"', "DB": 'decibels are "dB"'},
 )
 
-QUANTITIES = (TIME, LENGTH, RATE, BYTES, PACKETS, PACKET_RATE, ANGLE, RATIO, PROBABILITY, GRAVITY, ANGULAR_RATE,
-              SPEED, FREQUENCY, LEVEL)  # fmt: skip
+QUANTITIES = (TIME, LENGTH, RATE, BYTES, PACKETS, PACKET_RATE, FLOW_RATE, ANGLE, RATIO, PROBABILITY, GRAVITY,
+              ANGULAR_RATE, SPEED, FREQUENCY, LEVEL)  # fmt: skip
 """Every quantity that a scenario can hold."""

@@ -80,7 +80,10 @@ def write_report(
     page = _write(folder, body, view.name)
     for name in figures or ():
         if name in not_drawn:
-            raise TraceError(not_drawn[name], hint=f"the page is written, and says so too: {page}")
+            raise TraceError(
+                f"cannot draw the figure {name!r} of {view.path.name}: {not_drawn[name]}",
+                hint=f"the page is written, and says so too: {page}",
+            )
     return page
 
 

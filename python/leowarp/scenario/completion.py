@@ -22,6 +22,7 @@ from leowarp.scenario.node import Node
 from leowarp.scenario.problems import Problems, nearest
 from leowarp.scenario.profiles import PROFILE_SYSCTLS, is_per_host
 from leowarp.scenario.queues import QueueKeys, complete_queue
+from leowarp.scenario.traffic import complete_traffic
 
 
 def complete(draft: Draft, document: Node, problems: Problems) -> None:
@@ -42,9 +43,15 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
     for each in given:
         if each is Constellation:
             each.complete(draft.sections[each.NAME], problems)
+    traffic = draft.sections.get("traffic")
     if medium.STATIONS is None:
+        if traffic is not None:
+            complete_traffic(draft, problems)
         _complete_stations(draft, document, problems)
     else:
+        if traffic is not None:
+            rule = f"goes between cities, and what carries the packets is [{medium.NAME}], which has two stations"
+            problems.add(traffic.origin, "traffic", rule, "take it out, or write [constellation] in its place")
         _imply_stations(draft, medium, problems)
     for each in given:
         if each is not Constellation:

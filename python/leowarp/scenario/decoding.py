@@ -199,9 +199,12 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
             return _command(raw)
         case "variables":
             return _variables(raw)
-        case "files":
+        case "files" | "names":
             if not isinstance(raw, list):
-                raise ScenarioError(f"{_shown(raw)} is not a list", 'write ["one.c"], in brackets')
+                raise ScenarioError(
+                    f"{_shown(raw)} is not a list",
+                    'write ["one.c"], in brackets' if declared.kind == "files" else 'write ["one", "two"]',
+                )
             return tuple(_text(name) for name in raw)
         case "tables":
             problems = Problems()

@@ -69,7 +69,8 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
         The whole text, for the place of flows that are missing.
     problems : Problems
     """
-    if not draft.flows:
+    traffic = draft.sections.get("traffic")
+    if not draft.flows and traffic is None:
         node = document.get("flows")
         hint = 'write [[flows]] and below it source = "Madrid" and destination = "Tokyo"'
         problems.add(document.origin if node is None else node.origin, "flows", "are missing", hint)
@@ -88,6 +89,10 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
         _complete_flow_times(section, duration_ns, problems)
         if kind == "program":
             _check_client_start(section, problems)
+    if traffic is not None:
+        for name in traffic.values.get("congestion_controls", {}):
+            mixed = Section("traffic", traffic.where("congestion_controls"), {"congestion_control": name})
+            _check_congestion_control(mixed, draft, problems)
     # After the flows one by one: these two look at all of them together.
     _check_replies(draft, problems)
     _check_ends_of_run(draft, problems)
@@ -239,7 +244,7 @@ def _check_ends_of_run(draft: Draft, problems: Problems) -> None:
     run = draft.sections["run"]
     ends = [s for s in draft.flows if s.values.get("size_bytes") is not None or s.values.get("packets") is not None]
     ends += [s for s in draft.flows if s.values.get("client") and s.values.get("expect_exit", 0) is not None]
-    if value_of(run, sections.Run, "ends") == "flows" and not ends:
+    if value_of(run, sections.Run, "ends") == "flows" and not ends and "traffic" not in draft.sections:
         rule = 'is "flows", and no flow has an end of its own'
         hint = "give a tcp flow a size, or a ping or udp flow packets; a program's client ends by itself"
         problems.add(run.where("ends"), "run.ends", rule, hint)

@@ -44,7 +44,8 @@ class Key:
     Attributes
     ----------
     kind : str
-        quantity, queue, word, text, command, count, flag, instant, file, files, sysctl, variables, table or tables.
+        quantity, queue, word, text, names, command, count, flag, instant, file, files, sysctl, variables, table or
+        tables.
     doc : str
         What it means.
     default : object
@@ -152,6 +153,11 @@ def command(doc: str, *, none: str | None = None) -> Any:
 def variables(doc: str) -> Any:
     """A table of environment variables, names and values as strings."""
     return _field(Key("variables", doc, {}), _EMPTY)
+
+
+def names(doc: str) -> Any:
+    """A list of names."""
+    return _field(Key("names", doc, []), ())
 
 
 def count(

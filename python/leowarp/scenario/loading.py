@@ -20,6 +20,7 @@ from leowarp.scenario.medium import MEDIA
 from leowarp.scenario.modules import decode_modules
 from leowarp.scenario.node import Node
 from leowarp.scenario.problems import Problems, unknown_key_hint
+from leowarp.scenario.traffic import Traffic
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Scenario:
     name : str
         The run's name.
     sections : dict
-        Section name -> what was said about it; absent ones are there, empty, but for media that are not given.
+        Section name -> what was said about it; absent ones are there, empty, but for media and
+        traffic that are not given.
     stations, flows : tuple of Section
         In the order of the file.
     hosts : dict
@@ -113,8 +115,8 @@ def _decode(document: Node, problems: Problems) -> Draft:
     sections = {}
     for name, section in TABLES.items():
         given = document.get(name)
-        # A medium is absent or given; every other section exists, with defaults alone if nothing is said of it.
-        if given is not None or name not in MEDIA:
+        # A medium, and traffic, is absent or given; every other section exists, with defaults alone if nothing is said.
+        if given is not None or name not in (*MEDIA, "traffic"):
             node = given if given is not None else Node({}, document.origin)
             sections[name] = decode_section(name, section, node, problems, elsewhere)
     draft = Draft(
@@ -202,8 +204,9 @@ TABLES: dict[str, type] = {
     "routing": schema.Routing,
     "cures": schema.Cures,
     "network": schema.Network,
+    "traffic": Traffic,
     "tcp": schema.Tcp,
     "observe": schema.Observe,
     "guest": schema.Guest,
 }
-"""The tables of a scenario and the dataclass of each, in the order in which a plan writes them."""
+"""The tables of a scenario and the dataclass of each, in the order in which a plan writes them (traffic as flows)."""

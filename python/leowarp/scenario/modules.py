@@ -136,6 +136,11 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
                     # What the scenario says of the module itself stays.
                     parameters.setdefault(parameter, str(value_ns))
 
+    traffic = draft.sections.get("traffic")
+    for name in traffic.values.get("congestion_controls", {}) if traffic is not None else ():
+        if name in HANDOVER_AWARE:
+            draft.modules.setdefault(name, Section(f"modules.{name}", draft.sections["run"].origin))
+
 
 def _complete_delack(draft: Draft, problems: Problems) -> None:
     """The one timer of all hosts that delay their acknowledgements."""

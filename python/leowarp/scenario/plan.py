@@ -14,6 +14,7 @@ from leowarp import plainfiles
 from leowarp.errors import ScenarioError
 from leowarp.layout import INPUTS
 from leowarp.scenario import schema
+from leowarp.scenario.arrivals import arrivals
 from leowarp.scenario.constellation import FollowsConstellation
 from leowarp.scenario.decoding import Section
 from leowarp.scenario.document import Overrides
@@ -23,6 +24,7 @@ from leowarp.scenario.medium import MEDIA, Medium, medium_of
 from leowarp.scenario.problems import Problems
 from leowarp.scenario.profiles import guest_sysctls, host_sysctls
 from leowarp.scenario.schema import Plan
+from leowarp.scenario.traffic import MOST_FLOWS, Traffic
 
 T = TypeVar("T")
 
@@ -43,7 +45,8 @@ def resolve(scenario: Scenario) -> Plan:
     Raises
     ------
     ScenarioError
-        If a file that it names is not there, cannot be read, or has another sha256 than the plan says.
+        If a file that it names is not there, cannot be read, or has another sha256 than the plan says; if the flows
+        of ``[traffic]`` are too many, none, or more than an access link carries.
 
     Examples
     --------
@@ -60,9 +63,15 @@ def resolve(scenario: Scenario) -> Plan:
     kernel = scenario.sections["guest"].nodes.get("kernel")
     if kernel is not None:
         built["guest"] = dataclasses.replace(built["guest"], kernel_named_in=kernel.origin.named_in)
+    traffic: Traffic | None = built.pop("traffic", None)
     tcp, guest = built["tcp"], built["guest"]
     medium = _medium({name: built.pop(name) for name in MEDIA if name in built})
     stations = tuple(_built(schema.Station, section) for section in scenario.stations)
+    flows = tuple(_flow(section) for section in scenario.flows)
+    if traffic is not None:
+        flows += arrivals(traffic, stations, built["run"], built["ground"], built["network"])
+    if traffic is not None and len(flows) > MOST_FLOWS:
+        raise ScenarioError(f"{len(flows)} flows with those of [traffic], and at most {MOST_FLOWS} are possible")
     hosts = tuple(_host(scenario, tcp, station.name) for station in stations)
     # net.core.rmem_max and wmem_max are one for all hosts: the largest that any host asks for.
     largest = max([tcp.buffer_max_bytes, *(host.tcp.buffer_max_bytes for host in hosts)])
@@ -72,7 +81,7 @@ def resolve(scenario: Scenario) -> Plan:
         name=scenario.name,
         medium=medium,
         stations=stations,
-        flows=tuple(_flow(section) for section in scenario.flows),
+        flows=flows,
         hosts=hosts,
         modules={name: dict(sorted(section.values.items())) for name, section in sorted(scenario.modules.items())},
         sysctl=dict(sorted(whole_guest.items())),

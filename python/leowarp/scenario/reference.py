@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from leowarp.generatedpage import write_or_check
 from leowarp.scenario import schema
+from leowarp.scenario.cities import CITIES
 from leowarp.scenario.gazetteer import PLACES
 from leowarp.scenario.key import Key, keys
 from leowarp.scenario.loading import TABLES
@@ -59,6 +60,7 @@ def _lines() -> Iterator[str]:
     yield from _queue_parameters()
     yield from _presets()
     yield from _places()
+    yield from _cities()
     yield from _profiles()
 
 
@@ -67,7 +69,7 @@ def _sections() -> Iterator[tuple[str, type]]:
     for name, section in TABLES.items():
         if name == "isl":
             yield "[[stations]]", schema.Station
-        if name == "tcp":
+        if name == "traffic":
             yield "[[flows]]", schema.Flow
         suffix = " and [hosts.NAME.tcp]" if name == "tcp" else ""
         yield f"[{name}]{suffix}", section
@@ -83,7 +85,7 @@ def _value(declared: Key) -> str:
     names = {"queue": "packets or bytes", "flag": "`true`, `false`", "text": "text", "file": "file name",
              "instant": "instant of UTC", "sysctl": "table of texts", "variables": "table of texts",
              "command": "command line", "count": "integer", "table": "table",
-             "files": "list of file names", "tables": "tables"}  # fmt: skip
+             "files": "list of file names", "tables": "tables", "names": "list of names"}  # fmt: skip
     kind = declared.quantity.name if declared.quantity is not None else names[declared.kind]
     if declared.low is not None and declared.high is not None:
         kind += f", {declared.low} to {declared.high}"
@@ -151,6 +153,20 @@ def _places() -> Iterator[str]:
     yield "|---|---|---|"
     for name, (latitude, longitude) in sorted(PLACES.items()):
         yield f"| {name} | {latitude} | {longitude} |"
+
+
+def _cities() -> Iterator[str]:
+    """The cities of ``[traffic]``, the most populous first."""
+    yield ""
+    yield "## Cities by population"
+    yield ""
+    yield "For `[traffic]`; people of the urban agglomeration in 2018 by the United Nations' World Urbanization"
+    yield "Prospects, 2018 revision (CC BY 3.0 IGO), rounded to 100,000."
+    yield ""
+    yield "| city | people |"
+    yield "|---|---|"
+    for name, people in CITIES.items():
+        yield f"| {name} | {people:,} |"
 
 
 def _profiles() -> Iterator[str]:
