@@ -387,17 +387,16 @@ CAPACITY: Section = (
 # What programs of the user's own came to; their connections are flows of their own, of kind tcp and udp.
 PROGRAMS: Section = (
     Scalar("connections", COUNT, _WHAT,
-           "connections of the programs, each a flow of its own: TCP, and UDP between two ports", "connections",
-           "connections"),
+           "connections of the programs, each a flow of its own: TCP, and UDP between two ports",
+           overview="connections"),
     Scalar("connections_bytes", BYTES, _GOODPUT, "payload that arrived over all connections, each byte once",
            overview="payload"),
     Scalar("client_exit_code", COUNT, _WHAT,
-           "what the client exited with; null: it was ended by a signal, or by the run", "the client exited with",
-           "client exited with"),
+           "what the client exited with; null: it was ended by a signal, or by the run", overview="client exited with"),
     Scalar("client_end_ns", NS_AS_S, _WHAT, "when the client ended, from the run's start; null: with the run",
-           "the client ended at", "client ended at"),
+           overview="client ended at"),
     Scalar("server_exit_code", COUNT, _WHAT, "what the server exited with; null: there was none, or as of the client",
-           "the server exited with", "server exited with"),
+           overview="server exited with"),
     Scalar("server_end_ns", NS_AS_S, _WHAT, "when the server ended, from the run's start; null: with the run"),
 )
 
