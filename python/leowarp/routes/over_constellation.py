@@ -104,12 +104,13 @@ def _talking(plan: Plan) -> list[tuple[int, int]]:
     if not plan.flows:
         return [(a, b) for a in range(len(index)) for b in range(a + 1, len(index))]
     # A pair whose flows go both ways is one: `ordered_pairs` has its way back.
-    pairs: list[tuple[int, int]] = []
+    # A dict keeps the order, and finds a pair among thousands at once.
+    pairs: dict[tuple[int, int], None] = {}
     for flow in plan.flows:
         pair = index[flow.source], index[flow.destination]
-        if pair not in pairs and pair[::-1] not in pairs:
-            pairs.append(pair)
-    return pairs
+        if pair[::-1] not in pairs:
+            pairs.setdefault(pair)
+    return list(pairs)
 
 
 @dataclass(frozen=True, kw_only=True)
