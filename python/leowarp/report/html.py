@@ -113,7 +113,7 @@ def table(
                 cells.append(f"<td{' class=left' if place in left else ''}>{shown}</td>")
         lines.append(f"<tr>{''.join(cells)}</tr>")
     return (
-        f'<div class="scroll"><table><caption>{text(caption)}</caption><thead><tr>{head}</tr></thead>\n'
+        f'<div class="scroll"><table><caption><span>{text(caption)}</span></caption><thead><tr>{head}</tr></thead>\n'
         f"<tbody>{chr(10).join(lines)}</tbody></table></div>\n"
     )
 
