@@ -194,9 +194,9 @@ NEVER = change(retransmissions_pkts=0, first_retransmission_after_ns=pd.NA, last
 
 
 @pytest.mark.parametrize(
-    ("number", "said"), [("1.8", "BBR: spike in 0%, window falls in 100% of 1, no retransmission"),
-                         ("1.9", "BBR unknown")],
-)  # fmt: skip
+    ("number", "said"),
+    [("1.8", "BBR: spike in 0%, window falls in 100% of 1, no retransmission"), ("1.9", "BBR unknown")],
+)
 def test_what_did_not_happen_is_said_in_words(number, said):
     measured = row_of(number, {"bbr": {"reordered": NEVER}})["measured"]
     assert said in measured
