@@ -16,6 +16,7 @@ MedianInterval(median=3.5, low=1, high=6, count=6)
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -37,6 +38,7 @@ class MedianInterval:
     count: int
 
 
+@functools.cache
 def order_interval(count: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
     """(j, probability): x(j) and x(n + 1 - j) of `count` values hold the median with that probability.
 
@@ -47,15 +49,23 @@ def order_interval(count: int, confidence: float = CONFIDENCE) -> tuple[int, flo
     confidence : float
         The least that is wanted.
     """
-    below = 0.0
-    place, probability = 1, 1 - 2 * 0.5**count
-    for j in range(1, count // 2 + 1):
-        # P(B < j) = P(B <= j - 1)
-        below += math.comb(count, j - 1) * 0.5**count
-        if 1 - 2 * below < confidence:
-            break
-        place, probability = j, 1 - 2 * below
-    return place, max(0.0, probability)
+    # The wider, the likelier: the last j that keeps the confidence is found by halving.
+    low, high = 1, max(count // 2, 1)
+    while low < high:
+        j = (low + high + 1) // 2
+        low, high = (j, high) if coverage_ratio(count, j) >= confidence else (low, j - 1)
+    return low, coverage_ratio(count, low)
+
+
+def coverage_ratio(count: int, j: int) -> float:
+    """Probability that x(j) and x(n + 1 - j) of `count` values hold the median, 1 - 2 P(B < j).
+
+    >>> coverage_ratio(5, 1), round(coverage_ratio(20, 6), 4)
+    (0.9375, 0.9586)
+    """
+    below = sum(math.comb(count, successes) for successes in range(j))
+    # Whole numbers, divided once: 2 to the power of some thousands is no float.
+    return max(0.0, 1.0 - (2 * below) / (1 << count))
 
 
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> MedianInterval:

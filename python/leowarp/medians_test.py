@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from leowarp.medians import compared_groups, median_interval, order_interval, sentence
+from leowarp.medians import compared_groups, coverage_ratio, median_interval, order_interval, sentence
 from leowarp.overview import Section
 
 
@@ -26,6 +26,20 @@ def test_probabilities_are_those_of_counting_all_outcomes():
         # Each run lies below the median of the distribution or not, with 1/2: x(j) must be below it, x(n+1-j) not.
         held = sum(place <= sum(below) <= count - place for below in itertools.product((0, 1), repeat=count))
         assert probability == held / 2**count
+
+
+def test_coverage_is_the_binomials():
+    # 1 - 2 (C(20,0) + ... + C(20,5)) / 2^20, and 1 - 2 / 2^6: the tables of every textbook.
+    assert coverage_ratio(20, 6) == pytest.approx(0.9586, abs=1e-4)
+    assert coverage_ratio(20, 7) == pytest.approx(0.8847, abs=1e-4)
+    assert coverage_ratio(6, 1) == pytest.approx(0.96875)
+
+
+def test_thousands_of_values_have_an_interval():
+    # As large a sample is nearly normal: j is n/2 less 1.96 standard deviations of the binomial, sqrt(n)/2.
+    place, probability = order_interval(4000)
+    assert place == pytest.approx(2000 - 1.96 * 4000**0.5 / 2, abs=2)
+    assert probability == pytest.approx(0.95, abs=2e-3)
 
 
 def test_five_runs_have_the_whole_range_and_what_it_is_worth():

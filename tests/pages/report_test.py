@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of a run in a real browser: it fits a narrow screen, its tables sort, it asks for nothing."""
 
+import json
+
 import pytest
 
-from leowarp.report import write_report
+from leowarp.report import html, write_report
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +28,25 @@ def test_the_page_asks_for_nothing_and_nothing_goes_wrong(browser, report):
 @pytest.mark.parametrize("width", [400, 1200])
 def test_the_page_is_no_wider_than_the_screen(browser, report, width):
     tab = browser.open(report, size=(width, 900), ready=LOADED)
+    assert tab.run("document.scrollingElement.scrollWidth") <= width
+
+
+# Width of the table and of its caption's text, and of the page.
+CAPTION = """(() => { const holder = document.createElement('div');
+    holder.innerHTML = %s;
+    document.body.append(holder);
+    const table = holder.querySelector('table'), words = document.createRange();
+    words.selectNodeContents(table.caption);
+    return [table.tBodies[0].offsetWidth, words.getBoundingClientRect().width, holder.offsetWidth]; })()"""
+
+
+@pytest.mark.parametrize("width", [400, 1200])
+def test_a_caption_is_as_wide_as_the_page_and_its_table_as_its_cells(browser, report, width):
+    tab = browser.open(report, size=(width, 900), ready=LOADED)
+    without, _, page = tab.run(CAPTION % json.dumps(html.table("", ["a", "b"], [[1, 2]])))
+    table, words, _ = tab.run(CAPTION % json.dumps(html.table("a word " * 60, ["a", "b"], [[1, 2]])))
+    assert table == without < 100
+    assert 0.8 * min(page, 900) < words < page + 1  # offsetWidth is rounded
     assert tab.run("document.scrollingElement.scrollWidth") <= width
 
 

@@ -126,7 +126,7 @@ def table(
         lines.append(f"<tr>{''.join(cells)}</tr>")
     scroll = 'class="scroll long" tabindex="0"' if long else 'class="scroll"'
     return (
-        f"<div {scroll}><table><caption>{text(caption)}</caption><thead><tr>{head}</tr></thead>\n"
+        f"<div {scroll}><table><caption><span>{text(caption)}</span></caption><thead><tr>{head}</tr></thead>\n"
         f"<tbody>{chr(10).join(lines)}</tbody></table></div>\n"
     )
 

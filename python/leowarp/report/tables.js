@@ -40,6 +40,6 @@
       await navigator.clipboard.writeText(lines.join("\n"));
       copy.textContent = "copied";
     };
-    table.caption?.append(copy);
+    table.caption?.firstElementChild.append(copy);
   }
 })();

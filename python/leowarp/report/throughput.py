@@ -157,7 +157,9 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
         above.set_ylabel("goodput, Mbit/s")
         # Room for the legend above the lines.
         above.set_ylim(0, (1.15 + 0.1 * -(-min(len(flows), MOST_LINES) // 2)) * highest_of(above))
-        above.legend(loc="upper right", ncols=4 if len(flows) > MOST_LINES else 2)
+        # Of many short flows no band has a second in which several ran, and an empty legend is a warning.
+        if above.get_legend_handles_labels()[0]:
+            above.legend(loc="upper right", ncols=4 if len(flows) > MOST_LINES else 2)
         below.set_ylabel("Jain's index")
         below.set_ylim(0, 1.05)
         below.set_title(f"Jain's index by the second{whole}", loc="left", pad=3)

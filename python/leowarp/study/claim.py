@@ -88,8 +88,7 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
     -------
     dict
         A row of `claims.json`: `number`, `says`, `figure`, `test`, `runs`; `verdict`, `measured`, `numbers`, `cause` of
-        the
-        first sample that has the claim's runs; `samples`, the same four of every one, with its name as `sample`.
+        the first sample that has the claim's runs; `samples`, the same four of every one, with its name as `sample`.
     """
     outcomes = []
     for name, sample in samples:

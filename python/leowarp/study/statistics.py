@@ -8,7 +8,6 @@ even symmetric: it has a ceiling at the capacity.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,8 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-CONFIDENCE = 0.95
-"""Least probability that an interval holds the true median, where the number of values allows it."""
+from leowarp.medians import median_interval, order_interval
 
 HOW = (
     "medians over seeds; intervals between two order statistics, by the binomial distribution, of at least 95 % "
@@ -94,8 +92,7 @@ class Middle:
 def middle(values: Any) -> Middle:
     """Median and interval; missing values are left out.
 
-    The interval [x(k), x(n+1-k)] holds the true median with probability 1 - 2 P(B <= k - 1), B binomial (n, 1/2); k is
-    the largest that keeps this at 95 % or more, or 1.
+    The interval is that of `leowarp.medians.median_interval`.
 
     Parameters
     ----------
@@ -118,38 +115,9 @@ def middle(values: Any) -> Middle:
         return Middle(math.nan, math.nan, math.nan, 0, 0.0)
     # Order statistics and not mean and standard deviation: an infinite value (what never happened) has a place in an
     # order.
-    rank = _rank(count)
-    return Middle(
-        float(np.median(ordered)), float(ordered[rank - 1]), float(ordered[count - rank]), count,
-        coverage_ratio(count, rank),
-    )  # fmt: skip
-
-
-@functools.cache
-def _rank(count: int) -> int:
-    """k of `middle`: coverage falls as the interval narrows, so the last rank that keeps it is found by halving.
-
-    >>> [_rank(count) for count in (3, 5, 6, 20)]
-    [1, 1, 1, 6]
-    """
-    low, high = 1, max(count // 2, 1)
-    while low < high:
-        middle_rank = (low + high + 1) // 2
-        low, high = (middle_rank, high) if coverage_ratio(count, middle_rank) >= CONFIDENCE else (low, middle_rank - 1)
-    return low
-
-
-def coverage_ratio(count: int, rank: int) -> float:
-    """Probability that the interval from the `rank`-th smallest to the `rank`-th largest value holds the median.
-
-    1 - 2 P(B <= rank - 1), B binomial (count, 1/2).
-
-    >>> coverage_ratio(5, 1), round(coverage_ratio(20, 6), 4)
-    (0.9375, 0.9586)
-    """
-    below = sum(math.comb(count, successes) for successes in range(rank))
-    # Whole numbers, divided once: 2 to the power of some thousands is no float.
-    return max(0.0, 1.0 - (2 * below) / (1 << count))
+    found = median_interval(ordered.tolist())
+    _, confidence_ratio = order_interval(count)
+    return Middle(found.median, found.low, found.high, count, confidence_ratio)
 
 
 def paired(rows: pd.DataFrame, column: str, one: str, other: str, key: str = "variant") -> pd.DataFrame:

@@ -158,8 +158,7 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
     """Time from the first to the last retransmission after a change, of those at most 5 s after it.
 
     The time in the kernel's recovery state is given beside it (`recovery_state_ns`, from the socket's samples): a
-    sender
-    may be in recovery without sending anything again.
+    sender may be in recovery without sending anything again.
 
     Returns
     -------
@@ -236,8 +235,7 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
     -------
     Outcome
         Numbers: `paced_above_ratio`, `window_limited_ratio` (shares of the time after 10 s), `window_over_bdp_ratio`
-        (median),
-        `bw_over_capacity_ratio` (median of BBR's estimate over the payload rate).
+        (median), `bw_over_capacity_ratio` (median of BBR's estimate over the payload rate).
     """
     run = sample["bbr"]
     samples, weights = ev.window_weights(run)
@@ -389,8 +387,7 @@ def raised_threshold(sample: Sample) -> Outcome:
     -------
     Outcome
         Numbers: `runs` (by slug: spurious retransmissions and drops in packets, timeouts, median repair in ms, goodput
-        in
-        Mbit/s), `left_ratio` (spurious retransmissions at 300 over those at 3), `repair_slower_ratio` (300 over 3).
+        in Mbit/s), `left_ratio` (spurious retransmissions at 300 over those at 3), `repair_slower_ratio` (300 over 3).
     """
     rows: dict[str, dict[str, Any]] = {}
     for slug in THRESHOLD_SLUGS:
@@ -486,8 +483,7 @@ def _rtt_around(run: RunView) -> pd.DataFrame:
     -------
     DataFrame
         A row a change that has samples on both sides: `before` (last sample), `min` and `max` (within 2 s), `after`
-        (last
-        sample within 5 s), all in ms.
+        (last sample within 5 s), all in ms.
     """
     frame = run.metrics.srtt[run.main_flow]
     t_ns, value = frame["t_ns"].to_numpy(), frame["srtt_us"].to_numpy() / 1e3

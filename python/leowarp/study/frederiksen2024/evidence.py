@@ -70,8 +70,7 @@ def capacity_bps(run: RunView) -> float:
     """Payload rate of the path (95.64 Mbit/s with the study's links).
 
     1448 of the 1514 bytes of a frame are payload: 1500 of IP less 40 of headers and 12 of TCP timestamps (RFC 7323),
-    and 14
-    of Ethernet.
+    and 14 of Ethernet.
     """
     assert run.capacity_bps is not None, "the study's links are all shaped"
     return run.capacity_bps
@@ -323,8 +322,7 @@ def repair_delays_ns(run: RunView) -> np.ndarray:
     """For each data packet truly lost: from its sending to the first retransmission of its first byte.
 
     "Truly lost" is what the packets' own record says (`drop_cause`), not what the sender believed. A loss that was
-    never
-    repaired before the end of the run is left out.
+    never repaired before the end of the run is left out.
 
     Returns
     -------

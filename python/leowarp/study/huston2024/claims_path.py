@@ -287,8 +287,7 @@ def capacity_range(frames: Frames) -> Outcome:
     -------
     Outcome
         Numbers by direction, in bit/s: median with interval, `lowest`, `highest`; `link` (the same of what the link
-        could
-        have carried) and `used_ratio`.
+        could have carried) and `used_ratio`.
     """
     rows: pd.DataFrame = frames["capacity"]
     parts, texts, numbers = {}, [], {}

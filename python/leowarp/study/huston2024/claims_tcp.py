@@ -35,8 +35,7 @@ def cubic_at_peak(frames: Frames) -> Outcome:
     -------
     Outcome
         Numbers, medians with intervals: `peak_bps`, `fall_bps`, `mean_bps`, `capacity_bps`, `used_ratio`; counts of
-        losses
-        and cuts (`_counts`).
+        losses and cuts (`_counts`).
     """
     traces: list[Trace] = frames["traces"]["cubic", PEAK]
     # By session, then the median: peaks come at different times, and a mean over sessions would flatten them.

@@ -118,13 +118,6 @@ def test_intervals_are_order_statistics(count, low, high):
     assert (found.low, found.high, found.median) == (low, high, (count + 1) / 2)
 
 
-def test_coverage_is_the_binomials():
-    # 1 - 2 (C(20,0) + ... + C(20,5)) / 2^20, and 1 - 2 / 2^6: the tables of every textbook.
-    assert st.coverage_ratio(20, 6) == pytest.approx(0.9586, abs=1e-4)
-    assert st.coverage_ratio(20, 7) == pytest.approx(0.8847, abs=1e-4)
-    assert st.coverage_ratio(6, 1) == pytest.approx(0.96875)
-
-
 def test_pairs_are_of_equal_seeds_and_missing_ones_are_left_out():
     rows = pd.DataFrame({"variant": ["a", "a", "b", "b"], "seed": [1, 2, 2, 3], "x": [1.0, 4.0, 2.0, 9.0]})
     found = st.paired_ratio(rows, "x", "a", "b")

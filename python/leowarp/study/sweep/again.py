@@ -31,8 +31,7 @@ class MadeAgain:
         Every scalar but its cost.
     origin : dict of str to (stored, now)
         What makes runs and is not the same any more: kernel, agent, version. If it is empty, scalars must agree to the
-        last
-        bit.
+        last bit.
     """
 
     path: Path

@@ -126,8 +126,7 @@ class StudyDisplay:
     """Shows `StudyProgress`: `with StudyDisplay() as show: show(progress)`.
 
     On a terminal a bar; elsewhere a line at most every `PLAIN_INTERVAL_S` seconds, and the last one always, so that
-    logs of
-    a batch system stay short.
+    logs of a batch system stay short.
     """
 
     def __init__(self) -> None:

@@ -149,9 +149,8 @@ def run_study(
     Notes
     -----
     A run is made if the directory has no row of its id, which follows from its plan, the kernel, the agent and
-    leowarp's
-    version. So a study goes on where it was stopped, a changed study file adds runs and keeps the others, and another
-    kernel makes all of them again.
+    leowarp's version. So a study goes on where it was stopped, a changed study file adds runs and keeps the others, and
+    another kernel makes all of them again.
 
     >>> done = run_study("queue-sweep.toml", only=lambda run: run.seed == 1)            # doctest: +SKIP
     >>> done.table(["cc", "seed", "flow0_goodput_mean_bps"]).to_pandas()                # doctest: +SKIP

@@ -125,8 +125,7 @@ def _packets(plan: Plan, place: int) -> float:
     """Packets of a flow, those of the way back included.
 
     A bulk transfer sends at the smallest of the rates that limit it; pings and constant-rate flows send what they are
-    told
-    to, with a packet back for each.
+    told to, with a packet back for each.
     """
     flow = plan.flows[place]
     # An upper bound: retransmissions are left out, and so is slow start.

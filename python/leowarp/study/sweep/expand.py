@@ -132,8 +132,7 @@ def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedR
     -------
     list of PlannedRun
         By number: all combinations with the first seed, then with the second, and so on. A study that is stopped early
-        has
-        its first seeds of everything.
+        has its first seeds of everything.
 
     Raises
     ------

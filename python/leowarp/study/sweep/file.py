@@ -48,8 +48,7 @@ class Parameter:
         The same in parts: `("flows", "0", "size")`.
     values : tuple of Node
         Values as written, each with its place in the file, so that an error can name the line; those of a range have
-        the
-        place of the range.
+        the place of the range.
     label : str, optional
         The name of its column in the results; without one it is made from the parts (`keys.column_name`).
     origin : Origin
@@ -381,8 +380,7 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
     """The seeds, in order, from `first` and `count` or a `list`; None if there is no section, or if it is wrong.
 
     Seeds are the scenario's `run.seed`, whose range is asked of the schema: there is one place that says what a seed
-    may
-    be.
+    may be.
     """
     table = document.get("seeds")
     if table is None:

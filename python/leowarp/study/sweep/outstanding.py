@@ -25,8 +25,7 @@ class Outstanding:
     runs : iterable of StudyRun
 
     A run that may share a boot waits in the queue of its `boot` text; those that may not, and those that were given
-    back to
-    be made alone, wait in one queue of their own.
+    back to be made alone, wait in one queue of their own.
     """
 
     def __init__(self, runs: Iterable[StudyRun]) -> None:

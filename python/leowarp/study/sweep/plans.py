@@ -91,8 +91,7 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
     ----------
     run : PlannedRun or StudyRun
         From a study file, or read back from `plans.parquet`: then kernel, agent or version may be others than it was
-        made
-        with, and so it is another run.
+        made with, and so it is another run.
     origin : Origin
         What would make it now.
     """

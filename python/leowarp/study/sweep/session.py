@@ -109,10 +109,9 @@ class Session:
     """The runs of a task that are not in the store yet, made by workers.
 
     What a failure means depends on the company in which it happened. A run that fails in a batch is made again alone;
-    one
-    that fails alone is failed. A worker's death is nobody's fault at first: its runs are tried together, then alone,
-    and one
-    that was there three times is failed. What the machine lacks (`HostError`) is no run's fault unless others succeed.
+    one that fails alone is failed. A worker's death is nobody's fault at first: its runs are tried together, then
+    alone, and one that was there three times is failed. What the machine lacks (`HostError`) is no run's fault unless
+    others succeed.
 
     Parameters
     ----------
@@ -244,8 +243,7 @@ class Session:
         alone.
 
         Without a fault and without a loss a batch that leaves runs unmade has ended without a reason, which is a fault
-        by
-        itself.
+        by itself.
         """
         batch = self._under_way.pop(event.batch)
         unfinished = list(batch.unfinished.values())

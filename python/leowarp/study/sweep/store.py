@@ -159,8 +159,7 @@ class Store:
         """Moves the rows of the journal into Parquet files.
 
         The usual case adds a file to each partition concerned. All files are written anew where columns or types have
-        changed,
-        or where there are more than `MOST_FILES`.
+        changed, or where there are more than `MOST_FILES`.
 
         Raises
         ------
@@ -204,8 +203,7 @@ class Store:
         """Gives the rows the study's present numbers and parameters; those of no run in it get `in_study` false.
 
         The study file may have been changed since the rows were written: a value more shifts all numbers after it,
-        another
-        label renames a column.
+        another label renames a column.
 
         Parameters
         ----------
@@ -247,8 +245,7 @@ class Store:
         -------
         Table
             Columns as `rows.schema_of` orders them: identity, parameters, scalars, costs, and what made the run.
-            Without any
-            row it has the columns that are known beforehand.
+            Without any row it has the columns that are known beforehand.
         """
         self.flush()
         table, _, _ = _read(self._results)
@@ -342,8 +339,7 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     """All rows once, their schema (with the partition's column), and how many files they stand in.
 
     Returns (None, None, 0) of an empty folder. The partition's value is read from the name of the folder, its type from
-    the
-    files' metadata: `cc=1` may be a number or a word.
+    the files' metadata: `cc=1` may be a number or a word.
     """
     tables = []
     # Sorted: the order of a directory is the file system's, and rows must not hang on it.
