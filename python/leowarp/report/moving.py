@@ -37,5 +37,6 @@ def moving(runs: Sequence[Run], folder: Path) -> str:
     except LeowarpError as error:
         # An old run may lack a table of it, and its report is worth having all the same.
         return f'<p class="quiet">No page on which it moves: {html.text(error.message)}</p>\n'
-    words = "globe, paths, queues, packets and traces with one clock"
+    globe = "globe, " if any(run.plan.constellation is not None for run in runs) else ""
+    words = f"{globe}paths, queues, packets and traces with one clock"
     return f'<p class="screen"><a href="{html.text(page.name)}">See it move</a>: {words}.</p>\n'

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from leowarp import plainfiles, units
 from leowarp.errors import ScenarioError
 from leowarp.scenario.cities import CITIES
+from leowarp.scenario.flows import fields_of_other_kinds
 from leowarp.scenario.hosts import Flow
 from leowarp.scenario.traffic import MOST_FLOWS, Traffic
 from leowarp.streams import stream
@@ -83,12 +84,12 @@ def arrivals(
     weights = np.array(list(mix.values()), dtype=np.float64)
     controls = _weighted(weights / weights.sum(), stream(run.seed, "traffic.congestion_controls").random(number))
     names = list(mix)
-    # What tcp does not have is None, as `flows` makes it of a flow in a text.
+    # As of a flow in a text, or the plan would not give itself when it is loaded.
+    without: dict[str, Any] = dict.fromkeys(fields_of_other_kinds("tcp"))
     return tuple(
         Flow(
             source=pairs[pair][0], destination=pairs[pair][1], congestion_control=names[control], size_bytes=size,
-            start_ns=start, stop_ns=run.duration_ns, interval_ns=None, flood=None,
-            packet_rate_pkts_per_s=None, packets=None, replies=None, payload_bytes=None,
+            start_ns=start, stop_ns=run.duration_ns, **without,
         )
         for pair, control, size, start in zip(
             chosen.tolist(), controls.tolist(), sizes_bytes.tolist(), start_ns.tolist(), strict=True

@@ -98,6 +98,13 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
     _check_ends_of_run(draft, problems)
 
 
+def fields_of_other_kinds(kind: str) -> dict[str, str]:
+    """Fields of `Flow` that a flow of this kind does not have, which are None there, each with its key."""
+    known = keys(sections.Flow)
+    others = dict.fromkeys(key for only in FLOW_KEYS.values() for key in only if key not in FLOW_KEYS[kind])
+    return {known[key][0]: key for key in others}
+
+
 def station_names(draft: Draft) -> list[str]:
     """Names of the stations, in order; one whose name was wrong is left out."""
     return [str(section.values["name"]) for section in draft.stations if "name" in section.values]
@@ -124,14 +131,12 @@ def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
 def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
     """A kind's keys and no others, and one way to say how fast a probe sends."""
     known = keys(sections.Flow)
-    for key in dict.fromkeys(key for only in FLOW_KEYS.values() for key in only):
-        if key in FLOW_KEYS[kind]:
-            continue
+    for field, key in fields_of_other_kinds(kind).items():
         if section.gave(key):
             kinds = " and ".join(other for other, only in FLOW_KEYS.items() if key in only)
             rule = f"is a key of {kinds}, and this flow is {kind}"
             problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
-        section.values[known[key][0]] = None
+        section.values[field] = None
     if kind not in PACE_KEYS:
         return
     pace = PACE_KEYS[kind]
