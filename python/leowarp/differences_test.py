@@ -10,6 +10,9 @@ from leowarp.result import Run
 from leowarp.scenario import plan_of
 from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
+# Each test computes metrics of several runs.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):

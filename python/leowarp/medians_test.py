@@ -35,6 +35,7 @@ def test_coverage_is_the_binomials():
     assert coverage_ratio(6, 1) == pytest.approx(0.96875)
 
 
+@pytest.mark.slow
 def test_thousands_of_values_have_an_interval():
     # As large a sample is nearly normal: j is n/2 less 1.96 standard deviations of the binomial, sqrt(n)/2.
     place, probability = order_interval(4000)

@@ -9,6 +9,9 @@ from leowarp.errors import LeowarpError
 from leowarp.replicates import directories, is_group, open_group, seeds_of
 from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
+# Each test computes metrics of several runs.
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("text", "seeds"), [("1..3", (1, 2, 3)), ("7,1", (7, 1)), ("1..2, 9", (1, 2, 9)), ("0..1", (0, 1))]

@@ -15,6 +15,9 @@ from leowarp.cli.options import settings
 from leowarp.scenario import plan_of
 from support.pages import PAGES, ROOT, commands, files, name_of, prose, typed
 
+# Each of the 350 commands of the documentation is parsed by the command line as it is.
+pytestmark = pytest.mark.slow
+
 _LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^)\s]+)\)")
 
 

@@ -5,6 +5,9 @@ import pytest
 
 from leowarp.report import html
 
+# A browser.
+pytestmark = pytest.mark.slow
+
 ROWS = [("b", 1000, 2.5), ("a", 20, None), ("c", 3, 10.25), ("d", 20, 0)]
 
 
