@@ -16,29 +16,27 @@ from leowarp.report.view import MOST_LINES, RunView
 MOST_ROWS = 300
 """Rows of one table: more would make a page of megabytes. `leowarp links` prints any number."""
 
-_LINKS = {
-    "delivered_bytes": ("delivered, MB", 1e6),
-    "utilisation_ratio": ("use, %", 0.01),
-    "on_path_ns": ("on a path, s", 1e9),
-    "use_on_path_ratio": ("use then, %", 0.01),
+_CARRIED = {
     "offered_pkts": ("offered", 1),
     "dropped_queue_pkts": ("dropped: queue", 1),
     "dropped_loss_pkts": ("loss", 1),
     "dropped_down_pkts": ("link down", 1),
     "queue_max_pkts": ("longest queue", 1),
     "queue_max_pkts_at_ns": ("first at, s", 1e9),
+}
+_LINKS = {
+    "delivered_bytes": ("delivered, MB", 1e6),
+    "utilisation_ratio": ("use, %", 0.01),
+    "on_path_ns": ("on a path, s", 1e9),
+    "use_on_path_ratio": ("use then, %", 0.01),
+    **_CARRIED,
     "queue_mean_pkts": ("mean queue", 1),
 }
 _SATELLITES = {
     "directions": ("links", 1),
     "delivered_bytes": ("delivered, MB", 1e6),
     "on_path_ns": ("on a path, s", 1e9),
-    "offered_pkts": ("offered", 1),
-    "dropped_queue_pkts": ("dropped: queue", 1),
-    "dropped_loss_pkts": ("loss", 1),
-    "dropped_down_pkts": ("link down", 1),
-    "queue_max_pkts": ("longest queue", 1),
-    "queue_max_pkts_at_ns": ("first at, s", 1e9),
+    **_CARRIED,
 }
 _PAIRS = {
     "flows": ("flows", 1),
