@@ -5,6 +5,8 @@ export type Speed = number | "auto";
 
 /** Seconds of the run in a second: far from route changes, and around them, where packets are under way for 50 ms. */
 const FAST = 12;
+/** A short run takes so long at least. */
+const LEAST_S = 10;
 const SLOW = 0.04;
 const BEFORE_S = 0.03;
 const AFTER_S = 0.25;
@@ -33,7 +35,7 @@ export class Clock {
   /** Seconds of the run in a second of the wall, now. */
   rate(): number {
     if (this.speed !== "auto") return this.speed;
-    let rate = FAST;
+    let rate = Math.min(FAST, this.end_s / LEAST_S);
     for (const change of this.changes_s) {
       const [begin, end] = [change - BEFORE_S, change + AFTER_S];
       // The nearer, the slower, so that the change is not jumped over.

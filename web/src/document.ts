@@ -40,13 +40,15 @@ export interface Pair {
 }
 
 export interface Flow {
-  kind: "tcp" | "ping" | "udp";
+  kind: "tcp" | "ping" | "udp" | "program";
   source: number;
   destination: number;
   congestion_control: string | null;
   there: number;
   back: number;
   start_s: number;
+  /** When it had carried all, was cut off, or the run was over. */
+  end_s: number;
   rows: Record<string, Int32Array>;
   probes: { sent: Float64Array; took_us: Int32Array; is_round_trip: boolean } | null;
 }
@@ -76,6 +78,17 @@ export interface Link {
   dropped_loss_pkts?: number | null;
   dropped_down_pkts?: number | null;
   queue_max_pkts?: number | null;
+}
+
+export interface LoadDocument {
+  step_s: number;
+  directions: Int32Array;
+  rows: Int32Array;
+  steps: Int32Array;
+  busy_permille: Int32Array;
+  queue_pkts: Int32Array;
+  dropped_pkts: Int32Array;
+  run: { directions: Int32Array; busy_permille: Int32Array; queue_pkts: Int32Array; dropped_pkts: Int32Array };
 }
 
 export interface Packets {
@@ -109,6 +122,7 @@ export interface RunDocument {
   links: Link[];
   queues: { directions: Int32Array; rows: Int32Array; steps: Int32Array; pkts: Int32Array };
   drops: { t: Float64Array; direction: Int32Array; cause: Uint8Array; of: number };
+  load: LoadDocument | null;
   packets: Packets | null;
   fading: { snr_db: number; smallest_cdb: Int32Array; mean_cdb: Int32Array } | null;
 }

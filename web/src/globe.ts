@@ -5,6 +5,7 @@ import { Earth, type Look } from "./earth";
 import { AGAIN, BACK, LATE, type UnderWay } from "./packets";
 import type { InForce, Run } from "./run";
 import type { Path } from "./document";
+import { drawLoad, loadedLinks, type LoadScene } from "./loaddrawing";
 import { label, Surface } from "./surface";
 import { queueColour, type Theme } from "./theme";
 
@@ -21,6 +22,8 @@ export interface Scene {
   /** Pairs whose paths are drawn; the first is that of the chosen flow. */
   pairs: number[];
   allLinks: boolean;
+  /** What is shown of all links; null: the paths alone. */
+  load: LoadScene | null;
   names: boolean;
   night: boolean;
   packets: UnderWay[];
@@ -73,9 +76,16 @@ export class Globe {
     this.earth.draw(context, this.look, scene.colours, unix_s);
     if (scene.allLinks) this.drawLinks(context, scene);
     this.drawSatellites(context, scene);
-    this.nameStations(context, scene);
-    for (const pair of scene.pairs.slice().reverse()) this.drawWay(context, scene, pair, pair === scene.pairs[0]);
-    this.drawPackets(context, scene);
+    // Paths are few and stand above the names, loaded links many and below them.
+    if (scene.load === null) this.nameStations(context, scene);
+    if (scene.load === null) {
+      for (const pair of scene.pairs.slice().reverse()) this.drawWay(context, scene, pair, pair === scene.pairs[0]);
+      this.drawPackets(context, scene);
+    } else {
+      const line = (a: number, b: number, colour: string, thick: number): void => this.line(context, a, b, colour, thick, []);
+      drawLoad(context, this.run, scene.load, scene.t_s, scene.colours, line, (node) => this.place(node));
+      this.nameStations(context, scene);
+    }
     this.drawStations(context, scene);
     this.drawChosen(context, scene);
   }
@@ -287,7 +297,7 @@ export class Globe {
   private drawChosen(context: CanvasRenderingContext2D, scene: Scene): void {
     const { chosenSatellite, chosenLink, colours } = scene;
     context.strokeStyle = colours.pick;
-    if (chosenLink !== null) this.line(context, ...chosenLink, colours.pick, 2.5, [2, 3]);
+    if (chosenLink !== null) this.line(context, ...chosenLink, colours.pick, 4, [5, 5]);
     if (chosenSatellite < 0) return;
     const at = this.place(chosenSatellite);
     context.globalAlpha = at.visible ? 1 : 0.4;
@@ -313,17 +323,20 @@ export class Globe {
     return best;
   }
 
-  /** The hop of a path nearest to a point, at most so many pixels away. */
-  hopAt(x: number, y: number, paths: Path[], reach: number): { path: Path; hop: number } | null {
-    let [best, nearest]: [{ path: Path; hop: number } | null, number] = [null, reach];
-    for (const path of paths) {
-      for (let hop = 0; hop + 1 < path.drawn.length; hop++) {
-        const [a, b] = [this.place(path.drawn[hop]), this.place(path.drawn[hop + 1])];
-        const [dx, dy] = [b.x - a.x, b.y - a.y];
-        const share = Math.min(Math.max(((x - a.x) * dx + (y - a.y) * dy) / (dx * dx + dy * dy || 1), 0), 1);
-        const away = Math.hypot(a.x + share * dx - x, a.y + share * dy - y);
-        if (away < nearest) [best, nearest] = [{ path, hop }, away];
-      }
+  /** The direction of a drawn link nearest to a point, at most so many pixels away; -1: none. */
+  directionAt(x: number, y: number, t_s: number, path: Path | null, load: LoadScene | null, reach: number): number {
+    const drawn =
+      load !== null
+        ? loadedLinks(this.run, load, t_s).map(({ number }) => ({ number, ...this.run.document.links[number] }))
+        : (path?.drawn.slice(1) ?? []).map((b, hop) => ({ number: this.run.hopDirection(path!, hop), a: path!.drawn[hop], b }));
+    let [best, nearest] = [-1, reach];
+    for (const link of drawn) {
+      const [a, b] = [this.place(link.a), this.place(link.b)];
+      if (!a.visible && !b.visible) continue;
+      const [dx, dy] = [b.x - a.x, b.y - a.y];
+      const share = Math.min(Math.max(((x - a.x) * dx + (y - a.y) * dy) / (dx * dx + dy * dy || 1), 0), 1);
+      const away = Math.hypot(a.x + share * dx - x, a.y + share * dy - y);
+      if (away < nearest) [best, nearest] = [link.number, away];
     }
     return best;
   }

@@ -8,6 +8,7 @@ export interface View {
   flow?: number;
   speed?: string;
   span?: number;
+  load?: string;
   lon?: number;
   lat?: number;
   zoom?: number;
@@ -27,6 +28,7 @@ export function readView(hash: string): View {
     flow: number("flow"),
     speed: given.get("speed") ?? undefined,
     span: number("span"),
+    load: given.get("load") ?? undefined,
     lon: number("lon"),
     lat: number("lat"),
     zoom: number("zoom"),

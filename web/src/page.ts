@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: one clock, and what stands where it does.
 
+import { changesTable } from "./changes";
 import { Clock, type Speed } from "./clock";
 import type { PageDocument } from "./document";
 import { type Camera, Globe } from "./globe";
 import { readView, type View, writtenView } from "./hash";
+import { type Measure, measureNamed, MEASURES } from "./load";
+import { LoadBox, loadChoice } from "./loadbox";
+import type { LoadScene } from "./loaddrawing";
+import { middleOf } from "./middle";
 import { BACK, PacketsOf, type UnderWay } from "./packets";
-import { fillLegend, heading, paragraph, pathInWords, seconds, table } from "./panel";
+import { fillLegend, paragraph, pathInWords, seconds } from "./panel";
 import { type Marks, Plots } from "./plots";
+import { listen } from "./pointer";
 import { Run } from "./run";
 import { Scrubber } from "./scrubber";
 import { Side } from "./side";
 import { wrapped } from "./sky";
 import { SkyView } from "./skyview";
 import { Strip } from "./strip";
+import { fillSpans } from "./spans";
 import { type Theme, theme } from "./theme";
 
 const SPEEDS: Speed[] = ["auto", 0.005, 0.02, 0.1, 1, 10, 60];
@@ -21,6 +28,8 @@ const SPEEDS: Speed[] = ["auto", 0.005, 0.02, 0.1, 1, 10, 60];
 const HASH_MS = 500;
 const LOST_S = 0.03;
 const REACH_PX = 14;
+const NEAR_PX = 6;
+const MANY_FLOWS = 8;
 /** At first a path fills so much of the globe's radius, if the zoom lets it. */
 const FILLED = 0.75;
 const LEAST_ZOOM = 1.1;
@@ -45,6 +54,8 @@ export class Page {
   private satellite = "";
   private link: [string, string] | null = null;
   private readonly show = { links: false, names: true, night: true, flows: false };
+  private measure: Measure | null = null;
+  private loadBox!: LoadBox;
   /** Length of the span that the plots show around the clock; 0: the whole run. */
   private span_s = 0;
   private range: [number, number];
@@ -110,6 +121,8 @@ export class Page {
       flow: this.flow,
       satellite: this.satellite,
       link: this.link,
+      load: this.measure,
+      loads: this.measure === null ? [] : run.load?.at(t_s).links.map(({ number: at, ...values }) => ({ link: run.document.links[at], ...values })),
       path: way === null ? null : way.path.nodes.map((node) => run.name(node)),
       delay_ms: way === null ? null : way.delays_s.reduce((a, b) => a + b, 0) * 1e3,
       queues: way === null ? [] : way.path.links.map((direction) => run.queue(direction, t_s)),
@@ -149,6 +162,7 @@ export class Page {
     this.build();
     const view = readView(location.hash);
     this.lookAtPath();
+    if (this.many) this.setLoad(MEASURES[0]);
     this.clock.seek(this.firstInstant());
     this.restore(view);
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -183,6 +197,7 @@ export class Page {
       const speed = view.speed === "auto" ? "auto" : Number(view.speed);
       if (SPEEDS.includes(speed)) this.setSpeed(speed);
     }
+    if (view.load !== undefined) this.setLoad(measureNamed(view.load));
     if (view.span !== undefined && view.span >= 0) this.setSpan(view.span);
     if (view.lon !== undefined && view.lat !== undefined) this.look(view.lon, view.lat, view.zoom ?? 1);
     this.changed();
@@ -192,24 +207,21 @@ export class Page {
     const run = this.runs[0];
     if (run.sky === null) return;
     const places = run.sky.at(0);
-    const way = run.path(run.document.flows[0]?.there ?? 0, this.firstInstant());
-    const nodes = way?.path.drawn ?? [];
-    const middle = [0, 0, 0];
-    for (const node of nodes) for (const axis of [0, 1, 2]) middle[axis] += places[3 * node + axis];
-    if (Math.hypot(...middle) < 1e-6) middle[0] = 1;
-    const lon = (Math.atan2(middle[1], middle[0]) * 180) / Math.PI;
-    const lat = (Math.atan2(middle[2], Math.hypot(middle[0], middle[1])) * 180) / Math.PI;
-    // As near as the path fits: sin is what an orthographic projection makes of an angle.
-    const length = Math.hypot(...middle);
-    const widest = Math.max(
-      ...nodes.map((node) => {
-        const place = [0, 1, 2].map((axis) => places[3 * node + axis]);
-        const along = place.reduce((sum, x, axis) => sum + (x * middle[axis]) / length, 0);
-        return Math.sqrt(Math.max(place.reduce((sum, x) => sum + x * x, 0) - along * along, 0));
-      }),
-      0.1,
-    );
+    const way = run.path(run.document.flows[this.flowOf(run)]?.there ?? 0, this.firstInstant());
+    // Of many flows no path is the one to look at.
+    const nodes = this.many ? run.sky.document.stations.map((_, i) => run.sky!.satellites + i) : (way?.path.drawn ?? []);
+    const { lon, lat, widest } = middleOf(places, nodes);
     this.look(lon, lat * 0.85, Math.min(Math.max(FILLED / widest, LEAST_ZOOM), MOST_ZOOM));
+  }
+
+  /** Turns the globe to nodes of which one is hidden. */
+  private turnTo(run: Run, nodes: number[]): void {
+    const globe = this.panes[run.number].globe;
+    if (globe === null || nodes.some((node) => 3 * node >= run.sky!.places.length)) return;
+    this.drawNow();
+    if (nodes.every((node) => globe.place(node).visible)) return;
+    const { lon, lat } = middleOf(run.sky!.at(this.clock.t_s), nodes);
+    this.look(lon, lat * 0.85, this.camera.zoom);
   }
 
   // --- elements ---
@@ -240,18 +252,28 @@ export class Page {
     const views = make("div", "views", left);
     const strips = make("div", "strips", left);
     const side = make("aside", "side", stage);
+    const loads = make("div", "load", side);
     const boxes = { now: make("div", "now", side), chosen: make("div", "chosen", side), hops: make("div", "hops", side) };
     const chooseLink = (a: string, b: string): void => this.chooseLink(a, b);
-    this.side = new Side(this.runs, boxes, this.word(), (run) => this.flowOf(run), chooseLink);
+    this.side = new Side(this.runs, boxes, this.word(), (run) => this.flowOf(run), chooseLink, (flow) => this.chooseFlow(flow));
     this.parts["changes"] = make("div", "changes", side);
     this.runs.forEach((run) => this.panes.push(this.pane(run, views, make)));
+    const acts = {
+      measure: (measure: Measure) => this.setLoad(measure),
+      link: (a: string, b: string, t_s: number | null) => {
+        if (t_s !== null) this.scrub(t_s);
+        this.chooseLink(a, b, true);
+      },
+      satellite: (name: string) => this.chooseSatellite(name, true),
+    };
+    this.loadBox = new LoadBox(loads, make("div", "legend load-legend", views), this.runs, acts);
     for (const pane of this.panes) strips.append(pane.strip.canvas.parentElement!);
     if (this.runs.some((run) => run.document.packets !== null)) fillLegend(make("p", "legend", strips));
     const spans = make("div", "spans", this.root);
     const box = make("div", "plots", this.root);
     this.plots = new Plots(box, this.runs, this.clock.end_s, this.marks, (t) => this.scrub(t), (range) => this.setRange(range)); // prettier-ignore
     this.buildBar(bar, make);
-    this.buildSpans(spans, make);
+    fillSpans(spans, this.clock.end_s, (span_s) => this.setSpan(span_s));
     this.plots.build(this.flow, this.colours);
     this.buildChanges();
     const foot = make("footer", "foot", this.root);
@@ -282,7 +304,14 @@ export class Page {
       canvas.setAttribute("role", "img");
       canvas.tabIndex = 0;
       globe = new Globe(canvas, run);
-      this.listen(canvas, globe, run);
+      const drawn = globe;
+      listen(canvas, {
+        camera: () => this.camera,
+        look: (lon, lat, zoom) => this.look(lon, lat, zoom),
+        pick: (x, y) => this.pick(x, y, drawn, run),
+        done: () => this.writeHash(true),
+        home: () => this.lookAtPath(),
+      });
       if (run.document.medium === "access") {
         const above = make("canvas", "sky", frame) as HTMLCanvasElement;
         above.setAttribute("role", "img");
@@ -343,6 +372,9 @@ export class Page {
       choice.addEventListener("change", () => this.chooseFlow(Number(choice.value)));
       this.parts["flow"] = choice;
     }
+    if (this.runs.some((run) => run.load !== null && run.sky !== null)) {
+      this.parts["load"] = bar.appendChild(loadChoice((measure) => this.setLoad(measure)));
+    }
     const scrub = make("canvas", "scrub", bar) as HTMLCanvasElement;
     scrub.setAttribute("role", "slider");
     scrub.setAttribute("aria-label", "Time, s");
@@ -376,43 +408,17 @@ export class Page {
     });
   }
 
-  private buildSpans(spans: HTMLElement, make: any): void {
-    const text = make("span", "", spans) as HTMLElement;
-    text.textContent = "Traces over";
-    for (const [span_s, name] of [[0, "the run"], [60, "60 s"], [10, "10 s"], [2, "2 s"]] as const) {
-      if (span_s >= this.clock.end_s) continue;
-      const button = make("button", "", spans) as HTMLButtonElement;
-      button.textContent = name;
-      button.dataset["span"] = String(span_s);
-      button.addEventListener("click", () => this.setSpan(span_s));
-    }
-    const hint = make("span", "hint", spans) as HTMLElement;
-    hint.textContent = "drag: cursor · Ctrl + wheel: zoom · double-click: the run";
-  }
-
   private buildChanges(): void {
-    const box = this.parts["changes"];
-    box.replaceChildren();
-    const run = this.runs[0];
-    const there = run.document.flows[this.flowOf(run)]?.there;
-    const mine = run.changes.filter((change) => change.pair === there);
-    if (mine.length === 0) return;
-    box.append(heading(`${this.word()}s`));
-    const several = this.runs.length > 1;
-    const head = several ? ["at, s", ...this.runs.map(({ document: d }) => `late, ${d.label}`)] : ["at, s", "ms", "late", "lost", "spurious"];
-    const rows = mine.slice(0, 2000).map((change) =>
-      several
-        ? [change.t_s, ...this.runs.map((each) => each.changes.find(({ t_s, pair }) => t_s === change.t_s && pair === change.pair)?.late ?? null)]
-        : [change.t_s, `${change.before_ms?.toFixed(1) ?? "–"} → ${change.after_ms?.toFixed(1) ?? "–"}`, change.late, change.lost, change.vain],
-    );
-    const element = table(head, rows, (row) => this.seek(mine[row].t_s));
-    const frame = document.createElement("div");
-    frame.className = "scroll";
-    frame.append(element);
-    box.append(frame);
+    const table = changesTable(this.runs, (run) => this.flowOf(run), `${this.word()}s`, (t_s) => this.seek(t_s));
+    this.parts["changes"].replaceChildren(...table);
   }
 
   // --- what the user does ---
+
+  /** So many flows that the network is of interest before a path. */
+  private get many(): boolean {
+    return this.runs[0].document.flows.length > MANY_FLOWS && this.parts["load"] !== undefined;
+  }
 
   private word(): string {
     return this.runs.every(({ document: d }) => d.medium === "access") ? "Reconfiguration" : "Route change";
@@ -467,68 +473,48 @@ export class Page {
     this.changed();
   }
 
-  private chooseSatellite(name: string): void {
-    this.satellite = this.runs.some((run) => run.satellite(name) >= 0) ? name : "";
+  /** What is shown of all links; null: the paths alone. */
+  private setLoad(measure: Measure | null): void {
+    const choice = this.parts["load"] as HTMLSelectElement | undefined;
+    if (choice === undefined) return;
+    this.measure = measure;
+    choice.value = measure ?? "";
+    this.changed();
+  }
+
+  private loadOf(run: Run): LoadScene | null {
+    return this.measure === null || run.load === null ? null : { load: run.load, measure: this.measure };
+  }
+
+  private chooseSatellite(name: string, turn = false): void {
+    const run = this.runs.find((each) => each.satellite(name) >= 0);
+    this.satellite = run === undefined ? "" : name;
     this.link = null;
+    if (turn && run !== undefined) this.turnTo(run, [run.satellite(name)]);
     this.changed();
   }
 
-  private chooseLink(a: string, b: string): void {
-    const known = this.runs.some((run) => run.direction(a, b) >= 0);
-    this.link = known ? [a, b] : null;
+  private chooseLink(a: string, b: string, turn = false): void {
+    const run = this.runs.find((each) => each.direction(a, b) >= 0);
+    this.link = run === undefined ? null : [a, b];
     this.satellite = "";
+    const link = run?.document.links[run.direction(a, b)];
+    if (turn && run !== undefined && link !== undefined) this.turnTo(run, [link.a, link.b]);
     this.changed();
-  }
-
-  private listen(canvas: HTMLCanvasElement, globe: Globe, run: Run): void {
-    let from: { x: number; y: number; lon: number; lat: number } | null = null;
-    let moved = false;
-    canvas.addEventListener("pointerdown", (event) => {
-      canvas.setPointerCapture(event.pointerId);
-      from = { x: event.clientX, y: event.clientY, lon: this.camera.lon, lat: this.camera.lat };
-      moved = false;
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      if (from === null) return;
-      const [dx, dy] = [event.clientX - from.x, event.clientY - from.y];
-      if (Math.hypot(dx, dy) > 4) moved = true;
-      if (!moved) return;
-      // A point of the Earth follows the pointer: a radius is a radian.
-      const degrees = 57.3 / ((Math.min(canvas.clientWidth, canvas.clientHeight) / 2 / 1.22) * this.camera.zoom);
-      this.look(from.lon - dx * degrees, from.lat + dy * degrees, this.camera.zoom);
-    });
-    canvas.addEventListener("pointerup", (event) => {
-      if (from !== null && !moved) {
-        const box = canvas.getBoundingClientRect();
-        this.pick(event.clientX - box.left, event.clientY - box.top, globe, run);
-      }
-      from = null;
-      this.writeHash(true);
-    });
-    canvas.addEventListener("pointercancel", () => (from = null));
-    canvas.addEventListener("dblclick", () => this.lookAtPath());
-    canvas.addEventListener(
-      "wheel",
-      (event) => {
-        event.preventDefault();
-        this.look(this.camera.lon, this.camera.lat, this.camera.zoom * Math.exp(-0.0015 * event.deltaY));
-      },
-      { passive: false },
-    );
   }
 
   private pick(x: number, y: number, globe: Globe, run: Run): void {
-    const node = globe.nodeAt(x, y, REACH_PX);
-    if (node >= 0 && node < run.sky!.satellites) {
-      this.chooseSatellite(run.name(node));
-      return;
-    }
+    const satellite = (reach: number): string => {
+      const node = globe.nodeAt(x, y, reach);
+      return node >= 0 && node < run.sky!.satellites ? run.name(node) : "";
+    };
+    const near = satellite(NEAR_PX);
+    if (near !== "") return this.chooseSatellite(near);
     const way = run.path(run.document.flows[this.flowOf(run)].there, this.clock.t_s);
-    const found = way === null ? null : globe.hopAt(x, y, [way.path], REACH_PX);
-    const direction = found === null ? -1 : run.hopDirection(found.path, found.hop);
-    const link = run.document.links[direction];
+    const link = run.document.links[globe.directionAt(x, y, this.clock.t_s, way?.path ?? null, this.loadOf(run), REACH_PX)];
+    // Thousands of satellites leave no room between them: a link is chosen before what is further away than it may be.
     if (link !== undefined) this.chooseLink(run.name(link.a), run.name(link.b));
-    else this.chooseSatellite("");
+    else this.chooseSatellite(satellite(REACH_PX));
   }
 
   private key(event: KeyboardEvent): void {
@@ -555,6 +541,8 @@ export class Page {
       n: () => flip("names"),
       d: () => flip("night"),
       f: () => flip("flows"),
+      // One after the other, then the paths again.
+      b: () => this.setLoad(this.measure === null ? MEASURES[0] : (MEASURES[MEASURES.indexOf(this.measure) + 1] ?? null)),
       Escape: () => this.chooseSatellite(""),
     };
     const act = acts[event.key];
@@ -646,6 +634,7 @@ export class Page {
       colours: this.colours,
       pairs,
       allLinks: this.show.links,
+      load: this.loadOf(run),
       names: this.show.names,
       night: this.show.night,
       packets: this.show.flows ? under : under.filter((packet) => packet.flow === flow),
@@ -668,6 +657,7 @@ export class Page {
     if (this.clock.playing && now - this.worded_ms < 100) return;
     this.worded_ms = now;
     const said = this.side.show(t_s, { satellite: this.satellite, link: this.link }, this.clock.neighbour(1));
+    this.loadBox.show(this.measure, t_s, { satellite: this.satellite, link: this.link });
     if (!this.clock.playing) this.tell(t_s, said);
   }
 
@@ -686,6 +676,7 @@ export class Page {
       sat: this.satellite || undefined,
       link: this.link === null ? undefined : this.link.join(">"),
       flow: this.flow || undefined,
+      load: this.measure ?? (this.many ? "paths" : undefined),
       speed: this.clock.speed === "auto" ? undefined : String(this.clock.speed),
       span: this.span_s > 0 ? Number(this.span_s.toFixed(3)) : undefined,
       lon: Number(this.camera.lon.toFixed(2)),

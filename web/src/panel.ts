@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page says in words: the change at hand, the path hop by hop, the satellite or link that was chosen.
 
+import { inWords } from "./load";
 import type { Change, Run } from "./run";
 
 export type Cell = string | number | null;
@@ -109,21 +110,30 @@ export function hopRows(run: Run, pair: number, t_s: number): { rows: Cell[][]; 
   return { rows, directions: path.links };
 }
 
+const MOST_NUMBERS = 6;
+
 /** What is known of a direction of a link. */
 export function linkRows(run: Run, direction: number, t_s: number): Cell[][] {
   const link = run.document.links[direction];
   const lost = run.document.drops;
-  const flows = run.document.flows
-    .map((flow, number) => ({ flow, number }))
-    .filter(({ flow }) => [flow.there, flow.back].some((pair) => run.path(pair, t_s)?.path.links.includes(direction)))
-    .map(({ number }) => number);
+  const flows = run.flowsOn(direction, t_s);
+  const load = run.load?.of(direction, t_s) ?? null;
+  const back = run.load === null ? -1 : run.direction(run.name(link.b), run.name(link.a));
+  const second = run.load === null || run.load.step_s === 1 ? "this second" : `these ${run.load.step_s} s`;
+  const ofLoad: Cell[][] = load === null ? [] : [
+    [`busy, ${second}`, inWords(load.busy, "busy")],
+    [`busy the other way, ${second}`, back < 0 ? null : inWords(run.load!.of(back, t_s).busy, "busy")],
+    [`longest queue, ${second}`, load.queue],
+    [`dropped, ${second}`, load.drops],
+  ]; // prettier-ignore
   return [
+    ...ofLoad,
     ["waiting now", `${run.queue(direction, t_s)} of ${link.limit_pkts ?? "any number of"} packets`],
     ["most at once, whole run", link.queue_max_pkts ?? null],
     ["dropped until now", lost.of > lost.t.length ? `at least ${run.dropped(direction, t_s)}` : run.dropped(direction, t_s)],
     ["carried, whole run", link.delivered_pkts ?? null],
     ["dropped, whole run", [link.dropped_queue_pkts, link.dropped_loss_pkts, link.dropped_down_pkts]
       .reduce<number | null>((sum, x) => (x === null || x === undefined ? sum : (sum ?? 0) + x), null)],
-    ["flows on it now", flows.length === 0 ? "none" : flows.length > 6 ? `${flows.length}` : flows.join(", ")],
+    ["flows on it now", flows.length === 0 ? "none" : flows.length > MOST_NUMBERS ? `${flows.length}` : flows.join(", ")],
   ]; // prettier-ignore
 }

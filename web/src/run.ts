@@ -3,6 +3,7 @@
 
 import { MISSING } from "./container";
 import type { Path, RunDocument } from "./document";
+import { Load } from "./load";
 import { lastAt } from "./search";
 import { Sky } from "./sky";
 
@@ -29,6 +30,7 @@ export interface Change {
 
 export class Run {
   readonly sky: Sky | null;
+  readonly load: Load | null;
   readonly changes: Change[];
   /** Of each pair: where the delays of each row begin, and those of the path that the row replaces. */
   private readonly offsets: { row: Int32Array; left: Int32Array }[];
@@ -39,6 +41,8 @@ export class Run {
     readonly number: number,
   ) {
     this.sky = document.sky === null ? null : new Sky(document.sky);
+    const { load } = document;
+    this.load = load === null ? null : new Load(load, document.links, document.sky?.satellites.length ?? 0);
     const { steps, rows, directions, pkts } = document.queues;
     let at = 0;
     directions.forEach((direction, i) => {
@@ -153,6 +157,18 @@ export class Run {
     let sum = 0;
     for (let i = lastAt(t, this.tick(t_s)); i >= 0; i--) if (where[i] === direction) sum++;
     return sum;
+  }
+
+  /** Flows that run at an instant and whose path, there or back, leads over a direction. */
+  flowsOn(direction: number, t_s: number): number[] {
+    const pairs = new Map<number, boolean>();
+    const leads = (pair: number): boolean => {
+      if (!pairs.has(pair)) pairs.set(pair, this.path(pair, t_s)?.path.links.includes(direction) ?? false);
+      return pairs.get(pair)!;
+    };
+    return this.document.flows.flatMap(({ start_s, end_s, there, back }, number) =>
+      start_s <= t_s && t_s < end_s && (leads(there) || leads(back)) ? [number] : [],
+    );
   }
 
   /** Number of the last change until an instant, -1: none yet. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The column beside the globe: the change at hand, the hops of the path, the satellite or link that was chosen.
 
+import { inWords } from "./load";
 import { type Cell, changeInWords, heading, hopRows, linkRows, paragraph, seconds, table } from "./panel";
 import type { Run } from "./run";
 
@@ -9,6 +10,8 @@ export interface Chosen {
   satellite: string;
   link: [string, string] | null;
 }
+
+const MOST_FLOWS = 20;
 
 type Box = "now" | "chosen" | "hops";
 
@@ -20,6 +23,7 @@ export class Side {
     private readonly word: string,
     private readonly flowOf: (run: Run) => number,
     private readonly chooseLink: (a: string, b: string) => void,
+    private readonly chooseFlow: (flow: number) => void,
   ) {}
 
   /** Says what is so at an instant; gives its first line. `next_s`: when the path changes next, null: never. */
@@ -67,11 +71,19 @@ export class Side {
       const number = satellite === "" ? -1 : run.satellite(satellite);
       if (link !== null && direction >= 0) {
         content.push(heading(`${name}${link[0]} → ${link[1]}`), table([], linkRows(run, direction, t_s)));
+        if (run.document.flows.length > 1) content.push(...this.flowsOn(run, direction, t_s));
       } else if (link === null && number >= 0) {
         content.push(heading(`${name}${satellite}`), ...this.aboutSatellite(run, number, t_s));
       }
     }
     this.fill("chosen", content.map((element) => element.textContent).join("\n"), () => content);
+  }
+
+  /** What the flows over a link are called, each a way to its traces. */
+  private flowsOn(run: Run, direction: number, t_s: number): HTMLElement[] {
+    const flows = run.flowsOn(direction, t_s).slice(0, MOST_FLOWS);
+    if (flows.length === 0) return [];
+    return [table(["flows on it now"], flows.map((flow) => [run.flowName(flow)]), (row) => this.chooseFlow(flows[row]))];
   }
 
   private aboutSatellite(run: Run, satellite: number, t_s: number): HTMLElement[] {
@@ -84,9 +96,11 @@ export class Side {
     const where = `${Math.abs(lat).toFixed(1)}° ${lat < 0 ? "S" : "N"}, ${Math.abs(lon).toFixed(1)}° ${lon < 0 ? "W" : "E"}, ${height_km.toFixed(0)} km`;
     const mine = run.document.links.map((link, direction) => ({ link, direction })).filter(({ link }) => link.a === satellite);
     if (mine.length === 0) return [paragraph(where), paragraph("No path of this run ever used it.", "quiet")];
-    const rows = mine.map(({ link, direction }): Cell[] =>
-      [run.name(link.b), run.queue(direction, t_s), run.dropped(direction, t_s), link.delivered_pkts ?? null]); // prettier-ignore
-    const links = table(["link to", "waiting", "dropped", "carried, run"], rows, (row) =>
+    const rows = mine.map(({ link, direction }): Cell[] => {
+      const busy = run.load === null ? null : inWords(run.load.of(direction, t_s).busy, "busy");
+      return [run.name(link.b), busy, run.queue(direction, t_s), run.dropped(direction, t_s), link.delivered_pkts ?? null];
+    });
+    const links = table(["link to", "busy", "waiting", "dropped", "carried, run"], rows, (row) =>
       this.chooseLink(run.name(mine[row].link.a), run.name(mine[row].link.b)),
     );
     return [paragraph(where), links];

@@ -29,6 +29,7 @@ from leowarp.metrics.connections import with_connections
 from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes
 from leowarp.metrics.delays import ROUND_TRIP, Delays, delays
 from leowarp.metrics.flows import GOODPUT_SERIES, counter, goodput, packet_rtt, srtt
+from leowarp.metrics.link_loads import link_loads
 from leowarp.metrics.link_values import LinkValues, link_values
 from leowarp.metrics.long_form import LONG_COLUMNS, numbers_of
 from leowarp.metrics.over_time import SERIES, Series, series_of
@@ -92,6 +93,7 @@ __all__ = [
     "holding_ns",
     "jain_index",
     "late_outside_changes",
+    "link_loads",
     "link_use",
     "link_values",
     "metrics",

@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from leowarp.metrics.flows import life
 from leowarp.printable import one_line
 from leowarp.view.container import Arrays
+from leowarp.view.load import load_of
 from leowarp.view.packets import BUDGET_BYTES, packets_of
 from leowarp.view.series import drops_of, fading_of_run, flow_rows, links_of, probe_rows, queues_of, step_ns_of
 from leowarp.view.sky import sky_of
@@ -83,6 +85,7 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
             "there": pairs[flow.source, flow.destination],
             "back": pairs[flow.destination, flow.source],
             "start_s": flow.start_ns / 1e9,
+            "end_s": life(source.tables, number, flow, source.end_ns)[1] / 1e9,
             "rows": flow_rows(source, number, step_ns, arrays),
             "probes": None if flow.kind in ("tcp", "program") else probe_rows(source, number, arrays),
         }
@@ -108,6 +111,7 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
         "links": links_of(source, names),
         "queues": queues_of(source, arrays),
         "drops": drops_of(source, arrays),
+        "load": load_of(source, arrays),
         "packets": packets_of(source, arrays, budget_bytes),
         "fading": fading_of_run(source, step_ns, arrays),
     }

@@ -16,8 +16,9 @@ from leowarp import view
 from leowarp.ephemeris import ephemeris_of
 from leowarp.routes.links import isl_rule
 from leowarp.scenario import load, resolve
-from leowarp.view.container import MISSING, Arrays
+from leowarp.view.container import MISSING, Arrays, compressed_bytes
 from leowarp.view.document import LONGEST_TEXT, clipped, document
+from leowarp.view.load import MOST_ROWS
 from leowarp.view.packets import BUDGET_BYTES, packets_of
 from leowarp.view.page import built
 from leowarp.view.sky import AFTER, BEFORE, sky_of
@@ -179,8 +180,25 @@ def test_windows_begin_when_all_that_left_before_them_has_arrived(run, run_dir):
 def test_the_page_is_small(run_dir):
     text = view.page([run_dir])
     assert len(text.encode()) < 1_000_000
-    # base64 of the packets, the rows and queues of a run, and script, land and licences together
-    assert BUDGET_BYTES + 2_000_000 + 300_000 < view.MOST_BYTES
+    # base64 of the packets, the rows and queues of a run, its loads, and script, land and licences together
+    assert BUDGET_BYTES + 2_000_000 + loads_bytes(MOST_ROWS) + 300_000 < view.MOST_BYTES
+
+
+def loads_bytes(rows):
+    """What so many rows of `load_of` take if nothing about them can be foreseen."""
+    draw = np.random.default_rng(1).integers
+    columns = (np.ones(rows), draw(0, 1001, rows), draw(0, 501, rows), draw(0, 50, rows))
+    return sum(compressed_bytes(np.diff(column, prepend=0)) for column in columns)
+
+
+def test_loads_of_many_rows_are_told_in_longer_steps(run_dir, monkeypatch):
+    whole = unpacked(document([Source(run_dir)]))["runs"][0]["load"]
+    assert (whole["step_s"], whole["rows"].sum()) == (1.0, len(whole["steps"]))
+    monkeypatch.setattr("leowarp.view.load.MOST_ROWS", 200)
+    fewer = unpacked(document([Source(run_dir)]))["runs"][0]["load"]
+    assert fewer["step_s"] > 1
+    assert len(fewer["steps"]) <= 200
+    assert fewer["run"]["directions"].tolist() == whole["run"]["directions"].tolist()
 
 
 def test_the_page_names_the_licences_of_what_it_holds():

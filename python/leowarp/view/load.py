@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which links are busy, hold queues or drop packets, second by second and in the whole run, on a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from leowarp.metrics import link_loads
+from leowarp.metrics.tables import floats
+from leowarp.view.container import Arrays
+from leowarp.view.source import Source
+
+STEP_NS = 1_000_000_000
+"""Loads are by when packets left, so a step should be long beside the tenth of a second that they take."""
+
+MOST_ROWS = 100_000
+"""Rows of all directions and steps; above it steps are longer. A row is 6 bytes of the page if nothing about it
+can be foreseen."""
+
+
+def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
+    """Load, longest queue and drops of each direction in each step; None: no link carried anything, or it is unknown.
+
+    Parameters
+    ----------
+    source : Source
+    arrays : Arrays
+        Takes the columns in.
+
+    Returns
+    -------
+    load : dict or None
+        `step_s`; one direction after another, `rows` of each of `directions`: `steps` (differences of the numbers of
+        steps, of each direction anew from 0), `busy_permille` (missing: unshaped, or not recorded), `queue_pkts`
+        (missing: not sampled), `dropped_pkts`. What is not told is 0. `run`: the whole run by `Run.links`, one value a
+        direction in `run.directions`: `busy_permille` (of the time on a path), `queue_pkts`, `dropped_pkts`.
+    """
+    step_ns = STEP_NS
+    while True:
+        frame = link_loads(source.tables, source.plan.flows, source.links, source.end_ns, step_ns)
+        if len(frame) <= MOST_ROWS:
+            break
+        step_ns *= -(-len(frame) // MOST_ROWS)
+    if len(frame) == 0:
+        return None
+    directions, rows = np.unique(frame["direction"].to_numpy(), return_counts=True)
+    step = frame["step"].to_numpy()
+    first = np.append(0, np.cumsum(rows)[:-1])
+    steps = np.diff(step, prepend=0)
+    steps[first] = step[first]
+    return {
+        "step_s": step_ns / 1e9,
+        "directions": arrays.integers(directions),
+        "rows": arrays.integers(rows),
+        "steps": arrays.integers(steps),
+        "busy_permille": arrays.integers(1e3 * frame["busy_ratio"].to_numpy()),
+        "queue_pkts": arrays.integers(frame["queue_max_pkts"].to_numpy()),
+        "dropped_pkts": arrays.integers(frame["dropped_pkts"].to_numpy()),
+        "run": _whole_run(source, arrays),
+    }
+
+
+def _whole_run(source: Source, arrays: Arrays) -> dict[str, Any]:
+    """The same of the whole run, counted packet by packet."""
+    links = source.run.links()
+    dropped = sum(floats(links[f"dropped_{cause}_pkts"]) for cause in ("queue", "loss", "down"))
+    return {
+        "directions": arrays.integers(links["direction"].to_numpy()),
+        "busy_permille": arrays.integers(1e3 * floats(links["use_on_path_ratio"])),
+        "queue_pkts": arrays.integers(floats(links["queue_max_pkts"])),
+        "dropped_pkts": arrays.integers(dropped),
+    }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The load of links and satellites on the globe: width and colour.
+
+import type { Load, LoadRow, Measure } from "./load";
+import type { Run } from "./run";
+import { queueColour, type Theme } from "./theme";
+
+/** Width of a line on the globe: with next to no load, and more with the whole of the scale. */
+export const LEAST_PX = 1.4;
+export const MORE_PX = 5;
+
+export interface LoadScene {
+  load: Load;
+  measure: Measure;
+}
+
+const NONE_PX = 0.6;
+
+/** Links that carried something at an instant: of both ways the greater one, the greatest of all last, so that it is on top. */
+export function loadedLinks(run: Run, { load, measure }: LoadScene, t_s: number): LoadRow[] {
+  const nodes = run.sky === null ? 0 : run.sky.places.length / 3;
+  const most = new Map<number, LoadRow>();
+  for (const row of load.at(t_s).links) {
+    const { a, b } = run.document.links[row.number];
+    if (Math.max(a, b) >= nodes) continue;
+    const key = Math.min(a, b) * nodes + Math.max(a, b);
+    const known = most.get(key);
+    if (known === undefined || (known[measure] ?? 0) < (row[measure] ?? 0)) most.set(key, row);
+  }
+  return [...most.values()].sort((a, b) => (a[measure] ?? 0) - (b[measure] ?? 0));
+}
+
+/** Draws them by `line`, then the satellites as discs where `place` has them. */
+export function drawLoad(
+  context: CanvasRenderingContext2D, run: Run, scene: LoadScene, t_s: number, colours: Theme,
+  line: (a: number, b: number, colour: string, width: number) => void,
+  place: (node: number) => { x: number; y: number; visible: boolean },
+): void {
+  const { load, measure } = scene;
+  for (const row of loadedLinks(run, scene, t_s)) {
+    const { a, b } = run.document.links[row.number];
+    const share = load.share(row, measure);
+    // It carried something, and nothing of this measure.
+    if (!row[measure]) line(a, b, colours.quiet, NONE_PX);
+    else line(a, b, queueColour(colours, share), LEAST_PX + MORE_PX * Math.min(share, 1));
+  }
+  for (const row of load.at(t_s).satellites) {
+    if (!row[measure]) continue;
+    const at = place(row.number);
+    if (!at.visible) continue;
+    const share = load.share(row, measure);
+    context.beginPath();
+    context.arc(at.x, at.y, 2.2 + 4.5 * Math.sqrt(Math.min(share, 1)), 0, 7);
+    context.fillStyle = queueColour(colours, share);
+    context.fill();
+    context.strokeStyle = colours.page;
+    context.lineWidth = 1;
+    context.stroke();
+  }
+} // prettier-ignore

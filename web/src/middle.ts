@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/** Above which point, deg, the middle of some nodes lies, and how far they are from it, seen from above (Earth radii). */
+export function middleOf(places: Float64Array, nodes: number[]): { lon: number; lat: number; widest: number } {
+  const middle = [0, 0, 0];
+  for (const node of nodes) for (const axis of [0, 1, 2]) middle[axis] += places[3 * node + axis];
+  if (Math.hypot(...middle) < 1e-6) middle[0] = 1;
+  const lon = (Math.atan2(middle[1], middle[0]) * 180) / Math.PI;
+  const lat = (Math.atan2(middle[2], Math.hypot(middle[0], middle[1])) * 180) / Math.PI;
+  const length = Math.hypot(...middle);
+  // sin is what an orthographic projection makes of an angle
+  const away = nodes.map((node) => {
+    const place = [0, 1, 2].map((axis) => places[3 * node + axis]);
+    const along = place.reduce((sum, x, axis) => sum + (x * middle[axis]) / length, 0);
+    return Math.sqrt(Math.max(place.reduce((sum, x) => sum + x * x, 0) - along * along, 0));
+  });
+  return { lon, lat, widest: Math.max(...away, 0.1) };
+}
