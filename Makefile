@@ -18,7 +18,7 @@ SPREAD := -n auto --dist worksteal
 NATIVE := python/leowarp/_native.abi3.so
 NATIVE_SOURCES := Cargo.toml Cargo.lock tools/native.py $(shell find crates/py crates/reorder crates/arrivals -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help setup kernel doctor demo test test-fast check bench wheel docs site page lock clean
+.PHONY: help setup kernel doctor demo test test-fast check bench wheel docs site page pictures lock clean
 
 help: ## print this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -70,6 +70,9 @@ site: $(SITE_INSTALLED) $(SITE_RUN)/manifest.json ## build the documentation as 
 $(SITE_RUN)/manifest.json: $(shell find python/leowarp -name '*.py' -o -path '*/built/*') | kernel
 	@rm -rf $(SITE_RUN)
 	@$(LEOWARP) run examples/madrid-tokyo.toml --out $(SITE_RUN) --set run.duration="65 s"
+
+pictures: $(INSTALLED) ## store how pages look now as the reviewed pictures of the tests; look at `git diff` after it
+	@$(PYTHON) -m pytest -q tests/pages/pictures_test.py -k "not fault" --renew-pictures
 
 page: ## build the page of `leowarp view` anew from web/ (needs node and npm; what it builds is in the repository)
 	@tools/page.sh build

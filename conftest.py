@@ -6,7 +6,12 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["support.processes", "support.watchdog", "support.chromium"]
+pytest_plugins = ["support.processes", "support.watchdog", "support.chromium", "support.pictures"]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--renew-pictures", action="store_true", help="store what pages show now as the reviewed pictures")
+
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and what they start inherits that: the tests
 # of interruptions would wait for something that cannot come.

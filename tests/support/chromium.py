@@ -36,6 +36,8 @@ class Browser:
             "--disable-background-networking", "--disable-component-update", "--disable-sync", "--mute-audio",
             "--hide-scrollbars", "--force-color-profile=srgb", f"--user-data-dir={profile}",
             f"--window-size={size[0]},{size[1]}",
+            # Texts are as wide as their font says, whatever version hints it.
+            "--font-render-hinting=none",
             # Whatever asked for a name would get none.
             "--host-resolver-rules=MAP * ~NOTFOUND", "about:blank",
         ]  # fmt: skip

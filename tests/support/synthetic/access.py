@@ -85,13 +85,16 @@ stop = "40 s"
 """
 
 
-def write_synthetic_access(run_dir: str | Path) -> Path:
-    """Writes the run described at the top of this file, without metrics and report; returns its directory."""
+def write_synthetic_access(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
+    """Writes the run described at the top of this file, without metrics and report; returns its directory.
+
+    `toml` is the scenario that its plan is made from; what it says changes nothing in the tables.
+    """
     run_dir = Path(run_dir)
     trace = run_dir / layout.TRACE
     trace.mkdir(parents=True, exist_ok=True)
     text = run_dir / "scenario.toml"
-    text.write_text(PLAN_TOML, encoding="utf-8")
+    text.write_text(toml, encoding="utf-8")
     (run_dir / layout.PLAN).write_text(scenario.resolve(scenario.load(text)).to_toml(), encoding="utf-8")
     text.unlink()
     pq.write_table(routes(), run_dir / layout.ROUTES)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of pages beside reviewed ones (tests/pages/pictures/).
+
+What a picture shows must not hang on the fonts of a machine: pages are set in the DejaVu Sans that comes with
+Matplotlib, which the lock file pins, and canvases draw no texts. How a browser smooths edges must not either: pictures
+are compared by the means of squares, of 8 x 8 pixels where there are texts, of 4 x 4 on a canvas, where packets are
+dots of 3. With Chromium's rasteriser for graphics cards (SwiftShader) in place of the other one, all stay the same.
+"""
+
+import base64
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+import pytest
+from PIL import Image, ImageChops
+
+REVIEWED = Path(__file__).resolve().parents[1] / "pages" / "pictures"
+FOUND = Path(__file__).resolve().parents[2] / "build" / "pictures"
+KEPT = 2
+"""A reviewed picture is half as wide."""
+COLOURS = 256
+"""By maximum coverage no mean of 8 x 8 pixels is off by more than 7 of 255; a median cut makes it 46."""
+APART = 16
+"""Of 255, in any colour: a square that is further off shows something else."""
+
+
+@dataclass(frozen=True)
+class Grain:
+    """How closely a picture is looked at.
+
+    Attributes
+    ----------
+    means : int
+        Pixels of a reviewed picture, each way, of which one mean is compared.
+    most_ratio : float
+        So many of all squares may be something else: with texts the digits of a version.
+    """
+
+    means: int
+    most_ratio: float
+
+
+TEXTS = Grain(4, 0.001)
+CANVAS = Grain(2, 0.0002)
+
+_FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+_PINNED = """(async () => {
+  const faces = %s;
+  for (const [weight, data] of faces) {
+    const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
+    document.fonts.add(await new FontFace('pinned', bytes.buffer, {weight}).load());
+  }
+  const style = document.createElement('style');
+  style.textContent = '* { font-family: pinned !important; transition: none !important; }';
+  document.head.append(style);
+  for (const method of ['fillText', 'strokeText']) CanvasRenderingContext2D.prototype[method] = () => {};
+  await document.fonts.ready;
+  return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))));
+})()"""
+
+
+def pin(tab):
+    """Sets a page in the same font everywhere, and takes texts off its canvases from the next drawing on."""
+    faces = [
+        [weight, base64.b64encode((_FONTS / name).read_bytes()).decode()]
+        for weight, name in (("400", "DejaVuSans.ttf"), ("700", "DejaVuSans-Bold.ttf"))
+    ]
+    tab.run(_PINNED % faces)
+
+
+def shown(tab, selector=None):
+    """What a page shows, or one element of it, as a picture in RGB."""
+    clip = {}
+    if selector is not None:
+        left, top, width, height = tab.box(selector)
+        scroll = tab.run("[scrollX, scrollY]")
+        # Whole pixels, and as many of each kind as make whole squares.
+        side = 8
+        clip = {"clip": {"x": round(left + scroll[0]), "y": round(top + scroll[1]), "width": width // side * side,
+                         "height": height // side * side, "scale": 1}}  # fmt: skip
+    shot = tab.send("Page.captureScreenshot", format="png", **clip)
+    return Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB")
+
+
+def apart(one, other, grain):
+    """Squares of two pictures, as they are kept, that show something else: (their number, how many may, a mask)."""
+    worst = ImageChops.difference(one.reduce(grain.means), other.reduce(grain.means))
+    mask = worst.point(lambda value: 255 * (value > APART)).convert("L").point(lambda value: 255 * (value > 0))
+    return mask.histogram()[255], max(int(grain.most_ratio * mask.width * mask.height), 1), mask
+
+
+class Album:
+    """Compares pictures with the reviewed ones, or renews these."""
+
+    def __init__(self, renews):
+        self.renews = renews
+
+    def check(self, name, found, grain=TEXTS):
+        """Fails if a picture is not the reviewed one."""
+        kept = found.reduce(KEPT)
+        path = REVIEWED / f"{name}.png"
+        if self.renews:
+            REVIEWED.mkdir(exist_ok=True)
+            few = kept.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+            few.save(path, optimize=True)
+            return
+        assert path.exists(), f"there is no reviewed {path.name}: make pictures"
+        reviewed = Image.open(path).convert("RGB")
+        same_size = reviewed.size == kept.size
+        count, most, mask = apart(kept, reviewed, grain) if same_size else (None, None, None)
+        if same_size and count <= most:
+            return
+        FOUND.mkdir(parents=True, exist_ok=True)
+        kept.save(FOUND / f"{name}.png")
+        if mask is not None:
+            mask.resize(kept.size).save(FOUND / f"{name}-differs.png")
+        what = f"{count} squares differ, {most} may" if same_size else f"it is {kept.size} and not {reviewed.size}"
+        pytest.fail(f"{name}: {what}. Look at {FOUND}/{name}.png beside {path}; if it is right: make pictures")
+
+
+@pytest.fixture
+def album(request):
+    return Album(request.config.getoption("--renew-pictures"))
