@@ -76,7 +76,7 @@ def test_one_host_alone_may_find_losses_otherwise(tmp_path):
         ),
         ('[modules.loss_detection]\npr_beta_ppm = "1"\n', [], "modules.loss_detection", "from [tcp]"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_is_refused_with_what_to_write(tmp_path, rest, keys, key, said):
     problems = problems_of(chain(tmp_path, rest), keys)
     assert {problem.key for problem in problems} == {key}
