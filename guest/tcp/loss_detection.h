@@ -16,7 +16,7 @@
  * The parts; each uses only those above it:
  *
  *	loss_arithmetic.h	numbers in, numbers out
- *	loss_state.c		what is known of a socket
+ *	loss_state.c		what is known of a socket, and its congestion control with some functions replaced
  *	loss_count.c		by a number of packets SACKed above: ncr-careful, ncr-aggressive, rr
  *	loss_time.c		by time: pr
  *	loss_door.c		no response to losses around packets out of order: door
@@ -60,6 +60,7 @@ struct loss_state {
 	/* door: until when nothing is reduced; the last reduction and what it reduced; evidence counted so far */
 	u64 frozen_until_ns, reduced_at_ns;
 	u32 frozen_cwnd_pkts, reduced_cwnd_pkts, reduced_ssthresh_pkts, reordered, repeated;
+	/* the socket's congestion control, and our copy of it */
 	const struct tcp_congestion_ops *original;
 	struct tcp_congestion_ops ops;
 	/* notified, without RACK: tp->reordering in the kernel's keeping */
@@ -80,6 +81,8 @@ static inline bool loss_by_rack(const struct sock *sk)
 struct loss_state *loss_state(struct sock *sk);
 struct loss_state *loss_state_if_any(const struct sock *sk);
 void loss_state_free(struct sock *sk);
+bool loss_ops_copy(struct sock *sk, struct loss_state *state);
+void loss_ops_restore(struct sock *sk, struct loss_state *state);
 
 /* loss_count.c */
 void loss_ncr_ack(struct sock *sk, struct loss_state *state, bool careful);
@@ -91,11 +94,11 @@ void loss_count_mark(struct sock *sk, u32 dupthresh_pkts);
 void loss_pr_ack(struct sock *sk, struct loss_state *state, const struct rate_sample *rs);
 u64 loss_pr_left_ns(const struct sock *sk, const struct loss_state *state, const struct sk_buff *skb);
 bool loss_pr_mark(struct sock *sk, struct loss_state *state);
+u32 loss_pr_windows(void);
 void loss_timer_in(struct sock *sk, u64 left_ns);
 
 /* loss_door.c */
 void loss_door_ack(struct sock *sk, struct loss_state *state);
-void loss_door_remove(struct sock *sk, struct loss_state *state);
 
 /* loss_notice.c */
 void loss_notice_take(struct sk_buff *skb);

@@ -11,7 +11,8 @@
  * reordering (a hole filled by a packet that was never sent again, tp->reord_seen) or a DSACK came, and of ACKs if one
  * carries an older timestamp than one before.
  *
- * The response is changed where a socket keeps its congestion control: a copy of the functions, two of them ours.
+ * Two functions of the socket's congestion control are ours: what a reduction leaves of the window (ssthresh), and of one
+ * that sets the window itself, as BBR does, all of it (cong_control).
  */
 #include <linux/moduleparam.h>
 #include "loss_detection.h"
@@ -71,27 +72,6 @@ static void loss_door_cong_control(struct sock *sk, u32 ack, int flag, const str
 		tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), state->frozen_cwnd_pkts));
 }
 
-/* The socket's congestion control may have been chosen anew since the last ACK */
-static void loss_door_install(struct sock *sk, struct loss_state *state)
-{
-	struct inet_connection_sock *icsk = inet_csk(sk);
-
-	if (icsk->icsk_ca_ops == &state->ops)
-		return;
-	state->original = icsk->icsk_ca_ops;
-	state->ops = *state->original;
-	state->ops.ssthresh = loss_door_ssthresh;
-	if (state->original->cong_control)
-		state->ops.cong_control = loss_door_cong_control;
-	icsk->icsk_ca_ops = &state->ops;
-}
-
-void loss_door_remove(struct sock *sk, struct loss_state *state)
-{
-	if (inet_csk(sk)->icsk_ca_ops == &state->ops)
-		inet_csk(sk)->icsk_ca_ops = state->original;
-}
-
 static bool loss_door_out_of_order(const struct tcp_sock *tp, struct loss_state *state)
 {
 	bool out_of_order = tp->reord_seen != state->reordered || tp->dsack_dups != state->repeated;
@@ -121,7 +101,11 @@ void loss_door_ack(struct sock *sk, struct loss_state *state)
 	struct tcp_sock *tp = tcp_sk(sk);
 	u64 now_ns = tp->tcp_clock_cache;
 
-	loss_door_install(sk, state);
+	if (loss_ops_copy(sk, state)) {
+		state->ops.ssthresh = loss_door_ssthresh;
+		if (state->original->cong_control)
+			state->ops.cong_control = loss_door_cong_control;
+	}
 	if (!loss_door_out_of_order(tp, state))
 		return;
 	if (state->reduced_at_ns && now_ns - state->reduced_at_ns <= loss_door_time_ns(tp, door_undo_ns))

@@ -22,6 +22,27 @@ void __wrap_tcp_enter_loss(struct sock *sk);
 void __wrap_tcp_cleanup_congestion_control(struct sock *sk);
 int __wrap_icmp_rcv(struct sk_buff *skb);
 
+/* Those that decide by themselves which packets are lost */
+static bool loss_has_own(enum loss_detection detection)
+{
+	return detection == LOSS_NCR_CAREFUL || detection == LOSS_NCR_AGGRESSIVE || detection == LOSS_RR ||
+	       detection == LOSS_PR;
+}
+
+/*
+ * Of data that is not acknowledged for longer the sender has to keep more. Linux's buffer holds two windows, of which the
+ * second is for the round trip of a retransmission (tcp_sndbuf_expand); waiting for a window of duplicate ACKs takes one
+ * more, waiting for beta * M as many as beta says. With a full buffer nothing leaves during recovery, and all at once, up
+ * to the whole window, after it.
+ */
+static u32 loss_windows_buffered(struct sock *sk)
+{
+	const struct loss_state *state = loss_state_if_any(sk);
+	u32 windows = state->original->sndbuf_expand ? state->original->sndbuf_expand(sk) : 2;
+
+	return windows + (loss_detection(sk) == LOSS_PR ? loss_pr_windows() : 1);
+}
+
 /* tcp_ack(): each ACK that finds packets in flight, after SACK has been read and before losses are looked for */
 void __wrap_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs)
 {
@@ -35,6 +56,8 @@ void __wrap_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs)
 	state = loss_state(sk);
 	if (!state)
 		return;
+	if (loss_has_own(detection) && loss_ops_copy(sk, state))
+		state->ops.sndbuf_expand = loss_windows_buffered;
 	if (detection == LOSS_NCR_CAREFUL || detection == LOSS_NCR_AGGRESSIVE)
 		loss_ncr_ack(sk, state, detection == LOSS_NCR_CAREFUL);
 	else if (detection == LOSS_DOOR)
@@ -61,12 +84,6 @@ static bool loss_mark(struct sock *sk, enum loss_detection detection, struct los
 	if (tcp_sk(sk)->lost_out != lost_out)
 		loss_ncr_end(sk, state);
 	return false;
-}
-
-static bool loss_has_own(enum loss_detection detection)
-{
-	return detection == LOSS_NCR_CAREFUL || detection == LOSS_NCR_AGGRESSIVE || detection == LOSS_RR ||
-	       detection == LOSS_PR;
 }
 
 /* tcp_identify_packet_loss(): each ACK that is a duplicate, has SACK, or comes while not all is well */
@@ -160,7 +177,7 @@ void __wrap_tcp_cleanup_congestion_control(struct sock *sk)
 	struct loss_state *state = loss_state_if_any(sk);
 
 	if (state)
-		loss_door_remove(sk, state);
+		loss_ops_restore(sk, state);
 	__real_tcp_cleanup_congestion_control(sk);
 	if (state)
 		loss_state_free(sk);

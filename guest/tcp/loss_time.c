@@ -36,6 +36,12 @@ u64 loss_pr_left_ns(const struct sock *sk, const struct loss_state *state, const
 	return lost_at_ns > now_ns ? lost_at_ns - now_ns : 0;
 }
 
+/* Windows that leave while a packet is waited for */
+u32 loss_pr_windows(void)
+{
+	return DIV_ROUND_UP(pr_beta_ppm, LOSS_PPM);
+}
+
 /* The one timer of a socket's retransmissions; a tick more, since the first is not a whole one */
 void loss_timer_in(struct sock *sk, u64 left_ns)
 {
