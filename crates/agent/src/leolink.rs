@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use crate::netlink::attributes;
     use crate::tc::tests::{direction, messages};
-    use leowarp_timeline::setup::Resequence;
+    use leowarp_timeline::setup::{Ordering, Resequence};
 
     #[test]
     fn leolink_is_named_whole_once_and_then_by_its_changes() {
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_station_s_link_numbers_one_way_and_restores_the_other() {
-        let resequence = Resequence { by: Numbering::Flow, delay_ns: 0x0102_0304 };
+        let resequence = Resequence { by: Numbering::Flow, kind: Ordering::Basic, delay_ns: 0x0102_0304 };
         let bytes = |numbers, by| {
             let order = Order { resequence: Resequence { by, ..resequence }, numbers, restores: !numbers };
             order_bytes(order)

@@ -423,7 +423,7 @@ impl<'a> Network<'a> {
     /// instant, packets of before still fly the former one, and those behind them wait for them at the link's other end:
     /// on a full path the last one takes as long as if nothing had fallen.
     fn switches(&mut self) -> Vec<(usize, Switch)> {
-        let cures = self.setup.cures;
+        let cures = &self.setup.cures;
         let mut out = Vec::new();
         let former_delays_ns = std::mem::take(&mut self.former_delays_ns);
         for ((node, host), from) in std::mem::take(&mut self.switched) {
