@@ -13,6 +13,7 @@
  *	leolink_hold.c		new packets wait until the old way is empty
  *	leolink_signal.c	packets of the network's own
  *	leolink_merge.c		packets by a new way wait for the marker that ends the old one
+ *	leolink_notice.c	hosts are told of a route change
  *	leolink_proc.c		/proc/leolink
  *	leolink_child.c		another queueing discipline in place of the FIFO
  *	leolink_switch.c	what a node does when packets for a host go over another link from now on
@@ -51,6 +52,7 @@ enum {
 	LEOLINK_ORDER,		/* struct leolink_order: packets are numbered or put in order; before any is held */
 	LEOLINK_MERGE,		/* struct leolink_merge: a host's packets that arrive wait for a marker */
 	LEOLINK_MARKERS,	/* flag: markers may arrive */
+	LEOLINK_NOTICE,		/* struct leolink_notice: the node tells a host */
 	__LEOLINK_MAX,
 };
 #define LEOLINK_MAX (__LEOLINK_MAX - 1)
@@ -177,13 +179,43 @@ struct leolink_merged {
 	u64 full_pkts;
 };
 
+/* A host is told that its packets to another go over this direction from now on. */
+struct leolink_notice {
+	u32 number;
+	u32 flags;
+	__be32 told, destination;
+	s64 old_delay_ns, new_delay_ns;
+	u64 rest_from_ns, rest_to_ns;	/* as of leolink_switch; of a false one the first is the wait that it names */
+	s64 answer_ns;		/* from the destination back to the host, less what the notice takes there */
+	u64 delay_ns;		/* how long the node waits before it sends it */
+	u32 from;		/* id of the direction before */
+	u32 zero;
+};
+
+#define LEOLINK_NOTICE_LOST		1	/* it is recorded and not sent */
+#define LEOLINK_NOTICE_FALSE		2	/* there is no change */
+#define LEOLINK_NOTICE_NO_OLD_WAY	4	/* what left over the direction before does not arrive */
+
+/* One record of /proc/leolink/notices. */
+struct leolink_noticed {
+	u64 t_ns;
+	u32 number;
+	u32 flags;
+	u32 id;			/* of the direction */
+	__be32 told, destination;
+	u32 zero;
+	u64 sent_ns;		/* 0 = it was not */
+	s64 old_delay_ns, new_delay_ns;
+	u64 wait_ns;
+};
+
 /* One record of /proc/leolink/nodes. */
 struct leolink_node_record {
 	u32 id;			/* of a direction of a link of the node */
 	u32 receives;		/* whether the node receives over it, or sends */
 	u64 held_pkts, held_bytes;	/* now, before and behind links together */
 	u64 held_max_bytes, held_max_at_ns;
-	u64 signals_pkts, signals_bytes;	/* as they leave the node */
+	u64 signals_pkts, signals_bytes;	/* frames without a link's overhead */
 	u64 behind_pkts;	/* of those held now, behind links: links have delivered them */
 };
 
@@ -416,6 +448,10 @@ bool leolink_merge_holds(struct leolink_sched *q, struct net_device *peer, struc
 void leolink_merge_leave(struct leolink_sched *q, u64 now);
 ssize_t leolink_merges_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 void leolink_merges_register(void);
+
+/* leolink_notice.c */
+int leolink_notice_begin(struct leolink_sched *q, const struct leolink_notice *n, struct netlink_ext_ack *extack);
+ssize_t leolink_notices_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 
 /* leolink_proc.c */
 void leolink_links_join(struct leolink_sched *q);

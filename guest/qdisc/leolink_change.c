@@ -31,6 +31,7 @@ static const struct nla_policy policy[LEOLINK_MAX + 1] = {
 	[LEOLINK_SWITCH] = NLA_POLICY_EXACT_LEN(sizeof(struct leolink_switch)),
 	[LEOLINK_MERGE] = NLA_POLICY_EXACT_LEN(sizeof(struct leolink_merge)),
 	[LEOLINK_MARKERS] = { .type = NLA_FLAG },
+	[LEOLINK_NOTICE] = NLA_POLICY_EXACT_LEN(sizeof(struct leolink_notice)),
 };
 
 static u64 origin_after(const struct leolink_sched *q, struct nlattr *tb[])
@@ -222,6 +223,12 @@ int leolink_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack
 		/* an attribute is aligned to 4 bytes */
 		memcpy(&s, nla_data(tb[LEOLINK_SWITCH]), sizeof(s));
 		err = leolink_switch_over(sch, &s, extack);
+	}
+	if (!err && tb[LEOLINK_NOTICE]) {
+		struct leolink_notice n;
+
+		memcpy(&n, nla_data(tb[LEOLINK_NOTICE]), sizeof(n));
+		err = leolink_notice_begin(q, &n, extack);
 	}
 	return err;
 }

@@ -85,7 +85,7 @@ static void send_marker(struct leolink_sched *from, const struct leolink_switch 
 	struct leolink_node *node = leolink_node_of(dev_net(dev), s->from, false);
 
 	leolink_signal_frame(marker, dev);
-	leolink_node_signal(node, marker->len + from->overhead_bytes);
+	leolink_node_signal(node, marker->len);
 	leolink_node_put(node);
 	dev_queue_xmit(marker);
 }

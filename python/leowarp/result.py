@@ -224,6 +224,10 @@ class Run:
         """What waited where for the end of an old way, a route change of a node each; only with `cures.end_marker`."""
         return self._frame("merges")
 
+    def notices(self) -> pd.DataFrame:
+        """What hosts were told of route changes, in time, late, falsely, or not, being lost; only with `cures.notify`."""
+        return self._frame("notices")
+
     def nodetotals(self) -> pd.DataFrame:
         """What nodes held back at most, and the packets of their own that they sent; only with `[cures]`; by name."""
         table = self.table("nodetotals")

@@ -5,7 +5,7 @@
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::table::Rows;
-use leowarp_timeline::record::{Merge, Missing, NodeTotal, Order, Switch};
+use leowarp_timeline::record::{Merge, Missing, NodeTotal, Notice, Order, Switch};
 use leowarp_timeline::setup::Setup;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,6 +19,8 @@ const ORDERS: (&str, usize) = ("/proc/leolink/orders", 64);
 const MERGES: (&str, usize) = ("/proc/leolink/merges", 80);
 /// struct leolink_node_record.
 const NODES: (&str, usize) = ("/proc/leolink/nodes", 64);
+/// struct leolink_noticed.
+const NOTICES: (&str, usize) = ("/proc/leolink/notices", 64);
 const BUFFER_RECORDS: usize = 256;
 
 /// Writes the tables that the cures have: `switches`, `merges`, `orders`, `nodetotals`.
@@ -34,6 +36,9 @@ pub fn write_rows(context: &Context) -> Result<()> {
     }
     if cures.resequence.is_some() {
         orders(context)?;
+    }
+    if cures.notify.is_some() {
+        notices(context)?;
     }
     Ok(())
 }
@@ -157,6 +162,33 @@ fn node_totals(context: &Context) -> Result<()> {
     rows.flush()
 }
 
+fn notices(context: &Context) -> Result<()> {
+    let mut rows = Rows::create(&context.header)?;
+    // by number: nodes get what is said at an instant in the order of the nodes
+    let mut all = BTreeMap::new();
+    records(NOTICES, |r| {
+        let flags = word(r, 12);
+        let sent_ns = long(r, 32);
+        let row = Notice {
+            t_ns: context.clock.of_monotonic_ns(long(r, 0) as i64),
+            number: word(r, 8),
+            to_direction: word(r, 16),
+            told_host: host(context.setup, r, 20)?,
+            destination_host: host(context.setup, r, 24)?,
+            is_false: u8::from(flags & 2 != 0),
+            is_lost: u8::from(flags & 1 != 0),
+            sent_ns: if sent_ns == 0 { i64::MISSING } else { context.clock.of_monotonic_ns(sent_ns as i64) },
+            old_delay_ns: long(r, 40) as i64,
+            new_delay_ns: long(r, 48) as i64,
+            wait_ns: long(r, 56) as i64,
+        };
+        all.insert(row.number, row);
+        Ok(())
+    })?;
+    all.values().try_for_each(|row| rows.push(row))?;
+    rows.flush()
+}
+
 fn orders(context: &Context) -> Result<()> {
     let mut rows = Rows::create(&context.header)?;
     records(ORDERS, |r| {
@@ -187,6 +219,7 @@ pub fn discard(setup: &Setup) -> Result<()> {
         records(SWITCHES, |_| Ok(()))?;
         records(MERGES, |_| Ok(()))?;
         records(ORDERS, |_| Ok(()))?;
+        records(NOTICES, |_| Ok(()))?;
         let (path, _) = NODES;
         std::fs::write(path, "0").map_err(|source| Error::Kernel { attempt: format!("write {path}"), source })?;
     }

@@ -26,6 +26,7 @@ const LEOLINK_SWITCH: u16 = 16;
 const LEOLINK_ORDER: u16 = 17;
 const LEOLINK_MERGE: u16 = 18;
 const LEOLINK_MARKERS: u16 = 19;
+const LEOLINK_NOTICE: u16 = 20;
 
 const ORDER_NUMBER: u32 = 1;
 const ORDER_RESTORE: u32 = 2;
@@ -34,6 +35,9 @@ const ORDER_BY_FLOW: u32 = 4;
 const SWITCH_MOVE: u32 = 1;
 const SWITCH_HOLD: u32 = 2;
 const SWITCH_SEND: u32 = 4;
+
+const NOTICE_FALSE: u32 = 2;
+const NOTICE_NO_OLD_WAY: u32 = 4;
 
 /// An attribute's length has 16 bits.
 const PIECE_BYTES: usize = 2048 * tables::RECORD_BYTES;
@@ -140,6 +144,62 @@ pub fn merge(batch: &mut Batch, ifindex: u32, destination: Ipv4Addr, m: &Merge) 
     bytes[24..28].copy_from_slice(&flags.to_ne_bytes());
     let options = begin(batch, ifindex, 0);
     batch.attribute(LEOLINK_MERGE, &bytes);
+    batch.end(&options);
+}
+
+/// A host is told that its packets to another go another way (`struct leolink_notice`).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Notice {
+    /// From 1 on.
+    pub number: u32,
+    pub told: Ipv4Addr,
+    pub destination: Ipv4Addr,
+    pub old_delay_ns: i64,
+    pub new_delay_ns: i64,
+    pub cause: NoticeCause,
+    /// How long the node waits before it sends it.
+    pub delay_ns: u64,
+    pub is_lost: bool,
+}
+
+/// What a notice is about.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum NoticeCause {
+    /// A change from a direction of the node to the one that is told. `answer_ns`: from the destination back to the host,
+    /// less what the notice takes there; rests as of [`Switch`]; none = what left before does not arrive.
+    Change { from: usize, rests_ns: Option<(u64, u64)>, answer_ns: i64 },
+    /// Nothing.
+    False { wait_ns: u64 },
+}
+
+pub fn notice(batch: &mut Batch, ifindex: u32, n: &Notice) {
+    let (mut flags, mut from, mut answer_ns, mut rests_ns) = (u32::from(n.is_lost), 0, 0, (0, 0));
+    match n.cause {
+        NoticeCause::False { wait_ns } => {
+            flags |= NOTICE_FALSE;
+            rests_ns.0 = wait_ns;
+        }
+        NoticeCause::Change { from: before, rests_ns: known, answer_ns: answer } => {
+            flags |= if known.is_none() { NOTICE_NO_OLD_WAY } else { 0 };
+            (from, answer_ns, rests_ns) = (before as u32, answer, known.unwrap_or_default());
+        }
+    }
+    let mut bytes = Vec::with_capacity(72);
+    for word in [n.number, flags] {
+        bytes.extend(word.to_ne_bytes());
+    }
+    bytes.extend(n.told.octets());
+    bytes.extend(n.destination.octets());
+    bytes.extend(n.old_delay_ns.to_ne_bytes());
+    bytes.extend(n.new_delay_ns.to_ne_bytes());
+    bytes.extend(rests_ns.0.to_ne_bytes());
+    bytes.extend(rests_ns.1.to_ne_bytes());
+    bytes.extend(answer_ns.to_ne_bytes());
+    bytes.extend(n.delay_ns.to_ne_bytes());
+    bytes.extend(from.to_ne_bytes());
+    bytes.extend([0; 4]);
+    let options = begin(batch, ifindex, 0);
+    batch.attribute(LEOLINK_NOTICE, &bytes);
     batch.end(&options);
 }
 
@@ -293,6 +353,37 @@ mod tests {
         let mut batch = Batch::default();
         expect_markers(&mut batch, 3);
         assert_eq!(options(&batch), [(19, 0)]);
+    }
+
+    #[test]
+    fn a_notice_names_who_is_told_what_and_why() {
+        let change = Notice {
+            number: 7,
+            told: Ipv4Addr::new(10, 1, 0, 1),
+            destination: Ipv4Addr::new(10, 1, 0, 2),
+            old_delay_ns: 5,
+            new_delay_ns: 4,
+            cause: NoticeCause::Change { from: 6, rests_ns: Some((3, 2)), answer_ns: -1 },
+            delay_ns: 9,
+            is_lost: true,
+        };
+        let said = |n: &Notice| {
+            let mut batch = Batch::default();
+            notice(&mut batch, 3, n);
+            assert_eq!(options(&batch), [(20, 72)]);
+            batch.bytes()[batch.bytes().len() - 72..].to_vec()
+        };
+        #[rustfmt::skip]
+        let expected = [
+            7, 0, 0, 0,  1, 0, 0, 0,  10, 1, 0, 1,  10, 1, 0, 2,  5, 0, 0, 0, 0, 0, 0, 0,  4, 0, 0, 0, 0, 0, 0, 0,
+            3, 0, 0, 0, 0, 0, 0, 0,  2, 0, 0, 0, 0, 0, 0, 0,  255, 255, 255, 255, 255, 255, 255, 255,
+            9, 0, 0, 0, 0, 0, 0, 0,  6, 0, 0, 0,  0, 0, 0, 0,
+        ];
+        assert_eq!(said(&change), expected);
+        let gone = NoticeCause::Change { from: 6, rests_ns: None, answer_ns: -1 };
+        assert_eq!(said(&Notice { cause: gone, is_lost: false, ..change })[4..8], [4, 0, 0, 0]);
+        let bytes = said(&Notice { cause: NoticeCause::False { wait_ns: 8 }, is_lost: false, ..change });
+        assert_eq!((bytes[4], bytes[32], bytes[64]), (2, 8, 0));
     }
 
     #[test]

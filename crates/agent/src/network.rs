@@ -9,8 +9,10 @@
 //! All events of an instant become rounds of batches, one send a namespace and round: the first ends of new links, their
 //! other ends, the first ends once more (message::up_again), then the rest.
 
+mod notices;
 mod switches;
 
+use self::switches::Before;
 use crate::aqm;
 use crate::error::{Error, Result};
 use crate::leolink;
@@ -70,12 +72,11 @@ pub struct Network<'a> {
     waking: Vec<Batch>,
     changing: Vec<Batch>,
     touched: BTreeSet<usize>,
-    /// With cures: by node and host, the direction before this instant of those that changed.
-    switched: BTreeMap<(usize, usize), usize>,
-    /// With cures: delays before this instant, of directions that got another.
-    former_delays_ns: BTreeMap<usize, u64>,
-    /// With cures: end markers so far.
+    /// With cures: what this instant changed.
+    before: Before,
+    /// With cures: end markers and notices so far.
     markers: u32,
+    notices: u32,
     host_of_node: Vec<Option<usize>>,
 }
 
@@ -146,9 +147,9 @@ impl<'a> Network<'a> {
             waking: vec![Batch::default(); nodes],
             changing: vec![Batch::default(); nodes],
             touched: BTreeSet::new(),
-            switched: BTreeMap::new(),
-            former_delays_ns: BTreeMap::new(),
+            before: Before::default(),
             markers: 0,
+            notices: 0,
             host_of_node,
         };
         for (i, node) in setup.nodes.iter().enumerate() {
@@ -219,7 +220,7 @@ impl<'a> Network<'a> {
                 Change::Delay { direction, delay_ns } => {
                     let former_ns = std::mem::replace(&mut self.directions[direction].delay_ns, delay_ns);
                     if self.setup.cures.at_switches() {
-                        self.former_delays_ns.entry(direction).or_insert(former_ns);
+                        self.before.delays_ns.entry(direction).or_insert(former_ns);
                     }
                     self.mark(direction, Say::Changes);
                 }
@@ -352,7 +353,7 @@ impl<'a> Network<'a> {
         }
         let before = self.routes.insert((node, host), direction);
         if let Some(before) = before.filter(|&before| before != direction && self.setup.cures.at_switches()) {
-            self.switched.entry((node, host)).or_insert(before);
+            self.before.routes.entry((node, host)).or_insert(before);
         }
         self.set_route(node, host, 0, direction);
         if let Some(path) = path {
@@ -425,15 +426,15 @@ impl<'a> Network<'a> {
     fn flush(&mut self, t_ns: i64) -> Result<()> {
         let mut made = Vec::new();
         let mut to_say = std::mem::take(&mut self.to_say);
-        let switches = self.switches();
-        if !switches.is_empty() {
+        let told = self.told();
+        if !told.is_empty() {
             // what is read back of a link that goes down must be before it loses the rest
             to_say.sort_by_key(|&d| self.say[d] == Some(Say::Flush));
         }
-        let mut switches = Some(switches);
+        let mut told = Some(told);
         for direction in to_say {
             if self.say[direction] == Some(Say::Flush) {
-                self.say_switches(switches.take());
+                self.tell(told.take());
             }
             let (Some(say), Some((node, ifindex))) = (self.say[direction].take(), self.sending_side(direction)) else {
                 continue;
@@ -468,7 +469,7 @@ impl<'a> Network<'a> {
                 None => {}
             }
         }
-        self.say_switches(switches.take());
+        self.tell(told.take());
         let touched = std::mem::take(&mut self.touched);
         for batches in [&self.making, &self.joining, &self.waking, &self.changing] {
             for &node in touched.iter().filter(|&&n| !batches[n].is_empty()) {

@@ -114,6 +114,7 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
     unknown |= set() if {"move_queue", "hold"} & cures.keys() else {"switches"}
     unknown |= set() if "end_marker" in cures else {"merges"}
     unknown |= set() if "resequence" in cures else {"orders"}
+    unknown |= set() if "notify" in cures else {"notices"}
     unknown |= set() if cures else {"nodetotals"}
     files, absent = [], []
     for name in TABLES:

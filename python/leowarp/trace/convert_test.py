@@ -23,13 +23,13 @@ def output(tmp_path):
 
 
 # What only a run with cures has.
-ALWAYS = [name for name in TABLES if name not in ("switches", "merges", "orders", "nodetotals")]
+ALWAYS = [name for name in TABLES if name not in ("switches", "merges", "notices", "orders", "nodetotals")]
 
 
 def test_a_whole_output_gives_every_table(output, tmp_path):
     assert convert(output, tmp_path / "30-trace") == dict.fromkeys(ALWAYS, 0)
     (tmp_path / "setup.json").write_text(
-        '{"cures": {"hold": {}, "end_marker": {}, "resequence": {}}, "nodes": [], "hosts": [], "links": [], '
+        '{"cures": {"hold": {}, "end_marker": {}, "notify": {}, "resequence": {}}, "nodes": [], "hosts": [], "links": [], '
         '"flows": []}'
     )
     assert convert(output, tmp_path / "30-trace", tmp_path / "setup.json") == dict.fromkeys(TABLES, 0)

@@ -467,6 +467,29 @@ MERGES = TableSchema(
     ),
 )  # fmt: skip
 
+NOTICES = TableSchema(
+    "notices",
+    "Notice",
+    "What hosts were told of route changes (`cures.notify`), in the order of the telling. Only with `notify`.",
+    (
+        _key("t_ns", _I64, _NS, "when the entry of the node that tells changed"),
+        _key("number", _U31, "", "from 1 on, as in the packet (design/cures.md)"),
+        _key("to_direction", _U31, "", "direction over which that node sends from then on, numbered as in `links`"),
+        _key("told_host", _U31, "", "number of the host that is told; the table's metadata `hosts` names them"),
+        _key("destination_host", _U31, "", "number of the host to which its packets go another way"),
+        Column("is_false", _BOOL, "", "there is no such change (`cures.notify_false_interval`)"),
+        Column("is_lost", _BOOL, "", "not sent (`cures.notify_loss`); those that links lose are not among them"),
+        Column("sent_ns", _I64, _NS, "when it left the node; null: it did not, being lost, too late, or without a way"),
+        Column("old_delay_ns", _I64, _NS, "delay of the way before, from host to host: the links' delays added up"),
+        Column("new_delay_ns", _I64, _NS, "delay of the new way"),
+        Column(
+            "wait_ns", _I64, _NS,
+            "how long loss detection is to be held from the notice's arrival on: until the acknowledgement of the last "
+            "packet by the old way can be back; 0: nothing is overtaken",
+        ),
+    ),
+)  # fmt: skip
+
 NODETOTALS = TableSchema(
     "nodetotals",
     "NodeTotal",
@@ -478,7 +501,7 @@ NODETOTALS = TableSchema(
         Column("held_max_bytes", _U64, _B, "most held back at once, by all of its links together"),
         Column("held_max_at_ns", _I64, _NS, "when that was first so; null: nothing was held back"),
         Column("signals_pkts", _U64, _P, "packets of its own that it sent: end markers and notices"),
-        Column("signals_bytes", _U64, _B, "the same in bytes, with the overhead of the link that they left over"),
+        Column("signals_bytes", _U64, _B, "the same in bytes, as Ethernet frames without a link's overhead"),
     ),
 )
 
@@ -571,6 +594,6 @@ TABLES: dict[str, TableSchema] = {
     table.name: table
     for table in (
         SOCKETS, PACKETS, BINS, DELAYS, LINKS, LINKTOTALS, COUNTERS, DROPS, FLOWS, ACKS, ECHOES, REORDERING,
-        DENSITIES, SWITCHES, MERGES, ORDERS, NODETOTALS,
+        DENSITIES, SWITCHES, MERGES, NOTICES, ORDERS, NODETOTALS,
     )
 }  # fmt: skip

@@ -243,6 +243,20 @@ tables! {
         longest_ns: i64 ["ns", "longest time that one waited; null: none did"],
         full_pkts: u64 ["pkts", "packets that came when the buffer was full (`cures.hold_full`)"],
     }
+    /// What hosts were told of route changes (`cures.notify`), in the order of the telling. Only with `notify`.
+    "notices" Notice {
+        t_ns: i64 ["ns", "when the entry of the node that tells changed"],
+        number: u32 ["1", "from 1 on, as in the packet (design/cures.md)"],
+        to_direction: u32 ["1", "direction over which that node sends from then on, numbered as in `links`"],
+        told_host: u32 ["1", "number of the host that is told; the table's metadata `hosts` names them"],
+        destination_host: u32 ["1", "number of the host to which its packets go another way"],
+        is_false: u8 ["1", "there is no such change (`cures.notify_false_interval`)"],
+        is_lost: u8 ["1", "not sent (`cures.notify_loss`); those that links lose are not among them"],
+        sent_ns: i64 ["ns", "when it left the node; null: it did not, being lost, too late, or without a way"],
+        old_delay_ns: i64 ["ns", "delay of the way before, from host to host: the links' delays added up"],
+        new_delay_ns: i64 ["ns", "delay of the new way"],
+        wait_ns: i64 ["ns", "how long loss detection is to be held from the notice's arrival on: until the acknowledgement of the last packet by the old way can be back; 0: nothing is overtaken"],
+    }
     /// Each stream that was numbered at one station and put in order at another. Only with `cures.resequence`.
     "orders" Order {
         source_host: u32 ["1", "number of the host that sends; the table's metadata `hosts` names them"],
@@ -265,6 +279,6 @@ tables! {
         held_max_bytes: u64 ["bytes", "most held back at once, by all of its links together"],
         held_max_at_ns: i64 ["ns", "when that was first so; null: nothing was held back"],
         signals_pkts: u64 ["pkts", "packets of its own that it sent: end markers and notices"],
-        signals_bytes: u64 ["bytes", "the same in bytes, with the overhead of the link that they left over"],
+        signals_bytes: u64 ["bytes", "the same in bytes, as Ethernet frames without a link's overhead"],
     }
 }
