@@ -8,8 +8,12 @@
  *	leolink_drops.c		which packets were lost
  *	leolink_arrivals.c	the earliest arrival of all links
  *	leolink_schedule.c	when a packet starts, departs and arrives
+ *	leolink_node.c		what each node holds back and sends of its own
  *	leolink_order.c		packets are numbered, and put back into that order
  *	leolink_hold.c		new packets wait until the old way is empty
+ *	leolink_signal.c	packets of the network's own
+ *	leolink_merge.c		packets by a new way wait for the marker that ends the old one
+ *	leolink_notice.c	hosts are told of a route change
  *	leolink_proc.c		/proc/leolink
  *	leolink_child.c		another queueing discipline in place of the FIFO
  *	leolink_switch.c	what a node does when packets for a host go over another link from now on
@@ -46,6 +50,9 @@ enum {
 	LEOLINK_PROBE_BYTES,	/* u32: the delay holds the transmission of a packet of this length */
 	LEOLINK_SWITCH,		/* struct leolink_switch: a host's packets leave over this direction from now on */
 	LEOLINK_ORDER,		/* struct leolink_order: packets are numbered or put in order; before any is held */
+	LEOLINK_MERGE,		/* struct leolink_merge: a host's packets that arrive wait for a marker */
+	LEOLINK_MARKERS,	/* flag: markers may arrive */
+	LEOLINK_NOTICE,		/* struct leolink_notice: the node tells a host */
 	__LEOLINK_MAX,
 };
 #define LEOLINK_MAX (__LEOLINK_MAX - 1)
@@ -131,17 +138,94 @@ struct leolink_switch {
 	u64 rest_to_ns;		/* ... and the first one over this */
 	u32 flags;
 	u32 hold_limit_bytes;	/* what this direction may hold back, for all hosts together */
+	u32 marker;		/* the number of the marker that ends the old way; 0 = there is none */
+	u32 refused;		/* why there is none; enum leolink_refused */
 };
 
 #define LEOLINK_SWITCH_MOVE	1	/* what waits at the other direction goes over this one */
 #define LEOLINK_SWITCH_HOLD	2	/* what goes over this one waits until it arrives behind the last over the other */
 #define LEOLINK_SWITCH_SEND	4	/* a full hold buffer sends its oldest packet instead of refusing the newest */
 
+/* Why a cure that needs the old way does nothing at a switch. The agent finds it, and reads it again. */
+enum leolink_refused {
+	REFUSED_NOT,
+	REFUSED_NO_OLD_WAY,	/* the old link leads to the host no more */
+	REFUSED_SAME_WAY,	/* it leads back to this node */
+	REFUSED_NO_TIME,	/* the ways meet behind a link without delay and rate */
+};
+
+/* A switch of another node: packets for a host that arrive over this direction wait for the marker of the old way. */
+struct leolink_merge {
+	u32 marker;		/* its number */
+	__be32 destination;
+	u64 wait_ns;		/* how long a packet waits, at most */
+	u32 from;		/* id of the direction over which the marker arrives */
+	u32 limit_bytes;	/* what may wait that came over this direction, for all hosts together */
+	u32 flags;		/* LEOLINK_SWITCH_SEND */
+	u32 zero;
+};
+
+/* One record of /proc/leolink/merges. */
+struct leolink_merged {
+	u64 t_ns;
+	u32 marker;
+	u32 from, to;
+	__be32 destination;
+	u64 marker_ns;		/* when it arrived; 0 = it has not */
+	u64 ended_ns;		/* since when nothing waits for it; 0 = not yet */
+	u64 waited_pkts, waited_bytes;
+	u64 waiting_max_bytes;
+	u64 longest_ns;
+	u64 full_pkts;
+};
+
+/* A host is told that its packets to another go over this direction from now on. */
+struct leolink_notice {
+	u32 number;
+	u32 flags;
+	__be32 told, destination;
+	s64 old_delay_ns, new_delay_ns;
+	u64 rest_from_ns, rest_to_ns;	/* as of leolink_switch; of a false one the first is the wait that it names */
+	s64 answer_ns;		/* from the destination back to the host, less what the notice takes there */
+	u64 delay_ns;		/* how long the node waits before it sends it */
+	u32 from;		/* id of the direction before */
+	u32 zero;
+};
+
+#define LEOLINK_NOTICE_LOST		1	/* it is recorded and not sent */
+#define LEOLINK_NOTICE_FALSE		2	/* there is no change */
+#define LEOLINK_NOTICE_NO_OLD_WAY	4	/* what left over the direction before does not arrive */
+
+/* One record of /proc/leolink/notices. */
+struct leolink_noticed {
+	u64 t_ns;
+	u32 number;
+	u32 flags;
+	u32 id;			/* of the direction */
+	__be32 told, destination;
+	u32 zero;
+	u64 sent_ns;		/* 0 = it was not */
+	s64 old_delay_ns, new_delay_ns;
+	u64 wait_ns;
+};
+
+/* One record of /proc/leolink/nodes. */
+struct leolink_node_record {
+	u32 id;			/* of a direction of a link of the node */
+	u32 receives;		/* whether the node receives over it, or sends */
+	u64 held_pkts, held_bytes;	/* now, before and behind links together */
+	u64 held_max_bytes, held_max_at_ns;
+	u64 signals_pkts, signals_bytes;	/* frames without a link's overhead */
+	u64 behind_pkts;	/* of those held now, behind links: links have delivered them */
+};
+
 /* One record of /proc/leolink/switches: a switch at which packets were moved or are held back. */
 struct leolink_switched {
 	u64 t_ns;
 	u32 from, to;
 	__be32 destination;
+	u32 marker;
+	u32 refused;
 	u32 zero;
 	u64 moved_pkts, moved_bytes;
 	u64 hold_ns;		/* how long the first packet would be held back; 0 = none is */
@@ -210,7 +294,16 @@ struct leolink_sched {
 	/* packets that are numbered, or put in order */
 	u32 order;		/* LEOLINK_ORDER_* */
 	u64 order_delay_ns;
+
+	/* packets that arrive and wait, or end a wait */
+	u32 on_arrival;		/* ARRIVAL_*; 0 = they go on at once */
+	u32 merge_bytes, merge_limit_bytes;
+	bool full_merge_sends;
 };
+
+#define ARRIVAL_ORDER	1	/* to a station, in the order of their numbers */
+#define ARRIVAL_MARKER	2	/* one of them may be a marker */
+#define ARRIVAL_MERGE	4	/* some wait for a marker */
 
 static inline u64 now_ns(void)
 {
@@ -302,6 +395,15 @@ static inline void leolink_advance(struct leolink_sched *q, u64 now)
 	}
 }
 
+/* leolink_node.c */
+struct leolink_node *leolink_node_of(const struct net *net, u32 id, bool receives);
+void leolink_node_put(struct leolink_node *node);
+void leolink_node_hold(struct leolink_node *node, u32 bytes, bool behind, u64 now);
+void leolink_node_release(struct leolink_node *node, u32 bytes, bool behind);
+void leolink_node_signal(struct leolink_node *node, u32 bytes);
+ssize_t leolink_nodes_read(struct file *f, char __user *to, size_t size, loff_t *pos);
+ssize_t leolink_nodes_clear(struct file *f, const char __user *from, size_t size, loff_t *pos);
+
 /* leolink_order.c */
 extern bool leolink_is_moving;
 void leolink_order_number(struct leolink_sched *q, struct sk_buff *skb);
@@ -330,6 +432,26 @@ static inline bool leolink_is_for(const struct sk_buff *skb, __be32 destination)
 {
 	return skb->protocol == htons(ETH_P_IP) && ip_hdr(skb)->daddr == destination;
 }
+
+/* leolink_signal.c */
+#define SIGNAL_NOTICE	253	/* types of ICMP */
+#define SIGNAL_MARKER	254
+#define SIGNAL_MARKER_MAGIC	0x6c656f6d	/* "leom" */
+struct sk_buff *leolink_signal_new(u8 type, __be32 destination, const __be32 *body, u32 body_bytes, gfp_t flags);
+bool leolink_signal_is_marker(const struct sk_buff *skb, u32 *number);
+void leolink_signal_frame(struct sk_buff *skb, struct net_device *dev);
+
+/* leolink_merge.c */
+int leolink_merge_begin(struct leolink_sched *q, const struct leolink_merge *m);
+bool leolink_merge_takes_marker(struct sk_buff *skb, u64 now);
+bool leolink_merge_holds(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now);
+void leolink_merge_leave(struct leolink_sched *q, u64 now);
+ssize_t leolink_merges_read(struct file *f, char __user *to, size_t size, loff_t *pos);
+void leolink_merges_register(void);
+
+/* leolink_notice.c */
+int leolink_notice_begin(struct leolink_sched *q, const struct leolink_notice *n, struct netlink_ext_ack *extack);
+ssize_t leolink_notices_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 
 /* leolink_proc.c */
 void leolink_links_join(struct leolink_sched *q);

@@ -29,6 +29,9 @@ static const struct nla_policy policy[LEOLINK_MAX + 1] = {
 	[LEOLINK_PROBE_BYTES] = { .type = NLA_U32 },
 	[LEOLINK_ORDER] = NLA_POLICY_EXACT_LEN(sizeof(struct leolink_order)),
 	[LEOLINK_SWITCH] = NLA_POLICY_EXACT_LEN(sizeof(struct leolink_switch)),
+	[LEOLINK_MERGE] = NLA_POLICY_EXACT_LEN(sizeof(struct leolink_merge)),
+	[LEOLINK_MARKERS] = { .type = NLA_FLAG },
+	[LEOLINK_NOTICE] = NLA_POLICY_EXACT_LEN(sizeof(struct leolink_notice)),
 };
 
 static u64 origin_after(const struct leolink_sched *q, struct nlattr *tb[])
@@ -154,7 +157,11 @@ static struct leolink_waiting *obey(struct Qdisc *sch, struct nlattr *tb[], stru
 		memcpy(&order, nla_data(tb[LEOLINK_ORDER]), sizeof(order));
 		q->order = order.flags;
 		q->order_delay_ns = order.delay_ns;
+		if (q->order & LEOLINK_ORDER_RESTORE)
+			q->on_arrival |= ARRIVAL_ORDER;
 	}
+	if (nla_get_flag(tb[LEOLINK_MARKERS]))
+		q->on_arrival |= ARRIVAL_MARKER;
 	leolink_set_plain(q);
 	if (tb[LEOLINK_RATE_BPS])
 		q->rate_bps = nla_get_u64(tb[LEOLINK_RATE_BPS]);
@@ -204,12 +211,24 @@ int leolink_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack
 		ring = obey(sch, tb, ring);
 	sch_tree_unlock(sch);
 	kvfree(ring);
+	if (!err && tb[LEOLINK_MERGE]) {
+		struct leolink_merge m;
+
+		memcpy(&m, nla_data(tb[LEOLINK_MERGE]), sizeof(m));
+		err = leolink_merge_begin(q, &m);
+	}
 	if (!err && tb[LEOLINK_SWITCH]) {
 		struct leolink_switch s;
 
 		/* an attribute is aligned to 4 bytes */
 		memcpy(&s, nla_data(tb[LEOLINK_SWITCH]), sizeof(s));
 		err = leolink_switch_over(sch, &s, extack);
+	}
+	if (!err && tb[LEOLINK_NOTICE]) {
+		struct leolink_notice n;
+
+		memcpy(&n, nla_data(tb[LEOLINK_NOTICE]), sizeof(n));
+		err = leolink_notice_begin(q, &n, extack);
 	}
 	return err;
 }

@@ -16,6 +16,7 @@ struct leolink_hold {
 	u64 until_ns;
 	struct qdisc_skb_head pkts;
 	struct leolink_switched *record;
+	struct leolink_node *node;
 };
 
 /* A record, and whether a hold still writes into it. */
@@ -96,6 +97,7 @@ void leolink_hold_begin(struct leolink_sched *q, struct leolink_hold *hold, __be
 	hold->destination = destination;
 	hold->until_ns = until_ns;
 	hold->record = record;
+	hold->node = leolink_node_of(dev_net(qdisc_dev(q->sch)), q->r.id, false);
 	container_of(record, struct entry, r)->is_open = true;
 	/* the first of two for one host, which ends first or with it, has the older packets */
 	while (*last)
@@ -132,6 +134,7 @@ static struct sk_buff *take(struct leolink_sched *q, struct leolink_hold *hold, 
 	hold->record->held_back_longest_ns = max(hold->record->held_back_longest_ns, held_ns);
 	hold->bytes -= link_bytes(q, skb);
 	q->hold_bytes -= link_bytes(q, skb);
+	leolink_node_release(hold->node, link_bytes(q, skb), false);
 	return skb;
 }
 
@@ -175,6 +178,7 @@ int leolink_hold_enqueue(struct leolink_sched *q, struct leolink_hold *hold, str
 	__qdisc_enqueue_tail(skb, &hold->pkts);
 	hold->bytes += bytes;
 	q->hold_bytes += bytes;
+	leolink_node_hold(hold->node, bytes, false, now);
 	r->held_back_pkts++;
 	r->held_back_bytes += bytes;
 	r->held_back_max_bytes = max_t(u64, r->held_back_max_bytes, hold->bytes);
@@ -191,6 +195,7 @@ static void end(struct leolink_hold **place)
 	e->is_open = false;
 	if (e->was_read)
 		kfree(e);
+	leolink_node_put(hold->node);
 	kfree(hold);
 }
 

@@ -20,6 +20,7 @@ struct stream {
 	u32 numbered, last_sent;
 	struct qdisc_skb_head waiting;	/* in the order of their numbers */
 	u64 waiting_bytes;
+	struct leolink_node *node;	/* where they wait */
 };
 
 /* While a packet waits here, in its cb: the far side of the link that brought it is its dev. */
@@ -103,6 +104,7 @@ static void pass_first(struct stream *s, u64 now)
 	struct net_device *dev = skb->dev;
 
 	s->waiting_bytes -= order_cb(skb)->bytes;
+	leolink_node_release(s->node, order_cb(skb)->bytes, true);
 	s->r.longest_ns = max(s->r.longest_ns, now - order_cb(skb)->since_ns);
 	s->last_sent = skb->hash;
 	dev_forward_skb(dev, skb);
@@ -192,6 +194,9 @@ void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, str
 		s->waiting.tail = skb;
 	s->waiting.qlen++;
 	s->waiting_bytes += bytes;
+	if (!s->node)
+		s->node = leolink_node_of(dev_net(peer), q->r.id, true);
+	leolink_node_hold(s->node, bytes, true, now);
 	s->r.waited_pkts++;
 	s->r.waiting_max_bytes = max(s->r.waiting_max_bytes, s->waiting_bytes);
 	/* waits end in the order in which they began: an event that is set is not too late, at worst for nothing */
@@ -214,9 +219,11 @@ ssize_t leolink_orders_read(struct file *f, char __user *to, size_t size, loff_t
 		list_del(&s->all);
 		hash_del(&s->by_key);
 		while ((skb = __qdisc_dequeue_head(&s->waiting))) {
+			leolink_node_release(s->node, order_cb(skb)->bytes, true);
 			dev_put(skb->dev);
 			dev_kfree_skb_any(skb);
 		}
+		leolink_node_put(s->node);
 		kfree(s);
 		set_next_end(now_ns());
 		local_irq_restore(flags);

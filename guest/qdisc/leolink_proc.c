@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the agent reads of leolink: /proc/leolink/links, drops, orders and switches, binary. */
+/* What the agent reads of leolink: /proc/leolink/links, drops, orders, switches, merges, notices, nodes, binary. */
 #include <linux/proc_fs.h>
 #include <linux/rtnetlink.h>
 #include "leolink.h"
@@ -76,6 +76,9 @@ static const struct proc_ops links_ops = { .proc_read = links_read };
 static const struct proc_ops drops_ops = { .proc_read = leolink_drops_read };
 static const struct proc_ops orders_ops = { .proc_read = leolink_orders_read };
 static const struct proc_ops switches_ops = { .proc_read = leolink_switches_read };
+static const struct proc_ops merges_ops = { .proc_read = leolink_merges_read };
+static const struct proc_ops notices_ops = { .proc_read = leolink_notices_read };
+static const struct proc_ops nodes_ops = { .proc_read = leolink_nodes_read, .proc_write = leolink_nodes_clear };
 
 int __init leolink_proc_register(void)
 {
@@ -83,12 +86,19 @@ int __init leolink_proc_register(void)
 
 	BUILD_BUG_ON(sizeof(struct leolink_record) != 160);
 	BUILD_BUG_ON(sizeof(struct leolink_row) != 24);
-	BUILD_BUG_ON(sizeof(struct leolink_switch) != 32);
-	BUILD_BUG_ON(sizeof(struct leolink_switched) != 88);
+	BUILD_BUG_ON(sizeof(struct leolink_switch) != 40);
+	BUILD_BUG_ON(sizeof(struct leolink_switched) != 96);
+	BUILD_BUG_ON(sizeof(struct leolink_merge) != 32);
+	BUILD_BUG_ON(sizeof(struct leolink_merged) != 80);
+	BUILD_BUG_ON(sizeof(struct leolink_notice) != 72);
+	BUILD_BUG_ON(sizeof(struct leolink_noticed) != 64);
+	BUILD_BUG_ON(sizeof(struct leolink_node_record) != 64);
 	BUILD_BUG_ON(sizeof(struct leolink_ordered) != 64);
 	dir = proc_mkdir("leolink", NULL);
 	if (!dir || !proc_create("links", 0400, dir, &links_ops) || !proc_create("drops", 0400, dir, &drops_ops) ||
-	    !proc_create("orders", 0400, dir, &orders_ops) || !proc_create("switches", 0400, dir, &switches_ops))
+	    !proc_create("orders", 0400, dir, &orders_ops) || !proc_create("switches", 0400, dir, &switches_ops) ||
+	    !proc_create("merges", 0400, dir, &merges_ops) ||
+	    !proc_create("notices", 0400, dir, &notices_ops) || !proc_create("nodes", 0600, dir, &nodes_ops))
 		return -ENOMEM;
 	return 0;
 }

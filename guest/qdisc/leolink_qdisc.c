@@ -176,6 +176,19 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 	return skb;
 }
 
+/* A packet has arrived over a link behind which some wait, or end a wait. */
+static void arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now)
+{
+	if ((q->on_arrival & ARRIVAL_MARKER) && leolink_merge_takes_marker(skb, now))
+		return;
+	if ((q->on_arrival & ARRIVAL_MERGE) && leolink_merge_holds(q, peer, skb, now))
+		return;
+	if (q->on_arrival & ARRIVAL_ORDER)
+		leolink_order_deliver(q, peer, skb, now);
+	else
+		dev_forward_skb(peer, skb);
+}
+
 /*
  * Interrupt: what has arrived goes straight into the receive queue of the device at the other end, as veth_xmit would
  * put it, but without a pass through the transmit softirq (a tenth of all the time of a run). No lock is needed: the
@@ -197,8 +210,8 @@ static u64 deliver(struct leolink_sched *q, u64 now)
 	rcu_read_lock();
 	peer = dev->netdev_ops->ndo_get_peer_dev ? dev->netdev_ops->ndo_get_peer_dev(dev) : NULL;
 	while (peer && q->sch->q.head && !q->sch->q.head->sk && (skb = due(q, now)))
-		if (unlikely(q->order & LEOLINK_ORDER_RESTORE))
-			leolink_order_deliver(q, peer, skb, now);
+		if (unlikely(q->on_arrival))
+			arrive(q, peer, skb, now);
 		else
 			dev_forward_skb(peer, skb);
 	rcu_read_unlock();
@@ -244,6 +257,7 @@ static void leolink_destroy(struct Qdisc *sch)
 	struct leolink_sched *q = qdisc_priv(sch);
 
 	leolink_hold_flush(q, now_ns());
+	leolink_merge_leave(q, now_ns());
 	leolink_disarm(q);
 	if (q->child)
 		qdisc_put(q->child);
@@ -281,6 +295,7 @@ static int __init leolink_register(void)
 		return err;
 	leolink_arrivals_register(deliver);
 	leolink_orders_register();
+	leolink_merges_register();
 	return register_qdisc(&leolink_ops);
 }
 device_initcall(leolink_register);

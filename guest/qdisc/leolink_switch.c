@@ -11,7 +11,10 @@
  *		so that the first that is sent then arrives behind the last of before. The rests come from who knows the
  *		network (the agent), the rest is the node's own. Nothing is held back if that instant has passed.
  *
- * In this order, so that with both what is moved is held back, for as long as what cannot be moved takes.
+ *	end	a marker leaves over the old link as the last packet for the host, so that the node where the ways meet knows
+ *		when it has come (leolink_merge.c).
+ *
+ * In the order move, end, hold, so that with move and hold what is moved is held back, for as long as what cannot be moved takes.
  */
 #include <linux/etherdevice.h>
 #include <linux/netdevice.h>
@@ -75,13 +78,25 @@ static int hand_over(struct sk_buff *skb, struct net_device *dev)
 	return 0;
 }
 
+/* Sends the marker that ends the old way. It may get lost like any packet. */
+static void send_marker(struct leolink_sched *from, const struct leolink_switch *s, struct sk_buff *marker)
+{
+	struct net_device *dev = qdisc_dev(from->sch);
+	struct leolink_node *node = leolink_node_of(dev_net(dev), s->from, false);
+
+	leolink_signal_frame(marker, dev);
+	leolink_node_signal(node, marker->len);
+	leolink_node_put(node);
+	dev_queue_xmit(marker);
+}
+
 int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struct netlink_ext_ack *extack)
 {
 	struct leolink_sched *to = qdisc_priv(sch), *from = leolink_links_find(dev_net(qdisc_dev(sch)), s->from);
 	struct qdisc_skb_head moved = { 0 };
 	struct leolink_switched *r;
 	struct leolink_hold *hold;
-	struct sk_buff *skb;
+	struct sk_buff *skb, *marker = NULL;
 	u64 now = now_ns(), last_ns, rest_ns;
 	int err = 0;
 
@@ -93,9 +108,17 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 		NL_SET_ERR_MSG_MOD(extack, "a switch between links of which one is no FIFO of one rate");
 		return -EOPNOTSUPP;
 	}
+	if (s->marker) {
+		__be32 body[] = { htonl(SIGNAL_MARKER_MAGIC), htonl(s->marker) };
+
+		marker = leolink_signal_new(SIGNAL_MARKER, s->destination, body, sizeof(body), GFP_KERNEL);
+		if (!marker)
+			return -ENOMEM;
+	}
 	r = leolink_switched_new();
 	hold = leolink_hold_new();
 	if (!r || !hold) {
+		kfree_skb(marker);
 		leolink_switched_free(r);
 		leolink_hold_free(hold);
 		return -ENOMEM;
@@ -108,7 +131,6 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 		leolink_hold_take(from, s->destination, &moved, now);
 		leolink_arm_next(from, now);
 	}
-	last_ns = leolink_hold_last_arrival_ns(from, s->destination);
 	for (skb = moved.head; skb; skb = skb->next) {
 		r->moved_pkts++;
 		r->moved_bytes += link_bytes(from, skb);
@@ -117,11 +139,16 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 	from->r.offered_pkts -= r->moved_pkts;
 	from->r.offered_bytes -= r->moved_bytes;
 	sch_tree_unlock(from->sch);
+	if (marker)
+		send_marker(from, s, marker);
+	last_ns = leolink_hold_last_arrival_ns(from, s->destination);
 
 	r->t_ns = now;
 	r->from = s->from;
 	r->to = to->r.id;
 	r->destination = s->destination;
+	r->marker = s->marker;
+	r->refused = s->refused;
 	rest_ns = to->r.delay_ns + s->rest_to_ns;
 	if ((s->flags & LEOLINK_SWITCH_HOLD) && last_ns + s->rest_from_ns > now + rest_ns) {
 		u64 until_ns = last_ns + s->rest_from_ns - rest_ns;
@@ -140,7 +167,7 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 	while ((skb = __qdisc_dequeue_head(&moved)))
 		err = hand_over(skb, qdisc_dev(sch)) ?: err;
 	leolink_is_moving = false;
-	if (r->hold_ns || r->moved_pkts)
+	if (r->hold_ns || r->moved_pkts || r->marker || r->refused)
 		leolink_switched_keep(r);
 	else
 		leolink_switched_free(r);

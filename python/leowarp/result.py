@@ -220,6 +220,23 @@ class Run:
         """What `[cures]` did at route changes, an entry of a node each; only of a run with `move_queue` or `hold`."""
         return self._frame("switches")
 
+    def merges(self) -> pd.DataFrame:
+        """What waited where for the end of an old way, a route change of a node each; only with `cures.end_marker`."""
+        return self._frame("merges")
+
+    def notices(self) -> pd.DataFrame:
+        """What hosts were told of route changes, in time, late, falsely, or not, being lost; only with `cures.notify`."""
+        return self._frame("notices")
+
+    def nodetotals(self) -> pd.DataFrame:
+        """What nodes held back at most, and the packets of their own that they sent; only with `[cures]`; by name."""
+        table = self.table("nodetotals")
+        frame = _frame_of("nodetotals", table)
+        nodes = decode_metadata(table.schema, "nodes")
+        if nodes is not None:
+            frame["node"] = frame["node"].map(dict(enumerate(nodes)))
+        return frame
+
     def orders(self) -> pd.DataFrame:
         """What resequencing did to each stream between two stations; only of a run with `cures.resequence`."""
         return self._frame("orders")

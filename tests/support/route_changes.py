@@ -100,32 +100,62 @@ class Link:
 
     def __init__(self, ways: Ways, a: str, b: str) -> None:
         self.a, self.b, self.ways = a, b, ways
-        self.serialise_ns = ways.serialise_ns(a, b)
         self.free_ns = self.last_ns = 0
 
-    def carry(self, offered_ns: int) -> int:
+    def carry(self, offered_ns: int, frame_bytes: int = PAYLOAD_BYTES + HEADERS_BYTES) -> int:
         start_ns = max(offered_ns, self.free_ns)
-        self.free_ns = start_ns + self.serialise_ns
+        self.free_ns = start_ns + self.ways.serialise_ns(self.a, self.b, frame_bytes)
         # the delay in force when the last bit departs; one that changes at AT_NS is told at that instant
         self.last_ns = max(self.last_ns, self.free_ns + self.ways.delay_ns(self.a, self.b, self.free_ns))
         return self.last_ns
 
 
-def carried(ways: Ways, path: Sequence[str], offered: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def carried(
+    ways: Ways, path: Sequence[str], offered: Iterable[tuple[int, int]], marked: Marked | None = None
+) -> list[tuple[int, int]]:
     """(arrival, number) of packets that are offered as (time, number) to the first node of a path."""
     now = list(offered)
     for a, b in itertools.pairwise(path):
         link = Link(ways, a, b)
-        now = [(link.carry(at_ns), number) for at_ns, number in sorted(now)]
+        bytes_of = {MARKER: marked.frame_bytes} if marked else {}
+        now = [
+            (link.carry(at_ns, bytes_of.get(number, PAYLOAD_BYTES + HEADERS_BYTES)), number)
+            for at_ns, number in sorted(now)
+        ]
     return now
 
 
-def expected(run: Any, change: Change, *, moves: bool, holds: bool) -> tuple[dict[int, int], dict[str, int]]:
-    """When each packet reaches Tokyo, and what the node that switches did, by the model."""
+@dataclass(frozen=True)
+class Marked:
+    """An end marker of the model: what waits for it where the ways meet."""
+
+    frame_bytes: int
+    wait_ns: int
+
+    def passed(
+        self, arrivals: Sequence[tuple[int, int]], marker_ns: int | None
+    ) -> tuple[list[tuple[int, int]], dict[str, int]]:
+        """(time, number) of packets that came by the new way as they go on, and what was counted."""
+        first_ns = min((at_ns for at_ns, _ in arrivals), default=0)
+        ended_ns = min(first_ns + self.wait_ns, first_ns + self.wait_ns if marker_ns is None else marker_ns)
+        waited = [at_ns for at_ns, _ in arrivals if at_ns < ended_ns]
+        did = {"waited_pkts": len(waited), "longest_ns": max((ended_ns - at_ns for at_ns in waited), default=0)}
+        return [(max(at_ns, ended_ns), number) for at_ns, number in arrivals], did
+
+
+MARKER = 1 << 20
+"""The number of an end marker among those of packets."""
+
+
+def expected(
+    run: Any, change: Change, *, moves: bool, holds: bool, marked: Marked | None = None
+) -> tuple[dict[int, int], dict[str, int]]:
+    """When each packet reaches Tokyo, and what the nodes that switch and where the ways meet did, by the model."""
     ways = Ways.of(run, change)
     echoes = run.echoes().sort_values("index")
     at = ways.before.index(change.node)
-    switched_ns = int(run.switches().t_ns.iloc[0]) if moves or holds else AT_NS
+    table = run.merges() if marked else run.switches() if moves or holds else None
+    switched_ns = int(table.t_ns.iloc[0]) if table is not None else AT_NS
     arrivals = carried(ways, ways.before[: at + 1], zip(echoes.sent_ns, echoes["index"], strict=True))
     early = [(t, n) for t, n in arrivals if t < switched_ns]
     late = [(t, n) for t, n in arrivals if t >= switched_ns]
@@ -137,6 +167,8 @@ def expected(run: Any, change: Change, *, moves: bool, holds: bool) -> tuple[dic
             moved.append((switched_ns, n))
         else:
             by_old.append((old.carry(t), n))
+    if marked:
+        by_old.append((old.carry(switched_ns, marked.frame_bytes), MARKER))
     queue = [*moved, *late]
     did = {"moved_pkts": len(moved), "hold_ns": 0, "held_back_pkts": 0, "held_back_longest_ns": 0}
     if holds:
@@ -148,11 +180,14 @@ def expected(run: Any, change: Change, *, moves: bool, holds: bool) -> tuple[dic
         queue = [(max(t, until_ns), n) for t, n in queue]
     by_new = [(new.carry(t), n) for t, n in queue]
     meet = next(node for node in ways.after[at + 1 :] if node in ways.before)
-    to_meet = [
-        *carried(ways, ways.before[at + 1 : ways.before.index(meet) + 1], by_old),
-        *carried(ways, ways.after[at + 1 : ways.after.index(meet) + 1], by_new),
-    ]
-    end = carried(ways, ways.after[ways.after.index(meet) :], to_meet)
+    by_old = carried(ways, ways.before[at + 1 : ways.before.index(meet) + 1], by_old, marked)
+    by_new = carried(ways, ways.after[at + 1 : ways.after.index(meet) + 1], by_new)
+    if marked:
+        [marker_ns] = [at_ns for at_ns, number in by_old if number == MARKER]
+        by_old.remove((marker_ns, MARKER))
+        by_new, waited = marked.passed(by_new, marker_ns)
+        did |= waited | {"marker_ns": marker_ns}
+    end = carried(ways, ways.after[ways.after.index(meet) :], [*by_old, *by_new])
     return {number: at_ns for at_ns, number in end}, did
 
 

@@ -3,7 +3,7 @@
 
 use crate::netlink::{Batch, Nest, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
 use crate::tc::{share, tcmsg, Direction, Order, Say, TCA_KIND, TCA_OPTIONS};
-use leowarp_timeline::setup::{HoldFull, Numbering};
+use leowarp_timeline::setup::{EndMarker, HoldFull, Numbering};
 use leowarp_timeline::tables;
 use std::net::Ipv4Addr;
 
@@ -24,6 +24,9 @@ const LEOLINK_IN_ORDER: u16 = 14;
 const LEOLINK_PROBE_BYTES: u16 = 15;
 const LEOLINK_SWITCH: u16 = 16;
 const LEOLINK_ORDER: u16 = 17;
+const LEOLINK_MERGE: u16 = 18;
+const LEOLINK_MARKERS: u16 = 19;
+const LEOLINK_NOTICE: u16 = 20;
 
 const ORDER_NUMBER: u32 = 1;
 const ORDER_RESTORE: u32 = 2;
@@ -32,6 +35,9 @@ const ORDER_BY_FLOW: u32 = 4;
 const SWITCH_MOVE: u32 = 1;
 const SWITCH_HOLD: u32 = 2;
 const SWITCH_SEND: u32 = 4;
+
+const NOTICE_FALSE: u32 = 2;
+const NOTICE_NO_OLD_WAY: u32 = 4;
 
 /// An attribute's length has 16 bits.
 const PIECE_BYTES: usize = 2048 * tables::RECORD_BYTES;
@@ -98,11 +104,115 @@ pub struct Switch {
     pub moves: bool,
     /// What goes over the new one is held back in a buffer of so many bytes, and what happens when it is full.
     pub hold: Option<(u32, HoldFull)>,
+    /// The last packet over the direction before is a marker of this number, and of what comes over the new one it is
+    /// known where it waits for it; or why not. None = there are no markers.
+    pub marker: Option<Result<Merge, Refused>>,
+}
+
+/// Why a cure that needs the old way does nothing (enum leolink_refused).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// The old link leads to the host no more.
+    NoOldWay = 1,
+    /// It leads back to the node.
+    SameWay = 2,
+    /// The ways meet behind a link without delay and rate, over which nothing arrives in the sense of leolink.
+    NoTime = 3,
+}
+
+/// Where the ways of a switch meet, and what happens there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Merge {
+    /// Of the marker, from 1 on.
+    pub marker: u32,
+    /// The directions by which the old and the new way enter the node.
+    pub from: usize,
+    pub to: usize,
+    pub end_marker: EndMarker,
+}
+
+/// Tells the leolink of the direction by which a new way enters the node where it meets the old one (`struct
+/// leolink_merge`).
+pub fn merge(batch: &mut Batch, ifindex: u32, destination: Ipv4Addr, m: &Merge) {
+    let mut bytes = [0; 32];
+    bytes[..4].copy_from_slice(&m.marker.to_ne_bytes());
+    bytes[4..8].copy_from_slice(&destination.octets());
+    bytes[8..16].copy_from_slice(&m.end_marker.wait_ns.to_ne_bytes());
+    bytes[16..20].copy_from_slice(&(m.from as u32).to_ne_bytes());
+    bytes[20..24].copy_from_slice(&m.end_marker.buffer.buffer_bytes.to_ne_bytes());
+    let flags = if m.end_marker.buffer.full == HoldFull::Send { SWITCH_SEND } else { 0 };
+    bytes[24..28].copy_from_slice(&flags.to_ne_bytes());
+    let options = begin(batch, ifindex, 0);
+    batch.attribute(LEOLINK_MERGE, &bytes);
+    batch.end(&options);
+}
+
+/// A host is told that its packets to another go another way (`struct leolink_notice`).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Notice {
+    /// From 1 on.
+    pub number: u32,
+    pub told: Ipv4Addr,
+    pub destination: Ipv4Addr,
+    pub old_delay_ns: i64,
+    pub new_delay_ns: i64,
+    pub cause: NoticeCause,
+    /// How long the node waits before it sends it.
+    pub delay_ns: u64,
+    pub is_lost: bool,
+}
+
+/// What a notice is about.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum NoticeCause {
+    /// A change from a direction of the node to the one that is told. `answer_ns`: from the destination back to the host,
+    /// less what the notice takes there; rests as of [`Switch`]; none = what left before does not arrive.
+    Change { from: usize, rests_ns: Option<(u64, u64)>, answer_ns: i64 },
+    /// Nothing.
+    False { wait_ns: u64 },
+}
+
+pub fn notice(batch: &mut Batch, ifindex: u32, n: &Notice) {
+    let (mut flags, mut from, mut answer_ns, mut rests_ns) = (u32::from(n.is_lost), 0, 0, (0, 0));
+    match n.cause {
+        NoticeCause::False { wait_ns } => {
+            flags |= NOTICE_FALSE;
+            rests_ns.0 = wait_ns;
+        }
+        NoticeCause::Change { from: before, rests_ns: known, answer_ns: answer } => {
+            flags |= if known.is_none() { NOTICE_NO_OLD_WAY } else { 0 };
+            (from, answer_ns, rests_ns) = (before as u32, answer, known.unwrap_or_default());
+        }
+    }
+    let mut bytes = Vec::with_capacity(72);
+    for word in [n.number, flags] {
+        bytes.extend(word.to_ne_bytes());
+    }
+    bytes.extend(n.told.octets());
+    bytes.extend(n.destination.octets());
+    bytes.extend(n.old_delay_ns.to_ne_bytes());
+    bytes.extend(n.new_delay_ns.to_ne_bytes());
+    bytes.extend(rests_ns.0.to_ne_bytes());
+    bytes.extend(rests_ns.1.to_ne_bytes());
+    bytes.extend(answer_ns.to_ne_bytes());
+    bytes.extend(n.delay_ns.to_ne_bytes());
+    bytes.extend(from.to_ne_bytes());
+    bytes.extend([0; 4]);
+    let options = begin(batch, ifindex, 0);
+    batch.attribute(LEOLINK_NOTICE, &bytes);
+    batch.end(&options);
+}
+
+/// Tells the leolink of a direction that markers may arrive over it.
+pub fn expect_markers(batch: &mut Batch, ifindex: u32) {
+    let options = begin(batch, ifindex, 0);
+    batch.attribute(LEOLINK_MARKERS, &[]);
+    batch.end(&options);
 }
 
 /// Tells the leolink of the new direction (`struct leolink_switch`).
 pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
-    let mut bytes = [0; 32];
+    let mut bytes = [0; 40];
     bytes[..4].copy_from_slice(&(s.from as u32).to_ne_bytes());
     bytes[4..8].copy_from_slice(&s.destination.octets());
     bytes[8..16].copy_from_slice(&s.rest_from_ns.to_ne_bytes());
@@ -110,8 +220,15 @@ pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
     let mut flags = if s.moves { SWITCH_MOVE } else { 0 };
     if let Some((limit_bytes, full)) = s.hold {
         flags |= SWITCH_HOLD | if full == HoldFull::Send { SWITCH_SEND } else { 0 };
-        bytes[28..].copy_from_slice(&limit_bytes.to_ne_bytes());
+        bytes[28..32].copy_from_slice(&limit_bytes.to_ne_bytes());
     }
+    let (marker, refused) = match s.marker {
+        None => (0, 0),
+        Some(Ok(merge)) => (merge.marker, 0),
+        Some(Err(refused)) => (0, refused as u32),
+    };
+    bytes[32..36].copy_from_slice(&marker.to_ne_bytes());
+    bytes[36..40].copy_from_slice(&refused.to_ne_bytes());
     bytes[24..28].copy_from_slice(&flags.to_ne_bytes());
     let options = begin(batch, ifindex, 0);
     batch.attribute(LEOLINK_SWITCH, &bytes);
@@ -143,7 +260,7 @@ mod tests {
     use super::*;
     use crate::netlink::attributes;
     use crate::tc::tests::{direction, messages};
-    use leowarp_timeline::setup::Resequence;
+    use leowarp_timeline::setup::{Hold, Ordering, Resequence};
 
     #[test]
     fn leolink_is_named_whole_once_and_then_by_its_changes() {
@@ -178,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_station_s_link_numbers_one_way_and_restores_the_other() {
-        let resequence = Resequence { by: Numbering::Flow, delay_ns: 0x0102_0304 };
+        let resequence = Resequence { by: Numbering::Flow, kind: Ordering::Basic, delay_ns: 0x0102_0304 };
         let bytes = |numbers, by| {
             let order = Order { resequence: Resequence { by, ..resequence }, numbers, restores: !numbers };
             order_bytes(order)
@@ -201,20 +318,72 @@ mod tests {
             rest_to_ns: 7,
             moves: true,
             hold: None,
+            marker: None,
         };
         switch(&mut batch, 3, &moves);
-        assert_eq!(options(&batch), [(16, 32)]);
-        let end = |batch: &Batch| batch.bytes()[batch.bytes().len() - 32..].to_vec();
+        assert_eq!(options(&batch), [(16, 40)]);
+        let end = |batch: &Batch| batch.bytes()[batch.bytes().len() - 40..].to_vec();
         #[rustfmt::skip]
         let expected = [
             6, 0, 0, 0,  10, 1, 0, 2,  6, 5, 4, 3, 2, 1, 0, 0,  7, 0, 0, 0, 0, 0, 0, 0,  1, 0, 0, 0,  0, 0, 0, 0,
+            0, 0, 0, 0,  0, 0, 0, 0,
         ];
         assert_eq!(end(&batch), expected);
         for (full, flags) in [(HoldFull::Drop, 3), (HoldFull::Send, 7)] {
             let mut batch = Batch::default();
             switch(&mut batch, 3, &Switch { hold: Some((513, full)), ..moves });
-            assert_eq!(end(&batch)[24..], [flags, 0, 0, 0, 1, 2, 0, 0]);
+            assert_eq!(end(&batch)[24..32], [flags, 0, 0, 0, 1, 2, 0, 0]);
         }
+        let buffer = Hold { buffer_bytes: 513, full: HoldFull::Send };
+        let merge = Merge { marker: 9, from: 4, to: 8, end_marker: EndMarker { wait_ns: 258, buffer } };
+        for (marker, said) in [(Ok(merge), [9, 0, 0, 0, 0, 0, 0, 0]), (Err(Refused::SameWay), [0, 0, 0, 0, 2, 0, 0, 0])]
+        {
+            let mut batch = Batch::default();
+            switch(&mut batch, 3, &Switch { marker: Some(marker), ..moves });
+            assert_eq!(end(&batch)[32..], said);
+        }
+        let mut batch = Batch::default();
+        super::merge(&mut batch, 3, moves.destination, &merge);
+        assert_eq!(options(&batch), [(18, 32)]);
+        #[rustfmt::skip]
+        let expected = [
+            9, 0, 0, 0,  10, 1, 0, 2,  2, 1, 0, 0, 0, 0, 0, 0,  4, 0, 0, 0,  1, 2, 0, 0,  4, 0, 0, 0,  0, 0, 0, 0,
+        ];
+        assert_eq!(end(&batch)[8..], expected);
+        let mut batch = Batch::default();
+        expect_markers(&mut batch, 3);
+        assert_eq!(options(&batch), [(19, 0)]);
+    }
+
+    #[test]
+    fn a_notice_names_who_is_told_what_and_why() {
+        let change = Notice {
+            number: 7,
+            told: Ipv4Addr::new(10, 1, 0, 1),
+            destination: Ipv4Addr::new(10, 1, 0, 2),
+            old_delay_ns: 5,
+            new_delay_ns: 4,
+            cause: NoticeCause::Change { from: 6, rests_ns: Some((3, 2)), answer_ns: -1 },
+            delay_ns: 9,
+            is_lost: true,
+        };
+        let said = |n: &Notice| {
+            let mut batch = Batch::default();
+            notice(&mut batch, 3, n);
+            assert_eq!(options(&batch), [(20, 72)]);
+            batch.bytes()[batch.bytes().len() - 72..].to_vec()
+        };
+        #[rustfmt::skip]
+        let expected = [
+            7, 0, 0, 0,  1, 0, 0, 0,  10, 1, 0, 1,  10, 1, 0, 2,  5, 0, 0, 0, 0, 0, 0, 0,  4, 0, 0, 0, 0, 0, 0, 0,
+            3, 0, 0, 0, 0, 0, 0, 0,  2, 0, 0, 0, 0, 0, 0, 0,  255, 255, 255, 255, 255, 255, 255, 255,
+            9, 0, 0, 0, 0, 0, 0, 0,  6, 0, 0, 0,  0, 0, 0, 0,
+        ];
+        assert_eq!(said(&change), expected);
+        let gone = NoticeCause::Change { from: 6, rests_ns: None, answer_ns: -1 };
+        assert_eq!(said(&Notice { cause: gone, is_lost: false, ..change })[4..8], [4, 0, 0, 0]);
+        let bytes = said(&Notice { cause: NoticeCause::False { wait_ns: 8 }, is_lost: false, ..change });
+        assert_eq!((bytes[4], bytes[32], bytes[64]), (2, 8, 0));
     }
 
     #[test]

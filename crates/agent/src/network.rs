@@ -9,9 +9,13 @@
 //! All events of an instant become rounds of batches, one send a namespace and round: the first ends of new links, their
 //! other ends, the first ends once more (message::up_again), then the rest.
 
+mod notices;
+mod switches;
+
+use self::switches::Before;
 use crate::aqm;
 use crate::error::{Error, Result};
-use crate::leolink::{self, Switch};
+use crate::leolink;
 use crate::message::{self, Hop, Interface};
 use crate::netlink::Batch;
 use crate::netns::{self, Namespace};
@@ -19,7 +23,7 @@ use crate::tags::Tags;
 use crate::tc::{self, Direction, Jitter, Order, Say};
 use leowarp_timeline::event::Change;
 use leowarp_timeline::setup::{
-    DelayedAck, Discipline, LinkKind, MoveQueue, NodeKind, Pacing, Queue, QueueKind, Setup, MTU_MOST_BYTES,
+    DelayedAck, Discipline, LinkKind, NodeKind, Pacing, Queue, QueueKind, Setup, MTU_MOST_BYTES,
 };
 use leowarp_timeline::{tables, Event, Tables};
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,10 +72,11 @@ pub struct Network<'a> {
     waking: Vec<Batch>,
     changing: Vec<Batch>,
     touched: BTreeSet<usize>,
-    /// With cures: by node and host, the direction before this instant of those that changed.
-    switched: BTreeMap<(usize, usize), usize>,
-    /// With cures: delays before this instant, of directions that got another.
-    former_delays_ns: BTreeMap<usize, u64>,
+    /// With cures: what this instant changed.
+    before: Before,
+    /// With cures: end markers and notices so far.
+    markers: u32,
+    notices: u32,
     host_of_node: Vec<Option<usize>>,
 }
 
@@ -142,8 +147,9 @@ impl<'a> Network<'a> {
             waking: vec![Batch::default(); nodes],
             changing: vec![Batch::default(); nodes],
             touched: BTreeSet::new(),
-            switched: BTreeMap::new(),
-            former_delays_ns: BTreeMap::new(),
+            before: Before::default(),
+            markers: 0,
+            notices: 0,
             host_of_node,
         };
         for (i, node) in setup.nodes.iter().enumerate() {
@@ -214,7 +220,7 @@ impl<'a> Network<'a> {
                 Change::Delay { direction, delay_ns } => {
                     let former_ns = std::mem::replace(&mut self.directions[direction].delay_ns, delay_ns);
                     if self.setup.cures.at_switches() {
-                        self.former_delays_ns.entry(direction).or_insert(former_ns);
+                        self.before.delays_ns.entry(direction).or_insert(former_ns);
                     }
                     self.mark(direction, Say::Changes);
                 }
@@ -347,7 +353,7 @@ impl<'a> Network<'a> {
         }
         let before = self.routes.insert((node, host), direction);
         if let Some(before) = before.filter(|&before| before != direction && self.setup.cures.at_switches()) {
-            self.switched.entry((node, host)).or_insert(before);
+            self.before.routes.entry((node, host)).or_insert(before);
         }
         self.set_route(node, host, 0, direction);
         if let Some(path) = path {
@@ -417,90 +423,18 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// What the cures have nodes do because of the routes of this instant: the new direction of each, and what it is told.
-    ///
-    /// Of the old way the longest that a packet takes counts, of the new one the shortest. Where a delay falls at this
-    /// instant, packets of before still fly the former one, and those behind them wait for them at the link's other end:
-    /// on a full path the last one takes as long as if nothing had fallen.
-    fn switches(&mut self) -> Vec<(usize, Switch)> {
-        let cures = self.setup.cures;
-        let mut out = Vec::new();
-        let former_delays_ns = std::mem::take(&mut self.former_delays_ns);
-        for ((node, host), from) in std::mem::take(&mut self.switched) {
-            let Some(&to) = self.routes.get(&(node, host)) else { continue };
-            if to == from || !is_modelled(self.setup, from) || !is_modelled(self.setup, to) {
-                continue;
-            }
-            let is_gone = self.say[from] == Some(Say::Flush);
-            let moves = match cures.move_queue {
-                Some(MoveQueue::Kept) => true,
-                Some(MoveQueue::Lost) => !is_gone,
-                None => false,
-            };
-            // without a way to the host nothing that left before arrives, and there is nothing to wait for
-            let longest_ns = |d: usize| {
-                let direction = &self.directions[d];
-                let former_ns = former_delays_ns.get(&d).copied().unwrap_or_default();
-                direction.delay_ns.max(former_ns) + direction.full_packet_ns()
-            };
-            let shortest_ns = |d: usize| self.directions[d].delay_ns;
-            let rests = self.rest_ns(from, host, longest_ns).zip(self.rest_ns(to, host, shortest_ns));
-            let rests = rests.filter(|_| !is_gone);
-            let hold = cures.hold.filter(|_| rests.is_some()).map(|hold| (hold.buffer_bytes, hold.full));
-            let (rest_from_ns, rest_to_ns) = rests.unwrap_or_default();
-            if moves || hold.is_some() {
-                let destination = self.setup.hosts[host].address;
-                out.push((to, Switch { from, destination, rest_from_ns, rest_to_ns, moves, hold }));
-            }
-        }
-        out
-    }
-
-    /// What a packet takes to a host from the other end of a direction on, by the routes as they are now, if it takes
-    /// `each` over a direction. None = it does not come there.
-    fn rest_ns(&self, direction: usize, host: usize, each: impl Fn(usize) -> u64) -> Option<u64> {
-        let (mut at, mut rest_ns) = (self.receiving_node(direction), 0);
-        // a walk that is longer than there are nodes goes in circles
-        for _ in 0..=self.setup.nodes.len() {
-            if at == self.setup.hosts[host].node {
-                return Some(rest_ns);
-            }
-            let next = *self.routes.get(&(at, host))?;
-            rest_ns += each(next);
-            at = self.receiving_node(next);
-        }
-        None
-    }
-
-    fn receiving_node(&self, direction: usize) -> usize {
-        let link = &self.setup.links[direction / 2];
-        if direction % 2 == 0 {
-            link.b
-        } else {
-            link.a
-        }
-    }
-
-    fn say_switches(&mut self, switches: Option<Vec<(usize, Switch)>>) {
-        for (to, switch) in switches.unwrap_or_default() {
-            if let Some((node, ifindex)) = self.sending_side(to) {
-                leolink::switch(self.changing(node), ifindex, &switch);
-            }
-        }
-    }
-
     fn flush(&mut self, t_ns: i64) -> Result<()> {
         let mut made = Vec::new();
         let mut to_say = std::mem::take(&mut self.to_say);
-        let switches = self.switches();
-        if !switches.is_empty() {
+        let told = self.told();
+        if !told.is_empty() {
             // what is read back of a link that goes down must be before it loses the rest
             to_say.sort_by_key(|&d| self.say[d] == Some(Say::Flush));
         }
-        let mut switches = Some(switches);
+        let mut told = Some(told);
         for direction in to_say {
             if self.say[direction] == Some(Say::Flush) {
-                self.say_switches(switches.take());
+                self.tell(told.take());
             }
             let (Some(say), Some((node, ifindex))) = (self.say[direction].take(), self.sending_side(direction)) else {
                 continue;
@@ -535,7 +469,7 @@ impl<'a> Network<'a> {
                 None => {}
             }
         }
-        self.say_switches(switches.take());
+        self.tell(told.take());
         let touched = std::mem::take(&mut self.touched);
         for batches in [&self.making, &self.joining, &self.waking, &self.changing] {
             for &node in touched.iter().filter(|&&n| !batches[n].is_empty()) {

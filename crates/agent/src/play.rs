@@ -34,6 +34,8 @@ enum Due {
     StopProgram(usize),
     /// Of this program, a while after it was to stop.
     KillProgram(usize),
+    /// Of those of changes that there are not.
+    FalseNotice(usize),
     /// Of this flow of probes, packet.
     Probe(usize, u64),
     Progress,
@@ -167,6 +169,11 @@ impl<'a> Player<'a> {
                 None => note_end(&mut self.awaited, probe.flow, 0),
             }
         }
+        if let Some(notify) = &self.context.setup.cures.notify {
+            for (place, &(t_ns, ..)) in notify.r#false.iter().enumerate() {
+                add(t_ns, Due::FalseNotice(place));
+            }
+        }
         if self.context.setup.observe.counters_ns.is_none() {
             add(self.context.ending.end_ns(), Due::Counters);
         }
@@ -234,6 +241,11 @@ impl<'a> Player<'a> {
                 let instant = self.context.events[from..].iter().take_while(|e| e.t_ns == t_ns).count();
                 self.apply(from, from + instant)?;
                 return Ok(self.context.events.get(from + instant).map(|e| (e.t_ns, Due::Events(from + instant))));
+            }
+            Due::FalseNotice(place) => {
+                self.network.tell_falsely(place)?;
+                // None has the ends looked at, which nothing here has brought nearer
+                return Ok(None);
             }
             Due::Stop(i) => {
                 if self.context.setup.observe.sockets_ns.is_none_or(|period_ns| t_ns % period_ns != 0) {

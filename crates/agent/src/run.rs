@@ -63,7 +63,9 @@ pub fn run(boot_dir: &Path, input_dir: &Path, output_dir: &Path) -> Result<()> {
     let links = with_maxima_of(player.link_totals()?, &links_at_end);
     let mut outcome = match capture {
         Some(capture) => capture.finish(Held {
-            held_pkts: held_pkts(setup, &links_drained),
+            held_pkts: held_pkts(setup, &links_drained)
+                .map(|in_links| Ok::<_, Error>(in_links + cures::held_behind_links_pkts(setup)?))
+                .transpose()?,
             lost_between_links: LostBetweenLinks::since_boot()?.since(lost_before),
         })?,
         None => Outcome::of_receivers(setup, player.transfers())?,

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from leowarp.errors import ScenarioError
 from leowarp.guest.directions import Directions
 from leowarp.guest.network import HOSTS_PER_BLOCK, Network, numbers_of
+from leowarp.guest.notices import false_notices
 from leowarp.nodes import host_node
 from leowarp.timeline.jitter_tables import JitterTable, named_table, table_of
 from leowarp.timeline.metadata import TimelineMetadata
@@ -272,7 +273,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
         "source_routing": plan.routing.in_flight == "source",
         "sysctl": dict(plan.sysctl),
         "modules": modules(plan),
-        "cures": cures(plan),
+        "cures": cures(plan, host_numbers),
         "observe": {
             "sockets_ns": plan.observe.sockets_ns,
             "counters_ns": plan.observe.counters_ns,
@@ -288,16 +289,29 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
     }
 
 
-def cures(plan: "Plan") -> dict[str, Any]:
+def cures(plan: "Plan", host_numbers: dict[str, int]) -> dict[str, Any]:
     """What nodes do about route changes, as the agent takes it; empty: nothing."""
     given = plan.cures
     known: dict[str, Any] = {}
+    buffer = {"buffer_bytes": given.hold_buffer_bytes, "full": given.hold_full}
     if given.move_queue != "off":
         known["move_queue"] = given.move_queue
     if given.hold:
-        known["hold"] = {"buffer_bytes": given.hold_buffer_bytes, "full": given.hold_full}
+        known["hold"] = buffer
+    if given.end_marker:
+        known["end_marker"] = {"wait_ns": given.end_marker_wait_ns, "buffer": buffer}
+    if given.duplicate_ns is not None:
+        known["duplicate_ns"] = given.duplicate_ns
     if given.resequence != "off":
-        known["resequence"] = {"by": given.resequence, "delay_ns": given.resequence_delay_ns}
+        known["resequence"] = {
+            "by": given.resequence, "kind": given.resequence_kind, "delay_ns": given.resequence_delay_ns,
+        }  # fmt: skip
+    if given.notify:
+        known["notify"] = {
+            "delay_ns": given.notify_delay_ns,
+            "loss_ratio": given.notify_loss_ratio,
+            "false": false_notices(plan, host_numbers),
+        }
     return known
 
 

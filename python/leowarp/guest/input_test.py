@@ -144,10 +144,16 @@ def test_cures_that_are_on_are_in_the_setup():
         return setup(plan(cures=cures), table, Network.of_timeline(table))["cures"]
 
     assert made(Cures(move_queue="lost")) == {"move_queue": "lost"}
-    ordered = {"by": "aggregate", "delay_ns": 5000}
+    ordered = {"by": "aggregate", "kind": "basic", "delay_ns": 5000}
     assert made(Cures(resequence="aggregate", resequence_delay_ns=5000)) == {"resequence": ordered}
     held = {"buffer_bytes": 5000, "full": "send"}
     assert made(Cures(hold=True, hold_buffer_bytes=5000, hold_full="send")) == {"hold": held}
+    marked = {"wait_ns": 7, "buffer": held}
+    given = Cures(end_marker=True, end_marker_wait_ns=7, hold_buffer_bytes=5000, hold_full="send")
+    assert made(given) == {"end_marker": marked}
+    assert made(Cures(duplicate_ns=9)) == {"duplicate_ns": 9}
+    told = {"delay_ns": 3, "loss_ratio": 0.5, "false": []}
+    assert made(Cures(notify=True, notify_delay_ns=3, notify_loss_ratio=0.5)) == {"notify": told}
 
 
 def test_jitter_events_number_the_tables_that_the_setup_holds():

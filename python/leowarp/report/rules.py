@@ -198,8 +198,15 @@ def _cures_rules(cures: dict[str, Any]) -> list[tuple[str, str]]:
         said.append(f"queue moved ({cures['move_queue']})")
     if cures.get("hold"):
         said.append(f"new packets held back, {cures.get('hold_buffer')}, full: {cures.get('hold_full')}")
+    if cures.get("end_marker"):
+        said.append(f"end marker, waited for {cures.get('end_marker_wait')} at most")
+    if cures.get("duplicate", "off") != "off":
+        said.append(f"both ways for {cures['duplicate']}")
     if cures.get("resequence", "off") != "off":
-        said.append(f"resequenced by {cures['resequence']}, {cures.get('resequence_delay')} at most")
+        kind = f" ({cures['resequence_kind']})" if cures.get("resequence_kind", "basic") != "basic" else ""
+        said.append(f"resequenced by {cures['resequence']}{kind}, {cures.get('resequence_delay')} at most")
+    if cures.get("notify"):
+        said.append(f"hosts are told, {cures.get('notify_delay')} after it, {cures.get('notify_loss')} of it lost")
     return [("cures", "; ".join(said))] if said else []
 
 

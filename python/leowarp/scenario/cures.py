@@ -15,7 +15,7 @@ from leowarp.scenario.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class Cures:
-    """What a node does when its entry for a host changes from one link to another, so that packets arrive in order.
+    """What nodes do when an entry for a host changes from one link to another, so that packets arrive in order.
 
     Attributes
     ----------
@@ -24,10 +24,19 @@ class Cures:
         a link that goes down.
     hold, hold_buffer_bytes, hold_full : bool, int, str
         New packets are held back until they would arrive behind the last of before; in frames with the link's
-        overhead, for each direction of a link.
-    resequence, resequence_delay_ns : str, int
+        overhead, for each direction of a link. The buffer and what happens when it is full are `end_marker`'s as well.
+    end_marker, end_marker_wait_ns : bool, int
+        The last packet by the old way is a marker; where the ways meet, packets that come by the new one wait for it,
+        so long at most.
+    duplicate_ns : int or None
+        How long after a change packets go over both links; None: over the new one alone.
+    resequence, resequence_kind, resequence_delay_ns : str, str, int
         ``off``, ``flow`` or ``aggregate``: stations number packets and put them in order, in streams of one flow or of
-        all between two hosts; a packet waits so long for those before it.
+        all between two hosts; a packet waits so long for those before it, always (``basic``) or if it came by the new
+        way just after a change (``advanced``).
+    notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns : bool, int, float, int or None
+        The node tells the sending hosts, so long after the change; the share that is lost, 0 to 1; the mean time
+        between two false notices to a host, None: none are.
     """
 
     move_queue: str = word(
@@ -42,29 +51,83 @@ class Cures:
         False,
     )
     hold_buffer_bytes: int = quantity(
-        units.BYTES, "hold: what may be held back at each direction of a link.", "2 MB", low="1600 B", high="1 GB"
-    )
+        units.BYTES, "hold, end_marker: what may be held back at each direction of a link.", "2 MB", low="1600 B",
+        high="1 GB",
+    )  # fmt: skip
     hold_full: str = word(
-        "hold: a full buffer refuses the packet that comes (drop), or sends its oldest before their time (send).",
+        "hold, end_marker: a full buffer refuses the packet that comes (drop), or sends its oldest before their time "
+        "(send).",
         ("drop", "send"),
         "drop",
     )
+    end_marker: bool = flag(
+        "At a route change a node sends a marker as the last packet over the old link; the node where the ways meet "
+        "holds what comes by the new one until the marker arrives.",
+        False,
+    )
+    end_marker_wait_ns: int = quantity(
+        units.TIME, "end_marker: how long a packet waits for it, at most.", "100 ms", low="1 us", high="199 ms"
+    )
+    duplicate_ns: int | None = quantity(
+        units.TIME,
+        "For so long after a route change a node sends packets over the new link and copies over the old one; the "
+        "station that receives takes the first of each.",
+        "off", low="1 ms", high="10 s", none="off",
+    )  # fmt: skip
     resequence: str = word(
         "The station that sends numbers packets, the one that receives puts them in order (RFC 9550): each flow by "
         "itself, or all from host to host.",
         ("off", "flow", "aggregate"),
         "off",
     )
+    resequence_kind: str = word(
+        "resequence: a packet before its turn waits, always (basic), or only if it came by the new way of a recent "
+        "route change (advanced).",
+        ("basic", "advanced"),
+        "basic",
+    )
     # TCP_RTO_MIN is 200 ms (include/net/tcp.h): who waits as long for a packet that is lost has its sender time out.
     resequence_delay_ns: int = quantity(
         units.TIME, "resequence: how long a packet waits for those before it, at most.", "50 ms", low="1 us",
         high="199 ms",
     )  # fmt: skip
+    notify: bool = flag(
+        "At a route change the node sends a notice (ICMP) to each host whose packets it takes another way: delays of "
+        "both ways, and for how long packets may be late.",
+        False,
+    )
+    notify_delay_ns: int = quantity(
+        units.TIME, "notify: how long after the change notices leave the node.", "0 s", low="0 s", high="10 s"
+    )
+    notify_loss_ratio: float = quantity(
+        units.RATIO, "notify: share of notices that are lost, besides what links lose.", "0 %", low="0 %", high="100 %"
+    )
+    notify_false_interval_ns: int | None = quantity(
+        units.TIME, "notify: mean time between false notices to a host, at random instants.", "never", low="1 ms",
+        high="1 d", none="never",
+    )  # fmt: skip
 
     def idle(self) -> tuple[str, ...]:
         """Keys without effect beside the others."""
-        held = () if self.hold else ("hold_buffer", "hold_full")
-        return held if self.resequence != "off" else (*held, "resequence_delay")
+        given = (self.hold or self.end_marker, self.end_marker, self.resequence != "off", self.notify)
+        return tuple(key for (keys, _), is_on in zip(_NEEDS, given, strict=True) if not is_on for key in keys)
+
+
+# Keys that have an effect with others alone, and what to write for it.
+_NEEDS = (
+    (("hold_buffer", "hold_full"), "hold = true or end_marker = true"),
+    (("end_marker_wait",), "end_marker = true"),
+    (("resequence_kind", "resequence_delay"), 'resequence = "flow"'),
+    (("notify_delay", "notify_loss", "notify_false_interval"), "notify = true"),
+)
+
+# Two cures of which one takes from the other what it needs, and why.
+_APART = (
+    ("duplicate", "move_queue", "what was moved off the old link would be copied back to it"),
+    ("duplicate", "hold", "copies go by the old way at once, and what is held back comes later than they do"),
+    ("duplicate", "end_marker", "copies go over the old link behind the marker, which is to be the last"),
+    ("resequence", "end_marker", "both put in order what the ways mix, and the second finds nothing to do"),
+)
 
 
 def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Problems) -> None:
@@ -80,47 +143,76 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
         Gets each rule that is broken.
     """
     section = tables["cures"]
-    moves = value_of(section, Cures, "move_queue") != "off"
-    holds = value_of(section, Cures, "hold")
-    for key in ("hold_buffer", "hold_full"):
-        if section.gave(key) and not holds:
-            problems.add(section.where(key), f"cures.{key}", "has no effect without hold", "write hold = true, too")
-    orders = value_of(section, Cures, "resequence") != "off"
-    if section.gave("resequence_delay") and not orders:
-        hint = 'write resequence = "flow", too'
-        problems.add(section.where("resequence_delay"), "cures.resequence_delay", "has no effect alone", hint)
-    if orders:
-        _check_stations(tables, problems)
-    if moves or holds or orders:
-        _check_links(tables, "hold" if holds else "move_queue" if moves else "resequence", problems)
-    if not moves and not holds:
+    on = _switched_on(section)
+    given = (on["hold"] or on["end_marker"], on["end_marker"], on["resequence"], on["notify"])
+    for (keys, hint), is_on in zip(_NEEDS, given, strict=True):
+        for key in keys:
+            if section.gave(key) and not is_on:
+                rule = f"has no effect without {' or '.join(part.split(' = ')[0] for part in hint.split(' or '))}"
+                problems.add(section.where(key), f"cures.{key}", rule, f"write {hint}, too")
+    for one, other, why in _APART:
+        if on[one] and on[other]:
+            problems.add(section.where(one), f"cures.{one}", f"cannot be with {other}: {why}", "take one of them out")
+    first = next((cure for cure, is_on in on.items() if is_on), None)
+    if first is None:
         return
-    cure = "hold" if holds else "move_queue"
-    in_flight = value_of(tables["routing"], Routing, "in_flight")
-    if in_flight == "source":
-        rule = 'cannot be with routing.in_flight = "source": packets keep the path that they left with'
-        problems.add(section.where(cure), f"cures.{cure}", rule, 'write in_flight = "drain"')
-    elif in_flight == "drop" and holds:
-        rule = 'cannot be with routing.in_flight = "drop": what left by the old way is lost, and nothing is to wait for'
-        problems.add(section.where("hold"), "cures.hold", rule, 'write in_flight = "drain", or take hold out')
+    _check_links(tables, first, problems)
+    if on["resequence"] or on["duplicate"]:
+        _check_stations(tables, "resequence" if on["resequence"] else "duplicate", problems)
+    _check_in_flight(tables, on, problems)
     # Of a packet with few bytes the kernel's memory is twice to twelve times as much.
     buffer_bytes = value_of(section, Cures, "hold_buffer_bytes")
-    if holds and buffer_bytes > memory_bytes // 4:
+    if given[0] and buffer_bytes > memory_bytes // 4:
         rule = f"{units.BYTES.format(buffer_bytes)} is more than a quarter of the guest's memory"
         hint = f"at most {units.BYTES.format(memory_bytes // 4)}, or a larger guest.memory"
         problems.add(section.where("hold_buffer"), "cures.hold_buffer", rule, hint)
 
 
-def _check_stations(tables: Mapping[str, Section], problems: Problems) -> None:
+def _switched_on(section: Section) -> dict[str, bool]:
+    """Each cure, and whether it is given; what asks most of a scenario comes first."""
+    return {
+        "hold": value_of(section, Cures, "hold"),
+        "end_marker": value_of(section, Cures, "end_marker"),
+        "duplicate": value_of(section, Cures, "duplicate_ns") is not None,
+        "move_queue": value_of(section, Cures, "move_queue") != "off",
+        "resequence": value_of(section, Cures, "resequence") != "off",
+        "notify": value_of(section, Cures, "notify"),
+    }
+
+
+def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], problems: Problems) -> None:
+    """What nodes do at a change of their entries needs nodes that change them, and an old way that leads on."""
+    section = tables["cures"]
+    in_flight = value_of(tables["routing"], Routing, "in_flight")
+    lost = {
+        "hold": "nothing is to wait for",
+        "end_marker": "the marker would be too",
+        "duplicate": "copies would be too",
+    }
+    kind = value_of(section, Cures, "resequence_kind") if on["resequence"] else "basic"
+    for cure, is_on in on.items():
+        if is_on and in_flight == "source" and (cure != "resequence" or kind == "advanced"):
+            key = "resequence_kind" if cure == "resequence" else cure
+            rule = 'cannot be with routing.in_flight = "source": packets keep the path that they left with'
+            problems.add(section.where(key), f"cures.{key}", rule, 'write in_flight = "drain"')
+            return
+        if is_on and in_flight == "drop" and cure in lost:
+            rule = f'cannot be with routing.in_flight = "drop": what left by the old way is lost, and {lost[cure]}'
+            hint = f'write in_flight = "drain", or take {cure} out'
+            problems.add(section.where(cure), f"cures.{cure}", rule, hint)
+            return
+
+
+def _check_stations(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
     """Stations number and order packets on links that take time."""
-    origin = tables["cures"].where("resequence")
+    origin, key = tables["cures"].where(cure), f"cures.{cure}"
     if value_of(tables["network"], Network, "endpoints") == "satellites":
         rule = 'cannot be with network.endpoints = "satellites": ground links without delay and rate number nothing'
-        problems.add(origin, "cures.resequence", rule, 'write endpoints = "stations"')
+        problems.add(origin, key, rule, 'write endpoints = "stations"')
     ground = tables["ground"]
     if value_of(ground, Ground, "delay") == "zero" and value_of(ground, Ground, "rate_bps") is None:
         rule = 'cannot be with ground links of delay = "zero" and rate = "unshaped": nothing arrives over them'
-        problems.add(origin, "cures.resequence", rule, "give them a rate or a delay")
+        problems.add(origin, key, rule, "give them a rate or a delay")
 
 
 def _check_links(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:

@@ -303,7 +303,8 @@ def test_every_key_of_the_schema_stands_in_some_plan(tmp_path):
     write_inputs(tmp_path)
     written = ""
     cured = GOOD + '[cures]\nhold = true\nresequence = "flow"\n'
-    for text in (GOOD, cured, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, MOBILE, SHELLS):
+    told = GOOD + "[cures]\nend_marker = true\nnotify = true\n"
+    for text in (GOOD, cured, told, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, MOBILE, SHELLS):
         written += resolve(load(write(tmp_path, text))).to_toml()
     # Of [traffic] a plan has the flows.
     tables = [section for name, section in TABLES.items() if name != "traffic"]

@@ -134,6 +134,9 @@ DIRECTIONS = {0: "data", 1: "back"}
 CAUSES = {1: "queue", 2: "loss", 3: "link_down", 4: "no_route", 5: "unknown"}
 """Why a packet was lost."""
 
+REFUSALS = {1: "no_old_way", 2: "same_way", 3: "no_time"}
+"""Why a cure that needs the old way did nothing at a route change."""
+
 CA_STATES = {0: "Open", 1: "Disorder", 2: "CWR", 3: "Recovery", 4: "Loss"}
 """Of the sender's congestion control, as the kernel calls them (`enum tcp_ca_state` of linux/tcp.h)."""
 
@@ -433,6 +436,75 @@ SWITCHES = TableSchema(
     ),
 )  # fmt: skip
 
+MERGES = TableSchema(
+    "merges",
+    "Merge",
+    "What `cures.end_marker` did at route changes: each entry of a node that went over to another link, and the node "
+    "where the old and the new way meet. Only with `end_marker`.",
+    (
+        _key("t_ns", _I64, _NS, "when the entry changed"),
+        _key("from_direction", _U31, "", "direction of the link before, numbered as in `links`"),
+        _key("to_direction", _U31, "", "direction of the link from then on"),
+        _key("host", _U31, "", "number of the host that the packets are for; the table's metadata `hosts` names them"),
+        Column(
+            "refused", _U8, "",
+            "why there is no marker: 1 the old link leads to the host no more, 2 it leads back to this node, 3 the "
+            "ways meet behind a link without delay and rate; null: there is one", words=REFUSALS,
+        ),
+        Column("marker", _U31, "", "its number, from 1 on; null: there is none, as of all that follow"),
+        Column("old_direction", _U31, "", "direction by which the old way enters the node where the ways meet"),
+        Column("new_direction", _U31, "", "direction by which the new way does"),
+        Column("marker_ns", _I64, _NS, "when the marker came there; null: it has not"),
+        Column(
+            "ended_ns", _I64, _NS,
+            "since when nothing waits for it: it came, or a packet had waited `cures.end_marker_wait`; null: never",
+        ),
+        Column("waited_pkts", _U64, _P, "packets that came by the new way and waited"),
+        Column("waited_bytes", _U64, _B, "the same in bytes, with the link's overhead"),
+        Column("waiting_max_bytes", _U64, _B, "most of them at once"),
+        Column("longest_ns", _I64, _NS, "longest time that one waited; null: none did"),
+        Column("full_pkts", _U64, _P, "packets that came when the buffer was full (`cures.hold_full`)"),
+    ),
+)  # fmt: skip
+
+NOTICES = TableSchema(
+    "notices",
+    "Notice",
+    "What hosts were told of route changes (`cures.notify`), in the order of the telling. Only with `notify`.",
+    (
+        _key("t_ns", _I64, _NS, "when the entry of the node that tells changed"),
+        _key("number", _U31, "", "from 1 on, as in the packet (design/cures.md)"),
+        _key("to_direction", _U31, "", "direction over which that node sends from then on, numbered as in `links`"),
+        _key("told_host", _U31, "", "number of the host that is told; the table's metadata `hosts` names them"),
+        _key("destination_host", _U31, "", "number of the host to which its packets go another way"),
+        Column("is_false", _BOOL, "", "there is no such change (`cures.notify_false_interval`)"),
+        Column("is_lost", _BOOL, "", "not sent (`cures.notify_loss`); those that links lose are not among them"),
+        Column("sent_ns", _I64, _NS, "when it left the node; null: it did not, being lost, too late, or without a way"),
+        Column("old_delay_ns", _I64, _NS, "delay of the way before, from host to host: the links' delays added up"),
+        Column("new_delay_ns", _I64, _NS, "delay of the new way"),
+        Column(
+            "wait_ns", _I64, _NS,
+            "how long loss detection is to be held from the notice's arrival on: until the acknowledgement of the last "
+            "packet by the old way can be back; 0: nothing is overtaken",
+        ),
+    ),
+)  # fmt: skip
+
+NODETOTALS = TableSchema(
+    "nodetotals",
+    "NodeTotal",
+    "What nodes that hold packets back, or send some of their own, did by the end. Only with `[cures]`.",
+    (
+        _key("node", _U31, "", "number of the node; the table's metadata `nodes` names them"),
+        Column("held_pkts", _U64, _P, "packets held back at the end, before its links or behind them"),
+        Column("held_bytes", _U64, _B, "the same in bytes, with the link's overhead"),
+        Column("held_max_bytes", _U64, _B, "most held back at once, by all of its links together"),
+        Column("held_max_at_ns", _I64, _NS, "when that was first so; null: nothing was held back"),
+        Column("signals_pkts", _U64, _P, "packets of its own that it sent: end markers and notices"),
+        Column("signals_bytes", _U64, _B, "the same in bytes, as Ethernet frames without a link's overhead"),
+    ),
+)
+
 ORDERS = TableSchema(
     "orders",
     "Order",
@@ -522,6 +594,6 @@ TABLES: dict[str, TableSchema] = {
     table.name: table
     for table in (
         SOCKETS, PACKETS, BINS, DELAYS, LINKS, LINKTOTALS, COUNTERS, DROPS, FLOWS, ACKS, ECHOES, REORDERING,
-        DENSITIES, SWITCHES, ORDERS,
+        DENSITIES, SWITCHES, MERGES, NOTICES, ORDERS, NODETOTALS,
     )
 }  # fmt: skip

@@ -225,6 +225,38 @@ tables! {
         held_back_longest_ns: i64 ["ns", "longest time that one was held back; null: none was"],
         full_pkts: u64 ["pkts", "packets that came when the hold buffer was full (`cures.hold_full`)"],
     }
+    /// What `cures.end_marker` did at route changes: each entry of a node that went over to another link, and the node where the old and the new way meet. Only with `end_marker`.
+    "merges" Merge {
+        t_ns: i64 ["ns", "when the entry changed"],
+        from_direction: u32 ["1", "direction of the link before, numbered as in `links`"],
+        to_direction: u32 ["1", "direction of the link from then on"],
+        host: u32 ["1", "number of the host that the packets are for; the table's metadata `hosts` names them"],
+        refused: u8 ["1", "why there is no marker: 1 the old link leads to the host no more, 2 it leads back to this node, 3 the ways meet behind a link without delay and rate; null: there is one"],
+        marker: u32 ["1", "its number, from 1 on; null: there is none, as of all that follow"],
+        old_direction: u32 ["1", "direction by which the old way enters the node where the ways meet"],
+        new_direction: u32 ["1", "direction by which the new way does"],
+        marker_ns: i64 ["ns", "when the marker came there; null: it has not"],
+        ended_ns: i64 ["ns", "since when nothing waits for it: it came, or a packet had waited `cures.end_marker_wait`; null: never"],
+        waited_pkts: u64 ["pkts", "packets that came by the new way and waited"],
+        waited_bytes: u64 ["bytes", "the same in bytes, with the link's overhead"],
+        waiting_max_bytes: u64 ["bytes", "most of them at once"],
+        longest_ns: i64 ["ns", "longest time that one waited; null: none did"],
+        full_pkts: u64 ["pkts", "packets that came when the buffer was full (`cures.hold_full`)"],
+    }
+    /// What hosts were told of route changes (`cures.notify`), in the order of the telling. Only with `notify`.
+    "notices" Notice {
+        t_ns: i64 ["ns", "when the entry of the node that tells changed"],
+        number: u32 ["1", "from 1 on, as in the packet (design/cures.md)"],
+        to_direction: u32 ["1", "direction over which that node sends from then on, numbered as in `links`"],
+        told_host: u32 ["1", "number of the host that is told; the table's metadata `hosts` names them"],
+        destination_host: u32 ["1", "number of the host to which its packets go another way"],
+        is_false: u8 ["1", "there is no such change (`cures.notify_false_interval`)"],
+        is_lost: u8 ["1", "not sent (`cures.notify_loss`); those that links lose are not among them"],
+        sent_ns: i64 ["ns", "when it left the node; null: it did not, being lost, too late, or without a way"],
+        old_delay_ns: i64 ["ns", "delay of the way before, from host to host: the links' delays added up"],
+        new_delay_ns: i64 ["ns", "delay of the new way"],
+        wait_ns: i64 ["ns", "how long loss detection is to be held from the notice's arrival on: until the acknowledgement of the last packet by the old way can be back; 0: nothing is overtaken"],
+    }
     /// Each stream that was numbered at one station and put in order at another. Only with `cures.resequence`.
     "orders" Order {
         source_host: u32 ["1", "number of the host that sends; the table's metadata `hosts` names them"],
@@ -238,5 +270,15 @@ tables! {
         longest_ns: i64 ["ns", "longest time that one waited; null: none did"],
         given_up_pkts: u64 ["pkts", "packets that had not come when one behind them had waited its time"],
         late_pkts: u64 ["pkts", "packets that came after they were given up, and passed at once, out of order"],
+    }
+    /// What nodes that hold packets back, or send some of their own, did by the end. Only with `[cures]`.
+    "nodetotals" NodeTotal {
+        node: u32 ["1", "number of the node; the table's metadata `nodes` names them"],
+        held_pkts: u64 ["pkts", "packets held back at the end, before its links or behind them"],
+        held_bytes: u64 ["bytes", "the same in bytes, with the link's overhead"],
+        held_max_bytes: u64 ["bytes", "most held back at once, by all of its links together"],
+        held_max_at_ns: i64 ["ns", "when that was first so; null: nothing was held back"],
+        signals_pkts: u64 ["pkts", "packets of its own that it sent: end markers and notices"],
+        signals_bytes: u64 ["bytes", "the same in bytes, as Ethernet frames without a link's overhead"],
     }
 }

@@ -75,7 +75,20 @@ impl Setup {
             "cures",
             "given",
             "with source_routing packets keep the path they left with",
-        )
+        )?;
+        let Some(notify) = &self.cures.notify else { return Ok(()) };
+        let loss = notify.loss_ratio;
+        rule((0.0..=1.0).contains(&loss), "cures.notify.loss_ratio", loss, "it must be from 0 to 1")?;
+        let hosts = self.hosts.len();
+        for (i, &(t_ns, told, destination)) in notify.r#false.iter().enumerate() {
+            rule(
+                t_ns >= 0 && told < hosts && destination < hosts && told != destination,
+                format!("cures.notify.false[{i}]"),
+                format!("({t_ns}, {told}, {destination})"),
+                format!("it must be an instant from 0 on and two of the {hosts} hosts"),
+            )?;
+        }
+        Ok(())
     }
 
     fn flow(&self, i: usize) -> Checked {

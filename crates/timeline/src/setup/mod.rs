@@ -7,7 +7,7 @@ mod flow;
 mod network;
 mod observe;
 
-pub use cures::{Cures, Hold, HoldFull, MoveQueue, Numbering, Resequence};
+pub use cures::{Cures, EndMarker, Hold, HoldFull, MoveQueue, Notify, Numbering, Ordering, Resequence};
 pub use flow::{Flow, FlowKind, Program, FLOOD_SILENCE_NS};
 pub use network::{
     DelayedAck, Direction, Discipline, Host, Link, LinkKind, Node, NodeKind, OnDown, Pacing, Queue, QueueCounts,

@@ -181,13 +181,21 @@ fn cures_need_links_whose_queues_can_be_read_back() {
     assert!(read(&setup).unwrap_err().contains("links[1] is no leolink with a FIFO and without ARP"));
     setup["links"][1]["directions"] = serde_json::json!([{}, {}]);
     let hold = Some(Hold { buffer_bytes: 5000, full: HoldFull::Send });
-    assert_eq!(read(&setup).unwrap().cures, Cures { move_queue: Some(MoveQueue::Lost), hold, resequence: None });
+    assert_eq!(read(&setup).unwrap().cures, Cures { move_queue: Some(MoveQueue::Lost), hold, ..Cures::default() });
     setup["source_routing"] = serde_json::json!(true);
     assert!(read(&setup).unwrap_err().contains("packets keep the path they left with"));
     let mut other = setup.clone();
-    other["cures"] = serde_json::json!({"resequence": {"by": "flow", "delay_ns": 50_000_000}});
-    let resequence = Some(Resequence { by: Numbering::Flow, delay_ns: 50_000_000 });
+    other["cures"] = serde_json::json!({"resequence": {"by": "flow", "kind": "basic", "delay_ns": 50_000_000}});
+    let resequence = Some(Resequence { by: Numbering::Flow, kind: Ordering::Basic, delay_ns: 50_000_000 });
     assert_eq!(read(&other).unwrap().cures, Cures { resequence, ..Cures::default() });
+    other["cures"]["resequence"]["kind"] = serde_json::json!("advanced");
+    assert!(read(&other).unwrap_err().contains("packets keep the path they left with"));
+    other["source_routing"] = serde_json::json!(false);
+    other["cures"] = serde_json::json!({"notify": {"delay_ns": 5, "loss_ratio": 0.5, "false": [[7, 0, 9]]}});
+    assert!(read(&other).unwrap_err().contains("cures.notify.false[0]"));
+    other["cures"]["notify"]["false"] = serde_json::json!([[7, 0, 1]]);
+    let notify = Notify { delay_ns: 5, loss_ratio: 0.5, r#false: vec![(7, 0, 1)] };
+    assert_eq!(read(&other).unwrap().cures, Cures { notify: Some(notify), ..Cures::default() });
     setup["cures"]["hold"]["full"] = serde_json::json!("wait");
     assert!(read(&setup).unwrap_err().contains("unknown variant `wait`"));
 }

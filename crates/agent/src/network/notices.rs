@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which hosts are told that their packets go another way, and what (design/cures.md, "Notice").
+
+use super::switches::{Before, Told, What};
+use super::{is_modelled, substream, Network};
+use crate::error::Result;
+use crate::leolink::{Notice, NoticeCause};
+use leowarp_timeline::setup::LinkKind;
+use std::collections::BTreeSet;
+
+impl Network<'_> {
+    /// Notices of the changes of an instant: one for each host whose packets to another meet a node that changed its entry.
+    pub(super) fn notices(&mut self, before: &Before) -> Vec<Told> {
+        let Some(delay_ns) = self.setup.cures.notify.as_ref().map(|n| n.delay_ns) else { return Vec::new() };
+        let pairs: BTreeSet<(usize, usize)> =
+            self.setup.flows.iter().flat_map(|f| [(f.source, f.destination), (f.destination, f.source)]).collect();
+        let mut out = Vec::new();
+        for (told, destination) in pairs {
+            let Some((to, cause, old_delay_ns, new_delay_ns)) = self.change(before, told, destination) else {
+                continue;
+            };
+            out.push(Told {
+                to,
+                what: What::Notice(self.notice((told, destination), (old_delay_ns, new_delay_ns), cause, delay_ns)),
+            });
+        }
+        out
+    }
+
+    fn notice(
+        &mut self,
+        (told, destination): (usize, usize),
+        (old_delay_ns, new_delay_ns): (u64, u64),
+        cause: NoticeCause,
+        delay_ns: u64,
+    ) -> Notice {
+        self.notices += 1;
+        let loss_ratio = self.setup.cures.notify.as_ref().map_or(0.0, |n| n.loss_ratio);
+        Notice {
+            number: self.notices,
+            told: self.setup.hosts[told].address,
+            destination: self.setup.hosts[destination].address,
+            old_delay_ns: old_delay_ns as i64,
+            new_delay_ns: new_delay_ns as i64,
+            cause,
+            delay_ns,
+            is_lost: uniform(substream(self.setup.seed, "cures.notices", self.notices.into())) < loss_ratio,
+        }
+    }
+
+    /// The first change that packets from a host to another met on their way before: the node's new direction, what it
+    /// was, and the delays of the whole way before and now.
+    fn change(&self, before: &Before, told: usize, destination: usize) -> Option<(usize, NoticeCause, u64, u64)> {
+        let station = self.station_of(told)?;
+        let now = |at: usize| self.routes.get(&(at, destination)).copied();
+        let then = |at: usize| before.routes.get(&(at, destination)).copied().or_else(|| now(at));
+        let old = self.way_from(station, destination, then)?;
+        let (place, to) = old.iter().enumerate().find_map(|(place, &from)| {
+            let to = now(self.sending_node(from))?;
+            (to != from).then_some((place, to))
+        })?;
+        let from = old[place];
+        if !is_modelled(self.setup, from) || !is_modelled(self.setup, to) {
+            return None;
+        }
+        let node = self.sending_node(from);
+        let delay_ns = |d: &usize| self.directions[*d].delay_ns;
+        let former_ns = |d: &usize| before.delays_ns.get(d).copied().unwrap_or_else(|| delay_ns(d));
+        let old_delay_ns = old.iter().map(former_ns).sum();
+        let new_delay_ns = self.delay_ns(station, destination)?;
+        let rests = self.rests(before, destination, from, to);
+        let back = self.station_of(destination).and_then(|station| self.delay_ns(station, told));
+        let notice = self.delay_ns(node, told);
+        // without a way back no acknowledgement comes, and without one for it no notice either
+        let answer_ns = back.zip(notice).map(|(back_ns, notice_ns)| back_ns as i64 - notice_ns as i64);
+        let cause = NoticeCause::Change {
+            from,
+            rests_ns: rests.filter(|_| answer_ns.is_some()).map(|rests| (rests.from_ns, rests.to_ns)),
+            answer_ns: answer_ns.unwrap_or_default(),
+        };
+        Some((to, cause, old_delay_ns, new_delay_ns))
+    }
+
+    /// Tells a host of a change that there is not, from its own station: the one of that place in the setup's list.
+    pub fn tell_falsely(&mut self, place: usize) -> Result<()> {
+        let Some(&(t_ns, told, destination)) = self.setup.cures.notify.as_ref().and_then(|n| n.r#false.get(place))
+        else {
+            return Ok(());
+        };
+        // where no way is in force, nobody knows of one that changes
+        let known = self.station_of(told).and_then(|station| {
+            let there_ns = self.delay_ns(station, destination)?;
+            let back_ns = self.delay_ns(self.station_of(destination)?, told)?;
+            Some((*self.routes.get(&(station, destination))?, there_ns, back_ns))
+        });
+        let Some((to, there_ns, back_ns)) = known else { return Ok(()) };
+        let cause = NoticeCause::False { wait_ns: there_ns + back_ns };
+        let notice = self.notice((told, destination), (there_ns, there_ns), cause, 0);
+        self.tell(Some(vec![Told { to, what: What::Notice(notice) }]));
+        self.flush(t_ns)
+    }
+
+    /// What packets take from a node to a host, by the routes as they are now: the delays alone.
+    fn delay_ns(&self, node: usize, host: usize) -> Option<u64> {
+        let way = self.way_from(node, host, |at| self.routes.get(&(at, host)).copied())?;
+        Some(way.iter().map(|&d| self.directions[d].delay_ns).sum())
+    }
+
+    /// The node at the other end of a host's wire.
+    fn station_of(&self, host: usize) -> Option<usize> {
+        let node = self.setup.hosts[host].node;
+        let mut wires = self.setup.links.iter().filter(|link| link.kind == LinkKind::Wire);
+        wires.find_map(|link| match (link.a, link.b) {
+            (a, b) if a == node => Some(b),
+            (a, b) if b == node => Some(a),
+            _ => None,
+        })
+    }
+
+    fn sending_node(&self, direction: usize) -> usize {
+        self.receiving_node(direction ^ 1)
+    }
+}
+
+/// From 0 to 1, of a seed: the finalizer of splitmix64 spreads what neighbouring seeds have in common.
+fn uniform(seed: u64) -> f64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_notices_are_lost_as_the_ratio_says() {
+        let lost = |ratio: f64| (1..=10_000).filter(|&n| uniform(substream(1, "cures.notices", n)) < ratio).count();
+        assert_eq!((lost(0.0), lost(1.0)), (0, 10_000));
+        // a binomial of 10,000 draws at 0.2 spreads by 40
+        assert!((1840..=2160).contains(&lost(0.2)), "{}", lost(0.2));
+    }
+}

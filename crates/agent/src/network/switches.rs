@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the cures have nodes do because of the routes of an instant: who is told what.
+
+use super::{is_modelled, Network};
+use crate::leolink::{self, Merge, Notice, Refused, Switch};
+use crate::tc::Say;
+use leowarp_timeline::setup::{Discipline, EndMarker, MoveQueue};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+/// What the leolink of a node's new direction is told.
+pub(super) struct Told {
+    pub to: usize,
+    pub what: What,
+}
+
+pub(super) enum What {
+    Switch(Switch),
+    Notice(Notice),
+}
+
+/// The ways from a node's direction before and after an instant to a host, from its other end on, and what they take.
+pub(super) struct Rests {
+    old: Vec<usize>,
+    new: Vec<usize>,
+    pub from_ns: u64,
+    pub to_ns: u64,
+}
+
+/// What was before an instant: the direction of each node and host whose entry changed, and delays that changed.
+#[derive(Default)]
+pub(super) struct Before {
+    pub routes: BTreeMap<(usize, usize), usize>,
+    pub delays_ns: BTreeMap<usize, u64>,
+}
+
+impl Network<'_> {
+    /// What the cures have nodes do because of the routes of this instant.
+    pub(super) fn told(&mut self) -> Vec<Told> {
+        let before = std::mem::take(&mut self.before);
+        let mut told = self.switches(&before);
+        told.extend(self.notices(&before));
+        told
+    }
+
+    /// What a packet that left over a direction before takes to the host from that direction's other end on, at most, and
+    /// at least one over another; and the two ways. None = what left before does not arrive.
+    ///
+    /// Of the old way the longest that a packet takes counts, of the new one the shortest. Where a delay falls at this
+    /// instant, packets of before still fly the former one, and those behind them wait for them at the link's other end:
+    /// on a full path the last one takes as long as if nothing had fallen.
+    pub(super) fn rests(&self, before: &Before, host: usize, from: usize, to: usize) -> Option<Rests> {
+        if self.say[from] == Some(Say::Flush) {
+            return None;
+        }
+        let longest_ns = |&d: &usize| {
+            let direction = &self.directions[d];
+            let former_ns = before.delays_ns.get(&d).copied().unwrap_or_default();
+            direction.delay_ns.max(former_ns) + direction.full_packet_ns()
+        };
+        let (old, new) = (self.way(from, host)?, self.way(to, host)?);
+        let from_ns = old.iter().map(longest_ns).sum();
+        let to_ns = new.iter().map(|&d| self.directions[d].delay_ns).sum();
+        Some(Rests { old, new, from_ns, to_ns })
+    }
+
+    fn switches(&mut self, before: &Before) -> Vec<Told> {
+        let cures = &self.setup.cures;
+        let mut out = Vec::new();
+        for (&(node, host), &from) in &before.routes {
+            let Some(&to) = self.routes.get(&(node, host)) else { continue };
+            if to == from || !is_modelled(self.setup, from) || !is_modelled(self.setup, to) {
+                continue;
+            }
+            let is_gone = self.say[from] == Some(Say::Flush);
+            let moves = match cures.move_queue {
+                Some(MoveQueue::Kept) => true,
+                Some(MoveQueue::Lost) => !is_gone,
+                None => false,
+            };
+            // where nothing of before arrives, there is nothing to wait for
+            let rests = self.rests(before, host, from, to);
+            let hold = cures.hold.filter(|_| rests.is_some()).map(|hold| (hold.buffer_bytes, hold.full));
+            let marker = cures.end_marker.map(|end_marker| {
+                let rests = rests.as_ref().ok_or(Refused::NoOldWay)?;
+                self.merge(node, (from, &rests.old), (to, &rests.new), end_marker)
+            });
+            let (rest_from_ns, rest_to_ns) = rests.map(|rests| (rests.from_ns, rests.to_ns)).unwrap_or_default();
+            self.markers += u32::from(matches!(marker, Some(Ok(_))));
+            if moves || hold.is_some() || marker.is_some() {
+                let destination = self.setup.hosts[host].address;
+                let switch = Switch { from, destination, rest_from_ns, rest_to_ns, moves, hold, marker };
+                out.push(Told { to, what: What::Switch(switch) });
+            }
+        }
+        out
+    }
+
+    /// The directions that a packet takes to a host from the other end of one on, by the routes as they are now. None = it
+    /// does not come there.
+    fn way(&self, direction: usize, host: usize) -> Option<Vec<usize>> {
+        self.way_from(self.receiving_node(direction), host, |at| self.routes.get(&(at, host)).copied())
+    }
+
+    /// The directions from a node to a host, if `next` is the direction that each node sends on.
+    pub(super) fn way_from(
+        &self,
+        node: usize,
+        host: usize,
+        next: impl Fn(usize) -> Option<usize>,
+    ) -> Option<Vec<usize>> {
+        let (mut at, mut way) = (node, Vec::new());
+        // a walk that is longer than there are nodes goes in circles
+        while way.len() <= self.setup.nodes.len() {
+            if at == self.setup.hosts[host].node {
+                return Some(way);
+            }
+            way.push(next(at)?);
+            at = self.receiving_node(way[way.len() - 1]);
+        }
+        None
+    }
+
+    /// Where the old and the new way of a node meet, given as the node's direction and the rest of each.
+    fn merge(
+        &self,
+        node: usize,
+        (from, old): (usize, &[usize]),
+        (to, new): (usize, &[usize]),
+        end_marker: EndMarker,
+    ) -> Result<Merge, Refused> {
+        let enters = |first: usize, rest: &[usize], at: usize| {
+            std::iter::once(first).chain(rest.iter().copied()).find(|&d| self.receiving_node(d) == at)
+        };
+        if enters(from, old, node).is_some() {
+            return Err(Refused::SameWay);
+        }
+        let met = std::iter::once(to).chain(new.iter().copied()).find_map(|d| {
+            let by_old = enters(from, old, self.receiving_node(d))?;
+            Some((by_old, d))
+        });
+        // both ways lead to the host, so they meet there at the latest, behind the wire that they share
+        let (by_old, by_new) = met.ok_or(Refused::NoOldWay)?;
+        if !self.takes_time(by_old) || !self.takes_time(by_new) {
+            return Err(Refused::NoTime);
+        }
+        Ok(Merge { marker: self.markers + 1, from: by_old, to: by_new, end_marker })
+    }
+
+    /// Whether what leaves over a direction arrives later: leolink hands the rest on where it was offered.
+    fn takes_time(&self, direction: usize) -> bool {
+        let d = &self.directions[direction];
+        let is_leolink = self.setup.links[direction / 2].discipline == Some(Discipline::Leolink);
+        is_leolink && is_modelled(self.setup, direction) && (d.delay_ns > 0 || d.rate_bps > 0)
+    }
+
+    pub(super) fn receiving_node(&self, direction: usize) -> usize {
+        let link = &self.setup.links[direction / 2];
+        if direction % 2 == 0 {
+            link.b
+        } else {
+            link.a
+        }
+    }
+
+    pub(super) fn tell(&mut self, told: Option<Vec<Told>>) {
+        for Told { to, what } in told.unwrap_or_default() {
+            let Some((node, ifindex)) = self.sending_side(to) else { continue };
+            match what {
+                What::Switch(switch) => {
+                    if let Some(Ok(merge)) = switch.marker {
+                        self.tell_merge(switch.destination, &merge);
+                    }
+                    leolink::switch(self.changing(node), ifindex, &switch);
+                }
+                What::Notice(notice) => leolink::notice(self.changing(node), ifindex, &notice),
+            }
+        }
+    }
+
+    fn tell_merge(&mut self, destination: Ipv4Addr, merge: &Merge) {
+        if let Some((node, ifindex)) = self.sending_side(merge.to) {
+            leolink::merge(self.changing(node), ifindex, destination, merge);
+        }
+        if let Some((node, ifindex)) = self.sending_side(merge.from) {
+            leolink::expect_markers(self.changing(node), ifindex);
+        }
+    }
+}

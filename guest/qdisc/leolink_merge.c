@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The node where an old and a new way meet: packets for the host that come by the new one wait until the marker has come
+ * by the old one, or the first of them has waited long enough; then all go on at that instant, in their order (end marker:
+ * 3GPP TS 23.401, 5.5.1.1; how the receiver orders is left open there). And what the agent reads of this:
+ * /proc/leolink/merges, binary.
+ */
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <linux/time-internal.h>
+#include <linux/uaccess.h>
+#include "leolink.h"
+
+struct merge {
+	struct leolink_merged r;
+	struct list_head all;
+	struct leolink_sched *q;	/* over which the packets arrive; NULL = it is over */
+	struct leolink_node *node;
+	u64 wait_ns;
+	u64 until_ns;			/* U64_MAX = none waits */
+	struct qdisc_skb_head pkts;
+	bool came;
+};
+
+/* While a packet waits, in its cb. */
+struct merge_cb {
+	u64 since_ns;
+	u32 bytes;
+} __packed __aligned(4);
+
+/* In the order of the switches. */
+static LIST_HEAD(open_merges);
+static LIST_HEAD(ended_merges);
+static struct time_travel_event next_end;
+
+static struct merge_cb *merge_cb(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct merge_cb) > sizeof(skb->cb));
+	return (struct merge_cb *)skb->cb;
+}
+
+/* Takes the oldest packet that waits. */
+static struct sk_buff *take(struct merge *m, u64 now)
+{
+	struct sk_buff *skb = __qdisc_dequeue_head(&m->pkts);
+
+	if (!skb)
+		return NULL;
+	m->r.longest_ns = max(m->r.longest_ns, now - merge_cb(skb)->since_ns);
+	m->q->merge_bytes -= merge_cb(skb)->bytes;
+	leolink_node_release(m->node, merge_cb(skb)->bytes, true);
+	return skb;
+}
+
+static void pass(struct sk_buff *skb)
+{
+	struct net_device *dev = skb->dev;
+
+	dev_forward_skb(dev, skb);
+	dev_put(dev);
+}
+
+static void end(struct merge *m, u64 now)
+{
+	struct leolink_sched *q = m->q;
+	struct merge *other;
+
+	m->r.ended_ns = now;
+	list_move_tail(&m->all, &ended_merges);
+	m->q = NULL;
+	q->on_arrival &= ~ARRIVAL_MERGE;
+	list_for_each_entry(other, &open_merges, all)
+		if (other->q == q)
+			q->on_arrival |= ARRIVAL_MERGE;
+	leolink_node_put(m->node);
+	m->node = NULL;
+}
+
+static bool is_behind_another(const struct merge *m)
+{
+	struct merge *older;
+
+	list_for_each_entry(older, &open_merges, all) {
+		if (older == m)
+			return false;
+		if (older->q == m->q && older->r.destination == m->r.destination && older->pkts.head)
+			return true;
+	}
+	return false;
+}
+
+/* Ends what is over: its marker has come or its wait has ended, and no older packets wait before its own. */
+static void end_what_is_over(u64 now)
+{
+	struct merge *m, *next;
+	struct sk_buff *skb;
+
+	list_for_each_entry_safe(m, next, &open_merges, all) {
+		if ((!m->came && m->until_ns > now) || is_behind_another(m))
+			continue;
+		while ((skb = take(m, now)))
+			pass(skb);
+		end(m, now);
+	}
+}
+
+static void set_next_end(u64 now)
+{
+	u64 next_ns = U64_MAX;
+	struct merge *m;
+
+	list_for_each_entry(m, &open_merges, all)
+		next_ns = min(next_ns, m->until_ns);
+	if (next_end.pending && next_end.time == next_ns)
+		return;
+	time_travel_del_event(&next_end);
+	if (next_ns != U64_MAX)
+		time_travel_add_event_rel(&next_end, next_ns > now ? next_ns - now : 0);
+}
+
+/* Interrupt: at least one wait is over. */
+static void end_waits(struct time_travel_event *e)
+{
+	u64 now = now_ns();
+
+	rcu_read_lock();
+	end_what_is_over(now);
+	rcu_read_unlock();
+	set_next_end(now);
+}
+
+/* Packets for a host that arrive over a link wait for a marker from now on. May sleep. */
+int leolink_merge_begin(struct leolink_sched *q, const struct leolink_merge *given)
+{
+	struct net_device *dev = qdisc_dev(q->sch);
+	struct net_device *peer = dev->netdev_ops->ndo_get_peer_dev ? dev->netdev_ops->ndo_get_peer_dev(dev) : NULL;
+	struct merge *m = kzalloc(sizeof(*m), GFP_KERNEL);
+	unsigned long flags;
+
+	if (!m || !peer) {
+		kfree(m);
+		return m ? -ENODEV : -ENOMEM;
+	}
+	m->r.t_ns = now_ns();
+	m->r.marker = given->marker;
+	m->r.from = given->from;
+	m->r.to = q->r.id;
+	m->r.destination = given->destination;
+	m->wait_ns = given->wait_ns;
+	m->until_ns = U64_MAX;
+	m->q = q;
+	local_irq_save(flags);
+	m->node = leolink_node_of(dev_net(peer), q->r.id, true);
+	q->merge_limit_bytes = given->limit_bytes;
+	q->full_merge_sends = given->flags & LEOLINK_SWITCH_SEND;
+	q->on_arrival |= ARRIVAL_MERGE;
+	list_add_tail(&m->all, &open_merges);
+	local_irq_restore(flags);
+	return 0;
+}
+
+/* If a packet that has arrived is a marker, it ends its wait, if that has not ended by now, and goes no further. */
+bool leolink_merge_takes_marker(struct sk_buff *skb, u64 now)
+{
+	struct merge *m;
+	u32 number;
+
+	if (!leolink_signal_is_marker(skb, &number))
+		return false;
+	dev_kfree_skb_any(skb);
+	list_for_each_entry(m, &ended_merges, all)
+		if (m->r.marker == number)
+			m->r.marker_ns = now;
+	list_for_each_entry(m, &open_merges, all)
+		if (m->r.marker == number) {
+			m->came = true;
+			m->r.marker_ns = now;
+		}
+	end_what_is_over(now);
+	set_next_end(now);
+	return true;
+}
+
+/* Has a packet that has arrived wait, if it is to. A full buffer refuses it, or sends its oldest before their time. */
+bool leolink_merge_holds(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now)
+{
+	struct merge *other, *m = NULL;
+	u32 bytes = link_bytes(q, skb);
+
+	list_for_each_entry(other, &open_merges, all)
+		if (other->q == q && leolink_is_for(skb, other->r.destination))
+			m = other;
+	if (!m)
+		return false;
+	if (q->merge_bytes + bytes > q->merge_limit_bytes) {
+		m->r.full_pkts++;
+		if (!q->full_merge_sends) {
+			/* the link has delivered it, and drops it all the same */
+			q->r.delivered_pkts--;
+			q->r.delivered_bytes -= bytes;
+			leolink_record_drop(q, skb, CAUSE_QUEUE, now);
+			dev_kfree_skb_any(skb);
+			return true;
+		}
+		while (m->pkts.head && q->merge_bytes + bytes > q->merge_limit_bytes)
+			pass(take(m, now));
+		if (q->merge_bytes + bytes > q->merge_limit_bytes)
+			return false;
+	}
+	dev_hold(peer);
+	skb->dev = peer;
+	merge_cb(skb)->since_ns = now;
+	merge_cb(skb)->bytes = bytes;
+	if (m->until_ns == U64_MAX)
+		m->until_ns = now + m->wait_ns;
+	__qdisc_enqueue_tail(skb, &m->pkts);
+	q->merge_bytes += bytes;
+	leolink_node_hold(m->node, bytes, true, now);
+	m->r.waited_pkts++;
+	m->r.waited_bytes += bytes;
+	m->r.waiting_max_bytes = max_t(u64, m->r.waiting_max_bytes, q->merge_bytes);
+	set_next_end(now);
+	return true;
+}
+
+static void lose(struct merge *m, u64 now)
+{
+	struct sk_buff *skb;
+
+	while ((skb = take(m, now))) {
+		dev_put(skb->dev);
+		dev_kfree_skb_any(skb);
+	}
+	end(m, now);
+}
+
+/* A link is taken away, and with it what has arrived over it and waits. */
+void leolink_merge_leave(struct leolink_sched *q, u64 now)
+{
+	struct merge *m, *next;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	list_for_each_entry_safe(m, next, &open_merges, all)
+		if (m->q == q)
+			lose(m, now);
+	set_next_end(now);
+	local_irq_restore(flags);
+}
+
+/* What has been read is gone, and with it what still waits: they are read once, at the end of a run. */
+ssize_t leolink_merges_read(struct file *f, char __user *to, size_t size, loff_t *pos)
+{
+	struct merge *m, *next;
+	unsigned long flags;
+	size_t done = 0;
+
+	local_irq_save(flags);
+	list_for_each_entry_safe(m, next, &open_merges, all) {
+		lose(m, now_ns());
+		m->r.ended_ns = 0;
+	}
+	set_next_end(now_ns());
+	local_irq_restore(flags);
+	while (!list_empty(&ended_merges) && done + sizeof(m->r) <= size) {
+		m = list_first_entry(&ended_merges, struct merge, all);
+		list_del(&m->all);
+		if (copy_to_user(to + done, &m->r, sizeof(m->r))) {
+			kfree(m);
+			return -EFAULT;
+		}
+		kfree(m);
+		done += sizeof(m->r);
+	}
+	return done;
+}
+
+void __init leolink_merges_register(void)
+{
+	next_end.fn = end_waits;
+}

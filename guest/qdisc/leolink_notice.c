@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Notices: at a route change a node tells the hosts whose packets it takes another way, in a packet that its routes lead
+ * there (design/cures.md, "Notice"). And what the agent reads of this: /proc/leolink/notices, binary.
+ */
+#include <linux/hrtimer.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <net/ip.h>
+#include <net/route.h>
+#include "leolink.h"
+
+#define NOTICE_MAGIC	0x6c656f6e	/* "leon" */
+
+struct notice {
+	struct leolink_noticed r;
+	struct list_head all;
+	struct hrtimer timer;
+	struct net *net;	/* until it is sent or given up */
+};
+
+static LIST_HEAD(notices);
+
+/* What follows the first four bytes of the ICMP header, as written down in design/cures.md. */
+struct message {
+	__be32 magic;
+	__be32 number;
+	__be32 destination;
+	__be32 old_delay_ns[2], new_delay_ns[2], wait_ns[2];
+};
+
+static void put_be64(__be32 *at, u64 value)
+{
+	at[0] = htonl(value >> 32);
+	at[1] = htonl((u32)value);
+}
+
+static void send(struct notice *n)
+{
+	struct flowi4 fl4 = {
+		.daddr = n->r.told,
+		.flowi4_proto = IPPROTO_ICMP,
+		/* no address of the node's own is asked for: it has none */
+		.flowi4_flags = FLOWI_FLAG_ANYSRC,
+	};
+	struct message message = {
+		.magic = htonl(NOTICE_MAGIC),
+		.number = htonl(n->r.number),
+		.destination = n->r.destination,
+	};
+	struct leolink_node *node;
+	struct sk_buff *skb;
+	struct rtable *rt;
+
+	put_be64(message.old_delay_ns, n->r.old_delay_ns);
+	put_be64(message.new_delay_ns, n->r.new_delay_ns);
+	put_be64(message.wait_ns, n->r.wait_ns);
+	skb = leolink_signal_new(SIGNAL_NOTICE, n->r.told, (__be32 *)&message, sizeof(message), GFP_ATOMIC);
+	rt = skb ? ip_route_output_key(n->net, &fl4) : NULL;
+	if (IS_ERR_OR_NULL(rt)) {
+		/* the node has no way to the host */
+		kfree_skb(skb);
+		return;
+	}
+	n->r.sent_ns = now_ns();
+	node = leolink_node_of(n->net, n->r.id, false);
+	leolink_node_signal(node, skb->len + ETH_HLEN);
+	leolink_node_put(node);
+	skb_dst_set(skb, &rt->dst);
+	ip_local_out(n->net, NULL, skb);
+}
+
+static void release(struct notice *n)
+{
+	put_net(n->net);
+	n->net = NULL;
+}
+
+static enum hrtimer_restart due(struct hrtimer *timer)
+{
+	struct notice *n = container_of(timer, struct notice, timer);
+
+	send(n);
+	release(n);
+	return HRTIMER_NORESTART;
+}
+
+/* Sends a notice from the node that a link belongs to, now or later. May sleep. */
+int leolink_notice_begin(struct leolink_sched *q, const struct leolink_notice *given, struct netlink_ext_ack *extack)
+{
+	struct net *net = dev_net(qdisc_dev(q->sch));
+	struct notice *n = kzalloc(sizeof(*n), GFP_KERNEL);
+	u64 now = now_ns(), overtaken_ns;
+
+	if (!n)
+		return -ENOMEM;
+	n->r.t_ns = now;
+	n->r.number = given->number;
+	n->r.flags = given->flags;
+	n->r.id = q->r.id;
+	n->r.told = given->told;
+	n->r.destination = given->destination;
+	n->r.old_delay_ns = given->old_delay_ns;
+	n->r.new_delay_ns = given->new_delay_ns;
+	if (given->flags & LEOLINK_NOTICE_FALSE) {
+		n->r.wait_ns = given->rest_from_ns;
+	} else if (!(given->flags & LEOLINK_NOTICE_NO_OLD_WAY)) {
+		struct leolink_sched *from = leolink_links_find(net, given->from);
+		u64 last_ns;
+
+		if (!from) {
+			NL_SET_ERR_MSG_MOD(extack, "a notice of a link that this node does not have");
+			kfree(n);
+			return -ENOENT;
+		}
+		last_ns = leolink_hold_last_arrival_ns(from, given->destination) + given->rest_from_ns;
+		overtaken_ns = now + q->r.delay_ns + given->rest_to_ns;
+		if (last_ns > overtaken_ns && (s64)(last_ns - now) + given->answer_ns > 0)
+			n->r.wait_ns = last_ns - now + given->answer_ns;
+	}
+	hrtimer_init(&n->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	n->timer.function = due;
+	list_add_tail(&n->all, &notices);
+	if (given->flags & LEOLINK_NOTICE_LOST)
+		return 0;
+	n->net = get_net(net);
+	if (given->delay_ns) {
+		hrtimer_start(&n->timer, ns_to_ktime(now + given->delay_ns), HRTIMER_MODE_ABS_SOFT);
+		return 0;
+	}
+	local_bh_disable();
+	send(n);
+	local_bh_enable();
+	release(n);
+	return 0;
+}
+
+/* What has been read is gone, and is not sent any more: they are read once, at the end of a run. */
+ssize_t leolink_notices_read(struct file *f, char __user *to, size_t size, loff_t *pos)
+{
+	size_t done = 0;
+
+	while (!list_empty(&notices) && done + sizeof(struct leolink_noticed) <= size) {
+		struct notice *n = list_first_entry(&notices, struct notice, all);
+		struct leolink_noticed r;
+
+		if (hrtimer_cancel(&n->timer))
+			release(n);
+		r = n->r;
+		list_del(&n->all);
+		kfree(n);
+		if (copy_to_user(to + done, &r, sizeof(r)))
+			return -EFAULT;
+		done += sizeof(r);
+	}
+	return done;
+}

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An end marker on the old way, and packets that wait for it where the ways meet, against the model of the links."""
+
+import pandas as pd
+import pytest
+
+import leowarp as lw
+from support.route_changes import (
+    AT_A_SATELLITE,
+    AT_THE_STATION,
+    EXAMPLES,
+    HEADERS_BYTES,
+    MS,
+    PAYLOAD_BYTES,
+    Marked,
+    expected,
+    late_pkts,
+    made,
+    received,
+)
+
+pytestmark = pytest.mark.guest
+
+# IPv4 and ICMP with magic and number (design/cures.md), and the Ethernet header.
+MARKER_BYTES = 20 + 12 + 14
+FRAME_BYTES = PAYLOAD_BYTES + HEADERS_BYTES
+
+
+def merge_of(run):
+    """What waited for packets to Tokyo; the way back changes as well."""
+    merges = run.merges()
+    [row] = merges[merges.host == 1].itertuples(index=False)
+    return row
+
+
+def data_drops(run):
+    drops = run.drops()
+    return drops[drops.flow.notna()]
+
+
+@pytest.mark.parametrize(
+    ("change", "cures", "waits"),
+    [
+        (AT_THE_STATION, {}, True),
+        (AT_A_SATELLITE, {}, True),
+        # what waits is moved, and the new way is longer
+        (AT_THE_STATION, {"move_queue": "kept"}, False),
+        (AT_A_SATELLITE, {"move_queue": "kept"}, True),
+        # a hold knows the same queue, and leaves nothing to wait for
+        (AT_THE_STATION, {"hold": True}, False),
+    ],
+)
+def test_packets_wait_where_the_ways_meet_until_the_marker_comes(tmp_path, change, cures, waits):
+    run = made(tmp_path, change, {"end_marker": True, **cures})
+    marked = Marked(MARKER_BYTES, 100 * MS)
+    moves, holds = "move_queue" in cures, "hold" in cures
+    arrival_ns, did = expected(run, change, moves=moves, holds=holds, marked=marked)
+    row = merge_of(run)
+    counted = ["waited_pkts", "longest_ns", "marker_ns"]
+    assert {name: 0 if pd.isna(getattr(row, name)) else getattr(row, name) for name in counted} == {
+        name: did[name] for name in counted
+    }
+    assert pd.isna(row.refused)
+    assert received(run) == arrival_ns
+    assert late_pkts(arrival_ns) == 0
+    assert row.waiting_max_bytes == row.waited_bytes == row.waited_pkts * FRAME_BYTES
+    assert (row.waited_pkts > 0) == waits
+    totals = run.nodetotals()
+    assert totals.held_pkts.sum() == 0
+    # one marker each way
+    assert (totals.signals_pkts.sum(), totals.signals_bytes.sum()) == (2, 2 * MARKER_BYTES)
+    assert totals.held_max_bytes.max() == max(row.waiting_max_bytes, max_held_bytes(run) if holds else 0)
+
+
+def max_held_bytes(run):
+    return int(run.switches().held_back_max_bytes.max())
+
+
+def test_a_marker_that_a_full_queue_refuses_is_waited_for_and_then_given_up(tmp_path):
+    run = made(tmp_path, AT_THE_STATION, {"end_marker": True, "end_marker_wait": "5 ms"}, **{"ground.queue": "10 pkts"})
+    row = merge_of(run)
+    drops = run.drops()
+    markers = drops[drops.flow.isna()]
+    assert len(markers) == 1
+    assert set(markers.cause) == {"queue"}
+    assert pd.isna(row.marker_ns)
+    assert row.longest_ns == 5 * MS
+    assert row.ended_ns > row.t_ns + 5 * MS
+    assert row.waited_pkts > 0
+    assert len(received(run)) == 40 - len(data_drops(run))
+
+
+def test_a_marker_that_comes_after_the_wait_finds_packets_late_and_is_recorded(tmp_path):
+    run = made(tmp_path, AT_THE_STATION, {"end_marker": True, "end_marker_wait": "5 ms"})
+    arrival_ns, did = expected(run, AT_THE_STATION, moves=False, holds=False, marked=Marked(MARKER_BYTES, 5 * MS))
+    row = merge_of(run)
+    assert received(run) == arrival_ns
+    assert late_pkts(arrival_ns) > 0
+    assert (row.waited_pkts, row.longest_ns) == (did["waited_pkts"], 5 * MS)
+    assert row.marker_ns == did["marker_ns"] > row.ended_ns
+
+
+@pytest.mark.parametrize("full", ["drop", "send"])
+def test_a_full_buffer_refuses_what_comes_or_sends_its_oldest(tmp_path, full):
+    run = made(tmp_path, AT_THE_STATION, {"end_marker": True, "hold_buffer": "3200 B", "hold_full": full})
+    row = merge_of(run)
+    drops = data_drops(run)
+    assert row.waiting_max_bytes == 3 * FRAME_BYTES
+    assert row.full_pkts >= 5
+    assert len(received(run)) == 40 - len(drops)
+    if full == "drop":
+        assert (row.waited_pkts, len(drops), set(drops.cause)) == (3, row.full_pkts, {"queue"})
+        assert late_pkts(received(run)) == 0
+    else:
+        assert (row.waited_pkts, len(drops)) == (row.full_pkts + 3, 0)
+        assert late_pkts(received(run)) > 0
+
+
+def test_where_nothing_changes_no_marker_is_sent(tmp_path):
+    plain, marked = (tmp_path / name for name in ("plain", "marked"))
+    for folder, more in ((plain, {}), (marked, {"cures.end_marker": True})):
+        lw.run(EXAMPLES / "madrid-tokyo.toml", {"run.duration": "3 s"} | more, folder, report=False, progress=False)
+    before, after = (
+        {p.name: p.read_bytes() for p in (folder / "30-trace").glob("*.parquet")} for folder in (plain, marked)
+    )
+    result = lw.open(marked)
+    assert len(result.merges()) == len(result.nodetotals()) == 0
+    for name in ("merges.parquet", "nodetotals.parquet"):
+        after.pop(name)
+    assert after == before

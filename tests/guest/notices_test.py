@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Notices of route changes: what stands in the packets, when they arrive, and what is said of those that do not."""
+
+import itertools
+import struct
+from dataclasses import dataclass
+
+import pytest
+
+import leowarp as lw
+from support.route_changes import (
+    AT_A_SATELLITE,
+    AT_THE_STATION,
+    EXAMPLES,
+    MS,
+    Link,
+    Ways,
+    carried,
+    made,
+)
+
+pytestmark = pytest.mark.guest
+
+# IPv4 and 40 bytes of ICMP (design/cures.md, "Notice"), and the Ethernet header.
+FRAME_BYTES = 60 + 14
+ENHANCED_PACKET = 6
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A notice as it stands in the capture of a host."""
+
+    at_ns: int
+    number: int
+    destination: bytes
+    old_delay_ns: int
+    new_delay_ns: int
+    wait_ns: int
+
+
+def checksum(data: bytes) -> int:
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
+def heard(run, end: str) -> list[Heard]:
+    """All notices in a capture, with every field that does not vary checked."""
+    content = (run.path / "30-trace" / f"{end}.pcapng").read_bytes()
+    out, at = [], 0
+    while at < len(content):
+        kind, length = struct.unpack_from("<II", content, at)
+        if kind == ENHANCED_PACKET:
+            high, low, captured = struct.unpack_from("<III", content, at + 12)
+            packet = content[at + 28 : at + 28 + captured]
+            packet = packet[14:] if packet[12:14] == b"\x08\x00" else packet
+            if packet[9] == 1 and packet[20] == 253:
+                header, icmp = packet[:20], packet[20:]
+                assert (header[0], len(packet), header[12:16]) == (0x45, 60, bytes([192, 0, 0, 8]))
+                assert (checksum(header), checksum(icmp)) == (0, 0)
+                assert (icmp[1], icmp[4:8]) == (0, b"leon")
+                number, destination, *values = struct.unpack(">I4sqqQ", icmp[8:])
+                out.append(Heard(high << 32 | low, number, destination, *values))
+        at += length
+    return out
+
+
+def carried_ns(ways: Ways, path: list[str], sent_ns: int) -> int:
+    """When a notice arrives that meets no queue."""
+    for a, b in itertools.pairwise(path):
+        sent_ns += ways.serialise_ns(a, b, FRAME_BYTES)
+        sent_ns += ways.delay_ns(a, b, sent_ns)
+    return sent_ns
+
+
+def overtaken_wait_ns(run, change, t_ns: int) -> int:
+    """What the notice to Madrid says: until the acknowledgement of the last packet by the old way can be back."""
+    ways = Ways.of(run, change)
+    at = ways.before.index(change.node)
+    echoes = run.echoes().sort_values("index")
+    old = Link(ways, *ways.before[at : at + 2])
+    for at_ns, _ in carried(ways, ways.before[: at + 1], zip(echoes.sent_ns, echoes["index"], strict=True)):
+        if at_ns < t_ns:
+            old.carry(at_ns)
+    back = list(reversed(ways.after))
+    answer_ns = ways.rest_ns(back, 0, longest=False) - ways.rest_ns(back, back.index(change.node), longest=False)
+    arrived_ns = old.last_ns + ways.rest_ns(ways.before, at + 1, longest=True)
+    assert arrived_ns > t_ns + ways.rest_ns(ways.after, at, longest=False)
+    return int(arrived_ns + answer_ns - t_ns)
+
+
+@pytest.mark.parametrize("change", [AT_THE_STATION, AT_A_SATELLITE])
+@pytest.mark.parametrize("delay_ms", [0, 3])
+def test_the_sender_hears_of_a_change_when_the_links_have_carried_the_notice(tmp_path, change, delay_ms):
+    keys = {"notify": True, "notify_delay": f"{delay_ms} ms"}
+    run = made(tmp_path, change, keys, **{"observe.pcap": "both"})
+    ways = Ways.of(run, change)
+    notices = run.notices()
+    assert sorted(notices.told_host) == [0, 1]
+    assert not (notices.is_false | notices.is_lost).any()
+    for end, host, forth in (("source", 0, ways.after), ("destination", 1, list(reversed(ways.after)))):
+        [row] = notices[notices.told_host == host].itertuples(index=False)
+        [notice] = heard(run, end)
+        said = (notice.number, notice.old_delay_ns, notice.new_delay_ns, notice.wait_ns)
+        assert said == (row.number, row.old_delay_ns, row.new_delay_ns, row.wait_ns)
+        assert notice.destination == bytes([10, 1, 0, 2 - host])
+        assert row.sent_ns == row.t_ns + delay_ms * MS
+        old = ways.before if host == 0 else list(reversed(ways.before))
+        assert row.old_delay_ns == sum(ways.delay_ns(a, b, 0) for a, b in itertools.pairwise(old))
+        assert row.new_delay_ns == sum(ways.delay_ns(a, b, row.t_ns) for a, b in itertools.pairwise(forth))
+        if host == 0:
+            back = list(reversed(ways.after))
+            assert notice.at_ns == carried_ns(ways, back[back.index(change.node) :], row.sent_ns)
+            assert row.wait_ns == overtaken_wait_ns(run, change, row.t_ns)
+        else:
+            # nothing was sent from Tokyo, so that nothing is late
+            assert row.wait_ns == 0
+    totals = run.nodetotals()
+    assert (totals.signals_pkts.sum(), totals.signals_bytes.sum()) == (2, 2 * FRAME_BYTES)
+
+
+def test_lost_notices_are_recorded_and_never_arrive(tmp_path):
+    keys = {"notify": True, "notify_loss": "100 %"}
+    run = made(tmp_path, AT_THE_STATION, keys, **{"observe.pcap": "both"})
+    notices = run.notices()
+    assert len(notices) == 2
+    assert notices.is_lost.all()
+    assert notices.sent_ns.isna().all()
+    assert heard(run, "source") == heard(run, "destination") == []
+    assert len(run.nodetotals()) == 0
+
+
+def test_false_notices_say_that_the_way_in_force_changes_to_itself(tmp_path):
+    keys = {"run.duration": "3 s", "cures.notify": True, "cures.notify_false_interval": "200 ms"}
+    keys |= {"observe.pcap": "both"}
+    run = lw.run(EXAMPLES / "madrid-tokyo.toml", keys, tmp_path / "run", report=False, progress=False)
+    notices = run.notices()
+    assert len(notices) >= 10
+    assert notices.is_false.all()
+    assert (notices.t_ns == notices.sent_ns).all()
+    assert (notices.old_delay_ns == notices.new_delay_ns).all()
+    # the way back is the way there
+    assert (notices.wait_ns == 2 * notices.new_delay_ns).all()
+    assert set(notices.number) == {notice.number for end in ("source", "destination") for notice in heard(run, end)}
+
+
+def test_where_nothing_changes_nobody_is_told(tmp_path):
+    folders = [tmp_path / "plain", tmp_path / "told"]
+    for folder, more in zip(folders, ({}, {"cures.notify": True}), strict=True):
+        lw.run(EXAMPLES / "madrid-tokyo.toml", {"run.duration": "3 s"} | more, folder, report=False, progress=False)
+    before, after = ({p.name: p.read_bytes() for p in (folder / "30-trace").glob("*.parquet")} for folder in folders)
+    run = lw.open(folders[1])
+    assert len(run.notices()) == len(run.nodetotals()) == 0
+    for name in ("notices.parquet", "nodetotals.parquet"):
+        after.pop(name)
+    assert after == before
