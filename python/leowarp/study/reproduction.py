@@ -17,7 +17,7 @@ from leowarp.errors import LeowarpError, ScenarioError
 from leowarp.study.claim import Claim, judged
 from leowarp.study.page import DrawnFigure, Section, write_study_page
 
-STUDIES = ("frederiksen2024", "torres2020", "huston2024", "tauran2018")
+STUDIES = ("frederiksen2024", "torres2020", "huston2024", "tauran2018", "cures")
 """Keys of the studies that can be made again, each a package of this one."""
 
 
