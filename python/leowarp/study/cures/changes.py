@@ -154,6 +154,6 @@ def per_hour(margin: str = "0 %") -> pd.DataFrame:
     rows: list[Mapping[str, Any]] = []
     for pair in PAIRS:
         updates = hour(pair, margin)
-        rows.append({"pair": pair.name, LONGER: int((updates["step_ns"] > 0).sum()),
-                     SHORTER: int((updates["step_ns"] < 0).sum()), "delay_ms": updates["delay_ns"].mean() / 1e6})  # fmt: skip
+        longer, shorter = int((updates["step_ns"] > 0).sum()), int((updates["step_ns"] < 0).sum())
+        rows.append({"pair": pair.name, LONGER: longer, SHORTER: shorter, "delay_ms": updates["delay_ns"].mean() / 1e6})
     return pd.DataFrame(rows)

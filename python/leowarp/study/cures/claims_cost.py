@@ -57,7 +57,8 @@ def hold_needs_memory(frames: Frames) -> Outcome:
     parts = {"hold": most["hold"] > 100e3, "both": most[BOTH] < 50e3}
     return Outcome(
         holds_if(parts),
-        f"hold alone {most['hold'] / 1e3:.0f} kB, both {most[BOTH] / 1e3:.0f} kB; packets that met a full buffer of 2 MB: "
+        f"hold alone {most['hold'] / 1e3:.0f} kB, both {most[BOTH] / 1e3:.0f} kB; packets that met a full buffer of 2 "
+        f"MB: "
         f"{sum(full.values()):.0f}",
         {"held_max_bytes": most, "full_pkts": full},
         "" if all(parts.values()) else f"medians: {_medians(frames, 'held_bytes', 1e-3, 'kB')}",
@@ -102,7 +103,8 @@ def duplicates_cost(frames: Frames) -> Outcome:
     runs = len(ev.rows(frames, "duplicate"))
     return Outcome(
         holds_if(parts),
-        f"bytes a change: {spent['duplicate'] / runs:.0f} with duplicates, {others / runs:.0f} with all others together; "
+        f"bytes a change: {spent['duplicate'] / runs:.0f} with duplicates, {others / runs:.0f} with all others "
+        f"together; "
         f"packets dropped more than without a cure: {drops.text(1, 0)}",
         {"signalling_bytes": spent, "drops_more_pkts": drops.numbers()},
         "" if all(parts.values()) else "not so: " + ", ".join(name for name, good in parts.items() if not good),
@@ -144,17 +146,20 @@ def _medians(frames: Frames, column: str, scale: float, unit: str) -> str:
 CLAIMS = (
     Claim(
         "5.9",
-        "A hold alone lasts as long as the queue left behind; together with moving the queue it lasts less than 3 ms at "
+        "A hold alone lasts as long as the queue left behind; together with moving the queue it lasts less than 3 ms "
+        "at "
         "changes to a longer path.",
         "the formulas of hold",
-        "Longest time that a packet is held back, changes to a longer path at saturation, all TCPs: hold alone 10 ms or "
+        "Longest time that a packet is held back, changes to a longer path at saturation, all TCPs: hold alone 10 ms "
+        "or "
         "more in the median and never more than a full queue takes; both never 3 ms.",
         ("around",),
         hold_lasts_as_the_queue,
     ),
     Claim(
         "5.10",
-        "A hold alone needs more than 100 kB at one node at saturation; together with moving the queue, less than 50 kB.",
+        "A hold alone needs more than 100 kB at one node at saturation; together with moving the queue, less than 50 "
+        "kB.",
         "buffers are rate times delay",
         "Most bytes held back at one node over all changes and TCPs at saturation.",
         ("around",),
@@ -162,30 +167,36 @@ CLAIMS = (
     ),
     Claim(
         "5.11",
-        "Moving the queue, with a hold or without, adds less than 2 ms to the 99th percentile of a call's one-way delay "
+        "Moving the queue, with a hold or without, adds less than 2 ms to the 99th percentile of a call's one-way "
+        "delay "
         "around a change.",
         "a call shares the queue",
-        "99th percentile of the call's one-way delay from 1 s before to 4 s after each change, at saturation, less that "
+        "99th percentile of the call's one-way delay from 1 s before to 4 s after each change, at saturation, less "
+        "that "
         "without a cure around the same change: the interval of the median below 2 ms; each cure and TCP is a part.",
         ("around",),
         calls_are_not_delayed,
     ),
     Claim(
         "5.12",
-        "Sending everything over both paths for a while costs more bytes than all other cures together, and at saturation "
+        "Sending everything over both paths for a while costs more bytes than all other cures together, and at "
+        "saturation "
         "it makes queues drop more.",
         "duplicates are load",
-        "Bytes of markers, notices and copies over all changes and TCPs at saturation; packets dropped less those without "
+        "Bytes of markers, notices and copies over all changes and TCPs at saturation; packets dropped less those "
+        "without "
         "a cure around the same change, median above 0.",
         ("around",),
         duplicates_cost,
     ),
     Claim(
         "5.16",
-        "Keeping a path until it breaks avoids at least a third of the changes, and costs less than 1 ms of mean one-way "
+        "Keeping a path until it breaks avoids at least a third of the changes, and costs less than 1 ms of mean "
+        "one-way "
         "delay.",
         "the constellation's geometry",
-        "Changes and mean delay of the first hour, all four pairs: routing.margin = unlimited against 0 %; each pair has "
+        "Changes and mean delay of the first hour, all four pairs: routing.margin = unlimited against 0 %; each pair "
+        "has "
         "two parts.",
         ("around",),
         staying_is_cheap,

@@ -19,8 +19,9 @@ NINE_TENTHS = 0.9
 
 # Implements claim 5.7 of cures (RACK, DSACK and timestamps of Linux).
 def linux_loses_little(frames: Frames) -> Outcome:
-    """Payload that no cure brings less than the oracle, over what the path carries in the 5 s after a change to a longer
-    path, at saturation, by TCP.
+    """Payload that no cure brings less than the oracle, over what the path carries in the 5 s after a change.
+
+    Changes to a longer path, at saturation, by TCP.
 
     Returns
     -------
@@ -50,11 +51,12 @@ def order_restores_classic(frames: Frames) -> Outcome:
     lost = {name: ev.lost_ratio(frames, name, BOTH, tcp="classic") for name in KEEP_ORDER if name != BOTH}
     parts = {name: value.high < 0.01 for name, value in lost.items()}
     without = ev.lost_ratio(frames, NONE, BOTH, tcp="classic")
+    texts = {BY_NAME[name].label: f"{value.text(100, 2)} %" for name, value in lost.items()}
+    numbers = {name: value.numbers() for name, value in lost.items()}
     return Outcome(
         holds_if(parts),
-        "classic TCP loses " + ev.listed({BY_NAME[name].label: f"{value.text(100, 2)} %" for name, value in lost.items()})
-        + f"; without a cure {without.text(100, 2)} %",
-        {"lost_ratio": {name: value.numbers() for name, value in lost.items()}, "lost_without_ratio": without.numbers()},
+        f"classic TCP loses {ev.listed(texts)}; without a cure {without.text(100, 2)} %",
+        {"lost_ratio": numbers, "lost_without_ratio": without.numbers()},
         "" if all(parts.values()) else _sender_text(frames, "hold"),
     )  # fmt: skip
 
@@ -108,7 +110,7 @@ def hosts_can_wait(frames: Frames) -> Outcome:
 
 # Implements claim 5.15 of cures (what loses is found later).
 def hosts_cost_nothing(frames: Frames) -> Outcome:
-    """Goodput of the whole transfer, the path frozen: other loss detection over the kernel's own, by TCP, at saturation.
+    """Goodput of the transfer on a frozen path: other loss detection over the kernel's own, by TCP, at saturation.
 
     These runs have the losses of slow start and of a queue that overflows.
 
@@ -188,7 +190,8 @@ CLAIMS = (
         "At saturation reordering costs Linux's Reno, CUBIC and BBR less than 2 % of what the path carries in the five "
         "seconds after a change to a longer path; it costs classic TCP more than 5 %.",
         "RACK, DSACK and timestamps of Linux",
-        "Payload without a cure less that with the oracle (moving the queue and holding) around the same change, over the "
+        "Payload without a cure less that with the oracle (moving the queue and holding) around the same change, over "
+        "the "
         "path's capacity in 5 s; median over the changes to a longer path; each TCP is a part.",
         ("around",),
         linux_loses_little,
@@ -212,7 +215,8 @@ CLAIMS = (
     ),
     Claim(
         "5.14",
-        "At the end host, waiting for a window's worth of duplicates (NCR) or for time alone (TCP-PR) removes nine tenths "
+        "At the end host, waiting for a window's worth of duplicates (NCR) or for time alone (TCP-PR) removes nine "
+        "tenths "
         "of classic TCP's spurious retransmissions.",
         "RFC 4653; TCP-PR; RR-TCP",
         "As 5.13, classic TCP, careful NCR and TCP-PR.",
@@ -223,18 +227,22 @@ CLAIMS = (
         "5.15",
         "No cure at the end host costs more than 5 % of goodput on a path that does not change.",
         "what loses is found later",
-        "Goodput of the whole transfer at saturation with the path frozen, over that with the kernel's own loss detection; "
+        "Goodput of the whole transfer at saturation with the path frozen, over that with the kernel's own loss "
+        "detection; "
         "the interval of the median at 95 % or more; each cure and TCP is a part.",
         ("around",),
         hosts_cost_nothing,
     ),
     Claim(
         "5.17",
-        "One number of a path's reordering predicts a TCP's spurious retransmissions and its lost throughput, on runs it "
+        "One number of a path's reordering predicts a TCP's spurious retransmissions and its lost throughput, on runs "
+        "it "
         "was not fitted to, better than mean displacement and entropy do.",
         "torres2020, which asks for one scalar",
-        "Jittered transfers, four TCPs: a monotone curve is fitted to every second jitter; share of the variance explained "
-        "on the others. The best number is 5 points or more above both, and explains 80 %; each TCP and outcome is a part.",
+        "Jittered transfers, four TCPs: a monotone curve is fitted to every second jitter; share of the variance "
+        "explained "
+        "on the others. The best number is 5 points or more above both, and explains 80 %; each TCP and outcome is a "
+        "part.",
         ("jittered",),
         a_scalar_predicts,
     ),

@@ -36,7 +36,8 @@ def queue_makes_late(frames: Frames) -> Outcome:
     failed = [name for name, good in parts.items() if not good]
     return Outcome(
         holds_if(parts),
-        f"median late packets at saturation: {_named({tcp: value.text(1, 0) for tcp, value in full.items() if value.known})}; "
+        f"median late packets at saturation: "
+        f"{_named({tcp: value.text(1, 0) for tcp, value in full.items() if value.known})}; "
         f"at 50 %, all changes together: {_named({tcp: f'{value:.0f}' for tcp, value in half.items()})}",
         {"late_saturated_pkts": {tcp: value.numbers() for tcp, value in full.items()}, "late_half_pkts": half},
         ""
@@ -168,23 +169,27 @@ def _named(values: dict[str, str]) -> str:
 def _by_tcp(frames: Frames, variant: str, column: str) -> str:
     """Sums of a column by TCP, for causes."""
     sums = {TCP_LABELS[tcp]: ev.total(frames, variant, column, tcp=tcp) for tcp in TCPS}
-    return f"{BY_NAME[variant].label}: {ev.listed({name: value for name, value in sums.items() if value == value}, '{:.0f}')}"
+    known = {name: value for name, value in sums.items() if value == value}
+    return f"{BY_NAME[variant].label}: {ev.listed(known, '{:.0f}')}"
 
 
 CLAIMS = (
     Claim(
         "5.1",
-        "At saturation a change to a longer path makes hundreds of packets late; at 50 % load, where no queue stands, it "
+        "At saturation a change to a longer path makes hundreds of packets late; at 50 % load, where no queue stands, "
+        "it "
         "makes none late.",
         "the queue left behind",
-        "Late packets because of the change, no cure, changes to a longer path: median over changes at saturation 100 or "
+        "Late packets because of the change, no cure, changes to a longer path: median over changes at saturation 100 "
+        "or "
         "more, sum at 50 % load 0; each TCP is a part.",
         ("around",),
         queue_makes_late,
     ),
     Claim(
         "5.2",
-        "At 50 % load a change to a shorter path makes no more packets late than the link sends in the difference of the "
+        "At 50 % load a change to a shorter path makes no more packets late than the link sends in the difference of "
+        "the "
         "two ways' delays.",
         "propagation",
         "Late packets at 50 % load, no cure, each change to a shorter path under each TCP, against step x 100 Mbit/s / "
@@ -220,7 +225,8 @@ CLAIMS = (
         "5.6",
         "Where the network keeps the order, no sender retransmits in vain because of a change, whichever TCP it is.",
         "RFC 8985; RFC 5681",
-        "Sum over all changes at saturation of spurious retransmissions of what a change made late: 0; each cure that keeps "
+        "Sum over all changes at saturation of spurious retransmissions of what a change made late: 0; each cure that "
+        "keeps "
         "the order and TCP is a part.",
         ("around",),
         order_is_enough,

@@ -72,8 +72,10 @@ def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Mi
 
 
 def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str = SATURATED) -> float:
-    """A count an hour, mean over the pairs of cities: mean over the changes of each pair and direction, times how many of
-    them the pair has in an hour with this variant's routes.
+    """A count an hour, mean over the pairs of cities.
+
+    Mean over the changes of each pair and direction, times how many of them the pair has in an hour with this variant's
+    routes.
     """
     margin = "unlimited" if variant == "stable" else "0 %"
     often = route_changes.per_hour(margin).set_index("pair")

@@ -14,12 +14,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leowarp.errors import TraceError
-from leowarp.report import RunView, figure, save
-from leowarp.report.style import AFTER, BAD, BEFORE, OKABE_ITO, PAGE_IN, new_figure
+from leowarp.report import RunView, save
+from leowarp.report.packets import packets_beside
+from leowarp.report.style import AFTER, BAD, BEFORE, OKABE_ITO, PAGE_IN, new_figure, styled
 from leowarp.study import drawing
 from leowarp.study.cures import evidence as ev
 from leowarp.study.cures import scalar
-from leowarp.study.cures.changes import LONGER, SHORTER
+from leowarp.study.cures.changes import BEFORE_S, LONGER, SHORTER
 from leowarp.study.cures.rules import Rules
 from leowarp.study.cures.variants import BOTH, BY_NAME, FROZEN, NONE, SHOWN, TCP_LABELS, TCPS
 from leowarp.study.drawing import Kind
@@ -51,9 +52,7 @@ def late(frames: Mapping[str, Any], rules: Rules) -> Figure:
         for place, direction in enumerate((LONGER, SHORTER)):
             values = {name: ev.median(frames, name, "late_pkts", load=load, direction=direction) for name in names}
             _dots(axes, names, values, place, 2, f"to a {direction} path")
-        # Zeros and hundreds in one panel: linear up to 1, then by tens.
-        axes.set_xscale("symlog", linthresh=1)
-        axes.set_xlim(-0.2, None)
+        _counts(axes)
         axes.set_title(load if load == ev.SATURATED else f"{load} load", loc="left")
         axes.set_xlabel("late packets a change")
     _rows(panels[0], names)
@@ -81,8 +80,7 @@ def senders(frames: Mapping[str, Any], rules: Rules) -> Figure:
         for place, tcp in enumerate(tcps):
             _dots(axes, names, {name: value(name, tcp) for name in names}, place, len(tcps), TCP_LABELS[tcp], scale)
         axes.set_xlabel(label)
-    panels[0].set_xscale("symlog", linthresh=1)
-    panels[0].set_xlim(-0.2, None)
+    _counts(panels[0])
     _rows(panels[0], names)
     drawn.legend(*panels[0].get_legend_handles_labels(), loc="outside upper right", ncols=4)
     return drawn
@@ -94,18 +92,18 @@ def costs(frames: Mapping[str, Any], rules: Rules) -> Figure:
     which = {"direction": LONGER}
     quantities = (
         (
-            "added to the call's 99th\npercentile, ms",
+            "added to the\ncall's p99, ms",
             lambda name: ev.added(frames, name, NONE, "call_p99_ns", **which),
             1e-6,
         ),
         (
-            "added to the ping's 99th\npercentile, ms",
+            "added to the\nping's p99, ms",
             lambda name: ev.added(frames, name, NONE, "ping_p99_ns", **which),
             1e-6,
         ),
-        ("most bytes kept back\nat one node, kB", lambda name: ev.median(frames, name, "held_bytes", **which), 1e-3),
+        ("kept back at one\nnode at most, kB", lambda name: ev.median(frames, name, "held_bytes", **which), 1e-3),
         (
-            "markers, notices, copies,\nkB a change",
+            "markers, notices,\ncopies, kB a change",
             lambda name: ev.median(frames, name, "signalling_bytes", **which),
             1e-3,
         ),
@@ -118,8 +116,7 @@ def costs(frames: Mapping[str, Any], rules: Rules) -> Figure:
         _dots(axes, names, {name: value(name) for name in names}, 0, 1, "", scale)
         axes.set_xlabel(label)
     for axes in panels[2:]:
-        axes.set_xscale("symlog", linthresh=0.1)
-        axes.set_xlim(-0.02, None)
+        _counts(axes)
     _rows(panels[0], names)
     return drawn
 
@@ -162,6 +159,15 @@ def _dots(
                   elinewidth=0.7, label=label, **STYLES[place])  # fmt: skip
 
 
+def _counts(axes: Axes) -> None:
+    """An axis for zeros and hundreds: linear up to 1, then by tens."""
+    axes.set_xscale("symlog", linthresh=1)
+    # From a little below 0, so that marks at 0 are whole; at least to 10, so that there are two numbers to read.
+    axes.set_xlim(-0.2, max(axes.get_xlim()[1], 10))
+    # Not as powers with exponents: names of stations may hold dollar signs, so that formulas are not set here.
+    axes.xaxis.set_major_formatter("{x:g}")
+
+
 def _rows(axes: Axes, names: Sequence[str]) -> None:
     axes.set_yticks(range(len(names)), [BY_NAME[name].label for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
@@ -171,14 +177,17 @@ KINDS: Sequence[Kind[Rules]] = (
     Kind("late", "What each cure leaves late",
          f"Late packets of the transfer because of a change, no cure first; {HOW}.", ("around",), late),
     Kind("senders", "What senders make of it",
-         "Spurious retransmissions of what the change made late; payload that is missing against the oracle (moving the "
+         "Spurious retransmissions of what the change made late; payload that is missing against the oracle (moving "
+         "the "
          f"queue and holding) over what the path carries in 5 s; depth of the dip of goodput in order; {HOW}.",
          ("around",), senders),
     Kind("costs", "What each cure costs",
-         "A call of 50 packets a second and a ping of as many, from 1 s before to 4 s after the change, against the same "
+         "A call of 50 packets a second and a ping of as many, from 1 s before to 4 s after the change, against the "
+         "same "
          f"change without a cure; {HOW}.", ("around",), costs),
     Kind("predictors", "Which number of reordering predicts what TCP suffers",
-         "A rising curve is fitted to the runs of every second jitter; shown is what it explains on the others. The last "
+         "A rising curve is fitted to the runs of every second jitter; shown is what it explains on the others. The "
+         "last "
          "four numbers use the path's own RTT.", ("jittered",), predictors),
 )  # fmt: skip
 
@@ -189,7 +198,10 @@ def _close(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
     for name in (name for name in BY_NAME if name in views and name not in (NONE, FROZEN)):
         variant, missing = BY_NAME[name], None
         try:
-            save(figure([views[NONE], views[name]], "packets"), folder / f"close-{name}")
+            with styled():
+                drawn_one = packets_beside([views[NONE], views[name]], (BY_NAME[NONE].label, variant.label),
+                                           change_s=BEFORE_S)  # fmt: skip
+                save(drawn_one, folder / f"close-{name}")
         except (KeyError, TraceError) as error:
             missing = error.message if isinstance(error, TraceError) else "the run without a cure is missing"
         caption = f"The first change to a longer path, Madrid to Tokyo, CUBIC: {variant.why}."

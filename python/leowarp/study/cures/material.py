@@ -24,9 +24,12 @@ OPTIONS = ("quick", "scheduler")
 
 TITLE = "Cures for the reordering of route changes"
 LEAD = (
-    "A route change over a constellation makes packets overtake each other, and senders take that for loss. What can the "
-    "network, or the end host, do about it, and at what cost? Every cure around the same changes, under four TCPs, with a "
-    "call and a ping beside the transfer. What was expected of each was written down before its first run; a claim that "
+    "A route change over a constellation makes packets overtake each other, and senders take that for loss. What can "
+    "the "
+    "network, or the end host, do about it, and at what cost? Every cure around the same changes, under four TCPs, "
+    "with a "
+    "call and a ping beside the transfer. What was expected of each was written down before its first run; a claim "
+    "that "
     "does not hold is a finding."
 )
 
@@ -110,7 +113,8 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
     sentences = []
     if quick:
         sentences.append(
-            f"quick: the first change of each direction over one constellation in place of {runs.CHANGES} of four pairs, "
+            f"quick: the first change of each direction over one constellation in place of {runs.CHANGES} of four "
+            f"pairs, "
             f"and {', '.join(runs.QUICK_TCPS)} in place of four TCPs: a look at the figures and not the study"
         )
     return sentences + study_parts.warnings_said(rows)

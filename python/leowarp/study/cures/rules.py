@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 PATH_RULES = (
-    "path: 648 or 324 satellites at 1200 km, Madrid to Tokyo and Aalborg to Cape Town, links of 100 Mbit/s with FIFOs of "
+    "path: 648 or 324 satellites at 1200 km, Madrid to Tokyo and Aalborg to Cape Town, links of 100 Mbit/s with FIFOs "
+    "of "
     "500 packets, routes every 30 s, in_flight = drain"
 )
 

@@ -62,7 +62,7 @@ def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns of `NUMBERS`, `spurious_ratio` and `goodput_bps`. What is not reordered has no late time and no extent:
+        The columns of `NUMBERS`, `spurious_ratio` and `goodput_bps`. Late time and extent of what is not reordered are
         0, since nothing was late.
 
     Raises
@@ -85,7 +85,8 @@ def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def jittered(rows: pd.DataFrame) -> pd.DataFrame:
-    """Transfers of `torres2020`: `numbers_of`, with `tcp, congestion_control, distribution, jitter_ns` and `lost_ratio`."""
+    """Transfers of `torres2020`: `numbers_of`, with `tcp, congestion_control, distribution, jitter_ns` and "
+    "`lost_ratio`."""
     rows = rows[rows["status"] == "ok"].reset_index(drop=True)
     frame = numbers_of(rows)
     profiles = zip(rows["tcp_profile"], rows["tcp_sysctl"], strict=True)
@@ -126,26 +127,32 @@ def scores(frame: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         Columns `tcp, outcome, number, explained_ratio` (share of the variance, below 0 if worse than the mean),
-        `error` (root of the mean square, in the outcome's unit), `rank_correlation` (Spearman's), `runs`.
+        `error` (root of the mean square, in the outcome's unit), `rank_correlation` (Spearman's, of prediction and
+        truth), `runs`.
     """
     rows = []
-    for tcp, mine in frame.groupby("tcp"):
-        train, test = halves(mine)
+    for tcp, of_tcp in frame.groupby("tcp"):
         for outcome, column in OUTCOMES.items():
-            y = test[column].to_numpy()
-            spread = float(((y - y.mean()) ** 2).mean()) if len(y) else 0.0
-            # A TCP that suffers nothing has nothing to be predicted.
-            if not len(train) or spread == 0:
-                continue
             for number, name in NUMBERS.items():
-                guess = fitted(train[name].to_numpy(), train[column].to_numpy(), test[name].to_numpy())
-                square = float(((guess - y) ** 2).mean())
-                flat = test[name].nunique() < 2
+                squares, spreads, guesses, truths = [], [], [], []
+                # A curve for each congestion control, since they lose different throughput to the same retransmissions.
+                for _, mine in of_tcp.groupby("congestion_control"):
+                    train, test = halves(mine)
+                    y = test[column].to_numpy()
+                    guess = fitted(train[name].to_numpy(), train[column].to_numpy(), test[name].to_numpy())
+                    squares.append((guess - y) ** 2)
+                    spreads.append((y - y.mean()) ** 2)
+                    guesses.append(guess)
+                    truths.append(y)
+                square, spread = (float(np.concatenate(each).mean()) for each in (squares, spreads))
+                # A TCP that suffers nothing has nothing to be predicted.
+                if spread == 0:
+                    continue
+                guess, y = np.concatenate(guesses), np.concatenate(truths)
+                ranks = float(spearmanr(guess, y).statistic) if len(np.unique(guess)) > 1 else float("nan")
                 rows.append({
                     "tcp": tcp, "outcome": outcome, "number": number, "explained_ratio": 1 - square / spread,
-                    "error": square**0.5,
-                    "rank_correlation": float("nan") if flat else float(spearmanr(test[name], y).statistic),
-                    "runs": len(test),
+                    "error": square**0.5, "rank_correlation": ranks, "runs": len(y),
                 })  # fmt: skip
     return pd.DataFrame(rows)
 

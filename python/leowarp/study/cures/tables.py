@@ -17,7 +17,8 @@ from leowarp.study.cures.variants import BOTH, BY_NAME, FROZEN, NONE, SHOWN, TCP
 
 ROWS = (NONE, FROZEN, *SHOWN)
 QUANTITIES = (
-    "late_pkts", "spurious_pkts", "lost_pkts", "dip_ratio", "recovery_ns", "recoveries", "undos", "timeouts", "spike_ns",
+    "late_pkts", "spurious_pkts", "lost_pkts", "dip_ratio", "recovery_ns", "recoveries", "undos", "timeouts",
+    "spike_ns",
     "ping_p50_ns", "ping_p99_ns", "ping_max_ns", "call_p50_ns", "call_p99_ns", "call_max_ns", "held_bytes", "held_ns",
     "signalling_bytes", "drops_pkts",
 )  # fmt: skip
@@ -50,7 +51,8 @@ def cures(frames: Mapping[str, Any]) -> str:
         "call p99, ms more", "ping p99, ms more", "kept back, kB at most", "ms at most", "signalling, bytes a change",
     ]  # fmt: skip
     caption = (
-        "All cures at saturation. Medians over changes with their intervals; an hour is the mean of four pairs of cities; "
+        "All cures at saturation. Medians over changes with their intervals; an hour is the mean of four pairs of "
+        "cities; "
         "lost: payload missing against moving the queue and holding, of what the path carries in the 5 s after a change"
     )
     return html.table(caption, header, rows)
@@ -62,8 +64,9 @@ def hours() -> str:
     for margin, how in (("0 %", "shortest"), ("unlimited", "kept until it breaks")):
         for row in route_changes.per_hour(margin).itertuples():
             rows.append([row.pair, how, row.longer, row.shorter, f"{row.delay_ms:.3f}"])
-    return html.table("Route changes in the first hour, and the mean one-way delay", 
-                      ["pair", "path", "to a longer path", "to a shorter path", "delay, ms"], rows, left=frozenset((0, 1)))  # fmt: skip
+    header = ["pair", "path", "to a longer path", "to a shorter path", "delay, ms"]
+    caption = "Route changes in the first hour, and the mean one-way delay"
+    return html.table(caption, header, rows, left=frozenset((0, 1)))
 
 
 def predictors(frames: Mapping[str, Any]) -> str:
