@@ -4,7 +4,8 @@
 # Builds the guest kernel: Linux as User Mode Linux, unpatched, statically linked, with objects of ours added at
 # the link: seed.c (the random seed comes from the environment), rseq.c (a quirk of glibc), ptrace.c (hosts with more
 # registers than the kernel expects), clock/clock.c (time to the nanosecond), qdisc/leolink_*.c (the link model),
-# cc/bbr_handover.c and cc/cubic_handover.c (congestion controls), ulp/delack.c (delayed ACKs).
+# cc/bbr_handover.c and cc/cubic_handover.c (congestion controls), ulp/delack.c (delayed ACKs), tcp/loss_*.c (ways to find
+# losses).
 #
 #	guest/build.sh [--leave-out] SOURCE BUILD OUT
 #
@@ -45,7 +46,7 @@ flags="-O3 -mcmodel=small -fbuiltin"
 # What meets packets, timers and processes: 99 % of the guest kernel's time in a run (design/kernel-config.md); ours have
 # absolute names, or from 6.13 on their own. All else is compiled with -O1, which takes a quarter less time. Make expands
 # it for each object.
-hot="/% clock.o leolink% bbr_handover.o cubic_handover.o delack.o arch/% drivers/net/% kernel/irq/% kernel/sched/% \
+hot="/% clock.o leolink% bbr_handover.o cubic_handover.o delack.o loss_% arch/% drivers/net/% kernel/irq/% kernel/sched/% \
 	kernel/softirq.o kernel/time/% mm/page_alloc.o mm/slub.o lib/find_bit.o lib/iov_iter.o lib/rbtree.o lib/string.o \
 	lib/timerqueue.o lib/win_minmax.o \
 	net/socket.o net/core/datagram.o net/core/dev.o net/core/dst.o net/core/filter.o net/core/gro.o net/core/gso.o \
@@ -104,7 +105,10 @@ mkdir "$build/leowarp"
 cp "$here/Kbuild" "$here"/*/*.[ch] "$build/leowarp/"
 # Each with a function by which it is known to be in the kernel
 ours="clock:clock_register leolink:leolink_register bbr_handover:bbr_handover_main
-	cubic_handover:cubic_handover_ssthresh delack:delack_register"
+	cubic_handover:cubic_handover_ssthresh delack:delack_register loss_detection:__wrap_tcp_rack_mark_lost"
+# What of the kernel's own loss_detection stands before (tcp/loss_hooks.c)
+wrapped="tcp_rack_update_reo_wnd tcp_rack_mark_lost tcp_rack_reo_timeout tcp_rack_skb_timeout tcp_newreno_mark_lost
+	tcp_enter_loss tcp_cleanup_congestion_control icmp_rcv"
 objects=$(printf '%s.o ' $(printf '%s\n' $ours | sed 's/:.*//'))
 kernel_make -k M="$build/leowarp" $objects || [ $leave_out = yes ]
 fitting=""
@@ -131,14 +135,18 @@ if [ $leave_out = yes ]; then
 	fitting=""
 	for object in $ours; do
 		name=${object%:*}
-		missing=$(nm -u "$build/leowarp/$name.o" | sed 's/.* //' | sort -u | comm -23 - "$build/known.txt")
+		missing=$(nm -u "$build/leowarp/$name.o" | sed 's/.* //; s/^__real_//' | sort -u | comm -23 - "$build/known.txt")
 		[ -z "$missing" ] && fitting="$fitting $object" && continue
 		left_out "$name" "this tree does not have "$missing
 	done
 	ours=$fitting
 fi
+wraps=""
+case $ours in
+*loss_detection:*) wraps=$(printf -- '-Wl,--wrap,%s ' $wrapped) ;;
+esac
 kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc -Wl,--wrap,getrandom \
-	-Wl,--wrap,ptrace $(printf "$build/leowarp/%s.o " seed rseq ptrace $(printf '%s\n' $ours | sed 's/:.*//'))" linux modules
+	-Wl,--wrap,ptrace $wraps $(printf "$build/leowarp/%s.o " seed rseq ptrace $(printf '%s\n' $ours | sed 's/:.*//'))" linux modules
 
 nm "$build/linux" > "$build/all-symbols.txt"
 for symbol in time_travel_time init_task cpu_tasks __wrap_getrandom __wrap_ptrace $(printf '%s\n' $ours | sed 's/.*://'); do

@@ -25,6 +25,7 @@ _MEANS = {
     "bbr_handover": 'no flow can have congestion_control = "bbr_handover"',
     "cubic_handover": 'no flow can have congestion_control = "cubic_handover"',
     "delack": 'no host can have tcp.delayed_ack = "on"',
+    "loss_detection": 'every host has tcp.loss_detection = "kernel"',
 }
 
 
@@ -75,6 +76,9 @@ def _asked(plan: Plan) -> dict[str, str]:
     }
     if any(host.delayed_ack == "on" for host in plan.hosts):
         asked['tcp.delayed_ack = "on"'] = "delack"
+    for host in plan.hosts:
+        if host.tcp.loss_detection != "kernel":
+            asked[f'tcp.loss_detection = "{host.tcp.loss_detection}"'] = "loss_detection"
     # A jittered link is always netem's (`Jittered.idle`)
     if not isinstance(plan.medium, Jittered) and plan.network.link_model == "leolink":
         asked['network.link_model = "leolink"'] = "leolink"

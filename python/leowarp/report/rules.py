@@ -59,6 +59,8 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
     profile += {"on": f", ACKs delayed by up to {tcp.get('delayed_ack_timer')}", "off": ", ACKs not delayed"}.get(
         tcp.get("delayed_ack", "adaptive"), ""
     )
+    if tcp.get("loss_detection", "kernel") != "kernel":
+        profile += f", losses found by {tcp['loss_detection']}"
     if tcp.get("sysctl"):
         profile += " with " + ", ".join(f"{key}={value}" for key, value in tcp["sysctl"].items())
     rules.append(("TCP", profile))

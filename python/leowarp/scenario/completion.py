@@ -15,6 +15,7 @@ from leowarp.scenario.draft import Draft
 from leowarp.scenario.flows import complete_flows, station_names
 from leowarp.scenario.gazetteer import PLACES
 from leowarp.scenario.key import keys
+from leowarp.scenario.loss_detection import check_loss_detection, complete_loss_detection
 from leowarp.scenario.medium import MEDIA, medium_of
 from leowarp.scenario.medium_section import MediumSection
 from leowarp.scenario.modules import complete_modules
@@ -61,10 +62,12 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
     # is the MTU, which a medium may set.
     complete_flows(draft, document, problems)
     complete_modules(draft, problems)
+    complete_loss_detection(draft, problems)
     _check_network(draft, problems)
     _check_observe(draft, problems)
     check_cures(draft.sections, value_of(draft.sections["guest"], sections.Guest, "memory_bytes"), problems)
     _check_hosts(draft, problems)
+    check_loss_detection(draft, problems)
 
 
 def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[MediumSection]:

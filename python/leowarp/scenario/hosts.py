@@ -20,6 +20,15 @@ CONGESTION_CONTROLS = (
 DELACK_MODULE = "delack"
 """The module of the guest kernel that delays acknowledgements; its parameters follow from the hosts' keys."""
 
+LOSS_DETECTION_MODULE = "loss_detection"
+"""The module of the guest kernel in which the ways of `LOSS_DETECTIONS` are, and their parameters."""
+
+LOSS_DETECTIONS = ("kernel", "ncr-careful", "ncr-aggressive", "door", "rr", "pr", "notified")
+"""What `tcp.loss_detection` may be; the guest knows them by their places in this list (guest/tcp/loss_detection.h)."""
+
+OWN_SCOREBOARD = ("ncr-careful", "ncr-aggressive", "rr", "pr")
+"""Those that decide by themselves which packets are lost; the others lie over what the kernel decides."""
+
 PROFILES = ("linux", "norack", "classic", "newreno")
 """What `tcp.profile` may be; the sysctls of each are in `scenario.profiles`."""
 
@@ -141,6 +150,12 @@ class Tcp:
         hosts.
     sack, dsack, rack, timestamps : bool or None
         None: as the profile has it.
+    loss_detection : str
+        One of `LOSS_DETECTIONS`; obeyed by a module of the guest, which reads it from bits of net.ipv4.tcp_recovery.
+    door_freeze_ns, door_undo_ns : int or None
+        None: the smoothed round-trip time.
+    rr_percentile_ratio, pr_alpha_ratio, pr_beta_ratio : float
+        Parameters of RR-TCP and TCP-PR.
     recovery, reordering, max_reordering : int or None
         The sysctls ``tcp_*`` of these names; None: as the profile has it.
     delayed_ack, delayed_ack_timer_ns : str, int
@@ -212,6 +227,36 @@ class Tcp:
     max_reordering: int | None = count(
         "What that number grows to at most, as reordering is seen (net.ipv4.tcp_max_reordering).",
         "profile", 1, 1_000_000, none="profile",
+    )  # fmt: skip
+    # docs/concepts/loss-detection.md
+    loss_detection: str = word(
+        "How a sender takes packets for lost, under any congestion control. kernel: as recovery says; ncr-careful, "
+        "ncr-aggressive: after duplicate ACKs of a whole window (RFC 4653); door: as the kernel, without response "
+        "around packets out of order (TCP-DOOR); rr: after as many duplicate ACKs as reordering has taught (RR-TCP); "
+        "pr: by time alone (TCP-PR); notified: as the kernel, but not while a notice of a route change says so.",
+        LOSS_DETECTIONS,
+        "kernel",
+    )
+    door_freeze_ns: int | None = quantity(
+        units.TIME, "door: how long there is no response after packets out of order (T1). rtt: the smoothed RTT.",
+        "rtt", low="0 s", high="10 s", none="rtt",
+    )  # fmt: skip
+    door_undo_ns: int | None = quantity(
+        units.TIME, "door: how old a response may be to be taken back as packets arrive out of order (T2).",
+        "rtt", low="0 s", high="10 s", none="rtt",
+    )  # fmt: skip
+    # Zhang et al. 2003, section 3
+    rr_percentile_ratio: float = quantity(
+        units.RATIO, "rr: the share of past reordering that is to be ridden out; its percentile is the threshold.",
+        "90 %", low="1 %", high="100 %",
+    )  # fmt: skip
+    # Bohacek et al. 2006: alpha = 0.995, beta = 3
+    pr_alpha_ratio: float = quantity(
+        units.RATIO, "pr: what is left of the largest RTT after one RTT.", "99.5 %", low="1 %", high="100 %"
+    )
+    pr_beta_ratio: float = quantity(
+        units.RATIO, "pr: a packet is lost that is not acknowledged within this times the largest RTT.", "300 %",
+        low="101 %", high="10000 %",
     )  # fmt: skip
     timestamps: bool | None = flag("TCP timestamps (net.ipv4.tcp_timestamps).", "profile", none="profile")
     sysctl: Mapping[str, str] = sysctl(

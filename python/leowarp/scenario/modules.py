@@ -13,7 +13,7 @@ from leowarp.errors import ScenarioError
 from leowarp.scenario import sections
 from leowarp.scenario.decoding import Section, value_of
 from leowarp.scenario.draft import Draft
-from leowarp.scenario.hosts import DELACK_MODULE
+from leowarp.scenario.hosts import DELACK_MODULE, LOSS_DETECTION_MODULE
 from leowarp.scenario.node import Node
 from leowarp.scenario.problems import Problems, nearest
 
@@ -118,7 +118,7 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
     if value_of(guest, sections.Guest, "kernel") == "default":
         known = [*own, *HANDOVER_AWARE, *KERNELS_MODULES]
         for name, section in draft.modules.items():
-            if name not in (*known, DELACK_MODULE):
+            if name not in (*known, DELACK_MODULE, LOSS_DETECTION_MODULE):
                 near = nearest(name, known)
                 guess = f'did you mean "{near}"? ' if near else ""
                 rule = f"the guest kernel has no module {name} with parameters"
@@ -209,7 +209,7 @@ def _check_files(guest: Section, problems: Problems) -> list[str]:
         elif _NAME.fullmatch(name) is None or len(name) > _LONGEST_NAME:
             rule = f'"{file}": a module is called by its file, and {name!r} is not the name of one'
             problems.add(*where, rule, f"at most {_LONGEST_NAME} letters, digits and _, a letter first")
-        elif name in (*HANDOVER_AWARE, DELACK_MODULE, "leolink"):
+        elif name in (*HANDOVER_AWARE, DELACK_MODULE, LOSS_DETECTION_MODULE, "leolink"):
             rule = f'"{file}": the guest kernel has a module {name} already'
             problems.add(*where, rule, "give the file, and the congestion control in it, names of their own")
         elif name in names:

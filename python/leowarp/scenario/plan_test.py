@@ -239,7 +239,7 @@ def free(sections: dict[str, type]) -> dict[str, Key]:
     bound = (
         "run.duration", "run.ends", "observe.truth", "jittered.distribution", "jittered.queue",
         "isl.ecn", "isl.queue_discipline", "ground.ecn", "ground.queue_discipline", "tcp.delayed_ack_timer",
-        "tcp.recovery", "tcp.reordering", "tcp.max_reordering",
+        "tcp.recovery", "tcp.reordering", "tcp.max_reordering", "tcp.loss_detection",
         "isl.across_shells",
     )  # fmt: skip
     return {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from leowarp.scenario.hosts import Tcp
+from leowarp.scenario.hosts import LOSS_DETECTIONS, OWN_SCOREBOARD, Tcp
 
 
 def host_sysctls(tcp: Tcp) -> dict[str, str]:
@@ -53,7 +53,14 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
     for name, value in [*switches.items(), *numbers.items()]:
         if value is not None:
             own[name] = str(int(value))
-    return dict(sorted({**PROFILE_SYSCTLS[tcp.profile], **own, **tcp.sysctl}.items()))
+    sysctls = {**PROFILE_SYSCTLS[tcp.profile], **own}
+    if tcp.loss_detection != "kernel":
+        recovery = 1 if tcp.loss_detection in OWN_SCOREBOARD else int(sysctls["net.ipv4.tcp_recovery"])
+        # The kernel reads bits 0 to 2, our module the higher ones (guest/tcp/loss_detection.h). Those that replace RACK
+        # stand where it would be called.
+        recovery += LOSS_DETECTIONS.index(tcp.loss_detection) << _LOSS_DETECTION_SHIFT
+        sysctls["net.ipv4.tcp_recovery"] = str(recovery)
+    return dict(sorted({**sysctls, **tcp.sysctl}.items()))
 
 
 def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, str]) -> dict[str, str]:
@@ -110,6 +117,8 @@ def is_per_host(name: str) -> bool:
 
 # x86-64's; the sysctls tcp_mem and udp_mem count pages.
 _PAGE_BYTES = 4096
+# LOSS_DETECTION_SHIFT of guest/tcp/loss_detection.h
+_LOSS_DETECTION_SHIFT = 4
 # Values of net.ipv4.tcp_ecn: 2 answers but never asks, which is Linux's default
 # (Documentation/networking/ip-sysctl.rst).
 _ECN = {"passive": "2", "on": "1", "off": "0"}

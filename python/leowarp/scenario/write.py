@@ -11,7 +11,7 @@ from typing import Any
 from leowarp.scenario import sections
 from leowarp.scenario.constellation import SHAPE_KEYS, WALKER_KEYS, Constellation
 from leowarp.scenario.flows import FLOW_KEYS, PACE_KEYS
-from leowarp.scenario.hosts import DELACK_MODULE
+from leowarp.scenario.hosts import DELACK_MODULE, LOSS_DETECTION_MODULE
 from leowarp.scenario.key import InputFile, Key, keys
 from leowarp.scenario.modules import parameter_as_written
 from leowarp.scenario.queues import parameters_as_written
@@ -83,7 +83,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
     yield from _table("observe", plan.observe)
     yield from _table("guest", plan.guest)
     for module, parameters in sorted(plan.modules.items()):
-        if module == DELACK_MODULE:
+        if module in (DELACK_MODULE, LOSS_DETECTION_MODULE):
             continue  # what [tcp] says of its hosts
         yield from _module(module, parameters)
     yield from _sysctls("sysctl", plan.sysctl, "Of the guest as a whole: its own, and what follows from the rest.")

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the ways of finding losses compute, without a socket: numbers in, numbers out. Compiled into the kernel, and by
+ * the tests on the host (tests/guest/loss_arithmetic_test.py).
+ */
+#ifndef LEOWARP_LOSS_ARITHMETIC_H
+#define LEOWARP_LOSS_ARITHMETIC_H
+
+#ifdef __KERNEL__
+#include <linux/math64.h>
+#include <linux/types.h>
+#else
+#include <stdint.h>
+typedef uint32_t u32;
+typedef uint64_t u64;
+#define div64_u64(a, b) ((a) / (b))
+#define mul_u64_u32_div(a, b, c) ((u64)((unsigned __int128)(a) * (b) / (c)))
+#endif
+
+#define LOSS_PPM 1000000
+/* RFC 5681, 3.2; the least that RFC 4653 allows, too (3.1, I.3) */
+#define LOSS_LEAST_DUPTHRESH 3
+
+/*
+ * Packets that have to be SACKed above one until it is lost: RFC 4653, 3.1 (I.3), DupThresh = max(LT_F * FlightSize, 3),
+ * LT_F = 2/3 for careful and 1/2 for aggressive extended limited transmit.
+ */
+static inline u32 loss_ncr_dupthresh(u32 flight_size_pkts, int careful)
+{
+	u32 pkts = careful ? (u32)((u64)flight_size_pkts * 2 / 3) : flight_size_pkts / 2;
+
+	return pkts > LOSS_LEAST_DUPTHRESH ? pkts : LOSS_LEAST_DUPTHRESH;
+}
+
+/*
+ * New packets that careful extended limited transmit sends now: RFC 4653, 3.3 (E.2 to E.5), a packet while
+ * pipe + Skipped <= FlightSizePrev - 1, each of which adds one to both.
+ */
+static inline u32 loss_ncr_careful_pkts(u32 flight_size_prev_pkts, u32 pipe_pkts, u32 skipped_pkts)
+{
+	u32 taken_pkts = pipe_pkts + skipped_pkts;
+
+	return taken_pkts < flight_size_prev_pkts ? (flight_size_prev_pkts - taken_pkts + 1) / 2 : 0;
+}
+
+/*
+ * The decaying maximum of round-trip times: Bohacek et al. 2006, ewrtt = max(alpha^(1/cwnd) * ewrtt, rtt), so that alpha
+ * is what is left of it after a window of ACKs. alpha^(1/cwnd) is the paper's own approximation, Newton's method from
+ * 1 on, after its first step: 1 - (1 - alpha) / cwnd. For alpha = 0.995 it is less than 1.3e-5 too large.
+ */
+static inline u64 loss_pr_longest_ns(u64 longest_ns, u64 rtt_ns, u32 cwnd_pkts, u32 alpha_ppm)
+{
+	u64 decay_ns = div64_u64(mul_u64_u32_div(longest_ns, LOSS_PPM - alpha_ppm, LOSS_PPM), cwnd_pkts ? cwnd_pkts : 1);
+
+	longest_ns -= decay_ns;
+	return longest_ns > rtt_ns ? longest_ns : rtt_ns;
+}
+
+/* How long after it was sent a packet is lost: beta * M */
+static inline u64 loss_pr_limit_ns(u64 longest_ns, u32 beta_ppm)
+{
+	return mul_u64_u32_div(longest_ns, beta_ppm, LOSS_PPM);
+}
+
+/* How many of `count` extents are at most `most_pkts` */
+static inline u32 loss_rr_within(const u32 *extents_pkts, u32 count, u32 most_pkts)
+{
+	u32 within = 0, i;
+
+	for (i = 0; i < count; i++)
+		within += extents_pkts[i] <= most_pkts;
+	return within;
+}
+
+/*
+ * The threshold that would have ridden out a share of the reordering seen: one more than that percentile of its extents
+ * (Zhang et al. 2003: if 90 % involve 8 packets or fewer, 9), and 3 at least. Extents are below 2^31.
+ */
+static inline u32 loss_rr_dupthresh(const u32 *extents_pkts, u32 count, u32 percentile_ppm)
+{
+	u64 wanted = ((u64)count * percentile_ppm + LOSS_PPM - 1) / LOSS_PPM;
+	u32 low = 0, high = 0x7fffffff;
+
+	if (!count)
+		return LOSS_LEAST_DUPTHRESH;
+	while (low < high) {
+		u32 middle = low + (high - low) / 2;
+
+		if (loss_rr_within(extents_pkts, count, middle) >= wanted)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low + 1 > LOSS_LEAST_DUPTHRESH ? low + 1 : LOSS_LEAST_DUPTHRESH;
+}
+
+#endif

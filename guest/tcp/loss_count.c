@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * loss_detection: a packet is lost once so many packets above it have been SACKed.
+ *
+ * NCR (RFC 4653). How many is a share of what is in flight, so that it takes a window of duplicate ACKs. Meanwhile new
+ * packets leave, one for each that is SACKed (aggressive: what Linux does by itself, since SACKed packets are not in
+ * flight) or one for every second (careful).
+ *
+ * RR-TCP (Zhang, Karp, Floyd, Peterson: "RR-TCP: A Reordering-Robust TCP with DSACK", ICNP 2003), its DSACK-FA. How many
+ * is a percentile of the extents of late packets: how many packets above a late one had been SACKed as it arrived.
+ */
+#include <linux/moduleparam.h>
+#include "loss_detection.h"
+
+static uint rr_percentile_ppm = 900000;
+module_param(rr_percentile_ppm, uint, 0644);
+MODULE_PARM_DESC(rr_percentile_ppm, "rr: millionths of past reordering that the threshold rides out (default 900000)");
+
+/* RFC 4653, 3.2 (T.1, T.2). A congestion control that sets the window itself paces, and has no burst to prevent */
+static void loss_ncr_reordered(struct sock *sk, struct loss_state *state)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (inet_csk(sk)->icsk_ca_ops->cong_control)
+		return;
+	tcp_snd_cwnd_set(tp, max(min(tp->packets_out + 1, state->flight_size_prev_pkts), 1U));
+	tp->snd_ssthresh = state->flight_size_prev_pkts;
+}
+
+/* Extended limited transmit ends with a loss: the window that is reduced is that of before (3.4) */
+void loss_ncr_end(struct sock *sk, struct loss_state *state)
+{
+	if (state->flight_size_prev_pkts && !inet_csk(sk)->icsk_ca_ops->cong_control)
+		tcp_snd_cwnd_set(tcp_sk(sk), state->cwnd_pkts);
+	state->flight_size_prev_pkts = 0;
+}
+
+/* Each ACK, before losses are looked for */
+void loss_ncr_ack(struct sock *sk, struct loss_state *state, bool careful)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	bool advanced = tp->snd_una != state->una;
+	u32 pipe_pkts = tcp_packets_in_flight(tp);
+
+	state->una = tp->snd_una;
+	state->dupthresh_pkts = loss_ncr_dupthresh(tp->packets_out, careful);
+	if (inet_csk(sk)->icsk_ca_state > TCP_CA_Disorder) {
+		state->flight_size_prev_pkts = 0;
+		return;
+	}
+	if (state->flight_size_prev_pkts && advanced) {
+		loss_ncr_reordered(sk, state);
+		/* T.4: FlightSizePrev stays if holes are left */
+		state->flight_size_pkts = tp->packets_out;
+		if (!tp->sacked_out)
+			state->flight_size_prev_pkts = 0;
+	} else if (!state->flight_size_prev_pkts && tp->sacked_out) {
+		state->flight_size_prev_pkts = tp->packets_out;
+		state->flight_size_pkts = tp->packets_out;
+		state->cwnd_pkts = tcp_snd_cwnd(tp);
+	}
+	if (careful && state->flight_size_prev_pkts && !inet_csk(sk)->icsk_ca_ops->cong_control) {
+		u32 skipped_pkts = tp->packets_out - state->flight_size_pkts;
+		u32 pkts = loss_ncr_careful_pkts(state->flight_size_prev_pkts, pipe_pkts, skipped_pkts);
+
+		tcp_snd_cwnd_set(tp, max(pipe_pkts + pkts, 1U));
+	}
+}
+
+/* The oldest hole was filled by a packet that was late by `extent_pkts` */
+static void loss_rr_learn(struct loss_state *state, u32 extent_pkts)
+{
+	state->extents_pkts[state->extents++ % LOSS_RR_EXTENTS] = extent_pkts;
+	state->dupthresh_pkts = loss_rr_dupthresh(state->extents_pkts, min_t(u32, state->extents, LOSS_RR_EXTENTS),
+						  rr_percentile_ppm);
+}
+
+/*
+ * Each ACK, before losses are looked for. The packet at SND.UNA has arrived after `sacked_pkts` above it. If nothing was
+ * sent again since the hole opened it was late; if something was, the time that the ACK echoes says which of the two it
+ * answers (Eifel, RFC 3522); without timestamps it is late if a DSACK follows.
+ */
+void loss_rr_ack(struct sock *sk, struct loss_state *state)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 dsacked_pkts = tp->dsack_dups - state->dsacked_pkts;
+
+	if (!state->sacked_pkts)
+		state->hole_retransmitted_pkts = tp->total_retrans;
+	if (tp->snd_una != state->una && state->sacked_pkts) {
+		if (tp->total_retrans == state->hole_retransmitted_pkts) {
+			loss_rr_learn(state, state->sacked_pkts);
+		} else if (tp->rx_opt.saw_tstamp && tp->rx_opt.rcv_tsecr) {
+			if (tp->retrans_stamp && before(tp->rx_opt.rcv_tsecr, tp->retrans_stamp))
+				loss_rr_learn(state, state->sacked_pkts);
+		} else if (state->pending_count < LOSS_RR_PENDING) {
+			u32 place = (state->pending_first + state->pending_count++) % LOSS_RR_PENDING;
+
+			state->pending_pkts[place] = state->sacked_pkts;
+		}
+	}
+	for (; dsacked_pkts && state->pending_count; dsacked_pkts--, state->pending_count--)
+		loss_rr_learn(state, state->pending_pkts[state->pending_first++ % LOSS_RR_PENDING]);
+	state->dsacked_pkts = tp->dsack_dups;
+	state->una = tp->snd_una;
+	state->sacked_pkts = tp->sacked_out;
+}
+
+/* RFC 6675, 4 (IsLost), counted in packets; what was sent again is not looked at a second time */
+void loss_count_mark(struct sock *sk, u32 dupthresh_pkts)
+{
+	u32 above_pkts = tcp_sk(sk)->sacked_out;
+	struct sk_buff *skb;
+
+	skb_rbtree_walk(skb, &sk->tcp_rtx_queue) {
+		u8 sacked = TCP_SKB_CB(skb)->sacked;
+
+		if (above_pkts < dupthresh_pkts)
+			break;
+		if (sacked & TCPCB_SACKED_ACKED)
+			above_pkts -= tcp_skb_pcount(skb);
+		else if (!(sacked & TCPCB_LOST))
+			tcp_mark_skb_lost(sk, skb);
+	}
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * loss_detection: ways in which a sender takes packets for lost, beside any congestion control
+ * (docs/concepts/loss-detection.md).
+ *
+ * Before working on this read net/ipv4/tcp_recovery.c and, of net/ipv4/tcp_input.c, tcp_ack(), tcp_fastretrans_alert() and
+ * tcp_identify_packet_loss().
+ *
+ * The kernel is linked with --wrap for the functions that loss_hooks.c names, each of which one file of the kernel calls
+ * in another. Of a host that has not chosen one of these ways they call the kernel's own and do nothing else.
+ *
+ * Which way a host has chosen is in the bits of net.ipv4.tcp_recovery above those that the kernel reads (0 to 2,
+ * enum tcp_... TCP_RACK_* in tcp.h). Those that decide by themselves need bit 0, RACK: with it, tcp_input.c leaves the
+ * decision to tcp_rack_mark_lost() alone, without it counts duplicate ACKs beside.
+ *
+ * The parts; each uses only those above it:
+ *
+ *	loss_arithmetic.h	numbers in, numbers out
+ *	loss_state.c		what is known of a socket
+ *	loss_count.c		by a number of packets SACKed above: ncr-careful, ncr-aggressive, rr
+ *	loss_time.c		by time: pr
+ *	loss_door.c		no response to losses around packets out of order: door
+ *	loss_notice.c		not while a notice says so: notified
+ *	loss_hooks.c		what the kernel calls
+ */
+#ifndef LEOWARP_LOSS_DETECTION_H
+#define LEOWARP_LOSS_DETECTION_H
+
+#include <net/tcp.h>
+#include "loss_arithmetic.h"
+
+#define LOSS_DETECTION_SHIFT 4
+
+/* As LOSS_DETECTIONS in python/leowarp/scenario/hosts.py */
+enum loss_detection {
+	LOSS_KERNEL,
+	LOSS_NCR_CAREFUL,
+	LOSS_NCR_AGGRESSIVE,
+	LOSS_DOOR,
+	LOSS_RR,
+	LOSS_PR,
+	LOSS_NOTIFIED,
+};
+
+/* How many of the last late packets rr goes by */
+#define LOSS_RR_EXTENTS 512
+/* Retransmissions that rr has yet to hear of; more than a window of these links */
+#define LOSS_RR_PENDING 512
+
+struct loss_state {
+	/* count: SND.UNA, SACKed packets and retransmissions as the last ACK left them */
+	u32 una, sacked_pkts, retransmitted_pkts;
+	/* ncr: FlightSizePrev, 0 outside of extended limited transmit; FlightSize and window as it began (anew) */
+	u32 flight_size_prev_pkts, flight_size_pkts, cwnd_pkts;
+	/* rr */
+	u32 dupthresh_pkts, extents, hole_retransmitted_pkts, dsacked_pkts, pending_first, pending_count;
+	u32 extents_pkts[LOSS_RR_EXTENTS], pending_pkts[LOSS_RR_PENDING];
+	/* pr: M */
+	u64 longest_ns;
+	/* door: until when nothing is reduced; the last reduction and what it reduced; evidence counted so far */
+	u64 frozen_until_ns, reduced_at_ns;
+	u32 frozen_cwnd_pkts, reduced_cwnd_pkts, reduced_ssthresh_pkts, reordered, repeated;
+	const struct tcp_congestion_ops *original;
+	struct tcp_congestion_ops ops;
+	/* notified, without RACK: tp->reordering in the kernel's keeping */
+	u32 kept_reordering_pkts;
+};
+
+static inline enum loss_detection loss_detection(const struct sock *sk)
+{
+	return READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_recovery) >> LOSS_DETECTION_SHIFT;
+}
+
+static inline bool loss_by_rack(const struct sock *sk)
+{
+	return READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_recovery) & TCP_RACK_LOSS_DETECTION;
+}
+
+/* loss_state.c */
+struct loss_state *loss_state(struct sock *sk);
+struct loss_state *loss_state_if_any(const struct sock *sk);
+void loss_state_free(struct sock *sk);
+
+/* loss_count.c */
+void loss_ncr_ack(struct sock *sk, struct loss_state *state, bool careful);
+void loss_ncr_end(struct sock *sk, struct loss_state *state);
+void loss_rr_ack(struct sock *sk, struct loss_state *state);
+void loss_count_mark(struct sock *sk, u32 dupthresh_pkts);
+
+/* loss_time.c */
+void loss_pr_ack(struct sock *sk, struct loss_state *state, const struct rate_sample *rs);
+u64 loss_pr_left_ns(const struct sock *sk, const struct loss_state *state, const struct sk_buff *skb);
+bool loss_pr_mark(struct sock *sk, struct loss_state *state);
+void loss_timer_in(struct sock *sk, u64 left_ns);
+
+/* loss_door.c */
+void loss_door_ack(struct sock *sk, struct loss_state *state);
+void loss_door_remove(struct sock *sk, struct loss_state *state);
+
+/* loss_notice.c */
+void loss_notice_take(struct sk_buff *skb);
+u64 loss_notice_left_ns(const struct sock *sk);
+void loss_notice_ack(struct sock *sk, struct loss_state *state);
+
+#endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * loss_detection: what the kernel calls in place of its own (guest/build.sh, --wrap). __real_NAME is the kernel's NAME.
+ */
+#include "loss_detection.h"
+
+void __real_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs);
+bool __real_tcp_rack_mark_lost(struct sock *sk);
+void __real_tcp_rack_reo_timeout(struct sock *sk);
+s32 __real_tcp_rack_skb_timeout(struct tcp_sock *tp, struct sk_buff *skb, u32 reo_wnd);
+void __real_tcp_newreno_mark_lost(struct sock *sk, bool snd_una_advanced);
+void __real_tcp_enter_loss(struct sock *sk);
+void __real_tcp_cleanup_congestion_control(struct sock *sk);
+int __real_icmp_rcv(struct sk_buff *skb);
+
+void __wrap_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs);
+bool __wrap_tcp_rack_mark_lost(struct sock *sk);
+void __wrap_tcp_rack_reo_timeout(struct sock *sk);
+s32 __wrap_tcp_rack_skb_timeout(struct tcp_sock *tp, struct sk_buff *skb, u32 reo_wnd);
+void __wrap_tcp_newreno_mark_lost(struct sock *sk, bool snd_una_advanced);
+void __wrap_tcp_enter_loss(struct sock *sk);
+void __wrap_tcp_cleanup_congestion_control(struct sock *sk);
+int __wrap_icmp_rcv(struct sk_buff *skb);
+
+/* tcp_ack(): each ACK that finds packets in flight, after SACK has been read and before losses are looked for */
+void __wrap_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs)
+{
+	enum loss_detection detection = loss_detection(sk);
+	struct loss_state *state;
+
+	__real_tcp_rack_update_reo_wnd(sk, rs);
+	/* The ACK of a SYN comes before the socket has all that is asked here */
+	if (detection == LOSS_KERNEL || sk->sk_state == TCP_SYN_SENT || sk->sk_state == TCP_SYN_RECV)
+		return;
+	state = loss_state(sk);
+	if (!state)
+		return;
+	if (detection == LOSS_NCR_CAREFUL || detection == LOSS_NCR_AGGRESSIVE)
+		loss_ncr_ack(sk, state, detection == LOSS_NCR_CAREFUL);
+	else if (detection == LOSS_DOOR)
+		loss_door_ack(sk, state);
+	else if (detection == LOSS_RR)
+		loss_rr_ack(sk, state);
+	else if (detection == LOSS_PR)
+		loss_pr_ack(sk, state, rs);
+	else if (detection == LOSS_NOTIFIED && !loss_by_rack(sk))
+		loss_notice_ack(sk, state);
+}
+
+/* By our own scoreboard. True if it has set the timer */
+static bool loss_mark(struct sock *sk, enum loss_detection detection, struct loss_state *state)
+{
+	u32 dupthresh_pkts = state->dupthresh_pkts, lost_out = tcp_sk(sk)->lost_out;
+
+	if (detection == LOSS_PR)
+		return loss_pr_mark(sk, state);
+	/* A window of duplicate ACKs is evidence enough, whatever was learnt: RFC 4653 goes no further */
+	if (detection == LOSS_RR)
+		dupthresh_pkts = min(dupthresh_pkts, loss_ncr_dupthresh(tcp_sk(sk)->packets_out, false));
+	loss_count_mark(sk, dupthresh_pkts);
+	if (tcp_sk(sk)->lost_out != lost_out)
+		loss_ncr_end(sk, state);
+	return false;
+}
+
+static bool loss_has_own(enum loss_detection detection)
+{
+	return detection == LOSS_NCR_CAREFUL || detection == LOSS_NCR_AGGRESSIVE || detection == LOSS_RR ||
+	       detection == LOSS_PR;
+}
+
+/* tcp_identify_packet_loss(): each ACK that is a duplicate, has SACK, or comes while not all is well */
+bool __wrap_tcp_rack_mark_lost(struct sock *sk)
+{
+	enum loss_detection detection = loss_detection(sk);
+	struct loss_state *state = loss_state_if_any(sk);
+	u64 left_ns;
+
+	if (loss_has_own(detection) && state)
+		return loss_mark(sk, detection, state);
+	if (detection == LOSS_NOTIFIED && (left_ns = loss_notice_left_ns(sk))) {
+		loss_timer_in(sk, left_ns);
+		return true;
+	}
+	return __real_tcp_rack_mark_lost(sk);
+}
+
+/* The kernel's own but for what finds the losses (tcp_rack_reo_timeout) */
+static void loss_pr_timeout(struct sock *sk, struct loss_state *state)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 prior_inflight_pkts = tcp_packets_in_flight(tp), lost_pkts = tp->lost;
+	bool waits = loss_pr_mark(sk, state);
+
+	if (prior_inflight_pkts == tcp_packets_in_flight(tp) && waits)
+		return;
+	if (prior_inflight_pkts != tcp_packets_in_flight(tp)) {
+		if (inet_csk(sk)->icsk_ca_state != TCP_CA_Recovery) {
+			tcp_enter_recovery(sk, false);
+			if (!inet_csk(sk)->icsk_ca_ops->cong_control)
+				tcp_cwnd_reduction(sk, 1, tp->lost - lost_pkts, 0);
+		}
+		tcp_xmit_retransmit_queue(sk);
+	}
+	if (inet_csk(sk)->icsk_pending != ICSK_TIME_RETRANS)
+		tcp_rearm_rto(sk);
+}
+
+/* tcp_write_timer_handler(): the timer that one of the two above has set */
+void __wrap_tcp_rack_reo_timeout(struct sock *sk)
+{
+	enum loss_detection detection = loss_detection(sk);
+	struct loss_state *state = loss_state_if_any(sk);
+	u64 left_ns;
+
+	if (detection == LOSS_PR && state)
+		loss_pr_timeout(sk, state);
+	else if (detection == LOSS_NOTIFIED && (left_ns = loss_notice_left_ns(sk)))
+		loss_timer_in(sk, left_ns);
+	else
+		__real_tcp_rack_reo_timeout(sk);
+}
+
+/* tcp_timeout_mark_lost(): whether a packet, other than the first, is left out of those that a timeout takes for lost */
+s32 __wrap_tcp_rack_skb_timeout(struct tcp_sock *tp, struct sk_buff *skb, u32 reo_wnd)
+{
+	struct sock *sk = (struct sock *)tp;
+	enum loss_detection detection = loss_detection(sk);
+	struct loss_state *state = loss_state_if_any(sk);
+
+	if (detection == LOSS_PR && state)
+		return loss_pr_left_ns(sk, state, skb) ? 1 : 0;
+	/* RFC 6675, 5.1: all that is not SACKed */
+	if (loss_has_own(detection))
+		return 0;
+	return __real_tcp_rack_skb_timeout(tp, skb, reo_wnd);
+}
+
+/* tcp_identify_packet_loss(), where there is no SACK */
+void __wrap_tcp_newreno_mark_lost(struct sock *sk, bool snd_una_advanced)
+{
+	if (loss_detection(sk) == LOSS_NOTIFIED && loss_notice_left_ns(sk))
+		return;
+	__real_tcp_newreno_mark_lost(sk, snd_una_advanced);
+}
+
+/* tcp_retransmit_timer() */
+void __wrap_tcp_enter_loss(struct sock *sk)
+{
+	struct loss_state *state = loss_state_if_any(sk);
+
+	if (loss_has_own(loss_detection(sk)) && state)
+		loss_ncr_end(sk, state);
+	__real_tcp_enter_loss(sk);
+}
+
+/* tcp_v4_destroy_sock() */
+void __wrap_tcp_cleanup_congestion_control(struct sock *sk)
+{
+	struct loss_state *state = loss_state_if_any(sk);
+
+	if (state)
+		loss_door_remove(sk, state);
+	__real_tcp_cleanup_congestion_control(sk);
+	if (state)
+		loss_state_free(sk);
+}
+
+/* ip_protocol_deliver_rcu() */
+int __wrap_icmp_rcv(struct sk_buff *skb)
+{
+	loss_notice_take(skb);
+	return __real_icmp_rcv(skb);
+}

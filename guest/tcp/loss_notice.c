@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * loss_detection: a listener to notices of route changes (design/cures.md, "Notice"). A notice says for how long packets
+ * to a destination may arrive out of order; until then nothing to that destination is taken for lost because of what has
+ * arrived. Its timers (TLP, RTO) go on where RACK is off.
+ *
+ * Whoever can send a packet to a host can send it a notice: neither its source nor its truth is looked at.
+ */
+#include <linux/icmp.h>
+#include <linux/slab.h>
+#include <linux/unaligned.h>
+#include "loss_detection.h"
+
+/* RFC 3692: for experiments (RFC 4727, 4: ICMPv4 type 253) */
+#define LOSS_NOTICE_TYPE 253
+#define LOSS_NOTICE_MAGIC 0x6c656f77	/* "leow" */
+/* Nobody sends it, and it lies below 2^31 bytes at every MSS */
+#define LOSS_NOTICE_REORDERING (1U << 20)
+
+struct loss_notice_wire {
+	struct icmphdr icmp;
+	__be32 magic;
+	__be32 sequence;
+	__be32 destination;
+	__be64 old_delay_ns;
+	__be64 new_delay_ns;
+	__be64 wait_ns;
+} __packed;
+
+struct loss_notice {
+	struct list_head list;
+	u64 net_cookie, until_ns;
+	__be32 destination;
+};
+
+/* One processor and no preemption: softirqs and processes do not meet here */
+static LIST_HEAD(loss_notices);
+static DEFINE_SPINLOCK(loss_notices_lock);
+
+/* Of several the one that waits longest counts. The kernel drops the packet afterwards, as any of an unknown type */
+void loss_notice_take(struct sk_buff *skb)
+{
+	const struct net *net = dev_net(skb->dev);
+	const struct loss_notice_wire *wire;
+	u64 now_ns = ktime_get_ns(), wait_ns;
+	struct loss_notice *notice;
+
+	if (READ_ONCE(net->ipv4.sysctl_tcp_recovery) >> LOSS_DETECTION_SHIFT != LOSS_NOTIFIED ||
+	    !pskb_may_pull(skb, sizeof(*wire)))
+		return;
+	wire = (const struct loss_notice_wire *)skb->data;
+	if (wire->icmp.type != LOSS_NOTICE_TYPE || wire->icmp.code || wire->magic != htonl(LOSS_NOTICE_MAGIC) ||
+	    skb_checksum_simple_validate(skb))
+		return;
+	wait_ns = get_unaligned_be64(&wire->wait_ns);
+	notice = kmalloc(sizeof(*notice), GFP_ATOMIC);
+	if (!notice) {
+		pr_warn_ratelimited("loss_detection: no memory for a notice: it is not heeded\n");
+		return;
+	}
+	notice->net_cookie = net->net_cookie;
+	notice->destination = get_unaligned(&wire->destination);
+	notice->until_ns = wait_ns < U64_MAX - now_ns ? now_ns + wait_ns : U64_MAX;
+	spin_lock_bh(&loss_notices_lock);
+	list_add(&notice->list, &loss_notices);
+	spin_unlock_bh(&loss_notices_lock);
+}
+
+/* How long losses to this socket's peer are still not to be looked for, ns */
+u64 loss_notice_left_ns(const struct sock *sk)
+{
+	u64 now_ns = tcp_sk(sk)->tcp_clock_cache, left_ns = 0;
+	struct loss_notice *notice, *next;
+
+	if (list_empty(&loss_notices))
+		return 0;
+	spin_lock_bh(&loss_notices_lock);
+	list_for_each_entry_safe(notice, next, &loss_notices, list) {
+		if (notice->until_ns <= now_ns) {
+			list_del(&notice->list);
+			kfree(notice);
+		} else if (notice->destination == sk->sk_daddr && notice->net_cookie == sock_net(sk)->net_cookie) {
+			left_ns = max(left_ns, notice->until_ns - now_ns);
+		}
+	}
+	spin_unlock_bh(&loss_notices_lock);
+	return left_ns;
+}
+
+/* Without RACK the kernel counts duplicate ACKs up to tp->reordering, in places that cannot be reached one by one */
+void loss_notice_ack(struct sock *sk, struct loss_state *state)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (loss_notice_left_ns(sk)) {
+		if (tp->reordering != LOSS_NOTICE_REORDERING) {
+			state->kept_reordering_pkts = tp->reordering;
+			tp->reordering = LOSS_NOTICE_REORDERING;
+		}
+	} else if (tp->reordering == LOSS_NOTICE_REORDERING) {
+		tp->reordering = state->kept_reordering_pkts;
+	}
+}
