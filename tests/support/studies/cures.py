@@ -66,7 +66,7 @@ def _row(variant: str, tcp: str, load: str, change: route_changes.Change) -> dic
 
 
 def jittered() -> pd.DataFrame:
-    """Rows as `scalar.jittered` gives them: what TCP suffers follows the share that is 3-reordered, nothing else does."""
+    """Rows as `scalar.jittered` gives them: what TCP suffers follows the share that is 3-reordered alone."""
     jitters = [0, 75, 300, 600, 858, 1247, 1800, 3750, 7500, 10_000]
     rows = []
     for tcp, seed, (place, jitter_us) in itertools.product(("linux", "classic"), range(3), enumerate(jitters)):

@@ -147,12 +147,10 @@ CLAIMS = (
     Claim(
         "5.9",
         "A hold alone lasts as long as the queue left behind; together with moving the queue it lasts less than 3 ms "
-        "at "
-        "changes to a longer path.",
+        "at changes to a longer path.",
         "the formulas of hold",
         "Longest time that a packet is held back, changes to a longer path at saturation, all TCPs: hold alone 10 ms "
-        "or "
-        "more in the median and never more than a full queue takes; both never 3 ms.",
+        "or more in the median and never more than a full queue takes; both never 3 ms.",
         ("around",),
         hold_lasts_as_the_queue,
     ),
@@ -168,24 +166,21 @@ CLAIMS = (
     Claim(
         "5.11",
         "Moving the queue, with a hold or without, adds less than 2 ms to the 99th percentile of a call's one-way "
-        "delay "
-        "around a change.",
+        "delay around a change.",
         "a call shares the queue",
         "99th percentile of the call's one-way delay from 1 s before to 4 s after each change, at saturation, less "
-        "that "
-        "without a cure around the same change: the interval of the median below 2 ms; each cure and TCP is a part.",
+        "that without a cure around the same change: the interval of the median below 2 ms; each cure and TCP is a "
+        "part.",
         ("around",),
         calls_are_not_delayed,
     ),
     Claim(
         "5.12",
         "Sending everything over both paths for a while costs more bytes than all other cures together, and at "
-        "saturation "
-        "it makes queues drop more.",
+        "saturation it makes queues drop more.",
         "duplicates are load",
         "Bytes of markers, notices and copies over all changes and TCPs at saturation; packets dropped less those "
-        "without "
-        "a cure around the same change, median above 0.",
+        "without a cure around the same change, median above 0.",
         ("around",),
         duplicates_cost,
     ),
@@ -196,8 +191,7 @@ CLAIMS = (
         "delay.",
         "the constellation's geometry",
         "Changes and mean delay of the first hour, all four pairs: routing.margin = unlimited against 0 %; each pair "
-        "has "
-        "two parts.",
+        "has two parts.",
         ("around",),
         staying_is_cheap,
     ),

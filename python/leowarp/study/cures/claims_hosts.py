@@ -191,8 +191,7 @@ CLAIMS = (
         "seconds after a change to a longer path; it costs classic TCP more than 5 %.",
         "RACK, DSACK and timestamps of Linux",
         "Payload without a cure less that with the oracle (moving the queue and holding) around the same change, over "
-        "the "
-        "path's capacity in 5 s; median over the changes to a longer path; each TCP is a part.",
+        "the path's capacity in 5 s; median over the changes to a longer path; each TCP is a part.",
         ("around",),
         linux_loses_little,
     ),
@@ -216,8 +215,7 @@ CLAIMS = (
     Claim(
         "5.14",
         "At the end host, waiting for a window's worth of duplicates (NCR) or for time alone (TCP-PR) removes nine "
-        "tenths "
-        "of classic TCP's spurious retransmissions.",
+        "tenths of classic TCP's spurious retransmissions.",
         "RFC 4653; TCP-PR; RR-TCP",
         "As 5.13, classic TCP, careful NCR and TCP-PR.",
         ("around",),
@@ -236,12 +234,11 @@ CLAIMS = (
     Claim(
         "5.17",
         "One number of a path's reordering predicts a TCP's spurious retransmissions and its lost throughput, on runs "
-        "it "
-        "was not fitted to, better than mean displacement and entropy do.",
+        "it was not fitted to, better than mean displacement and entropy do.",
         "torres2020, which asks for one scalar",
         "Jittered transfers, four TCPs: a monotone curve is fitted to every second jitter; share of the variance "
-        "explained "
-        "on the others. The best number is 5 points or more above both, and explains 80 %; each TCP and outcome is a "
+        "explained on the others. The best number is 5 points or more above both, and explains 80 %; each TCP and "
+        "outcome is a "
         "part.",
         ("jittered",),
         a_scalar_predicts,

@@ -177,20 +177,17 @@ CLAIMS = (
     Claim(
         "5.1",
         "At saturation a change to a longer path makes hundreds of packets late; at 50 % load, where no queue stands, "
-        "it "
-        "makes none late.",
+        "it makes none late.",
         "the queue left behind",
         "Late packets because of the change, no cure, changes to a longer path: median over changes at saturation 100 "
-        "or "
-        "more, sum at 50 % load 0; each TCP is a part.",
+        "or more, sum at 50 % load 0; each TCP is a part.",
         ("around",),
         queue_makes_late,
     ),
     Claim(
         "5.2",
         "At 50 % load a change to a shorter path makes no more packets late than the link sends in the difference of "
-        "the "
-        "two ways' delays.",
+        "the two ways' delays.",
         "propagation",
         "Late packets at 50 % load, no cure, each change to a shorter path under each TCP, against step x 100 Mbit/s / "
         "1514 bytes + 1: none above.",
@@ -226,8 +223,7 @@ CLAIMS = (
         "Where the network keeps the order, no sender retransmits in vain because of a change, whichever TCP it is.",
         "RFC 8985; RFC 5681",
         "Sum over all changes at saturation of spurious retransmissions of what a change made late: 0; each cure that "
-        "keeps "
-        "the order and TCP is a part.",
+        "keeps the order and TCP is a part.",
         ("around",),
         order_is_enough,
     ),

@@ -11,6 +11,7 @@ import pandas as pd
 
 from leowarp.study.cures import changes as route_changes
 from leowarp.study.cures.changes import DIRECTIONS
+from leowarp.study.cures.variants import BOTH, BY_NAME, FROZEN
 from leowarp.study.statistics import Middle, middle
 
 Frames = Mapping[str, Any]
@@ -69,6 +70,18 @@ def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Mi
     room = rows(frames, variant, **which).set_index(KEY)["room_bytes"]
     keys = pd.MultiIndex.from_frame(both[KEY])
     return middle((both["other"] - both["one"]).to_numpy() / room.loc[keys].to_numpy())
+
+
+def reference_of(variant: str) -> str:
+    """What a variant's payload is set against: the oracle, or the same sender on the frozen path.
+
+    The latter of cures at the end host, so that what they cost elsewhere (losses found later) is not put down to the
+    change.
+
+    >>> reference_of("hold"), reference_of("pr")
+    ('move-hold', 'frozen-pr')
+    """
+    return f"{FROZEN}-{variant}" if f"{FROZEN}-{variant}" in BY_NAME else BOTH
 
 
 def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str = SATURATED) -> float:

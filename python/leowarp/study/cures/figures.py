@@ -22,7 +22,7 @@ from leowarp.study.cures import evidence as ev
 from leowarp.study.cures import scalar
 from leowarp.study.cures.changes import BEFORE_S, LONGER, SHORTER
 from leowarp.study.cures.rules import Rules
-from leowarp.study.cures.variants import BOTH, BY_NAME, FROZEN, NONE, SHOWN, TCP_LABELS, TCPS
+from leowarp.study.cures.variants import BY_NAME, FROZEN, NONE, SHOWN, TCP_LABELS, TCPS
 from leowarp.study.drawing import Kind
 from leowarp.study.page import DrawnFigure
 from leowarp.study.statistics import Middle, middle
@@ -70,7 +70,11 @@ def senders(frames: Mapping[str, Any], rules: Rules) -> Figure:
             lambda name, tcp: ev.median(frames, name, "spurious_pkts", tcp=tcp, **which),
             1.0,
         ),
-        ("payload lost in 5 s, %", lambda name, tcp: ev.lost_ratio(frames, name, BOTH, tcp=tcp, **which), 100.0),
+        (
+            "payload lost in 5 s, %",
+            lambda name, tcp: ev.lost_ratio(frames, name, ev.reference_of(name), tcp=tcp, **which),
+            100.0,
+        ),
         ("depth of the dip, %", lambda name, tcp: ev.median(frames, name, "dip_ratio", tcp=tcp, **which), 100.0),
     )
     drawn = new_figure(PAGE_IN, 0.9 + 0.22 * len(names), rules.footer("saturated", "changes to a longer path"))
@@ -177,18 +181,16 @@ KINDS: Sequence[Kind[Rules]] = (
     Kind("late", "What each cure leaves late",
          f"Late packets of the transfer because of a change, no cure first; {HOW}.", ("around",), late),
     Kind("senders", "What senders make of it",
-         "Spurious retransmissions of what the change made late; payload that is missing against the oracle (moving "
-         "the "
-         f"queue and holding) over what the path carries in 5 s; depth of the dip of goodput in order; {HOW}.",
+         "Spurious retransmissions of what the change made late; payload that is missing against moving the queue and "
+         "holding (of cures at the end host: against the same sender on a frozen path), over what the path carries in "
+         f"5 s; depth of the dip of goodput in order; {HOW}.",
          ("around",), senders),
     Kind("costs", "What each cure costs",
          "A call of 50 packets a second and a ping of as many, from 1 s before to 4 s after the change, against the "
-         "same "
-         f"change without a cure; {HOW}.", ("around",), costs),
+         f"same change without a cure; {HOW}.", ("around",), costs),
     Kind("predictors", "Which number of reordering predicts what TCP suffers",
          "A rising curve is fitted to the runs of every second jitter; shown is what it explains on the others. The "
-         "last "
-         "four numbers use the path's own RTT.", ("jittered",), predictors),
+         "last four numbers use the path's own RTT.", ("jittered",), predictors),
 )  # fmt: skip
 
 

@@ -25,12 +25,10 @@ OPTIONS = ("quick", "scheduler")
 TITLE = "Cures for the reordering of route changes"
 LEAD = (
     "A route change over a constellation makes packets overtake each other, and senders take that for loss. What can "
-    "the "
-    "network, or the end host, do about it, and at what cost? Every cure around the same changes, under four TCPs, "
+    "the network, or the end host, do about it, and at what cost? Every cure around the same changes, under four TCPs, "
     "with a "
     "call and a ping beside the transfer. What was expected of each was written down before its first run; a claim "
-    "that "
-    "does not hold is a finding."
+    "that does not hold is a finding."
 )
 
 TABLE = "cures.csv"

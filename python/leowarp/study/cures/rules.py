@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 PATH_RULES = (
     "path: 648 or 324 satellites at 1200 km, Madrid to Tokyo and Aalborg to Cape Town, links of 100 Mbit/s with FIFOs "
-    "of "
-    "500 packets, routes every 30 s, in_flight = drain"
+    "of 500 packets, routes every 30 s, in_flight = drain"
 )
 
 

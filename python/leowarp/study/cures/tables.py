@@ -13,7 +13,7 @@ from leowarp.study.cures import changes as route_changes
 from leowarp.study.cures import evidence as ev
 from leowarp.study.cures import scalar
 from leowarp.study.cures.changes import LONGER, SHORTER
-from leowarp.study.cures.variants import BOTH, BY_NAME, FROZEN, NONE, SHOWN, TCP_LABELS, TCPS
+from leowarp.study.cures.variants import BY_NAME, FROZEN, NONE, SHOWN, TCP_LABELS, TCPS
 
 ROWS = (NONE, FROZEN, *SHOWN)
 QUANTITIES = (
@@ -37,7 +37,7 @@ def cures(frames: Mapping[str, Any]) -> str:
             *(value.text(1, 0) for value in late),
             _number(ev.per_hour(frames, name, "late_pkts", tcp=hourly)),
             *(_number(ev.per_hour(frames, name, "spurious_pkts", tcp=tcp)) for tcp in tcps),
-            *(ev.lost_ratio(frames, name, BOTH, tcp=tcp).text(100, 1) for tcp in tcps),
+            *(ev.lost_ratio(frames, name, ev.reference_of(name), tcp=tcp).text(100, 1) for tcp in tcps),
             ev.added(frames, name, NONE, "call_p99_ns").text(1e-6, 1),
             ev.added(frames, name, NONE, "ping_p99_ns").text(1e-6, 1),
             _number(float(ev.rows(frames, name)["held_bytes"].max()) / 1e3),
@@ -52,8 +52,9 @@ def cures(frames: Mapping[str, Any]) -> str:
     ]  # fmt: skip
     caption = (
         "All cures at saturation. Medians over changes with their intervals; an hour is the mean of four pairs of "
-        "cities; "
-        "lost: payload missing against moving the queue and holding, of what the path carries in the 5 s after a change"
+        "cities; lost: payload missing against moving the queue and holding (of cures at the end host: against the "
+        "same "
+        "sender on a frozen path), of what the path carries in the 5 s after a change"
     )
     return html.table(caption, header, rows)
 

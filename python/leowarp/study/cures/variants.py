@@ -84,8 +84,10 @@ VARIANTS = (
             {"notify": True, "notify_loss": "50 %"}, tcp={"loss_detection": "notified"}),
     Variant("no-rack", "no RACK", HOST, "duplicate ACKs alone, up to 300 (tcp_recovery = 0)", tcp={"recovery": 0}),
     *(Variant(name, label, HOST, why, tcp={"loss_detection": name}) for name, (label, why) in _AT_HOSTS.items()),
-    *(Variant(f"{FROZEN}-{name}", f"path frozen, {label}", CONTROL, "what it costs where nothing changes",
-              routing=_FROZEN, tcp={"loss_detection": name}) for name, (label, _) in _AT_HOSTS.items()),
+    Variant(f"{FROZEN}-no-rack", "path frozen, no RACK", CONTROL, "what it costs where nothing changes",
+            routing=_FROZEN, tcp={"recovery": 0}),
+    *(Variant(f"{FROZEN}-{name}", f"path frozen, {label}", CONTROL, "the same", routing=_FROZEN,
+              tcp={"loss_detection": name}) for name, (label, _) in _AT_HOSTS.items()),
 )  # fmt: skip
 """Every variant, in the order of tables and figures."""
 
